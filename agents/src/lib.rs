@@ -1,0 +1,1 @@
+//! Agents that solve tasks, their turn grammar, trajectories and rewards.

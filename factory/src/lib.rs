@@ -1,0 +1,1 @@
+//! Seed tasks in, verified micro-scale ML task directories out.

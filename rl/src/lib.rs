@@ -1,0 +1,1 @@
+//! Qwen3 policies in libtorch: generation, SFT and trajectory-level GRPO.
