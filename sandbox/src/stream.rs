@@ -64,7 +64,7 @@ mod tests {
     fn values_are_pinned_across_releases() {
         let mut rng = Stream::root(0).child("a").rng();
         let draws: Vec<u64> = (0..2).map(|_| rng.random()).collect();
-        insta::assert_debug_snapshot!(draws, @"");
+        assert_eq!(draws, [13_571_521_936_588_768_546, 3_972_594_181_630_977_752]);
     }
 
     #[test]

@@ -1,0 +1,145 @@
+//! Metrics of class predictions. `t` is the truth, `p` the prediction; classes are indices;
+//! slices have matching, non-zero length (checked by [`super::Metric`]).
+
+use super::MetricError;
+use super::regression::mid_ranks;
+
+/// Probabilities are clipped to [ε, 1 - ε] before the logarithm, as scikit-learn does for f64.
+const CLIP: f64 = f64::EPSILON;
+
+/// Share of rows where p = t.
+pub fn accuracy(t: &[usize], p: &[usize]) -> f64 {
+    t.iter().zip(p).filter(|(t, p)| t == p).count() as f64 / t.len() as f64
+}
+
+/// `counts[t][p]` over classes `0..=max`.
+fn confusion(t: &[usize], p: &[usize]) -> Vec<Vec<f64>> {
+    let classes = t.iter().chain(p).max().map_or(0, |max| max + 1);
+    let mut counts = vec![vec![0.0; classes]; classes];
+    for (t, p) in t.iter().zip(p) {
+        counts[*t][*p] += 1.0;
+    }
+    counts
+}
+
+fn row_sum(counts: &[Vec<f64>], class: usize) -> f64 {
+    counts[class].iter().sum()
+}
+
+fn column_sum(counts: &[Vec<f64>], class: usize) -> f64 {
+    counts.iter().map(|row| row[class]).sum()
+}
+
+/// Mean over the classes in the truth of the share of their rows that was found.
+pub fn balanced_accuracy(t: &[usize], p: &[usize]) -> f64 {
+    let counts = confusion(t, p);
+    let recalls: Vec<f64> = (0..counts.len())
+        .filter(|class| row_sum(&counts, *class) > 0.0)
+        .map(|class| counts[class][class] / row_sum(&counts, class))
+        .collect();
+    recalls.iter().sum::<f64>() / recalls.len() as f64
+}
+
+/// 2 TP / (2 TP + FP + FN) of one class; 0 where the class occurs on neither side.
+pub fn f1(t: &[usize], p: &[usize], class: usize) -> f64 {
+    let hits = t.iter().zip(p).filter(|(t, p)| **t == class && **p == class).count();
+    let occurrences =
+        t.iter().filter(|t| **t == class).count() + p.iter().filter(|p| **p == class).count();
+    if occurrences == 0 { 0.0 } else { 2.0 * hits as f64 / occurrences as f64 }
+}
+
+/// Mean F1 over the classes that occur in the truth or the prediction.
+pub fn macro_f1(t: &[usize], p: &[usize]) -> f64 {
+    let mut classes: Vec<usize> = t.iter().chain(p).copied().collect();
+    classes.sort_unstable();
+    classes.dedup();
+    classes.iter().map(|class| f1(t, p, *class)).sum::<f64>() / classes.len() as f64
+}
+
+/// (c s - Σ tₖ pₖ) / sqrt((s² - Σ pₖ²)(s² - Σ tₖ²)) with c the hits, s the rows, tₖ and pₖ the
+/// rows of class k; 0 where the denominator vanishes (Gorodkin 2004).
+pub fn mcc(t: &[usize], p: &[usize]) -> f64 {
+    let counts = confusion(t, p);
+    let rows = t.len() as f64;
+    let (mut hits, mut cross, mut truth_squares, mut predicted_squares) = (0.0, 0.0, 0.0, 0.0);
+    for class in 0..counts.len() {
+        let (truth, predicted) = (row_sum(&counts, class), column_sum(&counts, class));
+        hits += counts[class][class];
+        cross += truth * predicted;
+        truth_squares += truth * truth;
+        predicted_squares += predicted * predicted;
+    }
+    let scale = (rows * rows - predicted_squares) * (rows * rows - truth_squares);
+    if scale == 0.0 { 0.0 } else { (hits * rows - cross) / scale.sqrt() }
+}
+
+/// 1 - Σ w O / Σ w E with w = (i - j)², O the confusion counts and E those expected from the
+/// margins; 1 where Σ w E vanishes (one class on both sides).
+pub fn quadratic_kappa(t: &[usize], p: &[usize]) -> f64 {
+    let counts = confusion(t, p);
+    let (mut observed, mut expected) = (0.0, 0.0);
+    for i in 0..counts.len() {
+        for j in 0..counts.len() {
+            let weight = (i as f64 - j as f64).powi(2);
+            observed += weight * counts[i][j];
+            expected += weight * row_sum(&counts, i) * column_sum(&counts, j) / t.len() as f64;
+        }
+    }
+    if expected == 0.0 { 1.0 } else { 1.0 - observed / expected }
+}
+
+/// Probability that a row of class 1 is ranked above one of class 0, ties counting half
+/// (Mann–Whitney).
+///
+/// # Errors
+/// [`MetricError::OneClass`] if the truth holds only one class.
+pub fn roc_auc(t: &[usize], p: &[f64]) -> Result<f64, MetricError> {
+    let positives = t.iter().filter(|t| **t == 1).count() as f64;
+    let negatives = t.len() as f64 - positives;
+    if positives == 0.0 || negatives == 0.0 {
+        return Err(MetricError::OneClass);
+    }
+    let ranks: f64 =
+        mid_ranks(p).into_iter().zip(t).filter(|(_, t)| **t == 1).map(|(rank, _)| rank).sum();
+    Ok((ranks - positives * (positives + 1.0) / 2.0) / (positives * negatives))
+}
+
+/// Σ (Rₙ - Rₙ₋₁) Pₙ over thresholds at the distinct scores, from the highest.
+///
+/// # Errors
+/// [`MetricError::OneClass`] if no row is of class 1.
+pub fn average_precision(t: &[usize], p: &[f64]) -> Result<f64, MetricError> {
+    let positives = t.iter().filter(|t| **t == 1).count() as f64;
+    if positives == 0.0 {
+        return Err(MetricError::OneClass);
+    }
+    let mut order: Vec<usize> = (0..t.len()).collect();
+    order.sort_by(|a, b| p[*b].total_cmp(&p[*a]));
+    let (mut seen, mut hits, mut area) = (0.0, 0.0, 0.0);
+    for tie in order.chunk_by(|a, b| p[*a] == p[*b]) {
+        let found = tie.iter().filter(|row| t[**row] == 1).count() as f64;
+        seen += tie.len() as f64;
+        hits += found;
+        area += found / positives * (hits / seen);
+    }
+    Ok(area)
+}
+
+/// -mean(ln q) with q the clipped probability given to the true class.
+pub fn binary_log_loss(t: &[usize], p: &[f64]) -> f64 {
+    let of_truth = t.iter().zip(p).map(|(t, p)| if *t == 1 { *p } else { 1.0 - p });
+    of_truth.map(|q| -q.clamp(CLIP, 1.0 - CLIP).ln()).sum::<f64>() / t.len() as f64
+}
+
+/// -mean(ln q) with q the clipped probability given to the true class, after dividing each row
+/// by its sum. `p` is row-major `[rows, classes]`.
+pub fn log_loss(t: &[usize], p: &[f64], classes: usize) -> f64 {
+    let of_truth =
+        t.iter().zip(p.chunks_exact(classes)).map(|(t, row)| row[*t] / row.iter().sum::<f64>());
+    of_truth.map(|q| -q.clamp(CLIP, 1.0 - CLIP).ln()).sum::<f64>() / t.len() as f64
+}
+
+/// mean((t - p)²) with t in {0, 1}.
+pub fn brier(t: &[usize], p: &[f64]) -> f64 {
+    t.iter().zip(p).map(|(t, p)| (*t as f64 - p).powi(2)).sum::<f64>() / t.len() as f64
+}

@@ -1,0 +1,489 @@
+//! From the bytes of a CSV file to predictions aligned with the answers.
+//!
+//! Parsing is strict and bounded: anything but one well-formed row per test id is refused with
+//! a message that the agent can act on. Row and column order do not matter.
+
+use crate::metrics::{self, Metric, MetricError};
+use crate::stream::Stream;
+use crate::task::Prediction;
+use camino::Utf8Path;
+use std::collections::BTreeMap;
+
+/// Class probabilities of one row may miss a sum of 1 by this much (rounded CSV output).
+const ROW_SUM_TOLERANCE: f64 = 1e-3;
+
+/// Why a table was refused, in words for the agent who wrote it.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmissionError {
+    /// The file could not be read (answers only; submissions arrive as bytes).
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// Nothing in it.
+    #[error("the file is empty; write a header and one row per test id")]
+    Empty,
+    /// Broken bytes or quoting.
+    #[error("not a readable UTF-8 CSV file: {0}")]
+    Csv(String),
+    /// The header has not exactly the columns of the sample submission.
+    #[error("the columns are [{}], expected exactly [{}]", found.join(", "), expected.join(", "))]
+    Columns {
+        /// As in the header.
+        found: Vec<String>,
+        /// As in the sample submission.
+        expected: Vec<String>,
+    },
+    /// A row with more or fewer fields than the header.
+    #[error("line {line} has {found} fields, the header has {expected}")]
+    Fields {
+        /// 1-based line.
+        line: u64,
+        /// Fields on that line.
+        found: usize,
+        /// Fields of the header.
+        expected: usize,
+    },
+    /// The same id twice.
+    #[error("line {line} repeats the id `{id}`; write one row per id")]
+    DuplicateId {
+        /// 1-based line.
+        line: u64,
+        /// The id.
+        id: String,
+    },
+    /// An id that is not in the test set.
+    #[error("line {line} has the id `{id}`, which is not in the test set")]
+    UnknownId {
+        /// 1-based line.
+        line: u64,
+        /// The id.
+        id: String,
+    },
+    /// Test rows without a prediction.
+    #[error("{count} of {total} test ids have no row, `{example}` among them")]
+    MissingIds {
+        /// How many are missing.
+        count: usize,
+        /// How many there are.
+        total: usize,
+        /// One of them.
+        example: String,
+    },
+    /// A cell that does not hold what its column must hold.
+    #[error("line {line}, column `{column}`: `{value}` is not {expected}")]
+    Value {
+        /// 1-based line.
+        line: u64,
+        /// Column name.
+        column: String,
+        /// The cell, shortened.
+        value: String,
+        /// What it must be.
+        expected: String,
+    },
+    /// Class probabilities that do not sum to 1.
+    #[error("line {line}: the class probabilities sum to {sum}, not to 1")]
+    RowSum {
+        /// 1-based line.
+        line: u64,
+        /// Their sum.
+        sum: f64,
+    },
+}
+
+/// Which test rows a score is computed on.
+///
+/// Feedback during an episode and the final grade use disjoint rows, so that querying the
+/// score cannot be used to fit the rows that count. Membership is a hash of the row's id.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Part {
+    /// Every row.
+    All,
+    /// The given share of rows, in [0, 1].
+    Feedback(f64),
+    /// All rows but those of `Feedback` with the same share.
+    Final(f64),
+}
+
+impl Part {
+    fn holds(self, id: &str) -> bool {
+        let position = || {
+            let hash = Stream::root(0).child("feedback rows").child(id).seed();
+            hash as f64 / u64::MAX as f64
+        };
+        match self {
+            Self::All => true,
+            Self::Feedback(share) => position() < share,
+            Self::Final(share) => position() >= share,
+        }
+    }
+}
+
+/// Predictions or truth, one entry per test row, in the answers' order.
+#[derive(Debug, Clone, PartialEq)]
+enum Values {
+    /// Real numbers; for binary probabilities, that of class 1.
+    Numbers(Vec<f64>),
+    /// Indices into the sorted classes.
+    Labels(Vec<usize>),
+    /// Row-major `[rows, classes]`.
+    Probabilities { values: Vec<f64>, classes: usize },
+}
+
+/// The truth of one task's test rows.
+#[derive(Debug)]
+pub struct Answers {
+    id_column: String,
+    ids: Vec<String>,
+    rows: BTreeMap<String, usize>,
+    truth: Values,
+}
+
+impl Answers {
+    /// Number of test rows.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are no rows (never true for answers that were read successfully).
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+}
+
+/// A valid submission, aligned with the answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submission {
+    predicted: Values,
+}
+
+/// Reads `answer.csv`: the id column and the answer column, in any order.
+///
+/// # Errors
+/// [`SubmissionError`] as for submissions; for a grader these are faults of the task.
+pub fn read_answers(
+    path: &Utf8Path,
+    id_column: &str,
+    prediction: &Prediction,
+) -> Result<Answers, SubmissionError> {
+    let bytes = fs_err::read(path)?;
+    let column = prediction.answer_column();
+    let table = Table::parse(&bytes, &[id_column, column])?;
+    let mut rows = BTreeMap::new();
+    for (row, (line, cells)) in table.rows.iter().enumerate() {
+        if rows.insert(cells[0].clone(), row).is_some() {
+            return Err(SubmissionError::DuplicateId { line: *line, id: cells[0].clone() });
+        }
+    }
+    let truth = match prediction {
+        Prediction::Number { .. } => Values::Numbers(table.parse_column(1, column, number)?),
+        Prediction::Probability { .. } => {
+            let classes = ["0".to_owned(), "1".to_owned()];
+            Values::Labels(table.parse_column(1, column, label(&classes))?)
+        }
+        Prediction::Label { classes, .. } | Prediction::ClassProbabilities { classes, .. } => {
+            Values::Labels(table.parse_column(1, column, label(classes))?)
+        }
+    };
+    let ids = table.rows.into_iter().map(|(_, mut cells)| cells.swap_remove(0)).collect();
+    Ok(Answers { id_column: id_column.to_owned(), ids, rows, truth })
+}
+
+impl Submission {
+    /// Parses a submission and aligns it with `answers`.
+    ///
+    /// # Errors
+    /// [`SubmissionError`], the first fault found from top to bottom.
+    pub fn parse(
+        bytes: &[u8],
+        answers: &Answers,
+        prediction: &Prediction,
+    ) -> Result<Self, SubmissionError> {
+        let columns = prediction.columns();
+        let expected: Vec<&str> =
+            std::iter::once(answers.id_column.as_str()).chain(columns.iter().copied()).collect();
+        let mut table = Table::parse(bytes, &expected)?;
+        table.align(answers)?;
+        let predicted = match prediction {
+            Prediction::Number { column } => {
+                Values::Numbers(table.parse_column(1, column, number)?)
+            }
+            Prediction::Probability { column } => {
+                Values::Numbers(table.parse_column(1, column, probability)?)
+            }
+            Prediction::Label { column, classes } => {
+                Values::Labels(table.parse_column(1, column, label(classes))?)
+            }
+            Prediction::ClassProbabilities { classes, .. } => {
+                let mut values = vec![0.0; table.rows.len() * classes.len()];
+                for (index, class) in classes.iter().enumerate() {
+                    let column = table.parse_column(index + 1, class, probability)?;
+                    for (row, value) in column.into_iter().enumerate() {
+                        values[row * classes.len() + index] = value;
+                    }
+                }
+                for ((line, _), row) in table.rows.iter().zip(values.chunks_exact(classes.len())) {
+                    let sum: f64 = row.iter().sum();
+                    if (sum - 1.0).abs() > ROW_SUM_TOLERANCE {
+                        return Err(SubmissionError::RowSum { line: *line, sum });
+                    }
+                }
+                Values::Probabilities { values, classes: classes.len() }
+            }
+        };
+        Ok(Self { predicted })
+    }
+
+    /// The metric on the chosen rows.
+    ///
+    /// # Errors
+    /// [`MetricError`] if the metric is undefined there.
+    pub fn score(&self, answers: &Answers, metric: Metric, part: Part) -> Result<f64, MetricError> {
+        let rows: Vec<usize> =
+            (0..answers.len()).filter(|row| part.holds(&answers.ids[*row])).collect();
+        let numbers = |values: &[f64]| rows.iter().map(|row| values[*row]).collect::<Vec<_>>();
+        let labels = |values: &[usize]| rows.iter().map(|row| values[*row]).collect::<Vec<_>>();
+        match (&answers.truth, &self.predicted) {
+            (Values::Numbers(truth), Values::Numbers(predicted)) => {
+                metric.regression(&numbers(truth), &numbers(predicted))
+            }
+            (Values::Labels(truth), Values::Labels(predicted)) => {
+                metric.labels(&labels(truth), &labels(predicted))
+            }
+            (Values::Labels(truth), Values::Numbers(predicted)) => {
+                metric.scores(&labels(truth), &numbers(predicted))
+            }
+            (Values::Labels(truth), Values::Probabilities { values, classes }) => {
+                let picked: Vec<f64> = rows
+                    .iter()
+                    .flat_map(|row| &values[row * classes..(row + 1) * classes])
+                    .copied()
+                    .collect();
+                metric.class_probabilities(&labels(truth), &picked, *classes)
+            }
+            _ => Err(metrics::MetricError::WrongInput(metric)),
+        }
+    }
+}
+
+/// A CSV table whose cells stand in the order of the expected columns, with line numbers.
+struct Table {
+    rows: Vec<(u64, Vec<String>)>,
+}
+
+impl Table {
+    fn parse(bytes: &[u8], expected: &[&str]) -> Result<Self, SubmissionError> {
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        if bytes.contains(&0) {
+            return Err(SubmissionError::Csv("it contains NUL bytes".to_owned()));
+        }
+        let mut reader =
+            csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(bytes);
+        let csv_error = |error: csv::Error| SubmissionError::Csv(error.to_string());
+        let header = reader.headers().map_err(csv_error)?.clone();
+        if header.is_empty() {
+            return Err(SubmissionError::Empty);
+        }
+        let positions: Option<Vec<usize>> = expected
+            .iter()
+            .map(|column| header.iter().position(|found| found == *column))
+            .collect();
+        let Some(positions) = positions.filter(|_| header.len() == expected.len()) else {
+            return Err(SubmissionError::Columns {
+                found: header.iter().map(shorten).collect(),
+                expected: expected.iter().map(|column| (*column).to_owned()).collect(),
+            });
+        };
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(csv_error)?;
+            let line = record.position().map_or(0, csv::Position::line);
+            if record.len() != header.len() {
+                let (found, expected) = (record.len(), header.len());
+                return Err(SubmissionError::Fields { line, found, expected });
+            }
+            rows.push((line, positions.iter().map(|at| record[*at].to_owned()).collect()));
+        }
+        if rows.is_empty() {
+            return Err(SubmissionError::Empty);
+        }
+        Ok(Self { rows })
+    }
+
+    /// Sorts the rows into the answers' order; each test id must occur exactly once.
+    fn align(&mut self, answers: &Answers) -> Result<(), SubmissionError> {
+        let mut aligned: Vec<Option<(u64, Vec<String>)>> = vec![None; answers.len()];
+        for (line, cells) in self.rows.drain(..) {
+            let Some(row) = answers.rows.get(&cells[0]) else {
+                return Err(SubmissionError::UnknownId { line, id: shorten(&cells[0]) });
+            };
+            if aligned[*row].is_some() {
+                return Err(SubmissionError::DuplicateId { line, id: shorten(&cells[0]) });
+            }
+            aligned[*row] = Some((line, cells));
+        }
+        let missing = aligned.iter().filter(|row| row.is_none()).count();
+        if let Some(first) = aligned.iter().position(Option::is_none) {
+            return Err(SubmissionError::MissingIds {
+                count: missing,
+                total: answers.len(),
+                example: answers.ids[first].clone(),
+            });
+        }
+        self.rows = aligned.into_iter().flatten().collect();
+        Ok(())
+    }
+
+    fn parse_column<T>(
+        &self,
+        index: usize,
+        column: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Vec<T>, SubmissionError> {
+        let cell = |(line, cells): &(u64, Vec<String>)| {
+            parse(&cells[index]).map_err(|expected| SubmissionError::Value {
+                line: *line,
+                column: column.to_owned(),
+                value: shorten(&cells[index]),
+                expected,
+            })
+        };
+        self.rows.iter().map(cell).collect()
+    }
+}
+
+fn number(cell: &str) -> Result<f64, String> {
+    cell.parse().ok().filter(|value: &f64| value.is_finite()).ok_or("a finite number".to_owned())
+}
+
+fn probability(cell: &str) -> Result<f64, String> {
+    number(cell)
+        .ok()
+        .filter(|value| (0.0..=1.0).contains(value))
+        .ok_or("a probability between 0 and 1".to_owned())
+}
+
+fn label(classes: &[String]) -> impl Fn(&str) -> Result<usize, String> + '_ {
+    move |cell| {
+        let exact = classes.iter().position(|class| class == cell);
+        // A data frame that once held a missing value writes the class 1 as 1.0.
+        let integral = || {
+            let value: f64 = cell.parse().ok()?;
+            classes.iter().position(|class| class.parse::<i64>().is_ok_and(|c| c as f64 == value))
+        };
+        exact.or_else(integral).ok_or_else(|| format!("one of [{}]", classes.join(", ")))
+    }
+}
+
+/// At most 40 characters of a cell, so that an error message stays a message.
+fn shorten(cell: &str) -> String {
+    if cell.chars().count() <= 40 {
+        return cell.to_owned();
+    }
+    cell.chars().take(37).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn answers(prediction: &Prediction, csv: &str) -> Answers {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap().join("answer.csv");
+        fs_err::write(&path, csv).unwrap();
+        read_answers(&path, "id", prediction).unwrap()
+    }
+
+    fn numbers() -> (Prediction, Answers) {
+        let prediction = Prediction::Number { column: "y".to_owned() };
+        let answers = answers(&prediction, "id,y\na,1\nb,2\nc,3\n");
+        (prediction, answers)
+    }
+
+    fn refusal(csv: &[u8]) -> String {
+        let (prediction, answers) = numbers();
+        Submission::parse(csv, &answers, &prediction).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn row_and_column_order_do_not_matter() {
+        let (prediction, answers) = numbers();
+        let parse = |csv: &[u8]| Submission::parse(csv, &answers, &prediction).unwrap();
+        let straight = parse(b"id,y\na,1\nb,2.5\nc,3\n");
+        assert_eq!(straight, parse(b"\xEF\xBB\xBFy,id\r\n3,c\r\n 1 ,a\r\n2.5,b\r\n"));
+        let mae = straight.score(&answers, Metric::Mae, Part::All).unwrap();
+        assert!((mae - 0.5 / 3.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn refusals_say_what_to_mend() {
+        let cases: [&[u8]; 14] = [
+            b"",
+            b"id,y\n",
+            b"id,z\na,1\n",
+            b"id,y,z\na,1,2\n",
+            b"id,y\na,1\nb\n",
+            b"id,y\na,1\na,2\n",
+            b"id,y\na,1\nq,2\n",
+            b"id,y\na,1\n",
+            b"id,y\na,nan\nb,1\nc,1\n",
+            b"id,y\na,1e999\nb,1\nc,1\n",
+            b"id,y\na,\nb,1\nc,1\n",
+            b"id,y\na,\x001\nb,1\nc,1\n",
+            b"id,y\na,\xff\nb,1\nc,1\n",
+            b"id,y\na,a very long text that nobody would want to read in full\nb,1\nc,1\n",
+        ];
+        let refusals: Vec<String> = cases.into_iter().map(refusal).collect();
+        insta::assert_snapshot!(refusals.join("\n"));
+    }
+
+    #[test]
+    fn labels_may_be_written_as_integral_floats_and_nothing_else() {
+        let classes = vec!["0".to_owned(), "1".to_owned(), "2".to_owned()];
+        let prediction = Prediction::Label { column: "y".to_owned(), classes };
+        let answers = answers(&prediction, "id,y\na,0\nb,2\n");
+        let parse = |csv: &[u8]| Submission::parse(csv, &answers, &prediction);
+        let valid = parse(b"id,y\na,0.0\nb,2\n").unwrap();
+        assert_eq!(valid.score(&answers, Metric::Accuracy, Part::All).unwrap(), 1.0);
+        for wrong in ["3", "0.5", "two", "-1", ""] {
+            assert!(parse(format!("id,y\na,{wrong}\nb,2\n").as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn class_probabilities_must_sum_to_one() {
+        let classes = vec!["cat".to_owned(), "dog".to_owned(), "eel".to_owned()];
+        let prediction = Prediction::ClassProbabilities { column: "kind".to_owned(), classes };
+        let answers = answers(&prediction, "id,kind\na,dog\nb,eel\n");
+        let parse = |csv: &[u8]| Submission::parse(csv, &answers, &prediction);
+        assert!(parse(b"id,cat,dog,eel\na,.2,.7,.1\nb,0,0,1\n").is_ok());
+        let error = parse(b"id,cat,dog,eel\na,.2,.7,.3\nb,0,0,1\n").unwrap_err();
+        assert!(matches!(error, SubmissionError::RowSum { line: 2, .. }));
+        assert!(parse(b"id,cat,dog,eel\na,1.2,-.2,0\nb,0,0,1\n").is_err());
+    }
+
+    #[test]
+    fn feedback_and_final_rows_partition_the_test_set() {
+        let ids: Vec<String> = (0..2000).map(|i| format!("row-{i}")).collect();
+        for share in [0.0, 0.3, 1.0] {
+            let feedback = ids.iter().filter(|id| Part::Feedback(share).holds(id)).count();
+            let rest = ids.iter().filter(|id| Part::Final(share).holds(id)).count();
+            assert_eq!(feedback + rest, ids.len());
+            assert!((feedback as f64 / 2000.0 - share).abs() < 0.05);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let (prediction, answers) = numbers();
+            let _ = Submission::parse(&bytes, &answers, &prediction);
+        }
+
+        #[test]
+        fn arbitrary_tables_never_panic(text in "(id|y|,|\n|\"|a|b|c|1|e9|-|\\.){0,60}") {
+            let (prediction, answers) = numbers();
+            let _ = Submission::parse(text.as_bytes(), &answers, &prediction);
+        }
+    }
+}
