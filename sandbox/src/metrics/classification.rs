@@ -74,8 +74,11 @@ pub fn mcc(t: &[usize], p: &[usize]) -> f64 {
 }
 
 /// 1 - Σ w O / Σ w E with w = (i - j)², O the confusion counts and E those expected from the
-/// margins; 1 where Σ w E vanishes (one class on both sides).
-pub fn quadratic_kappa(t: &[usize], p: &[usize]) -> f64 {
+/// margins.
+///
+/// # Errors
+/// [`MetricError::Constant`] if both sides hold one and the same class, as Σ w E vanishes.
+pub fn quadratic_kappa(t: &[usize], p: &[usize]) -> Result<f64, MetricError> {
     let counts = confusion(t, p);
     let (mut observed, mut expected) = (0.0, 0.0);
     for i in 0..counts.len() {
@@ -85,7 +88,7 @@ pub fn quadratic_kappa(t: &[usize], p: &[usize]) -> f64 {
             expected += weight * row_sum(&counts, i) * column_sum(&counts, j) / t.len() as f64;
         }
     }
-    if expected == 0.0 { 1.0 } else { 1.0 - observed / expected }
+    if expected == 0.0 { Err(MetricError::Constant) } else { Ok(1.0 - observed / expected) }
 }
 
 /// Probability that a row of class 1 is ranked above one of class 0, ties counting half

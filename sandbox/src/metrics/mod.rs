@@ -183,7 +183,7 @@ impl Metric {
             Self::F1 => classification::f1(truth, predicted, 1),
             Self::MacroF1 => classification::macro_f1(truth, predicted),
             Self::Mcc => classification::mcc(truth, predicted),
-            Self::QuadraticKappa => classification::quadratic_kappa(truth, predicted),
+            Self::QuadraticKappa => classification::quadratic_kappa(truth, predicted)?,
             _ => return Err(MetricError::WrongInput(self)),
         };
         finite(value)
