@@ -1,0 +1,64 @@
+# Two commands do everything: `make quickstart` and `make test`.
+# Needs Rust, Python 3.11 or newer, make, a C compiler and git.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+OUT ?= generated/quickstart
+
+# torch-sys asks the first `python` on the PATH where libtorch is.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export VIRTUAL_ENV := $(CURDIR)/.venv
+export CARGO_TERM_PROGRESS_WHEN ?= auto
+
+.PHONY: help quickstart test build venv venv-test fmt lint lock clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+quickstart: venv build ## Tasks, SFT, GRPO, evaluation and a report, on embedded defaults
+	scripts/quickstart.sh $(OUT)
+
+test: venv-test ## Format check, lints, all tests, doc tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	scripts/nextest.sh
+	cargo test --workspace --doc --locked
+
+build: venv ## Build every command in release
+	cargo build --release --workspace --locked
+
+venv: .venv/.locked ## The locked Python environment
+venv-test: .venv/.locked-test ## The same, with what the tests compare against
+
+.venv/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "error: $(PYTHON) is missing or older than Python 3.11"; \
+	  echo; echo "hint: install Python 3.11 or newer with its venv module, or name one: make PYTHON=/path/to/python3.11"; exit 1; }
+	env -u VIRTUAL_ENV $(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+.venv/.locked: python/requirements.txt | .venv/bin/uv
+	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes -r python/requirements.txt
+	touch $@
+
+.venv/.locked-test: python/requirements-test.txt .venv/.locked
+	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes -r python/requirements-test.txt
+	touch $@
+
+fmt: ## Format
+	cargo fmt --all
+
+lint: venv ## Lints only
+	cargo clippy --workspace --all-targets -- -D warnings
+
+lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
+	cd python && for name in requirements requirements-test; do \
+	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
+
+clean: ## Remove what was generated and built, keep the Python environment
+	rm -rf generated target
