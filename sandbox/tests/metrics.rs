@@ -2,6 +2,7 @@
 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
 use sandbox::metrics::{Metric, MetricError};
 use sandbox::stream::Stream;
 use serde_json::json;
@@ -45,40 +46,40 @@ fn case(metric: Metric, input: Input, stream: Stream) -> Case {
     let rows = rng.random_range(1..40);
     let grid = [1.0, 4.0, 1e6][rng.random_range(0..3)];
     let classes = rng.random_range(2..6);
-    let mut coarse = |low: f64, high: f64| (rng.random_range(low..high) * grid).round() / grid;
-    let mut labels = |classes: usize| -> Vec<usize> {
-        (0..rows).map(|_| coarse(0.0, 1e3).abs() as usize % classes).collect()
+    let numbers = |rng: &mut ChaCha8Rng, rows: usize, low: f64, high: f64| -> Vec<f64> {
+        (0..rows).map(|_| (rng.random_range(low..high) * grid).round() / grid).collect()
     };
-    let positive = metric == Metric::Rmsle;
+    let labels = |rng: &mut ChaCha8Rng, classes: usize| -> Vec<usize> {
+        (0..rows).map(|_| rng.random_range(0..classes)).collect()
+    };
     match input {
         Input::Labels => {
-            let (truth, predicted) = (labels(classes), labels(classes));
+            let (truth, predicted) = (labels(&mut rng, classes), labels(&mut rng, classes));
             let ours = metric.labels(&truth, &predicted);
-            request(metric, ours, json!(truth), json!(predicted), None)
+            request(metric, ours, &json!(truth), &json!(predicted), None)
         }
         Input::Scores => {
-            let truth = labels(2);
-            let predicted: Vec<f64> = (0..rows).map(|_| coarse(0.0, 1.0)).collect();
+            let truth = labels(&mut rng, 2);
+            let predicted = numbers(&mut rng, rows, 0.0, 1.0);
             let ours = metric.scores(&truth, &predicted);
-            request(metric, ours, json!(truth), json!(predicted), None)
+            request(metric, ours, &json!(truth), &json!(predicted), None)
         }
         Input::Classes => {
-            let truth = labels(classes);
-            let mut predicted = Vec::new();
-            for _ in 0..rows {
-                let row: Vec<f64> = (0..classes).map(|_| coarse(0.0, 1.0) + 1e-3).collect();
-                let sum: f64 = row.iter().sum();
-                predicted.extend(row.into_iter().map(|value| value / sum));
+            let truth = labels(&mut rng, classes);
+            let mut predicted = numbers(&mut rng, rows * classes, 0.0, 1.0);
+            for row in predicted.chunks_exact_mut(classes) {
+                let sum: f64 = row.iter().map(|value| value + 1e-3).sum();
+                row.iter_mut().for_each(|value| *value = (*value + 1e-3) / sum);
             }
             let ours = metric.class_probabilities(&truth, &predicted, classes);
-            request(metric, ours, json!(truth), json!(predicted), Some(classes))
+            request(metric, ours, &json!(truth), &json!(predicted), Some(classes))
         }
         Input::Numbers => {
-            let low = if positive { 0.0 } else { -5.0 };
-            let mut column = || -> Vec<f64> { (0..rows).map(|_| coarse(low, 5.0)).collect() };
-            let (truth, predicted) = (column(), column());
+            let low = if metric == Metric::Rmsle { 0.0 } else { -5.0 };
+            let truth = numbers(&mut rng, rows, low, 5.0);
+            let predicted = numbers(&mut rng, rows, low, 5.0);
             let ours = metric.regression(&truth, &predicted);
-            request(metric, ours, json!(truth), json!(predicted), None)
+            request(metric, ours, &json!(truth), &json!(predicted), None)
         }
     }
 }
@@ -86,8 +87,8 @@ fn case(metric: Metric, input: Input, stream: Stream) -> Case {
 fn request(
     metric: Metric,
     ours: Result<f64, MetricError>,
-    truth: serde_json::Value,
-    predicted: serde_json::Value,
+    truth: &serde_json::Value,
+    predicted: &serde_json::Value,
     classes: Option<usize>,
 ) -> Case {
     let request = json!({
