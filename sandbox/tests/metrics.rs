@@ -1,5 +1,7 @@
 //! Every metric against scikit-learn and `SciPy` on random inputs, ties and edge cases included.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -69,7 +71,9 @@ fn case(metric: Metric, input: Input, stream: Stream) -> Case {
             let mut predicted = numbers(&mut rng, rows * classes, 0.0, 1.0);
             for row in predicted.chunks_exact_mut(classes) {
                 let sum: f64 = row.iter().map(|value| value + 1e-3).sum();
-                row.iter_mut().for_each(|value| *value = (*value + 1e-3) / sum);
+                for value in row {
+                    *value = (*value + 1e-3) / sum;
+                }
             }
             let ours = metric.class_probabilities(&truth, &predicted, classes);
             request(metric, ours, &json!(truth), &json!(predicted), Some(classes))
