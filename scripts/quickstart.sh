@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The main job from seeds to report. Every stage picks up where it was, so running it again
+# after an interruption goes on, and running it again after success only prints the results.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=${1:-generated/quickstart}
+bin=target/release
+mkdir -p "$out"
+started=$SECONDS
+
+stage() { # stage NAME WHAT COMMAND...
+  local name=$1 what=$2 began=$SECONDS
+  shift 2
+  printf '\n== %s: %s\n   %s\n' "$name" "$what" "$*" >&2
+  "$@"
+  printf '== %s done in %d s\n' "$name" $((SECONDS - began)) >&2
+}
+
+stage "1/5 tasks" "turn the structure of MLE-bench competitions into verified micro-scale tasks" \
+  "$bin/factory" generate --seeds mlebench --count 72 --out "$out"
+stage "2/5 sft" "teach the tiny policy to act, from scripted agents playing real episodes" \
+  "$bin/rl" sft --model tiny --tasks "$out" --out "$out/sft"
+stage "3/5 grpo" "improve it by trajectory-level GRPO on its own episodes" \
+  "$bin/rl" train --model "$out/sft" --tasks "$out" --out "$out/grpo"
+stage "4/5 eval" "compare the policies and the scripted ladder on the held-out tasks" \
+  "$bin/rl" eval --tasks "$out" --policy sft="$out/sft" --policy grpo="$out/grpo" \
+  --policy random --scripted --out "$out/eval"
+stage "5/5 report" "write one page that shows it all" \
+  "$bin/rl" report --tasks "$out" --sft "$out/sft" --grpo "$out/grpo" --eval "$out/eval" \
+  --out "$out/report.html"
+printf '\nAll done in %d s. Open %s/report.html\n' $((SECONDS - started)) "$out" >&2
