@@ -1,0 +1,179 @@
+//! Rewards of a group to advantages: a plain function over plain numbers.
+//!
+//! `A_i = (r_i - mean(r)) / (std(r) + eps)`, over the trajectories of one task
+//! (Shao et al. 2024, §4.1.2; SandMLE §4.4).
+
+use serde::{Deserialize, Serialize};
+
+/// What centred rewards are divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// Nothing: advantages are centred rewards (Liu et al. 2025, "Dr. GRPO").
+    None,
+    /// The standard deviation with n in the denominator (ddof 0).
+    Population,
+    /// The standard deviation with n - 1 in the denominator (ddof 1).
+    Sample,
+}
+
+/// When masked trajectories leave their group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MaskOrder {
+    /// Before mean and deviation are taken: the others are compared among themselves.
+    BeforeBaseline,
+    /// After: their rewards shift the baseline, though they get no gradient.
+    AfterBaseline,
+}
+
+/// How a trajectory counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// In full.
+    Counted,
+    /// It is not trained on, because it ended for reasons that are not only its own, such as a
+    /// time limit.
+    Masked,
+    /// It failed through a fault of ours: its reward means nothing and never counts.
+    Dropped,
+}
+
+/// The options of [`advantages`].
+///
+/// | field | default | purpose |
+/// | --- | --- | --- |
+/// | `spread` | `sample` | what to divide by |
+/// | `epsilon` | 1e-6 | keeps the quotient finite; at least 0 |
+/// | `mask_order` | `before-baseline` | when masked trajectories leave |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Normalisation {
+    /// What to divide by.
+    pub spread: Spread,
+    /// Added to the deviation.
+    pub epsilon: f64,
+    /// When masked trajectories leave.
+    pub mask_order: MaskOrder,
+}
+
+impl Default for Normalisation {
+    fn default() -> Self {
+        Self { spread: Spread::Sample, epsilon: 1e-6, mask_order: MaskOrder::BeforeBaseline }
+    }
+}
+
+/// Advantages of one group, in its order. Trajectories that are not [`Standing::Counted`] get
+/// exactly zero, and so does everybody in a group whose rewards are all the same or in which
+/// fewer than two count.
+pub fn advantages(group: &[(f64, Standing)], options: Normalisation) -> Vec<f64> {
+    let in_baseline = |standing: Standing| match standing {
+        Standing::Counted => true,
+        Standing::Masked => options.mask_order == MaskOrder::AfterBaseline,
+        Standing::Dropped => false,
+    };
+    let rewards: Vec<f64> =
+        group.iter().filter(|(_, standing)| in_baseline(*standing)).map(|(reward, _)| *reward).collect();
+    // Compared rather than subtracted: the deviation of equal numbers need not round to zero.
+    let constant = rewards.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
+    if constant {
+        return vec![0.0; group.len()];
+    }
+    let n = rewards.len() as f64;
+    let mean = rewards.iter().sum::<f64>() / n;
+    let squares: f64 = rewards.iter().map(|reward| (reward - mean).powi(2)).sum();
+    let scale = match options.spread {
+        Spread::None => 1.0,
+        Spread::Population => (squares / n).sqrt() + options.epsilon,
+        Spread::Sample => (squares / (n - 1.0)).sqrt() + options.epsilon,
+    };
+    group
+        .iter()
+        .map(|(reward, standing)| match standing {
+            Standing::Counted => (reward - mean) / scale,
+            Standing::Masked | Standing::Dropped => 0.0,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Standing::{Counted, Dropped, Masked};
+    use proptest::prelude::*;
+
+    fn counted(rewards: &[f64]) -> Vec<(f64, Standing)> {
+        rewards.iter().map(|&reward| (reward, Counted)).collect()
+    }
+
+    fn options(spread: Spread, epsilon: f64) -> Normalisation {
+        Normalisation { spread, epsilon, ..Normalisation::default() }
+    }
+
+    fn close(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        for (a, b) in found.iter().zip(expected) {
+            assert!((a - b).abs() < 1e-6 * b.abs().max(1.0) * 5.0, "{found:?} is not {expected:?}");
+        }
+    }
+
+    // numpy: r = np.array([0, .3, .3, 1]); (r - r.mean()) / (r.std(ddof=d) + eps)
+    #[test]
+    fn published_vectors() {
+        let group = counted(&[0.0, 0.3, 0.3, 1.0]);
+        close(
+            &advantages(&group, options(Spread::Sample, 1e-4)),
+            &[-0.942_587, -0.235_647, -0.235_647, 1.413_88],
+        );
+        close(
+            &advantages(&group, options(Spread::Sample, 1e-6)),
+            &[-0.942_807, -0.235_702, -0.235_702, 1.414_21],
+        );
+        close(
+            &advantages(&group, options(Spread::Population, 1e-6)),
+            &[-1.088_659, -0.272_165, -0.272_165, 1.632_989],
+        );
+        close(&advantages(&group, options(Spread::None, 1e-6)), &[-0.4, -0.1, -0.1, 0.6]);
+    }
+
+    #[test]
+    fn the_masked_leave_before_or_after_the_baseline() {
+        let group = [(0.0, Counted), (1.0, Counted), (5.0, Masked)];
+        let before = options(Spread::None, 0.0);
+        close(&advantages(&group, before), &[-0.5, 0.5, 0.0]);
+        let after = Normalisation { mask_order: MaskOrder::AfterBaseline, ..before };
+        close(&advantages(&group, after), &[-2.0, -1.0, 0.0]);
+    }
+
+    #[test]
+    fn the_dropped_never_count() {
+        for mask_order in [MaskOrder::BeforeBaseline, MaskOrder::AfterBaseline] {
+            let options = Normalisation { mask_order, ..options(Spread::None, 0.0) };
+            let group = [(0.0, Counted), (f64::NAN, Dropped), (1.0, Counted)];
+            close(&advantages(&group, options), &[-0.5, 0.0, 0.5]);
+        }
+    }
+
+    #[test]
+    fn a_group_of_one_or_none_teaches_nothing() {
+        let options = Normalisation::default();
+        assert_eq!(advantages(&[], options), [0.0; 0]);
+        assert_eq!(advantages(&[(1.0, Counted), (0.0, Masked)], options), [0.0, 0.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn constant_groups_vanish_and_others_are_centred(
+            rewards in prop::collection::vec(-5.0..5.0, 2..9), reward in -5.0..5.0,
+        ) {
+            let options = Normalisation::default();
+            prop_assert_eq!(advantages(&vec![(reward, Counted); rewards.len()], options), vec![0.0; rewards.len()]);
+            let found = advantages(&counted(&rewards), options);
+            prop_assert!(found.iter().sum::<f64>().abs() < 1e-6);
+            for (i, j) in (0..rewards.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                prop_assert_eq!(rewards[i] > rewards[j], found[i] > found[j]);
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Keys and values of tokens that the model has already seen.
+//!
+//! A fixed grid of rows, each long enough for one whole trajectory, so that a row can join or
+//! leave at any step without moving another. Beyond the last usable position lies one scratch
+//! place: padding writes there and nobody looks at it.
+
+use super::config::Qwen3Config;
+use tch::{Device, Kind, Tensor};
+
+/// Which rows of the cache take part in a step.
+#[derive(Debug)]
+pub enum Rows {
+    /// Neighbours, read in place.
+    Span {
+        /// The first.
+        first: i64,
+        /// How many.
+        count: i64,
+    },
+    /// Any rows `[B]`, whose past is copied together for the step.
+    Listed(Tensor),
+}
+
+/// The grid: one pair of `[rows, K, capacity + 1, D]` per layer.
+#[derive(Debug)]
+pub struct KvCache {
+    keys: Vec<Tensor>,
+    values: Vec<Tensor>,
+    rows: i64,
+    capacity: i64,
+}
+
+impl KvCache {
+    /// An empty grid for `rows` sequences of at most `capacity` tokens.
+    pub fn new(config: &Qwen3Config, rows: i64, capacity: i64, kind: Kind, device: Device) -> Self {
+        let shape = [rows, config.num_key_value_heads, capacity + 1, config.head_dim];
+        // Zeroed, not merely allocated: what is hidden has weight zero, but 0 * NaN is NaN.
+        let grid = || {
+            (0..config.num_hidden_layers).map(|_| Tensor::zeros(shape, (kind, device))).collect()
+        };
+        Self { keys: grid(), values: grid(), rows, capacity }
+    }
+
+    /// How many sequences fit.
+    pub fn rows(&self) -> i64 {
+        self.rows
+    }
+
+    /// How many tokens of each fit. This is also the index of the scratch place.
+    pub fn capacity(&self) -> i64 {
+        self.capacity
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let sizes = self.keys.iter().chain(&self.values);
+        sizes.map(|grid| grid.numel() * grid.kind().elt_size_in_bytes()).sum()
+    }
+
+    /// Stores `[B, T, K, D]` at `positions [B, T]` of `rows`.
+    pub(super) fn write(&mut self, layer: usize, rows: &Rows, positions: &Tensor, keys: &Tensor, values: &Tensor) {
+        let index = match rows {
+            Rows::Span { first, count } => {
+                Tensor::arange_start(*first, first + count, (Kind::Int64, positions.device()))
+            }
+            Rows::Listed(index) => index.shallow_clone(),
+        };
+        // Two index tensors with a whole axis between them: the result is [B, T, K, D].
+        let place = [Some(index.unsqueeze(1)), None, Some(positions.shallow_clone())];
+        let _ = self.keys[layer].index_put_(&place, keys, false);
+        let _ = self.values[layer].index_put_(&place, values, false);
+    }
+
+    /// Keys and values `[B, K, reach, D]` of `rows`.
+    pub(super) fn read(&self, layer: usize, rows: &Rows, reach: i64) -> (Tensor, Tensor) {
+        let part = |grid: &Tensor| match rows {
+            Rows::Span { first, count } => grid.narrow(0, *first, *count).narrow(2, 0, reach),
+            Rows::Listed(index) => grid.narrow(2, 0, reach).index_select(0, index),
+        };
+        (part(&self.keys[layer]), part(&self.values[layer]))
+    }
+
+    /// Copies the first `tokens` of one row into another: how samples of one prompt share the
+    /// work of reading it.
+    pub fn copy_prefix(&mut self, from: i64, to: i64, tokens: i64) {
+        for grid in self.keys.iter_mut().chain(&mut self.values) {
+            let source = grid.get(from).narrow(1, 0, tokens);
+            grid.get(to).narrow(1, 0, tokens).copy_(&source);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! `AdamW` with its own state, so that a run can be saved and resumed to the last bit.
+//!
+//! libtorch's optimizer hides its moments behind the C interface; ours are plain tensors.
+//!
+//! ```text
+//! g  = min(1, clip / |g|) g                 |g| over all parameters together
+//! p  = p - rate · decay · p                 matrices only
+//! m  = β1 m + (1 - β1) g
+//! v  = β2 v + (1 - β2) g²
+//! p  = p - rate / (1 - β1^t) · m / (sqrt(v / (1 - β2^t)) + eps)
+//! ```
+//! Loshchilov and Hutter 2019, algorithm 2, in the order in which PyTorch computes it.
+
+use crate::model::{LoadError, Parameter, Qwen3, Weights};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tch::{Kind, Tensor, no_grad_guard};
+
+/// The constants of [`AdamW`].
+///
+/// | field | default | purpose |
+/// | --- | --- | --- |
+/// | `beta1`, `beta2` | 0.9, 0.95 | memory of the moments, in [0, 1) |
+/// | `epsilon` | 1e-8 | keeps the quotient finite |
+/// | `weight_decay` | 0.01 | pull of matrices towards zero |
+/// | `clip_norm` | 1.0 | the largest gradient norm; 0 means no limit |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdamConfig {
+    /// Memory of the first moment.
+    pub beta1: f64,
+    /// Memory of the second moment.
+    pub beta2: f64,
+    /// Added to the root of the second moment.
+    pub epsilon: f64,
+    /// Decoupled decay of matrices.
+    pub weight_decay: f64,
+    /// Limit of the global gradient norm.
+    pub clip_norm: f64,
+}
+
+impl Default for AdamConfig {
+    fn default() -> Self {
+        Self { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0.01, clip_norm: 1.0 }
+    }
+}
+
+/// How the learning rate moves after warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decay {
+    /// It does not.
+    Constant,
+    /// Along half a cosine to `floor` times the peak at the last step.
+    Cosine {
+        /// Share of the peak that is left at the end.
+        floor: f64,
+    },
+}
+
+/// The learning rate over a run: a linear warm-up, then [`Decay`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// The highest rate.
+    pub peak: f64,
+    /// Steps until it is reached; the first step already moves.
+    pub warmup: u64,
+    /// What follows.
+    pub decay: Decay,
+    /// The length of the run.
+    pub steps: u64,
+}
+
+impl Schedule {
+    /// The rate of the given step, counted from 0.
+    pub fn rate(&self, step: u64) -> f64 {
+        if step < self.warmup {
+            return self.peak * (step + 1) as f64 / self.warmup as f64;
+        }
+        match self.decay {
+            Decay::Constant => self.peak,
+            Decay::Cosine { floor } => {
+                let span = self.steps.saturating_sub(self.warmup).max(1) as f64;
+                let done = ((step - self.warmup) as f64 / span).min(1.0);
+                let height = 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
+                self.peak * (floor + (1.0 - floor) * height)
+            }
+        }
+    }
+}
+
+/// Why an update was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum OptimError {
+    /// A gradient is infinite or not a number.
+    #[error("the gradient of `{name}` is not finite at step {step}; lower the learning rate, or look at the rewards")]
+    NotFinite {
+        /// The first such parameter.
+        name: String,
+        /// The step that was not made.
+        step: u64,
+    },
+    /// A saved state does not belong to this model.
+    #[error("the saved optimizer state does not belong to this model")]
+    Foreign(#[from] LoadError),
+}
+
+#[derive(Debug)]
+struct Slot {
+    parameter: Parameter,
+    first: Tensor,
+    second: Tensor,
+    /// The weight in f32 where the model's own type would round small updates away.
+    master: Option<Tensor>,
+}
+
+/// The optimizer of one model.
+#[derive(Debug)]
+pub struct AdamW {
+    config: AdamConfig,
+    slots: Vec<Slot>,
+    step: u64,
+}
+
+impl AdamW {
+    /// Fresh moments for every parameter of `model`.
+    pub fn new(model: &Qwen3, config: AdamConfig) -> Self {
+        Self::over(model.parameters(), config)
+    }
+
+    fn over(parameters: Vec<Parameter>, config: AdamConfig) -> Self {
+        let _guard = no_grad_guard();
+        let slot = |parameter: Parameter| {
+            let like = (Kind::Float, parameter.tensor.device());
+            let zeros = || Tensor::zeros(parameter.tensor.size(), like);
+            let narrow = parameter.tensor.kind() != Kind::Float;
+            let master = narrow.then(|| parameter.tensor.detach().to_kind(Kind::Float));
+            Slot { first: zeros(), second: zeros(), master, parameter }
+        };
+        Self { config, slots: parameters.into_iter().map(slot).collect(), step: 0 }
+    }
+
+    /// How many updates were made.
+    pub fn step_count(&self) -> u64 {
+        self.step
+    }
+
+    /// Forgets all gradients.
+    pub fn zero_grad(&mut self) {
+        for slot in &mut self.slots {
+            slot.parameter.tensor.zero_grad();
+        }
+    }
+
+    /// Updates every parameter from its gradient, forgets the gradients and returns their norm
+    /// before clipping.
+    ///
+    /// # Errors
+    /// [`OptimError::NotFinite`]; then nothing was changed.
+    pub fn step(&mut self, rate: f64) -> Result<f64, OptimError> {
+        let _guard = no_grad_guard();
+        let AdamConfig { beta1, beta2, epsilon, weight_decay, clip_norm } = self.config;
+        let gradients: Vec<Option<Tensor>> = self
+            .slots
+            .iter()
+            .map(|slot| {
+                let gradient = slot.parameter.tensor.grad();
+                gradient.defined().then(|| gradient.to_kind(Kind::Float))
+            })
+            .collect();
+        let squares: Vec<f64> = gradients
+            .iter()
+            .map(|gradient| gradient.as_ref().map_or(0.0, |g| g.square().sum(Kind::Double).double_value(&[])))
+            .collect();
+        if let Some(broken) = squares.iter().position(|square| !square.is_finite()) {
+            let name = self.slots[broken].parameter.name.clone();
+            return Err(OptimError::NotFinite { name, step: self.step });
+        }
+        let norm = squares.iter().sum::<f64>().sqrt();
+        let shrink = if clip_norm > 0.0 && norm > clip_norm { clip_norm / norm } else { 1.0 };
+
+        self.step += 1;
+        let exponent = self.step as f64;
+        let first_bias = 1.0 - beta1.powf(exponent);
+        let second_bias = 1.0 - beta2.powf(exponent);
+        for (slot, gradient) in self.slots.iter_mut().zip(gradients) {
+            let Some(gradient) = gradient else { continue };
+            let gradient = if shrink < 1.0 { gradient * shrink } else { gradient };
+            let mut weight = slot.master.as_ref().unwrap_or(&slot.parameter.tensor).shallow_clone();
+            if slot.parameter.decays && weight_decay > 0.0 {
+                let _ = weight.g_mul_scalar_(1.0 - rate * weight_decay);
+            }
+            let _ = slot.first.lerp_(&gradient, 1.0 - beta1);
+            let _ = slot.second.lerp_(&gradient.square(), 1.0 - beta2);
+            let root = (slot.second.sqrt() / second_bias.sqrt()).g_add_scalar_(epsilon);
+            let update = (&slot.first / &root).g_mul_scalar_(-rate / first_bias);
+            let _ = weight.g_add_(&update);
+            if slot.master.is_some() {
+                slot.parameter.tensor.copy_(&weight);
+            }
+            slot.parameter.tensor.zero_grad();
+        }
+        Ok(norm)
+    }
+
+    /// Everything needed to go on from here, besides the weights and the step count.
+    pub fn state(&self) -> BTreeMap<String, Tensor> {
+        let mut all = BTreeMap::new();
+        for Slot { parameter, first, second, master } in &self.slots {
+            all.insert(format!("first.{}", parameter.name), first.shallow_clone());
+            all.insert(format!("second.{}", parameter.name), second.shallow_clone());
+            if let Some(master) = master {
+                all.insert(format!("master.{}", parameter.name), master.shallow_clone());
+            }
+        }
+        all
+    }
+
+    /// Goes back to a saved state.
+    ///
+    /// # Errors
+    /// [`OptimError::Foreign`] if a tensor is missing or has another shape.
+    pub fn restore(&mut self, saved: &Weights, step: u64) -> Result<(), OptimError> {
+        let _guard = no_grad_guard();
+        for slot in &mut self.slots {
+            let name = &slot.parameter.name;
+            let shape = slot.parameter.tensor.size();
+            slot.first.copy_(&saved.tensor(&format!("first.{name}"), &shape)?);
+            slot.second.copy_(&saved.tensor(&format!("second.{name}"), &shape)?);
+            if let Some(master) = &mut slot.master {
+                master.copy_(&saved.tensor(&format!("master.{name}"), &shape)?);
+            }
+        }
+        self.step = step;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameter(name: &str, tensor: Tensor) -> Parameter {
+        let decays = tensor.dim() >= 2;
+        Parameter { name: name.into(), tensor: tensor.set_requires_grad(true), decays }
+    }
+
+    // torch 2.11.0:
+    // w = torch.tensor([[1., -2.], [3., .5]], requires_grad=True); b = torch.tensor([.1, -.2], requires_grad=True)
+    // x = torch.tensor([[.5, -1.], [2., .25]])
+    // o = torch.optim.AdamW([{"params": [w], "weight_decay": .1}, {"params": [b], "weight_decay": 0.}],
+    //                       lr=.05, betas=(.9, .95), eps=1e-8)
+    // for _ in range(3):
+    //     o.zero_grad(); ((x @ w.T + b) ** 2).sum().backward()
+    //     n = torch.nn.utils.clip_grad_norm_([w, b], 1.); o.step()
+    // print(n, w, b)
+    #[test]
+    fn three_steps_agree_with_torch() {
+        let w = Tensor::from_slice(&[1.0_f32, -2.0, 3.0, 0.5]).view([2, 2]);
+        let b = Tensor::from_slice(&[0.1_f32, -0.2]);
+        let x = Tensor::from_slice(&[0.5_f32, -1.0, 2.0, 0.25]).view([2, 2]);
+        let parameters = vec![parameter("w", w), parameter("b", b)];
+        let (w, b) = (parameters[0].tensor.shallow_clone(), parameters[1].tensor.shallow_clone());
+        let mut optimizer = AdamW::over(parameters, AdamConfig { weight_decay: 0.1, ..AdamConfig::default() });
+        let mut norm = 0.0;
+        for _ in 0..3 {
+            x.linear(&w, Some(&b)).square().sum(Kind::Float).backward();
+            norm = optimizer.step(0.05).unwrap();
+        }
+        let found: Vec<f64> = [&w.view([-1]), &b.view([-1])]
+            .iter()
+            .flat_map(|tensor| Vec::<f64>::try_from(tensor.to_kind(Kind::Double)).unwrap())
+            .chain([norm])
+            .collect();
+        insta::assert_debug_snapshot!(found.iter().map(|value| (value * 1e5).round() / 1e5).collect::<Vec<_>>(), @"");
+    }
+
+    #[test]
+    fn a_broken_gradient_changes_nothing() {
+        let w = parameter("w", Tensor::from_slice(&[1.0_f32]));
+        let leaf = w.tensor.shallow_clone();
+        let mut optimizer = AdamW::over(vec![w], AdamConfig::default());
+        (&leaf * f64::INFINITY).sum(Kind::Float).backward();
+        let error = optimizer.step(0.1).unwrap_err().to_string();
+        assert!(error.contains("`w`"), "{error}");
+        assert_eq!(leaf.double_value(&[0]).to_bits(), 1.0_f64.to_bits());
+        assert_eq!(optimizer.step_count(), 0);
+    }
+
+    #[test]
+    fn small_updates_survive_a_narrow_type() {
+        let w = parameter("w", Tensor::from_slice(&[1.0_f32]).to_kind(Kind::BFloat16));
+        let leaf = w.tensor.shallow_clone();
+        let mut optimizer = AdamW::over(vec![w], AdamConfig { weight_decay: 0.0, ..AdamConfig::default() });
+        // Each step moves the weight by 1e-3, a quarter of what bf16 resolves near 1.
+        for _ in 0..12 {
+            leaf.to_kind(Kind::Float).sum(Kind::Float).backward();
+            optimizer.step(1e-3).unwrap();
+        }
+        assert!((leaf.double_value(&[0]) - 0.988).abs() < 4e-3);
+    }
+
+    #[test]
+    fn the_rate_warms_up_and_comes_down() {
+        let schedule = Schedule { peak: 1.0, warmup: 4, decay: Decay::Cosine { floor: 0.1 }, steps: 14 };
+        let rates: Vec<f64> = (0..15).map(|step| schedule.rate(step)).collect();
+        assert!((rates[0] - 0.25).abs() < 1e-12 && (rates[3] - 1.0).abs() < 1e-12);
+        assert!((rates[9] - 0.55).abs() < 1e-12 && (rates[14] - 0.1).abs() < 1e-12);
+        assert!(rates[4..].windows(2).all(|pair| pair[1] < pair[0]));
+    }
+}

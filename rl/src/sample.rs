@@ -1,0 +1,220 @@
+//! How the next token is chosen.
+//!
+//! The draw is made on the host, from a stream that belongs to the row: who else is in the batch
+//! changes nothing but rounding. The log-probability that is kept is the one the trainer will
+//! recompute, that of `softmax(logits / temperature)` *before* any filter. With filters on
+//! (top-p, top-k, min-p) the token was drawn from a narrower distribution, and the difference is
+//! the user's choice.
+
+use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
+
+/// The settings of a draw.
+///
+/// | field | default | purpose |
+/// | --- | --- | --- |
+/// | `temperature` | 1.0 | divides the logits; 0 takes the most likely token |
+/// | `top_p` | 1.0 | keep the most likely tokens until their mass reaches this |
+/// | `top_k` | 0 | keep this many of the most likely tokens; 0 keeps all |
+/// | `min_p` | 0.0 | keep tokens at least this likely relative to the likeliest |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sampling {
+    /// Divides the logits; 0 is greedy.
+    pub temperature: f64,
+    /// Kept mass, in (0, 1].
+    pub top_p: f64,
+    /// Kept count; 0 keeps all.
+    pub top_k: usize,
+    /// Kept relative likelihood, in [0, 1].
+    pub min_p: f64,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { temperature: 1.0, top_p: 1.0, top_k: 0, min_p: 0.0 }
+    }
+}
+
+/// Why settings were refused.
+#[derive(Debug, thiserror::Error)]
+#[error("`{field}` is {got}; it must be {expected}")]
+pub struct SamplingError {
+    field: &'static str,
+    got: f64,
+    expected: &'static str,
+}
+
+impl Sampling {
+    /// Always the most likely token; of equals the one with the lowest id.
+    pub fn greedy() -> Self {
+        Self { temperature: 0.0, ..Self::default() }
+    }
+
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// [`SamplingError`] naming the field.
+    pub fn check(&self) -> Result<(), SamplingError> {
+        let range = |field, got: f64, holds, expected| {
+            if holds { Ok(()) } else { Err(SamplingError { field, got, expected }) }
+        };
+        let Self { temperature: t, top_p, min_p, .. } = *self;
+        range("temperature", t, t.is_finite() && (t <= 0.0 || t >= 1e-3) && t >= 0.0, "0, or at least 0.001")?;
+        range("top_p", top_p, top_p > 0.0 && top_p <= 1.0, "above 0 and at most 1")?;
+        range("min_p", min_p, (0.0..=1.0).contains(&min_p), "between 0 and 1")
+    }
+
+    /// Whether the most likely token is always taken.
+    pub fn is_greedy(&self) -> bool {
+        self.temperature <= 0.0
+    }
+
+    /// What the logits are divided by, for sampler and trainer alike. Greedy tokens are scored
+    /// at temperature 1.
+    pub fn scale(&self) -> f64 {
+        if self.is_greedy() { 1.0 } else { self.temperature }
+    }
+
+    fn filters(&self) -> bool {
+        self.top_p < 1.0 || self.top_k > 0 || self.min_p > 0.0
+    }
+
+    /// Draws an index given `log_probs` of `softmax(logits / scale)`. Uses one number of `rng`,
+    /// or none when greedy.
+    pub fn draw(&self, log_probs: &[f32], rng: &mut impl Rng) -> usize {
+        if self.is_greedy() {
+            return likeliest(log_probs);
+        }
+        let point: f64 = rng.random();
+        if self.filters() {
+            let kept = self.kept(log_probs);
+            pick(kept.iter().map(|&index| (index, f64::from(log_probs[index]).exp())), point)
+        } else {
+            pick(log_probs.iter().map(|&log_prob| f64::from(log_prob.exp())).enumerate(), point)
+        }
+    }
+
+    /// The indices that survive all filters, likeliest first; never empty.
+    fn kept(&self, log_probs: &[f32]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..log_probs.len()).collect();
+        order.sort_unstable_by(|&a, &b| log_probs[b].total_cmp(&log_probs[a]).then(a.cmp(&b)));
+        if self.top_k > 0 {
+            order.truncate(self.top_k);
+        }
+        if self.min_p > 0.0 {
+            let floor = f64::from(log_probs[order[0]]) + self.min_p.ln();
+            order.retain(|&index| f64::from(log_probs[index]) >= floor);
+        }
+        if self.top_p < 1.0 {
+            let total: f64 = order.iter().map(|&index| f64::from(log_probs[index]).exp()).sum();
+            let mut mass = 0.0;
+            let enough = order.iter().position(|&index| {
+                mass += f64::from(log_probs[index]).exp();
+                mass >= self.top_p * total
+            });
+            order.truncate(enough.map_or(order.len(), |last| last + 1));
+        }
+        order
+    }
+}
+
+fn likeliest(log_probs: &[f32]) -> usize {
+    let better = |best: usize, (index, value): (usize, &f32)| if *value > log_probs[best] { index } else { best };
+    log_probs.iter().enumerate().fold(0, better)
+}
+
+/// The first index whose cumulative mass passes `point` of the total, for `point` in [0, 1).
+fn pick(masses: impl Iterator<Item = (usize, f64)> + Clone, point: f64) -> usize {
+    let total: f64 = masses.clone().map(|(_, mass)| mass).sum();
+    let goal = point * total;
+    let mut sum = 0.0;
+    let mut last = 0;
+    for (index, mass) in masses {
+        if mass > 0.0 {
+            last = index;
+            sum += mass;
+            if sum > goal {
+                return index;
+            }
+        }
+    }
+    // Rounding can leave the sum just short of its goal; the last possible token is meant.
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sandbox::stream::Stream;
+
+    fn logs(probabilities: &[f32]) -> Vec<f32> {
+        probabilities.iter().map(|p| p.ln()).collect()
+    }
+
+    fn frequencies(sampling: Sampling, probabilities: &[f32], draws: u32) -> Vec<f64> {
+        let log_probs = logs(probabilities);
+        let mut rng = Stream::root(5).rng();
+        let mut counts = vec![0; probabilities.len()];
+        for _ in 0..draws {
+            counts[sampling.draw(&log_probs, &mut rng)] += 1;
+        }
+        counts.into_iter().map(|count| f64::from(count) / f64::from(draws)).collect()
+    }
+
+    #[test]
+    fn draws_follow_the_distribution() {
+        let found = frequencies(Sampling::default(), &[0.5, 0.0, 0.3, 0.2], 40_000);
+        for (found, expected) in found.iter().zip([0.5, 0.0, 0.3, 0.2]) {
+            // Four standard errors of a frequency near one half.
+            assert!((found - expected).abs() < 0.01, "{found} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn filters_keep_what_they_say_and_renormalise() {
+        let probabilities = [0.1, 0.4, 0.2, 0.3];
+        let support = |sampling: Sampling| -> Vec<usize> {
+            let found = frequencies(sampling, &probabilities, 2000);
+            (0..4).filter(|&index| found[index] > 0.0).collect()
+        };
+        assert_eq!(support(Sampling { top_k: 2, ..Sampling::default() }), [1, 3]);
+        assert_eq!(support(Sampling { top_p: 0.65, ..Sampling::default() }), [1, 3]);
+        assert_eq!(support(Sampling { top_p: 0.75, ..Sampling::default() }), [1, 2, 3]);
+        assert_eq!(support(Sampling { min_p: 0.7, ..Sampling::default() }), [1, 3]);
+        assert_eq!(support(Sampling { top_k: 3, top_p: 0.4, ..Sampling::default() }), [1]);
+        let found = frequencies(Sampling { top_k: 2, ..Sampling::default() }, &probabilities, 40_000);
+        assert!((found[1] - 4.0 / 7.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn greedy_takes_the_first_of_the_likeliest_and_draws_nothing() {
+        let mut rng = Stream::root(5).rng();
+        assert_eq!(Sampling::greedy().draw(&logs(&[0.2, 0.4, 0.4]), &mut rng), 1);
+        assert_eq!(rng, Stream::root(5).rng());
+    }
+
+    #[test]
+    fn bad_settings_are_named() {
+        let sampling = Sampling { top_p: 0.0, ..Sampling::default() };
+        assert_eq!(sampling.check().unwrap_err().to_string(), "`top_p` is 0; it must be above 0 and at most 1");
+        assert!(Sampling { temperature: f64::NAN, ..Sampling::default() }.check().is_err());
+        assert!(Sampling { temperature: -1.0, ..Sampling::default() }.check().is_err());
+        assert!(Sampling::greedy().check().is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn impossible_tokens_are_never_drawn(
+            weights in prop::collection::vec(0_u8..4, 1..30).prop_filter("some mass", |w| w.iter().any(|&x| x > 0)),
+            top_p in 0.05..=1.0_f64, top_k in 0_usize..5, min_p in 0.0..=1.0_f64, seed: u64,
+        ) {
+            let total: f32 = weights.iter().map(|&w| f32::from(w)).sum();
+            let log_probs: Vec<f32> = weights.iter().map(|&w| (f32::from(w) / total).ln()).collect();
+            let sampling = Sampling { temperature: 1.0, top_p, top_k, min_p };
+            let index = sampling.draw(&log_probs, &mut Stream::root(seed).rng());
+            prop_assert!(weights[index] > 0);
+        }
+    }
+}
