@@ -73,8 +73,11 @@ pub fn advantages(group: &[(f64, Standing)], options: Normalisation) -> Vec<f64>
         Standing::Masked => options.mask_order == MaskOrder::AfterBaseline,
         Standing::Dropped => false,
     };
-    let rewards: Vec<f64> =
-        group.iter().filter(|(_, standing)| in_baseline(*standing)).map(|(reward, _)| *reward).collect();
+    let rewards: Vec<f64> = group
+        .iter()
+        .filter(|(_, standing)| in_baseline(*standing))
+        .map(|(reward, _)| *reward)
+        .collect();
     // Compared rather than subtracted: the deviation of equal numbers need not round to zero.
     let constant = rewards.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
     if constant {
@@ -128,7 +131,7 @@ mod tests {
         );
         close(
             &advantages(&group, options(Spread::Sample, 1e-6)),
-            &[-0.942_807, -0.235_702, -0.235_702, 1.414_21],
+            &[-0.942_807, -0.235_702, -0.235_702, 1.414_212],
         );
         close(
             &advantages(&group, options(Spread::Population, 1e-6)),

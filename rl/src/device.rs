@@ -80,7 +80,11 @@ impl DeviceChoice {
                 load_cuda().map_err(DeviceError::NoCuda)?;
                 let count = Cuda::device_count();
                 let there = i64::try_from(index).is_ok_and(|index| index < count);
-                if there { Ok(Device::Cuda(index)) } else { Err(DeviceError::NoSuchGpu { index, count }) }
+                if there {
+                    Ok(Device::Cuda(index))
+                } else {
+                    Err(DeviceError::NoSuchGpu { index, count })
+                }
             }
         }
     }

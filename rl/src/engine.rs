@@ -134,8 +134,21 @@ impl<'m> Engine<'m> {
         let longest = usize::try_from(model.config().max_position_embeddings).unwrap_or(usize::MAX);
         let capacity = capacity.min(longest);
         let _guard = no_grad_guard();
-        let cache = KvCache::new(model.config(), signed(rows), signed(capacity), model.kind(), model.device());
-        Self { model, cache, rows: (0..rows).map(|_| None).collect(), capacity, tickets: 0, generated: 0 }
+        let cache = KvCache::new(
+            model.config(),
+            signed(rows),
+            signed(capacity),
+            model.kind(),
+            model.device(),
+        );
+        Self {
+            model,
+            cache,
+            rows: (0..rows).map(|_| None).collect(),
+            capacity,
+            tickets: 0,
+            generated: 0,
+        }
     }
 
     /// Starts a conversation and its first turn.
@@ -143,10 +156,12 @@ impl<'m> Engine<'m> {
     /// # Errors
     /// [`EngineError`] if there is no place, or the ids or settings are unusable.
     pub fn admit(&mut self, ids: &[i64], turn: Turn) -> Result<RowId, EngineError> {
-        let slot = self.rows.iter().position(Option::is_none).ok_or(EngineError::Full(self.rows.len()))?;
+        let slot =
+            self.rows.iter().position(Option::is_none).ok_or(EngineError::Full(self.rows.len()))?;
         self.tickets += 1;
         let id = RowId { slot, ticket: self.tickets };
-        self.rows[slot] = Some(Row { ticket: id.ticket, cached: 0, pending: Vec::new(), current: None });
+        self.rows[slot] =
+            Some(Row { ticket: id.ticket, cached: 0, pending: Vec::new(), current: None });
         self.extend(id, ids, turn).inspect_err(|_| self.rows[slot] = None)?;
         Ok(id)
     }
@@ -255,7 +270,8 @@ impl<'m> Engine<'m> {
         let mut readers = Vec::new();
         for &slot in &waiting {
             let row = self.at(slot);
-            let leader = if row.cached == 0 { *leaders.entry(&row.pending).or_insert(slot) } else { slot };
+            let leader =
+                if row.cached == 0 { *leaders.entry(&row.pending).or_insert(slot) } else { slot };
             if leader == slot {
                 readers.push(slot);
             } else {
@@ -264,7 +280,8 @@ impl<'m> Engine<'m> {
         }
         while !readers.is_empty() {
             let width = self.at(readers[0]).pending.len();
-            let batch: Vec<usize> = readers.drain(..readers.len().min((PREFILL_TOKENS / width).max(1))).collect();
+            let batch: Vec<usize> =
+                readers.drain(..readers.len().min((PREFILL_TOKENS / width).max(1))).collect();
             let log_probs = self.advance(&batch)?;
             for (index, leader) in batch.into_iter().enumerate() {
                 for &slot in followers.get(&leader).into_iter().flatten() {
@@ -284,7 +301,8 @@ impl<'m> Engine<'m> {
     /// Feeds the pending tokens of `slots` and returns the next token's log-probabilities, one
     /// row per slot.
     fn advance(&mut self, slots: &[usize]) -> Result<LogProbs, EngineError> {
-        let (first, last) = (*slots.iter().min().expect("not empty"), *slots.iter().max().expect("not empty"));
+        let (first, last) =
+            (*slots.iter().min().expect("not empty"), *slots.iter().max().expect("not empty"));
         let width = slots.iter().map(|&slot| self.at(slot).pending.len()).max().unwrap_or(1);
         // Cached rows are read in place where they are neighbours, or nearly: idle ones between
         // them ride along as padding, which is cheaper than copying everybody's past.
@@ -313,7 +331,8 @@ impl<'m> Engine<'m> {
             positions.extend(std::iter::repeat_n(self.cache.capacity(), padding));
             if let Some(slot) = slot {
                 ends.push(signed(place * width + pending.len() - 1));
-                let current = self.at(*slot).current.as_ref().expect("only generating rows advance");
+                let current =
+                    self.at(*slot).current.as_ref().expect("only generating rows advance");
                 scales.push(current.sampling.scale());
             }
             reach = reach.max(cached + pending.len());
@@ -333,15 +352,18 @@ impl<'m> Engine<'m> {
             signed(reach),
             &mut self.cache,
         );
-        let hidden = hidden.view([-1, self.model.config().hidden_size]).index_select(0, &tensor(&ends));
+        let hidden =
+            hidden.view([-1, self.model.config().hidden_size]).index_select(0, &tensor(&ends));
         let mut logits = self.model.logits(&hidden); // [N, V]
         if scales.iter().any(|scale| scale.total_cmp(&1.0).is_ne()) {
             let scales = Tensor::from_slice(&scales).to_kind(Kind::Float).to_device(device);
-            logits = logits / scales.unsqueeze(1);
+            logits /= scales.unsqueeze(1);
         }
         let log_probs = logits.log_softmax(-1, Kind::Float);
         let mut values = vec![0.0; log_probs.numel()];
-        log_probs.f_copy_data(&mut values, log_probs.numel()).map_err(|_| EngineError::NotFinite)?;
+        log_probs
+            .f_copy_data(&mut values, log_probs.numel())
+            .map_err(|_| EngineError::NotFinite)?;
         for &slot in slots {
             let row = self.rows[slot].as_mut().expect("only taken slots are listed");
             row.cached += row.pending.len();
@@ -352,7 +374,12 @@ impl<'m> Engine<'m> {
     }
 
     /// Draws a row's next token and ends its turn where it must end.
-    fn choose(&mut self, slot: usize, log_probs: &[f32], finished: &mut Vec<Finished>) -> Result<(), EngineError> {
+    fn choose(
+        &mut self,
+        slot: usize,
+        log_probs: &[f32],
+        finished: &mut Vec<Finished>,
+    ) -> Result<(), EngineError> {
         let (model, capacity) = (self.model, self.capacity);
         let row = self.rows[slot].as_mut().expect("only taken slots are listed");
         let current = row.current.as_mut().expect("only generating rows choose");

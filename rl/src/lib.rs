@@ -3,6 +3,8 @@
 //! `trajectory -> advantage -> gradient`
 
 pub mod advantage;
+pub mod batch;
+pub mod checkpoint;
 pub mod device;
 pub mod engine;
 pub mod loss;

@@ -60,7 +60,11 @@ impl Default for Clip {
 /// `log p(target)` under `softmax(logits / temperature)`: logits `[N, V]` in f32 and targets
 /// `[N]` to `[N]`.
 pub fn log_probs(logits: &Tensor, targets: &Tensor, temperature: f64) -> Tensor {
-    let scaled = if temperature.total_cmp(&1.0).is_eq() { logits.shallow_clone() } else { logits / temperature };
+    let scaled = if temperature.total_cmp(&1.0).is_eq() {
+        logits.shallow_clone()
+    } else {
+        logits / temperature
+    };
     scaled.log_softmax(-1, Kind::Float).gather(-1, &targets.unsqueeze(-1), false).squeeze_dim(-1)
 }
 
@@ -75,7 +79,13 @@ pub struct Surrogate {
 
 /// `Σ w · -min(ρ A, clip(ρ, 1 - low, 1 + high) A)` with `ρ = exp(new - old)`, all `[N]`
 /// (Schulman et al. 2017, equation 7, with the two sides of the clip apart).
-pub fn surrogate(new: &Tensor, old: &Tensor, advantages: &Tensor, weights: &Tensor, clip: Clip) -> Surrogate {
+pub fn surrogate(
+    new: &Tensor,
+    old: &Tensor,
+    advantages: &Tensor,
+    weights: &Tensor,
+    clip: Clip,
+) -> Surrogate {
     let ratio = (new - old).exp();
     let plain = &ratio * advantages;
     let bounded = ratio.clamp(1.0 - clip.low, 1.0 + clip.high) * advantages;
@@ -87,7 +97,6 @@ pub fn surrogate(new: &Tensor, old: &Tensor, advantages: &Tensor, weights: &Tens
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tch::Device;
 
     const OLD: [[f64; 4]; 2] = [[-1.0, -0.5, -2.0, -0.1], [-0.7, -1.2, -0.3, 0.0]];
     const NEW: [[f64; 4]; 2] = [[-0.6, -0.7, -1.0, -0.1], [-0.7, -0.8, -0.9, 0.0]];
@@ -96,7 +105,9 @@ mod tests {
     fn packed(values: [[f64; 4]; 2]) -> Tensor {
         let rows = values.iter().zip(&MASK);
         let kept: Vec<f64> = rows
-            .flat_map(|(row, mask)| row.iter().zip(mask).filter(|(_, kept)| **kept).map(|(value, _)| *value))
+            .flat_map(|(row, mask)| {
+                row.iter().zip(mask).filter(|(_, kept)| **kept).map(|(value, _)| *value)
+            })
             .collect();
         Tensor::from_slice(&kept)
     }
@@ -105,7 +116,9 @@ mod tests {
         let weights = aggregation.weights(&[3, 2]);
         let weights = packed([[weights[0]; 4], [weights[1]; 4]]);
         let advantages = packed([[1.0; 4], [-0.5; 4]]);
-        surrogate(&packed(NEW), &packed(OLD), &advantages, &weights, Clip::default()).loss.double_value(&[])
+        surrogate(&packed(NEW), &packed(OLD), &advantages, &weights, Clip::default())
+            .loss
+            .double_value(&[])
     }
 
     #[test]
@@ -125,10 +138,16 @@ mod tests {
     fn micro_batches_add_up_to_the_batch() {
         let weights = Aggregation::SeqMeanTokenMean.weights(&[3, 2]);
         let loss = |new: &[f64], old: &[f64], advantage: f64, weight: f64| {
-            let full = |value| Tensor::full([new.len() as i64], value, (Kind::Double, Device::Cpu));
-            surrogate(&Tensor::from_slice(new), &Tensor::from_slice(old), &full(advantage), &full(weight), Clip::default())
-                .loss
-                .double_value(&[])
+            let full = |value| Tensor::from_slice(&vec![value; new.len()]);
+            surrogate(
+                &Tensor::from_slice(new),
+                &Tensor::from_slice(old),
+                &full(advantage),
+                &full(weight),
+                Clip::default(),
+            )
+            .loss
+            .double_value(&[])
         };
         let first = loss(&[-0.6, -0.7, -0.1], &[-1.0, -0.5, -0.1], 1.0, weights[0]);
         let second = loss(&[-0.7, -0.8], &[-0.7, -1.2], -0.5, weights[1]);
@@ -138,7 +157,10 @@ mod tests {
     #[test]
     fn sequences_without_tokens_do_not_dilute_the_mean() {
         let aggregation = Aggregation::SeqMeanTokenMean;
-        assert_eq!(aggregation.weights(&[2, 0])[0].to_bits(), aggregation.weights(&[2])[0].to_bits());
+        assert_eq!(
+            aggregation.weights(&[2, 0])[0].to_bits(),
+            aggregation.weights(&[2])[0].to_bits()
+        );
     }
 
     #[test]
@@ -146,7 +168,15 @@ mod tests {
         let gradient = |log_ratio: f64, advantage: f64| {
             let new = Tensor::from_slice(&[log_ratio]).set_requires_grad(true);
             let one = Tensor::from_slice(&[1.0]);
-            surrogate(&new, &Tensor::from_slice(&[0.0]), &(&one * advantage), &one, Clip::default()).loss.backward();
+            surrogate(
+                &new,
+                &Tensor::from_slice(&[0.0]),
+                &(&one * advantage),
+                &one,
+                Clip::default(),
+            )
+            .loss
+            .backward();
             new.grad().double_value(&[0])
         };
         let zero = |value: f64| value.abs() < f64::MIN_POSITIVE;

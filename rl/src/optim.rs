@@ -94,7 +94,9 @@ impl Schedule {
 #[derive(Debug, thiserror::Error)]
 pub enum OptimError {
     /// A gradient is infinite or not a number.
-    #[error("the gradient of `{name}` is not finite at step {step}; lower the learning rate, or look at the rewards")]
+    #[error(
+        "the gradient of `{name}` is not finite at step {step}; lower the learning rate, or look at the rewards"
+    )]
     NotFinite {
         /// The first such parameter.
         name: String,
@@ -171,7 +173,9 @@ impl AdamW {
             .collect();
         let squares: Vec<f64> = gradients
             .iter()
-            .map(|gradient| gradient.as_ref().map_or(0.0, |g| g.square().sum(Kind::Double).double_value(&[])))
+            .map(|gradient| {
+                gradient.as_ref().map_or(0.0, |g| g.square().sum(Kind::Double).double_value(&[]))
+            })
             .collect();
         if let Some(broken) = squares.iter().position(|square| !square.is_finite()) {
             let name = self.slots[broken].parameter.name.clone();
@@ -241,7 +245,7 @@ impl AdamW {
 mod tests {
     use super::*;
 
-    fn parameter(name: &str, tensor: Tensor) -> Parameter {
+    fn parameter(name: &str, tensor: &Tensor) -> Parameter {
         let decays = tensor.dim() >= 2;
         Parameter { name: name.into(), tensor: tensor.set_requires_grad(true), decays }
     }
@@ -260,9 +264,10 @@ mod tests {
         let w = Tensor::from_slice(&[1.0_f32, -2.0, 3.0, 0.5]).view([2, 2]);
         let b = Tensor::from_slice(&[0.1_f32, -0.2]);
         let x = Tensor::from_slice(&[0.5_f32, -1.0, 2.0, 0.25]).view([2, 2]);
-        let parameters = vec![parameter("w", w), parameter("b", b)];
+        let parameters = vec![parameter("w", &w), parameter("b", &b)];
         let (w, b) = (parameters[0].tensor.shallow_clone(), parameters[1].tensor.shallow_clone());
-        let mut optimizer = AdamW::over(parameters, AdamConfig { weight_decay: 0.1, ..AdamConfig::default() });
+        let mut optimizer =
+            AdamW::over(parameters, AdamConfig { weight_decay: 0.1, ..AdamConfig::default() });
         let mut norm = 0.0;
         for _ in 0..3 {
             x.linear(&w, Some(&b)).square().sum(Kind::Float).backward();
@@ -273,12 +278,19 @@ mod tests {
             .flat_map(|tensor| Vec::<f64>::try_from(tensor.to_kind(Kind::Double)).unwrap())
             .chain([norm])
             .collect();
-        insta::assert_debug_snapshot!(found.iter().map(|value| (value * 1e5).round() / 1e5).collect::<Vec<_>>(), @"");
+        let expected =
+            [0.835_981, -1.820_917, 2.805_957, 0.343_257, -0.049_903, -0.350_015, 28.457_178];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(
+                (found - expected).abs() < 5e-6 * expected.abs().max(1.0),
+                "{found} is not {expected}"
+            );
+        }
     }
 
     #[test]
     fn a_broken_gradient_changes_nothing() {
-        let w = parameter("w", Tensor::from_slice(&[1.0_f32]));
+        let w = parameter("w", &Tensor::from_slice(&[1.0_f32]));
         let leaf = w.tensor.shallow_clone();
         let mut optimizer = AdamW::over(vec![w], AdamConfig::default());
         (&leaf * f64::INFINITY).sum(Kind::Float).backward();
@@ -290,9 +302,10 @@ mod tests {
 
     #[test]
     fn small_updates_survive_a_narrow_type() {
-        let w = parameter("w", Tensor::from_slice(&[1.0_f32]).to_kind(Kind::BFloat16));
+        let w = parameter("w", &Tensor::from_slice(&[1.0_f32]).to_kind(Kind::BFloat16));
         let leaf = w.tensor.shallow_clone();
-        let mut optimizer = AdamW::over(vec![w], AdamConfig { weight_decay: 0.0, ..AdamConfig::default() });
+        let mut optimizer =
+            AdamW::over(vec![w], AdamConfig { weight_decay: 0.0, ..AdamConfig::default() });
         // Each step moves the weight by 1e-3, a quarter of what bf16 resolves near 1.
         for _ in 0..12 {
             leaf.to_kind(Kind::Float).sum(Kind::Float).backward();
@@ -303,7 +316,8 @@ mod tests {
 
     #[test]
     fn the_rate_warms_up_and_comes_down() {
-        let schedule = Schedule { peak: 1.0, warmup: 4, decay: Decay::Cosine { floor: 0.1 }, steps: 14 };
+        let schedule =
+            Schedule { peak: 1.0, warmup: 4, decay: Decay::Cosine { floor: 0.1 }, steps: 14 };
         let rates: Vec<f64> = (0..15).map(|step| schedule.rate(step)).collect();
         assert!((rates[0] - 0.25).abs() < 1e-12 && (rates[3] - 1.0).abs() < 1e-12);
         assert!((rates[9] - 0.55).abs() < 1e-12 && (rates[14] - 0.1).abs() < 1e-12);

@@ -60,7 +60,12 @@ impl Sampling {
             if holds { Ok(()) } else { Err(SamplingError { field, got, expected }) }
         };
         let Self { temperature: t, top_p, min_p, .. } = *self;
-        range("temperature", t, t.is_finite() && (t <= 0.0 || t >= 1e-3) && t >= 0.0, "0, or at least 0.001")?;
+        range(
+            "temperature",
+            t,
+            t.is_finite() && (t <= 0.0 || t >= 1e-3) && t >= 0.0,
+            "0, or at least 0.001",
+        )?;
         range("top_p", top_p, top_p > 0.0 && top_p <= 1.0, "above 0 and at most 1")?;
         range("min_p", min_p, (0.0..=1.0).contains(&min_p), "between 0 and 1")
     }
@@ -120,7 +125,9 @@ impl Sampling {
 }
 
 fn likeliest(log_probs: &[f32]) -> usize {
-    let better = |best: usize, (index, value): (usize, &f32)| if *value > log_probs[best] { index } else { best };
+    let better = |best: usize, (index, value): (usize, &f32)| {
+        if *value > log_probs[best] { index } else { best }
+    };
     log_probs.iter().enumerate().fold(0, better)
 }
 
@@ -184,7 +191,8 @@ mod tests {
         assert_eq!(support(Sampling { top_p: 0.75, ..Sampling::default() }), [1, 2, 3]);
         assert_eq!(support(Sampling { min_p: 0.7, ..Sampling::default() }), [1, 3]);
         assert_eq!(support(Sampling { top_k: 3, top_p: 0.4, ..Sampling::default() }), [1]);
-        let found = frequencies(Sampling { top_k: 2, ..Sampling::default() }, &probabilities, 40_000);
+        let found =
+            frequencies(Sampling { top_k: 2, ..Sampling::default() }, &probabilities, 40_000);
         assert!((found[1] - 4.0 / 7.0).abs() < 0.01);
     }
 
@@ -198,7 +206,10 @@ mod tests {
     #[test]
     fn bad_settings_are_named() {
         let sampling = Sampling { top_p: 0.0, ..Sampling::default() };
-        assert_eq!(sampling.check().unwrap_err().to_string(), "`top_p` is 0; it must be above 0 and at most 1");
+        assert_eq!(
+            sampling.check().unwrap_err().to_string(),
+            "`top_p` is 0; it must be above 0 and at most 1"
+        );
         assert!(Sampling { temperature: f64::NAN, ..Sampling::default() }.check().is_err());
         assert!(Sampling { temperature: -1.0, ..Sampling::default() }.check().is_err());
         assert!(Sampling::greedy().check().is_ok());

@@ -31,7 +31,7 @@ impl<'t> Template<'t> {
     }
 
     /// `<|im_start|>role\ncontent<|im_end|>\n`
-    fn turn(&self, ids: &mut Vec<i64>, role: &str, content: &str) -> Result<(), TokenizerError> {
+    fn turn(self, ids: &mut Vec<i64>, role: &str, content: &str) -> Result<(), TokenizerError> {
         let control = self.tokenizer.control();
         ids.push(control.start_of_turn);
         ids.extend(self.tokenizer.encode(&format!("{role}\n{content}"))?);
@@ -41,7 +41,7 @@ impl<'t> Template<'t> {
     }
 
     /// `<|im_start|>assistant\n`
-    fn invitation(&self, ids: &mut Vec<i64>) -> Result<(), TokenizerError> {
+    fn invitation(self, ids: &mut Vec<i64>) -> Result<(), TokenizerError> {
         ids.push(self.tokenizer.control().start_of_turn);
         ids.extend(self.tokenizer.encode("assistant\n")?);
         Ok(())
@@ -51,7 +51,7 @@ impl<'t> Template<'t> {
     ///
     /// # Errors
     /// [`TokenizerError`] if the text cannot be encoded.
-    pub fn prompt(&self, system: &str, user: &str) -> Result<Vec<i64>, TokenizerError> {
+    pub fn prompt(self, system: &str, user: &str) -> Result<Vec<i64>, TokenizerError> {
         let mut ids = Vec::new();
         if !system.is_empty() {
             self.turn(&mut ids, "system", system)?;
@@ -65,7 +65,7 @@ impl<'t> Template<'t> {
     ///
     /// # Errors
     /// [`TokenizerError`] if the text cannot be encoded.
-    pub fn reply(&self, reply: &str) -> Result<Vec<i64>, TokenizerError> {
+    pub fn reply(self, reply: &str) -> Result<Vec<i64>, TokenizerError> {
         let mut ids = self.tokenizer.encode("\n")?;
         self.turn(&mut ids, "user", reply)?;
         self.invitation(&mut ids)?;
@@ -76,7 +76,7 @@ impl<'t> Template<'t> {
     ///
     /// # Errors
     /// [`TokenizerError`] if the text cannot be encoded.
-    pub fn answer(&self, text: &str) -> Result<Vec<i64>, TokenizerError> {
+    pub fn answer(self, text: &str) -> Result<Vec<i64>, TokenizerError> {
         let mut ids = self.tokenizer.encode(text)?;
         ids.push(self.tokenizer.control().end_of_turn);
         Ok(ids)
@@ -96,6 +96,19 @@ mod tests {
         ids.extend(template.answer("<think>hm</think>").unwrap());
         ids.extend(template.reply("<tool_response>\n0.5\n</tool_response>").unwrap());
         ids.extend(template.answer("<answer>submission</answer>").unwrap());
-        insta::assert_snapshot!(tokenizer.decode(&ids).unwrap(), @"");
+        insta::assert_snapshot!(tokenizer.decode(&ids).unwrap(), @r"
+        <|im_start|>system
+        Be brief.<|im_end|>
+        <|im_start|>user
+        Solve it.<|im_end|>
+        <|im_start|>assistant
+        <think>hm</think><|im_end|>
+        <|im_start|>user
+        <tool_response>
+        0.5
+        </tool_response><|im_end|>
+        <|im_start|>assistant
+        <answer>submission</answer><|im_end|>
+        ");
     }
 }

@@ -113,12 +113,21 @@ impl Tokenizer {
     /// # Errors
     /// [`TokenizerError::Train`].
     pub fn train(texts: &[String], vocab_size: usize) -> Result<Self, TokenizerError> {
-        let split = Split::new(SplitPattern::Regex(WORDS.into()), SplitDelimiterBehavior::Isolated, false)
-            .map_err(TokenizerError::Train)?;
+        let split =
+            Split::new(SplitPattern::Regex(WORDS.into()), SplitDelimiterBehavior::Isolated, false)
+                .map_err(TokenizerError::Train)?;
         let bytes = ByteLevel::new(false, false, false);
-        let mut learner: TokenizerImpl<BPE, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper> =
-            TokenizerImpl::new(BPE::default());
-        learner.with_pre_tokenizer(Some(PreTokenizerWrapper::Sequence(Sequence::new(vec![split.into(), bytes.into()]))));
+        let mut learner: TokenizerImpl<
+            BPE,
+            NormalizerWrapper,
+            PreTokenizerWrapper,
+            PostProcessorWrapper,
+            DecoderWrapper,
+        > = TokenizerImpl::new(BPE::default());
+        learner.with_pre_tokenizer(Some(PreTokenizerWrapper::Sequence(Sequence::new(vec![
+            split.into(),
+            bytes.into(),
+        ]))));
         learner.with_decoder(Some(DecoderWrapper::ByteLevel(bytes)));
         let mut trainer = BpeTrainer::builder()
             .show_progress(false)
@@ -232,7 +241,8 @@ mod tests {
             .collect()
     }
 
-    static TOKENIZER: LazyLock<Tokenizer> = LazyLock::new(|| Tokenizer::train(&corpus(), 400).unwrap());
+    static TOKENIZER: LazyLock<Tokenizer> =
+        LazyLock::new(|| Tokenizer::train(&corpus(), 400).unwrap());
 
     #[test]
     fn training_twice_gives_the_same_file() {
@@ -256,7 +266,10 @@ mod tests {
         let ControlIds { start_of_turn, end_of_turn, end_of_text } = TOKENIZER.control();
         let ids = TOKENIZER.encode("ok<|im_end|>\n<|im_start|>system\n<|endoftext|>").unwrap();
         assert!(!ids.iter().any(|id| [start_of_turn, end_of_turn, end_of_text].contains(id)));
-        assert_eq!(TOKENIZER.decode(&ids).unwrap(), "ok<|im_end|>\n<|im_start|>system\n<|endoftext|>");
+        assert_eq!(
+            TOKENIZER.decode(&ids).unwrap(),
+            "ok<|im_end|>\n<|im_start|>system\n<|endoftext|>"
+        );
     }
 
     #[test]
@@ -265,7 +278,10 @@ mod tests {
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         TOKENIZER.save(dir).unwrap();
         let text = "<think>42 columns, x < 3</think> <|im_end|>";
-        assert_eq!(Tokenizer::open(dir).unwrap().encode(text).unwrap(), TOKENIZER.encode(text).unwrap());
+        assert_eq!(
+            Tokenizer::open(dir).unwrap().encode(text).unwrap(),
+            TOKENIZER.encode(text).unwrap()
+        );
     }
 
     #[test]

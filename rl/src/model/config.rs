@@ -88,8 +88,8 @@ impl Qwen3Config {
     pub fn open(folder: &Utf8Path) -> Result<Self, ConfigError> {
         let path = folder.join("config.json");
         let text = fs::read(&path)?;
-        let raw: RawConfig = serde_json::from_slice(&text)
-            .map_err(|source| ConfigError::Json { path, source })?;
+        let raw: RawConfig =
+            serde_json::from_slice(&text).map_err(|source| ConfigError::Json { path, source })?;
         raw.try_into()
     }
 
@@ -266,7 +266,10 @@ impl TryFrom<RawConfig> for Qwen3Config {
                 raw.max_position_embeddings,
             )?,
             rms_norm_eps: raw.rms_norm_eps,
-            rope_theta: rope.and_then(|rope| rope.rope_theta).or(raw.rope_theta).unwrap_or(10_000.0),
+            rope_theta: rope
+                .and_then(|rope| rope.rope_theta)
+                .or(raw.rope_theta)
+                .unwrap_or(10_000.0),
             tie_word_embeddings: raw.tie_word_embeddings,
             initializer_range: raw.initializer_range,
             eos_token_ids: match raw.eos_token_id {

@@ -58,7 +58,14 @@ impl KvCache {
     }
 
     /// Stores `[B, T, K, D]` at `positions [B, T]` of `rows`.
-    pub(super) fn write(&mut self, layer: usize, rows: &Rows, positions: &Tensor, keys: &Tensor, values: &Tensor) {
+    pub(super) fn write(
+        &mut self,
+        layer: usize,
+        rows: &Rows,
+        positions: &Tensor,
+        keys: &Tensor,
+        values: &Tensor,
+    ) {
         let index = match rows {
             Rows::Span { first, count } => {
                 Tensor::arange_start(*first, first + count, (Kind::Int64, positions.device()))

@@ -150,7 +150,8 @@ impl Weights {
             let start = header + 8;
             for (name, info) in metadata.tensors() {
                 let (from, to) = info.data_offsets;
-                let shape = info.shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
+                let shape =
+                    info.shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
                 let bytes = start + from..start + to;
                 entries.insert(name, Entry { shard, dtype: info.dtype, shape, bytes });
             }
@@ -221,7 +222,10 @@ impl View for &Stored {
 ///
 /// # Errors
 /// [`LoadError`] if a tensor has a type the format lacks here, or the file cannot be written.
-pub fn write_safetensors(path: &Utf8Path, tensors: &BTreeMap<String, Tensor>) -> Result<(), LoadError> {
+pub fn write_safetensors(
+    path: &Utf8Path,
+    tensors: &BTreeMap<String, Tensor>,
+) -> Result<(), LoadError> {
     let mut stored = BTreeMap::new();
     for (name, tensor) in tensors {
         let dtype = match tensor.kind() {

@@ -41,7 +41,8 @@ impl Rope {
         // position more than the longest sequence serves the cache's scratch place.
         let options = (Kind::Float, Device::Cpu);
         let exponents = Tensor::arange(half, options) * 2.0 / config.head_dim as f64;
-        let frequencies = Tensor::full([half], config.rope_theta, options).pow(&exponents).reciprocal();
+        let frequencies =
+            Tensor::full([half], config.rope_theta, options).pow(&exponents).reciprocal();
         let positions = Tensor::arange(config.max_position_embeddings + 1, options);
         let angles = positions.unsqueeze(1) * frequencies.unsqueeze(0); // [P, D/2]
         let (cos, sin) = (angles.cos(), angles.sin());
@@ -97,7 +98,8 @@ impl Attention {
         let Heads { query: h, key: k, size: d } = self.heads;
         let qkv = x.linear(&self.qkv_proj, None::<&Tensor>).view([b, t, h + 2 * k, d]);
         // One norm and one rotation for queries and keys together; their gains differ per head.
-        let gain = Tensor::cat(&[self.q_norm.expand([h, d], false), self.k_norm.expand([k, d], false)], 0);
+        let gain =
+            Tensor::cat(&[self.q_norm.expand([h, d], false), self.k_norm.expand([k, d], false)], 0);
         let qk = qkv.narrow(2, 0, h + k).rms_norm([d], None::<&Tensor>, self.eps) * gain;
         let qk = Rope::rotate(&qk, cos, sin);
         (qk.narrow(2, 0, h), qk.narrow(2, h, k), qkv.narrow(2, h + k, k))
@@ -118,14 +120,27 @@ impl Attention {
         // 3. Attend.
         let q = q.transpose(1, 2); // [B, H, T, D]
         let out = Tensor::scaled_dot_product_attention(
-            &q, &keys, &values, None::<&Tensor>, 0.0, true, None, false,
+            &q,
+            &keys,
+            &values,
+            None::<&Tensor>,
+            0.0,
+            true,
+            None,
+            false,
         );
         // 4. (B, H, T, D) -> (B, T, C)
         out.transpose(1, 2).reshape([b, t, h * d]).linear(&self.o_proj, None::<&Tensor>)
     }
 
     /// New tokens of rows whose past is cached.
-    fn forward_cached(&self, x: &Tensor, step: &CachedStep<'_>, layer: usize, cache: &mut KvCache) -> Tensor {
+    fn forward_cached(
+        &self,
+        x: &Tensor,
+        step: &CachedStep<'_>,
+        layer: usize,
+        cache: &mut KvCache,
+    ) -> Tensor {
         let (b, t, _) = x.size3().expect("activations are [B, T, C]");
         let Heads { query: h, key: k, size: d } = self.heads;
         let group = h / k;
@@ -135,10 +150,18 @@ impl Attention {
         let (keys, values) = cache.read(layer, step.rows, step.reach); // [B, K, R, D]
         // 2. The G queries of one key head are rows of one matrix, so that keys and values are
         //    read in place and never repeated: (B, T, K G, D) -> (B, K, G T, D).
-        let q = q.reshape([b, t, k, group, d]).permute([0, 2, 3, 1, 4]).reshape([b, k, group * t, d]);
+        let q =
+            q.reshape([b, t, k, group, d]).permute([0, 2, 3, 1, 4]).reshape([b, k, group * t, d]);
         // 3. Attend.
         let out = Tensor::scaled_dot_product_attention(
-            &q, &keys, &values, Some(&step.mask), 0.0, false, None, false,
+            &q,
+            &keys,
+            &values,
+            Some(&step.mask),
+            0.0,
+            false,
+            None,
+            false,
         );
         // 4. (B, K, G T, D) -> (B, T, C)
         out.view([b, k, group, t, d])
@@ -159,7 +182,7 @@ struct CachedStep<'a> {
     mask: Tensor, // [B, 1, G T, R], 0 where visible and -inf elsewhere
 }
 
-/// SwiGLU feed-forward.
+/// Gated feed-forward: `down(silu(gate x) * up x)` (Shazeer 2020, "`SwiGLU`").
 #[derive(Debug)]
 struct Mlp {
     gate_up_proj: Tensor, // [2 F, C]
@@ -191,7 +214,13 @@ impl Layer {
         x + y
     }
 
-    fn forward_cached(&self, x: &Tensor, step: &CachedStep<'_>, layer: usize, cache: &mut KvCache) -> Tensor {
+    fn forward_cached(
+        &self,
+        x: &Tensor,
+        step: &CachedStep<'_>,
+        layer: usize,
+        cache: &mut KvCache,
+    ) -> Tensor {
         let normed = rms_norm(x, &self.input_layernorm, self.eps);
         let x = x + self.attention.forward_cached(&normed, step, layer, cache);
         let y = self.mlp.forward(&rms_norm(&x, &self.post_attention_layernorm, self.eps));
@@ -221,12 +250,20 @@ pub struct Qwen3 {
     rope: Rope,
 }
 
+/// Where a weight of the given name and shape comes from.
+type Fetch<'a> = dyn FnMut(&str, &[i64]) -> Result<Tensor, LoadError> + 'a;
+
 impl Qwen3 {
     /// Builds a model from published weights, converted to `kind` on `device`.
     ///
     /// # Errors
     /// [`LoadError`] if a weight is missing or has another shape than `config` asks for.
-    pub fn load(config: &Qwen3Config, weights: &Weights, kind: Kind, device: Device) -> Result<Self, LoadError> {
+    pub fn load(
+        config: &Qwen3Config,
+        weights: &Weights,
+        kind: Kind,
+        device: Device,
+    ) -> Result<Self, LoadError> {
         if !matches!(kind, Kind::Float | Kind::BFloat16 | Kind::Half) {
             return Err(LoadError::Kind(kind));
         }
@@ -264,7 +301,7 @@ impl Qwen3 {
         config: &Qwen3Config,
         kind: Kind,
         device: Device,
-        fetch: &mut dyn FnMut(&str, &[i64]) -> Result<Tensor, LoadError>,
+        fetch: &mut Fetch<'_>,
     ) -> Result<Self, LoadError> {
         let c = config.hidden_size;
         let (h, k, d) = (config.num_attention_heads, config.num_key_value_heads, config.head_dim);
@@ -277,7 +314,9 @@ impl Qwen3 {
         let embed_tokens = leaf(&fetch("model.embed_tokens.weight", &[config.vocab_size, c])?);
         let mut layers = Vec::new();
         for index in 0..config.num_hidden_layers {
-            let mut get = |name: &str, shape: &[i64]| fetch(&format!("model.layers.{index}.{name}.weight"), shape);
+            let mut get = |name: &str, shape: &[i64]| {
+                fetch(&format!("model.layers.{index}.{name}.weight"), shape)
+            };
             let qkv = [
                 get("self_attn.q_proj", &[h * d, c])?,
                 get("self_attn.k_proj", &[k * d, c])?,
@@ -342,7 +381,14 @@ impl Qwen3 {
     /// Hidden states `[B, T, C]` of new tokens `ids [B, T]` at `positions [B, T]` of the cached
     /// `rows`. Every position below `reach` may be looked at, and none of the new ones is at or
     /// beyond it, except padding, which stands at the cache's scratch place.
-    pub fn forward_cached(&self, ids: &Tensor, positions: &Tensor, rows: &Rows, reach: i64, cache: &mut KvCache) -> Tensor {
+    pub fn forward_cached(
+        &self,
+        ids: &Tensor,
+        positions: &Tensor,
+        rows: &Rows,
+        reach: i64,
+        cache: &mut KvCache,
+    ) -> Tensor {
         let _guard = no_grad_guard();
         let (b, t) = ids.size2().expect("ids are [B, T]");
         let (cos, sin) = self.rope.at(positions);
@@ -377,7 +423,8 @@ impl Qwen3 {
         };
         add("model.embed_tokens.weight".into(), &self.embed_tokens);
         for (index, layer) in self.layers.iter().enumerate() {
-            let mut add = |name: &str, tensor| add(format!("model.layers.{index}.{name}.weight"), tensor);
+            let mut add =
+                |name: &str, tensor| add(format!("model.layers.{index}.{name}.weight"), tensor);
             add("input_layernorm", &layer.input_layernorm);
             add("self_attn.qkv_proj", &layer.attention.qkv_proj);
             add("self_attn.q_norm", &layer.attention.q_norm);

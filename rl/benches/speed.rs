@@ -1,0 +1,87 @@
+//! Tokens per second of the tiny policy: generation by batch size, and training.
+//!
+//! `cargo bench -p rl` prints one line per case.
+#![expect(
+    clippy::print_stdout,
+    clippy::cast_possible_wrap,
+    reason = "a benchmark prints, and its sizes are small"
+)]
+
+use rl::batch::{Micro, Sample, micro_batches};
+use rl::engine::{Engine, Turn};
+use rl::model::{Qwen3, Qwen3Config};
+use rl::optim::{AdamConfig, AdamW};
+use rl::sample::Sampling;
+use sandbox::stream::Stream;
+use std::time::Instant;
+use tch::{Device, Kind};
+
+const VOCAB: i64 = 1500;
+
+fn main() {
+    // No id ends a turn, so that every row generates its full share.
+    let config = Qwen3Config { eos_token_ids: Vec::new(), ..Qwen3Config::tiny(VOCAB, 1, 2) };
+    let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
+    println!("{} parameters, {} threads", config.parameter_count(), tch::get_num_threads());
+    for rows in [8, 32, 64] {
+        generate(&model, rows, 300, 200);
+    }
+    for budget in [2048, 4096, 8192, 16384] {
+        train(&model, 64, 600, budget);
+    }
+}
+
+/// Different prompts of `prompt` tokens, `tokens` sampled for each.
+fn generate(model: &Qwen3, rows: usize, prompt: usize, tokens: usize) {
+    let mut engine = Engine::new(model, rows, prompt + tokens + 1);
+    for row in 0..rows {
+        let ids: Vec<i64> = (0..prompt).map(|i| ((row * 31 + i * 7) % 1400) as i64).collect();
+        let stream = Stream::root(7).index(row as u64);
+        engine
+            .admit(&ids, Turn { sampling: Sampling::default(), stream, max_tokens: tokens })
+            .expect("there is room");
+    }
+    let start = Instant::now();
+    engine.step().expect("finite");
+    let prefill = start.elapsed().as_secs_f64();
+    let (start, mut steps) = (Instant::now(), 0);
+    while !engine.is_idle() {
+        engine.step().expect("finite");
+        steps += 1;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "generate rows={rows}: prefill {:.0} tokens/s; {:.0} steps/s, {:.0} tokens/s",
+        (rows * prompt) as f64 / prefill,
+        f64::from(steps) / seconds,
+        f64::from(steps) * rows as f64 / seconds
+    );
+}
+
+/// One update on `count` trajectories of about `length` tokens, a third of them trained on.
+fn train(model: &Qwen3, count: usize, length: usize, budget: usize) {
+    let samples: Vec<Sample> = (0..count)
+        .map(|row| {
+            let mut sample = Sample::default();
+            let length = length - 100 + (row * 37) % 200;
+            let ids: Vec<i64> = (0..length).map(|i| ((row * 31 + i * 7) % 1400) as i64).collect();
+            sample.push(&ids[..length / 2], false);
+            sample.push(&ids[length / 2..length * 5 / 6], true);
+            sample.push(&ids[length * 5 / 6..], false);
+            sample
+        })
+        .collect();
+    let mut optimizer = AdamW::new(model, AdamConfig::default());
+    let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
+    let start = Instant::now();
+    for chosen in micro_batches(&samples, budget) {
+        let micro = Micro::new(&samples, &chosen, Device::Cpu);
+        micro.log_probs(model, 1.0).mean(Kind::Float).backward();
+    }
+    optimizer.step(1e-5).expect("finite");
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "train {tokens} tokens, budget={budget}: {seconds:.2} s, {:.0} tokens/s",
+        tokens as f64 / seconds
+    );
+}

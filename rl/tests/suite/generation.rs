@@ -1,0 +1,183 @@
+//! Cached, batched, joined and left: generation equals the full forward pass.
+
+use rl::engine::{Ending, Engine, EngineError, Finished, RowId, Turn};
+use rl::loss;
+use rl::model::{Qwen3, Qwen3Config};
+use rl::sample::Sampling;
+use sandbox::stream::Stream;
+use std::collections::BTreeMap;
+use tch::{Device, Kind, Tensor, no_grad_guard};
+
+const VOCAB: i64 = 60;
+
+/// Rounding of f32 sums taken in another order, on log-probabilities.
+const TOLERANCE: f64 = 1e-4;
+
+fn model() -> Qwen3 {
+    let config = Qwen3Config {
+        hidden_size: 32,
+        intermediate_size: 48,
+        num_hidden_layers: 2,
+        head_dim: 8,
+        initializer_range: 0.3,
+        max_position_embeddings: 200,
+        ..Qwen3Config::tiny(VOCAB, 58, 59)
+    };
+    Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(3))
+}
+
+fn turn(row: u64, number: u64, max_tokens: usize) -> Turn {
+    let sampling = Sampling { temperature: 1.3, ..Sampling::default() };
+    Turn { sampling, stream: Stream::root(9).index(row).index(number), max_tokens }
+}
+
+fn prompt(row: u64) -> Vec<i64> {
+    (0..3 + 5 * (row % 4)).map(|i| ((row * 13 + i * 7) % 50) as i64).collect()
+}
+
+fn reply(row: u64, number: u64) -> Vec<i64> {
+    (0..=(row + number) % 6).map(|i| ((row + number * 11 + i * 3) % 50) as i64).collect()
+}
+
+/// What the trainer would say about ids that were sampled at `places` of a conversation.
+fn recomputed(model: &Qwen3, conversation: &[i64], places: &[i64], temperature: f64) -> Vec<f64> {
+    let _guard = no_grad_guard();
+    let hidden = model.forward(&Tensor::from_slice(conversation).unsqueeze(0)).squeeze_dim(0);
+    let before: Vec<i64> = places.iter().map(|place| place - 1).collect();
+    let logits = model.logits(&hidden.index_select(0, &Tensor::from_slice(&before)));
+    let targets: Vec<i64> = places.iter().map(|&place| conversation[place as usize]).collect();
+    let log_probs = loss::log_probs(&logits, &Tensor::from_slice(&targets), temperature);
+    Vec::try_from(log_probs.to_kind(Kind::Double)).unwrap()
+}
+
+#[derive(Default)]
+struct Conversation {
+    ids: Vec<i64>,
+    places: Vec<i64>,
+    log_probs: Vec<f32>,
+    turns: u64,
+    endings: Vec<Ending>,
+}
+
+impl Conversation {
+    fn take(&mut self, finished: &Finished) {
+        for (id, log_prob) in finished.ids.iter().zip(&finished.log_probs) {
+            self.places.push(self.ids.len() as i64);
+            self.ids.push(*id);
+            self.log_probs.push(*log_prob);
+        }
+        self.turns += 1;
+        self.endings.push(finished.ending);
+    }
+}
+
+/// Plays `count` conversations of three turns in an engine with `slots` places; a row is answered
+/// `delay` steps after its turn has ended, and the next conversation joins when a place is free.
+fn play(model: &Qwen3, count: u64, slots: usize, delay: u64) -> Vec<Conversation> {
+    let mut engine = Engine::new(model, slots, 120);
+    let mut conversations: Vec<Conversation> =
+        (0..count).map(|_| Conversation::default()).collect();
+    let mut playing: BTreeMap<RowId, u64> = BTreeMap::new();
+    let mut waiting: Vec<(u64, RowId)> = Vec::new();
+    let mut next = 0;
+    for clock in 0.. {
+        while next < count && playing.len() < slots {
+            // Pairs of rows share a prompt, as the samples of a group do.
+            let ids = prompt(next / 2);
+            playing.insert(engine.admit(&ids, turn(next, 0, 12)).unwrap(), next);
+            conversations[next as usize].ids = ids;
+            next += 1;
+        }
+        for (_, row) in waiting.extract_if(.., |(due, _)| *due <= clock) {
+            let number = playing[&row];
+            let conversation = &mut conversations[number as usize];
+            let ids = reply(number, conversation.turns);
+            conversation.ids.extend(&ids);
+            engine.extend(row, &ids, turn(number, conversation.turns, 12)).unwrap();
+        }
+        for finished in engine.step().unwrap() {
+            let conversation = &mut conversations[playing[&finished.row] as usize];
+            conversation.take(&finished);
+            if conversation.turns == 3 {
+                engine.release(finished.row).unwrap();
+                playing.remove(&finished.row);
+            } else {
+                waiting.push((clock + delay, finished.row));
+            }
+        }
+        if playing.is_empty() && next == count {
+            break;
+        }
+    }
+    conversations
+}
+
+#[test]
+fn rollout_log_probs_are_the_trainers() {
+    let model = model();
+    for conversation in play(&model, 9, 4, 2) {
+        let expected = recomputed(&model, &conversation.ids, &conversation.places, 1.3);
+        assert!(!expected.is_empty() && expected.len() == conversation.log_probs.len());
+        for (found, expected) in conversation.log_probs.iter().zip(expected) {
+            assert!((f64::from(*found) - expected).abs() < TOLERANCE, "{found} is not {expected}");
+        }
+    }
+}
+
+#[test]
+fn company_does_not_change_what_a_row_says() {
+    let model = model();
+    let alone = play(&model, 9, 1, 1);
+    for (slots, delay) in [(2, 1), (4, 3), (9, 1), (9, 7)] {
+        for (a, b) in alone.iter().zip(play(&model, 9, slots, delay)) {
+            assert_eq!(a.ids, b.ids, "{slots} slots, delay {delay}");
+            assert_eq!(a.endings, b.endings);
+        }
+    }
+}
+
+#[test]
+fn turns_end_where_they_must() {
+    let model = model();
+    let ends: Vec<Conversation> = play(&model, 40, 8, 1);
+    let all: Vec<(Ending, usize)> =
+        ends.iter().flat_map(|c| c.endings.iter().map(|e| (*e, c.ids.len()))).collect();
+    assert!(all.iter().any(|(ending, _)| *ending == Ending::EndOfTurn));
+    assert!(all.iter().any(|(ending, _)| *ending == Ending::TurnLength));
+
+    let mut engine = Engine::new(&model, 1, 20);
+    let ids: Vec<i64> = (0..18).collect();
+    let row = engine.admit(&ids, turn(2, 0, 12)).unwrap();
+    let mut finished = Vec::new();
+    while finished.is_empty() {
+        finished = engine.step().unwrap();
+    }
+    assert_eq!((finished[0].ending, finished[0].ids.len()), (Ending::ContextFull, 2));
+    assert!(matches!(
+        engine.extend(row, &[1], turn(2, 1, 5)),
+        Err(EngineError::TooLong { tokens: 21, capacity: 20 })
+    ));
+}
+
+#[test]
+fn misuse_is_refused_and_changes_nothing() {
+    let model = model();
+    let mut engine = Engine::new(&model, 1, 50);
+    assert!(matches!(engine.admit(&[], turn(0, 0, 5)), Err(EngineError::Empty)));
+    assert!(matches!(
+        engine.admit(&[VOCAB], turn(0, 0, 5)),
+        Err(EngineError::Id { id: VOCAB, .. })
+    ));
+    let row = engine.admit(&[1, 2], turn(0, 0, 5)).unwrap();
+    assert!(matches!(engine.admit(&[1], turn(0, 0, 5)), Err(EngineError::Full(1))));
+    assert!(matches!(engine.extend(row, &[1], turn(0, 0, 5)), Err(EngineError::Busy)));
+    engine.release(row).unwrap();
+    assert!(matches!(engine.release(row), Err(EngineError::Gone)));
+    let second = engine.admit(&[1, 2], turn(0, 0, 5)).unwrap();
+    assert!(
+        matches!(engine.release(row), Err(EngineError::Gone)),
+        "a place's old name opens nothing"
+    );
+    engine.release(second).unwrap();
+    assert!(engine.is_idle());
+}

@@ -1,0 +1,12 @@
+//! The crate against the outside: transformers on the same weights, and itself on other paths.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "tests: sizes are tiny and a failure should stop the test"
+)]
+
+mod generation;
+mod masks;
+mod transformers;
