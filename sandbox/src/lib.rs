@@ -2,9 +2,13 @@
 //!
 //! `(task directory, code) -> outcome -> grade`
 
+pub mod exec;
 pub mod files;
 pub mod grade;
+pub mod jail;
 pub mod metrics;
+pub mod policy;
+pub mod python;
 pub mod stream;
 pub mod submission;
 pub mod task;

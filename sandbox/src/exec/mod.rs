@@ -1,0 +1,24 @@
+//! Running scripts: from a task and code to an outcome.
+//!
+//! [`Sandbox`] keeps a warmed interpreter in the outer box, [`Workspace`] is one episode's work
+//! dir, [`Workspace::run`] makes one run in it. What a script can cause is an [`Outcome`]; what
+//! goes wrong on our side is a [`Fault`], and the two never mix.
+
+mod capture;
+mod collect;
+mod fault;
+mod outcome;
+mod run;
+mod sandbox;
+mod slots;
+mod wire;
+mod workspace;
+mod zygote;
+
+pub use capture::Captured;
+pub use collect::CollectError;
+pub use fault::{Fault, StartError};
+pub use outcome::{Outcome, Run};
+pub use sandbox::{Options, Sandbox};
+pub use workspace::Workspace;
+pub use zygote::LAUNCH;

@@ -1,0 +1,233 @@
+//! One run: start it, drain it, stop it in time, wait until nothing of it is left.
+
+use crate::exec::capture::Captured;
+use crate::exec::fault::Fault;
+use crate::exec::outcome::{Outcome, Run};
+use crate::exec::wire::{self, Ended, Reply, Request};
+use crate::exec::zygote::{ANSWER, Zygote};
+use crate::jail::enter::Cell;
+use crate::jail::layer::Missing;
+use crate::policy::Policy;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Signal, pidfd_send_signal};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// A run that has begun.
+struct Running {
+    stdout: Stream,
+    stderr: Stream,
+    reaper: OwnedFd,
+    replies: OwnedFd,
+}
+
+/// One of a script's two streams.
+struct Stream {
+    /// None once its end was seen.
+    pipe: Option<OwnedFd>,
+    captured: Captured,
+}
+
+/// Runs `code` in `cell`. Also returns the layers that the cell is without.
+pub(crate) fn run(
+    zygote: &Zygote,
+    cell: &Cell,
+    code: &str,
+    policy: &Policy,
+) -> Result<(Run, Vec<Missing>), Fault> {
+    let mut running = begin(zygote, cell, code, policy)?;
+    let started = Instant::now();
+    let (ended, killed_for) = running.follow(zygote, started + policy.time_limit.0, policy)?;
+    let wall = started.elapsed();
+    running.stdout.drain()?;
+    running.stderr.drain()?;
+
+    let missing = match ended.gate {
+        Ended::JAILED => serde_json::from_str(&ended.report)
+            .map_err(|error| Fault::Protocol(error.to_string()))?,
+        Ended::UNJAILED => return Err(unjailed(&ended.report)),
+        _ if killed_for.is_some() => Vec::new(),
+        _ => return Err(Fault::NeverJailed),
+    };
+    let run = Run {
+        outcome: outcome(&ended, killed_for),
+        stdout: running.stdout.captured,
+        stderr: running.stderr.captured,
+        wall,
+        cpu: Duration::try_from_secs_f64(ended.user + ended.system).unwrap_or_default(),
+        peak_memory: ended.peak,
+    };
+    Ok((run, missing))
+}
+
+fn begin(zygote: &Zygote, cell: &Cell, code: &str, policy: &Policy) -> Result<Running, Fault> {
+    let memory = memfd_create("script", MemfdFlags::CLOEXEC).map_err(Fault::system("hold the code"))?;
+    let mut memory = std::fs::File::from(memory);
+    memory.write_all(code.as_bytes()).map_err(Fault::system("hold the code"))?;
+    let memory = OwnedFd::from(memory);
+    let (stdout, stdout_end) = new_pipe()?;
+    let (stderr, stderr_end) = new_pipe()?;
+    let replies = zygote.request(&Request::Run { cell }, &[&stdout_end, &stderr_end, &memory])?;
+    drop((stdout_end, stderr_end));
+    let reaper = match zygote.answer(&replies)? {
+        (Reply::Started {}, Some(reaper)) => reaper,
+        (reply, _) => return Err(Fault::Protocol(format!("{reply:?} instead of a start"))),
+    };
+    let stream = |pipe, keep| Stream { pipe: Some(pipe), captured: Captured::new(keep) };
+    let (stdout, stderr) = (stream(stdout, policy.stdout), stream(stderr, policy.stderr));
+    Ok(Running { stdout, stderr, reaper, replies })
+}
+
+fn new_pipe() -> Result<(OwnedFd, OwnedFd), Fault> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(Fault::system("make a pipe"))?;
+    // Ours never blocks; the script's does, as scripts expect.
+    rustix::io::ioctl_fionbio(&read, true).map_err(Fault::system("set up a pipe"))?;
+    Ok((read, write))
+}
+
+impl Running {
+    /// Takes in output until the zygote reports that everything is gone; kills the run at its
+    /// deadline or output limit.
+    fn follow(
+        &mut self,
+        zygote: &Zygote,
+        deadline: Instant,
+        policy: &Policy,
+    ) -> Result<(Ended, Option<Outcome>), Fault> {
+        let mut killed_for = None;
+        let mut deadline = deadline;
+        loop {
+            let [replies, stdout, stderr] = {
+                let streams = [&self.stdout, &self.stderr];
+                let mut events = vec![PollFd::new(&self.replies, PollFlags::IN)];
+                events.extend(
+                    streams.iter().filter_map(|s| s.pipe.as_ref()).map(|p| PollFd::new(p, PollFlags::IN)),
+                );
+                match poll(&mut events, Some(&wire::remaining(deadline))) {
+                    Err(Errno::INTR) => continue,
+                    Err(errno) => return Err(Fault::system("wait for a run")(errno)),
+                    Ok(_) => {}
+                }
+                let mut ready = events.iter().map(|event| !event.revents().is_empty());
+                let replies = ready.next() == Some(true);
+                let [stdout, stderr] =
+                    streams.map(|s| s.pipe.is_some() && ready.next() == Some(true));
+                [replies, stdout, stderr]
+            };
+            if stdout {
+                self.stdout.read()?;
+            }
+            if stderr {
+                self.stderr.read()?;
+            }
+            if replies {
+                return match wire::receive_now(self.replies.as_fd()) {
+                    Ok((Reply::Ended(ended), _)) => Ok((ended, killed_for)),
+                    Ok((Reply::Failed(why), _)) => Err(Fault::Refused(why)),
+                    Ok((reply, _)) => Err(Fault::Protocol(format!("{reply:?} instead of an end"))),
+                    Err(fault) => Err(zygote.explain(fault)),
+                };
+            }
+            let late = Instant::now() >= deadline;
+            if killed_for.is_some() {
+                // Killed, and yet not gone: the kernel or the zygote is stuck.
+                if late {
+                    return Err(Fault::Unresponsive(ANSWER));
+                }
+                continue;
+            }
+            let printed = self.stdout.captured.total() + self.stderr.captured.total();
+            let reason = if late {
+                Outcome::TimedOut
+            } else if printed > policy.output_limit.bytes() {
+                Outcome::OutputLimit
+            } else {
+                continue;
+            };
+            killed_for = Some(reason);
+            deadline = Instant::now() + ANSWER;
+            match pidfd_send_signal(&self.reaper, Signal::KILL) {
+                // Gone a moment ago: its end is about to be reported.
+                Ok(()) | Err(Errno::SRCH) => {}
+                Err(errno) => return Err(Fault::system("kill a run")(errno)),
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// Takes in what is there, in one bite, so that a flood cannot keep the loop from its limits.
+    /// False if nothing is there.
+    fn read(&mut self) -> Result<bool, Fault> {
+        let Some(pipe) = &self.pipe else { return Ok(false) };
+        let mut buffer = [0; 64 * 1024];
+        match rustix::io::read(pipe, &mut buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(length) => self.captured.push(&buffer[..length]),
+            Err(Errno::AGAIN) => return Ok(false),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(Fault::system("read a script's output")(errno)),
+        }
+        Ok(true)
+    }
+
+    /// Takes in the rest; nobody is left to add to it.
+    fn drain(&mut self) -> Result<(), Fault> {
+        while self.read()? {}
+        Ok(())
+    }
+}
+
+/// The ending, from what the kernel says first and what the script says second.
+fn outcome(ended: &Ended, killed_for: Option<Outcome>) -> Outcome {
+    let signal = libc::WIFSIGNALED(ended.status).then(|| libc::WTERMSIG(ended.status));
+    match (signal, killed_for) {
+        // It was we who killed it; an ending of its own that came first counts as such.
+        (Some(libc::SIGKILL), Some(reason)) => reason,
+        (Some(libc::SIGXFSZ), _) => Outcome::DiskLimit,
+        (Some(signal), _) => Outcome::Killed { signal },
+        (None, _) => match (ended.kind, libc::WEXITSTATUS(ended.status)) {
+            (Ended::RAISED, _) => Outcome::Raised { exception: ended.text.clone() },
+            (Ended::MEMORY, _) => Outcome::OutOfMemory,
+            (Ended::DISK, _) => Outcome::DiskLimit,
+            (_, 0) => Outcome::Finished,
+            (_, code) => Outcome::Exited { code },
+        },
+    }
+}
+
+fn unjailed(report: &str) -> Fault {
+    match serde_json::from_str::<Vec<Missing>>(report).ok().and_then(|mut list| list.pop()) {
+        Some(Missing { layer, reason }) => Fault::Layer { layer, reason },
+        None => Fault::NeverJailed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(kind: u8, status: i32) -> Ended {
+        let (report, text) = ("[]".to_owned(), "ValueError".to_owned());
+        Ended { gate: Ended::JAILED, report, kind, text, status, user: 0.0, system: 0.0, peak: 0 }
+    }
+
+    #[test]
+    fn every_ending_has_its_outcome() {
+        let exit = |code| code << 8;
+        assert_eq!(outcome(&ended(1, exit(0)), None), Outcome::Finished);
+        assert_eq!(outcome(&ended(0, exit(7)), None), Outcome::Exited { code: 7 });
+        let raised = Outcome::Raised { exception: "ValueError".into() };
+        assert_eq!(outcome(&ended(2, exit(1)), None), raised);
+        assert_eq!(outcome(&ended(4, exit(1)), None), Outcome::OutOfMemory);
+        assert_eq!(outcome(&ended(5, exit(1)), None), Outcome::DiskLimit);
+        assert_eq!(outcome(&ended(0, 11), None), Outcome::Killed { signal: 11 });
+        assert_eq!(outcome(&ended(0, 9), None), Outcome::Killed { signal: 9 });
+        assert_eq!(outcome(&ended(0, 9), Some(Outcome::TimedOut)), Outcome::TimedOut);
+        assert_eq!(outcome(&ended(1, exit(0)), Some(Outcome::TimedOut)), Outcome::Finished);
+    }
+}

@@ -1,0 +1,188 @@
+//! The supervisor's side of a zygote: start it, ask it, end it.
+
+use crate::exec::fault::{Fault, StartError};
+use crate::exec::wire::{self, Reply, Request};
+use crate::jail::launcher::{Launch, Launched};
+use crate::jail::layer::Missing;
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::io::Write;
+use std::process::{Child, ChildStdin, Command};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Names the `sandbox` program, over where it would be looked for.
+pub(crate) const LAUNCHER_VARIABLE: &str = "MLE_SANDBOX_BIN";
+/// The hidden subcommand that builds the box.
+pub const LAUNCH: &str = "launch-jail";
+
+/// Imports and warm-up, on a machine under load.
+const WARMING: Duration = Duration::from_secs(120);
+/// Any answer that takes no more than a fork or a mount.
+pub(crate) const ANSWER: Duration = Duration::from_secs(60);
+/// How much of its log is shown.
+const LOG: usize = 2000;
+
+/// A running zygote. Dropping it ends it and everything it started.
+#[derive(Debug)]
+pub(crate) struct Zygote {
+    child: Child,
+    /// Open for as long as the zygote is wanted; see [`crate::jail::launcher`].
+    lifeline: Option<ChildStdin>,
+    control: OwnedFd,
+    log: OwnedFd,
+    lost: AtomicBool,
+    workspaces: AtomicU64,
+}
+
+impl Zygote {
+    /// Starts the launcher and waits until the interpreter is warm. Also returns the layers that
+    /// the outer box is without.
+    pub(crate) fn start(
+        launcher: &Utf8Path,
+        launch: &Launch,
+    ) -> Result<(Self, Vec<Missing>), StartError> {
+        let (control, theirs) = wire::pair()?;
+        let log = memfd_create("zygote-log", MemfdFlags::CLOEXEC).map_err(Fault::system("make a log"))?;
+        let their_log = log.try_clone().map_err(Fault::system("share the log"))?;
+        let mut child = Command::new(launcher)
+            .arg(LAUNCH)
+            .env_clear()
+            .stdin(std::process::Stdio::piped())
+            .stdout(theirs)
+            .stderr(their_log)
+            .spawn()
+            .map_err(Fault::system("start the launcher"))?;
+        let lifeline = child.stdin.take();
+        let mut zygote = Self {
+            child,
+            lifeline,
+            control,
+            log,
+            lost: AtomicBool::new(false),
+            workspaces: AtomicU64::new(0),
+        };
+        let mut line = serde_json::to_vec(launch).map_err(|e| Fault::Protocol(e.to_string()))?;
+        line.push(b'\n');
+        if let Some(lifeline) = &mut zygote.lifeline {
+            // A launcher that died says so through its socket and log, so that is asked next.
+            let _ = lifeline.write_all(&line);
+        }
+        let missing = match wire::receive(zygote.control.as_fd(), ANSWER) {
+            Ok((Launched::Boxed(missing), _)) => missing,
+            Ok((Launched::Failed(Missing { layer, reason }), _)) => {
+                return Err(StartError::Layer { layer, reason });
+            }
+            Err(fault) => return Err(zygote.did_not_start(fault)),
+        };
+        match wire::receive(zygote.control.as_fd(), WARMING) {
+            Ok((Reply::Ready {}, _)) => Ok((zygote, missing)),
+            Ok((reply, _)) => Err(Fault::Protocol(format!("{reply:?}")).into()),
+            Err(fault) => Err(zygote.did_not_start(fault)),
+        }
+    }
+
+    fn did_not_start(&self, fault: Fault) -> StartError {
+        match fault {
+            Fault::ZygoteLost { .. } => StartError::Zygote { detail: self.log() },
+            Fault::Unresponsive(time) => {
+                StartError::Zygote { detail: format!("no answer within {time:?}\n{}", self.log()) }
+            }
+            other => other.into(),
+        }
+    }
+
+    /// A path for a new work dir.
+    pub(crate) fn new_workspace(&self) -> String {
+        let number = self.workspaces.fetch_add(1, Ordering::Relaxed);
+        format!("{}/{number}", crate::jail::enter::WORKSPACES)
+    }
+
+    /// Sends a request; the answers come through the returned socket.
+    pub(crate) fn request(&self, request: &Request<'_>, fds: &[&OwnedFd]) -> Result<OwnedFd, Fault> {
+        let (ours, theirs) = wire::pair()?;
+        let fds: Vec<_> = std::iter::once(&theirs).chain(fds.iter().copied()).map(AsFd::as_fd).collect();
+        wire::send(self.control.as_fd(), request, &fds).map_err(|fault| self.explain(fault))?;
+        Ok(ours)
+    }
+
+    /// Waits for an answer.
+    pub(crate) fn answer(&self, socket: &OwnedFd) -> Result<(Reply, Option<OwnedFd>), Fault> {
+        match wire::receive(socket.as_fd(), ANSWER).map_err(|fault| self.explain(fault))? {
+            (Reply::Failed(why), _) => Err(Fault::Refused(why)),
+            answer => Ok(answer),
+        }
+    }
+
+    /// Takes note if the zygote is gone, and adds what it last said.
+    pub(crate) fn explain(&self, fault: Fault) -> Fault {
+        match fault {
+            Fault::ZygoteLost { .. } => {
+                self.lost.store(true, Ordering::Release);
+                Fault::ZygoteLost { log: self.log() }
+            }
+            other => other,
+        }
+    }
+
+    /// Whether it has been seen to be gone.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// The process number of the launcher, whose end is the end of everything below it.
+    pub(crate) fn launcher_pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The end of what it wrote to standard error.
+    fn log(&self) -> String {
+        let read = || -> rustix::io::Result<String> {
+            let length = rustix::fs::fstat(&self.log)?.st_size.cast_unsigned();
+            let mut text = vec![0; LOG];
+            // By position: the descriptor's own place is the writer's.
+            let start = length.saturating_sub(LOG as u64);
+            let read = rustix::io::pread(&self.log, &mut text, start)?;
+            Ok(String::from_utf8_lossy(&text[..read]).trim().to_owned())
+        };
+        read().unwrap_or_default()
+    }
+}
+
+impl Drop for Zygote {
+    fn drop(&mut self) {
+        /// An orderly end takes milliseconds.
+        const PATIENCE: Duration = Duration::from_secs(5);
+        self.lifeline = None;
+        let deadline = Instant::now() + PATIENCE;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Finds the `sandbox` program and the library that belongs to it.
+pub(crate) fn find_launcher() -> Result<(Utf8PathBuf, Utf8PathBuf), StartError> {
+    let program = std::env::current_exe().map_err(Fault::system("find the running program"))?;
+    let program = Utf8PathBuf::from_path_buf(program)
+        .map_err(|path| StartError::Zygote { detail: format!("{} is not UTF-8", path.display()) })?;
+    let named = std::env::var(LAUNCHER_VARIABLE).ok().map(Utf8PathBuf::from);
+    let beside = program.parent().unwrap_or(Utf8Path::new("/")).to_owned();
+    // Test programs live one folder below the others.
+    let near = [Some(beside.as_path()), beside.parent()].into_iter().flatten();
+    let launcher = named
+        .into_iter()
+        .chain(near.map(|folder| folder.join("sandbox")))
+        .find(|path| path.is_file())
+        .ok_or(StartError::NoLauncher { beside: program.clone(), variable: LAUNCHER_VARIABLE })?;
+    let folder = launcher.parent().unwrap_or(Utf8Path::new("/"));
+    // Cargo always refreshes the one in `deps`; the other is what an installation has.
+    let library = [folder.join("deps/libsandbox.so"), folder.join("libsandbox.so")]
+        .into_iter()
+        .find(|path| path.is_file())
+        .ok_or_else(|| StartError::NoLibrary { launcher: launcher.clone() })?;
+    Ok((launcher, library))
+}

@@ -1,0 +1,180 @@
+//! The inner box: what the zygote's forked child does before it runs a script.
+//!
+//! The order is the design:
+//! 1. a session of its own: no terminal, no process group shared with others;
+//! 2. mount, network, IPC and host-name namespaces (the pid namespace came with the fork);
+//! 3. private mounts, while there is still the right to mount;
+//! 4. limits;
+//! 5. a user namespace inside which nothing of the above can be undone, and in which no further
+//!    one can be made;
+//! 6. capabilities and the way to new ones given up;
+//! 7. Landlock;
+//! 8. descriptors closed: only standard input, output and error remain;
+//! 9. seccomp, last, because the steps above need calls that it refuses.
+
+use crate::jail::capabilities::{self, CapabilityError};
+use crate::jail::landlock::{self, LandlockError};
+use crate::jail::layer::Missing;
+use crate::jail::mounts::{self, MountError};
+use crate::jail::namespaces::{self, NamespaceError};
+use crate::jail::rlimits::{self, LimitError, Limits};
+use crate::jail::seccomp::{self, SeccompError};
+use crate::jail::Layer;
+use fs_err as fs;
+use rustix::fd::AsFd;
+use serde::{Deserialize, Serialize};
+
+/// The script's working directory.
+pub const WORK: &str = "/work";
+/// Where the task's public files appear, inside the working directory.
+pub const INPUT: &str = "/work/input";
+/// Where the outer box holds the public files of all tasks; covered in the inner box.
+pub const TASKS: &str = "/tasks";
+/// Where the outer box mounts the work dirs of all episodes; covered in the inner box.
+pub const WORKSPACES: &str = "/workspaces";
+/// An empty directory to cover others with.
+pub const EMPTY: &str = "/empty";
+
+/// User and group that a script sees itself as.
+const AGENT: u32 = 1000;
+/// The zygote's user and group in the outer box.
+const ZYGOTE: u32 = 0;
+
+/// What the inner box is made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// The episode's work dir, a path in the outer box.
+    pub workspace: String,
+    /// The task's public files, a path in the outer box; none while a sandbox tests itself.
+    pub input: Option<String>,
+    /// Bytes of `/tmp`, and of `/dev/shm`.
+    pub scratch: u64,
+    /// Resource limits.
+    pub limits: Limits,
+    /// Layers whose failure the operator accepts.
+    pub allow_missing: Vec<Layer>,
+}
+
+/// The inner box could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum EnterError {
+    /// No session of its own.
+    #[error("could not start a session ({0})")]
+    Session(rustix::io::Errno),
+    /// A namespace.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// A mount.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    /// A limit.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// Nested user namespaces could not be forbidden.
+    #[error("could not forbid further user namespaces ({0})")]
+    ForbidNesting(std::io::Error),
+    /// A capability set.
+    #[error(transparent)]
+    Capability(#[from] CapabilityError),
+    /// Landlock.
+    #[error(transparent)]
+    Landlock(#[from] LandlockError),
+    /// Descriptors could not be closed.
+    #[error("could not close descriptors ({0})")]
+    Descriptors(std::io::Error),
+    /// Seccomp.
+    #[error(transparent)]
+    Seccomp(#[from] SeccompError),
+    /// The working directory could not be entered.
+    #[error("could not enter the work dir ({0})")]
+    WorkDir(rustix::io::Errno),
+}
+
+impl EnterError {
+    /// The layer that is missing for it.
+    pub fn layer(&self) -> Layer {
+        match self {
+            Self::Session(_) => Layer::PidNamespace,
+            Self::Namespace(error) => error.layer(),
+            Self::Mount(_) | Self::Descriptors(_) | Self::WorkDir(_) => Layer::PrivateMounts,
+            Self::Limit(_) => Layer::ResourceLimits,
+            Self::ForbidNesting(_) => Layer::UserNamespace,
+            Self::Capability(CapabilityError::NoNewPrivileges(_)) => Layer::NoNewPrivileges,
+            Self::Capability(_) => Layer::Capabilities,
+            Self::Landlock(_) => Layer::Landlock,
+            Self::Seccomp(_) => Layer::Seccomp,
+        }
+    }
+}
+
+/// Puts the calling process into its cell. On success it returns the layers that failed and
+/// that the operator accepts to be without; on an error the process must end.
+///
+/// # Errors
+/// An [`EnterError`] naming the step.
+pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
+    let mut missing = Vec::new();
+    let mut accept = |result: Result<(), EnterError>| match result {
+        Err(error) if cell.allow_missing.contains(&error.layer()) => {
+            missing.push(Missing { layer: error.layer(), reason: error.to_string() });
+            Ok(())
+        }
+        // A kernel without Landlock is no fault of this host's set-up: reported, not refused.
+        Err(EnterError::Landlock(error @ LandlockError::Unsupported)) => {
+            missing.push(Missing { layer: Layer::Landlock, reason: error.to_string() });
+            Ok(())
+        }
+        other => other,
+    };
+
+    rustix::process::setsid().map_err(EnterError::Session)?;
+
+    namespaces::unshare(Layer::MountNamespace)?;
+    accept(namespaces::unshare(Layer::NetworkNamespace).map_err(Into::into))?;
+    accept(namespaces::unshare(Layer::IpcNamespace).map_err(Into::into))?;
+    accept(namespaces::unshare(Layer::UtsNamespace).map_err(Into::into))?;
+
+    mount_private(cell)?;
+    rlimits::apply(&cell.limits)?;
+
+    namespaces::unshare(Layer::UserNamespace)?;
+    namespaces::map_identity(AGENT, ZYGOTE, ZYGOTE)?;
+    fs::write("/proc/sys/user/max_user_namespaces", "0").map_err(EnterError::ForbidNesting)?;
+
+    capabilities::forbid_new_privileges()?;
+    capabilities::drop_all()?;
+    accept(landlock::apply().map_err(Into::into))?;
+    close_descriptors().map_err(EnterError::Descriptors)?;
+    rustix::process::chdir(WORK).map_err(EnterError::WorkDir)?;
+    accept(seccomp::apply().map_err(Into::into))?;
+    Ok(missing)
+}
+
+/// Work dir, public files, scratch space and process list of the run; all else is covered.
+fn mount_private(cell: &Cell) -> Result<(), MountError> {
+    let work = mounts::pick_up(&cell.workspace)?;
+    let input = cell.input.as_deref().map(mounts::pick_up).transpose()?;
+    mounts::attach(work.as_fd(), WORK)?;
+    if let Some(input) = input {
+        mounts::attach_distrusting(input.as_fd(), INPUT)?;
+    }
+    for covered in [TASKS, WORKSPACES] {
+        mounts::attach(mounts::pick_up(EMPTY)?.as_fd(), covered)?;
+    }
+    // Owned by the user that the script will be, with as many files as pages.
+    let files = (cell.scratch / 4096).clamp(64, 1 << 20);
+    let options = format!("mode=1777,size={},nr_inodes={files}", cell.scratch);
+    mounts::tmpfs("/tmp", &options)?;
+    mounts::tmpfs("/dev/shm", &options)?;
+    // Processes of other users, were there any, are not even listed.
+    mounts::proc("/proc", "hidepid=2")
+}
+
+#[expect(unsafe_code, reason = "close_range has no safe wrapper")]
+fn close_descriptors() -> std::io::Result<()> {
+    // SAFETY: the zygote's child has detached every Python object that owns one of these, and
+    // nothing below this call uses them.
+    let answer = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) };
+    if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}

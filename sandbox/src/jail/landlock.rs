@@ -1,0 +1,55 @@
+//! Landlock: a second opinion on files, TCP, signals and abstract sockets, held by the kernel
+//! for this process tree no matter what its mounts and namespaces look like.
+
+use ::landlock::{
+    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, PathFdError, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+};
+
+/// The newest rules this build knows; older kernels enforce what they can of them.
+const RULES: ABI = ABI::V6;
+
+/// Where a run may write.
+const WRITABLE: [&str; 3] = [super::enter::WORK, "/tmp", "/dev/shm"];
+/// Devices that a run may write to.
+const WRITABLE_DEVICES: [&str; 2] = ["/dev/null", "/dev/zero"];
+
+/// The rules could not be put up.
+#[derive(Debug, thiserror::Error)]
+pub enum LandlockError {
+    /// The kernel has no Landlock, or it was not switched on at boot.
+    #[error("the kernel does not offer it")]
+    Unsupported,
+    /// A path of the rules could not be opened.
+    #[error("could not open a path of the rules ({0})")]
+    Path(#[from] PathFdError),
+    /// The kernel refused the rules.
+    #[error("the kernel refused the rules ({0})")]
+    Rules(#[from] RulesetError),
+}
+
+/// Restricts the calling process and its descendants: read and execute anywhere in the box,
+/// write in three places, no TCP, no signals or abstract sockets across the border.
+///
+/// # Errors
+/// A [`LandlockError`].
+pub fn apply() -> Result<(), LandlockError> {
+    let all = AccessFs::from_all(RULES);
+    let mut rules = Ruleset::default()
+        .handle_access(all)?
+        .handle_access(AccessNet::from_all(RULES))?
+        .scope(Scope::from_all(RULES))?
+        .create()?
+        .add_rule(PathBeneath::new(PathFd::new("/")?, AccessFs::from_read(RULES)))?;
+    for path in WRITABLE {
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, all))?;
+    }
+    for path in WRITABLE_DEVICES {
+        let write = AccessFs::ReadFile | AccessFs::WriteFile;
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, write))?;
+    }
+    match rules.restrict_self()?.ruleset {
+        RulesetStatus::NotEnforced => Err(LandlockError::Unsupported),
+        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
+    }
+}

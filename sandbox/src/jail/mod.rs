@@ -1,0 +1,25 @@
+//! The jail: what stands between a script and the machine it runs on.
+//!
+//! Two boxes, one inside the other:
+//! 1. [`launcher`] builds the **outer box** once: its own root with read-only system, Python and
+//!    public task data, and namespaces of its own. The warmed interpreter (zygote) lives in it.
+//! 2. [`enter`] puts each run into an **inner box**: its own namespaces, scratch space, limits and
+//!    filters. Its only caller is the zygote's forked child, through the C interface in [`abi`].
+//!
+//! One barrier per file; [`Protection`] reports which of them are up. This is the only module of
+//! the workspace with `unsafe` code: kernel interfaces that have no safe wrapper.
+
+pub mod abi;
+pub mod capabilities;
+pub mod enter;
+pub mod landlock;
+pub mod launcher;
+pub mod layer;
+pub mod mounts;
+pub mod namespaces;
+pub mod reaper;
+pub mod rlimits;
+pub mod root;
+pub mod seccomp;
+
+pub use layer::{Layer, Protection, State};

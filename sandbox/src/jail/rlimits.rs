@@ -1,0 +1,68 @@
+//! Resource limits: what one process, or one run's processes together, may take.
+
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use serde::{Deserialize, Serialize};
+
+/// A limit could not be set.
+#[derive(Debug, thiserror::Error)]
+pub enum LimitError {
+    /// The size of the process could not be read.
+    #[error("could not read the interpreter's own size ({0})")]
+    OwnSize(std::io::Error),
+    /// `setrlimit` refused.
+    #[error("could not limit {what} ({source})")]
+    Set {
+        /// What was to be limited.
+        what: &'static str,
+        /// The kernel's answer.
+        source: Errno,
+    },
+}
+
+/// The limits of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Bytes of address space per process beyond what the warmed interpreter already has.
+    pub memory: u64,
+    /// Processes and threads.
+    pub processes: u64,
+    /// Bytes of one file.
+    pub file_size: u64,
+    /// Open descriptors per process.
+    pub open_files: u64,
+}
+
+/// Sets the limits, hard and soft, for the calling process and its descendants.
+///
+/// # Errors
+/// A [`LimitError`] naming the limit.
+pub fn apply(limits: &Limits) -> Result<(), LimitError> {
+    let memory = own_size().map_err(LimitError::OwnSize)?.saturating_add(limits.memory);
+    set("memory", Resource::As, memory)?;
+    // Counted per user namespace, so each run has its own count although all share one user.
+    set("processes", Resource::Nproc, limits.processes)?;
+    set("file size", Resource::Fsize, limits.file_size)?;
+    set("open files", Resource::Nofile, limits.open_files)?;
+    // A core dump would be written into the work dir.
+    set("core dumps", Resource::Core, 0)?;
+    // Locked pages and message queues are memory that no other limit counts.
+    set("locked memory", Resource::Memlock, 0)?;
+    set("message queues", Resource::Msgqueue, 0)?;
+    set("real-time priority", Resource::Rtprio, 0)
+}
+
+fn set(what: &'static str, resource: Resource, value: u64) -> Result<(), LimitError> {
+    setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })
+        .map_err(|source| LimitError::Set { what, source })
+}
+
+/// Bytes of address space in use.
+fn own_size() -> Result<u64, std::io::Error> {
+    // Fields are in pages; the first is the total size.
+    let text = fs_err::read_to_string("/proc/self/statm")?;
+    let pages = text.split(' ').next().and_then(|field| field.parse::<u64>().ok());
+    let pages = pages.ok_or_else(|| std::io::Error::other("statm has no size"))?;
+    Ok(pages * rustix::param::page_size() as u64)
+}

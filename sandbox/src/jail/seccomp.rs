@@ -1,0 +1,311 @@
+//! Seccomp: the system calls a script may make. An allowlist, as data with reasons.
+//!
+//! Everything else answers EPERM; [`NOT_THERE`] and calls newer than this list answer ENOSYS, so
+//! that C libraries fall back to what they used before. The 32-bit and x32 doors are shut by
+//! death: they have other numbers for the same calls.
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, sock_filter,
+};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// The filter could not be made or put up.
+#[derive(Debug, thiserror::Error)]
+pub enum SeccompError {
+    /// The table below is not a valid filter for this processor.
+    #[error("could not compile the filter ({0})")]
+    Compile(String),
+    /// The kernel refused it.
+    #[error("the kernel refused the filter ({0})")]
+    Install(#[from] seccompiler::Error),
+}
+
+/// Calls that are allowed whatever their arguments, in groups that share a reason.
+struct Group {
+    /// Why a script needs them, and why they do no harm.
+    #[cfg_attr(not(test), expect(dead_code, reason = "documentation that tests check"))]
+    why: &'static str,
+    calls: &'static [i64],
+}
+
+macro_rules! calls {
+    ($($name:ident)*) => { &[$(libc::$name),*] };
+}
+
+const ALLOWED: &[Group] = &[
+    Group {
+        why: "read and write what is open",
+        calls: calls![
+            SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_preadv SYS_pwritev
+            SYS_preadv2 SYS_pwritev2 SYS_lseek SYS_close SYS_close_range SYS_dup SYS_dup3 SYS_pipe2
+            SYS_fcntl SYS_flock SYS_fsync SYS_fdatasync SYS_ftruncate SYS_truncate SYS_fallocate
+            SYS_fadvise64 SYS_readahead SYS_sendfile SYS_copy_file_range SYS_splice SYS_tee
+        ],
+    },
+    Group {
+        why: "files and directories; mounts and Landlock decide which",
+        calls: calls![
+            SYS_openat SYS_openat2 SYS_faccessat SYS_faccessat2 SYS_newfstatat SYS_fstat SYS_statx
+            SYS_statfs SYS_fstatfs SYS_getdents64 SYS_readlinkat SYS_mkdirat SYS_unlinkat
+            SYS_renameat SYS_renameat2 SYS_linkat SYS_symlinkat SYS_fchmod SYS_fchmodat SYS_fchown
+            SYS_fchownat SYS_utimensat SYS_umask SYS_getcwd SYS_chdir SYS_fchdir
+            SYS_getxattr SYS_lgetxattr SYS_fgetxattr SYS_listxattr SYS_llistxattr SYS_flistxattr
+        ],
+    },
+    Group {
+        why: "named pipes; device nodes need a capability and a mount that allows them",
+        calls: calls![SYS_mknodat],
+    },
+    Group {
+        why: "memory of one's own, bounded by the address-space limit",
+        calls: calls![
+            SYS_brk SYS_mmap SYS_munmap SYS_mremap SYS_mprotect SYS_madvise SYS_mincore SYS_msync
+            SYS_mlock SYS_munlock SYS_membarrier
+        ],
+    },
+    Group {
+        why: "processes and threads, bounded in number; `clone` is below, with a condition",
+        calls: calls![
+            SYS_execve SYS_execveat SYS_exit SYS_exit_group SYS_wait4 SYS_waitid SYS_set_tid_address
+            SYS_set_robust_list SYS_get_robust_list SYS_rseq SYS_futex SYS_gettid SYS_getpid
+            SYS_getppid SYS_setsid SYS_getsid SYS_setpgid SYS_getpgid SYS_getuid SYS_geteuid
+            SYS_getgid SYS_getegid SYS_getresuid SYS_getresgid SYS_getgroups SYS_capget
+        ],
+    },
+    Group {
+        why: "signals; the pid namespace bounds whom they reach",
+        calls: calls![
+            SYS_kill SYS_tkill SYS_tgkill SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigreturn
+            SYS_rt_sigpending SYS_rt_sigsuspend SYS_rt_sigtimedwait SYS_rt_sigqueueinfo
+            SYS_sigaltstack SYS_restart_syscall SYS_pidfd_open SYS_pidfd_send_signal
+        ],
+    },
+    Group {
+        why: "wait for events",
+        calls: calls![
+            SYS_ppoll SYS_pselect6 SYS_epoll_create1 SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2
+            SYS_eventfd2 SYS_signalfd4 SYS_timerfd_create SYS_timerfd_settime SYS_timerfd_gettime
+            SYS_inotify_init1 SYS_inotify_add_watch SYS_inotify_rm_watch
+        ],
+    },
+    Group {
+        why: "read clocks and sleep; setting a clock is not here",
+        calls: calls![
+            SYS_clock_gettime SYS_clock_getres SYS_gettimeofday SYS_nanosleep SYS_clock_nanosleep
+            SYS_getitimer SYS_setitimer SYS_timer_create SYS_timer_settime SYS_timer_gettime
+            SYS_timer_getoverrun SYS_timer_delete SYS_times
+        ],
+    },
+    Group {
+        why: "ask about the machine and one's own limits; limits can only be lowered",
+        calls: calls![
+            SYS_uname SYS_sysinfo SYS_getcpu SYS_getrandom SYS_getrusage SYS_getrlimit SYS_setrlimit
+            SYS_prlimit64 SYS_getpriority SYS_setpriority SYS_sched_yield SYS_sched_getaffinity
+            SYS_sched_setaffinity SYS_sched_getparam SYS_sched_getscheduler
+            SYS_sched_get_priority_max SYS_sched_get_priority_min SYS_sched_rr_get_interval
+        ],
+    },
+    Group {
+        why: "talk between the run's own processes; `socket` is below, with a condition",
+        calls: calls![
+            SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_connect SYS_getsockname SYS_getpeername
+            SYS_getsockopt SYS_setsockopt SYS_sendto SYS_recvfrom SYS_sendmsg SYS_recvmsg
+            SYS_sendmmsg SYS_recvmmsg SYS_shutdown
+        ],
+    },
+];
+
+/// Calls that only older processors have: the same as some above.
+#[cfg(target_arch = "x86_64")]
+const ALLOWED_LEGACY: &[i64] = calls![
+    SYS_open SYS_creat SYS_access SYS_stat SYS_lstat SYS_getdents SYS_readlink SYS_mkdir SYS_rmdir
+    SYS_unlink SYS_rename SYS_link SYS_symlink SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes
+    SYS_futimesat SYS_mknod SYS_dup2 SYS_pipe SYS_poll SYS_select SYS_epoll_create SYS_epoll_wait
+    SYS_eventfd SYS_signalfd SYS_inotify_init SYS_alarm SYS_pause SYS_time SYS_fork SYS_vfork
+    SYS_getpgrp SYS_arch_prctl
+];
+#[cfg(not(target_arch = "x86_64"))]
+const ALLOWED_LEGACY: &[i64] = &[];
+
+/// Calls that answer "no such call". `clone3` passes its flags through memory, where a filter
+/// cannot look; C libraries then use `clone`.
+const NOT_THERE: &[i64] = calls![SYS_clone3];
+
+/// The last call that this table has an opinion on (`mseal`).
+const NEWEST: u32 = 462;
+
+/// One argument must be one of these values.
+struct Choice {
+    call: i64,
+    argument: u8,
+    values: &'static [u64],
+}
+
+const CHOICES: &[Choice] = &[
+    // Sockets within the run: the family of `socketpair`. No IP, netlink, packet or vsock.
+    Choice { call: libc::SYS_socket, argument: 0, values: &[libc::AF_UNIX as u64] },
+    Choice { call: libc::SYS_socketpair, argument: 0, values: &[libc::AF_UNIX as u64] },
+    // What `isatty`, `subprocess` and pipes ask. No pushing of characters into terminals.
+    Choice {
+        call: libc::SYS_ioctl,
+        argument: 1,
+        values: &[
+            libc::TCGETS,
+            libc::TIOCGWINSZ,
+            libc::FIONREAD,
+            libc::FIONBIO,
+            libc::FIOCLEX,
+            libc::FIONCLEX,
+        ],
+    },
+    Choice {
+        call: libc::SYS_prctl,
+        argument: 0,
+        values: &[
+            libc::PR_SET_NAME as u64,
+            libc::PR_GET_NAME as u64,
+            libc::PR_SET_PDEATHSIG as u64,
+            libc::PR_GET_PDEATHSIG as u64,
+            libc::PR_GET_DUMPABLE as u64,
+            libc::PR_CAPBSET_READ as u64,
+            libc::PR_SET_THP_DISABLE as u64,
+            // Names for memory regions, as recent C libraries give.
+            libc::PR_SET_VMA as u64,
+        ],
+    },
+];
+
+/// Flags of `clone` that would make a namespace.
+const NEW_NAMESPACE: u64 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u64;
+
+/// Compiles the filters, once per process; a zygote does it before it forks.
+///
+/// # Errors
+/// [`SeccompError::Compile`].
+pub fn prepare() -> Result<&'static [BpfProgram; 2], SeccompError> {
+    static FILTERS: OnceLock<[BpfProgram; 2]> = OnceLock::new();
+    if let Some(filters) = FILTERS.get() {
+        return Ok(filters);
+    }
+    let filters = [allowlist()?, by_number()];
+    Ok(FILTERS.get_or_init(|| filters))
+}
+
+/// Puts the filters up for the calling process and its descendants, for good.
+///
+/// # Errors
+/// A [`SeccompError`].
+pub fn apply() -> Result<(), SeccompError> {
+    let [allowlist, by_number] = prepare()?;
+    // Each filter must let the next one be installed, so the allowlist, which does not have the
+    // call for it, goes last. Where they disagree the kernel takes the stricter answer, and
+    // between two error numbers that of the filter installed last: the allowlist's rule for
+    // NOT_THERE is therefore "allow".
+    seccompiler::apply_filter(by_number)?;
+    seccompiler::apply_filter(allowlist)?;
+    Ok(())
+}
+
+fn allowlist() -> Result<BpfProgram, SeccompError> {
+    let compile = |error: seccompiler::BackendError| SeccompError::Compile(error.to_string());
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+    let groups = ALLOWED.iter().flat_map(|group| group.calls);
+    for call in groups.chain(ALLOWED_LEGACY).chain(NOT_THERE) {
+        rules.insert(*call, Vec::new());
+    }
+    // Later than the table: let the other filter answer.
+    for call in i64::from(NEWEST) + 1..i64::from(NEWEST) + 64 {
+        rules.insert(call, Vec::new());
+    }
+    for Choice { call, argument, values } in CHOICES {
+        let mut alternatives = Vec::new();
+        for value in *values {
+            let equal = SeccompCondition::new(
+                *argument,
+                SeccompCmpArgLen::Dword,
+                SeccompCmpOp::Eq,
+                *value,
+            );
+            alternatives.push(SeccompRule::new(vec![equal.map_err(compile)?]).map_err(compile)?);
+        }
+        rules.insert(*call, alternatives);
+    }
+    let plain = SeccompCmpOp::MaskedEq(NEW_NAMESPACE);
+    let plain = SeccompCondition::new(0, SeccompCmpArgLen::Qword, plain, 0).map_err(compile)?;
+    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![plain]).map_err(compile)?]);
+
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(compile)?;
+    let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    SeccompFilter::new(rules, refused, SeccompAction::Allow, arch)
+        .and_then(BpfProgram::try_from)
+        .map_err(compile)
+}
+
+/// Answers by number alone: death for x32 calls, "no such call" for what is not there.
+fn by_number() -> BpfProgram {
+    /// Set in the number of every x32 call.
+    const X32: u32 = 0x4000_0000;
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+    const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
+    let end = |action| step(RETURN, action, 0, 0);
+    let not_there = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+
+    // The call's number is the first word of what a filter sees.
+    let mut program = vec![
+        step(LOAD, 0, 0, 0),
+        step(AT_LEAST, X32, 0, 1),
+        end(libc::SECCOMP_RET_KILL_PROCESS),
+        step(AT_LEAST, NEWEST + 1, 0, 1),
+        end(not_there),
+    ];
+    for call in NOT_THERE {
+        program.push(step(EQUAL, u32::try_from(*call).unwrap_or(u32::MAX), 0, 1));
+        program.push(end(not_there));
+    }
+    program.push(end(libc::SECCOMP_RET_ALLOW));
+    program
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_compiles_and_gives_reasons() {
+        assert!(allowlist().unwrap().len() > 300);
+        assert!(ALLOWED.iter().all(|group| !group.why.is_empty()));
+    }
+
+    #[test]
+    fn no_call_that_breaks_out_is_allowed() {
+        let dangerous: &[i64] = calls![
+            SYS_mount SYS_umount2 SYS_move_mount SYS_open_tree SYS_fsopen SYS_mount_setattr
+            SYS_pivot_root SYS_chroot SYS_setns SYS_unshare SYS_ptrace SYS_process_vm_readv
+            SYS_process_vm_writev SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_io_uring_setup
+            SYS_keyctl SYS_add_key SYS_request_key SYS_open_by_handle_at SYS_init_module
+            SYS_kexec_load SYS_reboot SYS_swapon SYS_clock_settime SYS_settimeofday SYS_syslog
+            SYS_quotactl SYS_acct SYS_pidfd_getfd SYS_kcmp SYS_memfd_create SYS_shmget SYS_msgget
+            SYS_semget SYS_personality SYS_seccomp SYS_fanotify_init
+        ];
+        let allowed: Vec<i64> =
+            ALLOWED.iter().flat_map(|group| group.calls).chain(ALLOWED_LEGACY).copied().collect();
+        for call in dangerous {
+            assert!(!allowed.contains(call), "{call}");
+        }
+        let mut once = allowed.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), allowed.len(), "a call is listed twice");
+    }
+}

@@ -1,0 +1,8 @@
+//! The Python that scripts run in: where it is, and the program that keeps it warm.
+
+mod env;
+
+pub use env::{PythonEnv, PythonError};
+
+/// The zygote's program; see its own comments.
+pub(crate) const ZYGOTE: &str = include_str!("../../python/zygote.py");
