@@ -1,1 +1,11 @@
 //! Agents that solve tasks, their turn grammar, trajectories and rewards.
+//!
+//! `episode -> trajectory -> reward`
+
+pub mod evaluation;
+pub mod grammar;
+pub mod prompt;
+pub mod report;
+pub mod reward;
+pub mod scaffold;
+pub mod trajectory;

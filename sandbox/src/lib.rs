@@ -2,6 +2,7 @@
 //!
 //! `(task directory, code) -> outcome -> grade`
 
+pub mod env;
 pub mod exec;
 pub mod files;
 pub mod grade;

@@ -1,0 +1,87 @@
+//! What an agent is told before its first turn.
+
+use camino::Utf8PathBuf;
+use fs_err as fs;
+use sandbox::task::PublicDir;
+use serde::{Deserialize, Serialize};
+
+/// How much of the task is put into the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptStyle {
+    /// Full instructions and the whole `description.md`: for language models.
+    Full,
+    /// One line of instructions and the description's `At a glance` list: for policies of a
+    /// few million parameters.
+    Brief,
+}
+
+/// The two messages that open a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// System message.
+    pub system: String,
+    /// First user message.
+    pub user: String,
+}
+
+/// Why a prompt could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    /// No readable description.
+    #[error("failed to read the task's description")]
+    Io(#[from] std::io::Error),
+    /// The brief style needs the list.
+    #[error(
+        "`{0}` has no `## At a glance` list, which the brief prompt is made of; use the full prompt"
+    )]
+    NoGlance(Utf8PathBuf),
+}
+
+const BRIEF_SYSTEM: &str = "Solve the task with Python.";
+const FULL_SYSTEM: &str = include_str!("../prompts/react_system.md");
+const GLANCE: &str = "## At a glance\n";
+
+impl Prompt {
+    /// The prompt for the task whose public half is `public`.
+    ///
+    /// # Errors
+    /// [`PromptError`] if `description.md` is missing or lacks the list a brief prompt needs.
+    pub fn of(public: &PublicDir, style: PromptStyle) -> Result<Self, PromptError> {
+        let path = public.path().join("description.md");
+        let description = fs::read_to_string(&path)?;
+        match style {
+            PromptStyle::Full => Ok(Self {
+                system: FULL_SYSTEM.trim_end().to_owned(),
+                user: format!(
+                    "The task's files are in `input/`. Its description:\n\n{}",
+                    description.trim_end()
+                ),
+            }),
+            PromptStyle::Brief => {
+                let user = glance(&description).ok_or(PromptError::NoGlance(path))?;
+                Ok(Self { system: BRIEF_SYSTEM.to_owned(), user: user.to_owned() })
+            }
+        }
+    }
+}
+
+/// The items of the `At a glance` list.
+pub(crate) fn glance(description: &str) -> Option<&str> {
+    let (_, list) = description.split_once(GLANCE)?;
+    let end = list.find("\n#").unwrap_or(list.len());
+    Some(list[..end].trim()).filter(|list| !list.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_glance_list_ends_at_the_next_heading() {
+        let description = "# T\n\ntext\n\n## At a glance\n- Task: a\n- Metric: b\n\n## Data\nx";
+        assert_eq!(glance(description), Some("- Task: a\n- Metric: b"));
+        assert_eq!(glance("# T\n## At a glance\n\n## Data"), None);
+        assert_eq!(glance("# T"), None);
+    }
+}

@@ -1,0 +1,5 @@
+//! Ways of solving a task, one per file.
+
+pub mod react;
+mod recipe;
+pub mod scripted;

@@ -1,0 +1,163 @@
+//! The Python that scripted agents write.
+//!
+//! Short on purpose: a policy of a few million parameters learns these scripts token by token.
+
+use super::scripted::Approach;
+use rand::Rng;
+use rand::seq::IndexedRandom;
+use sandbox::task::{Formulation, Manifest, Prediction};
+use std::fmt::Write as _;
+
+/// An approach with its free choices made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Recipe {
+    approach: Approach,
+    /// Inverse regularisation of the linear model.
+    strength: &'static str,
+    /// Trees of the forest.
+    trees: u32,
+    /// Fewest rows in a leaf.
+    leaf: u32,
+    /// Constructed columns that are kept.
+    keep: u32,
+}
+
+impl Recipe {
+    pub(super) fn draw(approach: Approach, rng: &mut impl Rng) -> Self {
+        Self {
+            approach,
+            strength: ["0.1", "1", "10"].choose(rng).copied().unwrap_or("1"),
+            trees: [100, 200].choose(rng).copied().unwrap_or(100),
+            leaf: [1, 2, 4].choose(rng).copied().unwrap_or(1),
+            keep: [10, 20, 40].choose(rng).copied().unwrap_or(20),
+        }
+    }
+
+    /// The script for a task.
+    pub(super) fn code(&self, manifest: &Manifest) -> String {
+        let target = manifest.prediction.answer_column();
+        let id = &manifest.id_column;
+        if self.approach == Approach::Constant {
+            return "import pandas as pd\n\
+                    s = pd.read_csv(\"input/sample_submission.csv\")\n\
+                    s.to_csv(\"submission.csv\", index=False)"
+                .to_owned();
+        }
+        let classifies =
+            matches!(manifest.formulation, Formulation::Binary | Formulation::Multiclass);
+        let mut code = String::from("import pandas as pd\n");
+        code.push_str(&self.imports(classifies));
+        let _ = write!(
+            code,
+            "a = pd.read_csv(\"input/train.csv\")\n\
+             b = pd.read_csv(\"input/test.csv\")\n\
+             s = pd.read_csv(\"input/sample_submission.csv\")\n\
+             y = a.pop(\"{target}\")\n\
+             n = len(a)\n\
+             x = pd.concat([a, b]).drop(columns=\"{id}\").reset_index(drop=True)\n"
+        );
+        if self.approach == Approach::Operators {
+            code.push_str(&self.constructed_columns(manifest.formulation, classifies));
+        }
+        if self.approach == Approach::Oracle {
+            code.push_str(&oracle_columns(manifest));
+        }
+        code.push_str("x = pd.get_dummies(x, dtype=float)\nx = x.fillna(x.median())\n");
+        let _ = writeln!(code, "m = {}", self.model(classifies));
+        code.push_str("m.fit(x[:n], y)\n");
+        let _ = match &manifest.prediction {
+            Prediction::Number { column } | Prediction::Label { column, .. } => {
+                writeln!(code, "s[\"{column}\"] = m.predict(x[n:])")
+            }
+            Prediction::Probability { column } => {
+                writeln!(code, "s[\"{column}\"] = m.predict_proba(x[n:])[:, 1]")
+            }
+            Prediction::ClassProbabilities { .. } => {
+                writeln!(code, "s[s.columns[1:]] = m.predict_proba(x[n:])")
+            }
+        };
+        code.push_str("s.to_csv(\"submission.csv\", index=False)");
+        code
+    }
+
+    fn imports(&self, classifies: bool) -> String {
+        let (linear, forest, select) = if classifies {
+            ("LogisticRegression", "RandomForestClassifier", "f_classif")
+        } else {
+            ("Ridge", "RandomForestRegressor", "f_regression")
+        };
+        match self.approach {
+            Approach::Constant => String::new(),
+            Approach::Linear | Approach::Oracle => format!(
+                "from sklearn.linear_model import {linear}\n\
+                 from sklearn.pipeline import make_pipeline\n\
+                 from sklearn.preprocessing import StandardScaler\n"
+            ),
+            Approach::Forest => format!("from sklearn.ensemble import {forest}\n"),
+            Approach::Operators => format!(
+                "from sklearn.ensemble import {forest}\n\
+                 from sklearn.feature_selection import {select}\n"
+            ),
+        }
+    }
+
+    fn model(&self, classifies: bool) -> String {
+        let Self { strength, trees, leaf, .. } = self;
+        match (self.approach, classifies) {
+            (Approach::Linear | Approach::Oracle, true) => format!(
+                "make_pipeline(StandardScaler(), LogisticRegression(C={strength}, max_iter=500))"
+            ),
+            (Approach::Linear | Approach::Oracle, false) => {
+                format!("make_pipeline(StandardScaler(), Ridge({strength}))")
+            }
+            (_, true) => {
+                format!("RandomForestClassifier({trees}, min_samples_leaf={leaf}, random_state=0)")
+            }
+            (_, false) => {
+                format!("RandomForestRegressor({trees}, min_samples_leaf={leaf}, random_state=0)")
+            }
+        }
+    }
+
+    /// Products, ratios and differences of all pairs of numeric columns, lags first where rows
+    /// are ordered in time; the columns that tell most about the target are kept.
+    fn constructed_columns(&self, formulation: Formulation, classifies: bool) -> String {
+        let select = if classifies { "f_classif" } else { "f_regression" };
+        let mut code = String::new();
+        if formulation == Formulation::Forecasting {
+            code.push_str(
+                "for c in list(x.select_dtypes(\"number\").columns):\n    \
+                 for k in [1, 2, 3]:\n        \
+                 x[c + str(k)] = x.groupby(\"series\")[c].shift(k)\n",
+            );
+        }
+        let _ = write!(
+            code,
+            "v = x.select_dtypes(\"number\")\n\
+             v = v.fillna(v.median())\n\
+             f = {{}}\n\
+             for i, p in enumerate(v):\n    \
+             for q in v.columns[i + 1:]:\n        \
+             f[p + \"*\" + q] = v[p] * v[q]\n        \
+             f[p + \"/\" + q] = v[p] / (v[q].abs() + 0.01)\n        \
+             f[p + \"-\" + q] = v[p] - v[q]\n\
+             f = pd.DataFrame(f)\n\
+             r = pd.Series({select}(f[:n], y)[0], f.columns)\n\
+             x = x.join(f[r.nlargest({keep}).index])\n",
+            keep = self.keep,
+        );
+        code
+    }
+}
+
+/// The hidden rule's transforms, which the factory records for the oracle in the manifest.
+fn oracle_columns(manifest: &Manifest) -> String {
+    let transforms = manifest.provenance.get("oracle_columns").and_then(|value| value.as_array());
+    let mut code = String::from("import numpy as np\n");
+    for (index, expression) in
+        transforms.into_iter().flatten().filter_map(|value| value.as_str()).enumerate()
+    {
+        let _ = writeln!(code, "x[\"oracle{index}\"] = {expression}");
+    }
+    code
+}

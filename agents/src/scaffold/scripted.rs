@@ -1,0 +1,172 @@
+//! Scripted agents: a ladder of known capability that needs no model.
+//!
+//! constant < linear < forest < operators < oracle. They calibrate corpora (each rung must win
+//! more than the one below), make SFT data, and test the whole house end to end. All but the
+//! oracle see only what any agent sees: the brief prompt and the public files. The oracle is
+//! handed the hidden rule's own transforms.
+
+use super::react::{Reply, Rules, Session};
+use super::recipe::Recipe;
+use crate::grammar::{answer_turn, python_turn, score_turn};
+use crate::prompt::Prompt;
+use crate::trajectory::{Segment, Source, Trajectory};
+use rand::RngExt;
+use rand::seq::IndexedRandom;
+use sandbox::env::EpisodeFault;
+use sandbox::exec::Sandbox;
+use sandbox::stream::Stream;
+use sandbox::task::{Manifest, TaskDir};
+use serde::{Deserialize, Serialize};
+
+/// The rungs of the ladder, weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approach {
+    /// Submits the sample submission.
+    Constant,
+    /// A linear or logistic model on all columns.
+    Linear,
+    /// A random forest on all columns.
+    Forest,
+    /// Searches products, ratios, differences and lags, then fits a forest.
+    Operators,
+    /// Fits on the hidden rule's own transforms.
+    Oracle,
+}
+
+impl Approach {
+    /// All rungs, weakest first.
+    pub const ALL: [Self; 5] =
+        [Self::Constant, Self::Linear, Self::Forest, Self::Operators, Self::Oracle];
+
+    /// The rungs that see only public files, which are those fit to be imitated.
+    pub const PUBLIC: [Self; 4] = [Self::Constant, Self::Linear, Self::Forest, Self::Operators];
+
+    /// The name as in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Linear => "linear",
+            Self::Forest => "forest",
+            Self::Operators => "operators",
+            Self::Oracle => "oracle",
+        }
+    }
+}
+
+/// Plays one episode of a scripted agent and returns its text-only trajectory.
+///
+/// # Errors
+/// An [`EpisodeFault`].
+pub fn play(
+    sandbox: &Sandbox,
+    task: &TaskDir,
+    prompt: &Prompt,
+    approach: Approach,
+    attempt: u64,
+    stream: Stream,
+    rules: &Rules,
+) -> Result<Trajectory, EpisodeFault> {
+    let mut session = Session::open(sandbox, task, rules)?;
+    let mut segments = vec![
+        Segment::text(Source::Prompt, prompt.system.as_str()),
+        Segment::text(Source::Prompt, prompt.user.as_str()),
+    ];
+    let mut script = Script::new(approach, task.manifest(), stream);
+    let mut turn = script.first_turn();
+    let ending = loop {
+        let reply = session.respond(&turn)?;
+        segments.push(Segment::text(Source::Model, turn));
+        match reply {
+            Reply::End(ending) => break ending,
+            Reply::Observe(text) => {
+                turn = script.next_turn(&text);
+                segments.push(Segment::text(Source::Environment, text));
+            }
+        }
+    };
+    let agent = format!("scripted/{}", approach.name());
+    session.close(&agent, attempt, segments, ending)
+}
+
+/// What an agent intends to do, turn by turn.
+#[derive(Debug)]
+struct Script {
+    first: String,
+    asks_score: bool,
+    fallback: String,
+    stage: Stage,
+    thoughts: [&'static str; 3],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Submitted,
+    FellBack,
+    Scored,
+}
+
+impl Script {
+    fn new(approach: Approach, manifest: &Manifest, stream: Stream) -> Self {
+        let mut rng = stream.rng();
+        let thought = opening_thoughts(approach).choose(&mut rng).copied().unwrap_or_default();
+        let recipe = Recipe::draw(approach, &mut rng);
+        let fallback = Recipe::draw(Approach::Constant, &mut rng);
+        Self {
+            first: python_turn(thought, &recipe.code(manifest)),
+            asks_score: rng.random_bool(0.5),
+            fallback: python_turn("It failed. Fall back to the sample.", &fallback.code(manifest)),
+            stage: Stage::Submitted,
+            thoughts: [
+                "It ran. Check it.",
+                "It ran. Submit it.",
+                "That is what this approach gives. Submit it.",
+            ],
+        }
+    }
+
+    fn first_turn(&self) -> String {
+        self.first.clone()
+    }
+
+    fn next_turn(&mut self, observation: &str) -> String {
+        let [check, submit, settled] = self.thoughts;
+        let failed = observation.starts_with("failed");
+        let (stage, turn) = match self.stage {
+            Stage::Submitted if failed => (Stage::FellBack, self.fallback.clone()),
+            Stage::Submitted | Stage::FellBack if self.asks_score => {
+                (Stage::Scored, score_turn(check))
+            }
+            Stage::Submitted | Stage::FellBack => (Stage::Scored, answer_turn(submit)),
+            Stage::Scored => (Stage::Scored, answer_turn(settled)),
+        };
+        self.stage = stage;
+        turn
+    }
+}
+
+fn opening_thoughts(approach: Approach) -> &'static [&'static str] {
+    match approach {
+        Approach::Constant => &[
+            "Start with the sample submission.",
+            "A constant is a safe first entry.",
+            "Send the sample as it is.",
+        ],
+        Approach::Linear => &[
+            "Few rows, so a linear model.",
+            "Fit a linear model on all columns.",
+            "A simple scaled linear model is enough.",
+        ],
+        Approach::Forest => &[
+            "A forest handles mixed columns.",
+            "Fit a random forest on all columns.",
+            "Trees need no scaling, so try a forest.",
+        ],
+        Approach::Operators => &[
+            "Columns may act together. Search pairs of columns.",
+            "Build products and ratios, keep the best, then a forest.",
+            "Look for interactions first, then fit trees.",
+        ],
+        Approach::Oracle => &["Use the known transforms."],
+    }
+}

@@ -1,0 +1,254 @@
+//! The episode: an agent's budget, its tools, and its final grade.
+//!
+//! The tools are those of SandMLE appendix D.1: `python` runs a script in the jail, `Score`
+//! comments on the current `submission.csv`. Feedback and the final grade use disjoint test
+//! rows, so asking for scores cannot be used to fit the rows that count.
+
+use super::observation::Observation;
+use crate::exec::{Fault, Outcome, Run, Sandbox, Workspace};
+use crate::grade::{Grade, GradeError, Grader};
+use crate::policy::{Policy, Span};
+use crate::submission::Part;
+use crate::task::TaskDir;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// The file an agent submits, in its working directory.
+const SUBMISSION: &str = "submission.csv";
+/// Larger submissions are refused unread.
+const SUBMISSION_LIMIT: u64 = 64 << 20;
+
+/// How much the `Score` tool tells. Written into every trajectory and report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Feedback {
+    /// Whether the submission is valid and why not; all MLE-bench allows.
+    Validate,
+    /// Also the tier it reaches on the feedback rows.
+    Tier,
+    /// Also the score and the thresholds, as in the SandMLE paper.
+    Full,
+}
+
+/// How long an agent may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Budget {
+    /// Actions per episode, malformed ones included. Default 15 (SandMLE's training runs).
+    pub turns: u32,
+    /// Wall time of the whole episode, in seconds. Default 1200.
+    pub wall_seconds: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { turns: 15, wall_seconds: 1200 }
+    }
+}
+
+/// The rules of an episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EpisodeConfig {
+    /// Limits on the agent.
+    pub budget: Budget,
+    /// What `Score` tells.
+    pub feedback: Feedback,
+    /// Share of test rows that `Score` uses, in (0, 1); the final grade uses the others. With
+    /// [`Feedback::Validate`] nothing is revealed and the final grade uses all rows.
+    pub feedback_share: f64,
+    /// Limits on each script.
+    pub policy: Policy,
+}
+
+impl Default for EpisodeConfig {
+    fn default() -> Self {
+        Self {
+            budget: Budget::default(),
+            feedback: Feedback::Tier,
+            feedback_share: 0.3,
+            policy: Policy::default(),
+        }
+    }
+}
+
+impl EpisodeConfig {
+    fn final_part(&self) -> Part {
+        match self.feedback {
+            Feedback::Validate => Part::All,
+            Feedback::Tier | Feedback::Full => Part::Final(self.feedback_share),
+        }
+    }
+}
+
+/// An episode could not go on through no fault of the agent. Its trajectory is dropped, never
+/// rewarded with zero.
+#[derive(Debug, thiserror::Error)]
+pub enum EpisodeFault {
+    /// The jail or the interpreter failed.
+    #[error("failed to run the episode")]
+    Execution(#[from] Fault),
+    /// The task's answers are unusable.
+    #[error("failed to grade the episode")]
+    Answers(#[source] GradeError),
+}
+
+/// What an agent does in one turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "tool", rename_all = "snake_case")]
+pub enum Action {
+    /// Run a script.
+    Python {
+        /// The source.
+        code: String,
+    },
+    /// Ask what the current submission is worth.
+    Score,
+    /// Stop; the current submission is final.
+    Answer,
+    /// A turn that could not be understood; the reason goes back to the agent.
+    Malformed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What came of one action.
+#[derive(Debug)]
+pub struct Step {
+    /// For the agent; empty after [`Action::Answer`].
+    pub observation: Observation,
+    /// How the script ended, if one ran.
+    pub outcome: Option<Outcome>,
+    /// Its wall time.
+    pub wall: Duration,
+    /// No further action is accepted.
+    pub done: bool,
+}
+
+/// The end of an episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finish {
+    /// The final grade; `None` without a valid submission.
+    pub grade: Option<Grade>,
+    /// Why there is no grade, in the words the agent would have seen.
+    pub refusal: Option<String>,
+}
+
+/// An episode in progress. Its working directory vanishes with it.
+#[derive(Debug)]
+pub struct Episode {
+    config: EpisodeConfig,
+    grader: Grader,
+    workspace: Workspace,
+    started: Instant,
+    turns: u32,
+    done: bool,
+}
+
+impl Episode {
+    /// Sets up a fresh working directory for `task`.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`]: the jail cannot be set up or the task's answers are unreadable.
+    pub fn reset(
+        sandbox: &Sandbox,
+        task: &TaskDir,
+        config: &EpisodeConfig,
+    ) -> Result<Self, EpisodeFault> {
+        let grader = Grader::open(task).map_err(EpisodeFault::Answers)?;
+        let workspace = sandbox.workspace(task.id())?;
+        let started = Instant::now();
+        Ok(Self { config: config.clone(), grader, workspace, started, turns: 0, done: false })
+    }
+
+    /// Carries out one action.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`]; whatever the agent's script does is part of the [`Step`].
+    ///
+    /// # Panics
+    /// After a step that was `done`.
+    pub fn step(&mut self, action: &Action) -> Result<Step, EpisodeFault> {
+        assert!(!self.done, "step after the end of the episode");
+        self.turns += 1;
+        let mut step = match action {
+            Action::Python { code } => self.run(code)?,
+            Action::Score => Step::saying(self.score()?),
+            Action::Answer => Step { done: true, ..Step::saying(Observation::plain("")) },
+            Action::Malformed { reason } => {
+                Step::saying(Observation::plain(format!("malformed turn: {reason}")))
+            }
+        };
+        let budget = &self.config.budget;
+        let out_of_time = self.started.elapsed() >= Duration::from_secs(budget.wall_seconds);
+        step.done |= self.turns >= budget.turns || out_of_time;
+        self.done = step.done;
+        Ok(step)
+    }
+
+    /// Actions taken so far.
+    pub fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// Grades what lies in the working directory and removes it.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`].
+    pub fn close(self) -> Result<Finish, EpisodeFault> {
+        Ok(match self.grade(self.config.final_part())? {
+            Ok(grade) => Finish { grade: Some(grade), refusal: None },
+            Err(refusal) => Finish { grade: None, refusal: Some(refusal.text) },
+        })
+    }
+
+    fn run(&self, code: &str) -> Result<Step, EpisodeFault> {
+        let budget = &self.config.budget;
+        let left = Duration::from_secs(budget.wall_seconds).saturating_sub(self.started.elapsed());
+        let mut policy = self.config.policy.clone();
+        policy.time_limit = Span(policy.time_limit.0.min(left.max(Duration::from_secs(1))));
+        let run: Run = self.workspace.run(code, &policy)?;
+        let has_submission = self.workspace.collect(SUBMISSION, SUBMISSION_LIMIT).is_ok();
+        let observation = Observation::of_run(&run, has_submission);
+        Ok(Step { observation, outcome: Some(run.outcome), wall: run.wall, done: false })
+    }
+
+    fn score(&self) -> Result<Observation, EpisodeFault> {
+        let part = Part::Feedback(self.config.feedback_share);
+        let grade = match self.grade(part)? {
+            Ok(grade) => grade,
+            Err(refusal) => return Ok(refusal),
+        };
+        Ok(match self.config.feedback {
+            Feedback::Validate => Observation::valid(),
+            Feedback::Tier => Observation::tier(grade.tier),
+            Feedback::Full => {
+                let direction = self.grader.metric().direction();
+                Observation::full(&grade, self.grader.thresholds(), direction)
+            }
+        })
+    }
+
+    /// The grade of the current submission, or the refusal in words for the agent.
+    fn grade(&self, part: Part) -> Result<Result<Grade, Observation>, EpisodeFault> {
+        let csv = match self.workspace.collect(SUBMISSION, SUBMISSION_LIMIT) {
+            Ok(csv) => csv,
+            Err(refusal) => {
+                return Ok(Err(Observation::plain(format!("invalid submission: {refusal}"))));
+            }
+        };
+        match self.grader.grade(&csv, part) {
+            Ok(grade) => Ok(Ok(grade)),
+            Err(error @ GradeError::Answers { .. }) => Err(EpisodeFault::Answers(error)),
+            Err(error) => Ok(Err(Observation::refused(&error))),
+        }
+    }
+}
+
+impl Step {
+    fn saying(observation: Observation) -> Self {
+        Self { observation, outcome: None, wall: Duration::ZERO, done: false }
+    }
+}
