@@ -164,8 +164,8 @@ mod tests {
     use sandbox::grade::Grade;
     use sandbox::task::TaskId;
 
-    fn valid(tier: Option<Tier>) -> Option<Grade> {
-        Some(Grade { score: 0.5, tier })
+    fn graded(tier: Option<Tier>) -> Grade {
+        Grade { score: 0.5, tier }
     }
 
     fn episode(task: &str, grade: Option<Grade>) -> Trajectory {
@@ -187,9 +187,9 @@ mod tests {
     #[test]
     fn a_row_counts_tiers_cumulatively_and_errors_over_tasks() {
         let episodes = [
-            episode("t1", valid(Some(Tier::Gold))),
-            episode("t1", valid(Some(Tier::Bronze))),
-            episode("t2", valid(None)),
+            episode("t1", Some(graded(Some(Tier::Gold)))),
+            episode("t1", Some(graded(Some(Tier::Bronze)))),
+            episode("t2", Some(graded(None))),
             episode("t2", None),
         ];
         let row = Row::of("a", &episodes, 1);
