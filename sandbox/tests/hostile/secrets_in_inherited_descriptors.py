@@ -1,0 +1,15 @@
+"""Looks for sockets, folders and files that were left open."""
+import os
+import stat
+
+open_now = sorted(int(name) for name in os.listdir("/proc/self/fd"))
+# The fourth is the listing itself.
+assert open_now[:3] == [0, 1, 2] and len(open_now) == 4, open_now
+kinds = [os.fstat(fd).st_mode for fd in (0, 1, 2)]
+assert stat.S_ISCHR(kinds[0]) and stat.S_ISFIFO(kinds[1]) and stat.S_ISFIFO(kinds[2])
+for fd in range(3, 1024):
+    try:
+        os.fstat(fd)
+    except OSError:
+        continue
+    raise AssertionError(fd)

@@ -1,0 +1,132 @@
+//! A corpus of two tasks with a secret beside each public folder, and a sandbox on it.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use sandbox::exec::{Options, Run, Sandbox, Workspace};
+use sandbox::policy::{Policy, Span};
+use sandbox::python::PythonEnv;
+use sandbox::task::{PublicDir, TaskDir, TaskId};
+use std::time::Duration;
+
+/// What no script may ever read.
+pub(crate) const CANARY: &str = "canary-5f1c7b";
+
+/// Two tasks in a folder of their own.
+pub(crate) struct Corpus {
+    folder: tempfile::TempDir,
+}
+
+impl Corpus {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = Self { folder };
+        for task in ["alpha", "beta"] {
+            let root = corpus.path().join(task);
+            let (public, private) = (root.join("prepared/public"), root.join("prepared/private"));
+            fs::create_dir_all(&public).unwrap();
+            fs::create_dir_all(&private).unwrap();
+            fs::write(public.join("train.csv"), "id,x,y\n1,0.5,1\n2,0.1,0\n").unwrap();
+            fs::write(public.join("test.csv"), format!("id,x\n3,0.4\n{task},0\n")).unwrap();
+            fs::write(private.join("answer.csv"), format!("id,y\n3,{CANARY}\n")).unwrap();
+            fs::write(root.join("task.json"), manifest(task)).unwrap();
+        }
+        corpus
+    }
+
+    pub(crate) fn path(&self) -> &Utf8Path {
+        Utf8Path::from_path(self.folder.path()).unwrap()
+    }
+
+    pub(crate) fn tasks(&self) -> Vec<(TaskId, PublicDir)> {
+        let open = |name: &str| TaskDir::open(&self.path().join(name)).unwrap();
+        ["alpha", "beta"].map(open).map(|task| (task.id().clone(), task.public())).to_vec()
+    }
+}
+
+fn manifest(id: &str) -> String {
+    serde_json::json!({
+        "version": sandbox::task::MANIFEST_VERSION, "id": id, "title": "A task", "seed_task": "none",
+        "domain": "retail", "modality": "tabular", "formulation": "binary", "metric": "roc_auc",
+        "id_column": "id", "prediction": {"kind": "probability", "column": "y"},
+        "thresholds": {
+            "gold_threshold": 0.9, "silver_threshold": 0.8, "bronze_threshold": 0.7,
+            "median_threshold": 0.6
+        },
+        "baselines": {"ladder": [0.5, 0.6, 0.7, 0.9], "ceiling": 0.95},
+        "rows": {"train": 2, "test": 2}, "split": "train", "provenance": null,
+        "hashes": {}
+    })
+    .to_string()
+}
+
+pub(crate) fn quick() -> Options {
+    Options { slots: 4, warm_up: false, modules: vec!["numpy".to_owned()], ..Options::default() }
+}
+
+/// A corpus and a sandbox that knows it.
+pub(crate) struct Place {
+    pub(crate) corpus: Corpus,
+    pub(crate) sandbox: Sandbox,
+}
+
+impl Place {
+    /// A warmed sandbox, for scripts that use the libraries.
+    pub(crate) fn warm() -> Self {
+        Self::with(Options { slots: 4, ..Options::default() })
+    }
+
+    /// One that only imports: starts faster, and the jail is the same.
+    pub(crate) fn quick() -> Self {
+        Self::with(quick())
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        let corpus = Corpus::new();
+        let python = PythonEnv::locate().unwrap();
+        let sandbox = Sandbox::start(&python, options, &corpus.tasks()).unwrap();
+        Self { corpus, sandbox }
+    }
+
+    pub(crate) fn workspace(&self) -> Workspace {
+        self.sandbox.workspace(&TaskId::new("alpha").unwrap()).unwrap()
+    }
+
+    /// Runs a script in a work dir of its own.
+    pub(crate) fn run(&self, code: &str) -> Run {
+        self.workspace().run(code, &policy()).unwrap()
+    }
+}
+
+/// Tight enough for a test, wide enough for a loaded machine.
+pub(crate) fn policy() -> Policy {
+    Policy { time_limit: Span::seconds(30), ..Policy::default() }
+}
+
+pub(crate) fn within(time: Duration) -> Policy {
+    Policy { time_limit: Span(time), ..Policy::default() }
+}
+
+/// A script written inside a test: without the indentation of its first line.
+pub(crate) fn script(text: &str) -> String {
+    let text = text.trim_start_matches('\n').trim_end();
+    let margin = text.len() - text.trim_start().len();
+    let lines = text.lines().map(|line| line.get(margin..).unwrap_or(""));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The text of a program in `tests/hostile`.
+pub(crate) fn hostile(name: &str) -> String {
+    let folder = Utf8PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
+    fs::read_to_string(folder.join(format!("{name}.py"))).unwrap()
+}
+
+/// Fails with everything the script said unless it finished.
+pub(crate) fn assert_finished(name: &str, run: &Run) {
+    assert!(
+        run.outcome.is_finished(),
+        "{name}: {}\n{}\n{}",
+        run.outcome,
+        run.stdout.text(),
+        run.stderr.text()
+    );
+}

@@ -1,0 +1,109 @@
+//! Nothing outlives what it belongs to, and what breaks is replaced.
+
+use crate::fixture::{Place, assert_finished, policy, quick};
+use sandbox::exec::{Fault, Options, Sandbox, StartError};
+use sandbox::jail::Layer;
+use sandbox::python::PythonEnv;
+use sandbox::task::TaskId;
+use std::time::{Duration, Instant};
+
+/// All processes below `root`, by the kernel's own list of children.
+fn descendants(root: u32) -> Vec<u32> {
+    let path = format!("/proc/{root}/task/{root}/children");
+    let children = fs_err::read_to_string(path).unwrap_or_default();
+    let mut all = Vec::new();
+    for child in children.split_whitespace().map(|pid| pid.parse().unwrap()) {
+        all.push(child);
+        all.extend(descendants(child));
+    }
+    all
+}
+
+fn is_alive(pid: u32) -> bool {
+    fs_err::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or("").starts_with(" Z"))
+}
+
+fn all_gone_soon(pids: &[u32]) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < deadline {
+        if !pids.iter().any(|pid| is_alive(*pid)) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+#[test]
+fn a_dropped_sandbox_leaves_nothing() {
+    let place = Place::quick();
+    let launcher = place.sandbox.launcher_pid();
+    assert_finished("one", &place.run("pass"));
+    let mut all = descendants(launcher);
+    assert!(!all.is_empty());
+    all.push(launcher);
+    drop(place);
+    assert!(all_gone_soon(&all), "{all:?}");
+}
+
+#[test]
+fn between_runs_only_the_zygote_is_there() {
+    let place = Place::quick();
+    for _ in 0..5 {
+        let code = "import os, time\nfor _ in range(5):\n  if os.fork() == 0: time.sleep(60)\n";
+        assert_finished("fork", &place.run(code));
+    }
+    assert_eq!(descendants(place.sandbox.launcher_pid()).len(), 1);
+    let zygote = descendants(place.sandbox.launcher_pid())[0];
+    let open = || fs_err::read_dir(format!("/proc/{zygote}/fd")).unwrap().count();
+    let mounts =
+        || fs_err::read_to_string(format!("/proc/{zygote}/mounts")).unwrap().lines().count();
+    let before = (open(), mounts());
+    for _ in 0..5 {
+        assert_finished("run", &place.run("pass"));
+    }
+    // A work dir is closed without waiting for it.
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(open() <= before.0 && mounts() <= before.1, "{before:?}, now {:?}", (open(), mounts()));
+}
+
+#[test]
+fn a_killed_zygote_is_our_fault_and_is_replaced() {
+    let place = Place::quick();
+    let workspace = place.workspace();
+    let launcher = place.sandbox.launcher_pid();
+    let fault = std::thread::scope(|scope| {
+        let run = scope.spawn(|| workspace.run("import time; time.sleep(30)", &policy()));
+        std::thread::sleep(Duration::from_millis(700));
+        let zygote = descendants(launcher)[0].to_string();
+        std::process::Command::new("kill").args(["-9", &zygote]).status().unwrap();
+        run.join().unwrap().unwrap_err()
+    });
+    assert!(matches!(fault, Fault::ZygoteLost { .. }), "{fault}");
+    assert!(matches!(workspace.run("pass", &policy()), Err(Fault::ZygoteLost { .. })));
+    assert_finished("after", &place.run("pass"));
+    assert_ne!(place.sandbox.launcher_pid(), launcher);
+}
+
+#[test]
+fn a_sandbox_says_which_layers_are_up_and_refuses_to_go_without_the_core() {
+    let place = Place::quick();
+    let protection = place.sandbox.protection();
+    for layer in Layer::ALL {
+        // Whether Landlock is there is the kernel's affair.
+        let expected = !matches!(layer, Layer::Cgroup | Layer::Landlock);
+        assert!(protection.is_up(layer) == expected || layer == Layer::Landlock, "{layer}");
+    }
+    let python = PythonEnv::locate().unwrap();
+    let start = |allow_missing| {
+        let options = Options { allow_missing, ..quick() };
+        Sandbox::start(&python, options, &place.corpus.tasks()).unwrap_err()
+    };
+    let error = start(vec![Layer::PivotedRoot]);
+    assert!(matches!(error, StartError::Indispensable { layer: Layer::PivotedRoot }));
+    let error = start(vec![]);
+    assert!(matches!(error, StartError::Layer { layer: Layer::Cgroup, .. }), "{error}");
+    let unknown = TaskId::new("gamma").unwrap();
+    assert!(matches!(place.sandbox.workspace(&unknown), Err(Fault::UnknownTask(_))));
+}
