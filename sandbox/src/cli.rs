@@ -1,11 +1,131 @@
-//! The command line.
+//! The command line: what each command takes, does and answers.
 
-use clap::Parser;
+use anyhow::{Context as _, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::{Args, Parser, Subcommand};
+use sandbox::exec::{CollectError, Fault, Options, Run, Sandbox, StartError};
+use sandbox::grade::{Grade, GradeError, Grader};
+use sandbox::jail::{Layer, State};
+use sandbox::policy::{ByteSize, Policy, Span};
+use sandbox::python::PythonEnv;
+use sandbox::submission::Part;
+use sandbox::task::TaskDir;
+use serde_json::json;
 use std::process::ExitCode;
 
-#[derive(Debug, Parser)]
-pub(crate) struct Cli {}
+/// Ends of the program, by who is to act on them.
+pub(crate) mod exit {
+    /// Everything went well; a graded submission was valid.
+    pub(crate) const SUCCESS: u8 = 0;
+    /// The program itself failed: a missing file, no Python, a jail that does not stand.
+    pub(crate) const FAULT: u8 = 1;
+    /// Wrong usage; the command-line parser's own code.
+    #[expect(dead_code, reason = "set by the command-line parser; here for completeness")]
+    pub(crate) const USAGE: u8 = 2;
+    /// The script ran and did not finish: it raised, was killed, or exceeded a limit.
+    pub(crate) const SCRIPT: u8 = 3;
+    /// The submission is missing or not acceptable.
+    pub(crate) const SUBMISSION: u8 = 4;
+    /// `check` found a layer that is down.
+    pub(crate) const UNPROTECTED: u8 = 5;
+}
 
+/// The largest submission that is read.
+const SUBMISSION_LIMIT: ByteSize = ByteSize::mib(64);
+/// The file that a script must write to submit.
+const SUBMISSION: &str = "submission.csv";
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 fine; 1 a fault of ours; 2 wrong usage; 3 the script did not finish;
+4 no acceptable submission; 5 `check` found a layer down.
+
+Python is found through MLE_PYTHON, else as `.venv/bin/python` in or above the current folder.";
+
+/// Run untrusted Python on a task, grade what it submits.
+#[derive(Debug, Parser)]
+#[command(name = "sandbox", version, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a script in the jail, as an agent's would be.
+    ///
+    /// The script starts in an empty folder with the task's public files, read-only, in `input/`.
+    /// It can read nothing else of the task, write nowhere else, and reach no network. If it
+    /// writes `submission.csv`, `--out` saves that and `--grade` scores it.
+    ///
+    /// Example: sandbox run generated/demo/task-001 solve.py --time-limit 10s --grade
+    Run(RunArgs),
+    /// Grade a submission against a task's answers.
+    ///
+    /// Example: sandbox grade generated/demo/task-001 submission.csv --json
+    Grade(GradeArgs),
+    /// Say which layers of protection are up on this host, and why one is not.
+    Check(CheckArgs),
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// The task's folder, the one that holds `task.json`.
+    task: Utf8PathBuf,
+    /// The Python script.
+    script: Utf8PathBuf,
+    /// Wall-clock limit.
+    #[arg(long, default_value_t = Policy::default().time_limit)]
+    time_limit: Span,
+    /// Memory limit of each of its processes.
+    #[arg(long, default_value_t = Policy::default().memory)]
+    memory: ByteSize,
+    /// Save `submission.csv` here.
+    #[arg(long)]
+    out: Option<Utf8PathBuf>,
+    /// Grade `submission.csv` afterwards.
+    #[arg(long)]
+    grade: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct GradeArgs {
+    /// The task's folder, the one that holds `task.json`.
+    task: Utf8PathBuf,
+    /// The submission.
+    submission: Utf8PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct CheckArgs {
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Carry on without this layer of protection if this host cannot offer it (may be repeated).
+    #[arg(long, value_name = "LAYER")]
+    allow_missing: Vec<Layer>,
+}
+
+impl Common {
+    fn options(&self, warm_up: bool) -> Options {
+        let mut options = Options { slots: 1, warm_up, ..Options::default() };
+        options.allow_missing.extend(&self.allow_missing);
+        options
+    }
+}
+
+/// The hidden command: builds the jail for another process of this program.
+#[expect(clippy::print_stderr, reason = "its log, which the supervisor reads")]
 pub(crate) fn launch() -> ExitCode {
     match sandbox::jail::launcher::main() {
         Ok(()) => ExitCode::SUCCESS,
@@ -16,6 +136,173 @@ pub(crate) fn launch() -> ExitCode {
     }
 }
 
-pub(crate) fn run(_: Cli) -> ExitCode {
-    ExitCode::SUCCESS
+/// Carries out a command.
+pub(crate) fn run(cli: &Cli) -> Result<u8> {
+    match &cli.command {
+        Command::Run(args) => run_script(args),
+        Command::Grade(args) => grade(args),
+        Command::Check(args) => check(args),
+    }
+}
+
+fn open_task(path: &Utf8Path) -> Result<TaskDir> {
+    TaskDir::open(path).with_context(|| {
+        format!("`{path}` is no task folder; give the folder that holds `task.json`")
+    })
+}
+
+fn start(options: Options, task: Option<&TaskDir>) -> Result<Sandbox, StartError> {
+    let python = PythonEnv::locate()?;
+    let tasks: Vec<_> = task.iter().map(|task| (task.id().clone(), task.public())).collect();
+    Sandbox::start(&python, options, &tasks)
+}
+
+#[expect(clippy::print_stdout, reason = "the command's answer")]
+fn run_script(args: &RunArgs) -> Result<u8> {
+    let task = open_task(&args.task)?;
+    let code = fs_err::read_to_string(&args.script).context("failed to read the script")?;
+    let policy = Policy { time_limit: args.time_limit, memory: args.memory, ..Policy::default() };
+    // One run does not repay a warm-up.
+    let sandbox = start(args.common.options(false), Some(&task)).context("no sandbox")?;
+    let workspace = sandbox.workspace(task.id()).map_err(fault)?;
+    let run = workspace.run(&code, &policy).map_err(fault)?;
+
+    let submission = workspace.collect(SUBMISSION, SUBMISSION_LIMIT.bytes());
+    if let (Some(out), Ok(bytes)) = (&args.out, &submission) {
+        sandbox::files::write_atomic(out, bytes).context("failed to save the submission")?;
+    }
+    let grade = match (&submission, args.grade) {
+        (Ok(bytes), true) => Some(Grader::open(&task)?.grade(bytes, Part::All)),
+        _ => None,
+    };
+    if args.common.json {
+        let report = json!({
+            "task": task.id(),
+            "run": run,
+            "submission": submission.as_ref().map(Vec::len).map_err(ToString::to_string).map_or_else(
+                |error| json!({"error": error}),
+                |bytes| json!({"bytes": bytes}),
+            ),
+            "grade": grade.as_ref().map(|grade| grade_json(&task, grade)),
+            "policy": policy,
+            "protection": sandbox.protection(),
+        });
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print_run(&run, &submission);
+        if let Some(grade) = &grade {
+            println!("{}", grade_text(&task, grade));
+        }
+    }
+    if !run.outcome.is_finished() {
+        return Ok(exit::SCRIPT);
+    }
+    match (&submission, &grade) {
+        (Err(_), _) if args.out.is_some() || args.grade => Ok(exit::SUBMISSION),
+        (_, Some(Err(error))) => grade_code(error),
+        _ => Ok(exit::SUCCESS),
+    }
+}
+
+fn fault(fault: Fault) -> anyhow::Error {
+    anyhow::Error::new(fault).context("the sandbox failed; this is no fault of the script")
+}
+
+#[expect(clippy::print_stdout, reason = "the command's answer")]
+fn print_run(run: &Run, submission: &Result<Vec<u8>, CollectError>) {
+    for (name, stream) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
+        let text = stream.text();
+        if !text.is_empty() {
+            println!("--- {name}\n{}", text.trim_end());
+        }
+    }
+    println!(
+        "--- {} in {:.2} s ({:.2} s of processor time, {} MiB at most)",
+        run.outcome,
+        run.wall.as_secs_f64(),
+        run.cpu.as_secs_f64(),
+        run.peak_memory >> 20
+    );
+    match submission {
+        Ok(bytes) => println!("{SUBMISSION}: {} bytes", bytes.len()),
+        Err(error) => println!("no submission: {error}"),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the command's answer")]
+fn grade(args: &GradeArgs) -> Result<u8> {
+    let task = open_task(&args.task)?;
+    let bytes = fs_err::read(&args.submission).context("failed to read the submission")?;
+    let grade = Grader::open(&task)?.grade(&bytes, Part::All);
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&grade_json(&task, &grade))?);
+    } else {
+        println!("{}", grade_text(&task, &grade));
+    }
+    match &grade {
+        Ok(_) => Ok(exit::SUCCESS),
+        Err(error) => grade_code(error),
+    }
+}
+
+fn grade_code(error: &GradeError) -> Result<u8> {
+    if error.is_fault() {
+        anyhow::bail!("the task's own answers cannot be used: {error}");
+    }
+    Ok(exit::SUBMISSION)
+}
+
+fn grade_json(task: &TaskDir, grade: &Result<Grade, GradeError>) -> serde_json::Value {
+    let manifest = task.manifest();
+    json!({
+        "task": task.id(),
+        "metric": manifest.metric,
+        "valid": grade.is_ok(),
+        "score": grade.as_ref().ok().map(|grade| grade.score),
+        "tier": grade.as_ref().ok().and_then(|grade| grade.tier),
+        "error": grade.as_ref().err().map(ToString::to_string),
+        "thresholds": manifest.thresholds,
+        "is_lower_better": manifest.direction().better(0.0, 1.0),
+    })
+}
+
+fn grade_text(task: &TaskDir, grade: &Result<Grade, GradeError>) -> String {
+    let metric = task.manifest().metric;
+    match grade {
+        Ok(Grade { score, tier: Some(tier) }) => format!("{metric}: {score} ({tier:?})"),
+        Ok(Grade { score, tier: None }) => format!("{metric}: {score} (below the median)"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the command's answer")]
+fn check(args: &CheckArgs) -> Result<u8> {
+    let sandbox = match start(args.common.options(false), None) {
+        Ok(sandbox) => sandbox,
+        Err(StartError::Layer { layer, reason }) => {
+            if args.common.json {
+                println!("{}", json!({"ready": false, "layer": layer, "reason": reason}));
+            } else {
+                println!("{layer:20} down: {reason}\nscripts will not be run on this host");
+            }
+            return Ok(exit::UNPROTECTED);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let protection = sandbox.protection();
+    if args.common.json {
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&json!({"ready": true, "layers": protection}))?
+        );
+    } else {
+        for (layer, state) in protection.iter() {
+            match state {
+                State::Up => println!("{layer:20} up"),
+                State::Down { reason } => println!("{layer:20} down: {reason}"),
+            }
+        }
+    }
+    // What was asked for is fulfilled even if an accepted layer is down.
+    Ok(exit::SUCCESS)
 }
