@@ -26,6 +26,7 @@ import sys
 import threading
 import traceback
 import types
+import warnings
 
 CONTROL = 4
 LIBRARY = 5
@@ -84,9 +85,7 @@ def warm_up():
     Everything runs in one thread: a forked child of a process that used several may hang.
     """
     import io
-    import warnings
 
-    warnings.simplefilter("ignore")
     import numpy as np
     import pandas as pd
     from sklearn.compose import ColumnTransformer
@@ -143,7 +142,6 @@ def warm_up():
     roc_auc_score(classes, numbers[:, 0])
     mean_squared_error(classes, numbers[:, 0])
     np.linalg.lstsq(numbers, classes, rcond=None)
-    warnings.resetwarnings()
 
 
 # --- the worker: the forked child ---------------------------------------------------------------
@@ -455,7 +453,9 @@ def main():
     check(library.sandbox_prepare())
     import_libraries(settings["modules"])
     if settings["warm_up"]:
-        warm_up()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warm_up()
     threads = os.listdir("/proc/self/task")
     if len(threads) != 1:
         raise RuntimeError(f"{len(threads)} threads run after warming up; a fork could hang")

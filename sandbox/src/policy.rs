@@ -142,7 +142,8 @@ impl fmt::Display for ByteSize {
 impl FromStr for ByteSize {
     type Err = UnitError;
     fn from_str(given: &str) -> Result<Self, UnitError> {
-        let split = Self::UNITS.iter().find_map(|(name, unit)| Some((given.strip_suffix(name)?, *unit)));
+        let split =
+            Self::UNITS.iter().find_map(|(name, unit)| Some((given.strip_suffix(name)?, *unit)));
         let (count, unit) = split.unwrap_or((given, 1));
         let bytes = count.trim().parse::<u64>().ok().and_then(|count| count.checked_mul(unit));
         let expected = "a size such as `512`, `64KiB`, `256MiB` or `2GiB`";
@@ -185,7 +186,8 @@ impl fmt::Display for Span {
 impl FromStr for Span {
     type Err = UnitError;
     fn from_str(given: &str) -> Result<Self, UnitError> {
-        let split = Self::UNITS.iter().find_map(|(name, unit)| Some((given.strip_suffix(name)?, *unit)));
+        let split =
+            Self::UNITS.iter().find_map(|(name, unit)| Some((given.strip_suffix(name)?, *unit)));
         let milliseconds = split.and_then(|(count, unit)| {
             count.trim().parse::<u64>().ok().and_then(|count| count.checked_mul(unit))
         });

@@ -112,7 +112,11 @@ pub(crate) fn collect(
     let file = std::fs::File::from(file);
     file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > max_bytes {
-        return Err(CollectError::TooLarge { name: owned(), size: bytes.len() as u64, limit: max_bytes });
+        return Err(CollectError::TooLarge {
+            name: owned(),
+            size: bytes.len() as u64,
+            limit: max_bytes,
+        });
     }
     Ok(bytes)
 }

@@ -65,7 +65,8 @@ pub(crate) fn run(
 }
 
 fn begin(zygote: &Zygote, cell: &Cell, code: &str, policy: &Policy) -> Result<Running, Fault> {
-    let memory = memfd_create("script", MemfdFlags::CLOEXEC).map_err(Fault::system("hold the code"))?;
+    let memory =
+        memfd_create("script", MemfdFlags::CLOEXEC).map_err(Fault::system("hold the code"))?;
     let mut memory = std::fs::File::from(memory);
     memory.write_all(code.as_bytes()).map_err(Fault::system("hold the code"))?;
     let memory = OwnedFd::from(memory);
@@ -105,7 +106,10 @@ impl Running {
                 let streams = [&self.stdout, &self.stderr];
                 let mut events = vec![PollFd::new(&self.replies, PollFlags::IN)];
                 events.extend(
-                    streams.iter().filter_map(|s| s.pipe.as_ref()).map(|p| PollFd::new(p, PollFlags::IN)),
+                    streams
+                        .iter()
+                        .filter_map(|s| s.pipe.as_ref())
+                        .map(|p| PollFd::new(p, PollFlags::IN)),
                 );
                 match poll(&mut events, Some(&wire::remaining(deadline))) {
                     Err(Errno::INTR) => continue,
@@ -164,7 +168,7 @@ impl Stream {
     /// False if nothing is there.
     fn read(&mut self) -> Result<bool, Fault> {
         let Some(pipe) = &self.pipe else { return Ok(false) };
-        let mut buffer = [0; 64 * 1024];
+        let mut buffer = [0; 16 * 1024];
         match rustix::io::read(pipe, &mut buffer) {
             Ok(0) => self.pipe = None,
             Ok(length) => self.captured.push(&buffer[..length]),

@@ -17,10 +17,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the zygote imports before it serves; what is not installed is left out.
-const MODULES: [&str; 9] = [
-    "numpy", "pandas", "scipy", "scipy.stats", "scipy.optimize", "sklearn", "json", "csv", "pathlib",
-];
+/// What nearly every script imports. More would make every fork dearer.
+const MODULES: [&str; 6] = ["numpy", "pandas", "scipy", "scipy.stats", "scipy.optimize", "sklearn"];
 
 /// How a sandbox is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +32,9 @@ pub struct Options {
     /// Layers whose failure is accepted (and reported). Default: only [`Layer::Cgroup`], which
     /// this version does not set up on any host.
     pub allow_missing: Vec<Layer>,
+    /// What the zygote imports before it serves; what is not installed is left out. Default:
+    /// numpy, pandas, parts of scipy, scikit-learn.
+    pub modules: Vec<String>,
     /// Whether the zygote fits small models before it serves, which makes the first fits of
     /// each run faster. Default: yes.
     pub warm_up: bool,
@@ -46,6 +47,7 @@ impl Default for Options {
             work_dir: ByteSize::mib(256),
             work_files: 10_000,
             allow_missing: vec![Layer::Cgroup],
+            modules: MODULES.map(str::to_owned).to_vec(),
             warm_up: true,
         }
     }
@@ -90,7 +92,7 @@ impl Sandbox {
             script: ZYGOTE.to_owned(),
             settings: serde_json::json!({
                 "version": abi::VERSION,
-                "modules": MODULES,
+                "modules": options.modules,
                 "warm_up": options.warm_up,
             }),
             environment: environment(),
@@ -213,9 +215,7 @@ fn data(python: &PythonEnv, tasks: &[(TaskId, PublicDir)]) -> Result<Vec<Bind>, 
             .canonicalize_utf8()
             .map_err(|source| StartError::Task { task: task.clone(), source })?;
         match visible.iter().find(|folder| source.starts_with(folder)) {
-            Some(folder) => {
-                Err(StartError::Exposed { task: task.clone(), folder: folder.clone() })
-            }
+            Some(folder) => Err(StartError::Exposed { task: task.clone(), folder: folder.clone() }),
             None => Ok(Bind { source: source.into(), target: format!("{TASKS}/{task}") }),
         }
     };

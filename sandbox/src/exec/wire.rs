@@ -6,7 +6,7 @@
 use crate::exec::fault::Fault;
 use crate::jail::enter::Cell;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -25,11 +25,7 @@ const PACKET: usize = 64 * 1024;
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(crate) enum Request<'a> {
     /// Mount a work dir.
-    Open {
-        path: &'a str,
-        bytes: u64,
-        files: u64,
-    },
+    Open { path: &'a str, bytes: u64, files: u64 },
     /// Unmount it.
     Close { path: &'a str },
     /// Run a script; standard output, standard error and the code follow as descriptors.
@@ -104,7 +100,9 @@ pub(crate) fn send(
     loop {
         match sendmsg(socket, &[IoSlice::new(&packet)], &mut control, SendFlags::NOSIGNAL) {
             Err(Errno::INTR) => {}
-            Err(Errno::PIPE | Errno::CONNRESET) => return Err(Fault::ZygoteLost { log: String::new() }),
+            Err(Errno::PIPE | Errno::CONNRESET) => {
+                return Err(Fault::ZygoteLost { log: String::new() });
+            }
             other => return other.map(drop).map_err(Fault::system("send a request")),
         }
     }
@@ -157,9 +155,4 @@ pub(crate) fn receive_now<T: DeserializeOwned>(
 pub(crate) fn remaining(deadline: Instant) -> Timespec {
     let left = deadline.saturating_duration_since(Instant::now());
     Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 })
-}
-
-/// Borrows several descriptors at once.
-pub(crate) fn borrow<const N: usize>(fds: [&OwnedFd; N]) -> [BorrowedFd<'_>; N] {
-    fds.map(AsFd::as_fd)
 }

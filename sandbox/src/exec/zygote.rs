@@ -18,9 +18,9 @@ pub(crate) const LAUNCHER_VARIABLE: &str = "MLE_SANDBOX_BIN";
 pub const LAUNCH: &str = "launch-jail";
 
 /// Imports and warm-up, on a machine under load.
-const WARMING: Duration = Duration::from_secs(120);
+const WARMING: Duration = Duration::from_mins(2);
 /// Any answer that takes no more than a fork or a mount.
-pub(crate) const ANSWER: Duration = Duration::from_secs(60);
+pub(crate) const ANSWER: Duration = Duration::from_mins(1);
 /// How much of its log is shown.
 const LOG: usize = 2000;
 
@@ -44,7 +44,8 @@ impl Zygote {
         launch: &Launch,
     ) -> Result<(Self, Vec<Missing>), StartError> {
         let (control, theirs) = wire::pair()?;
-        let log = memfd_create("zygote-log", MemfdFlags::CLOEXEC).map_err(Fault::system("make a log"))?;
+        let log =
+            memfd_create("zygote-log", MemfdFlags::CLOEXEC).map_err(Fault::system("make a log"))?;
         let their_log = log.try_clone().map_err(Fault::system("share the log"))?;
         let mut child = Command::new(launcher)
             .arg(LAUNCH)
@@ -100,9 +101,14 @@ impl Zygote {
     }
 
     /// Sends a request; the answers come through the returned socket.
-    pub(crate) fn request(&self, request: &Request<'_>, fds: &[&OwnedFd]) -> Result<OwnedFd, Fault> {
+    pub(crate) fn request(
+        &self,
+        request: &Request<'_>,
+        fds: &[&OwnedFd],
+    ) -> Result<OwnedFd, Fault> {
         let (ours, theirs) = wire::pair()?;
-        let fds: Vec<_> = std::iter::once(&theirs).chain(fds.iter().copied()).map(AsFd::as_fd).collect();
+        let fds: Vec<_> =
+            std::iter::once(&theirs).chain(fds.iter().copied()).map(AsFd::as_fd).collect();
         wire::send(self.control.as_fd(), request, &fds).map_err(|fault| self.explain(fault))?;
         Ok(ours)
     }
@@ -167,8 +173,9 @@ impl Drop for Zygote {
 /// Finds the `sandbox` program and the library that belongs to it.
 pub(crate) fn find_launcher() -> Result<(Utf8PathBuf, Utf8PathBuf), StartError> {
     let program = std::env::current_exe().map_err(Fault::system("find the running program"))?;
-    let program = Utf8PathBuf::from_path_buf(program)
-        .map_err(|path| StartError::Zygote { detail: format!("{} is not UTF-8", path.display()) })?;
+    let program = Utf8PathBuf::from_path_buf(program).map_err(|path| StartError::Zygote {
+        detail: format!("{} is not UTF-8", path.display()),
+    })?;
     let named = std::env::var(LAUNCHER_VARIABLE).ok().map(Utf8PathBuf::from);
     let beside = program.parent().unwrap_or(Utf8Path::new("/")).to_owned();
     // Test programs live one folder below the others.

@@ -120,9 +120,7 @@ pub unsafe extern "C" fn sandbox_enter(
         .and_then(|spec| serde_json::from_str::<Cell>(spec).map_err(io::Error::from));
     let (missing, sign) = match cell.map(|cell| enter::enter(&cell)) {
         Ok(Ok(missing)) => (missing, 1),
-        Ok(Err(error)) => {
-            (vec![Missing { layer: error.layer(), reason: error.to_string() }], -1)
-        }
+        Ok(Err(error)) => (vec![Missing { layer: error.layer(), reason: error.to_string() }], -1),
         Err(error) => {
             (vec![Missing { layer: Layer::PrivateMounts, reason: error.to_string() }], -1)
         }

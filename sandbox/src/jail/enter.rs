@@ -12,6 +12,7 @@
 //! 8. descriptors closed: only standard input, output and error remain;
 //! 9. seccomp, last, because the steps above need calls that it refuses.
 
+use crate::jail::Layer;
 use crate::jail::capabilities::{self, CapabilityError};
 use crate::jail::landlock::{self, LandlockError};
 use crate::jail::layer::Missing;
@@ -19,7 +20,6 @@ use crate::jail::mounts::{self, MountError};
 use crate::jail::namespaces::{self, NamespaceError};
 use crate::jail::rlimits::{self, LimitError, Limits};
 use crate::jail::seccomp::{self, SeccompError};
-use crate::jail::Layer;
 use fs_err as fs;
 use rustix::fd::AsFd;
 use serde::{Deserialize, Serialize};

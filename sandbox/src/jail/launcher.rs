@@ -13,12 +13,12 @@
 
 #![expect(unsafe_code, reason = "fork and exec have no safe wrappers")]
 
+use crate::jail::Layer;
 use crate::jail::enter::EMPTY;
 use crate::jail::layer::Missing;
 use crate::jail::mounts::{self, MountError};
 use crate::jail::namespaces::{self, NamespaceError};
 use crate::jail::root::{self, Bind, HostProc};
-use crate::jail::Layer;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
@@ -227,9 +227,11 @@ fn arrange_descriptors(launch: &Launch) -> Result<(), LaunchError> {
     let null = high(null)?;
 
     let control = std::io::stdout();
-    for (from, to) in
-        [(script.as_raw_fd(), SCRIPT), (control.as_raw_fd(), CONTROL), (library.as_raw_fd(), LIBRARY)]
-    {
+    for (from, to) in [
+        (script.as_raw_fd(), SCRIPT),
+        (control.as_raw_fd(), CONTROL),
+        (library.as_raw_fd(), LIBRARY),
+    ] {
         duplicate(from, to)?;
     }
     // Whatever prints from here on must not end up in the control socket.
@@ -317,10 +319,8 @@ fn keep(zygote: &OwnedFd) {
     }
     let lifeline = std::io::stdin();
     loop {
-        let mut events = [
-            PollFd::new(&lifeline, PollFlags::IN),
-            PollFd::new(zygote, PollFlags::IN),
-        ];
+        let mut events =
+            [PollFd::new(&lifeline, PollFlags::IN), PollFd::new(zygote, PollFlags::IN)];
         match poll(&mut events, None) {
             Err(Errno::INTR) => {}
             Err(_) => break,

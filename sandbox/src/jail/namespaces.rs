@@ -83,7 +83,11 @@ fn unshare_flags(flags: UnshareFlags) -> Result<(), Errno> {
 ///
 /// # Errors
 /// [`NamespaceError::Map`] if one of the three files refuses.
-pub fn map_identity(inside: u32, outside_user: u32, outside_group: u32) -> Result<(), NamespaceError> {
+pub fn map_identity(
+    inside: u32,
+    outside_user: u32,
+    outside_group: u32,
+) -> Result<(), NamespaceError> {
     // An unprivileged process may map groups only after it has given up setgroups.
     fs::write("/proc/self/setgroups", "deny").map_err(NamespaceError::Map)?;
     fs::write("/proc/self/uid_map", format!("{inside} {outside_user} 1\n"))

@@ -100,9 +100,7 @@ pub fn build(
             place(path, symlink(target, inside(path)))?;
         }
     }
-    for (link, target) in
-        [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")]
-    {
+    for (link, target) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
         let path = format!("/dev/{link}");
         place(&path, symlink(format!("/proc/self/fd{target}"), inside(&path)))?;
     }
@@ -152,7 +150,10 @@ fn place<T>(path: &str, result: std::io::Result<T>) -> Result<T, MountError> {
 /// The user and group that scripts see themselves as, and no others.
 fn write_names() -> Result<(), MountError> {
     let files = [
-        ("/etc/passwd", "root:x:0:0:root:/work:/bin/false\nagent:x:1000:1000:agent:/work:/bin/sh\n"),
+        (
+            "/etc/passwd",
+            "root:x:0:0:root:/work:/bin/false\nagent:x:1000:1000:agent:/work:/bin/sh\n",
+        ),
         ("/etc/group", "root:x:0:\nagent:x:1000:\n"),
         ("/etc/hosts", "127.0.0.1 localhost sandbox\n"),
         ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),

@@ -228,12 +228,8 @@ fn allowlist() -> Result<BpfProgram, SeccompError> {
     for Choice { call, argument, values } in CHOICES {
         let mut alternatives = Vec::new();
         for value in *values {
-            let equal = SeccompCondition::new(
-                *argument,
-                SeccompCmpArgLen::Dword,
-                SeccompCmpOp::Eq,
-                *value,
-            );
+            let equal =
+                SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *value);
             alternatives.push(SeccompRule::new(vec![equal.map_err(compile)?]).map_err(compile)?);
         }
         rules.insert(*call, alternatives);
@@ -253,10 +249,15 @@ fn allowlist() -> Result<BpfProgram, SeccompError> {
 fn by_number() -> BpfProgram {
     /// Set in the number of every x32 call.
     const X32: u32 = 0x4000_0000;
-    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
-    const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    // Operations of the filter machine, as `linux/bpf_common.h` composes them.
+    /// Load a word at an absolute place.
+    const LOAD: u16 = 0x20;
+    /// Jump if the loaded word is at least the operand.
+    const AT_LEAST: u16 = 0x35;
+    /// Jump if it equals the operand.
+    const EQUAL: u16 = 0x15;
+    /// End with the operand as the answer.
+    const RETURN: u16 = 0x06;
     let step = |code, k, jt, jf| sock_filter { code, jt, jf, k };
     let end = |action| step(RETURN, action, 0, 0);
     let not_there = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();

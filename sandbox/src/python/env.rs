@@ -208,7 +208,8 @@ mod tests {
             base: "/usr".into(),
         };
         assert_eq!(env.interpreter_in_box(), "/opt/venv/bin/python");
-        let plain = PythonEnv { prefix: "/usr".into(), interpreter: "/usr/bin/python3".into(), ..env };
+        let plain =
+            PythonEnv { prefix: "/usr".into(), interpreter: "/usr/bin/python3".into(), ..env };
         assert_eq!(plain.interpreter_in_box(), "/usr/bin/python3");
         assert_eq!(plain.folders(), [], "the system's own Python is visible anyway");
     }

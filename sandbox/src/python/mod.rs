@@ -2,7 +2,7 @@
 
 mod env;
 
-pub use env::{PythonEnv, PythonError};
+pub use env::{PythonEnv, PythonError, VARIABLE};
 
 /// The zygote's program; see its own comments.
 pub(crate) const ZYGOTE: &str = include_str!("../../python/zygote.py");
