@@ -24,6 +24,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 import types
 import warnings
@@ -43,6 +44,8 @@ PENDING, JAILED, UNJAILED = range(3)
 # The note says how the script ended, on its own word.
 RUNNING, FINISHED, RAISED, EXITED, MEMORY, DISK = range(6)
 PAGE = 4096
+# How often the memory of runs is added up, in milliseconds.
+WEIGH_EVERY = 50
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -77,6 +80,14 @@ def import_libraries(names):
         except ModuleNotFoundError as error:
             if error.name is None or not name.startswith(error.name):
                 raise
+
+
+def check_data(folders):
+    """Fails if a script could not read its data: on the host, files may be for root's eyes."""
+    for folder in folders:
+        for path in [folder, *(entry.path for entry in os.scandir(folder))]:
+            if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
+                raise RuntimeError(f"{path} is not readable for others; try `chmod -R o+rX` on it")
 
 
 def warm_up():
@@ -267,9 +278,12 @@ def print_error(error):
 class Run:
     """One run in flight: the worker, its reaper, and where to report."""
 
-    def __init__(self, reply, reaper):
+    def __init__(self, reply, reaper, memory):
         self.reply = reply
         self.reaper = reaper
+        # Bytes that all processes of the run may hold together.
+        self.memory = memory
+        self.too_heavy = False
         self.gate = mmap.mmap(-1, PAGE)
         self.note = mmap.mmap(-1, PAGE)
         self.pid = self.pidfd = -1
@@ -282,6 +296,30 @@ class Run:
         self.note.close()
 
 
+def anonymous_memory(pid):
+    """Bytes of resident memory that belong to no file; 0 for a process that is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            _, resident, shared = file.read().split()[:3]
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * mmap.PAGESIZE
+
+
+def descendants(roots):
+    """The processes `roots` and all below them."""
+    found, pending = [], list(roots)
+    while pending:
+        pid = pending.pop()
+        found.append(pid)
+        try:
+            with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
+                pending.extend(int(child) for child in file.read().split())
+        except (OSError, ValueError):
+            pass
+    return found
+
+
 class Server:
     def __init__(self, library):
         self.library = library
@@ -291,10 +329,12 @@ class Server:
         self.poller.register(CONTROL, select.POLLIN)
         self.handlers = {}
         self.runs = {}
+        self.weighed = time.monotonic()
+        self.own_weight = anonymous_memory(os.getpid())
 
     def serve(self):
         while True:
-            ready = [fd for fd, _ in self.poller.poll()]
+            ready = [fd for fd, _ in self.poller.poll(WEIGH_EVERY if self.runs else None)]
             # Requests last: only they open descriptors, so no number seen above can have
             # changed its meaning by the time it is handled.
             for fd in ready:
@@ -302,6 +342,10 @@ class Server:
                     self.handlers[fd]()
             if CONTROL in ready and not self.receive():
                 return
+            if time.monotonic() - self.weighed >= WEIGH_EVERY / 1000:
+                self.weighed = time.monotonic()
+                for run in self.runs.values():
+                    self.weigh(run)
 
     def receive(self):
         """Takes one request; false at the end of the supervisor."""
@@ -359,7 +403,7 @@ class Server:
         """Forks a worker into a new pid namespace and reports that it runs."""
         reaper = Reaper()
         check(self.library.sandbox_reaper_start(ctypes.byref(reaper)))
-        run = Run(reply, reaper)
+        run = Run(reply, reaper, cell["limits"]["memory"])
         try:
             check(self.library.sandbox_children_join(reaper.pidfd))
             try:
@@ -405,6 +449,19 @@ class Server:
         self.ignore(run.reply.fileno())
         signal.pidfd_send_signal(run.reaper.pidfd, signal.SIGKILL)
 
+    def weigh(self, run):
+        """Ends a run whose processes together hold too much.
+
+        Each process is bounded by its address space; this bounds their sum. What a child shares
+        with this process through the fork is not its own and is left out.
+        """
+        total = 0
+        for pid in descendants([run.pid, run.reaper.pid]):
+            total += max(0, anonymous_memory(pid) - self.own_weight)
+        if total > run.memory:
+            run.too_heavy = True
+            signal.pidfd_send_signal(run.reaper.pidfd, signal.SIGKILL)
+
     def worker_gone(self, run):
         """The worker ended by itself or with its namespace: make sure of the rest."""
         _, run.status, run.usage = os.wait4(run.pid, 0)
@@ -424,6 +481,7 @@ class Server:
             "report": report,
             "kind": kind,
             "text": text,
+            "too_heavy": run.too_heavy,
             "status": run.status,
             "user": run.usage.ru_utime,
             "system": run.usage.ru_stime,
@@ -451,6 +509,7 @@ def main():
     if version != settings["version"]:
         raise RuntimeError(f"the library is version {version}, not {settings['version']}")
     check(library.sandbox_prepare())
+    check_data(settings["data"])
     import_libraries(settings["modules"])
     if settings["warm_up"]:
         with warnings.catch_warnings():

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// | field | purpose | default |
 /// | --- | --- | --- |
 /// | `time_limit` | wall-clock time, from the start of the script | 90 s |
-/// | `memory` | address space per process beyond the warmed interpreter's own | 2 GiB |
+/// | `memory` | memory of each process, and of all together, beyond the warmed interpreter's | 2 GiB |
 /// | `processes` | processes and threads of the run together | 64 |
 /// | `open_files` | open descriptors per process | 256 |
 /// | `file_size` | size of one file | 256 MiB |
@@ -26,7 +26,8 @@ use std::time::Duration;
 pub struct Policy {
     /// Wall-clock time, from the start of the script to the end of its last process.
     pub time_limit: Span,
-    /// Address space per process beyond what the warmed interpreter already uses.
+    /// Memory beyond what the warmed interpreter already uses: address space of each process,
+    /// and resident memory of all processes of the run together (added up every 50 ms).
     pub memory: ByteSize,
     /// Processes and threads of the run together.
     pub processes: u64,

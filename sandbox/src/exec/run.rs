@@ -192,6 +192,7 @@ fn outcome(ended: &Ended, killed_for: Option<Outcome>) -> Outcome {
     match (signal, killed_for) {
         // It was we who killed it; an ending of its own that came first counts as such.
         (Some(libc::SIGKILL), Some(reason)) => reason,
+        (Some(libc::SIGKILL), None) if ended.too_heavy => Outcome::OutOfMemory,
         (Some(libc::SIGXFSZ), _) => Outcome::DiskLimit,
         (Some(signal), _) => Outcome::Killed { signal },
         (None, _) => match (ended.kind, libc::WEXITSTATUS(ended.status)) {
@@ -217,7 +218,17 @@ mod tests {
 
     fn ended(kind: u8, status: i32) -> Ended {
         let (report, text) = ("[]".to_owned(), "ValueError".to_owned());
-        Ended { gate: Ended::JAILED, report, kind, text, status, user: 0.0, system: 0.0, peak: 0 }
+        Ended {
+            gate: Ended::JAILED,
+            report,
+            kind,
+            text,
+            too_heavy: false,
+            status,
+            user: 0.0,
+            system: 0.0,
+            peak: 0,
+        }
     }
 
     #[test]

@@ -84,15 +84,18 @@ impl Sandbox {
             return Err(StartError::Indispensable { layer: *layer });
         }
         let (launcher, library) = zygote::find_launcher()?;
+        let data = data(python, tasks)?;
+        let folders: Vec<_> = data.iter().map(|bind| bind.target.clone()).collect();
         let launch = Launch {
             interpreter: python.interpreter_in_box().into(),
             programs: programs(python),
-            data: data(python, tasks)?,
+            data,
             library: library.into(),
             script: ZYGOTE.to_owned(),
             settings: serde_json::json!({
                 "version": abi::VERSION,
                 "modules": options.modules,
+                "data": folders,
                 "warm_up": options.warm_up,
             }),
             environment: environment(),
@@ -100,8 +103,8 @@ impl Sandbox {
         };
         let (zygote, mut missing) = Zygote::start(&launcher, &launch)?;
         missing.extend(probe(&zygote, &options)?);
-        let reason = "this version bounds memory per process, and processes, files and disk per \
-                      run, without cgroups"
+        let reason = "this version bounds memory by address space and by adding up, processes by \
+                      resource limits and disk by mount sizes, without cgroups"
             .to_owned();
         missing.push(Missing { layer: Layer::Cgroup, reason });
         if let Some(Missing { layer, reason }) = missing

@@ -62,6 +62,8 @@ pub(crate) struct Ended {
     pub(crate) kind: u8,
     /// The type of the exception, on its own word.
     pub(crate) text: String,
+    /// Whether the zygote ended it because its processes together held too much memory.
+    pub(crate) too_heavy: bool,
     /// As `waitpid` gave it.
     pub(crate) status: i32,
     /// Seconds of processor time.

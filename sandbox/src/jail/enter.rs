@@ -4,7 +4,7 @@
 //! 1. a session of its own: no terminal, no process group shared with others;
 //! 2. mount, network, IPC and host-name namespaces (the pid namespace came with the fork);
 //! 3. private mounts, while there is still the right to mount;
-//! 4. limits;
+//! 4. limits, and first place in the out-of-memory killer's queue;
 //! 5. a user namespace inside which nothing of the above can be undone, and in which no further
 //!    one can be made;
 //! 6. capabilities and the way to new ones given up;
@@ -71,6 +71,9 @@ pub enum EnterError {
     /// A limit.
     #[error(transparent)]
     Limit(#[from] LimitError),
+    /// The kernel could not be told whom to end first.
+    #[error("could not volunteer for the out-of-memory killer ({0})")]
+    Victim(std::io::Error),
     /// Nested user namespaces could not be forbidden.
     #[error("could not forbid further user namespaces ({0})")]
     ForbidNesting(std::io::Error),
@@ -98,7 +101,7 @@ impl EnterError {
             Self::Session(_) => Layer::PidNamespace,
             Self::Namespace(error) => error.layer(),
             Self::Mount(_) | Self::Descriptors(_) | Self::WorkDir(_) => Layer::PrivateMounts,
-            Self::Limit(_) => Layer::ResourceLimits,
+            Self::Limit(_) | Self::Victim(_) => Layer::ResourceLimits,
             Self::ForbidNesting(_) => Layer::UserNamespace,
             Self::Capability(CapabilityError::NoNewPrivileges(_)) => Layer::NoNewPrivileges,
             Self::Capability(_) => Layer::Capabilities,
@@ -137,6 +140,8 @@ pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
 
     mount_private(cell)?;
     rlimits::apply(&cell.limits)?;
+    // If the machine itself runs short, a script goes before anybody else.
+    fs::write("/proc/self/oom_score_adj", "1000").map_err(EnterError::Victim)?;
 
     namespaces::unshare(Layer::UserNamespace)?;
     namespaces::map_identity(AGENT, ZYGOTE, ZYGOTE)?;

@@ -27,7 +27,8 @@ impl Corpus {
             fs::create_dir_all(&private).unwrap();
             fs::write(public.join("train.csv"), "id,x,y\n1,0.5,1\n2,0.1,0\n").unwrap();
             fs::write(public.join("test.csv"), format!("id,x\n3,0.4\n{task},0\n")).unwrap();
-            fs::write(private.join("answer.csv"), format!("id,y\n3,{CANARY}\n")).unwrap();
+            fs::write(private.join("answer.csv"), format!("id,y\n3,1\n{task},0\n")).unwrap();
+            fs::write(private.join("notes.txt"), CANARY).unwrap();
             fs::write(root.join("task.json"), manifest(task)).unwrap();
         }
         corpus

@@ -138,3 +138,30 @@ fn memory_is_bounded_from_both_sides() {
     let shared = "import mmap\nmmap.mmap(-1, 400 << 20)\n";
     assert!(!workspace.run(shared, &tight).unwrap().outcome.is_finished());
 }
+
+#[test]
+fn memory_is_bounded_over_many_children() {
+    let place = Place::quick();
+    let tight = sandbox::policy::Policy { memory: ByteSize::mib(300), ..policy() };
+    let share = |children: u32| {
+        script(&format!(
+            r"
+            import os, time
+            for _ in range({children}):
+                if os.fork() == 0:
+                    held = bytearray(100 << 20); time.sleep(20); os._exit(0)
+            time.sleep(1)
+            "
+        ))
+    };
+    let workspace = place.workspace();
+    assert_finished("inside", &workspace.run(&share(2), &tight).unwrap());
+    let run = workspace.run(&share(6), &tight).unwrap();
+    assert_eq!(run.outcome, sandbox::exec::Outcome::OutOfMemory);
+    // Daemons count too: they hang on the reaper.
+    let daemons = share(6)
+        .replace("import os, time", "import os, time\nif os.fork(): time.sleep(5); os._exit(0)");
+    let run = workspace.run(&daemons, &tight).unwrap();
+    assert_eq!(run.outcome, sandbox::exec::Outcome::OutOfMemory);
+    assert_finished("after", &place.run("pass"));
+}

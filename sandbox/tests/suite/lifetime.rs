@@ -1,6 +1,6 @@
 //! Nothing outlives what it belongs to, and what breaks is replaced.
 
-use crate::fixture::{Place, assert_finished, policy, quick};
+use crate::fixture::{Corpus, Place, assert_finished, policy, quick};
 use sandbox::exec::{Fault, Options, Sandbox, StartError};
 use sandbox::jail::Layer;
 use sandbox::python::PythonEnv;
@@ -106,4 +106,27 @@ fn a_sandbox_says_which_layers_are_up_and_refuses_to_go_without_the_core() {
     assert!(matches!(error, StartError::Layer { layer: Layer::Cgroup, .. }), "{error}");
     let unknown = TaskId::new("gamma").unwrap();
     assert!(matches!(place.sandbox.workspace(&unknown), Err(Fault::UnknownTask(_))));
+}
+
+#[test]
+fn a_killed_supervisor_leaves_nothing() {
+    let corpus = Corpus::new();
+    let code = corpus.path().join("sleep.py");
+    fs_err::write(&code, "import time; time.sleep(60)").unwrap();
+    let mut supervisor = std::process::Command::new(env!("CARGO_BIN_EXE_sandbox"))
+        .args(["run", corpus.path().join("alpha").as_str(), code.as_str()])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // Launcher, zygote, reaper and worker: the script runs.
+    let deadline = Instant::now() + Duration::from_mins(1);
+    let mut below = Vec::new();
+    while below.len() < 4 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+        below = descendants(supervisor.id());
+    }
+    assert!(below.len() >= 4, "{below:?}");
+    supervisor.kill().unwrap();
+    supervisor.wait().unwrap();
+    assert!(all_gone_soon(&below), "{below:?}");
 }

@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod collection;
+mod commands;
 mod endings;
 mod fixture;
 mod honest;
