@@ -342,7 +342,9 @@ class Server:
                     self.handlers[fd]()
             if CONTROL in ready and not self.receive():
                 return
-            if time.monotonic() - self.weighed >= WEIGH_EVERY / 1000:
+            if not self.runs:
+                self.weighed = time.monotonic()
+            elif time.monotonic() - self.weighed >= WEIGH_EVERY / 1000:
                 self.weighed = time.monotonic()
                 for run in self.runs.values():
                     self.weigh(run)

@@ -84,7 +84,7 @@ impl Sandbox {
             return Err(StartError::Indispensable { layer: *layer });
         }
         let (launcher, library) = zygote::find_launcher()?;
-        let data = data(python, tasks)?;
+        let data = data(&visible(python), tasks.iter().map(|(id, public)| (id, public.path())))?;
         let folders: Vec<_> = data.iter().map(|bind| bind.target.clone()).collect();
         let launch = Launch {
             interpreter: python.interpreter_in_box().into(),
@@ -203,26 +203,30 @@ fn programs(python: &PythonEnv) -> Vec<Bind> {
     python.folders().into_iter().map(bind).collect()
 }
 
+/// Host folders that every script can read.
+fn visible(python: &PythonEnv) -> Vec<Utf8PathBuf> {
+    let python = python.folders();
+    let system = SYSTEM.iter().map(Utf8Path::new);
+    let all = system.chain(python.iter().map(|(source, _)| source.as_path()));
+    all.filter_map(|path| path.canonicalize_utf8().ok()).collect()
+}
+
 /// One tree per task: its public files and no more.
-fn data(python: &PythonEnv, tasks: &[(TaskId, PublicDir)]) -> Result<Vec<Bind>, StartError> {
-    let python_folders = python.folders();
-    let visible: Vec<Utf8PathBuf> = SYSTEM
-        .iter()
-        .map(Utf8Path::new)
-        .chain(python_folders.iter().map(|(source, _)| source.as_path()))
-        .filter_map(|path| path.canonicalize_utf8().ok())
-        .collect();
-    let bind = |(task, public): &(TaskId, PublicDir)| {
+fn data<'a>(
+    visible: &[Utf8PathBuf],
+    tasks: impl Iterator<Item = (&'a TaskId, &'a Utf8Path)>,
+) -> Result<Vec<Bind>, StartError> {
+    let bind = |(task, public): (&TaskId, &Utf8Path)| {
         let source = public
-            .path()
             .canonicalize_utf8()
             .map_err(|source| StartError::Task { task: task.clone(), source })?;
         match visible.iter().find(|folder| source.starts_with(folder)) {
+            // The answers lie beside the public files, and would be just as visible.
             Some(folder) => Err(StartError::Exposed { task: task.clone(), folder: folder.clone() }),
             None => Ok(Bind { source: source.into(), target: format!("{TASKS}/{task}") }),
         }
     };
-    tasks.iter().map(bind).collect()
+    tasks.map(bind).collect()
 }
 
 /// The whole environment of the box: nothing of the supervisor's own.
@@ -254,4 +258,33 @@ fn environment() -> Vec<(String, String)> {
         ("MPLCONFIGDIR", "/tmp/matplotlib"),
     ];
     fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_corpus_where_scripts_can_look_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
+        let public = folder.join("venv/generated/alpha/prepared/public");
+        fs_err::create_dir_all(&public).unwrap();
+        let task = TaskId::new("alpha").unwrap();
+        let tasks = || std::iter::once((&task, public.as_path()));
+        let exposed = data(&[folder.join("venv")], tasks()).unwrap_err();
+        assert!(matches!(exposed, StartError::Exposed { .. }), "{exposed}");
+        // Through a link as well: what counts is where it really is.
+        std::os::unix::fs::symlink(folder.join("venv/generated"), folder.join("link")).unwrap();
+        let link = folder.join("link/alpha/prepared/public");
+        assert!(data(&[folder.join("venv")], std::iter::once((&task, link.as_path()))).is_err());
+        let bound = data(&[folder.join("elsewhere")], tasks()).unwrap();
+        assert_eq!(
+            (bound[0].source.as_str(), bound[0].target.as_str()),
+            (public.as_str(), "/tasks/alpha")
+        );
+        let missing = folder.join("missing");
+        let error = data(&[], std::iter::once((&task, missing.as_path()))).unwrap_err();
+        assert!(matches!(error, StartError::Task { .. }));
+    }
 }
