@@ -189,8 +189,12 @@ enum Identity {
 /// Mount, network, IPC and host-name namespaces, by the way that this user has.
 fn unshare_outer(launch: &Launch, missing: &mut Vec<Missing>) -> Result<Identity, LaunchError> {
     let (user, group) = (geteuid().as_raw(), rustix::process::getegid().as_raw());
-    // Root inside a container may lack the right; then it is an ordinary user to us.
-    let who = if user == 0 && namespaces::unshare(Layer::MountNamespace).is_ok() {
+    // Root inside a container may lack the right, or have no other user to become; then it is an
+    // ordinary user to us.
+    let who = if user == 0
+        && namespaces::can_become(UNPRIVILEGED)
+        && namespaces::unshare(Layer::MountNamespace).is_ok()
+    {
         Identity::Root
     } else {
         namespaces::unshare_user_and_mounts()?;

@@ -96,10 +96,37 @@ pub fn map_identity(
         .map_err(NamespaceError::Map)
 }
 
+/// Whether user and group `id` exist in the calling process's user namespace and groups may be
+/// dropped there.
+pub fn can_become(id: u32) -> bool {
+    let read = |name: &str| fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
+    let mapped = |name: &str| read(name).lines().any(|line| map_line_covers(line, id));
+    mapped("uid_map") && mapped("gid_map") && read("setgroups").trim() != "deny"
+}
+
+/// A line of a map: first id inside, first id outside, how many.
+fn map_line_covers(line: &str, id: u32) -> bool {
+    let fields: Vec<u64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
+    matches!(fields[..], [inside, _, count] if (inside..inside + count).contains(&u64::from(id)))
+}
+
 /// Names the host inside, so that the real name is no information for a script.
 ///
 /// # Errors
 /// [`NamespaceError::HostName`] with the kernel's answer.
 pub fn set_host_name() -> Result<(), NamespaceError> {
     rustix::system::sethostname(b"sandbox").map_err(NamespaceError::HostName)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::map_line_covers;
+
+    #[test]
+    fn maps_are_read_as_the_kernel_writes_them() {
+        assert!(map_line_covers("         0          0 4294967295", 61_000));
+        assert!(map_line_covers("0 100000 65536", 61_000));
+        assert!(!map_line_covers("         0       1000          1", 61_000));
+        assert!(!map_line_covers("nonsense", 0));
+    }
 }

@@ -80,3 +80,24 @@ fn check_lists_every_layer() {
         assert!(lines.lines().any(|line| line.starts_with(layer.name())), "{layer}: {lines}");
     }
 }
+
+/// Runs `sandbox check` as root of a user namespace with a single user, after `preparation`.
+fn check_in_a_user_namespace(preparation: &str) -> Output {
+    let command = format!("{preparation} exec \"$0\" check");
+    Command::new("unshare")
+        .args(["-Ur", "sh", "-c", &command, env!("CARGO_BIN_EXE_sandbox")])
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_host_without_user_namespaces_is_refused_with_the_reason() {
+    let answer = check_in_a_user_namespace("echo 0 > /proc/sys/user/max_user_namespaces;");
+    assert_eq!(answer.status.code(), Some(5), "{}", text(&answer.stderr));
+    let said = text(&answer.stdout);
+    assert!(said.contains("user-namespace") && said.contains("max_user_namespaces"), "{said}");
+    // Root of such a namespace, with no other user to become, is treated like anybody else.
+    let answer = check_in_a_user_namespace("");
+    let (said, why) = (text(&answer.stdout), text(&answer.stderr));
+    assert_eq!(answer.status.code(), Some(0), "{said}{why}");
+}

@@ -183,3 +183,19 @@ fn hundreds_of_mixed_runs_leave_nothing_and_disturb_nobody() {
     assert!(open() <= before.0 && mounts() <= before.1 && own() <= before.3, "{before:?}");
     assert!(resident() < before.2 + (16 << 20), "{} after {}", resident(), before.2);
 }
+
+#[test]
+fn data_that_scripts_could_not_read_is_refused_at_the_start() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let corpus = Corpus::new();
+    let file = corpus.path().join("beta/prepared/public/train.csv");
+    fs_err::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let result = Sandbox::start(&PythonEnv::locate().unwrap(), quick(), &corpus.tasks());
+    if rustix::process::geteuid().is_root() {
+        // Scripts run as another user then.
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("/tasks/beta/train.csv") && error.contains("chmod"), "{error}");
+    } else {
+        result.unwrap();
+    }
+}
