@@ -3,8 +3,8 @@
 //! Short on purpose: a policy of a few million parameters learns these scripts token by token.
 
 use super::scripted::Approach;
-use rand::Rng;
 use rand::seq::IndexedRandom;
+use rand::{Rng, RngExt};
 use sandbox::task::{Formulation, Manifest, Prediction};
 use std::fmt::Write as _;
 
@@ -20,6 +20,8 @@ pub(super) struct Recipe {
     leaf: u32,
     /// Constructed columns that are kept.
     keep: u32,
+    /// Whether the constructed columns go to a boosted ensemble instead of a forest.
+    boosts: bool,
 }
 
 impl Recipe {
@@ -30,6 +32,7 @@ impl Recipe {
             trees: [100, 200].choose(rng).copied().unwrap_or(100),
             leaf: [1, 2, 4].choose(rng).copied().unwrap_or(1),
             keep: [10, 20, 40].choose(rng).copied().unwrap_or(20),
+            boosts: rng.random_bool(0.5),
         }
     }
 
@@ -62,7 +65,9 @@ impl Recipe {
         if self.approach == Approach::Oracle {
             code.push_str(&oracle_columns(manifest));
         }
-        code.push_str("x = pd.get_dummies(x, dtype=float)\nx = x.fillna(x.median())\n");
+        if self.approach != Approach::Operators {
+            code.push_str("x = pd.get_dummies(x, dtype=float)\nx = x.fillna(x.median())\n");
+        }
         let _ = writeln!(code, "m = {}", self.model(classifies));
         code.push_str("m.fit(x[:n], y)\n");
         let _ = match &manifest.prediction {
@@ -81,11 +86,12 @@ impl Recipe {
     }
 
     fn imports(&self, classifies: bool) -> String {
-        let (linear, forest, select) = if classifies {
-            ("LogisticRegression", "RandomForestClassifier", "f_classif")
+        let (linear, select) = if classifies {
+            ("LogisticRegression", "f_classif")
         } else {
-            ("Ridge", "RandomForestRegressor", "f_regression")
+            ("Ridge", "f_regression")
         };
+        let ensemble = self.ensemble(classifies);
         match self.approach {
             Approach::Constant => String::new(),
             Approach::Linear | Approach::Oracle => format!(
@@ -93,16 +99,27 @@ impl Recipe {
                  from sklearn.pipeline import make_pipeline\n\
                  from sklearn.preprocessing import StandardScaler\n"
             ),
-            Approach::Forest => format!("from sklearn.ensemble import {forest}\n"),
+            Approach::Forest => format!("from sklearn.ensemble import {ensemble}\n"),
             Approach::Operators => format!(
-                "from sklearn.ensemble import {forest}\n\
+                "from sklearn.ensemble import {ensemble}\n\
                  from sklearn.feature_selection import {select}\n"
             ),
         }
     }
 
+    /// The class of the tree ensemble.
+    fn ensemble(&self, classifies: bool) -> &'static str {
+        match (self.approach == Approach::Operators && self.boosts, classifies) {
+            (true, true) => "GradientBoostingClassifier",
+            (true, false) => "GradientBoostingRegressor",
+            (false, true) => "RandomForestClassifier",
+            (false, false) => "RandomForestRegressor",
+        }
+    }
+
     fn model(&self, classifies: bool) -> String {
         let Self { strength, trees, leaf, .. } = self;
+        let ensemble = self.ensemble(classifies);
         match (self.approach, classifies) {
             (Approach::Linear | Approach::Oracle, true) => format!(
                 "make_pipeline(StandardScaler(), LogisticRegression(C={strength}, max_iter=500))"
@@ -110,40 +127,40 @@ impl Recipe {
             (Approach::Linear | Approach::Oracle, false) => {
                 format!("make_pipeline(StandardScaler(), Ridge({strength}))")
             }
-            (_, true) => {
-                format!("RandomForestClassifier({trees}, min_samples_leaf={leaf}, random_state=0)")
+            (Approach::Operators, _) if self.boosts => {
+                format!("{ensemble}(learning_rate=0.05, subsample=0.7, random_state=0)")
             }
-            (_, false) => {
-                format!("RandomForestRegressor({trees}, min_samples_leaf={leaf}, random_state=0)")
-            }
+            _ => format!("{ensemble}({trees}, min_samples_leaf={leaf}, random_state=0)"),
         }
     }
 
-    /// Products, ratios and differences of all pairs of numeric columns, lags first where rows
-    /// are ordered in time; the columns that tell most about the target are kept.
+    /// Products, squares and ratios over all pairs of columns, lags first where rows are ordered
+    /// in time; the columns that tell most about the target are kept.
     fn constructed_columns(&self, formulation: Formulation, classifies: bool) -> String {
         let select = if classifies { "f_classif" } else { "f_regression" };
         let mut code = String::new();
         if formulation == Formulation::Forecasting {
             code.push_str(
-                "for c in list(x.select_dtypes(\"number\").columns):\n    \
+                "for c in list(x.select_dtypes(\"number\")):\n    \
                  for k in [1, 2, 3]:\n        \
-                 x[c + str(k)] = x.groupby(\"series\")[c].shift(k)\n",
+                 x[c + str(k)] = x.groupby(x.columns[0])[c].shift(k)\n",
             );
         }
         let _ = write!(
             code,
-            "v = x.select_dtypes(\"number\")\n\
+            "v = pd.get_dummies(x, dtype=float)\n\
              v = v.fillna(v.median())\n\
+             z = (v - v.mean()) / (v.std() + 0.001)\n\
              f = {{}}\n\
              for i, p in enumerate(v):\n    \
-             for q in v.columns[i + 1:]:\n        \
-             f[p + \"*\" + q] = v[p] * v[q]\n        \
-             f[p + \"/\" + q] = v[p] / (v[q].abs() + 0.01)\n        \
-             f[p + \"-\" + q] = v[p] - v[q]\n\
+             for q in v.columns[i:]:\n        \
+             f[p + \"*\" + q] = z[p] * z[q]\n        \
+             f[p + \".\" + q] = v[p] * v[q]\n        \
+             f[p + \"/\" + q] = v[p] / (v[q].abs() + 0.1)\n        \
+             f[q + \"/\" + p] = v[q] / (v[p].abs() + 0.1)\n\
              f = pd.DataFrame(f)\n\
              r = pd.Series({select}(f[:n], y)[0], f.columns)\n\
-             x = x.join(f[r.nlargest({keep}).index])\n",
+             x = v.join(f[r.nlargest({keep}).index])\n",
             keep = self.keep,
         );
         code
