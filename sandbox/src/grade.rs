@@ -97,6 +97,18 @@ pub enum Tier {
     Gold,
 }
 
+impl Tier {
+    /// The name as in files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Bronze => "bronze",
+            Self::Silver => "silver",
+            Self::Gold => "gold",
+        }
+    }
+}
+
 /// What a valid submission earned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -111,13 +111,7 @@ fn ladder(manifest: &Manifest) -> String {
     }
     marks.push(("ceiling".to_owned(), manifest.baselines.ceiling, true));
     for (tier, threshold) in manifest.thresholds.ascending() {
-        let name = match tier {
-            Tier::Median => "median",
-            Tier::Bronze => "bronze",
-            Tier::Silver => "silver",
-            Tier::Gold => "gold",
-        };
-        marks.push((name.to_owned(), threshold, false));
+        marks.push((tier.name().to_owned(), threshold, false));
     }
     let gains: Vec<f64> = marks.iter().map(|(_, value, _)| direction.gain(*value)).collect();
     let low = gains.iter().copied().fold(f64::INFINITY, f64::min);
@@ -216,7 +210,9 @@ impl Report {
 
 fn conversation(heading: &str, trajectory: &Trajectory) -> String {
     let grade = match (&trajectory.finish.grade, &trajectory.finish.refusal) {
-        (Some(grade), _) => format!("score {:.5}, tier {}", grade.score, tier_name(grade.tier)),
+        (Some(grade), _) => {
+            format!("score {:.5}, tier {}", grade.score, grade.tier.map_or("none", Tier::name))
+        }
         (None, Some(refusal)) => refusal.clone(),
         (None, None) => "no submission".to_owned(),
     };
@@ -241,16 +237,6 @@ fn conversation(heading: &str, trajectory: &Trajectory) -> String {
     }
     html.push_str("</details>");
     html
-}
-
-fn tier_name(tier: Option<Tier>) -> &'static str {
-    match tier {
-        None => "none",
-        Some(Tier::Median) => "median",
-        Some(Tier::Bronze) => "bronze",
-        Some(Tier::Silver) => "silver",
-        Some(Tier::Gold) => "gold",
-    }
 }
 
 const STYLE: &str = include_str!("page.css");

@@ -211,7 +211,7 @@ impl Episode {
         policy.time_limit = Span(policy.time_limit.0.min(left.max(Duration::from_secs(1))));
         let run: Run = self.workspace.run(code, &policy)?;
         let has_submission = self.workspace.collect(SUBMISSION, SUBMISSION_LIMIT).is_ok();
-        let observation = Observation::of_run(&run, has_submission);
+        let observation = Observation::of_run(&run, has_submission, policy.time_limit.0);
         Ok(Step { observation, outcome: Some(run.outcome), wall: run.wall, done: false })
     }
 

@@ -3,6 +3,7 @@
 use crate::exec::{Outcome, Run};
 use crate::grade::{Direction, Grade, GradeError, Thresholds, Tier};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// The reply to one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,13 +14,20 @@ pub struct Observation {
 
 impl Observation {
     /// How a run ended and what was kept of its output.
-    pub(super) fn of_run(run: &Run, has_submission: bool) -> Self {
+    ///
+    /// The wall time is told only to an agent that uses up a good part of its limit: it is the
+    /// one part of an observation that differs between two runs of the same script, and with it
+    /// no training run could be repeated.
+    pub(super) fn of_run(run: &Run, has_submission: bool, time_limit: Duration) -> Self {
         let mut text = match &run.outcome {
             Outcome::Finished => "finished".to_owned(),
             outcome => format!("failed: {outcome}"),
         };
-        // Seconds to one decimal: enough to plan with, and small policies see few variants.
-        let _ = write!(text, " in {:.1} s; ", run.wall.as_secs_f64());
+        if run.wall > time_limit / 3 {
+            let (wall, limit) = (run.wall.as_secs_f64(), time_limit.as_secs_f64());
+            let _ = write!(text, " after {wall:.0} s of the {limit:.0} s allowed");
+        }
+        text.push_str("; ");
         text.push_str(if has_submission {
             "submission.csv is there"
         } else {
@@ -41,7 +49,7 @@ impl Observation {
     }
 
     pub(super) fn tier(tier: Option<Tier>) -> Self {
-        Self { text: format!("valid submission; tier: {}", tier_name(tier)) }
+        Self { text: format!("valid submission; tier: {}", tier.map_or("none", Tier::name)) }
     }
 
     pub(super) fn full(grade: &Grade, thresholds: &Thresholds, direction: Direction) -> Self {
@@ -52,10 +60,10 @@ impl Observation {
         let mut text = format!(
             "valid submission; score: {:.5} ({better} is better); tier: {}; thresholds:",
             grade.score,
-            tier_name(grade.tier)
+            grade.tier.map_or("none", Tier::name)
         );
         for (tier, threshold) in thresholds.ascending() {
-            let _ = write!(text, " {} {threshold:.5}", tier_name(Some(tier)));
+            let _ = write!(text, " {} {threshold:.5}", tier.name());
         }
         Self { text }
     }
@@ -66,15 +74,5 @@ impl Observation {
 
     pub(super) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into() }
-    }
-}
-
-fn tier_name(tier: Option<Tier>) -> &'static str {
-    match tier {
-        None => "none",
-        Some(Tier::Median) => "median",
-        Some(Tier::Bronze) => "bronze",
-        Some(Tier::Silver) => "silver",
-        Some(Tier::Gold) => "gold",
     }
 }
