@@ -50,7 +50,7 @@ pub struct Launch {
     pub programs: Vec<Bind>,
     /// Trees with data: public files of tasks.
     pub data: Vec<Bind>,
-    /// The shared library with [`abi`], a path on the host.
+    /// The shared library with [`crate::jail::abi`], a path on the host.
     pub library: String,
     /// The zygote's program text.
     pub script: String,

@@ -1,7 +1,7 @@
 //! Seccomp: the system calls a script may make. An allowlist, as data with reasons.
 //!
-//! Everything else answers EPERM; [`NOT_THERE`] and calls newer than this list answer ENOSYS, so
-//! that C libraries fall back to what they used before. The 32-bit and x32 doors are shut by
+//! Everything else answers EPERM; `clone3` and calls newer than this list answer ENOSYS, so that
+//! C libraries fall back to what they used before. The 32-bit and x32 doors are shut by
 //! death: they have other numbers for the same calls.
 
 use seccompiler::{
