@@ -101,7 +101,11 @@ pub fn reward(weights: &RewardWeights, format_share: f64, grade: Option<&Grade>)
     Reward {
         format: weights.format * format_share,
         execution: if grade.is_some() { weights.execute } else { 0.0 },
-        tier: milestones.iter().filter(|(tier, _)| reached >= Some(*tier)).map(|(_, w)| w).sum(),
+        // Not `sum`, whose empty value is -0.0.
+        tier: milestones
+            .iter()
+            .filter(|(tier, _)| reached >= Some(*tier))
+            .fold(0.0, |sum, (_, weight)| sum + weight),
     }
 }
 
@@ -126,7 +130,9 @@ mod tests {
         for (got, want) in sparse.iter().zip([0.1, 0.1, 0.1, 0.1, 1.0]) {
             assert!((got - want).abs() < 1e-12);
         }
-        assert!((reward(&RewardWeights::DENSE, 0.5, None).total() - 0.05).abs() < 1e-12);
+        let without = reward(&RewardWeights::DENSE, 0.5, None);
+        assert!((without.total() - 0.05).abs() < 1e-12);
+        assert!(without.tier.is_sign_positive());
     }
 
     #[test]
