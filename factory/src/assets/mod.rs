@@ -1,0 +1,129 @@
+//! Renderers: blueprint and streams in, tables out.
+
+pub mod series;
+pub mod tabular;
+
+use crate::blueprint::Blueprint;
+use crate::draws::Draws;
+use crate::labels::{self, Truth};
+use crate::rule::Frame;
+use crate::table::{Cells, Table};
+use std::collections::BTreeSet;
+
+/// The tables of one task and what only its maker knows about them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assets {
+    /// Ids of the training rows.
+    pub train_ids: Vec<String>,
+    /// Written features of the training rows, without id and target.
+    pub train: Table,
+    /// The truth of the training rows.
+    pub train_truth: Truth,
+    /// Ids of the test rows.
+    pub test_ids: Vec<String>,
+    /// Written features of the test rows.
+    pub test: Table,
+    /// The truth of the test rows.
+    pub test_truth: Truth,
+    /// Noise-free scores of the test rows: what the ceiling is made of.
+    pub test_score: Vec<f64>,
+    /// Test rows in order of the whole table, which lags need.
+    pub order: Order,
+}
+
+/// Where training and test rows come from in the full table, whose rows are in natural order
+/// (for series: series by series, step by step).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Full-table rows of the training rows, in written order.
+    pub train: Vec<usize>,
+    /// Full-table rows of the test rows, in written order.
+    pub test: Vec<usize>,
+}
+
+/// Renders a task's tables.
+pub fn render(blueprint: &Blueprint) -> Assets {
+    let stream = blueprint.origin.stream("assets");
+    let (frame, mut written, order) = match &blueprint.series {
+        Some(spec) => series::draw(blueprint, spec, stream),
+        None => tabular::draw(blueprint, stream),
+    };
+    let score = blueprint.rule.score(&frame);
+    let truth = labels::draw(blueprint, &score, stream.child("labels"));
+    for (index, mutation) in blueprint.mutations.iter().enumerate() {
+        mutation.apply(&mut written, stream.child("mutation").index(index as u64));
+    }
+    let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
+    let take = |rows: &[usize]| rows.iter().map(|row| ids[*row].clone()).collect::<Vec<_>>();
+    Assets {
+        train_ids: take(&order.train),
+        train: written.take(&order.train),
+        train_truth: truth.take(&order.train),
+        test_ids: take(&order.test),
+        test: written.take(&order.test),
+        test_truth: truth.take(&order.test),
+        test_score: order.test.iter().map(|row| score[*row]).collect(),
+        order,
+    }
+}
+
+impl Assets {
+    /// All written features in natural order, so that lags reach from test into training rows.
+    pub fn whole(&self) -> Table {
+        let rows = self.order.train.len() + self.order.test.len();
+        let mut position = vec![0; rows];
+        for (at, row) in self.order.train.iter().chain(&self.order.test).enumerate() {
+            position[*row] = at;
+        }
+        let mut table = Table::default();
+        for (train, test) in self.train.columns.iter().zip(&self.test.columns) {
+            let joined = match (&train.cells, &test.cells) {
+                (Cells::Numbers { values: a, decimals }, Cells::Numbers { values: b, .. }) => {
+                    Cells::Numbers { values: [&a[..], &b[..]].concat(), decimals: *decimals }
+                }
+                (Cells::Text(a), Cells::Text(b)) => Cells::Text([&a[..], &b[..]].concat()),
+                _ => continue,
+            };
+            table.push(&train.name, joined.take(&position));
+        }
+        table
+    }
+}
+
+/// Distinct five-digit ids in random order: they say nothing about the row.
+fn ids(rows: usize, draws: &mut Draws) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut ids = Vec::with_capacity(rows);
+    while ids.len() < rows {
+        let id = draws.whole(10_000, 99_999);
+        if seen.insert(id) {
+            ids.push(id.to_string());
+        }
+    }
+    ids
+}
+
+/// A large clean sample from a blueprint's columns, on which rules are balanced.
+pub fn population(blueprint: &Blueprint, rows: usize) -> Frame {
+    let stream = blueprint.origin.stream("population");
+    match &blueprint.series {
+        Some(spec) => {
+            // As many steps as the task has, over and over again.
+            let mut wide = Frame { block: blueprint.block(), ..Frame::default() };
+            let mut copy = 0;
+            while wide.rows < rows {
+                let (frame, _, _) = series::draw(blueprint, spec, stream.index(copy));
+                copy += 1;
+                wide.rows += frame.rows;
+                for (name, values) in frame.numbers {
+                    wide.numbers.entry(name).or_default().extend(values);
+                }
+                for (name, values) in frame.words {
+                    wide.words.entry(name).or_default().extend(values);
+                }
+            }
+            wide
+        }
+        None => tabular::sample(blueprint, rows, stream),
+    }
+}

@@ -1,0 +1,207 @@
+//! The blueprint: everything needed to build one task, typed and versioned.
+//!
+//! `seed -> dna -> blueprint -> assets`. The same blueprint always builds the same bytes.
+
+use crate::dna::Dna;
+use crate::mutation::Mutation;
+use crate::rule::Rule;
+use crate::scenario::{NumberColumn, WordColumn};
+use sandbox::metrics::Metric;
+use sandbox::stream::Stream;
+use sandbox::task::{Formulation, Modality, Prediction, RowCounts, Split, TaskId};
+use serde::{Deserialize, Serialize};
+
+/// The version of [`Blueprint`] that this build reads and writes.
+pub const BLUEPRINT_VERSION: u32 = 1;
+
+/// Where a blueprint's random streams start: one per attempt at one place of one corpus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The corpus's seed.
+    pub corpus_seed: u64,
+    /// The place in the corpus, from 0.
+    pub slot: u64,
+    /// The attempt at that place, from 0.
+    pub attempt: u64,
+}
+
+impl Origin {
+    /// The stream of one stage of the work.
+    pub fn stream(&self, stage: &str) -> Stream {
+        Stream::root(self.corpus_seed)
+            .child("slot")
+            .index(self.slot)
+            .child("attempt")
+            .index(self.attempt)
+            .child(stage)
+    }
+}
+
+/// How the strategist came from the seed's form to the task's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "derivation", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Derivation {
+    /// The seed asks for this very kind of prediction.
+    Exact,
+    /// The seed's data, asked for something else.
+    Reformulated {
+        /// What the seed asks for.
+        from: String,
+        /// Why and how, in a sentence.
+        how: String,
+    },
+}
+
+/// A number column: as the scenario describes it, and how it hangs on another one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumberSpec {
+    /// Name, bounds, shape, decimals.
+    pub column: NumberColumn,
+    /// An earlier column and the correlation with it.
+    pub follows: Option<(String, f64)>,
+}
+
+/// A word column and how often each word occurs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WordSpec {
+    /// Name and words.
+    pub column: WordColumn,
+    /// Relative frequency of each word.
+    pub weights: Vec<f64>,
+}
+
+/// The layout of a task about time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesSpec {
+    /// The series column and the series' names.
+    pub series: WordColumn,
+    /// The time column, counting from 1.
+    pub step: String,
+    /// The position in the season, counting from 0.
+    pub season: String,
+    /// Steps per season.
+    pub period: usize,
+    /// The column that names the regime, and its two words.
+    pub regime: WordColumn,
+    /// Mean number of steps that a regime lasts.
+    pub regime_steps: f64,
+    /// Known steps per series.
+    pub train_steps: usize,
+    /// Steps to forecast per series.
+    pub horizon: usize,
+}
+
+/// From the noise-free score (mean 0, variance 1) to the target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "link", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Link {
+    /// Ordered classes: the score plus logistic noise, cut at thresholds. Two classes have
+    /// one cut.
+    Graded {
+        /// Ascending cuts; one fewer than classes.
+        cuts: Vec<f64>,
+        /// Scale of the logistic noise.
+        noise: f64,
+    },
+    /// center + scale · (score + noise · normal).
+    Linear {
+        /// Value at score 0.
+        center: f64,
+        /// Size of one score unit.
+        scale: f64,
+        /// Standard deviation of the noise, in score units.
+        noise: f64,
+        /// Digits after the point.
+        decimals: usize,
+    },
+    /// exp(center + scale · (score + noise · normal)): positive and skewed.
+    Exponential {
+        /// Logarithm of the value at score 0.
+        center: f64,
+        /// Size of one score unit, in logarithms.
+        scale: f64,
+        /// Standard deviation of the noise, in score units.
+        noise: f64,
+        /// Digits after the point.
+        decimals: usize,
+    },
+}
+
+/// One task, before anything is drawn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blueprint {
+    /// [`BLUEPRINT_VERSION`].
+    pub version: u32,
+    /// The task's name.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Its streams.
+    pub origin: Origin,
+    /// The seed competition.
+    pub seed: String,
+    /// The seed's structure.
+    pub dna: Dna,
+    /// How the task's form follows from the seed's.
+    pub derivation: Derivation,
+    /// Application domain.
+    pub domain: String,
+    /// The scenario's key.
+    pub scenario: String,
+    /// 0 for the scenario's first use in a corpus, then 1, 2, ...
+    pub variant: usize,
+    /// Kind of data.
+    pub modality: Modality,
+    /// Kind of prediction.
+    pub formulation: Formulation,
+    /// Scoring.
+    pub metric: Metric,
+    /// Submission columns.
+    pub prediction: Prediction,
+    /// Classes from low to high, if any.
+    pub classes: Vec<String>,
+    /// Submission key.
+    pub id_column: String,
+    /// Training or held out.
+    pub split: Split,
+    /// Table sizes.
+    pub rows: RowCounts,
+    /// Layout, for forecasting.
+    pub series: Option<SeriesSpec>,
+    /// Number columns, in order of appearance.
+    pub numbers: Vec<NumberSpec>,
+    /// Word columns.
+    pub words: Vec<WordSpec>,
+    /// The hidden rule.
+    pub rule: Rule,
+    /// From rule to target.
+    pub link: Link,
+    /// Blemishes, in order of application.
+    pub mutations: Vec<Mutation>,
+}
+
+impl Blueprint {
+    /// Share of labels that are drawn anew.
+    pub fn label_noise(&self) -> f64 {
+        let share = |mutation: &Mutation| match mutation {
+            Mutation::LabelNoise { share } => Some(*share),
+            _ => None,
+        };
+        self.mutations.iter().find_map(share).unwrap_or(0.0)
+    }
+
+    /// The target's column.
+    pub fn target(&self) -> &str {
+        self.prediction.answer_column()
+    }
+
+    /// Rows per series in the whole table; 0 without time.
+    pub fn block(&self) -> usize {
+        self.series.as_ref().map_or(0, |series| series.train_steps + series.horizon)
+    }
+}

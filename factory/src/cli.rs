@@ -1,0 +1,81 @@
+//! The command line: flags in, options out.
+
+use camino::Utf8PathBuf;
+use clap::{Args, Parser, Subcommand};
+use factory::config::Options;
+
+/// Turns seed tasks into verified, micro-scale machine-learning tasks.
+#[derive(Debug, Parser)]
+#[command(
+    name = "factory",
+    version,
+    after_help = "\
+Exit codes: 0 done; 1 failed; 2 wrong usage; 3 some slots or tasks failed verification; \
+130 interrupted (run the same command again to continue)."
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a corpus of tasks, or continue one that was interrupted.
+    #[command(after_help = "\
+Example: factory generate --seeds mlebench --count 72 --out generated/quickstart
+
+A run that was interrupted, or killed, is continued by the same command: finished tasks are \
+kept, the others made, and the result is byte for byte that of an uninterrupted run.")]
+    Generate(Generate),
+    /// Verify every task of a corpus again, from its files.
+    Verify {
+        /// A corpus folder.
+        dir: Utf8PathBuf,
+    },
+    /// Show a corpus or a task in the terminal.
+    Inspect {
+        /// A corpus folder or a task folder.
+        dir: Utf8PathBuf,
+    },
+}
+
+/// Flags of `generate`.
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// Seed set (`mlebench`), a folder of seed files, or one `.toml` file.
+    #[arg(long, default_value = "mlebench")]
+    seeds: String,
+    /// Number of tasks.
+    #[arg(long)]
+    count: usize,
+    /// Held-out tasks among them [default: 2/9 of the count].
+    #[arg(long)]
+    val_count: Option<usize>,
+    /// Folder of the corpus.
+    #[arg(long)]
+    out: Utf8PathBuf,
+    /// The corpus's random seed.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0)]
+    jobs: usize,
+    /// Refuse to begin anew: there must be a corpus to continue.
+    #[arg(long)]
+    pub(crate) resume: bool,
+}
+
+impl From<&Generate> for Options {
+    fn from(flags: &Generate) -> Self {
+        Self {
+            seeds: flags.seeds.clone(),
+            count: flags.count,
+            val_count: flags.val_count,
+            out: flags.out.clone(),
+            seed: flags.seed,
+            jobs: flags.jobs,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The baseline ladder R0 to R3 and the ceiling, fitted on public training rows only.
+//!
+//! R0 best constant; R1 ridge or logistic regression on the raw number columns; R2 a tuned
+//! forest on all columns; R3 ridge or logistic regression on the rule's own transforms.
+//! R2 and R3 are averaged over [`SEEDS`] seeds of the forest (R3 has no chance in it).
+
+use crate::assets::Assets;
+use crate::blueprint::{Blueprint, Link};
+use crate::draws::{floor, sigmoid};
+use crate::labels::{self, Truth};
+use crate::models::Matrix;
+use crate::models::features::{self, Inputs};
+use crate::models::forest::{self, ForestError, Settings};
+use crate::models::linear::Linear;
+use crate::mutation::{median, repaired};
+use crate::score::Forecast;
+use sandbox::metrics::{Metric, MetricError};
+use sandbox::task::Baselines;
+
+/// Forests per task.
+pub const SEEDS: usize = 3;
+
+/// Penalty of the linear rungs, as in scikit-learn's defaults (C = 1, alpha = 1).
+const PENALTY: f64 = 1.0;
+
+/// Scores and forecasts of the rungs.
+#[derive(Debug, Clone)]
+pub struct Ladder {
+    /// The constant row that R0 submits.
+    pub constant: Vec<f64>,
+    /// R0 to R3 and the ceiling.
+    pub baselines: Baselines,
+    /// Test forecasts of R0 to R3 and of the ceiling (of R2: its first seed).
+    pub forecasts: [Forecast; 5],
+    /// R2's out-of-bag forecast of the training rows.
+    pub out_of_bag: Forecast,
+}
+
+/// Why a ladder could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum LadderError {
+    /// A forest failed.
+    #[error(transparent)]
+    Forest(#[from] ForestError),
+    /// A rung's score is undefined.
+    #[error("rung R{rung} has no score")]
+    Score {
+        /// Which rung; 4 is the ceiling.
+        rung: usize,
+        /// Why.
+        #[source]
+        source: MetricError,
+    },
+}
+
+/// Fits all rungs.
+///
+/// # Errors
+/// [`LadderError`].
+pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {
+    let score = |rung: usize, forecast: &Forecast| {
+        forecast
+            .score(&assets.test_truth, blueprint.metric, &blueprint.prediction)
+            .map_err(|source| LadderError::Score { rung, source })
+    };
+    let raw = features::raw_numbers(&assets.train, &assets.test);
+    let generic = features::generic(&assets.train, &assets.test);
+    let own = transforms(blueprint, assets);
+    let logarithmic = matches!(blueprint.link, Link::Exponential { .. });
+
+    let numeric = matches!(assets.train_truth, Truth::Numbers { .. });
+    let constant = constant(&assets.train_truth, blueprint.metric);
+    let r0 = Forecast::constant(&constant, assets.test_truth.len(), numeric);
+    let r1 = linear(&raw, &assets.train_truth, false);
+    let (r2, out_of_bag) = forests(blueprint, &generic, &assets.train_truth)?;
+    let r3 = linear(&own, &assets.train_truth, logarithmic);
+    let best = labels::expected(blueprint, &assets.test_score);
+
+    let mut of_forests = 0.0;
+    for forecast in &r2 {
+        of_forests += score(2, forecast)? / r2.len() as f64;
+    }
+    let ladder = [score(0, &r0)?, score(1, &r1)?, of_forests, score(3, &r3)?];
+    let baselines = Baselines { ladder, ceiling: score(4, &best)? };
+    let [first, ..] = r2;
+    Ok(Ladder { constant, baselines, forecasts: [r0, r1, first, r3, best], out_of_bag })
+}
+
+/// The constant forecast with the best expected score on data like the training rows.
+pub fn constant(truth: &Truth, metric: Metric) -> Vec<f64> {
+    match truth {
+        Truth::Numbers { values, .. } => {
+            let n = values.len() as f64;
+            vec![match metric {
+                Metric::Mae | Metric::MedianAe | Metric::Smape => median(values),
+                // A relative error punishes overshooting: its optimum is a weighted median.
+                Metric::Mape => relative_median(values),
+                Metric::Rmsle => {
+                    let mean = values.iter().map(|v| libm::log1p(*v)).sum::<f64>() / n;
+                    libm::expm1(mean)
+                }
+                _ => values.iter().sum::<f64>() / n,
+            }]
+        }
+        Truth::Classes { values, names } => {
+            let mut shares = vec![0.0; names.len()];
+            for class in values {
+                shares[*class] += 1.0 / values.len() as f64;
+            }
+            if metric == Metric::F1 {
+                // Always class 1 beats any other constant.
+                return vec![0.0, 1.0];
+            }
+            shares
+        }
+    }
+}
+
+/// The median of positive values with weights 1 / value.
+fn relative_median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.iter().map(|v| 1.0 / v.max(1e-9)).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    for value in &sorted {
+        sum += 1.0 / value.max(1e-9);
+        if sum >= half {
+            return *value;
+        }
+    }
+    median(values)
+}
+
+/// The rule's terms on what a careful solver can rebuild from the public files.
+fn transforms(blueprint: &Blueprint, assets: &Assets) -> Inputs {
+    let whole = assets.whole();
+    let reference = &assets.train;
+    let frame = repaired(&whole, reference, &blueprint.mutations, blueprint.block());
+    let terms = blueprint.rule.transforms(&frame);
+    let take = |rows: &[usize]| {
+        let columns: Vec<Vec<f64>> =
+            terms.iter().map(|term| rows.iter().map(|row| term[*row]).collect()).collect();
+        Matrix::from_columns(&columns)
+    };
+    Inputs { train: take(&assets.order.train), test: take(&assets.order.test) }
+}
+
+/// Ridge for numbers, logistic regression (one class against the rest) for classes.
+fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
+    match truth {
+        Truth::Numbers { values, .. } => {
+            let (low, high) = range(values);
+            if logarithmic {
+                let logs: Vec<f64> = values.iter().map(|v| libm::log(v.max(1e-9))).collect();
+                let fitted = Linear::ridge(&inputs.train, &logs, PENALTY).score(&inputs.test);
+                return Forecast::Numbers(fitted.into_iter().map(libm::exp).collect());
+            }
+            // A straight line must not leave the range of positive targets.
+            let fitted = Linear::ridge(&inputs.train, values, PENALTY).score(&inputs.test);
+            let fence = high - low;
+            let clip = |v: f64| if low > 0.0 { v.max(low) } else { v.max(low - fence) };
+            Forecast::Numbers(fitted.into_iter().map(clip).collect())
+        }
+        Truth::Classes { values, names } => {
+            let fit = |class: usize| -> Vec<f64> {
+                let y: Vec<f64> = values.iter().map(|v| f64::from(u8::from(*v == class))).collect();
+                let scores = Linear::logistic(&inputs.train, &y, PENALTY).score(&inputs.test);
+                scores.into_iter().map(sigmoid).collect()
+            };
+            if names.len() == 2 {
+                let ones = fit(1);
+                return normalised(&[ones.iter().map(|p| 1.0 - p).collect(), ones]);
+            }
+            normalised(&(0..names.len()).map(fit).collect::<Vec<_>>())
+        }
+    }
+}
+
+/// The better of the settings tried.
+struct Tuned {
+    error: f64,
+    settings: Settings,
+    /// Out-of-bag values, one column per target.
+    bags: Vec<Vec<f64>>,
+    grown: Vec<forest::Grown>,
+}
+
+/// Forests with the better of two settings, one per seed, and out-of-bag forecasts.
+fn forests(
+    blueprint: &Blueprint,
+    inputs: &Inputs,
+    truth: &Truth,
+) -> Result<([Forecast; SEEDS], Forecast), ForestError> {
+    let stream = blueprint.origin.stream("forest");
+    let columns = inputs.train.columns;
+    let root = floor((columns as f64).sqrt());
+    let candidates = [
+        Settings { trees: 60, tried: root.max(1), leaf: 1 },
+        Settings { trees: 60, tried: columns.div_ceil(2), leaf: 2 },
+    ];
+    let targets: Vec<Vec<f64>> = match truth {
+        Truth::Numbers { values, .. } => vec![values.clone()],
+        Truth::Classes { values, names } => {
+            let indicator = |class: usize| -> Vec<f64> {
+                values.iter().map(|v| f64::from(u8::from(*v == class))).collect()
+            };
+            if names.len() == 2 {
+                vec![indicator(1)]
+            } else {
+                (0..names.len()).map(indicator).collect()
+            }
+        }
+    };
+    let seed = |index: u64| stream.index(index).seed();
+    // Tuning by out-of-bag squared error, which suits probabilities (Brier) as well.
+    let mut chosen: Option<Tuned> = None;
+    for settings in candidates {
+        let mut error = 0.0;
+        let mut bags = Vec::with_capacity(targets.len());
+        let mut grown = Vec::with_capacity(targets.len());
+        for y in &targets {
+            let forest = forest::grow(&inputs.train, y, settings, seed(0))?;
+            let bag = forest.out_of_bag(&inputs.train)?;
+            error += bag.iter().zip(y).map(|(p, y)| (p - y) * (p - y)).sum::<f64>();
+            bags.push(bag);
+            grown.push(forest);
+        }
+        if chosen.as_ref().is_none_or(|best| error < best.error) {
+            chosen = Some(Tuned { error, settings, bags, grown });
+        }
+    }
+    let Some(Tuned { settings, bags, grown, .. }) = chosen else {
+        unreachable!("there are two candidates")
+    };
+    let assemble = |columns: Vec<Vec<f64>>| match truth {
+        Truth::Numbers { .. } => Forecast::Numbers(columns.into_iter().next().unwrap_or_default()),
+        Truth::Classes { names, .. } if names.len() == 2 => {
+            normalised(&[columns[0].iter().map(|p| 1.0 - p).collect(), columns[0].clone()])
+        }
+        Truth::Classes { .. } => normalised(&columns),
+    };
+    let predict = |grown: &[forest::Grown]| -> Result<Forecast, ForestError> {
+        let columns = grown.iter().map(|forest| forest.predict(&inputs.test));
+        Ok(assemble(columns.collect::<Result<Vec<_>, _>>()?))
+    };
+    let regrow = |index: u64| -> Result<Forecast, ForestError> {
+        let grown = targets.iter().map(|y| forest::grow(&inputs.train, y, settings, seed(index)));
+        predict(&grown.collect::<Result<Vec<_>, _>>()?)
+    };
+    let all = [predict(&grown)?, regrow(1)?, regrow(2)?];
+    Ok((all, assemble(bags)))
+}
+
+/// Column-wise class scores as row-major probabilities that sum to 1, none of them 0 or 1
+/// exactly (a forest's pure vote would cost infinite log loss).
+fn normalised(columns: &[Vec<f64>]) -> Forecast {
+    let (rows, classes) = (columns[0].len(), columns.len());
+    let mut values = Vec::with_capacity(rows * classes);
+    for row in 0..rows {
+        let clipped: Vec<f64> =
+            columns.iter().map(|column| column[row].clamp(0.005, 0.995)).collect();
+        let sum: f64 = clipped.iter().sum();
+        values.extend(clipped.iter().map(|p| p / sum));
+    }
+    Forecast::Classes { values, classes }
+}
+
+fn range(values: &[f64]) -> (f64, f64) {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+}

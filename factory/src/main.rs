@@ -1,0 +1,113 @@
+//! `factory`: makes, verifies and shows corpora of tasks.
+
+mod cli;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use cli::{Cli, Command, Generate};
+use factory::config::Options;
+use factory::corpus::{self, CorpusError};
+use factory::pipeline::{self, Progress};
+use factory::plan::Slot;
+use factory::roles::Builtin;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Something went wrong; the message says what.
+const FAILED: u8 = 1;
+/// Some slots stayed empty, or some tasks failed verification.
+const INCOMPLETE: u8 = 3;
+/// Stopped by a signal; the same command continues.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Generate(flags) => generate(&flags),
+        Command::Verify { dir } => verify(&dir),
+        Command::Inspect { dir } => inspect(&dir),
+    };
+    result.unwrap_or_else(|error| {
+        complain(&format!("error: {error:#}"));
+        ExitCode::from(FAILED)
+    })
+}
+
+/// A bar on stderr with rate and remaining time.
+struct Bar(ProgressBar);
+
+impl Progress for Bar {
+    fn planned(&self, total: usize, finished: usize, notes: &[String]) {
+        for note in notes {
+            complain(note);
+        }
+        if finished > 0 {
+            complain(&format!("continuing: {finished} of {total} slots are finished"));
+        }
+        self.0.set_length((total - finished) as u64);
+    }
+
+    fn finished(&self, slot: &Slot, accepted: bool) {
+        if !accepted {
+            self.0.println(format!(
+                "slot {} stays empty: no attempt at `{}` passed",
+                slot.index, slot.task
+            ));
+        }
+        self.0.inc(1);
+    }
+}
+
+fn generate(flags: &Generate) -> Result<ExitCode> {
+    let options = Options::from(flags);
+    if flags.resume && corpus::read(&options.out)?.is_none() {
+        return Err(CorpusError::NothingToResume(options.out).into());
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // The second signal ends the process at once; nothing is lost by that either.
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            i32::from(INTERRUPTED),
+            Arc::clone(&stop),
+        )
+        .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+        .context("failed to listen for signals")?;
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} tasks, {per_sec}, {eta} left")?;
+    let bar = Bar(ProgressBar::new(0).with_style(style));
+    let started = std::time::Instant::now();
+    let record = pipeline::generate(&options, &Builtin, &bar, &stop)?;
+    bar.0.finish_and_clear();
+    say(&factory::inspect::summary(&record));
+    complain(&format!("`{}` took {:.1} s", options.out, started.elapsed().as_secs_f64()));
+    if stop.load(Ordering::Relaxed) && !record.complete {
+        complain("interrupted; run the same command again to continue");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    let whole = record.complete && record.empty_slots.is_empty() && record.faults.is_empty();
+    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+fn verify(dir: &camino::Utf8Path) -> Result<ExitCode> {
+    let report = factory::audit::audit(dir)?;
+    say(&report.to_string());
+    Ok(if report.clean() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+}
+
+fn inspect(dir: &camino::Utf8Path) -> Result<ExitCode> {
+    say(&factory::inspect::show(dir)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+#[expect(clippy::print_stdout, reason = "results go to stdout")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+#[expect(clippy::print_stderr, reason = "messages go to stderr")]
+fn complain(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,234 @@
+//! The whole story: seed -> dna -> story -> mutations -> blueprint -> tables -> ladder ->
+//! thresholds -> description -> package -> verification -> corpus.
+
+use crate::blueprint::{Blueprint, Origin};
+use crate::config::{ATTEMPTS, Options, OptionsError, Request};
+use crate::corpus::{self, CorpusError, Record};
+use crate::ledger::{Entry, Ledger, Outcome, Stage};
+use crate::package::{self, Draft, PackageError, Staged};
+use crate::plan::{self, Plan, PlanError, Slot};
+use crate::roles::{Brief, RoleError, Roles};
+use crate::scenario::{self, Scenario, ScenarioError};
+use crate::seed::{Seed, SeedError};
+use crate::seed_set::SeedSet;
+use crate::verify::{self, Refusal, Verified};
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Why no corpus was made. Refused tasks are not among these: they are counted.
+#[derive(Debug, thiserror::Error)]
+pub enum PipelineError {
+    /// The seeds.
+    #[error(transparent)]
+    Seed(#[from] SeedError),
+    /// The options.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The embedded stories.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The corpus folder.
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    /// A task could not be written.
+    #[error(
+        "failed to write to `{out}`; free some space or choose another `--out`, then run the same command again"
+    )]
+    Write {
+        /// The corpus folder.
+        out: Utf8PathBuf,
+        /// Why.
+        #[source]
+        source: PackageError,
+    },
+    /// Threads could not be started.
+    #[error("failed to start {0} threads; try a smaller `--jobs`")]
+    Threads(usize),
+}
+
+/// What one attempt came to.
+enum Attempt {
+    Accepted(Box<Verified<Staged>>),
+    Refused { stage: Stage, reason: &'static str, detail: String },
+}
+
+/// Told about progress; called from many threads.
+pub trait Progress: Sync {
+    /// The plan stands; this many of its slots were finished by an earlier run.
+    fn planned(&self, total: usize, finished: usize, notes: &[String]);
+    /// One more slot is finished, with a task or without.
+    fn finished(&self, slot: &Slot, accepted: bool);
+}
+
+/// Makes a corpus, or takes up one that was interrupted. Ends early, keeping what is done,
+/// once `stop` is set.
+///
+/// # Errors
+/// [`PipelineError`].
+pub fn generate(
+    options: &Options,
+    roles: &dyn Roles,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Record, PipelineError> {
+    let seeds = SeedSet::resolve(&options.seeds)?;
+    let request = options.check(seeds.fingerprint())?;
+    let stories = scenario::all()?;
+    let servable = seeds.servable();
+    let plan = plan::plan(&request, &servable, &stories)?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.jobs)
+        .build()
+        .map_err(|_| PipelineError::Threads(options.jobs))?;
+
+    let room = corpus::enter(&options.out, &request)?;
+    let ledger = Ledger::open(&options.out, ATTEMPTS).map_err(CorpusError::Io)?;
+    let done: BTreeSet<u64> = ledger.entries().iter().map(|entry| entry.slot).collect();
+    let todo: Vec<&Slot> = plan.slots.iter().filter(|slot| !done.contains(&slot.index)).collect();
+    let notes = notes(&seeds, &plan);
+    progress.planned(plan.slots.len(), done.len(), &notes);
+
+    let factory =
+        Factory { request: &request, seeds: &servable, stories: &stories, roles, ledger: &ledger };
+    let work = room.work();
+    let outcome = pool.install(|| {
+        todo.par_iter().try_for_each(|slot| {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let accepted = factory.fill(slot, work, &options.out)?;
+            progress.finished(slot, accepted);
+            Ok(())
+        })
+    });
+    outcome.map_err(|source| PipelineError::Write { out: options.out.clone(), source })?;
+    Ok(corpus::record(&options.out, &request, &plan, &ledger.entries(), notes)?)
+}
+
+/// What every slot needs.
+struct Factory<'a> {
+    request: &'a Request,
+    seeds: &'a [&'a Seed],
+    stories: &'a [Scenario],
+    roles: &'a dyn Roles,
+    ledger: &'a Ledger,
+}
+
+impl Factory<'_> {
+    /// Attempts a slot until a task passes or the attempts are used up.
+    fn fill(&self, slot: &Slot, work: &Utf8Path, out: &Utf8Path) -> Result<bool, PackageError> {
+        let work = work.join(slot.index.to_string());
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut accepted = None;
+        for attempt in 0..ATTEMPTS {
+            let started = Instant::now();
+            let feedback = entries.last().and_then(|entry| entry.detail.clone());
+            let result = self.attempt(slot, attempt, feedback.as_deref(), &work)?;
+            let (stage, outcome, reason, detail) = match result {
+                Attempt::Accepted(task) => {
+                    accepted = Some(task);
+                    (Stage::Packaged, Outcome::Accepted, None, None)
+                }
+                Attempt::Refused { stage, reason, detail } => {
+                    (stage, Outcome::Refused, Some(reason.to_owned()), Some(detail))
+                }
+            };
+            entries.push(Entry {
+                slot: slot.index,
+                task: slot.task.to_string(),
+                attempt,
+                stage,
+                outcome,
+                reason,
+                detail,
+                milliseconds: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            });
+            if accepted.is_some() {
+                break;
+            }
+        }
+        self.ledger.append(&entries)?;
+        if let Some(task) = &accepted {
+            // A folder of that name without lines in the ledger is left from a broken run.
+            let place = out.join(slot.task.as_str());
+            if place.exists() {
+                fs::remove_dir_all(&place)?;
+            }
+            package::publish(task, out)?;
+        }
+        if work.exists() {
+            fs::remove_dir_all(&work)?;
+        }
+        Ok(accepted.is_some())
+    }
+
+    /// One attempt, from the brief to a verified folder that nobody sees yet.
+    fn attempt(
+        &self,
+        slot: &Slot,
+        attempt: u64,
+        feedback: Option<&str>,
+        work: &Utf8Path,
+    ) -> Result<Attempt, PackageError> {
+        let origin = Origin { corpus_seed: self.request.seed, slot: slot.index, attempt };
+        let scenario = &self.stories[slot.scenario];
+        let brief = Brief { slot, seed: self.seeds[slot.seed], scenario, origin, feedback };
+        let blueprint = match self.roles.strategise(&brief) {
+            Ok(blueprint) => blueprint,
+            Err(error) => return Ok(refused(Stage::Strategy, &error)),
+        };
+        let draft = match develop(self.roles, blueprint, scenario) {
+            Ok(draft) => draft,
+            Err(error) => return Ok(refused(Stage::Development, &error)),
+        };
+        let staged = package::stage(draft, work)?;
+        Ok(match self.inspect(staged, scenario) {
+            Ok(task) => Attempt::Accepted(Box::new(task)),
+            Err(refusal) => Attempt::Refused {
+                stage: Stage::Verification,
+                reason: refusal.code(),
+                detail: refusal.to_string(),
+            },
+        })
+    }
+
+    /// Builds the task once more from what is on disk, then verifies it.
+    fn inspect(&self, staged: Staged, scenario: &Scenario) -> Result<Verified<Staged>, Refusal> {
+        let task = verify::verify(staged)?;
+        verify::rebuilds(task.get(), self.roles, scenario)?;
+        Ok(task)
+    }
+}
+
+/// Everything after the blueprint: tables and ladder, evaluator, description.
+///
+/// # Errors
+/// [`RoleError`].
+pub fn develop(
+    roles: &dyn Roles,
+    blueprint: Blueprint,
+    scenario: &Scenario,
+) -> Result<Draft, RoleError> {
+    let development = roles.develop(&blueprint)?;
+    let evaluator = roles.operate(&blueprint)?;
+    let description = roles.write(&blueprint, scenario, &development.assets)?;
+    Ok(Draft { blueprint, development, description, evaluator })
+}
+
+fn refused(stage: Stage, error: &RoleError) -> Attempt {
+    Attempt::Refused { stage, reason: error.code(), detail: error.to_string() }
+}
+
+/// Lines that a user should read: seeds passed over and seeds held out.
+fn notes(seeds: &SeedSet, plan: &Plan) -> Vec<String> {
+    let reserved = (!plan.reserved.is_empty())
+        .then(|| format!("held-out tasks only descend from: {}", plan.reserved.join(", ")));
+    seeds.skipped_line().into_iter().chain(reserved).collect()
+}

@@ -1,0 +1,246 @@
+//! Rule families: drafts of terms over a task's columns.
+//!
+//! Every rule has a *floor* that a straight line finds (R1 over R0), a *step* that a generic
+//! pipeline finds (R2 over R1), and its family's own mechanism, which has to be discovered
+//! (R3 over R2). Shares are of the variance, were the terms uncorrelated.
+
+use crate::draws::{Draws, floor};
+use crate::rule::{Expr, Family, Frame, Test, digits, moments};
+use sandbox::task::Formulation;
+use std::collections::BTreeMap;
+
+/// Families of tables and their weights in the mix.
+pub const MIX: [(Family, f64); 7] = [
+    (Family::RuleList, 16.0),
+    (Family::Products, 30.0),
+    (Family::RatioGroup, 20.0),
+    (Family::Additive, 14.0),
+    (Family::Conditional, 10.0),
+    (Family::Mismatch, 6.0),
+    (Family::Count, 4.0),
+];
+
+/// The columns a rule may use, with their clean population.
+#[derive(Debug)]
+pub struct Columns<'a> {
+    /// Number columns, in random order; each draft takes from the front.
+    pub numbers: Vec<String>,
+    /// Word columns, in random order.
+    pub words: Vec<(String, Vec<String>)>,
+    /// Clean values.
+    pub population: &'a Frame,
+}
+
+impl Columns<'_> {
+    fn values(&self, column: &str) -> &[f64] {
+        self.population.numbers.get(column).map_or(&[], Vec::as_slice)
+    }
+
+    /// The column's distance from its typical value, in typical sizes.
+    fn deviation(&self, column: &str) -> Expr {
+        let (mean, spread) = moments(self.values(column));
+        Expr::deviation(column, short(mean), short(spread))
+    }
+
+    /// The value below which a share of the column lies.
+    fn quantile(&self, column: &str, share: f64) -> f64 {
+        let mut sorted = self.values(column).to_vec();
+        sorted.sort_by(f64::total_cmp);
+        short(sorted[floor((sorted.len() - 1) as f64 * share)])
+    }
+}
+
+/// A family for a formulation.
+pub fn pick(formulation: Formulation, draws: &mut Draws) -> Family {
+    if formulation == Formulation::Forecasting {
+        return Family::LagRegime;
+    }
+    MIX[draws.weighted(&MIX.map(|(_, weight)| weight))].0
+}
+
+/// Terms with their shares; `None` if the columns do not suffice.
+pub fn draft(family: Family, columns: &Columns<'_>, draws: &mut Draws) -> Option<Vec<(f64, Expr)>> {
+    let [a, b, c, d, e, ..] = &columns.numbers[..] else { return None };
+    let floor = (signed(draws.between(0.24, 0.3), draws), columns.deviation(a));
+    let (group, words) = columns.words.first()?;
+    let step = (draws.between(0.2, 0.25), offsets(group, words, draws));
+    let mut terms = vec![floor];
+    match family {
+        Family::RuleList => {
+            // A list of rules is what trees find, so it needs no step of its own; a product
+            // beside it leaves something to discover.
+            terms.push((0.42, rule_list(columns, &[b, c, d], draws)));
+            terms.push((signed(0.36, draws), product(columns, b, e)));
+        }
+        Family::Products => {
+            terms.push(step);
+            if draws.chance(0.5) {
+                terms.push((signed(draws.between(0.5, 0.6), draws), product(columns, b, c)));
+            } else {
+                terms.push((signed(0.32, draws), product(columns, b, c)));
+                terms.push((signed(0.28, draws), product(columns, d, e)));
+            }
+        }
+        Family::RatioGroup => {
+            terms.push(step);
+            let ratio = ratio(columns, &[b, c, d, e])?;
+            terms.push((signed(draws.between(0.3, 0.36), draws), ratio.0));
+            terms.push((signed(0.28, draws), product(columns, &ratio.1[0], &ratio.1[1])));
+        }
+        Family::Additive => {
+            terms.push(step);
+            terms.push((signed(0.32, draws), bend(columns, b, draws)));
+            terms.push((signed(0.28, draws), bend(columns, c, draws)));
+        }
+        Family::Conditional => {
+            terms.push(step);
+            let slope = columns.deviation(b);
+            let zero = Expr::Number { value: 0.0 };
+            let against = Expr::Difference { left: Box::new(zero), right: Box::new(slope.clone()) };
+            let test = Test::Above { column: c.clone(), threshold: columns.quantile(c, 0.5) };
+            let term = Expr::If { test, then: Box::new(slope), otherwise: Box::new(against) };
+            terms.push((signed(draws.between(0.5, 0.6), draws), term));
+        }
+        Family::Mismatch => {
+            terms.push(step);
+            let gap = Expr::Difference {
+                left: Box::new(columns.deviation(b)),
+                right: Box::new(columns.deviation(c)),
+            };
+            terms.push((signed(0.55, draws), Expr::Absolute { of: Box::new(gap) }));
+        }
+        Family::Count => {
+            let tests = [b, c, d, e].map(|column| {
+                let share = draws.between(0.35, 0.65);
+                Test::Above { column: column.clone(), threshold: columns.quantile(column, share) }
+            });
+            terms.push((0.4, Expr::Count { of: tests.to_vec() }));
+            terms.push((signed(0.4, draws), product(columns, b, c)));
+        }
+        Family::LagRegime => return None,
+    }
+    Some(terms)
+}
+
+/// The terms of a forecasting task: level, season, a driver at once, a driver later.
+pub fn draft_series(
+    columns: &Columns<'_>,
+    season: (&str, usize),
+    regime: (&str, &[String]),
+    draws: &mut Draws,
+) -> Option<Vec<(f64, Expr)>> {
+    let [direct, lagged, ..] = &columns.numbers[..] else { return None };
+    let (series, names) = columns.words.first()?;
+    let level = (0.18, offsets(series, names, draws));
+    let (column, period) = season;
+    let wave = Expr::Wave {
+        column: column.to_owned(),
+        period: period as f64,
+        phase: draws.whole(0, period - 1) as f64,
+    };
+    let steps = draws.whole(1, 3);
+    let later = |sign: f64| {
+        let delayed = Expr::Lag { of: Box::new(columns.deviation(lagged)), steps };
+        let factor = Expr::Number { value: sign };
+        Expr::Product { left: Box::new(factor), right: Box::new(delayed) }
+    };
+    let weak = digits(-(draws.whole(3, 8) as f64) / 10.0);
+    let test = Test::Is { column: regime.0.to_owned(), value: regime.1[draws.whole(0, 1)].clone() };
+    let switched = Expr::If { test, then: Box::new(later(1.0)), otherwise: Box::new(later(weak)) };
+    Some(vec![
+        level,
+        (0.15, wave),
+        (signed(0.26, draws), columns.deviation(direct)),
+        (signed(0.42, draws), switched),
+    ])
+}
+
+fn signed(share: f64, draws: &mut Draws) -> f64 {
+    if draws.chance(0.5) { share } else { -share }
+}
+
+fn product(columns: &Columns<'_>, left: &str, right: &str) -> Expr {
+    let factor = |column| Box::new(columns.deviation(column));
+    Expr::Product { left: factor(left), right: factor(right) }
+}
+
+/// A ratio of two columns whose tails are tame, and the two columns it leaves over.
+fn ratio(columns: &Columns<'_>, names: &[&String]) -> Option<(Expr, Vec<String>)> {
+    for over in names {
+        for under in names {
+            if over == under {
+                continue;
+            }
+            let below = columns.values(under);
+            let low = below.iter().copied().fold(f64::INFINITY, f64::min);
+            let (mean, _) = moments(below);
+            // A denominator that comes near zero gets a shift, and the column must be
+            // positive: deviations and temperatures do not make ratios.
+            if low < 0.0 || columns.values(over).iter().any(|value| *value < 0.0) {
+                continue;
+            }
+            let shift = if low > 0.25 * mean { 0.0 } else { short(0.3 * mean) };
+            let expr = Expr::Ratio { over: (*over).clone(), under: (*under).clone(), shift };
+            let values = expr.values(columns.population);
+            let (center, spread) = moments(&values);
+            if spread > 0.0 && values.iter().all(|v| ((v - center) / spread).abs() < 5.0) {
+                let rest = names.iter().filter(|name| *name != over && *name != under);
+                return Some((expr, rest.map(|name| (*name).clone()).collect()));
+            }
+        }
+    }
+    None
+}
+
+/// A bend that a straight line cannot follow.
+fn bend(columns: &Columns<'_>, column: &str, draws: &mut Draws) -> Expr {
+    let of = Box::new(columns.deviation(column));
+    match draws.whole(0, 2) {
+        0 => Expr::Square { of },
+        1 => Expr::Absolute { of },
+        _ => {
+            let (low, high) = (columns.quantile(column, 0.02), columns.quantile(column, 0.98));
+            Expr::Wave {
+                column: column.to_owned(),
+                period: short((high - low) * draws.between(0.7, 1.0)),
+                phase: short(low + (high - low) * draws.unit()),
+            }
+        }
+    }
+}
+
+/// Three nested rules over three columns.
+fn rule_list(columns: &Columns<'_>, names: &[&String; 3], draws: &mut Draws) -> Expr {
+    let mut list = Expr::Number { value: 0.0 };
+    let values = [1.0, -1.0, 1.5];
+    for (name, value) in names.iter().zip(values) {
+        let share = draws.between(0.4, 0.6);
+        let (column, threshold) = ((*name).clone(), columns.quantile(name, share));
+        let test = if draws.chance(0.5) {
+            Test::Above { column, threshold }
+        } else {
+            Test::AtMost { column, threshold }
+        };
+        let then = Box::new(Expr::Number { value });
+        list = Expr::If { test, then, otherwise: Box::new(list) };
+    }
+    list
+}
+
+/// A value per word: evenly spread and shuffled, so that no two groups are alike by chance.
+fn offsets(column: &str, words: &[String], draws: &mut Draws) -> Expr {
+    let mut values: Vec<f64> = (0..words.len())
+        .map(|index| digits(2.0 * index as f64 / (words.len() - 1) as f64 - 1.0))
+        .map(|value| (value * 100.0).round() / 100.0)
+        .collect();
+    draws.shuffle(&mut values);
+    Expr::Offset {
+        column: column.to_owned(),
+        values: words.iter().cloned().zip(values).collect::<BTreeMap<_, _>>(),
+    }
+}
+
+/// Rounded to three significant digits: constants that someone could have written down.
+fn short(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { format!("{value:.2e}").parse().unwrap_or(value) }
+}

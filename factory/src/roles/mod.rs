@@ -1,0 +1,129 @@
+//! The four roles that make a task, behind one trait.
+//!
+//! [`Builtin`] plays them all by seeded procedures. Another implementation (a chat model, say)
+//! implements [`Roles`] and goes through the same blueprint, packaging and verification; a
+//! refused attempt comes back to it as [`Brief::feedback`].
+
+pub mod developer;
+pub mod families;
+pub mod operator;
+pub mod strategist;
+pub mod writer;
+
+use crate::assets::Assets;
+use crate::blueprint::{Blueprint, Origin};
+use crate::ladder::{Ladder, LadderError};
+use crate::plan::Slot;
+use crate::scenario::Scenario;
+use crate::seed::Seed;
+use sandbox::grade::Thresholds;
+
+/// What the strategist starts from.
+#[derive(Debug, Clone)]
+pub struct Brief<'a> {
+    /// The place in the corpus: formulation, split, name.
+    pub slot: &'a Slot,
+    /// The seed competition.
+    pub seed: &'a Seed,
+    /// The story.
+    pub scenario: &'a Scenario,
+    /// The attempt's streams.
+    pub origin: Origin,
+    /// Why the attempt before this one was refused.
+    pub feedback: Option<&'a str>,
+}
+
+/// What the developer hands over.
+#[derive(Debug, Clone)]
+pub struct Development {
+    /// The tables.
+    pub assets: Assets,
+    /// The baselines.
+    pub ladder: Ladder,
+    /// The milestones.
+    pub thresholds: Thresholds,
+}
+
+/// Why a role could not deliver.
+#[derive(Debug, thiserror::Error)]
+pub enum RoleError {
+    /// No rule with enough weight on each term was found for the scenario's columns.
+    #[error("no balanced rule was found in {0} drafts")]
+    NoRule(usize),
+    /// The scenario lacks what the slot asks for.
+    #[error("the scenario `{0}` does not serve the formulation")]
+    Scenario(String),
+    /// The ladder could not be built.
+    #[error(transparent)]
+    Ladder(#[from] LadderError),
+}
+
+impl RoleError {
+    /// The reason code in ledgers.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoRule(_) => "no_rule",
+            Self::Scenario(_) => "scenario",
+            Self::Ladder(_) => "ladder",
+        }
+    }
+}
+
+/// The four roles.
+pub trait Roles: Sync {
+    /// Data Strategist: seed, story and mutations become a blueprint.
+    ///
+    /// # Errors
+    /// [`RoleError`].
+    fn strategise(&self, brief: &Brief<'_>) -> Result<Blueprint, RoleError>;
+
+    /// ML Developer: the blueprint becomes tables, baselines and milestones.
+    ///
+    /// # Errors
+    /// [`RoleError`].
+    fn develop(&self, blueprint: &Blueprint) -> Result<Development, RoleError>;
+
+    /// `MLOps` Engineer: a standalone evaluator in Python.
+    ///
+    /// # Errors
+    /// [`RoleError`].
+    fn operate(&self, blueprint: &Blueprint) -> Result<String, RoleError>;
+
+    /// Technical Writer: the description page.
+    ///
+    /// # Errors
+    /// [`RoleError`].
+    fn write(
+        &self,
+        blueprint: &Blueprint,
+        scenario: &Scenario,
+        assets: &Assets,
+    ) -> Result<String, RoleError>;
+}
+
+/// Seeded procedures; no model, no network.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Builtin;
+
+impl Roles for Builtin {
+    fn strategise(&self, brief: &Brief<'_>) -> Result<Blueprint, RoleError> {
+        strategist::strategise(brief)
+    }
+
+    fn develop(&self, blueprint: &Blueprint) -> Result<Development, RoleError> {
+        developer::develop(blueprint)
+    }
+
+    fn operate(&self, blueprint: &Blueprint) -> Result<String, RoleError> {
+        Ok(operator::evaluator(blueprint))
+    }
+
+    fn write(
+        &self,
+        blueprint: &Blueprint,
+        scenario: &Scenario,
+        assets: &Assets,
+    ) -> Result<String, RoleError> {
+        Ok(writer::describe(blueprint, scenario, assets))
+    }
+}

@@ -1,0 +1,336 @@
+//! Scenarios: the stories that justify a task's columns and target, by domain.
+//!
+//! They are data, in `factory/scenarios/<domain>.toml`, embedded in the binary. A table
+//! scenario serves binary, graded and numeric targets; a series scenario serves forecasting.
+
+use crate::embedded;
+use sandbox::task::Formulation;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// How a number column is distributed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Every value equally likely.
+    Uniform,
+    /// A bell between the bounds.
+    Bell,
+    /// A bell on a logarithmic axis: many small values, few large ones.
+    Skew,
+    /// Whole numbers, small ones more often.
+    Count,
+}
+
+/// A number column as a scenario describes it, written `name low high shape decimals`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct NumberColumn {
+    /// Column name.
+    pub name: String,
+    /// Smallest value.
+    pub low: f64,
+    /// Largest value.
+    pub high: f64,
+    /// Distribution between them.
+    pub shape: Shape,
+    /// Digits after the point.
+    pub decimals: usize,
+}
+
+impl FromStr for NumberColumn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not `name low high u|b|s|c decimals`");
+        let parts: Vec<&str> = text.split_whitespace().collect();
+        let [name, low, high, shape, decimals] = parts[..] else { return Err(wrong()) };
+        let column = Self {
+            name: name.to_owned(),
+            low: low.parse().map_err(|_| wrong())?,
+            high: high.parse().map_err(|_| wrong())?,
+            shape: match shape {
+                "u" => Shape::Uniform,
+                "b" => Shape::Bell,
+                "s" => Shape::Skew,
+                "c" => Shape::Count,
+                _ => return Err(wrong()),
+            },
+            decimals: decimals.parse().map_err(|_| wrong())?,
+        };
+        let skew_from_zero = column.shape == Shape::Skew && column.low <= 0.0;
+        if column.low >= column.high || skew_from_zero {
+            return Err(format!("`{text}`: bounds must increase, and be positive for `s`"));
+        }
+        Ok(column)
+    }
+}
+
+impl TryFrom<String> for NumberColumn {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<NumberColumn> for String {
+    fn from(column: NumberColumn) -> Self {
+        let shape = match column.shape {
+            Shape::Uniform => 'u',
+            Shape::Bell => 'b',
+            Shape::Skew => 's',
+            Shape::Count => 'c',
+        };
+        let NumberColumn { name, low, high, decimals, .. } = column;
+        format!("{name} {low} {high} {shape} {decimals}")
+    }
+}
+
+/// A word column, written `name: word word word`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct WordColumn {
+    /// Column name.
+    pub name: String,
+    /// All words.
+    pub words: Vec<String>,
+}
+
+impl TryFrom<String> for WordColumn {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not `name: word word ...` with two words or more");
+        let (name, words) = text.split_once(": ").ok_or_else(wrong)?;
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        if words.len() < 2 {
+            return Err(wrong());
+        }
+        Ok(Self { name: name.to_owned(), words })
+    }
+}
+
+impl From<WordColumn> for String {
+    fn from(column: WordColumn) -> Self {
+        format!("{}: {}", column.name, column.words.join(" "))
+    }
+}
+
+/// A binary target: its column and what `1` means.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BinaryTarget {
+    /// Column name.
+    pub name: String,
+    /// What the class 1 stands for.
+    pub means: String,
+}
+
+/// A numeric target with its natural range.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumberTarget {
+    /// Column name.
+    pub name: String,
+    /// A low value.
+    pub low: f64,
+    /// A high value.
+    pub high: f64,
+    /// Digits after the point.
+    pub decimals: usize,
+    /// What it measures.
+    pub means: String,
+}
+
+/// A story about rows.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableScenario {
+    /// Its name, unique over all domains.
+    pub key: String,
+    /// The page's title.
+    pub title: String,
+    /// What one row is.
+    pub row: String,
+    /// The id column.
+    pub id: String,
+    /// Two sentences of background.
+    pub story: String,
+    /// Number columns.
+    pub numbers: Vec<NumberColumn>,
+    /// Word columns.
+    pub words: Vec<WordColumn>,
+    /// The target of binary tasks.
+    pub binary: BinaryTarget,
+    /// The target of multiclass tasks, classes from low to high.
+    pub graded: WordColumn,
+    /// The target of regression tasks.
+    pub number: NumberTarget,
+}
+
+/// A story about series.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesScenario {
+    /// Its name, unique over all domains.
+    pub key: String,
+    /// The page's title.
+    pub title: String,
+    /// Two sentences of background.
+    pub story: String,
+    /// The series column and the names of the series.
+    pub series: WordColumn,
+    /// The time column: whole steps.
+    pub step: String,
+    /// The position in the season, and its length.
+    pub season: String,
+    /// Steps per season.
+    pub period: usize,
+    /// Drivers that are known ahead.
+    pub drivers: Vec<NumberColumn>,
+    /// The column that names the regime, known ahead.
+    pub regime: WordColumn,
+    /// What is forecast.
+    pub target: NumberTarget,
+}
+
+/// Either kind of story.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Story {
+    /// Independent rows.
+    Table(TableScenario),
+    /// Several series over time.
+    Series(SeriesScenario),
+}
+
+/// A story within its domain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Such as `healthcare`.
+    pub domain: String,
+    /// The story.
+    pub story: Story,
+}
+
+impl Scenario {
+    /// The story's name.
+    pub fn key(&self) -> &str {
+        match &self.story {
+            Story::Table(story) => &story.key,
+            Story::Series(story) => &story.key,
+        }
+    }
+
+    /// Whether it can be asked for this kind of prediction.
+    pub fn serves(&self, formulation: Formulation) -> bool {
+        matches!(self.story, Story::Series(_)) == (formulation == Formulation::Forecasting)
+    }
+}
+
+/// A scenario file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DomainFile {
+    #[serde(default)]
+    table: Vec<TableScenario>,
+    #[serde(default)]
+    series: Vec<SeriesScenario>,
+}
+
+/// Why the embedded scenarios could not be read: a fault of this crate, which its tests find.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to parse the scenarios `{file}`\n{message}")]
+pub struct ScenarioError {
+    /// The file.
+    file: String,
+    /// Line, column and key.
+    message: String,
+}
+
+/// All scenarios, in order of domain and file.
+///
+/// # Errors
+/// [`ScenarioError`] if one is malformed.
+pub fn all() -> Result<Vec<Scenario>, ScenarioError> {
+    let mut scenarios = Vec::new();
+    for (file, text) in embedded::SCENARIOS {
+        let domain = file.trim_end_matches(".toml").to_owned();
+        let parsed: DomainFile = toml::from_str(text)
+            .map_err(|error| ScenarioError { file: file.to_owned(), message: error.to_string() })?;
+        let tables = parsed.table.into_iter().map(Story::Table);
+        let series = parsed.series.into_iter().map(Story::Series);
+        scenarios
+            .extend(tables.chain(series).map(|story| Scenario { domain: domain.clone(), story }));
+    }
+    Ok(scenarios)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn plain(name: &str) -> bool {
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    }
+
+    #[test]
+    fn there_are_enough_scenarios_over_enough_domains() {
+        let scenarios = all().unwrap();
+        let domains: BTreeSet<&str> = scenarios.iter().map(|s| s.domain.as_str()).collect();
+        let keys: BTreeSet<&str> = scenarios.iter().map(Scenario::key).collect();
+        assert!(scenarios.len() >= 60, "{}", scenarios.len());
+        assert!(domains.len() >= 12, "{domains:?}");
+        assert_eq!(keys.len(), scenarios.len(), "keys are unique");
+        let series = scenarios.iter().filter(|s| s.serves(Formulation::Forecasting)).count();
+        assert!(series >= 15, "{series}");
+    }
+
+    #[test]
+    fn every_scenario_is_well_formed() {
+        for scenario in all().unwrap() {
+            let key = scenario.key();
+            let (mut columns, mut words, title) = match &scenario.story {
+                Story::Table(story) => {
+                    assert!(story.numbers.len() >= 7, "{key}: number columns");
+                    assert!(story.words.len() >= 2, "{key}: word columns");
+                    assert!((3..=5).contains(&story.graded.words.len()), "{key}: classes");
+                    let columns: Vec<&str> = story
+                        .numbers
+                        .iter()
+                        .map(|column| column.name.as_str())
+                        .chain(story.words.iter().map(|column| column.name.as_str()))
+                        .chain([&*story.id, &*story.binary.name, &*story.number.name])
+                        .chain([&*story.graded.name])
+                        .collect();
+                    let words: Vec<&WordColumn> =
+                        story.words.iter().chain([&story.graded]).collect();
+                    (columns, words, &story.title)
+                }
+                Story::Series(story) => {
+                    assert!(story.series.words.len() >= 6, "{key}: series");
+                    assert!(story.drivers.len() >= 2, "{key}: drivers");
+                    assert_eq!(story.regime.words.len(), 2, "{key}: regimes");
+                    assert!((4..=12).contains(&story.period), "{key}: period");
+                    let columns: Vec<&str> = story
+                        .drivers
+                        .iter()
+                        .map(|column| column.name.as_str())
+                        .chain([&*story.series.name, &*story.step, &*story.season])
+                        .chain([&*story.regime.name, &*story.target.name])
+                        .collect();
+                    (columns, vec![&story.series, &story.regime], &story.title)
+                }
+            };
+            assert!(!title.contains(',') && key.len() <= 60, "{key}");
+            assert!(columns.iter().all(|name| plain(name)), "{key}: {columns:?}");
+            let count = columns.len();
+            columns.sort_unstable();
+            columns.dedup();
+            assert_eq!(columns.len(), count, "{key}: column names repeat");
+            for column in words.drain(..) {
+                assert!(column.words.iter().all(|word| plain(word)), "{key}: {column:?}");
+            }
+        }
+    }
+}

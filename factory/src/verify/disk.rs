@@ -1,0 +1,225 @@
+//! Checks on the files themselves, through the sandbox's own grader.
+
+use super::Refusal;
+use crate::blueprint::Blueprint;
+use crate::package::{Draft, Staged};
+use crate::rule::Term;
+use fs_err as fs;
+use sandbox::grade::{GradeError, Grader, Tier};
+use sandbox::submission::Part;
+use sandbox::task::{Prediction, TaskDir};
+use std::fmt::Write as _;
+
+/// Files are what the manifest says, and nothing else lies in the public half.
+pub(super) fn intact(task: &Staged) -> Result<(), Refusal> {
+    for (path, expected) in &task.dir.manifest().hashes {
+        let bytes = read(task, path)?;
+        if blake3::hash(&bytes).to_hex().as_str() != expected {
+            return Err(Refusal::Contract(format!("`{path}` is not what the manifest says")));
+        }
+    }
+    let public = task.dir.public();
+    let listing = public.path().read_dir_utf8().map_err(contract)?;
+    for entry in listing {
+        let entry = entry.map_err(contract)?;
+        let path = format!("prepared/public/{}", entry.file_name());
+        if !task.dir.manifest().hashes.contains_key(&path) {
+            return Err(Refusal::Contract(format!("`{path}` is not in the manifest")));
+        }
+    }
+    let thresholds: sandbox::grade::Thresholds =
+        serde_json::from_slice(&read(task, "prepared/private/threshold.json")?)
+            .map_err(|error| Refusal::Contract(error.to_string()))?;
+    if thresholds != task.dir.manifest().thresholds {
+        return Err(Refusal::Contract("`threshold.json` differs from `task.json`".to_owned()));
+    }
+    Ok(())
+}
+
+/// Equation (1) on the graded sample submission.
+pub(super) fn ordered(task: &Staged) -> Result<(), Refusal> {
+    let grader = open(task)?;
+    let sample = read(task, "prepared/public/sample_submission.csv")?;
+    let sample = grader.grade(&sample, Part::All).map_err(Refusal::SampleInvalid)?;
+    let thresholds = grader.thresholds();
+    if !thresholds.strictly_ordered(sample.score, grader.metric().direction()) {
+        return Err(Refusal::NotOrdered(format!("sample {} and {thresholds:?}", sample.score)));
+    }
+    Ok(())
+}
+
+/// The truth, submitted, earns gold.
+pub(super) fn perfect_answer_earns_gold(task: &Staged) -> Result<(), Refusal> {
+    let grade = open(task)?.grade(&perfect(task)?, Part::All);
+    match grade {
+        Ok(grade) if grade.tier == Some(Tier::Gold) => Ok(()),
+        _ => Err(Refusal::PerfectNotGold),
+    }
+}
+
+/// The sample submission is valid and earns nothing.
+pub(super) fn sample_is_unrewarded(task: &Staged) -> Result<(), Refusal> {
+    let sample = read(task, "prepared/public/sample_submission.csv")?;
+    let grade = open(task)?.grade(&sample, Part::All).map_err(Refusal::SampleInvalid)?;
+    match grade.tier {
+        None => Ok(()),
+        Some(_) => Err(Refusal::SampleRewarded(grade.score)),
+    }
+}
+
+/// No constant reaches bronze: every class, a grid of probabilities, or quantiles of the
+/// training target.
+pub(super) fn no_constant_medals(task: &Staged) -> Result<(), Refusal> {
+    let grader = open(task)?;
+    for cells in constants(task) {
+        let csv = filled(task, &cells);
+        let Ok(grade) = grader.grade(&csv, Part::All) else { continue };
+        if grade.tier >= Some(Tier::Bronze) {
+            let constant = cells.join(",");
+            return Err(Refusal::ConstantMedals { constant, score: grade.score });
+        }
+    }
+    Ok(())
+}
+
+/// Broken submissions are refused, and the refusal is the submission's fault.
+pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
+    let grader = open(task)?;
+    let sample = read(task, "prepared/public/sample_submission.csv")?;
+    let text = String::from_utf8_lossy(&sample).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    let (header, first) = (lines[0], lines[1]);
+    let join = |lines: &[&str]| format!("{}\n", lines.join("\n"));
+    let (id, _) = first.split_once(',').unwrap_or((first, ""));
+    let width = header.matches(',').count();
+    let nan_row = format!("{id}{}", ",nan".repeat(width));
+    let cases = [
+        ("a missing row", join(&lines[..lines.len() - 1])),
+        ("a repeated row", join(&[&lines[..], &[first]].concat())),
+        ("an unknown id", text.replacen(id, "unknown", 1)),
+        ("a wrong header", text.replacen(header, &format!("{header}x"), 1)),
+        ("a value that is not a number", join(&[&[header, &nan_row], &lines[2..]].concat())),
+        ("nothing in it", String::new()),
+    ];
+    for (what, csv) in cases {
+        match grader.grade(csv.as_bytes(), Part::All) {
+            Err(GradeError::Submission(_)) => {}
+            _ => return Err(Refusal::MalformedAccepted(what)),
+        }
+    }
+    Ok(())
+}
+
+/// Neither the formula nor one of its terms stands in the description.
+pub(super) fn rule_is_not_printed(task: &Staged) -> Result<(), Refusal> {
+    let page = read(task, "prepared/public/description.md")?;
+    let page = squeezed(&String::from_utf8_lossy(&page));
+    let rule = &task.draft.blueprint.rule;
+    let term = |term: &Term| term.expr.to_string();
+    let texts = rule.terms.iter().map(term).chain([rule.to_string()]);
+    for text in texts {
+        if page.contains(&squeezed(&text)) {
+            return Err(Refusal::RulePrinted(text));
+        }
+    }
+    Ok(())
+}
+
+/// Text without anything but letters and digits, so that spacing hides nothing.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '`').collect::<String>().to_lowercase()
+}
+
+/// Constant submissions worth trying.
+fn constants(task: &Staged) -> Vec<Vec<String>> {
+    match &task.draft.blueprint.prediction {
+        Prediction::Label { classes, .. } => classes.iter().map(|c| vec![c.clone()]).collect(),
+        Prediction::Probability { .. } => {
+            (0..=20).map(|step| vec![format!("{:.2}", f64::from(step) / 20.0)]).collect()
+        }
+        Prediction::ClassProbabilities { classes, .. } => {
+            let one = |chosen: usize| {
+                let rest = 0.1 / (classes.len() - 1) as f64;
+                let cell = |class| if class == chosen { 0.9 } else { rest };
+                (0..classes.len()).map(|class| format!("{:.6}", cell(class))).collect()
+            };
+            let even = vec![format!("{:.6}", 1.0 / classes.len() as f64); classes.len()];
+            (0..classes.len()).map(one).chain([even]).collect()
+        }
+        Prediction::Number { .. } => {
+            let mut values = task.draft.development.assets.train_truth.as_numbers();
+            values.sort_by(f64::total_cmp);
+            let quantile = |share: usize| values[(values.len() - 1) * share / 20];
+            (0..=20).map(|share| vec![format!("{:.6}", quantile(share))]).collect()
+        }
+    }
+}
+
+fn filled(task: &Staged, cells: &[String]) -> Vec<u8> {
+    let blueprint = &task.draft.blueprint;
+    let row = cells.join(",");
+    let columns = blueprint.prediction.columns().join(",");
+    let mut csv = format!("{},{columns}\n", blueprint.id_column);
+    for id in &task.draft.development.assets.test_ids {
+        let _ = writeln!(csv, "{id},{row}");
+    }
+    csv.into_bytes()
+}
+
+/// The answers on disk in the form of a submission.
+fn perfect(task: &Staged) -> Result<Vec<u8>, Refusal> {
+    let answers = read(task, "prepared/private/answer.csv")?;
+    let Prediction::ClassProbabilities { classes, .. } = &task.draft.blueprint.prediction else {
+        return Ok(answers);
+    };
+    let text = String::from_utf8_lossy(&answers);
+    let mut csv = format!("{},{}\n", task.draft.blueprint.id_column, classes.join(","));
+    for line in text.lines().skip(1) {
+        let (id, truth) = line.split_once(',').unwrap_or((line, ""));
+        let cells: Vec<&str> =
+            classes.iter().map(|class| if class == truth { "1" } else { "0" }).collect();
+        let _ = writeln!(csv, "{id},{}", cells.join(","));
+    }
+    Ok(csv.into_bytes())
+}
+
+fn open(task: &Staged) -> Result<Grader, Refusal> {
+    Grader::open(&task.dir).map_err(|error| Refusal::Contract(chain(&error)))
+}
+
+fn read(task: &Staged, path: &str) -> Result<Vec<u8>, Refusal> {
+    fs::read(task.dir.path().join(path)).map_err(contract)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
+fn contract(error: std::io::Error) -> Refusal {
+    Refusal::Contract(error.to_string())
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        next = source.source();
+    }
+    text
+}
+
+/// The blueprint that lies in the task's folder.
+pub(super) fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
+    let bytes = fs::read(dir.path().join("source/blueprint.json")).map_err(contract)?;
+    serde_json::from_slice(&bytes).map_err(|error| Refusal::Contract(error.to_string()))
+}
+
+/// The draft's files are those on disk.
+pub(super) fn same_files(task: &Staged, draft: &Draft) -> Result<(), Refusal> {
+    let files = draft.files().map_err(contract)?;
+    for (path, bytes) in files {
+        if read(task, &path)? != bytes {
+            return Err(Refusal::NotReproducible(path));
+        }
+    }
+    Ok(())
+}

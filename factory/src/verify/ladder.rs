@@ -1,0 +1,190 @@
+//! Checks on the rungs: is there a ladder worth climbing?
+
+use super::Refusal;
+use crate::draws::Draws;
+use crate::labels::Truth;
+use crate::package::Staged;
+use crate::score::Forecast;
+use crate::table::Cells;
+
+/// Bootstrap samples per check.
+const SAMPLES: usize = 120;
+/// The largest share of reversed bootstrap samples that still counts as an order.
+const LEVEL: f64 = 0.05;
+/// The least share of (ceiling − R0) that the top rung must capture.
+const RECOVERABLE: f64 = 0.7;
+/// The share of (ceiling − R0) from which one column alone is too much.
+const TRIVIAL: f64 = 0.9;
+
+/// R3 captures enough of what there is to capture.
+pub(super) fn recoverable(task: &Staged) -> Result<(), Refusal> {
+    let baselines = &task.draft.development.ladder.baselines;
+    let way = baselines.ceiling - baselines.ladder[0];
+    let share = (baselines.ladder[3] - baselines.ladder[0]) / way;
+    if share.is_nan() || share < RECOVERABLE {
+        return Err(Refusal::NotRecoverable { share });
+    }
+    Ok(())
+}
+
+/// Gold lies below the ceiling by two standard errors of their difference: of the ceiling's
+/// forecast against the top rung's, scaled to where gold lies.
+pub(super) fn below_ceiling(task: &Staged) -> Result<(), Refusal> {
+    let development = &task.draft.development;
+    let direction = task.draft.blueprint.metric.direction();
+    let (gold, ceiling) =
+        (development.thresholds.gold_threshold, development.ladder.baselines.ceiling);
+    let forecasts = &development.ladder.forecasts;
+    let gaps = paired(task, &forecasts[3], &forecasts[4], "ceiling");
+    let (_, error) = crate::rule::moments(&gaps);
+    if direction.gain(ceiling) - direction.gain(gold) < 2.0 * error {
+        return Err(Refusal::GoldAtCeiling { gold, ceiling, error });
+    }
+    Ok(())
+}
+
+/// Each rung beats the one below it by more than noise.
+pub(super) fn gaps_exceed_noise(task: &Staged) -> Result<(), Refusal> {
+    let forecasts = &task.draft.development.ladder.forecasts;
+    // The middle gap is the narrowest as a rule.
+    for (below, above) in [(1, 2), (2, 3), (0, 1)] {
+        let gaps = paired(task, &forecasts[below], &forecasts[above], "gaps");
+        let reversed = gaps.iter().filter(|gap| **gap <= 0.0).count();
+        let p = reversed as f64 / gaps.len().max(1) as f64;
+        if gaps.is_empty() || p >= LEVEL {
+            return Err(Refusal::GapWithinNoise { below, above, p });
+        }
+    }
+    Ok(())
+}
+
+/// Bootstrap samples of gain(above) − gain(below) on the test rows. Samples in which the
+/// metric is undefined are left out.
+fn paired(task: &Staged, below: &Forecast, above: &Forecast, purpose: &str) -> Vec<f64> {
+    let blueprint = &task.draft.blueprint;
+    let truth = &task.draft.development.assets.test_truth;
+    let direction = blueprint.metric.direction();
+    let mut draws = Draws::new(blueprint.origin.stream("bootstrap").child(purpose));
+    let rows = truth.len();
+    let mut gaps = Vec::with_capacity(SAMPLES);
+    for _ in 0..SAMPLES {
+        let sample: Vec<usize> = (0..rows).map(|_| draws.whole(0, rows - 1)).collect();
+        let truth = truth.take(&sample);
+        let score = |forecast: &Forecast| {
+            forecast.take(&sample).score(&truth, blueprint.metric, &blueprint.prediction)
+        };
+        if let (Ok(below), Ok(above)) = (score(below), score(above)) {
+            gaps.push(direction.gain(above) - direction.gain(below));
+        }
+    }
+    gaps
+}
+
+/// A forest beats the constant on rows it has not seen, by squared error.
+pub(super) fn learnable(task: &Staged) -> Result<(), Refusal> {
+    let development = &task.draft.development;
+    let truth = &development.assets.train_truth;
+    // Per row: squared error of the constant minus that of the forest.
+    let advantage: Vec<f64> = match (truth, &development.ladder.out_of_bag) {
+        (Truth::Numbers { values, .. }, Forecast::Numbers(bag)) => {
+            let (mean, _) = crate::rule::moments(values);
+            let gain = |(y, p): (&f64, &f64)| (y - mean) * (y - mean) - (y - p) * (y - p);
+            values.iter().zip(bag).map(gain).collect()
+        }
+        (Truth::Classes { values, names }, Forecast::Classes { values: bag, classes }) => {
+            let mut shares = vec![0.0; names.len()];
+            for class in values {
+                shares[*class] += 1.0 / values.len() as f64;
+            }
+            let error = |row: &[f64], class: usize| -> f64 {
+                row.iter()
+                    .enumerate()
+                    .map(|(index, p)| {
+                        let hit = f64::from(u8::from(index == class));
+                        (p - hit) * (p - hit)
+                    })
+                    .sum()
+            };
+            let rows = values.iter().zip(bag.chunks_exact(*classes));
+            rows.map(|(class, row)| error(&shares, *class) - error(row, *class)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut draws = Draws::new(task.draft.blueprint.origin.stream("learnable"));
+    let rows = advantage.len();
+    let without = (0..SAMPLES)
+        .filter(|_| {
+            (0..rows).map(|_| advantage[draws.whole(0, rows.max(1) - 1)]).sum::<f64>() <= 0.0
+        })
+        .count();
+    let p = without as f64 / SAMPLES as f64;
+    if p >= LEVEL { Err(Refusal::Unlearnable { p }) } else { Ok(()) }
+}
+
+/// No single column, cut into a handful of bins, goes most of the way to the ceiling.
+pub(super) fn not_trivial(task: &Staged) -> Result<(), Refusal> {
+    let blueprint = &task.draft.blueprint;
+    let development = &task.draft.development;
+    let assets = &development.assets;
+    let baselines = &development.ladder.baselines;
+    let way = baselines.ceiling - baselines.ladder[0];
+    for (train, test) in assets.train.columns.iter().zip(&assets.test.columns) {
+        let (left, right) = bins(&train.cells, &test.cells);
+        let forecast = per_bin(&assets.train_truth, &development.ladder.constant, &left, &right);
+        let score = forecast.score(&assets.test_truth, blueprint.metric, &blueprint.prediction);
+        let Ok(score) = score else { continue };
+        let share = (score - baselines.ladder[0]) / way;
+        if share >= TRIVIAL {
+            return Err(Refusal::Trivial { column: train.name.clone(), share });
+        }
+    }
+    Ok(())
+}
+
+/// Bin numbers of the training and test rows: words as they are, numbers in eighths.
+fn bins(train: &Cells, test: &Cells) -> (Vec<usize>, Vec<usize>) {
+    match (train, test) {
+        (Cells::Numbers { values: a, .. }, Cells::Numbers { values: b, .. }) => {
+            let mut sorted: Vec<f64> = a.iter().copied().filter(|v| !v.is_nan()).collect();
+            sorted.sort_by(f64::total_cmp);
+            let cut = |eighth: usize| sorted.get(sorted.len() * eighth / 8).copied();
+            let cuts: Vec<f64> = (1..8).filter_map(cut).collect();
+            let bin = |v: &f64| {
+                if v.is_nan() { 8 } else { cuts.iter().filter(|cut| v > *cut).count() }
+            };
+            (a.iter().map(bin).collect(), b.iter().map(bin).collect())
+        }
+        (Cells::Text(a), Cells::Text(b)) => {
+            let mut known = a.clone();
+            known.sort();
+            known.dedup();
+            let bin = |word: &String| known.binary_search(word).unwrap_or(known.len());
+            (a.iter().map(bin).collect(), b.iter().map(bin).collect())
+        }
+        _ => (Vec::new(), Vec::new()),
+    }
+}
+
+/// Each bin forecasts the mean of its training rows, drawn a little towards the constant.
+fn per_bin(truth: &Truth, constant: &[f64], train: &[usize], test: &[usize]) -> Forecast {
+    const PRIOR: f64 = 2.0;
+    let bins = train.iter().chain(test).max().map_or(0, |most| most + 1);
+    let width = constant.len();
+    let mut sums: Vec<f64> = (0..bins).flat_map(|_| constant.iter().map(|c| PRIOR * c)).collect();
+    let mut counts = vec![PRIOR; bins];
+    for (row, bin) in train.iter().enumerate() {
+        counts[*bin] += 1.0;
+        match truth {
+            Truth::Numbers { values, .. } => sums[*bin] += values[row],
+            Truth::Classes { values, .. } => sums[bin * width + values[row]] += 1.0,
+        }
+    }
+    let mean = |bin: &usize| -> Vec<f64> {
+        sums[bin * width..(bin + 1) * width].iter().map(|sum| sum / counts[*bin]).collect()
+    };
+    let values: Vec<f64> = test.iter().flat_map(mean).collect();
+    match truth {
+        Truth::Numbers { .. } => Forecast::Numbers(values),
+        Truth::Classes { .. } => Forecast::Classes { values, classes: width },
+    }
+}

@@ -1,0 +1,142 @@
+//! Why a task is not fit for use.
+
+use sandbox::grade::GradeError;
+
+/// A failed check. [`Refusal::code`] is what ledgers and funnels count.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Equation (1): gold > silver > bronze > median > sample.
+    #[error("the milestones and the sample submission are not strictly ordered: {0}")]
+    NotOrdered(String),
+    /// Two neighbouring rungs could have come out the other way round.
+    #[error("R{below} and R{above} differ by no more than noise (p = {p:.3})")]
+    GapWithinNoise {
+        /// The lower rung.
+        below: usize,
+        /// The higher rung.
+        above: usize,
+        /// Share of bootstrap samples in which the order is reversed.
+        p: f64,
+    },
+    /// Gold asks for what not even the rule itself reaches.
+    #[error("gold ({gold}) is within two standard errors ({error}) of the ceiling ({ceiling})")]
+    GoldAtCeiling {
+        /// Gold threshold.
+        gold: f64,
+        /// Score of the noise-free rule.
+        ceiling: f64,
+        /// Standard error of the ceiling's score.
+        error: f64,
+    },
+    /// A model with the right transforms does not get far.
+    #[error("the top rung takes {share:.2} of the way from constant to ceiling")]
+    NotRecoverable {
+        /// (R3 − R0) / (ceiling − R0).
+        share: f64,
+    },
+    /// A forest out of bag does not beat the constant.
+    #[error("a forest does not beat a constant out of bag (p = {p:.3})")]
+    Unlearnable {
+        /// Share of bootstrap samples without an advantage.
+        p: f64,
+    },
+    /// One column is enough.
+    #[error("`{column}` alone takes {share:.2} of the way to the ceiling")]
+    Trivial {
+        /// The column.
+        column: String,
+        /// Its share.
+        share: f64,
+    },
+    /// A constant submission earns a medal.
+    #[error("predicting {constant} for every row scores {score}, which reaches bronze")]
+    ConstantMedals {
+        /// The constant.
+        constant: String,
+        /// Its score.
+        score: f64,
+    },
+    /// The truth itself does not earn gold.
+    #[error("the perfect submission does not earn gold")]
+    PerfectNotGold,
+    /// The sample submission is not accepted.
+    #[error("the sample submission is refused")]
+    SampleInvalid(#[source] GradeError),
+    /// The sample submission earns something.
+    #[error("the sample submission reaches a milestone with {0}")]
+    SampleRewarded(f64),
+    /// A broken submission is accepted.
+    #[error("a submission with {0} is accepted")]
+    MalformedAccepted(&'static str),
+    /// Ids carry signal.
+    #[error("the id's {what} goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
+    IdLeak {
+        /// Which property of the id.
+        what: &'static str,
+        /// Rank correlation.
+        rho: f64,
+        /// Permutation p-value.
+        p: f64,
+    },
+    /// The order of rows carries signal.
+    #[error("the order of {file} goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
+    OrderLeak {
+        /// Which file.
+        file: &'static str,
+        /// Rank correlation.
+        rho: f64,
+        /// Permutation p-value.
+        p: f64,
+    },
+    /// The same features in train and test.
+    #[error("test row {test} repeats train row {train}")]
+    Duplicate {
+        /// Position in the test file.
+        test: usize,
+        /// Position in the training file.
+        train: usize,
+    },
+    /// Test rows that lie implausibly close to training rows.
+    #[error("test rows come within {distance:.4} of training rows, which lie {typical:.4} apart")]
+    NearCopy {
+        /// First percentile of the test rows' distances to the nearest training row.
+        distance: f64,
+        /// Median distance between nearest training rows.
+        typical: f64,
+    },
+    /// The page gives the rule away.
+    #[error("the description shows the rule: `{0}`")]
+    RulePrinted(String),
+    /// Building again gives other bytes.
+    #[error("building the task again gives another `{0}`")]
+    NotReproducible(String),
+    /// Files are missing, damaged or not of the contract's form.
+    #[error("a file of the task cannot be used: {0}")]
+    Contract(String),
+}
+
+impl Refusal {
+    /// The reason code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotOrdered(_) => "not_ordered",
+            Self::GapWithinNoise { .. } => "gap_within_noise",
+            Self::GoldAtCeiling { .. } => "gold_at_ceiling",
+            Self::NotRecoverable { .. } => "not_recoverable",
+            Self::Unlearnable { .. } => "unlearnable",
+            Self::Trivial { .. } => "trivial",
+            Self::ConstantMedals { .. } => "constant_medals",
+            Self::PerfectNotGold => "perfect_not_gold",
+            Self::SampleInvalid(_) => "sample_invalid",
+            Self::SampleRewarded(_) => "sample_rewarded",
+            Self::MalformedAccepted(_) => "malformed_accepted",
+            Self::IdLeak { .. } => "id_leak",
+            Self::OrderLeak { .. } => "order_leak",
+            Self::Duplicate { .. } => "duplicate",
+            Self::NearCopy { .. } => "near_copy",
+            Self::RulePrinted(_) => "rule_printed",
+            Self::NotReproducible(_) => "not_reproducible",
+            Self::Contract(_) => "contract",
+        }
+    }
+}
