@@ -11,7 +11,7 @@ use crate::labels::{self, Truth};
 use crate::models::Matrix;
 use crate::models::features::{self, Inputs};
 use crate::models::forest::{self, ForestError, Settings};
-use crate::models::linear::Linear;
+use crate::models::linear::{Linear, Softmax};
 use crate::mutation::{median, repaired};
 use crate::score::Forecast;
 use sandbox::metrics::{Metric, MetricError};
@@ -107,10 +107,6 @@ pub fn constant(truth: &Truth, metric: Metric) -> Vec<f64> {
             for class in values {
                 shares[*class] += 1.0 / values.len() as f64;
             }
-            if metric == Metric::F1 {
-                // Always class 1 beats any other constant.
-                return vec![0.0, 1.0];
-            }
             shares
         }
     }
@@ -145,7 +141,7 @@ fn transforms(blueprint: &Blueprint, assets: &Assets) -> Inputs {
     Inputs { train: take(&assets.order.train), test: take(&assets.order.test) }
 }
 
-/// Ridge for numbers, logistic regression (one class against the rest) for classes.
+/// Ridge for numbers, logistic or softmax regression for classes.
 fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
     match truth {
         Truth::Numbers { values, .. } => {
@@ -162,16 +158,14 @@ fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
             Forecast::Numbers(fitted.into_iter().map(clip).collect())
         }
         Truth::Classes { values, names } => {
-            let fit = |class: usize| -> Vec<f64> {
-                let y: Vec<f64> = values.iter().map(|v| f64::from(u8::from(*v == class))).collect();
-                let scores = Linear::logistic(&inputs.train, &y, PENALTY).score(&inputs.test);
-                scores.into_iter().map(sigmoid).collect()
-            };
-            if names.len() == 2 {
-                let ones = fit(1);
-                return normalised(&[ones.iter().map(|p| 1.0 - p).collect(), ones]);
+            if names.len() > 2 {
+                let softmax = Softmax::fit(&inputs.train, values, names.len(), PENALTY);
+                return normalised(&softmax.probabilities(&inputs.test));
             }
-            normalised(&(0..names.len()).map(fit).collect::<Vec<_>>())
+            let y: Vec<f64> = values.iter().map(|class| *class as f64).collect();
+            let scores = Linear::logistic(&inputs.train, &y, PENALTY).score(&inputs.test);
+            let ones: Vec<f64> = scores.into_iter().map(sigmoid).collect();
+            normalised(&[ones.iter().map(|p| 1.0 - p).collect(), ones])
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::ledger::{Entry, Ledger, Outcome, Stage};
 use crate::package::{self, Draft, PackageError, Staged};
 use crate::plan::{self, Plan, PlanError, Slot};
 use crate::roles::{Brief, RoleError, Roles};
+use crate::rule::Family;
 use crate::scenario::{self, Scenario, ScenarioError};
 use crate::seed::{Seed, SeedError};
 use crate::seed_set::SeedSet;
@@ -15,6 +16,7 @@ use crate::verify::{self, Refusal, Verified};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rayon::prelude::*;
+use sandbox::metrics::Metric;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -54,9 +56,16 @@ pub enum PipelineError {
 }
 
 /// What one attempt came to.
-enum Attempt {
+enum Verdict {
     Accepted(Box<Verified<Staged>>),
     Refused { stage: Stage, reason: &'static str, detail: String },
+}
+
+/// One attempt: what was planned, and what it came to.
+struct Attempt {
+    metric: Option<Metric>,
+    family: Option<Family>,
+    verdict: Verdict,
 }
 
 /// Told about progress; called from many threads.
@@ -131,12 +140,12 @@ impl Factory<'_> {
             let started = Instant::now();
             let feedback = entries.last().and_then(|entry| entry.detail.clone());
             let result = self.attempt(slot, attempt, feedback.as_deref(), &work)?;
-            let (stage, outcome, reason, detail) = match result {
-                Attempt::Accepted(task) => {
+            let (stage, outcome, reason, detail) = match result.verdict {
+                Verdict::Accepted(task) => {
                     accepted = Some(task);
                     (Stage::Packaged, Outcome::Accepted, None, None)
                 }
-                Attempt::Refused { stage, reason, detail } => {
+                Verdict::Refused { stage, reason, detail } => {
                     (stage, Outcome::Refused, Some(reason.to_owned()), Some(detail))
                 }
             };
@@ -144,6 +153,9 @@ impl Factory<'_> {
                 slot: slot.index,
                 task: slot.task.to_string(),
                 attempt,
+                formulation: slot.formulation,
+                metric: result.metric,
+                family: result.family,
                 stage,
                 outcome,
                 reason,
@@ -182,21 +194,24 @@ impl Factory<'_> {
         let brief = Brief { slot, seed: self.seeds[slot.seed], scenario, origin, feedback };
         let blueprint = match self.roles.strategise(&brief) {
             Ok(blueprint) => blueprint,
-            Err(error) => return Ok(refused(Stage::Strategy, &error)),
+            Err(error) => {
+                let verdict = refused(Stage::Strategy, &error);
+                return Ok(Attempt { metric: None, family: None, verdict });
+            }
         };
-        let draft = match develop(self.roles, blueprint, scenario) {
-            Ok(draft) => draft,
-            Err(error) => return Ok(refused(Stage::Development, &error)),
-        };
-        let staged = package::stage(draft, work)?;
-        Ok(match self.inspect(staged, scenario) {
-            Ok(task) => Attempt::Accepted(Box::new(task)),
-            Err(refusal) => Attempt::Refused {
-                stage: Stage::Verification,
-                reason: refusal.code(),
-                detail: refusal.to_string(),
+        let (metric, family) = (Some(blueprint.metric), Some(blueprint.rule.family));
+        let verdict = match develop(self.roles, blueprint, scenario) {
+            Ok(draft) => match self.inspect(package::stage(draft, work)?, scenario) {
+                Ok(task) => Verdict::Accepted(Box::new(task)),
+                Err(refusal) => Verdict::Refused {
+                    stage: Stage::Verification,
+                    reason: refusal.code(),
+                    detail: refusal.to_string(),
+                },
             },
-        })
+            Err(error) => refused(Stage::Development, &error),
+        };
+        Ok(Attempt { metric, family, verdict })
     }
 
     /// Builds the task once more from what is on disk, then verifies it.
@@ -222,8 +237,8 @@ pub fn develop(
     Ok(Draft { blueprint, development, description, evaluator })
 }
 
-fn refused(stage: Stage, error: &RoleError) -> Attempt {
-    Attempt::Refused { stage, reason: error.code(), detail: error.to_string() }
+fn refused(stage: Stage, error: &RoleError) -> Verdict {
+    Verdict::Refused { stage, reason: error.code(), detail: error.to_string() }
 }
 
 /// Lines that a user should read: seeds passed over and seeds held out.

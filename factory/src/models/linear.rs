@@ -1,4 +1,4 @@
-//! Ridge and logistic regression on standardised inputs, with an unpenalised intercept.
+//! Ridge, logistic and softmax regression on standardised inputs, with an unpenalised intercept.
 
 use super::Matrix;
 use crate::draws::sigmoid;
@@ -6,6 +6,8 @@ use crate::rule::moments;
 
 /// Newton steps of the logistic fit; it converges in well under these.
 const NEWTON_STEPS: usize = 12;
+/// Steps of the softmax fit, which converges more slowly.
+const BOUND_STEPS: usize = 80;
 
 /// A linear score with the standardisation of its inputs.
 #[derive(Debug, Clone)]
@@ -79,25 +81,96 @@ impl Linear {
     }
 }
 
+/// Softmax regression: one linear score per class.
+#[derive(Debug, Clone)]
+pub struct Softmax {
+    inputs: Linear,
+    /// One weight vector per class.
+    weights: Vec<Vec<f64>>,
+}
+
+impl Softmax {
+    /// Minimises the log loss + `penalty`/2 |w|² by bound optimisation: the Hessian of each
+    /// class is at most half of `ZᵀZ` (Böhning 1992), so one factorisation serves all steps.
+    pub fn fit(x: &Matrix, classes: &[usize], count: usize, penalty: f64) -> Self {
+        let inputs = Linear::standardiser(x);
+        let z = inputs.standardised(x);
+        let bound = factorised(gram(&z, &vec![0.5; classes.len()]), z.columns, penalty);
+        let mut model = Self { inputs, weights: vec![vec![0.0; z.columns]; count] };
+        for _ in 0..BOUND_STEPS {
+            let probabilities = model.on_standardised(&z);
+            for (class, weights) in model.weights.iter_mut().enumerate() {
+                let mut gradient = vec![0.0; z.columns];
+                for (row, truth) in classes.iter().enumerate() {
+                    let hit = f64::from(u8::from(*truth == class));
+                    let error = hit - probabilities[class][row];
+                    gradient.iter_mut().zip(z.row(row)).for_each(|(g, z)| *g += error * z);
+                }
+                for (gradient, weight) in gradient.iter_mut().zip(&*weights).take(z.columns - 1) {
+                    *gradient -= penalty * weight;
+                }
+                let step = substituted(&bound, gradient);
+                weights.iter_mut().zip(step).for_each(|(weight, step)| *weight += step);
+            }
+        }
+        model
+    }
+
+    /// The probability of every class (outer) for every row (inner).
+    pub fn probabilities(&self, x: &Matrix) -> Vec<Vec<f64>> {
+        self.on_standardised(&self.inputs.standardised(x))
+    }
+
+    fn on_standardised(&self, z: &Matrix) -> Vec<Vec<f64>> {
+        let mut columns = vec![Vec::with_capacity(z.rows()); self.weights.len()];
+        for row in 0..z.rows() {
+            let scores: Vec<f64> = self.weights.iter().map(|w| dot(z.row(row), w)).collect();
+            let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let powers: Vec<f64> = scores.iter().map(|s| libm::exp(s - most)).collect();
+            let sum: f64 = powers.iter().sum();
+            columns.iter_mut().zip(powers).for_each(|(column, power)| column.push(power / sum));
+        }
+        columns
+    }
+}
+
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Solves `(ZᵀWZ + penalty·I) w = ZᵀWy` by Cholesky, leaving the last column unpenalised.
+/// Solves `(ZᵀWZ + penalty·I) w = ZᵀWy`, leaving the last column unpenalised.
 fn solve(z: &Matrix, weight: &[f64], y: &[f64], penalty: f64) -> Vec<f64> {
+    let mut right = vec![0.0; z.columns];
+    for (row, (weight, y)) in weight.iter().zip(y).enumerate() {
+        right.iter_mut().zip(z.row(row)).for_each(|(right, z)| *right += weight * z * y);
+    }
+    substituted(&factorised(gram(z, weight), z.columns, penalty), right)
+}
+
+/// The lower triangle of `ZᵀWZ`.
+fn gram(z: &Matrix, weight: &[f64]) -> Vec<f64> {
     let n = z.columns;
     let mut gram = vec![0.0; n * n];
-    let mut right = vec![0.0; n];
-    for (row, (weight, y)) in weight.iter().zip(y).enumerate() {
+    for (row, weight) in weight.iter().enumerate() {
         let z = z.row(row);
         for i in 0..n {
             let scaled = weight * z[i];
-            right[i] += scaled * y;
             for j in 0..=i {
                 gram[i * n + j] += scaled * z[j];
             }
         }
     }
+    gram
+}
+
+/// A lower triangle.
+struct Factor {
+    values: Vec<f64>,
+    n: usize,
+}
+
+/// Cholesky's factor of `gram` plus the penalty on all columns but the last.
+fn factorised(mut gram: Vec<f64>, n: usize, penalty: f64) -> Factor {
     for i in 0..n {
         // The tiny ridge on the intercept keeps the matrix positive definite.
         gram[i * n + i] += if i + 1 < n { penalty } else { 1e-9 };
@@ -109,13 +182,19 @@ fn solve(z: &Matrix, weight: &[f64], y: &[f64], penalty: f64) -> Vec<f64> {
             gram[i * n + j] = if i == j { rest.max(1e-12).sqrt() } else { rest / gram[j * n + j] };
         }
     }
+    Factor { values: gram, n }
+}
+
+/// Solves L Lᵀ w = right.
+fn substituted(Factor { values, n }: &Factor, mut right: Vec<f64>) -> Vec<f64> {
+    let n = *n;
     for i in 0..n {
-        let below: f64 = (0..i).map(|k| gram[i * n + k] * right[k]).sum();
-        right[i] = (right[i] - below) / gram[i * n + i];
+        let below: f64 = (0..i).map(|k| values[i * n + k] * right[k]).sum();
+        right[i] = (right[i] - below) / values[i * n + i];
     }
     for i in (0..n).rev() {
-        let above: f64 = (i + 1..n).map(|k| gram[k * n + i] * right[k]).sum();
-        right[i] = (right[i] - above) / gram[i * n + i];
+        let above: f64 = (i + 1..n).map(|k| values[k * n + i] * right[k]).sum();
+        right[i] = (right[i] - above) / values[i * n + i];
     }
     right
 }
@@ -157,5 +236,21 @@ mod tests {
             }
             assert!(gradient.abs() < 1e-4, "{column}: {gradient}");
         }
+    }
+
+    #[test]
+    fn softmax_finds_ordered_classes() {
+        let (x, score) = data();
+        let grade = |s: &f64| usize::from(*s > 2.0) + usize::from(*s > 6.0);
+        let classes: Vec<usize> = score.iter().map(grade).collect();
+        let columns = Softmax::fit(&x, &classes, 3, 1e-3).probabilities(&x);
+        let right = (0..classes.len()).filter(|row| {
+            let best = (0..3).max_by(|a, b| columns[*a][*row].total_cmp(&columns[*b][*row]));
+            best == Some(classes[*row])
+        });
+        assert!(right.count() > 380);
+        assert!(
+            (0..400).all(|row| (columns.iter().map(|c| c[row]).sum::<f64>() - 1.0).abs() < 1e-9)
+        );
     }
 }

@@ -131,7 +131,7 @@ pub fn draft_series(
 ) -> Option<Vec<(f64, Expr)>> {
     let [direct, lagged, ..] = &columns.numbers[..] else { return None };
     let (series, names) = columns.words.first()?;
-    let level = (0.18, offsets(series, names, draws));
+    let level = (0.2, offsets(series, names, draws));
     let (column, period) = season;
     let wave = Expr::Wave {
         column: column.to_owned(),
@@ -149,9 +149,9 @@ pub fn draft_series(
     let switched = Expr::If { test, then: Box::new(later(1.0)), otherwise: Box::new(later(weak)) };
     Some(vec![
         level,
-        (0.15, wave),
-        (signed(0.26, draws), columns.deviation(direct)),
-        (signed(0.42, draws), switched),
+        (0.13, wave),
+        (signed(0.33, draws), columns.deviation(direct)),
+        (signed(0.36, draws), switched),
     ])
 }
 

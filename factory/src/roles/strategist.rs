@@ -238,7 +238,7 @@ fn metric(formulation: Formulation, skewed: bool, dna: &Dna, draws: &mut Draws) 
             Metric::LogLoss,
             Metric::Accuracy,
             Metric::Mcc,
-            Metric::F1,
+            Metric::MacroF1,
             Metric::AveragePrecision,
             Metric::BalancedAccuracy,
             Metric::Brier,
@@ -252,9 +252,7 @@ fn metric(formulation: Formulation, skewed: bool, dna: &Dna, draws: &mut Draws) 
             Metric::QuadraticKappa,
             Metric::Mcc,
         ]),
-        _ if skewed => {
-            *draws.pick(&[Metric::Rmsle, Metric::Rmsle, Metric::Mae, Metric::Smape, Metric::Mape])
-        }
+        _ if skewed => *draws.pick(&[Metric::Rmsle, Metric::Rmsle, Metric::Mae, Metric::Smape]),
         _ => *draws.pick(&[Metric::Rmse, Metric::Rmse, Metric::Mae, Metric::R2]),
     }
 }
@@ -296,13 +294,11 @@ fn mutations(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
         mutations.push(Mutation::LabelNoise { share: percent(draws.between(0.03, most)) });
     }
     // Accuracy-like metrics would reward the majority class alone.
-    let uneven = matches!(
-        blueprint.metric,
-        Metric::RocAuc | Metric::AveragePrecision | Metric::F1 | Metric::LogLoss
-    );
+    let uneven =
+        matches!(blueprint.metric, Metric::RocAuc | Metric::AveragePrecision | Metric::LogLoss);
     if blueprint.formulation == Formulation::Binary && uneven {
         let likely = if dna.has(Trait::ClassImbalance) { 0.8 } else { 0.4 };
-        if draws.chance(likely) || blueprint.metric == Metric::F1 {
+        if draws.chance(likely) {
             mutations.push(Mutation::Imbalance { share: percent(draws.between(0.25, 0.38)) });
         }
     }
@@ -322,7 +318,13 @@ fn mutations(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
         let spec = blueprint.numbers.iter().find(|spec| spec.column.name == column);
         let companion = format!("{column}_unit");
         let large = spec.is_some_and(|spec| spec.column.low > 0.0);
+        // A straight line breaks on sentinels and units; the floor stays in its reach.
+        let floor = matches!(blueprint.rule.terms.first(), Some(term) if matches!(
+            &term.expr,
+            crate::rule::Expr::Deviation { column: floor, .. } if *floor == column
+        ));
         mutations.push(match draws.whole(0, 3) {
+            _ if floor => Mutation::Missing { column, share },
             0 | 1 => Mutation::Missing { column, share },
             2 => Mutation::Sentinel { column, share },
             _ if large => Mutation::Units { column, companion, factor: 10.0, share },
