@@ -1,6 +1,8 @@
 //! The Python that scripted agents write.
 //!
 //! Short on purpose: a policy of a few million parameters learns these scripts token by token.
+//! Column names are read from the files rather than written down, as such a policy copies a name
+//! it never saw only with luck, and a script that fits every task is the better script anyway.
 
 use super::scripted::Approach;
 use rand::seq::IndexedRandom;
@@ -38,8 +40,6 @@ impl Recipe {
 
     /// The script for a task.
     pub(super) fn code(&self, manifest: &Manifest) -> String {
-        let target = manifest.prediction.answer_column();
-        let id = &manifest.id_column;
         if self.approach == Approach::Constant {
             return "import pandas as pd\n\
                     s = pd.read_csv(\"input/sample_submission.csv\")\n\
@@ -50,14 +50,14 @@ impl Recipe {
             matches!(manifest.formulation, Formulation::Binary | Formulation::Multiclass);
         let mut code = String::from("import pandas as pd\n");
         code.push_str(&self.imports(classifies));
-        let _ = write!(
-            code,
+        code.push_str(
             "a = pd.read_csv(\"input/train.csv\")\n\
              b = pd.read_csv(\"input/test.csv\")\n\
              s = pd.read_csv(\"input/sample_submission.csv\")\n\
-             y = a.pop(\"{target}\")\n\
+             t = a.columns.difference(b.columns)[0]\n\
+             y = a.pop(t)\n\
              n = len(a)\n\
-             x = pd.concat([a, b]).drop(columns=\"{id}\").reset_index(drop=True)\n"
+             x = pd.concat([a, b]).drop(columns=s.columns[0]).reset_index(drop=True)\n",
         );
         if self.approach == Approach::Operators {
             code.push_str(&self.constructed_columns(manifest.formulation, classifies));
@@ -70,17 +70,11 @@ impl Recipe {
         }
         let _ = writeln!(code, "m = {}", self.model(classifies));
         code.push_str("m.fit(x[:n], y)\n");
-        let _ = match &manifest.prediction {
-            Prediction::Number { column } | Prediction::Label { column, .. } => {
-                writeln!(code, "s[\"{column}\"] = m.predict(x[n:])")
-            }
-            Prediction::Probability { column } => {
-                writeln!(code, "s[\"{column}\"] = m.predict_proba(x[n:])[:, 1]")
-            }
-            Prediction::ClassProbabilities { .. } => {
-                writeln!(code, "s[s.columns[1:]] = m.predict_proba(x[n:])")
-            }
-        };
+        code.push_str(match &manifest.prediction {
+            Prediction::Number { .. } | Prediction::Label { .. } => "s[t] = m.predict(x[n:])\n",
+            Prediction::Probability { .. } => "s[t] = m.predict_proba(x[n:])[:, 1]\n",
+            Prediction::ClassProbabilities { .. } => "s[s.columns[1:]] = m.predict_proba(x[n:])\n",
+        });
         code.push_str("s.to_csv(\"submission.csv\", index=False)");
         code
     }
