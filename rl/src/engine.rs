@@ -113,6 +113,8 @@ struct Row {
     cached: usize,
     /// Tokens that come next and are not cached yet.
     pending: Vec<i64>,
+    /// Everything the row was given or sampled, in order.
+    context: Vec<i64>,
     current: Option<Current>,
 }
 
@@ -160,8 +162,13 @@ impl<'m> Engine<'m> {
             self.rows.iter().position(Option::is_none).ok_or(EngineError::Full(self.rows.len()))?;
         self.tickets += 1;
         let id = RowId { slot, ticket: self.tickets };
-        self.rows[slot] =
-            Some(Row { ticket: id.ticket, cached: 0, pending: Vec::new(), current: None });
+        self.rows[slot] = Some(Row {
+            ticket: id.ticket,
+            cached: 0,
+            pending: Vec::new(),
+            context: Vec::new(),
+            current: None,
+        });
         self.extend(id, ids, turn).inspect_err(|_| self.rows[slot] = None)?;
         Ok(id)
     }
@@ -189,6 +196,7 @@ impl<'m> Engine<'m> {
             return Err(EngineError::Id { id, vocab_size });
         }
         row.pending.extend_from_slice(ids);
+        row.context.extend_from_slice(ids);
         row.current = Some(Current {
             sampling: turn.sampling,
             rng: turn.stream.rng(),
@@ -199,14 +207,16 @@ impl<'m> Engine<'m> {
         Ok(())
     }
 
-    /// Ends a conversation, finished or not, and frees its place.
+    /// Ends a conversation, finished or not, frees its place and returns all its tokens: what the
+    /// model has really seen.
     ///
     /// # Errors
     /// [`EngineError::Gone`].
-    pub fn release(&mut self, id: RowId) -> Result<(), EngineError> {
-        self.row(id)?;
+    pub fn release(&mut self, id: RowId) -> Result<Vec<i64>, EngineError> {
+        let row = self.row(id)?;
+        let context = std::mem::take(&mut row.context);
         self.rows[id.slot] = None;
-        Ok(())
+        Ok(context)
     }
 
     /// Whether no row is generating.
@@ -392,6 +402,7 @@ impl<'m> Engine<'m> {
         current.ids.push(id);
         current.log_probs.push(log_prob);
         row.pending.push(id);
+        row.context.push(id);
         self.generated += 1;
         let ending = if model.config().eos_token_ids.contains(&id) {
             Ending::EndOfTurn

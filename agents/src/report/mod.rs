@@ -4,7 +4,7 @@ mod chart;
 mod page;
 
 pub use chart::{Chart, Line};
-pub use page::{Report, TaskCard};
+pub use page::{CardError, Report, TaskCard};
 
 /// Text made safe for HTML content and double-quoted attributes.
 pub(crate) fn escape(text: &str) -> String {

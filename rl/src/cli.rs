@@ -1,0 +1,332 @@
+//! The command line: flags, files and defaults in, plain settings out. No logic of learning.
+
+use crate::checkpoint::open_policy;
+use crate::device::DeviceChoice;
+use crate::eval::{self, Contestant, EvalSettings};
+use crate::grpo::{self, TrainSettings};
+use crate::model::{Qwen3, Qwen3Config};
+use crate::presets::Scale;
+use crate::report::{self, ReportSources};
+use crate::settings::{claim, resolve};
+use crate::sft::{self, SftSettings, Stages};
+use crate::source::{PolicySource, locate};
+use anyhow::{Context, Result, bail};
+use camino::Utf8PathBuf;
+use clap::{Args, Parser, Subcommand};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use sandbox::stream::Stream;
+use serde::Serialize;
+use tch::{Device, Kind};
+use toml::Table;
+
+/// Train agents for machine learning engineering: imitate, reinforce, compare.
+///
+/// The usual order, on a corpus made by `factory generate --out tasks`:
+///
+///   rl sft   --model tiny    --tasks tasks --out sft
+///   rl train --model sft     --tasks tasks --out grpo
+///   rl eval  --policy sft=sft --policy grpo=grpo --scripted --tasks tasks --out eval
+///
+/// Every command picks up where it was when it is run again with the same `--out`.
+#[derive(Debug, Parser)]
+#[command(name = "rl", version, verbatim_doc_comment)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Imitate scripted agents: play demonstrations, learn a vocabulary, fine-tune.
+    Sft(SftArgs),
+    /// Reinforce a policy by GRPO on its own episodes.
+    Train(TrainArgs),
+    /// Compare policies, and the scripted ladder, on held-out tasks.
+    Eval(EvalArgs),
+    /// Write the page that shows tasks, curves, comparison and episodes.
+    Report(ReportArgs),
+}
+
+/// Flags that all commands with settings have.
+#[derive(Debug, Args)]
+struct Common {
+    /// Where the run's files go; a run that is there is continued.
+    #[arg(long, value_name = "FOLDER")]
+    out: Utf8PathBuf,
+    /// A TOML file with settings; flags win over it. Every run writes its own as `settings.toml`.
+    #[arg(long, value_name = "FILE")]
+    config: Option<Utf8PathBuf>,
+    /// Any setting by its dotted key, such as `rollout.sampling.temperature=0.8`; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// `auto`, `cpu`, `cuda` or `cuda:N`.
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+    /// Threads of libtorch; default: one per processor.
+    #[arg(long, value_name = "N")]
+    threads: Option<i32>,
+}
+
+#[derive(Debug, Args)]
+struct SftArgs {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    settings: SftFlags,
+}
+
+#[derive(Debug, Args, Serialize)]
+struct SftFlags {
+    /// `tiny` (built in, needs nothing), `qwen3-0.6b` to `qwen3-32b`, or a folder.
+    #[arg(long, default_value = "tiny")]
+    model: String,
+    /// The corpus made by `factory generate`.
+    #[arg(long, value_name = "FOLDER")]
+    tasks: Utf8PathBuf,
+    /// The seed of everything [default: 0].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
+    /// Demonstrations per task and approach [default: 3].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u32>,
+    /// Passes over the demonstrations [default: 8 for tiny policies, else 2].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epochs: Option<u32>,
+    /// Peak learning rate [default: 3e-3 for tiny policies, else 1e-5].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+struct TrainArgs {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    settings: TrainFlags,
+}
+
+#[derive(Debug, Args, Serialize)]
+struct TrainFlags {
+    /// The policy to start from: a run of `rl sft`, a model's folder or name.
+    #[arg(long)]
+    model: String,
+    /// The corpus made by `factory generate`.
+    #[arg(long, value_name = "FOLDER")]
+    tasks: Utf8PathBuf,
+    /// The seed of everything [default: 0].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
+    /// Updates [default: 40 for tiny policies, else 100].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<u32>,
+    /// Tasks per update [default: 16].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks_per_step: Option<u32>,
+    /// Episodes per task [default: 4].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<u32>,
+    /// Learning rate [default: 2e-4 for tiny policies, else 1e-6].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+struct EvalArgs {
+    #[command(flatten)]
+    common: Common,
+    /// A policy as NAME=SOURCE, or `random` for fresh weights in the first one's shape; may be
+    /// repeated.
+    #[arg(long = "policy", value_name = "NAME=SOURCE")]
+    policies: Vec<String>,
+    #[command(flatten)]
+    settings: EvalFlags,
+}
+
+#[derive(Debug, Args, Serialize)]
+struct EvalFlags {
+    /// The corpus made by `factory generate`.
+    #[arg(long, value_name = "FOLDER")]
+    tasks: Utf8PathBuf,
+    /// Also play the scripted agents, from the constant to the oracle.
+    #[arg(long)]
+    scripted: bool,
+    /// `val` (held out) or `train` [default: val].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    split: Option<String>,
+    /// Episodes per agent and task [default: 4].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u32>,
+    /// The seed of everything [default: 0].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+struct ReportArgs {
+    /// The corpus.
+    #[arg(long, value_name = "FOLDER")]
+    tasks: Utf8PathBuf,
+    /// The run of `rl sft`.
+    #[arg(long, value_name = "FOLDER")]
+    sft: Utf8PathBuf,
+    /// The run of `rl train`.
+    #[arg(long, value_name = "FOLDER")]
+    grpo: Utf8PathBuf,
+    /// The folder of `rl eval`.
+    #[arg(long, value_name = "FOLDER")]
+    eval: Utf8PathBuf,
+    /// The page.
+    #[arg(long, value_name = "FILE")]
+    out: Utf8PathBuf,
+}
+
+/// Progress on standard error.
+#[derive(Debug, Clone, Default)]
+pub struct Bars(pub MultiProgress);
+
+impl Stages for Bars {
+    fn stage(&self, name: &'static str, length: u64) -> ProgressBar {
+        let template = "{prefix:>12} {bar:28} {pos}/{len} {per_sec} eta {eta} {msg}";
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        self.0.add(ProgressBar::new(length).with_style(style).with_prefix(name))
+    }
+}
+
+impl Common {
+    fn device(&self) -> Result<Device> {
+        if let Some(threads) = self.threads {
+            tch::set_num_threads(threads);
+        }
+        // Nothing draws from libtorch's own generator; a fixed seed makes that easy to see.
+        tch::manual_seed(0);
+        let device = self.device.resolve()?;
+        tracing::info!(?device, threads = tch::get_num_threads(), "libtorch");
+        Ok(device)
+    }
+}
+
+impl Cli {
+    /// Does it, and returns what belongs on standard output.
+    ///
+    /// # Errors
+    /// Whatever went wrong, with what to do about it.
+    pub fn run(self, bars: &Bars) -> Result<String> {
+        match self.command {
+            Command::Sft(args) => sft(&args, bars),
+            Command::Train(args) => train(&args, bars),
+            Command::Eval(args) => evaluate(&args, bars),
+            Command::Report(args) => {
+                let ReportArgs { tasks, sft, grpo, eval, out } = args;
+                report::write(&ReportSources { tasks, sft, grpo, eval }, &out)?;
+                Ok(format!("{out}\n"))
+            }
+        }
+    }
+}
+
+fn scale_of(source: &PolicySource) -> Result<Scale> {
+    match source {
+        PolicySource::Tiny => Ok(Scale::Tiny),
+        PolicySource::Folder(folder) => {
+            let config = Qwen3Config::open(folder)
+                .with_context(|| format!("`{folder}` is not a model's folder"))?;
+            Ok(Scale::of(config.parameter_count()))
+        }
+    }
+}
+
+fn sft(args: &SftArgs, bars: &Bars) -> Result<String> {
+    let Common { out, config, set, .. } = &args.common;
+    let source = locate(&args.settings.model)?;
+    let defaults = SftSettings::defaults(scale_of(&source)?);
+    let settings: SftSettings =
+        resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
+    settings.check()?;
+    claim(out, &settings, &["workers"])?;
+    let last = sft::run(&settings, &source, out, args.common.device()?, bars)?;
+    Ok(format!("{last}\n"))
+}
+
+fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
+    let Common { out, config, set, .. } = &args.common;
+    let source = locate(&args.settings.model)?;
+    let PolicySource::Folder(folder) = &source else {
+        bail!(
+            "fresh weights cannot be reinforced: they never earn a reward; run `rl sft --model tiny` first and give its folder"
+        );
+    };
+    let defaults = TrainSettings::defaults(scale_of(&source)?);
+    let settings: TrainSettings =
+        resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
+    settings.check()?;
+    // A run may be prolonged; the number of workers changes nothing but speed.
+    claim(out, &settings, &["steps", "rollout.workers"])?;
+    let last = grpo::run(&settings, folder, out, args.common.device()?, bars)?;
+    Ok(format!("{last}\n"))
+}
+
+fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
+    let Common { out, config, set, .. } = &args.common;
+    let mut named = Vec::new();
+    let mut random = false;
+    for policy in &args.policies {
+        match policy.split_once('=') {
+            Some((name, source)) if !name.is_empty() => match locate(source)? {
+                PolicySource::Tiny => random = true,
+                PolicySource::Folder(folder) => named.push((name.to_owned(), folder)),
+            },
+            _ if policy == "random" => random = true,
+            _ => bail!("`--policy {policy}` is neither NAME=SOURCE nor `random`"),
+        }
+    }
+    if random && named.is_empty() {
+        bail!(
+            "`--policy random` takes its shape and vocabulary from another policy; give one as NAME=FOLDER"
+        );
+    }
+    if named.is_empty() && !args.settings.scripted {
+        bail!("nothing to compare; give `--policy NAME=FOLDER`, or `--scripted`, or both");
+    }
+    let scale = match named.first() {
+        Some((_, folder)) => scale_of(&PolicySource::Folder(folder.clone()))?,
+        None => Scale::Tiny,
+    };
+    let mut defaults = EvalSettings::defaults(scale);
+    defaults.policies =
+        named.iter().map(|(name, folder)| (name.clone(), folder.to_string())).collect();
+    if random {
+        defaults.policies.insert(0, ("random".into(), "tiny".into()));
+    }
+    let settings: EvalSettings =
+        resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
+    settings.check()?;
+    claim(out, &settings, &["rollout.workers"])?;
+    let device = args.common.device()?;
+    let mut contestants = Vec::new();
+    for (name, folder) in named {
+        let (model, tokenizer) = open_policy(&folder, Kind::Float, device)?;
+        contestants.push(Contestant { name, model, tokenizer });
+    }
+    if let (true, Some(first)) = (random, contestants.first()) {
+        let stream = Stream::root(settings.seed).child("random policy");
+        let model = Qwen3::random(first.model.config(), Kind::Float, device, stream);
+        let tokenizer = first.tokenizer.clone();
+        contestants.insert(0, Contestant { name: "random".into(), model, tokenizer });
+    }
+    let evaluation = eval::run(&settings, &contestants, out, bars)?;
+    Ok(evaluation.table())
+}

@@ -1,0 +1,65 @@
+//! `rl`: train agents for machine learning engineering.
+
+use clap::Parser;
+use indicatif::MultiProgress;
+use rl::cli::{Bars, Cli};
+use std::io::{self, Write};
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Something failed; the message says what.
+const FAILED: u8 = 1;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let bars = Bars::default();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_writer(AboveBars(bars.0.clone()))
+        .init();
+    match cli.run(&bars) {
+        Ok(output) => {
+            #[expect(
+                clippy::print_stdout,
+                reason = "the result of a command goes to standard output"
+            )]
+            {
+                print!("{output}");
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            #[expect(clippy::print_stderr, reason = "the one error message of a command")]
+            {
+                eprintln!("error: {error:#}");
+            }
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// Log lines go above the progress bars instead of through them.
+struct AboveBars(MultiProgress);
+
+impl<'a> MakeWriter<'a> for AboveBars {
+    type Writer = Above<'a>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Above(&self.0)
+    }
+}
+
+struct Above<'a>(&'a MultiProgress);
+
+impl Write for Above<'_> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.0.suspend(|| io::stderr().write(text))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}

@@ -1,0 +1,74 @@
+//! Defaults for policies of two sizes.
+//!
+//! What the paper found for billions of parameters is wrong for a million: a tiny policy needs a
+//! larger step, a shorter prompt and shorter answers from its tools.
+
+use crate::rollout::RolloutSettings;
+use crate::sample::Sampling;
+use agents::prompt::PromptStyle;
+use agents::reward::RewardWeights;
+use agents::scaffold::react::Rules;
+use sandbox::env::{Budget, EpisodeConfig, Feedback};
+use sandbox::policy::{ByteSize, Keep, Policy, Span};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Policies below this many parameters get the defaults of the tiny one.
+const SMALL: i64 = 100_000_000;
+
+/// Which defaults apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// A few million parameters, on a laptop.
+    Tiny,
+    /// A language model.
+    Large,
+}
+
+impl Scale {
+    /// The scale of a policy with this many parameters.
+    pub fn of(parameters: i64) -> Self {
+        if parameters < SMALL { Self::Tiny } else { Self::Large }
+    }
+
+    /// The rules of episodes.
+    pub fn rules(self) -> Rules {
+        let keep = |head, tail| Keep { head: ByteSize::new(head), tail: ByteSize::new(tail) };
+        match self {
+            Self::Large => Rules::default(),
+            Self::Tiny => Rules {
+                prompt: PromptStyle::Brief,
+                episode: EpisodeConfig {
+                    budget: Budget { turns: 5, wall_seconds: 120 },
+                    feedback: Feedback::Tier,
+                    policy: Policy {
+                        time_limit: Span(Duration::from_secs(20)),
+                        // A traceback says what is wrong in its last line.
+                        stdout: keep(150, 50),
+                        stderr: keep(0, 120),
+                        ..Policy::default()
+                    },
+                    ..EpisodeConfig::default()
+                },
+                reward: RewardWeights::DENSE,
+            },
+        }
+    }
+
+    /// How episodes are generated.
+    pub fn rollout(self) -> RolloutSettings {
+        let processors = std::thread::available_parallelism().map_or(1, Into::into);
+        let sampling = Sampling::default();
+        // Twice as many workers as processors: one reads and grades while another's script runs.
+        let workers = 2 * processors;
+        match self {
+            Self::Tiny => {
+                RolloutSettings { rows: 64, context: 1536, turn_tokens: 640, workers, sampling }
+            }
+            Self::Large => {
+                RolloutSettings { rows: 64, context: 32_768, turn_tokens: 8192, workers, sampling }
+            }
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! Many episodes against one engine.
+//!
+//! The calling thread owns the model and generates. Worker threads own the episodes: they run
+//! scripts, read the environment's answers and grade. A conversation travels between the two as
+//! a message, so a batch never waits for the slowest script.
+
+use crate::batch::Sample;
+use crate::engine::{Ending as TurnEnding, Engine, EngineError, RowId, Turn};
+use crate::model::Qwen3;
+use crate::sample::Sampling;
+use crate::template::Template;
+use crate::tokenizer::{Tokenizer, TokenizerError};
+use agents::prompt::{Prompt, PromptError};
+use agents::scaffold::react::{Reply, Rules, Session};
+use agents::trajectory::{Ending, Segment, Source, Trajectory};
+use sandbox::env::EpisodeFault;
+use sandbox::exec::Sandbox;
+use sandbox::stream::Stream;
+use sandbox::task::{TaskDir, TaskId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+
+/// How episodes are played.
+///
+/// | field | default | purpose |
+/// | --- | --- | --- |
+/// | `rows` | 64 | conversations at once |
+/// | `context` | 1536 | tokens of one conversation |
+/// | `turn_tokens` | 640 | tokens of one turn |
+/// | `workers` | 4 | threads that run scripts and grade |
+/// | `sampling` | temperature 1 | how tokens are drawn |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RolloutSettings {
+    /// Conversations at once.
+    pub rows: usize,
+    /// Tokens of one conversation.
+    pub context: usize,
+    /// Tokens of one turn.
+    pub turn_tokens: usize,
+    /// Threads that run scripts and grade.
+    pub workers: usize,
+    /// How tokens are drawn.
+    pub sampling: Sampling,
+}
+
+/// Who plays.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy<'a> {
+    /// Its name in trajectories.
+    pub name: &'a str,
+    /// Its weights.
+    pub model: &'a Qwen3,
+    /// Its vocabulary.
+    pub tokenizer: &'a Tokenizer,
+}
+
+/// One episode to play.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// On what.
+    pub task: &'a TaskDir,
+    /// Which attempt at it.
+    pub attempt: u64,
+    /// Where its draws come from; each turn has a stream of its own below.
+    pub stream: Stream,
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub enum Played {
+    /// An episode with its record, and all tokens as the engine saw them.
+    Finished {
+        /// The record.
+        trajectory: Box<Trajectory>,
+        /// The engine's own account of the conversation.
+        context: Vec<i64>,
+    },
+    /// The episode broke for reasons of ours. It has no reward.
+    Fault {
+        /// Its task.
+        task: TaskId,
+        /// What broke.
+        fault: EpisodeFault,
+    },
+}
+
+/// Why no episodes could be played.
+#[derive(Debug, thiserror::Error)]
+pub enum RolloutError {
+    /// A task cannot be put into words.
+    #[error("failed to write the prompt of task `{task}`")]
+    Prompt {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        #[source]
+        source: PromptError,
+    },
+    /// A prompt does not fit.
+    #[error(
+        "failed to start an episode on task `{task}`; raise `rollout.context`, or use the brief prompt"
+    )]
+    Admit {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        #[source]
+        source: EngineError,
+    },
+    /// Generation broke.
+    #[error("failed to generate")]
+    Engine(#[from] EngineError),
+    /// Text and tokens do not translate.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// A worker thread panicked.
+    #[error("a worker panicked while playing task `{0}`; this is a bug")]
+    Worker(TaskId),
+}
+
+/// A conversation while it is played.
+struct Conversation {
+    prompt: Prompt,
+    ids: Vec<i64>,
+    segments: Vec<Segment>,
+    context: Vec<i64>,
+    row: Option<RowId>,
+    turns: u64,
+}
+
+enum Request {
+    Respond { job: usize, session: Option<Session>, text: String },
+    Close { job: usize, session: Option<Session>, segments: Vec<Segment>, ending: Ending },
+}
+
+enum Answer {
+    Reply { job: usize, session: Box<Session>, reply: Reply },
+    Closed { job: usize, trajectory: Box<Trajectory> },
+    Fault { job: usize, fault: EpisodeFault },
+    Panicked { job: usize },
+}
+
+/// Plays all `jobs` and returns what came of each, in their order. `progress` is told whenever
+/// one has ended.
+///
+/// # Errors
+/// [`RolloutError`]; faults of single episodes are not errors.
+pub fn rollout(
+    policy: Policy<'_>,
+    sandbox: &Sandbox,
+    rules: &Rules,
+    settings: &RolloutSettings,
+    jobs: &[Job<'_>],
+    progress: &mut dyn FnMut(),
+) -> Result<Vec<Played>, RolloutError> {
+    let (to_workers, requests) = channel::<Request>();
+    let (to_engine, answers) = channel::<Answer>();
+    let requests = Mutex::new(requests);
+    std::thread::scope(|scope| {
+        for _ in 0..settings.workers.clamp(1, jobs.len().max(1)) {
+            let (requests, to_engine) = (&requests, to_engine.clone());
+            scope.spawn(move || {
+                work(&Stage { agent: policy.name, sandbox, rules, jobs }, requests, &to_engine);
+            });
+        }
+        drop(to_engine);
+        // The sender goes with this call, which lets the workers end whatever happens in it.
+        Conductor::new(policy, rules, settings, jobs)?.conduct(to_workers, &answers, progress)
+    })
+}
+
+/// The engine's side: which conversation is where.
+struct Conductor<'a> {
+    policy: Policy<'a>,
+    template: Template<'a>,
+    settings: &'a RolloutSettings,
+    jobs: &'a [Job<'a>],
+    engine: Engine<'a>,
+    conversations: Vec<Conversation>,
+    rows: BTreeMap<RowId, usize>,
+    sessions: BTreeMap<usize, Session>,
+    played: Vec<Option<Played>>,
+}
+
+impl<'a> Conductor<'a> {
+    fn new(
+        policy: Policy<'a>,
+        rules: &Rules,
+        settings: &'a RolloutSettings,
+        jobs: &'a [Job<'a>],
+    ) -> Result<Self, RolloutError> {
+        let template = Template::new(policy.tokenizer);
+        let conversation = |job: &Job<'_>| {
+            let prompt = Prompt::of(&job.task.public(), rules.prompt)
+                .map_err(|source| RolloutError::Prompt { task: job.task.id().clone(), source })?;
+            let ids = template.prompt(&prompt.system, &prompt.user)?;
+            let (segments, context) = (Vec::new(), Vec::new());
+            Ok::<_, RolloutError>(Conversation {
+                prompt,
+                ids,
+                segments,
+                context,
+                row: None,
+                turns: 0,
+            })
+        };
+        Ok(Self {
+            policy,
+            template,
+            settings,
+            jobs,
+            engine: Engine::new(
+                policy.model,
+                settings.rows.clamp(1, jobs.len().max(1)),
+                settings.context,
+            ),
+            conversations: jobs.iter().map(conversation).collect::<Result<_, _>>()?,
+            rows: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            played: jobs.iter().map(|_| None).collect(),
+        })
+    }
+
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "dropping the sender tells the workers to end"
+    )]
+    fn conduct(
+        mut self,
+        workers: Sender<Request>,
+        answers: &Receiver<Answer>,
+        progress: &mut dyn FnMut(),
+    ) -> Result<Vec<Played>, RolloutError> {
+        let places = self.settings.rows.clamp(1, self.jobs.len().max(1));
+        let (mut next, mut left) = (0, self.jobs.len());
+        while left > 0 {
+            while next < self.jobs.len() && self.rows.len() < places {
+                self.admit(next)?;
+                next += 1;
+            }
+            // Wait for the environment only when there is nothing to generate.
+            let mut answer =
+                if self.engine.is_idle() { answers.recv().ok() } else { poll(answers) };
+            while let Some(arrived) = answer {
+                if self.receive(arrived, &workers)? {
+                    left -= 1;
+                    progress();
+                }
+                answer = poll(answers);
+            }
+            if !self.engine.is_idle() {
+                for finished in self.engine.step()? {
+                    self.turn_ended(finished, &workers)?;
+                }
+            }
+        }
+        Ok(self.played.into_iter().flatten().collect())
+    }
+
+    fn turn(&self, job: usize) -> Turn {
+        let stream = self.jobs[job].stream.child("turn").index(self.conversations[job].turns);
+        Turn { sampling: self.settings.sampling, stream, max_tokens: self.settings.turn_tokens }
+    }
+
+    fn admit(&mut self, job: usize) -> Result<(), RolloutError> {
+        let turn = self.turn(job);
+        let conversation = &mut self.conversations[job];
+        let row = self.engine.admit(&conversation.ids, turn).map_err(|source| {
+            RolloutError::Admit { task: self.jobs[job].task.id().clone(), source }
+        })?;
+        let segment = |text: &str, ids: &[i64]| Segment {
+            ids: unsigned(ids),
+            ..Segment::text(Source::Prompt, text)
+        };
+        // The layout belongs to both messages together, so the ids stand with the second.
+        conversation.segments.push(segment(&conversation.prompt.system, &[]));
+        conversation.segments.push(segment(&conversation.prompt.user, &conversation.ids));
+        conversation.row = Some(row);
+        self.rows.insert(row, job);
+        Ok(())
+    }
+
+    /// The model has said its turn: hand it to the environment, or end where tokens ran out.
+    fn turn_ended(
+        &mut self,
+        finished: crate::engine::Finished,
+        workers: &Sender<Request>,
+    ) -> Result<(), RolloutError> {
+        let job = self.rows[&finished.row];
+        let conversation = &mut self.conversations[job];
+        conversation.turns += 1;
+        let closed = finished.ending == TurnEnding::EndOfTurn;
+        let said = finished.ids.len() - usize::from(closed);
+        let text = self.policy.tokenizer.decode(&finished.ids[..said])?;
+        conversation.segments.push(Segment {
+            source: Source::Model,
+            text: text.clone(),
+            ids: unsigned(&finished.ids),
+            log_probs: finished.log_probs,
+        });
+        if closed {
+            let session = self.sessions.remove(&job);
+            send(workers, Request::Respond { job, session, text });
+        } else {
+            self.end(job, Ending::Tokens, workers)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a worker has done. Returns whether that ends the job.
+    fn receive(&mut self, answer: Answer, workers: &Sender<Request>) -> Result<bool, RolloutError> {
+        match answer {
+            Answer::Reply { job, session, reply } => {
+                self.sessions.insert(job, *session);
+                match reply {
+                    Reply::End(ending) => self.end(job, ending, workers)?,
+                    Reply::Observe(text) => self.observe(job, text, workers)?,
+                }
+                Ok(false)
+            }
+            Answer::Closed { job, trajectory } => {
+                let context = std::mem::take(&mut self.conversations[job].context);
+                self.played[job] = Some(Played::Finished { trajectory, context });
+                Ok(true)
+            }
+            Answer::Fault { job, fault } => {
+                if let Some(row) = self.conversations[job].row.take() {
+                    self.rows.remove(&row);
+                    self.engine.release(row)?;
+                }
+                self.played[job] =
+                    Some(Played::Fault { task: self.jobs[job].task.id().clone(), fault });
+                Ok(true)
+            }
+            Answer::Panicked { job } => Err(RolloutError::Worker(self.jobs[job].task.id().clone())),
+        }
+    }
+
+    fn observe(
+        &mut self,
+        job: usize,
+        text: String,
+        workers: &Sender<Request>,
+    ) -> Result<(), RolloutError> {
+        let ids = self.template.reply(&tool_response(&text))?;
+        let turn = self.turn(job);
+        let conversation = &mut self.conversations[job];
+        let row = conversation.row.expect("only a playing conversation is answered");
+        match self.engine.extend(row, &ids, turn) {
+            Ok(()) => {
+                let segment =
+                    Segment { ids: unsigned(&ids), ..Segment::text(Source::Environment, text) };
+                conversation.segments.push(segment);
+                Ok(())
+            }
+            // There is no room for the answer: the conversation is as long as it can be.
+            Err(EngineError::TooLong { .. }) => self.end(job, Ending::Tokens, workers),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn end(
+        &mut self,
+        job: usize,
+        ending: Ending,
+        workers: &Sender<Request>,
+    ) -> Result<(), RolloutError> {
+        let conversation = &mut self.conversations[job];
+        let row = conversation.row.take().expect("a conversation ends once");
+        conversation.context = self.engine.release(row)?;
+        self.rows.remove(&row);
+        let segments = std::mem::take(&mut conversation.segments);
+        send(
+            workers,
+            Request::Close { job, session: self.sessions.remove(&job), segments, ending },
+        );
+        Ok(())
+    }
+}
+
+/// Workers end only after the sender is gone, so there is always somebody to receive.
+fn send(workers: &Sender<Request>, request: Request) {
+    workers.send(request).expect("workers outlive the conductor");
+}
+
+/// What has arrived, without waiting.
+fn poll(answers: &Receiver<Answer>) -> Option<Answer> {
+    answers.try_recv().ok()
+}
+
+/// What workers share.
+struct Stage<'a> {
+    agent: &'a str,
+    sandbox: &'a Sandbox,
+    rules: &'a Rules,
+    jobs: &'a [Job<'a>],
+}
+
+fn work(stage: &Stage<'_>, requests: &Mutex<Receiver<Request>>, answers: &Sender<Answer>) {
+    loop {
+        let request = requests.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(request) = request else { return };
+        let (Request::Respond { job, .. } | Request::Close { job, .. }) = request;
+        let answer = catch_unwind(AssertUnwindSafe(|| stage.serve(request)));
+        // If nobody listens any more, the call has failed and says why itself.
+        if answers.send(answer.unwrap_or(Answer::Panicked { job })).is_err() {
+            return;
+        }
+    }
+}
+
+impl Stage<'_> {
+    fn open(&self, job: usize, session: Option<Session>) -> Result<Session, EpisodeFault> {
+        session.map_or_else(|| Session::open(self.sandbox, self.jobs[job].task, self.rules), Ok)
+    }
+
+    fn serve(&self, request: Request) -> Answer {
+        match request {
+            Request::Respond { job, session, text } => {
+                let reply = self.open(job, session).and_then(|mut session| {
+                    let reply = session.respond(&text)?;
+                    Ok(Answer::Reply { job, session: Box::new(session), reply })
+                });
+                reply.unwrap_or_else(|fault| Answer::Fault { job, fault })
+            }
+            Request::Close { job, session, segments, ending } => {
+                let closed = self.open(job, session).and_then(|session| {
+                    session.close(self.agent, self.jobs[job].attempt, segments, ending)
+                });
+                match closed {
+                    Ok(trajectory) => Answer::Closed { job, trajectory: Box::new(trajectory) },
+                    Err(fault) => Answer::Fault { job, fault },
+                }
+            }
+        }
+    }
+}
+
+/// An observation as the content of a user message.
+fn tool_response(text: &str) -> String {
+    format!("<tool_response>\n{text}\n</tool_response>")
+}
+
+/// A sampled trajectory as the trainer sees it, with the log-probabilities of its trained tokens.
+pub fn sampled(trajectory: &Trajectory) -> (Sample, Vec<f32>) {
+    let (mut sample, mut log_probs) = (Sample::default(), Vec::new());
+    for segment in &trajectory.segments {
+        let ids: Vec<i64> = segment.ids.iter().copied().map(i64::from).collect();
+        sample.push(&ids, segment.source == Source::Model);
+        log_probs.extend_from_slice(&segment.log_probs);
+    }
+    (sample, log_probs)
+}
+
+/// A text-only trajectory laid out as if the policy had said it, for imitation.
+///
+/// # Errors
+/// [`TokenizerError`] if its text cannot be encoded.
+pub fn spoken(trajectory: &Trajectory, tokenizer: &Tokenizer) -> Result<Sample, TokenizerError> {
+    let template = Template::new(tokenizer);
+    let mut sample = Sample::default();
+    let mut prompt = trajectory.segments.iter().filter(|segment| segment.source == Source::Prompt);
+    let system = prompt.next().map_or("", |segment| &segment.text);
+    let user = prompt.next().map_or("", |segment| &segment.text);
+    sample.push(&template.prompt(system, user)?, false);
+    for segment in &trajectory.segments {
+        match segment.source {
+            Source::Prompt => (),
+            Source::Model => sample.push(&template.answer(&segment.text)?, true),
+            Source::Environment => {
+                sample.push(&template.reply(&tool_response(&segment.text))?, false);
+            }
+        }
+    }
+    Ok(sample)
+}
+
+fn unsigned(ids: &[i64]) -> Vec<u32> {
+    ids.iter()
+        .map(|&id| u32::try_from(id).expect("ids of a vocabulary are small and not negative"))
+        .collect()
+}
