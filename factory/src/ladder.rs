@@ -145,16 +145,16 @@ fn transforms(blueprint: &Blueprint, assets: &Assets) -> Inputs {
 fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
     match truth {
         Truth::Numbers { values, .. } => {
-            let (low, high) = range(values);
             if logarithmic {
                 let logs: Vec<f64> = values.iter().map(|v| libm::log(v.max(1e-9))).collect();
                 let fitted = Linear::ridge(&inputs.train, &logs, PENALTY).score(&inputs.test);
                 return Forecast::Numbers(fitted.into_iter().map(libm::exp).collect());
             }
-            // A straight line must not leave the range of positive targets.
             let fitted = Linear::ridge(&inputs.train, values, PENALTY).score(&inputs.test);
-            let fence = high - low;
-            let clip = |v: f64| if low > 0.0 { v.max(low) } else { v.max(low - fence) };
+            // Where all targets are positive, no forecast is negative: relative metrics would
+            // not accept it.
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let clip = |v: f64| if low > 0.0 { v.max(0.0) } else { v };
             Forecast::Numbers(fitted.into_iter().map(clip).collect())
         }
         Truth::Classes { values, names } => {
@@ -257,9 +257,4 @@ fn normalised(columns: &[Vec<f64>]) -> Forecast {
         values.extend(clipped.iter().map(|p| p / sum));
     }
     Forecast::Classes { values, classes }
-}
-
-fn range(values: &[f64]) -> (f64, f64) {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    (low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }

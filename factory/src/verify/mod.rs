@@ -8,6 +8,8 @@ mod disk;
 mod ladder;
 mod leaks;
 mod refusal;
+#[cfg(test)]
+mod tests;
 
 pub use refusal::Refusal;
 

@@ -1,0 +1,363 @@
+//! Plants every fault and sees it caught by the check that is there for it.
+
+use super::*;
+use crate::blueprint::Origin;
+use crate::config::{ATTEMPTS, Request};
+use crate::package;
+use crate::plan;
+use crate::roles::{Brief, Builtin};
+use crate::rule::digits;
+use crate::scenario;
+use crate::score::Forecast;
+use crate::seed_set::{MLEBENCH, SeedSet};
+use crate::table::Cells;
+use crate::{labels::Truth, package::Draft};
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use sandbox::task::Formulation;
+
+/// A sound task of one formulation in a folder of its own.
+struct Bench {
+    root: tempfile::TempDir,
+    staged: Staged,
+    story: Scenario,
+}
+
+impl Bench {
+    fn new(formulation: Formulation) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let set = SeedSet::resolve(MLEBENCH).unwrap();
+        let seeds = set.servable();
+        let stories = scenario::all().unwrap();
+        let plan = plan::plan(&Request::for_tests(), &seeds, &stories).unwrap();
+        let slot = plan.slots.iter().find(|slot| slot.formulation == formulation).unwrap();
+        let story = stories[slot.scenario].clone();
+        for attempt in 0..ATTEMPTS {
+            let origin = Origin { corpus_seed: 0, slot: slot.index, attempt };
+            let (seed, feedback) = (seeds[slot.seed], None);
+            let brief = Brief { slot, seed, scenario: &story, origin, feedback };
+            let blueprint = Builtin.strategise(&brief).unwrap();
+            let draft = pipeline::develop(&Builtin, blueprint, &story).unwrap();
+            let staged = package::stage(draft, path(&root)).unwrap();
+            if check(&staged).is_ok() {
+                return Self { root, staged, story };
+            }
+        }
+        panic!("no sound {formulation:?} task in {ATTEMPTS} attempts");
+    }
+
+    /// The task with a change in its draft, written anew.
+    fn with(&self, change: impl FnOnce(&mut Draft)) -> Staged {
+        let mut draft = self.staged.draft.clone();
+        change(&mut draft);
+        package::stage(draft, path(&self.root)).unwrap()
+    }
+
+    /// The task with a change in one of its files.
+    fn with_file(&self, file: &str, change: impl FnOnce(String) -> String) -> Staged {
+        let staged = self.with(|_| {});
+        let path = staged.dir.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, change(text)).unwrap();
+        staged
+    }
+}
+
+fn path(root: &tempfile::TempDir) -> &Utf8Path {
+    Utf8Path::from_path(root.path()).unwrap()
+}
+
+fn binary() -> Bench {
+    Bench::new(Formulation::Binary)
+}
+
+fn regression() -> Bench {
+    Bench::new(Formulation::Regression)
+}
+
+/// The code of the refusal; panics if there is none.
+fn code(result: Result<(), Refusal>) -> &'static str {
+    result.expect_err("the fault went unseen").code()
+}
+
+/// A share of the way from R0 to the ceiling.
+fn way(draft: &Draft, share: f64) -> f64 {
+    let baselines = &draft.development.ladder.baselines;
+    baselines.ladder[0] + share * (baselines.ceiling - baselines.ladder[0])
+}
+
+#[test]
+fn sound_tasks_of_every_kind_pass_and_rebuild() {
+    for formulation in [
+        Formulation::Binary,
+        Formulation::Multiclass,
+        Formulation::Regression,
+        Formulation::Forecasting,
+    ] {
+        let bench = Bench::new(formulation);
+        rebuilds(&bench.staged, &Builtin, &bench.story).unwrap();
+    }
+}
+
+#[test]
+fn rungs_that_are_equal_are_within_noise() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let forecasts = &mut draft.development.ladder.forecasts;
+        forecasts[2] = forecasts[1].clone();
+    });
+    assert_eq!(code(check(&task)), "gap_within_noise");
+}
+
+#[test]
+fn rungs_in_the_wrong_order_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| draft.development.ladder.forecasts.swap(1, 2));
+    assert_eq!(code(check(&task)), "gap_within_noise");
+}
+
+#[test]
+fn gold_at_the_ceiling_is_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        draft.development.thresholds.gold_threshold = draft.development.ladder.baselines.ceiling;
+    });
+    assert_eq!(code(check(&task)), "gold_at_ceiling");
+}
+
+#[test]
+fn a_top_rung_that_gets_nowhere_is_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        draft.development.ladder.baselines.ladder[3] = way(draft, 0.6);
+    });
+    assert_eq!(code(check(&task)), "not_recoverable");
+}
+
+#[test]
+fn targets_that_nothing_explains_are_seen() {
+    let bench = regression();
+    let task = bench.with(|draft| {
+        // What a forest says of other rows is as good as noise.
+        if let Forecast::Numbers(values) = &mut draft.development.ladder.out_of_bag {
+            values.rotate_left(17);
+        }
+    });
+    assert_eq!(code(check(&task)), "unlearnable");
+}
+
+#[test]
+fn a_column_that_is_the_target_is_seen() {
+    let bench = regression();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        assets.train.push("copy", assets.train_truth.cells());
+        assets.test.push("copy", assets.test_truth.cells());
+    });
+    assert_eq!(code(check(&task)), "trivial");
+}
+
+#[test]
+fn milestones_out_of_order_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let thresholds = &mut draft.development.thresholds;
+        std::mem::swap(&mut thresholds.silver_threshold, &mut thresholds.bronze_threshold);
+    });
+    assert_eq!(code(check(&task)), "not_ordered");
+}
+
+#[test]
+fn a_sample_as_good_as_the_median_is_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let thresholds = &mut draft.development.thresholds;
+        thresholds.median_threshold = draft.development.ladder.baselines.ladder[0];
+    });
+    assert_eq!(code(disk::sample_is_unrewarded(&task)), "sample_rewarded");
+    assert_eq!(code(check(&task)), "not_ordered");
+}
+
+#[test]
+fn a_constant_that_medals_is_seen() {
+    for bench in [binary(), regression()] {
+        // A little below the best constant's own score.
+        let task = bench.with(|draft| {
+            draft.development.thresholds.bronze_threshold = way(draft, -0.05);
+        });
+        assert_eq!(code(disk::no_constant_medals(&task)), "constant_medals");
+    }
+}
+
+#[test]
+fn a_perfect_answer_without_gold_is_seen() {
+    for bench in [binary(), regression()] {
+        let task = bench.with(|draft| {
+            let direction = draft.blueprint.metric.direction();
+            draft.development.thresholds.gold_threshold = direction.gain(2.0);
+        });
+        assert_eq!(code(disk::perfect_answer_earns_gold(&task)), "perfect_not_gold");
+    }
+}
+
+#[test]
+fn a_sample_that_is_not_valid_is_seen() {
+    let bench = binary();
+    let task = bench.with_file("prepared/public/sample_submission.csv", |text| {
+        text.lines().take(9).collect::<Vec<_>>().join("\n")
+    });
+    assert_eq!(code(disk::ordered(&task)), "sample_invalid");
+    assert_eq!(code(disk::sample_is_unrewarded(&task)), "sample_invalid");
+}
+
+#[test]
+fn a_malformed_submission_that_is_accepted_is_seen() {
+    // With a stray last line, the sample minus its last line is whole.
+    let bench = binary();
+    let task = bench.with_file("prepared/public/sample_submission.csv", |text| {
+        let last = text.lines().last().unwrap_or_default().to_owned();
+        format!("{text}{last}\n")
+    });
+    assert_eq!(code(disk::malformed_is_refused(&task)), "malformed_accepted");
+}
+
+#[test]
+fn files_that_are_not_the_manifests_are_seen() {
+    let bench = binary();
+    let task = bench.with_file("prepared/private/answer.csv", |text| text.replace(",1", ",0"));
+    assert_eq!(code(check(&task)), "contract");
+    let task = bench.with(|_| {});
+    fs::write(task.dir.public().path().join("answer.csv"), "").unwrap();
+    assert_eq!(code(check(&task)), "contract");
+}
+
+#[test]
+fn ids_in_order_of_the_target_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        let target = assets.train_truth.as_numbers();
+        let mut rows: Vec<usize> = (0..target.len()).collect();
+        rows.sort_by(|a, b| target[*a].total_cmp(&target[*b]));
+        for (place, row) in rows.into_iter().enumerate() {
+            assets.train_ids[row] = (20_000 + place).to_string();
+        }
+        let target = assets.test_truth.as_numbers();
+        for (id, target) in assets.test_ids.iter_mut().zip(target) {
+            *id = format!("{}", id.parse::<f64>().unwrap() + 1e5 * target);
+        }
+    });
+    assert_eq!(code(check(&task)), "id_leak");
+}
+
+#[test]
+fn digits_that_follow_the_target_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        let target = assets.test_truth.as_numbers();
+        for (id, target) in assets.test_ids.iter_mut().zip(target) {
+            id.push(if target > 0.5 { '9' } else { '1' });
+        }
+    });
+    assert_eq!(code(leaks::ids_say_nothing(&task)), "id_leak");
+}
+
+#[test]
+fn rows_in_order_of_the_target_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        let target = assets.train_truth.as_numbers();
+        let mut rows: Vec<usize> = (0..target.len()).collect();
+        rows.sort_by(|a, b| target[*a].total_cmp(&target[*b]));
+        assets.train = assets.train.take(&rows);
+        assets.train_truth = assets.train_truth.take(&rows);
+    });
+    assert_eq!(code(leaks::order_says_nothing(&task)), "order_leak");
+}
+
+/// Overwrites test rows with training rows, numbers moved by `shift` of their size.
+fn copy_rows(draft: &mut Draft, count: usize, shift: f64) {
+    let assets = &mut draft.development.assets;
+    for (from, to) in assets.train.columns.iter().zip(&mut assets.test.columns) {
+        for row in 0..count {
+            match (&from.cells, &mut to.cells) {
+                (Cells::Numbers { values: from, .. }, Cells::Numbers { values: to, decimals }) => {
+                    *decimals = 9;
+                    to[row] = digits(from[row]) + shift * digits(from[row]);
+                }
+                (Cells::Text(from), Cells::Text(to)) => to[row].clone_from(&from[row]),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_on_both_sides_of_the_split_is_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        let row = assets.train.take(&[5]);
+        for (column, copy) in assets.test.columns.iter_mut().zip(row.columns) {
+            match (&mut column.cells, copy.cells) {
+                (Cells::Numbers { values, .. }, Cells::Numbers { values: copy, .. }) => {
+                    values[3] = copy[0];
+                }
+                (Cells::Text(words), Cells::Text(copy)) => words[3].clone_from(&copy[0]),
+                _ => {}
+            }
+        }
+    });
+    assert_eq!(code(leaks::no_duplicates(&task)), "duplicate");
+}
+
+#[test]
+fn near_copies_across_the_split_are_seen() {
+    let bench = regression();
+    let task = bench.with(|draft| copy_rows(draft, 40, 1e-4));
+    assert_eq!(code(leaks::no_near_copies(&task)), "near_copy");
+}
+
+#[test]
+fn a_description_that_prints_the_rule_is_seen() {
+    let bench = binary();
+    let rule = &bench.staged.draft.blueprint.rule;
+    for text in [rule.to_string(), rule.terms[1].expr.to_string().replace(' ', "  ")] {
+        let task = bench.with(|draft| draft.description.push_str(&text));
+        assert_eq!(code(check(&task)), "rule_printed");
+    }
+}
+
+#[test]
+fn a_task_that_is_built_differently_is_seen() {
+    let bench = binary();
+    for (file, change) in [
+        ("prepared/public/train.csv", "0"),
+        ("prepared/private/answer.csv", "\n"),
+        ("source/evaluator.py", "# changed"),
+    ] {
+        let task = bench.with_file(file, |text| text + change);
+        assert_eq!(code(rebuilds(&task, &Builtin, &bench.story)), "not_reproducible");
+    }
+}
+
+#[test]
+fn a_damaged_blueprint_is_a_broken_contract() {
+    let bench = binary();
+    let task = bench.with_file("source/blueprint.json", |text| text[..200].to_owned());
+    assert_eq!(code(rebuilds(&task, &Builtin, &bench.story)), "contract");
+}
+
+#[test]
+fn publishing_moves_the_whole_folder() {
+    let bench = binary();
+    let out = Utf8PathBuf::from_path_buf(bench.root.path().join("out")).unwrap();
+    fs::create_dir_all(&out).unwrap();
+    let task = verify(bench.staged).unwrap();
+    let place = package::publish(&task, &out).unwrap();
+    let opened = sandbox::task::TaskDir::open(&place).unwrap();
+    assert!(matches!(task.get().draft.development.assets.test_truth, Truth::Classes { .. }));
+    assert_eq!(opened.manifest().hashes.len(), 8);
+}
