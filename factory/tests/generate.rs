@@ -1,0 +1,207 @@
+//! The command as a user meets it: reproducible, interruptible, clear about mistakes.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use std::collections::BTreeMap;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+const COUNT: &str = "6";
+
+/// A temporary folder and the command that works in it.
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> Utf8PathBuf {
+        Utf8Path::from_path(self.0.path()).unwrap().join(name)
+    }
+
+    fn generate(out: &Utf8Path, more: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
+        command.args(["generate", "--count", COUNT, "--out", out.as_str()]).args(more);
+        command
+    }
+}
+
+fn run(mut command: Command) -> Output {
+    command.output().unwrap()
+}
+
+/// Public, private and source files and manifests by path.
+fn files(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![corpus.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir_utf8().unwrap() {
+            let path = entry.unwrap().into_path();
+            let name = path.strip_prefix(corpus).unwrap().to_string();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name != "ledger.jsonl" && name != ".lock" {
+                // The ledger holds durations, the lock nothing.
+                found.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn complaint(output: &Output) -> String {
+    assert!(!output.status.success(), "it succeeded");
+    assert_eq!(output.status.code(), Some(1));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn threads_and_folders_leave_no_trace() {
+    let desk = Desk::new();
+    let (one, two) = (desk.path("one"), desk.path("elsewhere/two"));
+    for (out, jobs) in [(&one, "1"), (&two, "2")] {
+        let output = run(Desk::generate(out, &["--jobs", jobs]));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let (one, two) = (files(&one), files(&two));
+    assert!(one.len() > 6 * 8);
+    assert!(one == two, "the corpora differ");
+}
+
+#[test]
+fn another_seed_shares_nothing() {
+    let desk = Desk::new();
+    let rows = |seed: &str| {
+        let out = desk.path(seed);
+        assert!(run(Desk::generate(&out, &["--seed", seed])).status.success());
+        let tables = files(&out).into_iter().filter(|(name, _)| name.ends_with("train.csv"));
+        tables
+            .flat_map(|(_, bytes)| {
+                let text = String::from_utf8(bytes).unwrap();
+                text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+            })
+            .collect::<std::collections::BTreeSet<String>>()
+    };
+    assert!(rows("42").is_disjoint(&rows("43")));
+}
+
+#[test]
+fn a_killed_run_is_finished_by_the_same_command() {
+    let desk = Desk::new();
+    let (whole, broken) = (desk.path("whole"), desk.path("broken"));
+    assert!(run(Desk::generate(&whole, &[])).status.success());
+    for milliseconds in [60, 250, 500] {
+        let mut child = Desk::generate(&broken, &["--jobs", "2"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let output = run(Desk::generate(&broken, &["--resume"]));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(files(&whole) == files(&broken), "the corpora differ");
+    // Nothing is lost or doubled in the ledger either.
+    let slots = |corpus: &Utf8Path| -> Vec<(u64, u64)> {
+        let text = fs::read_to_string(corpus.join("ledger.jsonl")).unwrap();
+        let mut slots: Vec<(u64, u64)> = text
+            .lines()
+            .map(|line| {
+                let entry: serde_json::Value = serde_json::from_str(line).unwrap();
+                (entry["slot"].as_u64().unwrap(), entry["attempt"].as_u64().unwrap())
+            })
+            .collect();
+        slots.sort_unstable();
+        slots
+    };
+    assert_eq!(slots(&whole), slots(&broken));
+}
+
+#[test]
+fn a_finished_corpus_verifies_and_can_be_looked_at() {
+    let desk = Desk::new();
+    let out = desk.path("corpus");
+    assert!(run(Desk::generate(&out, &[])).status.success());
+    let factory = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
+        command.args(args);
+        run(command)
+    };
+    let output = factory(&["verify", out.as_str()]);
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("6 of 6 tasks pass"));
+    let corpus = sandbox::task::Corpus::open(&out).unwrap();
+    let task = &corpus.tasks()[0];
+    let output = factory(&["inspect", task.path().as_str()]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for part in ["train.csv", "R2 forest = bronze", "ceiling", "rule: "] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    // A task that someone has changed fails, with its name, a reason and a code of its own.
+    fs::write(task.public().path().join("train.csv"), "id\n1\n").unwrap();
+    let output = factory(&["verify", out.as_str()]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains(&format!("{}: not_reproducible", task.id())), "{text}");
+    assert!(text.contains("5 of 6 tasks pass"), "{text}");
+}
+
+#[test]
+fn mistakes_get_one_clear_error_and_leave_nothing_behind() {
+    let desk = Desk::new();
+    let out = desk.path("corpus");
+    let refused = |more: &[&str]| {
+        let text = complaint(&run(Desk::generate(&out, more)));
+        assert!(!out.exists(), "a folder was left by {more:?}");
+        text
+    };
+    assert!(refused(&["--seeds", "mlbench"]).contains("Known sets: mlebench"));
+    assert!(refused(&["--seeds", "leaf-classification"]).contains("kept for evaluation"));
+    assert!(refused(&["--val-count", "7"]).contains("more than `--count 6`"));
+    assert!(refused(&["--resume"]).contains("leave `--resume` out"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
+    command.args(["generate", "--count", "99999999", "--out", out.as_str()]);
+    assert!(complaint(&run(command)).contains("make several corpora"));
+
+    let file = desk.path("file");
+    fs::write(&file, "").unwrap();
+    let text = complaint(&run(Desk::generate(&file.join("corpus"), &[])));
+    assert!(text.contains("check that it is writable"), "{text}");
+    fs::create_dir_all(&out).unwrap();
+    fs::write(out.join("thesis.txt"), "").unwrap();
+    let text = complaint(&run(Desk::generate(&out, &[])));
+    assert!(text.contains("choose another `--out`"), "{text}");
+    assert!(out.join("thesis.txt").is_file());
+}
+
+#[test]
+fn other_options_do_not_continue_a_corpus() {
+    let desk = Desk::new();
+    let out = desk.path("corpus");
+    assert!(run(Desk::generate(&out, &[])).status.success());
+    let before = files(&out);
+    let text = complaint(&run(Desk::generate(&out, &["--seed", "9"])));
+    assert!(text.contains("`seed` = 0, not 9"), "{text}");
+    assert!(before == files(&out));
+}
+
+#[test]
+fn a_seed_file_of_ones_own_serves_alone() {
+    let desk = Desk::new();
+    let seed = desk.path("pump.toml");
+    let text = include_str!("../../seeds/mlebench/spaceship-titanic.toml")
+        .replace("spaceship-titanic", "pump")
+        .replace("\"dev\"", "\"own\"");
+    fs::write(&seed, &text).unwrap();
+    let out = desk.path("corpus");
+    let output = run(Desk::generate(&out, &["--seeds", seed.as_str()]));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let corpus = sandbox::task::Corpus::open(&out).unwrap();
+    assert!(corpus.tasks().iter().all(|task| task.manifest().seed_task == "pump"));
+    fs::write(&seed, text.replace("summary =", "sumary =")).unwrap();
+    let text = complaint(&run(Desk::generate(&desk.path("b"), &["--seeds", seed.as_str()])));
+    assert!(text.contains("pump.toml") && text.contains("sumary"), "{text}");
+}
