@@ -1,5 +1,7 @@
 //! The command as a user meets it: reproducible, interruptible, clear about mistakes.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use std::collections::BTreeMap;

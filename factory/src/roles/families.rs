@@ -61,9 +61,9 @@ pub fn pick(formulation: Formulation, draws: &mut Draws) -> Family {
 /// Terms with their shares; `None` if the columns do not suffice.
 pub fn draft(family: Family, columns: &Columns<'_>, draws: &mut Draws) -> Option<Vec<(f64, Expr)>> {
     let [a, b, c, d, e, ..] = &columns.numbers[..] else { return None };
-    let floor = (signed(draws.between(0.24, 0.3), draws), columns.deviation(a));
+    let floor = (signed(draws.between(0.28, 0.33), draws), columns.deviation(a));
     let (group, words) = columns.words.first()?;
-    let step = (draws.between(0.2, 0.25), offsets(group, words, draws));
+    let step = (draws.between(0.22, 0.26), offsets(group, words, draws));
     let mut terms = vec![floor];
     match family {
         Family::RuleList => {
@@ -150,7 +150,7 @@ pub fn draft_series(
     Some(vec![
         level,
         (0.13, wave),
-        (signed(0.33, draws), columns.deviation(direct)),
+        (signed(0.35, draws), columns.deviation(direct)),
         (signed(0.36, draws), switched),
     ])
 }

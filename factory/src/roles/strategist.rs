@@ -85,7 +85,7 @@ fn table(
         _ => Vec::new(),
     };
     let prediction = prediction(formulation, metric, story, &classes);
-    let rows = RowCounts { train: draws.whole(120, 200), test: draws.whole(700, 800) };
+    let rows = RowCounts { train: draws.whole(140, 200), test: draws.whole(700, 800) };
     let placeholder = Rule { family: Family::Products, terms: Vec::new() };
     let mut blueprint = Blueprint {
         version: BLUEPRINT_VERSION,
@@ -387,7 +387,7 @@ fn link(
                 let (center, scale) = (f64::midpoint(low, high), (high - low) / 7.0);
                 return Link::Linear { center: four(center), scale: four(scale), noise, decimals };
             }
-            let spread = (libm::log(high / low) / 5.0).min(0.5);
+            let spread = (libm::log(high / low) / 5.0).min(0.4);
             // Enough digits that rounding small values does not eat the signal.
             let decimals = decimals + usize::from(low < 5.0) + usize::from(low < 0.5);
             let center = f64::midpoint(libm::log(low), libm::log(high));
