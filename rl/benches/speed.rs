@@ -23,7 +23,9 @@ fn main() {
     let config = Qwen3Config { eos_token_ids: Vec::new(), ..Qwen3Config::tiny(VOCAB, 1, 2) };
     let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
     println!("{} parameters, {} threads", config.parameter_count(), tch::get_num_threads());
-    for rows in [8, 32, 64] {
+    for (threads, rows) in [(1, 8), (2, 8), (1, 32), (2, 32), (1, 64), (2, 64)] {
+        tch::set_num_threads(threads);
+        print!("threads={threads} ");
         generate(&model, rows, 300, 200);
     }
     for budget in [2048, 4096, 8192, 16384] {

@@ -62,13 +62,17 @@ impl Scale {
         let sampling = Sampling::default();
         // Twice as many workers as processors: one reads and grades while another's script runs.
         let workers = 2 * processors;
+        let settings = |context, turn_tokens, threads| RolloutSettings {
+            rows: 64,
+            context,
+            turn_tokens,
+            workers,
+            threads,
+            sampling,
+        };
         match self {
-            Self::Tiny => {
-                RolloutSettings { rows: 64, context: 1536, turn_tokens: 640, workers, sampling }
-            }
-            Self::Large => {
-                RolloutSettings { rows: 64, context: 32_768, turn_tokens: 8192, workers, sampling }
-            }
+            Self::Tiny => settings(1536, 640, 1),
+            Self::Large => settings(32_768, 8192, processors),
         }
     }
 }

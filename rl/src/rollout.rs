@@ -30,7 +30,8 @@ use std::sync::{Mutex, PoisonError};
 /// | `rows` | 64 | conversations at once |
 /// | `context` | 1536 | tokens of one conversation |
 /// | `turn_tokens` | 640 | tokens of one turn |
-/// | `workers` | 4 | threads that run scripts and grade |
+/// | `workers` | twice the processors | threads that run scripts and grade |
+/// | `threads` | 1 for tiny policies, else all | threads that generate |
 /// | `sampling` | temperature 1 | how tokens are drawn |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,6 +44,9 @@ pub struct RolloutSettings {
     pub turn_tokens: usize,
     /// Threads that run scripts and grade.
     pub workers: usize,
+    /// Threads that generate. A tiny policy's operations are too small to share, and threads that
+    /// wait for each other suffer most when scripts keep the processors busy.
+    pub threads: usize,
     /// How tokens are drawn.
     pub sampling: Sampling,
 }
@@ -122,6 +126,26 @@ pub enum RolloutError {
     Worker(TaskId),
 }
 
+/// Another number of libtorch threads for as long as this value lives.
+#[derive(Debug)]
+struct Threads {
+    before: i32,
+}
+
+impl Threads {
+    fn lend(count: usize) -> Self {
+        let before = tch::get_num_threads();
+        tch::set_num_threads(i32::try_from(count.max(1)).unwrap_or(before));
+        Self { before }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        tch::set_num_threads(self.before);
+    }
+}
+
 /// A conversation while it is played.
 struct Conversation {
     prompt: Prompt,
@@ -169,6 +193,7 @@ pub fn rollout(
         }
         drop(to_engine);
         // The sender goes with this call, which lets the workers end whatever happens in it.
+        let _threads = Threads::lend(settings.threads);
         Conductor::new(policy, rules, settings, jobs)?.conduct(to_workers, &answers, progress)
     })
 }

@@ -94,8 +94,11 @@ impl Sampling {
         let point: f64 = rng.random();
         if self.filters() {
             let kept = self.kept(log_probs);
-            pick(kept.iter().map(|&index| (index, f64::from(log_probs[index]).exp())), point)
+            let masses = kept.iter().map(|&index| (index, f64::from(log_probs[index]).exp()));
+            let total: f64 = masses.clone().map(|(_, mass)| mass).sum();
+            pick(masses, point * total)
         } else {
+            // A distribution already: its total is 1 up to rounding.
             pick(log_probs.iter().map(|&log_prob| f64::from(log_prob.exp())).enumerate(), point)
         }
     }
@@ -131,10 +134,8 @@ fn likeliest(log_probs: &[f32]) -> usize {
     log_probs.iter().enumerate().fold(0, better)
 }
 
-/// The first index whose cumulative mass passes `point` of the total, for `point` in [0, 1).
-fn pick(masses: impl Iterator<Item = (usize, f64)> + Clone, point: f64) -> usize {
-    let total: f64 = masses.clone().map(|(_, mass)| mass).sum();
-    let goal = point * total;
+/// The first index whose cumulative mass passes `goal`.
+fn pick(masses: impl Iterator<Item = (usize, f64)>, goal: f64) -> usize {
     let mut sum = 0.0;
     let mut last = 0;
     for (index, mass) in masses {
