@@ -92,7 +92,7 @@ struct SftFlags {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     attempts: Option<u32>,
-    /// Passes over the demonstrations [default: 8 for tiny policies, else 2].
+    /// Passes over the demonstrations [default: 4 for tiny policies, else 2].
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     epochs: Option<u32>,

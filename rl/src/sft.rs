@@ -39,8 +39,8 @@ use tch::{Device, Kind};
 /// | field | tiny | purpose |
 /// | --- | --- | --- |
 /// | `attempts` | 3 | episodes per task and approach |
-/// | `vocab_size` | 1200 | tokens of a tiny policy's vocabulary |
-/// | `epochs` | 8 | passes over the episodes |
+/// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
+/// | `epochs` | 4 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
 /// | `rate` | 3e-3 | peak learning rate |
 /// | `warmup` | 20 | updates until the peak |
@@ -93,9 +93,9 @@ impl SftSettings {
             tasks: Utf8PathBuf::new(),
             seed: 0,
             attempts: 3,
-            vocab_size: 1200,
+            vocab_size: 3000,
             epochs: match scale {
-                Scale::Tiny => 8,
+                Scale::Tiny => 4,
                 Scale::Large => 2,
             },
             batch: 16,

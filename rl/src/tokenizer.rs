@@ -39,9 +39,10 @@ const TAGS: [&str; 10] = [
     "</answer>",
 ];
 
-/// Words are letters with at most one leading space; digits stand alone, so that numbers are
-/// spelt the same wherever they occur; a line's end takes its indentation along.
-const WORDS: &str = r" ?[\p{L}_]+| ?\p{N}|\s*[\r\n]+ *| ?[^\s\p{L}\p{N}_]+|\s+";
+/// Merges may run over blanks and punctuation, up to the end of a line. Scripts repeat whole
+/// lines; said in one token, a line takes one step to say and cannot be misspelt, which is what
+/// a policy of a million parameters needs. Rare text falls back to short pieces as in any BPE.
+const LINES: &str = r"[^\r\n]+\n?|[\r\n]+";
 
 /// Why a tokenizer could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +115,7 @@ impl Tokenizer {
     /// [`TokenizerError::Train`].
     pub fn train(texts: &[String], vocab_size: usize) -> Result<Self, TokenizerError> {
         let split =
-            Split::new(SplitPattern::Regex(WORDS.into()), SplitDelimiterBehavior::Isolated, false)
+            Split::new(SplitPattern::Regex(LINES.into()), SplitDelimiterBehavior::Isolated, false)
                 .map_err(TokenizerError::Train)?;
         let bytes = ByteLevel::new(false, false, false);
         let mut learner: TokenizerImpl<
@@ -253,11 +254,11 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_one_token_and_words_are_few() {
+    fn tags_and_frequent_lines_are_one_token() {
         for tag in TAGS {
             assert_eq!(TOKENIZER.encode(tag).unwrap().len(), 1, "{tag}");
         }
-        assert!(TOKENIZER.encode("import pandas as pd\n").unwrap().len() <= 6);
+        assert_eq!(TOKENIZER.encode("import pandas as pd\n").unwrap().len(), 1);
         assert!(TOKENIZER.vocab_size() <= 400);
     }
 
