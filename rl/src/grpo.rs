@@ -49,7 +49,7 @@ use sandbox::stream::Stream;
 use sandbox::task::{Split, TaskDir, TaskId};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
-use tch::{Device, Kind};
+use tch::{Device, Kind, Tensor, no_grad_guard};
 
 /// How far sampler and trainer may differ on a log-probability, in f32.
 const LOG_PROB_GAP: f64 = 1e-4;
@@ -350,10 +350,11 @@ pub fn run(
         };
         if step == done {
             batch.check_tokens()?;
+            trainer.check_log_probs(&batch)?;
         }
 
         // 3. The surrogate and its gradient, then one step.
-        let learnt = trainer.differentiate(&batch, step == done)?;
+        let learnt = trainer.differentiate(&batch);
         let rate = schedule.rate(step);
         let gradient_norm = if learnt.tokens > 0 { optimizer.step(rate)? } else { 0.0 };
         let line = TrainLine {
@@ -495,65 +496,64 @@ impl Trainer<'_> {
         Ok(played)
     }
 
-    /// Accumulates the gradient of the surrogate over the batch. With `check`, every trajectory is
-    /// recomputed and sampler and trainer must agree; else only those with an advantage are.
-    fn differentiate(&self, batch: &Batch, check: bool) -> Result<Learnt, TrainError> {
-        let counts: Vec<usize> = batch
-            .samples
-            .iter()
-            .zip(&batch.standings)
-            .map(
-                |(sample, standing)| {
-                    if *standing == Standing::Counted { sample.trained_count() } else { 0 }
-                },
-            )
-            .collect();
+    /// Recomputes every sampled token: sampler and trainer must agree.
+    fn check_log_probs(&self, batch: &Batch) -> Result<(), TrainError> {
+        let _guard = no_grad_guard();
+        let mut gap: f64 = 0.0;
+        for chosen in micro_batches(&batch.samples, self.settings.micro_tokens) {
+            let micro = Micro::new(&batch.samples, &chosen, self.model.device());
+            gap = gap.max(batch.gap(&micro, &micro.log_probs(self.model, self.temperature())));
+        }
+        // Narrower types round more than the tolerance; there the gap is only reported.
+        if self.model.kind() == Kind::Float && gap > LOG_PROB_GAP {
+            return Err(TrainError::Gap { gap });
+        }
+        let trained: usize = batch.samples.iter().map(Sample::trained_count).sum();
+        tracing::info!(
+            trajectories = batch.samples.len(),
+            trained_tokens = trained,
+            log_prob_gap = gap,
+            "self-checks passed: the trainer's tokens are the engine's, the mask covers what was sampled, \
+             log-probabilities agree"
+        );
+        Ok(())
+    }
+
+    fn temperature(&self) -> f64 {
+        self.settings.rollout.sampling.scale()
+    }
+
+    /// Accumulates the gradient of the surrogate over the trajectories that have an advantage.
+    fn differentiate(&self, batch: &Batch) -> Learnt {
+        let counted = |index: usize| batch.standings[index] == Standing::Counted;
+        let count =
+            |index: usize| if counted(index) { batch.samples[index].trained_count() } else { 0 };
+        let counts: Vec<usize> = (0..batch.samples.len()).map(count).collect();
         let weights = self.settings.aggregation.weights(&counts);
         let teaches = |index: usize| batch.advantages[index].abs() > 0.0;
-        let visible: Vec<Sample> = batch
-            .samples
-            .iter()
-            .enumerate()
+        let teaching: Vec<Sample> = (0..batch.samples.len())
             .map(
-                |(index, sample)| {
-                    if check || teaches(index) { sample.clone() } else { Sample::default() }
+                |index| {
+                    if teaches(index) { batch.samples[index].clone() } else { Sample::default() }
                 },
             )
             .collect();
         let mut learnt = Learnt { loss: 0.0, clipped: 0.0, gap: 0.0, tokens: 0 };
-        for chosen in micro_batches(&visible, self.settings.micro_tokens) {
-            let micro = Micro::new(&visible, &chosen, self.model.device());
-            let new = micro.log_probs(self.model, self.settings.rollout.sampling.scale());
+        for chosen in micro_batches(&teaching, self.settings.micro_tokens) {
+            let micro = Micro::new(&teaching, &chosen, self.model.device());
+            let new = micro.log_probs(self.model, self.temperature());
             let old = micro.pack(|index| &batch.log_probs[index]);
-            let gap = (new.detach() - &old).abs().max().double_value(&[]);
-            learnt.gap = learnt.gap.max(gap);
-            if chosen.iter().any(|&index| teaches(index)) {
-                let advantage = micro.spread(|index| batch.advantages[index]);
-                let weight = micro.spread(|index| weights[index]);
-                let surrogate = surrogate(&new, &old, &advantage, &weight, self.settings.clip);
-                surrogate.loss.backward();
-                learnt.loss += surrogate.loss.double_value(&[]);
-                learnt.clipped += surrogate.clipped.double_value(&[]);
-            }
-            let taught = micro.members().iter().filter(|(index, _)| teaches(*index));
-            learnt.tokens += taught.map(|(_, count)| count).sum::<usize>();
+            let advantage = micro.spread(|index| batch.advantages[index]);
+            let weight = micro.spread(|index| weights[index]);
+            let surrogate = surrogate(&new, &old, &advantage, &weight, self.settings.clip);
+            surrogate.loss.backward();
+            learnt.loss += surrogate.loss.double_value(&[]);
+            learnt.clipped += surrogate.clipped.double_value(&[]);
+            learnt.gap = learnt.gap.max(batch.gap(&micro, &new));
+            learnt.tokens += micro.members().iter().map(|(_, count)| count).sum::<usize>();
         }
         learnt.clipped /= learnt.tokens.max(1) as f64;
-        if check {
-            // Narrower types round more than the tolerance; there the gap is only reported.
-            if self.model.kind() == Kind::Float && learnt.gap > LOG_PROB_GAP {
-                return Err(TrainError::Gap { gap: learnt.gap });
-            }
-            let trained: usize = batch.samples.iter().map(Sample::trained_count).sum();
-            tracing::info!(
-                trajectories = batch.samples.len(),
-                trained,
-                gap = learnt.gap,
-                "self-checks passed: the trainer's tokens are the engine's, the mask covers what was sampled, \
-                 log-probabilities agree"
-            );
-        }
-        Ok(learnt)
+        learnt
     }
 
     /// Episodes to read, one file per step.
@@ -639,6 +639,12 @@ impl Batch {
 
     fn count(&self, standing: Standing) -> usize {
         self.standings.iter().filter(|found| **found == standing).count()
+    }
+
+    /// The largest difference between the sampler's log-probabilities and the trainer's.
+    fn gap(&self, micro: &Micro, new: &Tensor) -> f64 {
+        let old = micro.pack(|index| &self.log_probs[index]);
+        (new.detach() - old).abs().max().double_value(&[])
     }
 
     fn entropy(&self) -> f64 {

@@ -7,6 +7,8 @@
     reason = "tests: sizes are tiny and a failure should stop the test"
 )]
 
+mod corpus;
 mod generation;
+mod loops;
 mod masks;
 mod transformers;

@@ -1,0 +1,54 @@
+//! A corpus written by hand: small tables in which `y` follows `a`.
+
+use camino::Utf8Path;
+use fs_err as fs;
+use std::fmt::Write as _;
+
+/// Writes two training tasks and a held-out one below `folder`.
+pub(crate) fn write(folder: &Utf8Path) {
+    for (id, split) in [("one", "train"), ("two", "train"), ("three", "val")] {
+        let root = folder.join(id);
+        let (public, private) = (root.join("prepared/public"), root.join("prepared/private"));
+        fs::create_dir_all(&public).unwrap();
+        fs::create_dir_all(&private).unwrap();
+        let shift = id.len() as u64;
+        // A full-period sequence stands in for noise: no generator is worth having here.
+        let value = |row: u64| (row * 37 + shift * 11) % 101;
+        let label = |row: u64| u64::from(value(row) + (row * 53) % 30 > 65);
+        let (mut train, mut test) = ("id,a,b,y\n".to_owned(), "id,a,b\n".to_owned());
+        let (mut sample, mut answer) = ("id,y\n".to_owned(), "id,y\n".to_owned());
+        for row in 0..90 {
+            if row < 50 {
+                let _ = writeln!(train, "{row},{},{},{}", value(row), row % 7, label(row));
+            } else {
+                let _ = writeln!(test, "{row},{},{}", value(row), row % 7);
+                let _ = writeln!(sample, "{row},0.5");
+                let _ = writeln!(answer, "{row},{}", label(row));
+            }
+        }
+        fs::write(public.join("train.csv"), train).unwrap();
+        fs::write(public.join("test.csv"), test).unwrap();
+        fs::write(public.join("sample_submission.csv"), sample).unwrap();
+        let description = format!(
+            "# {id}\n\n## At a glance\n- Task: binary classification\n- Target: `y`\n\n## Data\n"
+        );
+        fs::write(public.join("description.md"), description).unwrap();
+        fs::write(private.join("answer.csv"), answer).unwrap();
+        fs::write(root.join("task.json"), manifest(id, split)).unwrap();
+    }
+}
+
+fn manifest(id: &str, split: &str) -> String {
+    serde_json::json!({
+        "version": sandbox::task::MANIFEST_VERSION, "id": id, "title": id, "seed_task": "none",
+        "domain": "retail", "modality": "tabular", "formulation": "binary", "metric": "roc_auc",
+        "id_column": "id", "prediction": {"kind": "probability", "column": "y"},
+        "thresholds": {
+            "gold_threshold": 0.99, "silver_threshold": 0.9, "bronze_threshold": 0.8,
+            "median_threshold": 0.6
+        },
+        "baselines": {"ladder": [0.5, 0.7, 0.85, 0.95], "ceiling": 1.0},
+        "rows": {"train": 50, "test": 40}, "split": split, "provenance": null, "hashes": {}
+    })
+    .to_string()
+}

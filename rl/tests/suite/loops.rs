@@ -1,0 +1,181 @@
+//! The three loops end to end on a corpus of three tasks, with interruptions.
+
+use crate::corpus;
+use agents::trajectory;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use indicatif::ProgressBar;
+use rl::checkpoint::open_policy;
+use rl::eval::{self, Contestant, EvalSettings};
+use rl::grpo::{self, TrainSettings};
+use rl::presets::Scale;
+use rl::report::{self, ReportSources};
+use rl::sft::{self, SftSettings, Stages};
+use rl::source::{PolicySource, locate};
+use serde_json::Value;
+use tch::{Device, Kind};
+
+struct Silent;
+
+impl Stages for Silent {
+    fn stage(&self, _name: &'static str, _length: u64) -> ProgressBar {
+        ProgressBar::hidden()
+    }
+}
+
+fn sft_settings(tasks: &Utf8Path) -> SftSettings {
+    SftSettings {
+        model: "tiny".into(),
+        tasks: tasks.to_owned(),
+        attempts: 1,
+        epochs: 20,
+        batch: 4,
+        vocab_size: 500,
+        checkpoint_every: 15,
+        keep: 100,
+        ..SftSettings::defaults(Scale::Tiny)
+    }
+}
+
+fn train_settings(tasks: &Utf8Path, model: &Utf8Path) -> TrainSettings {
+    let mut settings = TrainSettings {
+        model: model.to_string(),
+        tasks: tasks.to_owned(),
+        steps: 2,
+        tasks_per_step: 2,
+        group: 2,
+        validate_every: 2,
+        validate_attempts: 1,
+        checkpoint_every: 1,
+        keep: 100,
+        ..TrainSettings::defaults(Scale::Tiny)
+    };
+    // One conversation at a time: who shares a batch changes rounding, and this test compares bits.
+    settings.rollout.rows = 1;
+    settings.rollout.turn_tokens = 160;
+    settings
+}
+
+/// `metrics.jsonl` without what no two runs share.
+fn curve(run: &Utf8Path) -> Vec<Value> {
+    let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let strip = |line: &str| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        let line_map = line.as_object_mut().unwrap();
+        line_map.retain(|name, _| !name.ends_with("_seconds") && name != "resident_bytes");
+        line
+    };
+    text.lines().map(strip).collect()
+}
+
+fn checkpoints(run: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let mut found: Vec<Utf8PathBuf> = run
+        .join("checkpoints")
+        .read_dir_utf8()
+        .unwrap()
+        .map(|entry| entry.unwrap().into_path())
+        .collect();
+    found.sort();
+    found
+}
+
+/// Winds a run back to an earlier checkpoint and tears its last metrics line, as a kill between
+/// two writes does.
+fn wind_back(run: &Utf8Path, to: usize) {
+    for later in &checkpoints(run)[to..] {
+        fs::remove_dir_all(later).unwrap();
+    }
+    fs::create_dir(run.join("checkpoints/.step-000099.1.tmp")).unwrap();
+    let path = run.join("metrics.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &text[..text.len() - 9]).unwrap();
+}
+
+#[test]
+fn the_loops_run_resume_and_report() {
+    tch::set_num_threads(1);
+    let dir = tempfile::tempdir().unwrap();
+    let dir = Utf8Path::from_path(dir.path()).unwrap();
+    let tasks = dir.join("tasks");
+    corpus::write(&tasks);
+
+    // Imitate.
+    let run = dir.join("sft");
+    fs::create_dir(&run).unwrap();
+    let settings = sft_settings(&tasks);
+    let imitate = || sft::run(&settings, &PolicySource::Tiny, &run, Device::Cpu, &Silent).unwrap();
+    let last = imitate();
+    assert_eq!(trajectory::read(&run.join("demonstrations.jsonl")).unwrap().len(), 2 * 4);
+    let straight = curve(&run);
+    assert_eq!(straight.len(), 40, "8 episodes in batches of 4, twenty times");
+    let loss = |line: &Value| line["loss"].as_f64().unwrap();
+    assert!(loss(&straight[39]) < 0.1 * loss(&straight[0]), "the loss falls: {straight:?}");
+    let weights = fs::read(last.join("model.safetensors")).unwrap();
+
+    // Killed while playing and while training, it finishes the same work.
+    wind_back(&run, 1);
+    let demonstrations = run.join("demonstrations.jsonl");
+    let text = fs::read_to_string(&demonstrations).unwrap();
+    fs::write(&demonstrations, &text[..text.len() - 100]).unwrap();
+    assert_eq!(imitate(), last);
+    assert_eq!(trajectory::read(&demonstrations).unwrap().len(), 2 * 4);
+    assert_eq!(curve(&run), straight);
+    assert_eq!(fs::read(last.join("model.safetensors")).unwrap(), weights);
+    fs::write(run.join("settings.toml"), "").unwrap();
+    assert_eq!(locate(run.as_str()).unwrap(), PolicySource::Folder(last.clone()));
+
+    // Reinforce; the start-up self-checks are part of every start.
+    let grpo = dir.join("grpo");
+    fs::create_dir(&grpo).unwrap();
+    let settings = train_settings(&tasks, &last);
+    let reinforce = || grpo::run(&settings, &last, &grpo, Device::Cpu, &Silent).unwrap();
+    let trained = reinforce();
+    let straight = curve(&grpo);
+    let steps: Vec<u64> = straight.iter().map(|line| line["step"].as_u64().unwrap()).collect();
+    assert_eq!(steps, [0, 1, 2]);
+    assert!(
+        straight[0]["validation"]["reward"].is_f64()
+            && straight[2]["validation"]["reward"].is_f64()
+    );
+    let learns = |line: &Value| line["trained_tokens"].as_u64() > Some(0);
+    assert!(straight.iter().any(learns), "no group had different rewards: {straight:?}");
+    for line in &straight[1..] {
+        assert_eq!((line["episodes"].as_u64(), line["faults"].as_u64()), (Some(4), Some(0)));
+        assert!(line["loss"].as_f64().unwrap().is_finite());
+        assert!(line["log_prob_gap"].as_f64().unwrap() < 1e-4);
+    }
+    let weights = fs::read(trained.join("model.safetensors")).unwrap();
+    wind_back(&grpo, 1);
+    assert_eq!(reinforce(), trained);
+    assert_eq!(curve(&grpo), straight);
+    assert_eq!(fs::read(trained.join("model.safetensors")).unwrap(), weights);
+
+    // Compare, twice: the second time from the stored episodes.
+    let out = dir.join("eval");
+    let mut settings = EvalSettings {
+        tasks: tasks.clone(),
+        scripted: true,
+        attempts: 1,
+        ..EvalSettings::defaults(Scale::Tiny)
+    };
+    settings.rollout.turn_tokens = 160;
+    let contestant = |name: &str, folder: &Utf8Path| {
+        let (model, tokenizer) = open_policy(folder, Kind::Float, Device::Cpu).unwrap();
+        Contestant { name: name.into(), model, tokenizer }
+    };
+    let contestants = [contestant("sft", &last), contestant("grpo", &trained)];
+    let evaluation = eval::run(&settings, &contestants, &out, &Silent).unwrap();
+    assert_eq!(evaluation.rows.len(), 5 + 2);
+    assert!(evaluation.rows.iter().all(|row| row.episodes == 1 && row.faults == 0));
+    assert!(evaluation.rows[2].reward > evaluation.rows[0].reward, "a forest beats a constant");
+    assert_eq!(eval::run(&settings, &[], &out, &Silent).unwrap().rows, evaluation.rows[..5]);
+    let again = eval::run(&settings, &contestants, &out, &Silent).unwrap();
+    assert_eq!(again, evaluation);
+
+    // Show.
+    let page = dir.join("report.html");
+    let sources = ReportSources { tasks, sft: run, grpo, eval: out };
+    report::write(&sources, &page).unwrap();
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("scripted/forest") && html.contains("<svg") && !html.contains("http://"));
+}
