@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 pub enum PromptStyle {
     /// Full instructions and the whole `description.md`: for language models.
     Full,
-    /// One line of instructions and the description's `At a glance` list: for policies of a
-    /// few million parameters.
+    /// One line of instructions and, from the description's `At a glance` list, what kind of
+    /// prediction is asked for and how it is scored: for policies of a few million parameters,
+    /// whose scripts read column names from the files.
     Brief,
 }
 
@@ -59,11 +60,21 @@ impl Prompt {
                 ),
             }),
             PromptStyle::Brief => {
-                let user = glance(&description).ok_or(PromptError::NoGlance(path))?;
-                Ok(Self { system: BRIEF_SYSTEM.to_owned(), user: user.to_owned() })
+                let user = brief(&description).ok_or(PromptError::NoGlance(path))?;
+                Ok(Self { system: BRIEF_SYSTEM.to_owned(), user })
             }
         }
     }
+}
+
+/// Task, kind of prediction and metric, a line each.
+fn brief(description: &str) -> Option<String> {
+    let list = glance(description)?;
+    let item = |name: &str| list.lines().find_map(|line| line.strip_prefix(name));
+    let task = item("- Task: ")?;
+    let (_, kind) = item("- Target: ")?.rsplit_once('(')?;
+    let metric = item("- Metric: ")?;
+    Some(format!("Task: {task}\nPredict: {}\nMetric: {metric}", kind.trim_end_matches(')')))
 }
 
 /// The items of the `At a glance` list.
@@ -82,6 +93,21 @@ mod tests {
         let description = "# T\n\ntext\n\n## At a glance\n- Task: a\n- Metric: b\n\n## Data\nx";
         assert_eq!(glance(description), Some("- Task: a\n- Metric: b"));
         assert_eq!(glance("# T\n## At a glance\n\n## Data"), None);
+        assert_eq!(brief(description), None);
         assert_eq!(glance("# T"), None);
+    }
+
+    #[test]
+    fn the_brief_names_no_column() {
+        let description = "## At a glance\n- Task: binary classification\n- Target: `is_late` \
+                           (probability of class 1)\n- Metric: roc_auc (higher is better)\n\
+                           - Columns: `a`, `b`\n\n## Data\n";
+        assert_eq!(
+            brief(description).as_deref(),
+            Some(
+                "Task: binary classification\nPredict: probability of class 1\n\
+                 Metric: roc_auc (higher is better)"
+            )
+        );
     }
 }

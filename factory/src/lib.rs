@@ -18,6 +18,7 @@ pub mod ledger;
 pub mod models;
 pub mod mutation;
 pub mod package;
+mod pandas;
 pub mod pipeline;
 pub mod plan;
 pub mod roles;

@@ -2,6 +2,7 @@
 
 use crate::blueprint::Blueprint;
 use crate::ladder::Ladder;
+use crate::pandas;
 use crate::roles::Development;
 use crate::score::{Forecast, argmax};
 use crate::table::{Cells, Table};
@@ -112,6 +113,10 @@ impl Draft {
                 "rule": blueprint.rule.to_string(),
                 "rule_hash": blueprint.rule.canonical_hash(),
                 "blueprint": "source/blueprint.json",
+                "oracle": {
+                    "code": pandas::oracle(blueprint),
+                    "logarithmic": pandas::logarithmic(blueprint),
+                },
             }),
             hashes: files.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),
         }

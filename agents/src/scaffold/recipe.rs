@@ -49,6 +49,9 @@ impl Recipe {
         let classifies =
             matches!(manifest.formulation, Formulation::Binary | Formulation::Multiclass);
         let mut code = String::from("import pandas as pd\n");
+        if self.approach == Approach::Oracle {
+            code.push_str("import numpy as np\n");
+        }
         code.push_str(&self.imports(classifies));
         code.push_str(
             "a = pd.read_csv(\"input/train.csv\")\n\
@@ -63,7 +66,7 @@ impl Recipe {
             code.push_str(&self.constructed_columns(manifest.formulation, classifies));
         }
         if self.approach == Approach::Oracle {
-            code.push_str(&oracle_columns(manifest));
+            code.push_str(oracle(manifest).0);
         }
         if self.approach != Approach::Operators {
             code.push_str("x = pd.get_dummies(x, dtype=float)\nx = x.fillna(x.median())\n");
@@ -75,6 +78,9 @@ impl Recipe {
             Prediction::Probability { .. } => "s[t] = m.predict_proba(x[n:])[:, 1]\n",
             Prediction::ClassProbabilities { .. } => "s[s.columns[1:]] = m.predict_proba(x[n:])\n",
         });
+        if self.approach == Approach::Oracle && oracle(manifest).1 {
+            code.push_str("s[t] = np.exp(s[t])\n");
+        }
         code.push_str("s.to_csv(\"submission.csv\", index=False)");
         code
     }
@@ -161,14 +167,11 @@ impl Recipe {
     }
 }
 
-/// The hidden rule's transforms, which the factory records for the oracle in the manifest.
-fn oracle_columns(manifest: &Manifest) -> String {
-    let transforms = manifest.provenance.get("oracle_columns").and_then(|value| value.as_array());
-    let mut code = String::from("import numpy as np\n");
-    for (index, expression) in
-        transforms.into_iter().flatten().filter_map(|value| value.as_str()).enumerate()
-    {
-        let _ = writeln!(code, "x[\"oracle{index}\"] = {expression}");
-    }
-    code
+/// What the factory records about the hidden rule for the oracle alone: code that replaces the
+/// columns by the rule's terms, and whether it also took the target's logarithm. Without a
+/// record (tasks from elsewhere) the oracle is a linear model.
+fn oracle(manifest: &Manifest) -> (&str, bool) {
+    let record = &manifest.provenance["oracle"];
+    let logarithmic = record["logarithmic"].as_bool().unwrap_or(false);
+    (record["code"].as_str().unwrap_or_default(), logarithmic)
 }
