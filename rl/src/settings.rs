@@ -109,7 +109,7 @@ fn assigned(assignment: &str) -> Result<Table, SettingsError> {
 }
 
 /// Writes `settings` into the run's folder, or checks that the run there was started with the
-/// same, keys in `free` apart.
+/// same, keys in `free` apart. A folder that holds nothing but settings is free.
 ///
 /// # Errors
 /// [`SettingsError::OtherRun`] if they differ.
@@ -121,7 +121,12 @@ pub fn claim(
     fs::create_dir_all(folder)?;
     let path = folder.join("settings.toml");
     let table = Table::try_from(settings)?;
-    if path.is_file() {
+    // Settings alone are the trace of a start that failed before it made anything.
+    let has_results = folder
+        .read_dir_utf8()?
+        .filter_map(Result::ok)
+        .any(|entry| !entry.file_name().starts_with('.') && entry.file_name() != "settings.toml");
+    if path.is_file() && has_results {
         let parse = |source| SettingsError::Parse { path: path.clone(), source };
         let before: Table = fs::read_to_string(&path)?.parse().map_err(parse)?;
         let mut differences = Vec::new();
@@ -224,7 +229,9 @@ mod tests {
     fn a_folder_belongs_to_one_set_of_settings() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
+        claim(dir, &Outer { steps: 99, ..defaults() }, &[]).unwrap();
         claim(dir, &defaults(), &[]).unwrap();
+        fs::write(dir.join("metrics.jsonl"), "").unwrap();
         claim(dir, &defaults(), &[]).unwrap();
         claim(dir, &Outer { steps: 11, ..defaults() }, &["steps"]).unwrap();
         let inner = Inner { rate: 0.1, name: "a".into() };
