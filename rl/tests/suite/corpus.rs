@@ -30,7 +30,7 @@ pub(crate) fn write(folder: &Utf8Path) {
         fs::write(public.join("test.csv"), test).unwrap();
         fs::write(public.join("sample_submission.csv"), sample).unwrap();
         let description = format!(
-            "# {id}\n\n## At a glance\n- Task: binary classification\n- Target: `y`\n\n## Data\n"
+            "# {id}\n\n## At a glance\n- Task: binary classification\n- Target: `y` (probability of class 1)\n- Metric: roc_auc (higher is better)\n\n## Data\n"
         );
         fs::write(public.join("description.md"), description).unwrap();
         fs::write(private.join("answer.csv"), answer).unwrap();
