@@ -86,32 +86,15 @@ fn table(
     };
     let prediction = prediction(formulation, metric, story, &classes);
     let rows = RowCounts { train: draws.whole(140, 200), test: draws.whole(700, 800) };
-    let placeholder = Rule { family: Family::Products, terms: Vec::new() };
     let mut blueprint = Blueprint {
-        version: BLUEPRINT_VERSION,
-        task: brief.slot.task.clone(),
-        title: titled(&story.title, brief.slot.variant),
-        origin: brief.origin,
-        seed: brief.seed.id.clone(),
-        derivation: derivation(brief),
-        dna,
-        domain: brief.scenario.domain.clone(),
-        scenario: story.key.clone(),
-        variant: brief.slot.variant,
-        modality: dna::modality(formulation),
-        formulation,
         metric,
         prediction,
         classes,
         id_column: story.id.clone(),
-        split: brief.slot.split,
         rows,
-        series: None,
         numbers: specs,
         words,
-        rule: placeholder,
-        link: Link::Graded { cuts: Vec::new(), noise: 0.0 },
-        mutations: Vec::new(),
+        ..outline(brief, &story.title, &story.key)
     };
     let population = assets::population(&blueprint, POPULATION);
     let family = families::pick(formulation, draws);
@@ -140,7 +123,6 @@ fn series(
     story: &SeriesScenario,
     draws: &mut Draws,
 ) -> Result<Blueprint, RoleError> {
-    let dna = Dna::of(brief.seed);
     let mut names = story.series.words.clone();
     draws.shuffle(&mut names);
     let count = draws.whole(4, 6);
@@ -164,32 +146,13 @@ fn series(
         .map(|column| NumberSpec { column: column.clone(), follows: None })
         .collect();
     draws.shuffle(&mut numbers);
-    let column = story.target.name.clone();
     let mut blueprint = Blueprint {
-        version: BLUEPRINT_VERSION,
-        task: brief.slot.task.clone(),
-        title: titled(&story.title, brief.slot.variant),
-        origin: brief.origin,
-        seed: brief.seed.id.clone(),
-        derivation: derivation(brief),
-        dna,
-        domain: brief.scenario.domain.clone(),
-        scenario: story.key.clone(),
-        variant: brief.slot.variant,
-        modality: dna::modality(brief.slot.formulation),
-        formulation: brief.slot.formulation,
         metric,
-        prediction: Prediction::Number { column },
-        classes: Vec::new(),
-        id_column: "row_id".to_owned(),
-        split: brief.slot.split,
+        prediction: Prediction::Number { column: story.target.name.clone() },
         rows: RowCounts { train: train_steps * count, test: horizon * count },
         series: Some(spec),
         numbers,
-        words: Vec::new(),
-        rule: Rule { family: Family::LagRegime, terms: Vec::new() },
-        link: Link::Graded { cuts: Vec::new(), noise: 0.0 },
-        mutations: Vec::new(),
+        ..outline(brief, &story.title, &story.key)
     };
     let population = assets::population(&blueprint, POPULATION);
     blueprint.rule = balanced(&population, draws, |draws| {
@@ -211,6 +174,37 @@ fn series(
         decimals: story.target.decimals,
     };
     Ok(blueprint)
+}
+
+/// What a blueprint takes from its brief; the rest is still to be drawn.
+fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Blueprint {
+    let formulation = brief.slot.formulation;
+    Blueprint {
+        version: BLUEPRINT_VERSION,
+        task: brief.slot.task.clone(),
+        title: titled(title, brief.slot.variant),
+        origin: brief.origin,
+        seed: brief.seed.id.clone(),
+        derivation: derivation(brief),
+        dna: Dna::of(brief.seed),
+        domain: brief.scenario.domain.clone(),
+        scenario: scenario.to_owned(),
+        variant: brief.slot.variant,
+        modality: dna::modality(formulation),
+        formulation,
+        metric: Metric::Rmse,
+        prediction: Prediction::Number { column: String::new() },
+        classes: Vec::new(),
+        id_column: "row_id".to_owned(),
+        split: brief.slot.split,
+        rows: RowCounts { train: 0, test: 0 },
+        series: None,
+        numbers: Vec::new(),
+        words: Vec::new(),
+        rule: Rule { family: Family::Products, terms: Vec::new() },
+        link: Link::Graded { cuts: Vec::new(), noise: 0.0 },
+        mutations: Vec::new(),
+    }
 }
 
 /// Drafts rules until every term carries its weight.
