@@ -36,6 +36,9 @@ impl Playground {
     /// [`PlaygroundError`] if a task is broken, or scripts cannot be run safely.
     pub fn open(tasks: &Utf8Path) -> Result<Self, PlaygroundError> {
         let corpus = Corpus::open(tasks)?;
+        for task in corpus.tasks() {
+            task.check_files()?;
+        }
         let python = PythonEnv::locate()?;
         let visible: Vec<(TaskId, PublicDir)> =
             corpus.tasks().iter().map(|task| (task.id().clone(), task.public())).collect();

@@ -17,6 +17,7 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::ErrorKind;
 
 /// The version of [`Manifest`] that this build reads and writes.
 pub const MANIFEST_VERSION: u32 = 1;
@@ -257,6 +258,18 @@ pub enum TaskError {
         /// The id in the manifest.
         id: TaskId,
     },
+    /// A file differs from what the manifest promises.
+    #[error(
+        "task `{task}` is damaged: `{file}` {fault}; restore it, or make the corpus again with `factory generate`"
+    )]
+    Damaged {
+        /// The task.
+        task: TaskId,
+        /// The file, relative to the task's folder.
+        file: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
     /// A corpus folder without any task.
     #[error("`{0}` holds no task; `factory generate --out {0}` makes some")]
     EmptyCorpus(Utf8PathBuf),
@@ -320,6 +333,24 @@ impl TaskDir {
             return Err(TaskError::NameMismatch { folder: path.to_owned(), id: manifest.id });
         }
         Ok(Self { path: path.to_owned(), manifest })
+    }
+
+    /// Compares every file that the manifest lists with its hash (BLAKE3).
+    ///
+    /// # Errors
+    /// [`TaskError::Damaged`] naming the first file that is missing or differs.
+    pub fn check_files(&self) -> Result<(), TaskError> {
+        for (file, expected) in &self.manifest.hashes {
+            let fault = match fs::read(self.path.join(file)) {
+                Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() == expected => continue,
+                Ok(_) => "is not what the manifest says",
+                Err(error) if error.kind() == ErrorKind::NotFound => "is missing",
+                Err(error) => return Err(error.into()),
+            };
+            let task = self.manifest.id.clone();
+            return Err(TaskError::Damaged { task, file: file.clone(), fault });
+        }
+        Ok(())
     }
 
     /// The task's folder.

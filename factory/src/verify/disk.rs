@@ -12,12 +12,7 @@ use std::fmt::Write as _;
 
 /// Files are what the manifest says, and nothing else lies in the public half.
 pub(super) fn intact(task: &Staged) -> Result<(), Refusal> {
-    for (path, expected) in &task.dir.manifest().hashes {
-        let bytes = read(task, path)?;
-        if blake3::hash(&bytes).to_hex().as_str() != expected {
-            return Err(Refusal::Contract(format!("`{path}` is not what the manifest says")));
-        }
-    }
+    task.dir.check_files().map_err(|error| Refusal::Contract(error.to_string()))?;
     let public = task.dir.public();
     let listing = public.path().read_dir_utf8().map_err(contract)?;
     for entry in listing {
