@@ -97,7 +97,7 @@ struct SftFlags {
     #[serde(skip_serializing_if = "Option::is_none")]
     epochs: Option<u32>,
     /// Peak learning rate [default: 3e-3 for tiny policies, else 1e-5].
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<f64>,
 }
@@ -135,7 +135,7 @@ struct TrainFlags {
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<u32>,
     /// Learning rate [default: 2e-4 for tiny policies, else 1e-6].
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<f64>,
 }
@@ -243,7 +243,7 @@ fn scale_of(source: &PolicySource) -> Result<Scale> {
         PolicySource::Tiny => Ok(Scale::Tiny),
         PolicySource::Folder(folder) => {
             let config = Qwen3Config::open(folder)
-                .with_context(|| format!("`{folder}` is not a model's folder"))?;
+                .with_context(|| format!("`{folder}` is not a model's folder; give a run of `rl sft` or `rl train`, one of its checkpoints, or a model in Hugging Face's format"))?;
             Ok(Scale::of(config.parameter_count()))
         }
     }

@@ -1,10 +1,11 @@
 //! Policies and scripted agents on the same tasks, with the same seeds.
 
+use crate::episodes::Episodes;
 use crate::metrics;
 use crate::model::Qwen3;
 use crate::playground::{Playground, PlaygroundError};
 use crate::presets::Scale;
-use crate::rollout::{Job, Played, Policy, RolloutError, RolloutSettings, rollout};
+use crate::rollout::{Job, Policy, RolloutError, RolloutSettings, rollout};
 use crate::scripted::{ScriptedError, ScriptedJob, Stage, play_all};
 use crate::settings::{SettingsError, require};
 use crate::sft::Stages;
@@ -12,7 +13,7 @@ use crate::tokenizer::Tokenizer;
 use agents::evaluation::{EVALUATION_VERSION, Evaluation, Row};
 use agents::scaffold::react::Rules;
 use agents::scaffold::scripted::Approach;
-use agents::trajectory::{self, Trajectory, TrajectoryError};
+use agents::trajectory::{self, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::files;
@@ -70,13 +71,7 @@ impl EvalSettings {
     /// [`SettingsError::Range`] naming the key.
     pub fn check(&self) -> Result<(), SettingsError> {
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
-        let sampling = &self.rollout.sampling;
-        require(
-            sampling.check().is_ok(),
-            "rollout.sampling",
-            &format!("{sampling:?}"),
-            "within the ranges of its fields",
-        )
+        self.rollout.check()
     }
 }
 
@@ -159,9 +154,6 @@ pub fn run(
     Ok(evaluation)
 }
 
-/// Episodes of one agent with the number of broken ones, or what the last of them said if all are.
-type Episodes = (Vec<Trajectory>, usize, String);
-
 /// One agent's row, from its stored episodes or by playing them.
 fn once(
     out: &Utf8Path,
@@ -177,9 +169,9 @@ fn once(
         let faults = fs::read_to_string(&faults_path)?.trim().parse().unwrap_or(0);
         return Ok(Row::of(name, &trajectory::read(&path)?, faults));
     }
-    let (trajectories, faults, last) = play()?;
+    let Episodes { trajectories, faults, last_fault } = play()?;
     if trajectories.is_empty() {
-        return Err(EvalError::AllFaulted { agent: name.to_owned(), last });
+        return Err(EvalError::AllFaulted { agent: name.to_owned(), last: last_fault });
     }
     fs::create_dir_all(&folder)?;
     let mut text = Vec::new();
@@ -225,18 +217,11 @@ fn policy(
         &mut || bar.inc(1),
     )?;
     bar.finish();
-    let (mut trajectories, mut faults, mut last) = (Vec::new(), 0, String::new());
+    let mut episodes = Episodes::default();
     for played in played {
-        match played {
-            Played::Finished { trajectory, .. } => trajectories.push(*trajectory),
-            Played::Fault { task, fault } => {
-                faults += 1;
-                last = crate::chain(&fault);
-                tracing::warn!(%task, fault = last, "an episode broke and is left out");
-            }
-        }
+        episodes.take(played.into_trajectory());
     }
-    Ok((trajectories, faults, last))
+    Ok(episodes)
 }
 
 fn ladder(
@@ -259,20 +244,13 @@ fn ladder(
         workers: settings.rollout.workers,
         stream: root.child("scripted"),
     };
-    let (mut trajectories, mut faults, mut last) = (Vec::new(), 0, String::new());
+    let mut episodes = Episodes::default();
     play_all(&stage, &jobs, &mut |played| {
         bar.inc(1);
-        match played {
-            Ok(trajectory) => trajectories.push(trajectory),
-            Err(fault) => {
-                faults += 1;
-                last = crate::chain(&fault);
-                tracing::warn!(fault = last, "an episode broke and is left out");
-            }
-        }
+        episodes.take(played);
         Ok(())
     })?;
     bar.finish();
-    trajectories.sort_by(|a, b| (&a.task, a.attempt).cmp(&(&b.task, b.attempt)));
-    Ok((trajectories, faults, last))
+    episodes.trajectories.sort_by(|a, b| (&a.task, a.attempt).cmp(&(&b.task, b.attempt)));
+    Ok(episodes)
 }

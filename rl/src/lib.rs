@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod cli;
 pub mod device;
 pub mod engine;
+pub mod episodes;
 pub mod eval;
 pub mod grpo;
 pub mod loss;

@@ -3,7 +3,7 @@
 use clap::Parser;
 use indicatif::MultiProgress;
 use rl::cli::{Bars, Cli};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use tracing_subscriber::EnvFilter;
@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_target(false)
+        .with_ansi(io::stderr().is_terminal())
         .with_writer(AboveBars(bars.0.clone()))
         .init();
     match cli.run(&bars) {

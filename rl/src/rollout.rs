@@ -8,6 +8,7 @@ use crate::batch::Sample;
 use crate::engine::{Ending as TurnEnding, Engine, EngineError, RowId, Turn};
 use crate::model::Qwen3;
 use crate::sample::Sampling;
+use crate::settings::{SettingsError, require};
 use crate::template::Template;
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use agents::prompt::{Prompt, PromptError};
@@ -51,6 +52,29 @@ pub struct RolloutSettings {
     pub sampling: Sampling,
 }
 
+impl RolloutSettings {
+    /// Checks what types cannot.
+    ///
+    /// # Errors
+    /// [`SettingsError::Range`] naming the key.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        require(self.rows > 0, "rollout.rows", &self.rows, "at least 1")?;
+        require(self.turn_tokens > 0, "rollout.turn_tokens", &self.turn_tokens, "at least 1")?;
+        require(
+            self.context > self.turn_tokens,
+            "rollout.context",
+            &self.context,
+            "above `rollout.turn_tokens`: a turn must fit beside its prompt",
+        )?;
+        require(
+            self.sampling.check().is_ok(),
+            "rollout.sampling",
+            &format!("{:?}", self.sampling),
+            "within the ranges of its fields",
+        )
+    }
+}
+
 /// Who plays.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy<'a> {
@@ -90,6 +114,19 @@ pub enum Played {
         /// What broke.
         fault: EpisodeFault,
     },
+}
+
+impl Played {
+    /// The record alone, or what broke.
+    ///
+    /// # Errors
+    /// The fault of an episode that broke.
+    pub fn into_trajectory(self) -> Result<Trajectory, EpisodeFault> {
+        match self {
+            Self::Finished { trajectory, .. } => Ok(*trajectory),
+            Self::Fault { fault, .. } => Err(fault),
+        }
+    }
 }
 
 /// Why no episodes could be played.

@@ -29,8 +29,17 @@ pub enum SettingsError {
     #[error("`{0}` is not of the form KEY=VALUE, such as `rollout.sampling.temperature=0.8`")]
     Assignment(String),
     /// A key or value does not exist or has the wrong type.
-    #[error("settings do not fit")]
-    Fit(#[source] toml::de::Error),
+    #[error("settings do not fit: {}", .0.message())]
+    Fit(toml::de::Error),
+    /// The run's folder cannot be made.
+    #[error("`{folder}` cannot be used for the run's files; choose another `--out`")]
+    Folder {
+        /// The folder.
+        folder: Utf8PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
     /// The defaults themselves cannot be written as TOML.
     #[error("failed to write settings as TOML")]
     Write(#[from] toml::ser::Error),
@@ -118,7 +127,8 @@ pub fn claim(
     settings: &impl Serialize,
     free: &[&str],
 ) -> Result<(), SettingsError> {
-    fs::create_dir_all(folder)?;
+    let unusable = |source| SettingsError::Folder { folder: folder.to_owned(), source };
+    fs::create_dir_all(folder).map_err(unusable)?;
     let path = folder.join("settings.toml");
     let table = Table::try_from(settings)?;
     // Settings alone are the trace of a start that failed before it made anything.
@@ -138,7 +148,7 @@ pub fn claim(
             });
         }
     }
-    Ok(files::write_atomic(&path, toml::to_string_pretty(&table)?.as_bytes())?)
+    files::write_atomic(&path, toml::to_string_pretty(&table)?.as_bytes()).map_err(unusable)
 }
 
 fn differ(prefix: &str, before: &Table, now: &Table, free: &[&str], found: &mut Vec<String>) {
@@ -219,7 +229,7 @@ mod tests {
     #[test]
     fn what_does_not_exist_is_refused() {
         let unknown = set(&["inner.speed=1"]).unwrap_err();
-        assert!(std::error::Error::source(&unknown).unwrap().to_string().contains("speed"));
+        assert!(unknown.to_string().contains("speed"), "{unknown}");
         assert!(matches!(set(&["steps=many"]), Err(SettingsError::Fit(_))));
         assert!(matches!(set(&["steps"]), Err(SettingsError::Assignment(_))));
         assert!(matches!(set(&["inner..rate=1"]), Err(SettingsError::Assignment(_))));

@@ -57,7 +57,7 @@ fn train_settings(tasks: &Utf8Path, model: &Utf8Path) -> TrainSettings {
 }
 
 /// `metrics.jsonl` without what no two runs share.
-fn curve(run: &Utf8Path) -> Vec<Value> {
+pub(crate) fn curve(run: &Utf8Path) -> Vec<Value> {
     let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     let strip = |line: &str| {
         let mut line: Value = serde_json::from_str(line).unwrap();
@@ -68,7 +68,7 @@ fn curve(run: &Utf8Path) -> Vec<Value> {
     text.lines().map(strip).collect()
 }
 
-fn checkpoints(run: &Utf8Path) -> Vec<Utf8PathBuf> {
+pub(crate) fn checkpoints(run: &Utf8Path) -> Vec<Utf8PathBuf> {
     let mut found: Vec<Utf8PathBuf> = run
         .join("checkpoints")
         .read_dir_utf8()

@@ -9,6 +9,7 @@
 
 mod corpus;
 mod generation;
+mod killed;
 mod loops;
 mod masks;
 mod transformers;

@@ -25,152 +25,37 @@
 //!
 //! `docs/METRICS.md` explains each name in `metrics.jsonl`.
 
-use crate::advantage::{Normalisation, Standing, advantages};
+mod batch;
+mod line;
+mod settings;
+
+pub use settings::TrainSettings;
+
+use crate::advantage::Standing;
 use crate::batch::{Micro, Sample, micro_batches};
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, open_policy};
-use crate::loss::{Aggregation, Clip, surrogate};
+use crate::episodes::Episodes;
+use crate::loss::surrogate;
 use crate::metrics::{Metrics, resident_memory};
 use crate::model::Qwen3;
-use crate::optim::{AdamConfig, AdamW, Decay, OptimError, Schedule};
+use crate::optim::{AdamW, Decay, OptimError, Schedule};
 use crate::playground::{Playground, PlaygroundError};
-use crate::presets::Scale;
-use crate::rollout::{Job, Played, Policy, RolloutError, RolloutSettings, rollout, sampled};
-use crate::settings::{SettingsError, require};
+use crate::rollout::{Job, Played, Policy, RolloutError, rollout};
 use crate::sft::Stages;
 use crate::tokenizer::Tokenizer;
-use agents::evaluation::Row;
-use agents::scaffold::react::Rules;
-use agents::trajectory::{Ending, Trajectory};
+use batch::Batch;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use line::{Line, Summary, TrainLine};
 use rand::seq::SliceRandom;
 use sandbox::files;
 use sandbox::stream::Stream;
 use sandbox::task::{Split, TaskDir, TaskId};
-use serde::{Deserialize, Serialize};
 use std::time::Instant;
-use tch::{Device, Kind, Tensor, no_grad_guard};
+use tch::{Device, Kind, no_grad_guard};
 
 /// How far sampler and trainer may differ on a log-probability, in f32.
 const LOG_PROB_GAP: f64 = 1e-4;
-
-/// The settings of `rl train`.
-///
-/// | field | tiny | large | purpose |
-/// | --- | --- | --- | --- |
-/// | `steps` | 40 | 100 | updates |
-/// | `tasks_per_step` | 16 | 16 | tasks per update |
-/// | `group` | 4 | 4 | episodes per task |
-/// | `rate` | 2e-4 | 1e-6 | learning rate |
-/// | `warmup` | 2 | 0 | updates until the full rate |
-/// | `micro_tokens` | 4096 | 32768 | tokens that are differentiated at once |
-/// | `validate_every` | 10 | 5 | updates between validations; 0 for none |
-/// | `validate_attempts` | 2 | 1 | episodes per held-out task |
-/// | `checkpoint_every` | 5 | 5 | updates between checkpoints |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TrainSettings {
-    /// A run's folder, a model's folder or name.
-    pub model: String,
-    /// The corpus.
-    pub tasks: Utf8PathBuf,
-    /// The seed of everything.
-    pub seed: u64,
-    /// Updates.
-    pub steps: u64,
-    /// Tasks per update.
-    pub tasks_per_step: usize,
-    /// Episodes per task.
-    pub group: usize,
-    /// Learning rate.
-    pub rate: f64,
-    /// Updates until the full rate.
-    pub warmup: u64,
-    /// Tokens that are differentiated at once.
-    pub micro_tokens: usize,
-    /// Updates between validations; 0 for none.
-    pub validate_every: u64,
-    /// Episodes per held-out task.
-    pub validate_attempts: u64,
-    /// Updates between checkpoints.
-    pub checkpoint_every: u64,
-    /// Checkpoints that stay.
-    pub keep: usize,
-    /// How token losses become one.
-    pub aggregation: Aggregation,
-    /// The trust region.
-    pub clip: Clip,
-    /// How rewards become advantages.
-    pub normalisation: Normalisation,
-    /// The optimizer's constants.
-    pub adam: AdamConfig,
-    /// How episodes are generated.
-    pub rollout: RolloutSettings,
-    /// The rules of episodes.
-    pub rules: Rules,
-}
-
-impl TrainSettings {
-    /// Defaults for a policy of this scale.
-    pub fn defaults(scale: Scale) -> Self {
-        let tiny = scale == Scale::Tiny;
-        Self {
-            model: String::new(),
-            tasks: Utf8PathBuf::new(),
-            seed: 0,
-            steps: if tiny { 40 } else { 100 },
-            tasks_per_step: 16,
-            group: 4,
-            rate: if tiny { 2e-4 } else { 1e-6 },
-            warmup: if tiny { 2 } else { 0 },
-            micro_tokens: if tiny { 4096 } else { 32_768 },
-            validate_every: if tiny { 10 } else { 5 },
-            validate_attempts: if tiny { 2 } else { 1 },
-            checkpoint_every: 5,
-            keep: 2,
-            aggregation: Aggregation::SeqMeanTokenMean,
-            clip: Clip::default(),
-            normalisation: Normalisation::default(),
-            adam: AdamConfig { weight_decay: 0.0, ..AdamConfig::default() },
-            rollout: scale.rollout(),
-            rules: scale.rules(),
-        }
-    }
-
-    /// Checks what types cannot.
-    ///
-    /// # Errors
-    /// [`SettingsError::Range`] naming the key.
-    pub fn check(&self) -> Result<(), SettingsError> {
-        require(
-            self.group >= 2,
-            "group",
-            &self.group,
-            "at least 2: one episode has nobody to be compared with",
-        )?;
-        require(self.tasks_per_step > 0, "tasks_per_step", &self.tasks_per_step, "at least 1")?;
-        require(self.rate > 0.0 && self.rate.is_finite(), "rate", &self.rate, "above 0")?;
-        require(
-            self.checkpoint_every > 0,
-            "checkpoint_every",
-            &self.checkpoint_every,
-            "at least 1",
-        )?;
-        let sampling = &self.rollout.sampling;
-        require(
-            !sampling.is_greedy(),
-            "rollout.sampling.temperature",
-            &sampling.temperature,
-            "above 0: greedy groups are all alike",
-        )?;
-        require(
-            sampling.check().is_ok(),
-            "rollout.sampling",
-            &format!("{sampling:?}"),
-            "within the ranges of its fields",
-        )
-    }
-}
 
 /// Why training stopped.
 #[derive(Debug, thiserror::Error)]
@@ -222,56 +107,6 @@ pub enum TrainError {
         /// The largest difference.
         gap: f64,
     },
-}
-
-/// One line of `metrics.jsonl`.
-#[derive(Debug, Serialize)]
-struct Line {
-    step: u64,
-    #[serde(flatten)]
-    train: Option<TrainLine>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    validation: Option<Summary>,
-}
-
-/// What episodes came to.
-#[derive(Debug, Serialize)]
-struct Summary {
-    reward: f64,
-    reward_format: f64,
-    reward_execution: f64,
-    reward_tier: f64,
-    valid: f64,
-    median: f64,
-    bronze: f64,
-    silver: f64,
-    gold: f64,
-    turns: f64,
-    answered: f64,
-    out_of_tokens: f64,
-    tokens: f64,
-    episodes: usize,
-    faults: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct TrainLine {
-    #[serde(flatten)]
-    summary: Summary,
-    masked: usize,
-    /// Share of groups whose rewards differ: the others teach nothing.
-    mixed_groups: f64,
-    loss: f64,
-    clipped: f64,
-    /// Mean of -log p over sampled tokens, an estimate of the entropy per token.
-    entropy: f64,
-    log_prob_gap: f64,
-    gradient_norm: f64,
-    rate: f64,
-    trained_tokens: usize,
-    rollout_seconds: f64,
-    update_seconds: f64,
-    resident_bytes: Option<u64>,
 }
 
 /// Trains the policy in `folder` on the corpus; `out` is the run's folder. Returns the folder of
@@ -407,13 +242,13 @@ pub fn run(
 /// equally often and the tasks of a step depend on nothing but the step.
 fn draw<'t>(tasks: &[&'t TaskDir], step: u64, count: usize, stream: Stream) -> Vec<&'t TaskDir> {
     let (first, length) = (step * count as u64, tasks.len() as u64);
-    (first..first + count as u64)
-        .map(|place| {
-            let mut order: Vec<&TaskDir> = tasks.to_vec();
-            order.shuffle(&mut stream.index(place / length).rng());
-            order[usize::try_from(place % length).unwrap_or(0)]
-        })
-        .collect()
+    let shuffled = |pass| {
+        let mut order = tasks.to_vec();
+        order.shuffle(&mut stream.index(pass).rng());
+        order
+    };
+    let row = (first / length..).flat_map(shuffled);
+    row.skip(usize::try_from(first % length).unwrap_or(0)).take(count).collect()
 }
 
 /// What all steps share.
@@ -464,15 +299,11 @@ impl Trainer<'_> {
                 jobs.push(Job { task, attempt, stream });
             }
         }
-        let played = self.rollout("validating", &jobs, stages)?;
-        let (mut trajectories, mut faults) = (Vec::new(), 0);
-        for played in played {
-            match played {
-                Played::Finished { trajectory, .. } => trajectories.push(*trajectory),
-                Played::Fault { .. } => faults += 1,
-            }
+        let mut episodes = Episodes::default();
+        for played in self.rollout("validating", &jobs, stages)? {
+            episodes.take(played.into_trajectory());
         }
-        Ok(Summary::of(&trajectories, faults))
+        Ok(Summary::of(&episodes.trajectories, episodes.faults))
     }
 
     fn rollout(
@@ -566,137 +397,5 @@ impl Trainer<'_> {
             text.push(b'\n');
         }
         files::write_atomic(&folder.join(format!("step-{step:06}.jsonl")), &text)
-    }
-}
-
-/// Episodes of one step as the trainer sees them; broken ones are only counted.
-struct Batch {
-    trajectories: Vec<Trajectory>,
-    contexts: Vec<Vec<i64>>,
-    samples: Vec<Sample>,
-    log_probs: Vec<Vec<f32>>,
-    standings: Vec<Standing>,
-    advantages: Vec<f64>,
-    mixed_groups: f64,
-    faults: usize,
-    last_fault: String,
-}
-
-impl Batch {
-    fn of(played: Vec<Played>, settings: &TrainSettings) -> Self {
-        let mut batch = Self {
-            trajectories: Vec::new(),
-            contexts: Vec::new(),
-            samples: Vec::new(),
-            log_probs: Vec::new(),
-            standings: Vec::new(),
-            advantages: Vec::new(),
-            mixed_groups: 0.0,
-            faults: 0,
-            last_fault: String::new(),
-        };
-        let (mut groups, mut mixed) = (0_u32, 0_u32);
-        let mut played = played.into_iter().peekable();
-        while played.peek().is_some() {
-            let mut group = Vec::new();
-            for episode in played.by_ref().take(settings.group) {
-                match episode {
-                    Played::Finished { trajectory, context } => {
-                        let standing =
-                            if trajectory.timed_out { Standing::Masked } else { Standing::Counted };
-                        group.push((trajectory.reward.total(), standing));
-                        let (sample, log_probs) = sampled(&trajectory);
-                        batch.samples.push(sample);
-                        batch.log_probs.push(log_probs);
-                        batch.standings.push(standing);
-                        batch.contexts.push(context);
-                        batch.trajectories.push(*trajectory);
-                    }
-                    Played::Fault { task, fault } => {
-                        group.push((0.0, Standing::Dropped));
-                        batch.faults += 1;
-                        batch.last_fault = crate::chain(&fault);
-                        tracing::warn!(%task, fault = batch.last_fault, "an episode broke and is dropped");
-                    }
-                }
-            }
-            let advantages = advantages(&group, settings.normalisation);
-            groups += 1;
-            mixed += u32::from(advantages.iter().any(|advantage| advantage.abs() > 0.0));
-            let kept = advantages
-                .into_iter()
-                .zip(&group)
-                .filter(|(_, (_, standing))| *standing != Standing::Dropped);
-            batch.advantages.extend(kept.map(|(advantage, _)| advantage));
-        }
-        batch.mixed_groups = f64::from(mixed) / f64::from(groups.max(1));
-        batch
-    }
-
-    fn summary(&self) -> Option<Summary> {
-        (!self.trajectories.is_empty()).then(|| Summary::of(&self.trajectories, self.faults))
-    }
-
-    fn count(&self, standing: Standing) -> usize {
-        self.standings.iter().filter(|found| **found == standing).count()
-    }
-
-    /// The largest difference between the sampler's log-probabilities and the trainer's.
-    fn gap(&self, micro: &Micro, new: &Tensor) -> f64 {
-        let old = micro.pack(|index| &self.log_probs[index]);
-        (new.detach() - old).abs().max().double_value(&[])
-    }
-
-    fn entropy(&self) -> f64 {
-        let tokens: usize = self.log_probs.iter().map(Vec::len).sum();
-        let sum: f64 = self.log_probs.iter().flatten().map(|&log_prob| f64::from(log_prob)).sum();
-        -sum / tokens.max(1) as f64
-    }
-
-    /// The engine's own account of each conversation against what will be trained on, and the
-    /// sampler's log-probabilities against the mask.
-    fn check_tokens(&self) -> Result<(), TrainError> {
-        for ((trajectory, context), sample) in
-            self.trajectories.iter().zip(&self.contexts).zip(&self.samples)
-        {
-            if *context != sample.ids {
-                return Err(TrainError::OtherTokens { task: trajectory.task.clone() });
-            }
-        }
-        for (sample, log_probs) in self.samples.iter().zip(&self.log_probs) {
-            let (trained, sampled) = (sample.trained_count(), log_probs.len());
-            if trained != sampled {
-                return Err(TrainError::MaskSum { trained, sampled });
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Summary {
-    fn of(trajectories: &[Trajectory], faults: usize) -> Self {
-        let row = Row::of("policy", trajectories, faults);
-        let n = trajectories.len().max(1) as f64;
-        let mean =
-            |value: &dyn Fn(&Trajectory) -> f64| trajectories.iter().map(value).sum::<f64>() / n;
-        let ended =
-            |ending: Ending| mean(&|trajectory| f64::from(u8::from(trajectory.ending == ending)));
-        Self {
-            reward: row.reward,
-            reward_format: mean(&|trajectory| trajectory.reward.format),
-            reward_execution: mean(&|trajectory| trajectory.reward.execution),
-            reward_tier: mean(&|trajectory| trajectory.reward.tier),
-            valid: row.valid,
-            median: row.median,
-            bronze: row.bronze,
-            silver: row.silver,
-            gold: row.gold,
-            turns: row.turns,
-            answered: ended(Ending::Answered),
-            out_of_tokens: ended(Ending::Tokens),
-            tokens: mean(&|trajectory| trajectory.ids().len() as f64),
-            episodes: row.episodes,
-            faults,
-        }
     }
 }

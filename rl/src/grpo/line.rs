@@ -1,0 +1,84 @@
+//! A line of `metrics.jsonl`; `docs/METRICS.md` explains the names.
+
+use agents::evaluation::Row;
+use agents::trajectory::{Ending, Trajectory};
+use serde::Serialize;
+
+/// One line of `metrics.jsonl`.
+#[derive(Debug, Serialize)]
+pub(super) struct Line {
+    pub(super) step: u64,
+    #[serde(flatten)]
+    pub(super) train: Option<TrainLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) validation: Option<Summary>,
+}
+
+/// What episodes came to.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    pub(super) reward: f64,
+    pub(super) reward_format: f64,
+    pub(super) reward_execution: f64,
+    pub(super) reward_tier: f64,
+    pub(super) valid: f64,
+    pub(super) median: f64,
+    pub(super) bronze: f64,
+    pub(super) silver: f64,
+    pub(super) gold: f64,
+    pub(super) turns: f64,
+    pub(super) answered: f64,
+    pub(super) out_of_tokens: f64,
+    pub(super) tokens: f64,
+    pub(super) episodes: usize,
+    pub(super) faults: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct TrainLine {
+    #[serde(flatten)]
+    pub(super) summary: Summary,
+    pub(super) masked: usize,
+    /// Share of groups whose rewards differ: the others teach nothing.
+    pub(super) mixed_groups: f64,
+    pub(super) loss: f64,
+    pub(super) clipped: f64,
+    /// Mean of -log p over sampled tokens, an estimate of the entropy per token.
+    pub(super) entropy: f64,
+    pub(super) log_prob_gap: f64,
+    pub(super) gradient_norm: f64,
+    pub(super) rate: f64,
+    pub(super) trained_tokens: usize,
+    pub(super) rollout_seconds: f64,
+    pub(super) update_seconds: f64,
+    pub(super) resident_bytes: Option<u64>,
+}
+
+impl Summary {
+    /// Sums up graded episodes; `faults` more broke.
+    pub(super) fn of(trajectories: &[Trajectory], faults: usize) -> Self {
+        let row = Row::of("policy", trajectories, faults);
+        let n = trajectories.len().max(1) as f64;
+        let mean =
+            |value: &dyn Fn(&Trajectory) -> f64| trajectories.iter().map(value).sum::<f64>() / n;
+        let ended =
+            |ending: Ending| mean(&|trajectory| f64::from(u8::from(trajectory.ending == ending)));
+        Self {
+            reward: row.reward,
+            reward_format: mean(&|trajectory| trajectory.reward.format),
+            reward_execution: mean(&|trajectory| trajectory.reward.execution),
+            reward_tier: mean(&|trajectory| trajectory.reward.tier),
+            valid: row.valid,
+            median: row.median,
+            bronze: row.bronze,
+            silver: row.silver,
+            gold: row.gold,
+            turns: row.turns,
+            answered: ended(Ending::Answered),
+            out_of_tokens: ended(Ending::Tokens),
+            tokens: mean(&|trajectory| trajectory.ids().len() as f64),
+            episodes: row.episodes,
+            faults,
+        }
+    }
+}
