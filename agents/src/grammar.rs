@@ -9,8 +9,8 @@ use sandbox::env::Action;
 /// One turn as parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Whether the turn opens with a closed, non-empty `<think>` block. The share of such turns
-    /// is the format reward.
+    /// Whether the turn can be parsed and opens with a closed, non-empty `<think>` block. The share
+    /// of such turns is the format reward; were malformed turns to count, rambling would be free.
     pub has_thought: bool,
     /// What to do; [`Action::Malformed`] says what is wrong.
     pub action: Action,
@@ -22,18 +22,18 @@ pub fn parse(text: &str) -> Turn {
     let (has_thought, rest) = match text.strip_prefix("<think>") {
         None => (false, text),
         Some(inner) => match inner.split_once("</think>") {
-            None => return malformed(false, "`<think>` is not closed; end it with `</think>`"),
+            None => return malformed("`<think>` is not closed; end it with `</think>`"),
             Some((thought, rest)) => (!thought.trim().is_empty(), rest),
         },
     };
     match action(rest) {
         Ok(action) => Turn { has_thought, action },
-        Err(reason) => malformed(has_thought, reason),
+        Err(reason) => malformed(reason),
     }
 }
 
-fn malformed(has_thought: bool, reason: &str) -> Turn {
-    Turn { has_thought, action: Action::Malformed { reason: reason.to_owned() } }
+fn malformed(reason: &str) -> Turn {
+    Turn { has_thought: false, action: Action::Malformed { reason: reason.to_owned() } }
 }
 
 fn action(text: &str) -> Result<Action, &'static str> {
@@ -122,6 +122,7 @@ mod tests {
         assert_eq!(parse(&format!("<tool_call>{long}</tool_call>")).action, Action::Score);
         assert!(!parse("<think> \n</think><answer>submission</answer>").has_thought);
         assert!(!parse("<answer>submission</answer>").has_thought);
+        assert!(!parse("<think>a</think>and then nothing").has_thought);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! ```text
 //! r = w_format · r_format + w_execute · 1[valid submission] + Σ_s w_s · 1[tier s reached]
 //! ```
-//! with weights that sum to 1. `r_format` is the share of turns that open with a closed,
-//! non-empty `<think>` block.
+//! with weights that sum to 1. `r_format` is the share of turns that can be parsed and
+//! open with a closed, non-empty `<think>` block.
 
 use sandbox::grade::{Grade, Tier};
 use serde::{Deserialize, Serialize};

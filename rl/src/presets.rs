@@ -59,7 +59,13 @@ impl Scale {
     /// How episodes are generated.
     pub fn rollout(self) -> RolloutSettings {
         let processors = std::thread::available_parallelism().map_or(1, Into::into);
-        let sampling = Sampling::default();
+        // The tail of a tiny policy's distribution is noise: a token in a hundred breaks a script.
+        // And where such a token happens to do no harm, its gradient is the largest of all, so
+        // that reinforcement learns to ramble (`docs/LOG.md`).
+        let sampling = match self {
+            Self::Tiny => Sampling { min_p: 0.02, ..Sampling::default() },
+            Self::Large => Sampling::default(),
+        };
         // Twice as many workers as processors: one reads and grades while another's script runs.
         let workers = 2 * processors;
         let settings = |context, turn_tokens, threads| RolloutSettings {

@@ -33,7 +33,7 @@ use std::sync::{Mutex, PoisonError};
 /// | `turn_tokens` | 640 | tokens of one turn |
 /// | `workers` | twice the processors | threads that run scripts and grade |
 /// | `threads` | 1 for tiny policies, else all | threads that generate |
-/// | `sampling` | temperature 1 | how tokens are drawn |
+/// | `sampling` | temperature 1; tiny: and min-p 0.02 | how tokens are drawn |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RolloutSettings {

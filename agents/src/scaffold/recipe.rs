@@ -31,7 +31,7 @@ impl Recipe {
         Self {
             approach,
             strength: ["0.1", "1", "10"].choose(rng).copied().unwrap_or("1"),
-            trees: [100, 200].choose(rng).copied().unwrap_or(100),
+            trees: [30, 60].choose(rng).copied().unwrap_or(60),
             leaf: [1, 2, 4].choose(rng).copied().unwrap_or(1),
             keep: [10, 20, 40].choose(rng).copied().unwrap_or(20),
             boosts: rng.random_bool(0.5),
@@ -49,7 +49,7 @@ impl Recipe {
         let classifies =
             matches!(manifest.formulation, Formulation::Binary | Formulation::Multiclass);
         let mut code = String::from("import pandas as pd\n");
-        if self.approach == Approach::Oracle {
+        if matches!(self.approach, Approach::Operators | Approach::Oracle) {
             code.push_str("import numpy as np\n");
         }
         code.push_str(&self.imports(classifies));
@@ -128,14 +128,15 @@ impl Recipe {
                 format!("make_pipeline(StandardScaler(), Ridge({strength}))")
             }
             (Approach::Operators, _) if self.boosts => {
-                format!("{ensemble}(learning_rate=0.05, subsample=0.7, random_state=0)")
+                format!("{ensemble}(n_estimators=50, subsample=0.7, random_state=0)")
             }
             _ => format!("{ensemble}({trees}, min_samples_leaf={leaf}, random_state=0)"),
         }
     }
 
     /// Products, squares and ratios over all pairs of columns, lags first where rows are ordered
-    /// in time; the columns that tell most about the target are kept.
+    /// in time; the columns that tell most about the target are kept. A constant column has no
+    /// F value and sorts last.
     fn constructed_columns(&self, formulation: Formulation, classifies: bool) -> String {
         let select = if classifies { "f_classif" } else { "f_regression" };
         let mut code = String::new();
@@ -151,16 +152,12 @@ impl Recipe {
             "v = pd.get_dummies(x, dtype=float)\n\
              v = v.fillna(v.median())\n\
              z = (v - v.mean()) / (v.std() + 0.001)\n\
-             f = {{}}\n\
-             for i, p in enumerate(v):\n    \
-             for q in v.columns[i:]:\n        \
-             f[p + \"*\" + q] = z[p] * z[q]\n        \
-             f[p + \".\" + q] = v[p] * v[q]\n        \
-             f[p + \"/\" + q] = v[p] / (v[q].abs() + 0.1)\n        \
-             f[q + \"/\" + p] = v[q] / (v[p].abs() + 0.1)\n\
-             f = pd.DataFrame(f)\n\
-             r = pd.Series({select}(f[:n], y)[0], f.columns)\n\
-             x = v.join(f[r.nlargest({keep}).index])\n",
+             i, j = np.triu_indices(v.shape[1])\n\
+             p, q = v.values[:, i], v.values[:, j]\n\
+             f = [z.values[:, i] * z.values[:, j], p * q, p / (abs(q) + 0.1), q / (abs(p) + 0.1)]\n\
+             f = np.hstack(f)\n\
+             r = np.argsort(-{select}(f[:n], y)[0])\n\
+             x = np.hstack([v, f[:, r[:{keep}]]])\n",
             keep = self.keep,
         );
         code

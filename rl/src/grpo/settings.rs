@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 ///
 /// | field | tiny | large | purpose |
 /// | --- | --- | --- | --- |
-/// | `steps` | 40 | 100 | updates |
+/// | `steps` | 24 | 100 | updates |
 /// | `tasks_per_step` | 16 | 16 | tasks per update |
 /// | `group` | 4 | 4 | episodes per task |
-/// | `rate` | 2e-4 | 1e-6 | learning rate |
+/// | `rate` | 4e-4 | 1e-6 | learning rate |
 /// | `warmup` | 2 | 0 | updates until the full rate |
 /// | `micro_tokens` | 4096 | 32768 | tokens that are differentiated at once |
-/// | `validate_every` | 10 | 5 | updates between validations; 0 for none |
+/// | `validate_every` | 8 | 5 | updates between validations; 0 for none |
 /// | `validate_attempts` | 2 | 1 | episodes per held-out task |
-/// | `checkpoint_every` | 5 | 5 | updates between checkpoints |
+/// | `checkpoint_every` | 4 | 5 | updates between checkpoints |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
@@ -74,15 +74,15 @@ impl TrainSettings {
             model: String::new(),
             tasks: Utf8PathBuf::new(),
             seed: 0,
-            steps: if tiny { 40 } else { 100 },
+            steps: if tiny { 24 } else { 100 },
             tasks_per_step: 16,
             group: 4,
-            rate: if tiny { 2e-4 } else { 1e-6 },
+            rate: if tiny { 4e-4 } else { 1e-6 },
             warmup: if tiny { 2 } else { 0 },
             micro_tokens: if tiny { 4096 } else { 32_768 },
-            validate_every: if tiny { 10 } else { 5 },
+            validate_every: if tiny { 8 } else { 5 },
             validate_attempts: if tiny { 2 } else { 1 },
-            checkpoint_every: 5,
+            checkpoint_every: if tiny { 4 } else { 5 },
             keep: 2,
             aggregation: Aggregation::SeqMeanTokenMean,
             clip: Clip::default(),
