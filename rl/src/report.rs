@@ -212,16 +212,13 @@ fn to_read(
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let mut chosen = Vec::new();
     if let Some((_, earlier, later)) = best {
-        let heading = |name: &str, t: &Trajectory| {
-            format!("{name} on {}: reward {:.2}", t.task, t.reward.total())
-        };
-        chosen.push((heading(first, earlier), earlier.clone()));
-        chosen.push((heading(last, later), later.clone()));
+        chosen.push((first.to_string(), earlier.clone()));
+        chosen.push((last.to_string(), later.clone()));
         let other = after
             .iter()
             .filter(|trajectory| trajectory.task != later.task)
             .max_by(|a, b| a.reward.total().total_cmp(&b.reward.total()));
-        chosen.extend(other.map(|other| (heading(last, other), other.clone())));
+        chosen.extend(other.map(|other| (last.to_string(), other.clone())));
     }
     Ok(chosen)
 }

@@ -234,7 +234,7 @@ pub enum TaskError {
     #[error("failed to read a file of the task")]
     Io(#[from] std::io::Error),
     /// A JSON file does not have the form it must have.
-    #[error("failed to parse `{path}`")]
+    #[error("`{path}` is damaged; restore it, or make the corpus again with `factory generate`")]
     Json {
         /// The file.
         path: Utf8PathBuf,

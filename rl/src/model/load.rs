@@ -43,7 +43,7 @@ pub enum LoadError {
         shard: String,
     },
     /// Not a safetensors file, or a damaged one.
-    #[error("failed to read `{path}` as safetensors")]
+    #[error("`{path}` is damaged or not a safetensors file; copy or download it again")]
     Format {
         /// The file.
         path: Utf8PathBuf,
