@@ -122,7 +122,7 @@ struct TrainFlags {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
-    /// Updates [default: 24 for tiny policies, else 100].
+    /// Updates [default: 32 for tiny policies, else 100].
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<u32>,
@@ -134,7 +134,7 @@ struct TrainFlags {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<u32>,
-    /// Learning rate [default: 4e-4 for tiny policies, else 1e-6].
+    /// Learning rate [default: 2e-4 for tiny policies, else 1e-6].
     #[arg(long, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<f64>,
