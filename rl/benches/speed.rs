@@ -78,7 +78,7 @@ fn train(model: &Qwen3, count: usize, length: usize, budget: usize) {
     let start = Instant::now();
     for chosen in micro_batches(&samples, budget) {
         let micro = Micro::new(&samples, &chosen, Device::Cpu);
-        micro.log_probs(model, 1.0).mean(Kind::Float).backward();
+        micro.log_probs(model, &Sampling::default()).mean(Kind::Float).backward();
     }
     optimizer.step(1e-5).expect("finite");
     let seconds = start.elapsed().as_secs_f64();

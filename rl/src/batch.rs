@@ -7,6 +7,7 @@
 
 use crate::loss;
 use crate::model::Qwen3;
+use crate::sample::Sampling;
 use tch::{Device, Tensor};
 
 /// One trajectory.
@@ -125,11 +126,12 @@ impl Micro {
         Tensor::from_slice(&values).to_device(self.ids.device())
     }
 
-    /// Log-probabilities of the trained tokens under the model: `[N]`, in f32.
-    pub fn log_probs(&self, model: &Qwen3, temperature: f64) -> Tensor {
+    /// Log-probabilities of the trained tokens under the model, drawn from as `sampling` says:
+    /// `[N]`, in f32.
+    pub fn log_probs(&self, model: &Qwen3, sampling: &Sampling) -> Tensor {
         let hidden = model.forward(&self.ids); // [B, T, C]
         let hidden = self.predicting(&hidden.view([-1, model.config().hidden_size]));
-        loss::log_probs(&model.logits(&hidden), &self.targets, temperature)
+        loss::log_probs(&model.logits(&hidden), &self.targets, sampling)
     }
 
     /// The rows of `[B T, ..]` from which a trained token is predicted: `[N, ..]`.

@@ -92,7 +92,7 @@ struct SftFlags {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     attempts: Option<u32>,
-    /// Passes over the demonstrations [default: 4 for tiny policies, else 2].
+    /// Passes over the demonstrations [default: 8 for tiny policies, else 2].
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     epochs: Option<u32>,
@@ -122,7 +122,7 @@ struct TrainFlags {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
-    /// Updates [default: 32 for tiny policies, else 100].
+    /// Updates [default: 24 for tiny policies, else 100].
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<u32>,

@@ -394,7 +394,7 @@ impl<'m> Engine<'m> {
         let row = self.rows[slot].as_mut().expect("only taken slots are listed");
         let current = row.current.as_mut().expect("only generating rows choose");
         let choice = current.sampling.draw(log_probs, &mut current.rng);
-        let log_prob = log_probs[choice];
+        let log_prob = current.sampling.log_prob(log_probs, choice);
         if !log_prob.is_finite() {
             return Err(EngineError::NotFinite);
         }

@@ -5,6 +5,7 @@
 //! zero. Averaging is a weight per token, computed on the host for the whole batch, so that a
 //! batch may be cut into any micro-batches without changing its loss.
 
+use crate::sample::Sampling;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
@@ -57,15 +58,28 @@ impl Default for Clip {
     }
 }
 
-/// `log p(target)` under `softmax(logits / temperature)`: logits `[N, V]` in f32 and targets
-/// `[N]` to `[N]`.
-pub fn log_probs(logits: &Tensor, targets: &Tensor, temperature: f64) -> Tensor {
+/// `log p(target)` under the policy's own distribution, [`Sampling::log_prob`]: logits `[N, V]` in
+/// f32 and targets `[N]` to `[N]`.
+///
+/// Tokens below the min-p floor are not part of it, so that no gradient moves mass to tokens that
+/// are never drawn. Targets always are.
+pub fn log_probs(logits: &Tensor, targets: &Tensor, sampling: &Sampling) -> Tensor {
+    let temperature = sampling.scale();
     let scaled = if temperature.total_cmp(&1.0).is_eq() {
         logits.shallow_clone()
     } else {
         logits / temperature
     };
-    scaled.log_softmax(-1, Kind::Float).gather(-1, &targets.unsqueeze(-1), false).squeeze_dim(-1)
+    let targets = targets.unsqueeze(-1);
+    let kept = if sampling.min_p > 0.0 {
+        let floor = scaled.detach().amax([-1].as_slice(), true) + sampling.min_p.ln();
+        let below = scaled.detach().lt_tensor(&floor);
+        let below = below.scatter_value(-1, &targets, 0);
+        scaled.masked_fill(&below, f64::NEG_INFINITY)
+    } else {
+        scaled
+    };
+    kept.log_softmax(-1, Kind::Float).gather(-1, &targets, false).squeeze_dim(-1)
 }
 
 /// The surrogate loss of packed tokens.
@@ -191,7 +205,9 @@ mod tests {
     fn temperature_divides_the_logits() {
         let logits = Tensor::from_slice(&[1.0_f32, 2.0, 4.0]).unsqueeze(0);
         let target = Tensor::from_slice(&[1_i64]);
-        let found = log_probs(&logits, &target, 2.0).double_value(&[0]);
+        let found =
+            log_probs(&logits, &target, &Sampling { temperature: 2.0, ..Sampling::default() })
+                .double_value(&[0]);
         let expected = 1.0 - (0.5_f64.exp() + 1.0_f64.exp() + 2.0_f64.exp()).ln();
         assert!((found - expected).abs() < 1e-6);
     }

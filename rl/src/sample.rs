@@ -2,9 +2,9 @@
 //!
 //! The draw is made on the host, from a stream that belongs to the row: who else is in the batch
 //! changes nothing but rounding. The log-probability that is kept is the one the trainer will
-//! recompute, that of `softmax(logits / temperature)` *before* any filter. With filters on
-//! (top-p, top-k, min-p) the token was drawn from a narrower distribution, and the difference is
-//! the user's choice.
+//! recompute: that of `softmax(logits / temperature)` over the tokens that min-p keeps. Top-p and
+//! top-k come after it: with them on, the token was drawn from a narrower distribution, and the
+//! difference is the user's choice.
 
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,22 @@ impl Sampling {
         }
     }
 
+    /// The log-probability of `choice` in the policy's own distribution: among the tokens that
+    /// min-p keeps, before top-p and top-k. `log_probs` as for [`Self::draw`].
+    pub fn log_prob(&self, log_probs: &[f32], choice: usize) -> f32 {
+        let own = log_probs[choice];
+        if self.min_p <= 0.0 {
+            return own;
+        }
+        let most = log_probs.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let floor = f64::from(most) + self.min_p.ln();
+        let kept = log_probs.iter().map(|&log_prob| f64::from(log_prob));
+        let mass: f64 = kept.filter(|log_prob| *log_prob >= floor).map(f64::exp).sum();
+        #[expect(clippy::cast_possible_truncation, reason = "log-probabilities are kept in f32")]
+        let log_mass = mass.ln() as f32;
+        own - log_mass
+    }
+
     /// The indices that survive all filters, likeliest first; never empty.
     fn kept(&self, log_probs: &[f32]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..log_probs.len()).collect();
@@ -154,6 +170,17 @@ fn pick(masses: impl Iterator<Item = (usize, f64)>, goal: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn min_p_narrows_the_distribution_that_is_scored() {
+        let log_probs = [0.5_f32, 0.3, 0.19, 0.01].map(f32::ln);
+        let sampling = Sampling { min_p: 0.1, ..Sampling::default() };
+        let found: Vec<f32> = (0..3).map(|i| sampling.log_prob(&log_probs, i).exp()).collect();
+        for (found, expected) in found.into_iter().zip([0.5 / 0.99, 0.3 / 0.99, 0.19 / 0.99]) {
+            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        }
+        assert_eq!(Sampling::default().log_prob(&log_probs, 3), log_probs[3]);
+    }
     use proptest::prelude::*;
     use sandbox::stream::Stream;
 

@@ -18,6 +18,7 @@ use crate::optim::{AdamConfig, AdamW, Decay, OptimError, Schedule};
 use crate::playground::{Playground, PlaygroundError};
 use crate::presets::Scale;
 use crate::rollout::spoken;
+use crate::sample::Sampling;
 use crate::scripted::{ScriptedError, ScriptedJob, Stage, play_all};
 use crate::settings::{SettingsError, require};
 use crate::source::PolicySource;
@@ -40,7 +41,7 @@ use tch::{Device, Kind};
 /// | --- | --- | --- |
 /// | `attempts` | 3 | episodes per task and approach |
 /// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
-/// | `epochs` | 4 | passes over the episodes |
+/// | `epochs` | 8 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
 /// | `rate` | 3e-3 | peak learning rate |
 /// | `warmup` | 20 | updates until the peak |
@@ -95,7 +96,7 @@ impl SftSettings {
             attempts: 3,
             vocab_size: 3000,
             epochs: match scale {
-                Scale::Tiny => 4,
+                Scale::Tiny => 8,
                 Scale::Large => 2,
             },
             batch: 16,
@@ -377,7 +378,7 @@ fn imitate(model: &Qwen3, samples: &[Sample], micro_tokens: usize) -> (f64, usiz
     let mut total = 0.0;
     for chosen in micro_batches(samples, micro_tokens) {
         let micro = Micro::new(samples, &chosen, model.device());
-        let loss = -micro.log_probs(model, 1.0).sum(Kind::Float) / tokens as f64;
+        let loss = -micro.log_probs(model, &Sampling::default()).sum(Kind::Float) / tokens as f64;
         loss.backward();
         total += loss.double_value(&[]);
     }

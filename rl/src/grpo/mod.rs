@@ -41,6 +41,7 @@ use crate::model::Qwen3;
 use crate::optim::{AdamW, Decay, OptimError, Schedule};
 use crate::playground::{Playground, PlaygroundError};
 use crate::rollout::{Job, Played, Policy, RolloutError, rollout};
+use crate::sample::Sampling;
 use crate::sft::Stages;
 use crate::tokenizer::Tokenizer;
 use batch::Batch;
@@ -333,7 +334,7 @@ impl Trainer<'_> {
         let mut gap: f64 = 0.0;
         for chosen in micro_batches(&batch.samples, self.settings.micro_tokens) {
             let micro = Micro::new(&batch.samples, &chosen, self.model.device());
-            gap = gap.max(batch.gap(&micro, &micro.log_probs(self.model, self.temperature())));
+            gap = gap.max(batch.gap(&micro, &micro.log_probs(self.model, self.sampling())));
         }
         // Narrower types round more than the tolerance; there the gap is only reported.
         if self.model.kind() == Kind::Float && gap > LOG_PROB_GAP {
@@ -350,8 +351,8 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    fn temperature(&self) -> f64 {
-        self.settings.rollout.sampling.scale()
+    fn sampling(&self) -> &Sampling {
+        &self.settings.rollout.sampling
     }
 
     /// Accumulates the gradient of the surrogate over the trajectories that have an advantage.
@@ -372,7 +373,7 @@ impl Trainer<'_> {
         let mut learnt = Learnt { loss: 0.0, clipped: 0.0, gap: 0.0, tokens: 0 };
         for chosen in micro_batches(&teaching, self.settings.micro_tokens) {
             let micro = Micro::new(&teaching, &chosen, self.model.device());
-            let new = micro.log_probs(self.model, self.temperature());
+            let new = micro.log_probs(self.model, self.sampling());
             let old = micro.pack(|index| &batch.log_probs[index]);
             let advantage = micro.spread(|index| batch.advantages[index]);
             let weight = micro.spread(|index| weights[index]);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// | field | tiny | large | purpose |
 /// | --- | --- | --- | --- |
-/// | `steps` | 32 | 100 | updates |
+/// | `steps` | 24 | 100 | updates |
 /// | `tasks_per_step` | 16 | 16 | tasks per update |
 /// | `group` | 4 | 4 | episodes per task |
 /// | `rate` | 2e-4 | 1e-6 | learning rate |
@@ -75,7 +75,7 @@ impl TrainSettings {
             model: String::new(),
             tasks: Utf8PathBuf::new(),
             seed: 0,
-            steps: if tiny { 32 } else { 100 },
+            steps: if tiny { 24 } else { 100 },
             tasks_per_step: 16,
             group: 4,
             rate: if tiny { 2e-4 } else { 1e-6 },

@@ -3,6 +3,7 @@
 use rl::batch::{Micro, Sample, micro_batches};
 use rl::loss::{self, Aggregation, Clip, surrogate};
 use rl::model::{Qwen3, Qwen3Config};
+use rl::sample::Sampling;
 use sandbox::stream::Stream;
 use tch::{Device, Kind, Tensor};
 
@@ -38,7 +39,7 @@ fn backward(model: &Qwen3, samples: &[Sample], advantages: &[f64], budget: usize
     let mut total = 0.0;
     for chosen in micro_batches(samples, budget) {
         let micro = Micro::new(samples, &chosen, Device::Cpu);
-        let new = micro.log_probs(model, 1.0);
+        let new = micro.log_probs(model, &Sampling::default());
         let old = new.detach() + 0.01;
         let (a, w) =
             (micro.spread(|index| advantages[index]), micro.spread(|index| weights[index]));
