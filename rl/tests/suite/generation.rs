@@ -26,9 +26,11 @@ fn model() -> Qwen3 {
     Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(3))
 }
 
+/// Neither the temperature nor the floor is the trivial one.
+const SAMPLING: Sampling = Sampling { temperature: 1.3, top_p: 1.0, top_k: 0, min_p: 0.2 };
+
 fn turn(row: u64, number: u64, max_tokens: usize) -> Turn {
-    let sampling = Sampling { temperature: 1.3, ..Sampling::default() };
-    Turn { sampling, stream: Stream::root(9).index(row).index(number), max_tokens }
+    Turn { sampling: SAMPLING, stream: Stream::root(9).index(row).index(number), max_tokens }
 }
 
 fn prompt(row: u64) -> Vec<i64> {
@@ -40,13 +42,13 @@ fn reply(row: u64, number: u64) -> Vec<i64> {
 }
 
 /// What the trainer would say about ids that were sampled at `places` of a conversation.
-fn recomputed(model: &Qwen3, conversation: &[i64], places: &[i64], temperature: f64) -> Vec<f64> {
+fn recomputed(model: &Qwen3, conversation: &[i64], places: &[i64]) -> Vec<f64> {
     let _guard = no_grad_guard();
     let hidden = model.forward(&Tensor::from_slice(conversation).unsqueeze(0)).squeeze_dim(0);
     let before: Vec<i64> = places.iter().map(|place| place - 1).collect();
     let logits = model.logits(&hidden.index_select(0, &Tensor::from_slice(&before)));
     let targets: Vec<i64> = places.iter().map(|&place| conversation[place as usize]).collect();
-    let log_probs = loss::log_probs(&logits, &Tensor::from_slice(&targets), temperature);
+    let log_probs = loss::log_probs(&logits, &Tensor::from_slice(&targets), &SAMPLING);
     Vec::try_from(log_probs.to_kind(Kind::Double)).unwrap()
 }
 
@@ -116,7 +118,7 @@ fn play(model: &Qwen3, count: u64, slots: usize, delay: u64) -> Vec<Conversation
 fn rollout_log_probs_are_the_trainers() {
     let model = model();
     for conversation in play(&model, 9, 4, 2) {
-        let expected = recomputed(&model, &conversation.ids, &conversation.places, 1.3);
+        let expected = recomputed(&model, &conversation.ids, &conversation.places);
         assert!(!expected.is_empty() && expected.len() == conversation.log_probs.len());
         for (found, expected) in conversation.log_probs.iter().zip(expected) {
             assert!((f64::from(*found) - expected).abs() < TOLERANCE, "{found} is not {expected}");

@@ -87,7 +87,7 @@ fn masked_positions_have_gradient_exactly_zero() {
     let (rows, width, vocab) = (2, 15, 50);
     let leaf =
         Tensor::randn([rows * width, vocab], (Kind::Float, Device::Cpu)).set_requires_grad(true);
-    let new = loss::log_probs(&micro.predicting(&leaf), micro.targets(), 1.0);
+    let new = loss::log_probs(&micro.predicting(&leaf), micro.targets(), &Sampling::default());
     let one = micro.spread(|_| 1.0);
     surrogate(&new, &new.detach(), &one, &one, Clip::default()).loss.backward();
     let pushed: Vec<bool> = Vec::<f64>::try_from(leaf.grad().abs().sum_dim_intlist(
