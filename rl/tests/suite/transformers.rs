@@ -165,7 +165,7 @@ fn damaged_folders_are_explained() {
     .unwrap();
     assert!(error(dir).contains("not a plain file name"));
     fs::write(dir.join("model.safetensors"), b"not tensors").unwrap();
-    assert!(error(dir).contains("as safetensors"));
+    assert!(error(dir).contains("is damaged or not a safetensors file"));
 
     let config = Qwen3Config::tiny(300, 1, 2);
     let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
