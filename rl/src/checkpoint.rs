@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use tch::{Device, Kind};
 
 /// The version of `training.json` that this build reads and writes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Why a checkpoint could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +63,8 @@ pub enum CheckpointError {
 struct Training<S> {
     version: u32,
     step: u64,
+    /// Of the optimizer: steps from which nothing could be learnt do not count.
+    updates: u64,
     state: S,
 }
 
@@ -108,7 +110,7 @@ impl Checkpoints {
         write_safetensors(&building.join("optimizer.safetensors"), &optimizer.state())?;
         files::write_json(
             &building.join("training.json"),
-            &Training { version: VERSION, step, state },
+            &Training { version: VERSION, step, updates: optimizer.updates(), state },
         )?;
         // The same step can only be written twice by a run that was wound back; the new one counts.
         remove(&folder)?;
@@ -190,7 +192,8 @@ impl Checkpoint {
     /// [`CheckpointError`] if the state is of another model.
     pub fn restore(&self, optimizer: &mut AdamW) -> Result<(), CheckpointError> {
         let saved = Weights::map(&[self.folder.join("optimizer.safetensors")])?;
-        Ok(optimizer.restore(&saved, self.step)?)
+        let training: Training<serde_json::Value> = read_training(&self.folder)?;
+        Ok(optimizer.restore(&saved, training.updates)?)
     }
 }
 

@@ -208,7 +208,12 @@ impl AdamW {
         Ok(norm)
     }
 
-    /// Everything needed to go on from here, besides the weights and the step count.
+    /// How many updates have been made.
+    pub fn updates(&self) -> u64 {
+        self.step
+    }
+
+    /// Everything needed to go on from here, besides the weights and the number of updates.
     pub fn state(&self) -> BTreeMap<String, Tensor> {
         let mut all = BTreeMap::new();
         for Slot { parameter, first, second, master } in &self.slots {
