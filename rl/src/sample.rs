@@ -110,8 +110,7 @@ impl Sampling {
         if self.min_p <= 0.0 {
             return own;
         }
-        let most = log_probs.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let floor = f64::from(most) + self.min_p.ln();
+        let floor = self.floor(log_probs);
         let kept = log_probs.iter().map(|&log_prob| f64::from(log_prob));
         let mass: f64 = kept.filter(|log_prob| *log_prob >= floor).map(f64::exp).sum();
         #[expect(clippy::cast_possible_truncation, reason = "log-probabilities are kept in f32")]
@@ -119,16 +118,21 @@ impl Sampling {
         own - log_mass
     }
 
+    /// What min-p asks of a token's log-probability: minus infinity where it asks nothing.
+    fn floor(&self, log_probs: &[f32]) -> f64 {
+        let most = log_probs.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        f64::from(most) + self.min_p.ln()
+    }
+
     /// The indices that survive all filters, likeliest first; never empty.
     fn kept(&self, log_probs: &[f32]) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..log_probs.len()).collect();
+        // Min-p comes first: few tokens are left to sort, and all filters keep the likeliest.
+        let floor = self.floor(log_probs);
+        let mut order: Vec<usize> =
+            (0..log_probs.len()).filter(|&index| f64::from(log_probs[index]) >= floor).collect();
         order.sort_unstable_by(|&a, &b| log_probs[b].total_cmp(&log_probs[a]).then(a.cmp(&b)));
         if self.top_k > 0 {
             order.truncate(self.top_k);
-        }
-        if self.min_p > 0.0 {
-            let floor = f64::from(log_probs[order[0]]) + self.min_p.ln();
-            order.retain(|&index| f64::from(log_probs[index]) >= floor);
         }
         if self.top_p < 1.0 {
             let total: f64 = order.iter().map(|&index| f64::from(log_probs[index]).exp()).sum();

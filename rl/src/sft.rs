@@ -11,7 +11,7 @@
 //! them, and training goes on from its newest checkpoint to the same curve.
 
 use crate::batch::{Micro, Sample, micro_batches};
-use crate::checkpoint::{CheckpointError, Checkpoints, open_policy};
+use crate::checkpoint::{CheckpointError, Checkpoints, open_policy, resume};
 use crate::metrics::{Metrics, mend};
 use crate::model::{Qwen3, Qwen3Config};
 use crate::optim::{AdamConfig, AdamW, Decay, OptimError, Schedule};
@@ -245,12 +245,7 @@ pub fn run(
         steps,
     };
     let mut optimizer = AdamW::new(&model, settings.adam);
-    let mut done = 0;
-    if let Some(checkpoint) = &latest {
-        checkpoint.restore(&mut optimizer)?;
-        done = checkpoint.step();
-        tracing::info!(step = done, "continuing");
-    }
+    let done = resume(latest.as_ref(), &mut optimizer)?;
     let mut metrics = Metrics::resume(out, done)?;
     let bar = stages.stage("imitating", steps);
     bar.set_position(done);

@@ -8,6 +8,7 @@ use agents::trajectory::Trajectory;
 use tch::Tensor;
 
 /// Episodes of one step as the trainer sees them; broken ones are only counted.
+#[derive(Default)]
 pub(super) struct Batch {
     pub(super) trajectories: Vec<Trajectory>,
     pub(super) contexts: Vec<Vec<i64>>,
@@ -22,17 +23,7 @@ pub(super) struct Batch {
 
 impl Batch {
     pub(super) fn of(played: Vec<Played>, settings: &TrainSettings) -> Self {
-        let mut batch = Self {
-            trajectories: Vec::new(),
-            contexts: Vec::new(),
-            samples: Vec::new(),
-            log_probs: Vec::new(),
-            standings: Vec::new(),
-            advantages: Vec::new(),
-            mixed_groups: 0.0,
-            faults: 0,
-            last_fault: String::new(),
-        };
+        let mut batch = Self::default();
         let (mut groups, mut mixed) = (0_u32, 0_u32);
         let mut played = played.into_iter().peekable();
         while played.peek().is_some() {

@@ -33,7 +33,7 @@ pub use settings::TrainSettings;
 
 use crate::advantage::Standing;
 use crate::batch::{Micro, Sample, micro_batches};
-use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, open_policy};
+use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, open_policy, resume};
 use crate::episodes::Episodes;
 use crate::loss::surrogate;
 use crate::metrics::{Metrics, resident_memory};
@@ -128,12 +128,7 @@ pub fn run(
     let start = latest.as_ref().map_or(folder, Checkpoint::folder);
     let (model, tokenizer) = open_policy(start, Kind::Float, device)?;
     let mut optimizer = AdamW::new(&model, settings.adam);
-    let mut done = 0;
-    if let Some(checkpoint) = &latest {
-        checkpoint.restore(&mut optimizer)?;
-        done = checkpoint.step();
-        tracing::info!(step = done, "continuing");
-    }
+    let done = resume(latest.as_ref(), &mut optimizer)?;
     let bar = stages.stage("training", settings.steps);
     bar.set_position(done);
     let mut last = start.to_owned();
@@ -159,13 +154,7 @@ pub fn run(
     };
     let mut metrics = Metrics::resume(out, done)?;
     if latest.is_none() && settings.validate_every > 0 {
-        let validation = trainer.validate(&held_out, stages)?;
-        tracing::info!(
-            step = 0,
-            reward = validation.reward,
-            valid = validation.valid,
-            "held-out tasks"
-        );
+        let validation = trainer.validate(&held_out, 0, stages)?;
         // A run killed before its first checkpoint starts over, and so does its metrics file.
         metrics = Metrics::restart(out)?;
         metrics.append(&Line { step: 0, train: None, validation: Some(validation) })?;
@@ -219,15 +208,8 @@ pub fn run(
         let number = step + 1;
         let ends = number == settings.steps;
         let due = settings.validate_every > 0 && (number % settings.validate_every == 0 || ends);
-        let validation = if due { Some(trainer.validate(&held_out, stages)?) } else { None };
-        if let Some(validation) = &validation {
-            tracing::info!(
-                step = number,
-                reward = validation.reward,
-                valid = validation.valid,
-                "held-out tasks"
-            );
-        }
+        let validation =
+            if due { Some(trainer.validate(&held_out, number, stages)?) } else { None };
         trainer.keep_episodes(number, &batch)?;
         metrics.append(&Line { step: number, train: Some(line), validation })?;
         if number % settings.checkpoint_every == 0 || ends {
@@ -291,7 +273,12 @@ impl Trainer<'_> {
     }
 
     /// The held-out tasks, always with the same draws.
-    fn validate(&self, tasks: &[&TaskDir], stages: &dyn Stages) -> Result<Summary, TrainError> {
+    fn validate(
+        &self,
+        tasks: &[&TaskDir],
+        step: u64,
+        stages: &dyn Stages,
+    ) -> Result<Summary, TrainError> {
         let stream = self.root.child("validation");
         let mut jobs = Vec::new();
         for task in tasks.iter().copied() {
@@ -304,7 +291,9 @@ impl Trainer<'_> {
         for played in self.rollout("validating", &jobs, stages)? {
             episodes.take(played.into_trajectory());
         }
-        Ok(Summary::of(&episodes.trajectories, episodes.faults))
+        let summary = Summary::of(&episodes.trajectories, episodes.faults);
+        tracing::info!(step, reward = summary.reward, valid = summary.valid, "held-out tasks");
+        Ok(summary)
     }
 
     fn rollout(
