@@ -1,0 +1,122 @@
+//! Complex numbers, and the oscillator that follows a gliding pitch.
+
+use super::RATE;
+use std::f64::consts::TAU;
+use std::ops::{Add, AddAssign, Mul};
+
+/// A complex number.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Complex {
+    /// Real part.
+    pub re: f64,
+    /// Imaginary part.
+    pub im: f64,
+}
+
+impl Complex {
+    pub(super) const ONE: Self = Self { re: 1.0, im: 0.0 };
+
+    /// The point at this angle on the circle of this radius.
+    pub(super) fn polar(radius: f64, angle: f64) -> Self {
+        Self { re: radius * libm::cos(angle), im: radius * libm::sin(angle) }
+    }
+
+    pub(super) fn conjugate(self) -> Self {
+        Self { re: self.re, im: -self.im }
+    }
+
+    pub(super) fn scaled(self, factor: f64) -> Self {
+        Self { re: self.re * factor, im: self.im * factor }
+    }
+
+    pub(super) fn power(self) -> f64 {
+        self.re * self.re + self.im * self.im
+    }
+
+    pub(super) fn size(self) -> f64 {
+        self.power().sqrt()
+    }
+
+    pub(super) fn angle(self) -> f64 {
+        libm::atan2(self.im, self.re)
+    }
+}
+
+impl Add for Complex {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+impl AddAssign for Complex {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Mul for Complex {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self {
+            re: self.re * other.re - self.im * other.im,
+            im: self.re * other.im + self.im * other.re,
+        }
+    }
+}
+
+/// Turns with the pitch f(t) = pitch · (1 + chirp · (t/count − 1/2)), one value per sample.
+///
+/// Both the point and its step are rotated, so no sample costs a sine. Rounding adds up to less
+/// than 1e-8 over a recording.
+#[derive(Debug, Clone)]
+pub(super) struct Oscillator {
+    now: Complex,
+    step: Complex,
+    bend: Complex,
+}
+
+impl Oscillator {
+    /// Begins at angle 0; a negative pitch turns backwards.
+    pub(super) fn gliding(pitch: f64, chirp: f64, count: usize) -> Self {
+        let first = TAU * pitch / RATE;
+        // The phase is first · (t (1 − chirp/2) + t² chirp / (2 count)).
+        let curve = chirp / (2.0 * count as f64);
+        Self {
+            now: Complex::ONE,
+            step: Complex::polar(1.0, first * (1.0 - chirp / 2.0 + curve)),
+            bend: Complex::polar(1.0, first * 2.0 * curve),
+        }
+    }
+
+    /// At one pitch.
+    pub(super) fn steady(pitch: f64) -> Self {
+        Self::gliding(pitch, 0.0, 1)
+    }
+
+    /// The point, before it moves on.
+    pub(super) fn next(&mut self) -> Complex {
+        let now = self.now;
+        self.now = now * self.step;
+        self.step = self.step * self.bend;
+        now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oscillator_keeps_to_its_formula() {
+        let (pitch, chirp, count) = (311.0, -0.2, 8000);
+        let mut oscillator = Oscillator::gliding(pitch, chirp, count);
+        for t in 0..count {
+            let t = t as f64;
+            let turns = pitch / RATE * t * (1.0 - chirp / 2.0 + chirp * t / (2.0 * count as f64));
+            let expected = Complex::polar(1.0, TAU * turns);
+            let error = oscillator.next() + expected.scaled(-1.0);
+            assert!(error.size() < 1e-8, "{t}: {}", error.size());
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The scene of a task, and the recordings made in it.
+
+use super::complex::{Complex, Oscillator};
+use super::{RATE, UNIT, amplitude, mean};
+use crate::draws::{Draws, floor};
+use sandbox::stream::Stream;
+use std::collections::BTreeMap;
+use std::f64::consts::TAU;
+
+/// Samples between the points at which the tone's level is computed; it is straight between
+/// them, and even the quickest tremolo takes sixteen of them per swing.
+const GAIN_STEP: usize = 32;
+/// Least distance between clicks in samples: ears and the reader keep them apart.
+const CLICK_GAP: f64 = 576.0;
+/// Samples before the first click and after the last one has begun.
+const CLICK_MARGIN: [f64; 2] = [60.0, 280.0];
+/// Where later echoes come, as multiples of the first one's delay; each is weaker by the same
+/// factor as the first.
+const ECHOES: [f64; 3] = [1.0, 1.6, 2.2];
+/// The mains and their octave: level and multiple.
+const MAINS: [(f64, f64); 2] = [(1.2, 1.0), (0.7, 2.0)];
+
+/// What the recordings of a task have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Scene {
+    /// Samples per recording.
+    count: usize,
+    /// Partials of the tone.
+    partials: usize,
+    /// Level of the hiss of this place against the tone, in decibels.
+    hiss: f64,
+    /// How much of the last sample the hiss takes away from the next: 0 is white.
+    color: f64,
+    /// Frequency of the drone of this place.
+    drone_hertz: f64,
+    /// Amplitude of the drone against the tone's level.
+    drone: f64,
+    /// Frequency of the clicks, above all partials.
+    click_hertz: f64,
+    /// Their level against the tone, in decibels.
+    click: f64,
+    /// How long they ring, in samples.
+    ring: f64,
+    /// Samples to the first echo.
+    delay: f64,
+    /// Frequency of the mains.
+    mains: f64,
+}
+
+/// The statistics of one recording, by name.
+#[derive(Debug, Clone, Copy)]
+struct Tone {
+    loudness: f64,
+    swell: f64,
+    pitch: f64,
+    falloff: f64,
+    depth: f64,
+    rate: f64,
+    chirp: f64,
+    clicks: usize,
+    hollowness: f64,
+}
+
+impl Scene {
+    /// Draws the scene of the task that owns `stream`.
+    pub(super) fn of(stream: Stream) -> Self {
+        let mut draws = Draws::new(stream.child("scene"));
+        Self {
+            count: UNIT * draws.whole(22, 31),
+            partials: draws.whole(5, 7),
+            hiss: draws.between(-14.0, -8.0),
+            color: draws.between(0.0, 0.35),
+            drone_hertz: draws.between(60.0, 125.0),
+            drone: amplitude(draws.between(-30.0, -12.0)),
+            click_hertz: draws.between(3050.0, 3350.0),
+            click: draws.between(10.5, 12.5),
+            ring: draws.between(40.0, 64.0),
+            delay: draws.between(320.0, 480.0),
+            mains: if draws.chance(0.5) { 50.0 } else { 60.0 },
+        }
+    }
+
+    /// The samples of a recording with these statistics, in the medium's order.
+    pub(super) fn record(
+        &self,
+        values: &[f64],
+        blemishes: &BTreeMap<String, f64>,
+        draws: &mut Draws,
+    ) -> Vec<f64> {
+        let value = |index: usize| values.get(index).copied().unwrap_or_default();
+        let tone = Tone {
+            loudness: value(0),
+            swell: value(1),
+            pitch: value(2),
+            falloff: value(3),
+            depth: value(4),
+            rate: value(5),
+            chirp: value(6) / 100.0,
+            clicks: floor(value(7) + 0.5),
+            hollowness: value(8),
+        };
+        let mut samples = self.tone(tone, draws);
+        self.add_background(&mut samples, draws);
+        self.add_clicks(&mut samples, tone.clicks, draws);
+
+        // What the place and the device do to it, in the order in which the sound meets them.
+        let strength = |name: &str| blemishes.get(name).copied();
+        if let Some(strength) = strength("echo") {
+            self.add_echoes(&mut samples, strength);
+        }
+        if let Some(strength) = strength("hiss") {
+            add_noise(&mut samples, strength, 0.0, draws);
+        }
+        if let Some(strength) = strength("hum") {
+            for (level, multiple) in MAINS {
+                add_drone(&mut samples, multiple * self.mains, level * strength, draws);
+            }
+        }
+        if let Some(strength) = strength("clipping") {
+            clip(&mut samples, 1.0 - strength);
+        }
+        let gain = amplitude(tone.loudness);
+        for sample in &mut samples {
+            *sample *= gain;
+        }
+        samples
+    }
+
+    /// The tone alone, with a mean square of 1.
+    fn tone(&self, tone: Tone, draws: &mut Draws) -> Vec<f64> {
+        // Amplitude and phase of each partial.
+        let partials: Vec<Complex> = (1..=self.partials)
+            .map(|k| {
+                let even = if k % 2 == 0 { tone.hollowness } else { 0.0 };
+                let level = -tone.falloff * libm::log2(k as f64) - even;
+                Complex::polar(amplitude(level), draws.between(0.0, TAU))
+            })
+            .collect();
+        let gain = self.gain(tone, draws);
+        let mut oscillator = Oscillator::gliding(tone.pitch, tone.chirp, self.count);
+        let mut samples = Vec::with_capacity(self.count);
+        for ends in gain.windows(2) {
+            let rise = (ends[1] - ends[0]) / GAIN_STEP as f64;
+            for step in 0..GAIN_STEP {
+                let unit = oscillator.next();
+                let mut turned = Complex::ONE;
+                let mut sum = 0.0;
+                for partial in &partials {
+                    turned = turned * unit;
+                    sum += turned.re * partial.re - turned.im * partial.im;
+                }
+                samples.push(sum * (ends[0] + rise * step as f64));
+            }
+        }
+        let level = mean(samples.iter().map(|sample| sample * sample)).sqrt();
+        for sample in &mut samples {
+            *sample /= level;
+        }
+        samples
+    }
+
+    /// The tone's level, one value per [`GAIN_STEP`]: straight and swinging in decibels.
+    fn gain(&self, tone: Tone, draws: &mut Draws) -> Vec<f64> {
+        let start = draws.between(0.0, TAU);
+        let turn = TAU * tone.rate / RATE;
+        (0..=self.count / GAIN_STEP)
+            .map(|point| {
+                let t = (point * GAIN_STEP) as f64;
+                let rise = tone.swell * (t / self.count as f64 - 0.5);
+                amplitude(rise + tone.depth * libm::cos(start + turn * t))
+            })
+            .collect()
+    }
+
+    /// The hiss, a little different each time, and the drone.
+    fn add_background(&self, samples: &mut [f64], draws: &mut Draws) {
+        let level = amplitude(self.hiss + draws.between(-5.0, 5.0));
+        add_noise(samples, level, self.color, draws);
+        add_drone(samples, self.drone_hertz, self.drone, draws);
+    }
+
+    /// Clicks at random places. How loud they are and how long they ring differs between
+    /// recordings, so that their number cannot be told from their energy.
+    fn add_clicks(&self, samples: &mut [f64], clicks: usize, draws: &mut Draws) {
+        let [before, after] = CLICK_MARGIN;
+        let free = samples.len() as f64 - before - after - CLICK_GAP * clicks as f64;
+        let mut places: Vec<f64> = (0..clicks).map(|_| draws.between(0.0, free.max(0.0))).collect();
+        places.sort_by(f64::total_cmp);
+        let level = amplitude(self.click + draws.between(-4.5, 4.5));
+        let fade = libm::exp(-1.0 / (self.ring * draws.between(0.6, 1.8)));
+        let turn = Complex::polar(fade, TAU * self.click_hertz / RATE);
+        for (index, place) in places.iter().enumerate() {
+            let start = floor(before + place + CLICK_GAP * index as f64);
+            let strength = level * draws.between(0.85, 1.15);
+            let mut ping = Complex::polar(strength, draws.between(0.0, TAU));
+            for sample in samples.iter_mut().skip(start).take(floor(CLICK_GAP)) {
+                *sample += ping.re;
+                ping = ping * turn;
+            }
+        }
+    }
+
+    fn add_echoes(&self, samples: &mut [f64], strength: f64) {
+        let dry = samples.to_vec();
+        let mut factor = 1.0;
+        for multiple in ECHOES {
+            factor *= strength;
+            let late = samples.iter_mut().skip(floor(multiple * self.delay));
+            late.zip(&dry).for_each(|(sample, dry)| *sample += factor * dry);
+        }
+    }
+}
+
+/// Noise of this root mean square; see [`Scene::color`].
+fn add_noise(samples: &mut [f64], level: f64, color: f64, draws: &mut Draws) {
+    // Uniform draws have variance 1/12; the filter multiplies it by 1 + color².
+    let factor = level * (12.0 / (1.0 + color * color)).sqrt();
+    let mut last = 0.0;
+    for sample in samples {
+        let fresh = draws.unit() - 0.5;
+        *sample += factor * (fresh - color * last);
+        last = fresh;
+    }
+}
+
+/// A steady sine of this root mean square.
+fn add_drone(samples: &mut [f64], hertz: f64, level: f64, draws: &mut Draws) {
+    let mut oscillator = Oscillator::steady(hertz);
+    let start = Complex::polar(level * std::f64::consts::SQRT_2, draws.between(0.0, TAU));
+    for sample in samples {
+        *sample += (oscillator.next() * start).re;
+    }
+}
+
+/// Cuts everything above this share of the peak.
+fn clip(samples: &mut [f64], share: f64) {
+    let limit = share * samples.iter().fold(0.0, |peak: f64, sample| peak.max(sample.abs()));
+    for sample in samples {
+        *sample = sample.clamp(-limit, limit);
+    }
+}

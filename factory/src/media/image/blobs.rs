@@ -1,0 +1,202 @@
+//! Reading scattered things: what stands out from the background, piece by piece.
+
+use super::grid::{Grid, Picture, coordinate};
+use super::stripes::plane;
+use crate::draws::floor;
+
+/// Distances from the background within which a pixel counts as background, pass by pass.
+const NEAR: [f64; 3] = [0.1, 0.06, 0.05];
+/// Where in the sorted distances from the background the brightest pieces surely are.
+const PEAK_QUANTILE: f64 = 0.99;
+/// Pieces of fewer pixels are noise.
+const LEAST: usize = 10;
+/// Pieces less compact than this are hollow: full ellipses have 1, rings with a hole of
+/// [`HOLE`] have (1 - h²)² / (1 + h²)², about 0.4.
+const COMPACT: f64 = 0.65;
+/// The radius of a ring's hole over its own.
+pub(super) const HOLE: f64 = 0.5;
+/// Pixels that differ from the background by more than this share of the contrast belong to
+/// things: low enough for thin walls to hold together.
+const INSIDE: f64 = 0.45;
+/// The variance of a position within a pixel.
+const PIXEL: f64 = 1.0 / 12.0;
+/// Half-axes that differ by less have no direction.
+const TINY: f64 = 1e-12;
+
+/// What is measured of scattered things.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blobs {
+    /// Grey value of the background, at the middle.
+    pub(super) background: f64,
+    /// Distance of things from the background in grey values.
+    pub(super) contrast: f64,
+    /// Number of things.
+    pub(super) count: f64,
+    /// Mean radius in pixels.
+    pub(super) radius: f64,
+    /// Share of things that are darker than the background.
+    pub(super) dark: f64,
+    /// Share of things that are hollow.
+    pub(super) hollow: f64,
+    /// Mean of length over width.
+    pub(super) elongation: f64,
+    /// Mean direction of their length, in degrees clockwise from level.
+    pub(super) heading: f64,
+}
+
+/// The form of one piece.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    /// Radius of the disc of the same spread.
+    radius: f64,
+    /// Length over width.
+    elongation: f64,
+    hollow: bool,
+    /// Cosine and sine of twice the direction of its length: a half turn changes nothing.
+    heading: (f64, f64),
+}
+
+/// One connected piece.
+#[derive(Debug, Clone, Copy, Default)]
+struct Piece {
+    pixels: f64,
+    /// Sums of x, y, x², xy, y².
+    sums: [f64; 5],
+    /// Sum of the differences from the background.
+    difference: f64,
+}
+
+/// Measures a picture.
+pub(super) fn measure(picture: &Picture) -> Blobs {
+    let grey = filled(picture);
+    let (background, difference) = without_background(&grey);
+    let mut sorted: Vec<f64> = difference.values.iter().map(|value| value.abs()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let peak = sorted[floor(PEAK_QUANTILE * (sorted.len() - 1) as f64)];
+    let high: Vec<f64> = sorted.into_iter().filter(|value| *value >= 0.75 * peak).collect();
+    let contrast = high.iter().sum::<f64>() / high.len() as f64;
+    let pieces = pieces(&difference, INSIDE * contrast);
+    let mut blobs = Blobs {
+        background,
+        contrast,
+        count: pieces.len() as f64,
+        radius: 0.0,
+        dark: 0.0,
+        hollow: 0.0,
+        elongation: 1.0,
+        heading: 90.0,
+    };
+    if pieces.is_empty() {
+        return blobs;
+    }
+    let mut heading = (0.0, 0.0);
+    blobs.elongation = 0.0;
+    for piece in &pieces {
+        let form = piece.form();
+        blobs.radius += form.radius / blobs.count;
+        blobs.elongation += form.elongation / blobs.count;
+        blobs.hollow += f64::from(u8::from(form.hollow)) / blobs.count;
+        blobs.dark += f64::from(u8::from(piece.difference < 0.0)) / blobs.count;
+        heading = (heading.0 + form.heading.0, heading.1 + form.heading.1);
+    }
+    let turn = libm::atan2(heading.1, heading.0).to_degrees() / 2.0;
+    blobs.heading = if turn < 0.0 { turn + 180.0 } else { turn };
+    blobs
+}
+
+impl Piece {
+    /// From the second moments of its pixels.
+    fn form(&self) -> Form {
+        let [x, y, xx, xy, yy] = self.sums.map(|sum| sum / self.pixels);
+        let (a, b, c) = (xx - x * x + PIXEL, xy - x * y, yy - y * y + PIXEL);
+        let determinant = a * c - b * b;
+        // A full ellipse of half-axes r and s has area πrs and determinant r²s²/16.
+        let pi = std::f64::consts::PI;
+        let compactness = self.pixels * self.pixels / (16.0 * pi * pi * determinant);
+        let hollow = compactness < COMPACT;
+        let spread = determinant.sqrt().sqrt();
+        let radius = 2.0 * spread / if hollow { (1.0 + HOLE * HOLE).sqrt() } else { 1.0 };
+        let middle = f64::midpoint(a, c);
+        let apart = (middle * middle - determinant).max(0.0).sqrt();
+        let elongation = ((middle + apart) / (middle - apart)).sqrt();
+        // The axes' difference and the mixed moment are `apart` times cosine and sine.
+        let heading = ((a - c) / 2.0 / apart.max(TINY), b / apart.max(TINY));
+        Form { radius, elongation, hollow, heading }
+    }
+}
+
+/// The picture with the mean of the measured neighbours where nothing was measured, or middle
+/// grey if there is none.
+fn filled(picture: &Picture) -> Grid {
+    let grey = &picture.grey;
+    Grid::from_fn(grey.side, |x, y| {
+        if picture.valid[y * grey.side + x] {
+            return grey.at(x, y);
+        }
+        let known = || grey.around(x, y).filter(|near| picture.valid[*near]);
+        match known().count() {
+            0 => 0.5,
+            count => known().map(|near| grey.values[near]).sum::<f64>() / count as f64,
+        }
+    })
+}
+
+/// The background's level at the middle, and what is left without its least-squares plane.
+fn without_background(grey: &Grid) -> (f64, Grid) {
+    let mut sorted = grey.values.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let mut level = [sorted[sorted.len() / 2], 0.0, 0.0];
+    let mut rest = minus(grey, level);
+    for near in NEAR {
+        let background: Vec<bool> = rest.values.iter().map(|value| value.abs() < near).collect();
+        level = plane(grey, &background);
+        rest = minus(grey, level);
+    }
+    (level[0], rest)
+}
+
+fn minus(grey: &Grid, [middle, across, down]: [f64; 3]) -> Grid {
+    let side = grey.side;
+    Grid::from_fn(side, |x, y| {
+        let (u, v) = (coordinate(x, side), coordinate(y, side));
+        grey.at(x, y) - (middle + across * u + down * v)
+    })
+}
+
+/// Connected pieces (by sides and corners) that differ by more than the threshold either way.
+fn pieces(difference: &Grid, threshold: f64) -> Vec<Piece> {
+    let side = difference.side;
+    let mut open: Vec<bool> =
+        difference.values.iter().map(|value| value.abs() > threshold).collect();
+    let mut pieces = Vec::new();
+    let mut stack = Vec::new();
+    for start in 0..open.len() {
+        if !open[start] {
+            continue;
+        }
+        open[start] = false;
+        stack.push(start);
+        let mut piece = Piece::default();
+        let mut pixels = 0;
+        while let Some(place) = stack.pop() {
+            let (x, y) = (place % side, place / side);
+            let (u, v) = (x as f64, y as f64);
+            for (sum, term) in piece.sums.iter_mut().zip([u, v, u * u, u * v, v * v]) {
+                *sum += term;
+            }
+            piece.difference += difference.values[place];
+            pixels += 1;
+            for near in difference.around(x, y) {
+                if open[near] {
+                    open[near] = false;
+                    stack.push(near);
+                }
+            }
+        }
+        if pixels >= LEAST {
+            piece.pixels = pixels as f64;
+            pieces.push(piece);
+        }
+    }
+    pieces
+}

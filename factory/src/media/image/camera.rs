@@ -1,0 +1,177 @@
+//! From a scene to a file: what a task's camera does to all its pictures, and what is wrong
+//! with it.
+
+use super::grid::{Grid, byte, coordinate, encode};
+use crate::draws::{Draws, floor};
+use crate::media::{Blemish, Look};
+
+/// The sensor adds noise.
+pub(super) const NOISE: Blemish =
+    Blemish { name: "noise", low: 0.01, high: 0.03, means: "the sensor adds noise to every pixel" };
+/// Pixels that measure nothing.
+pub(super) const DEAD_PIXELS: Blemish = Blemish {
+    name: "dead_pixels",
+    low: 0.005,
+    high: 0.04,
+    means: "some pixels are stuck at black or white",
+};
+/// A part of the picture is hidden.
+pub(super) const BAR: Blemish = Blemish {
+    name: "bar",
+    low: 0.04,
+    high: 0.1,
+    means: "a black bar hides a strip of the picture somewhere",
+};
+/// Few grey levels.
+pub(super) const COARSE_LEVELS: Blemish = Blemish {
+    name: "coarse_levels",
+    low: 0.02,
+    high: 0.05,
+    means: "brightness was stored in coarse steps",
+};
+/// The lens is out of focus.
+pub(super) const BLUR: Blemish =
+    Blemish { name: "blur", low: 0.25, high: 0.55, means: "the lens is slightly out of focus" };
+/// Uneven light.
+pub(super) const SHADE: Blemish = Blemish {
+    name: "shade",
+    low: 0.04,
+    high: 0.14,
+    means: "the light falls in from one side, a different one each time",
+};
+
+/// How the channels of a file follow from the grey value.
+#[derive(Debug, Clone, Copy)]
+enum Tint {
+    /// One channel.
+    Grey,
+    /// Offset and gain of red and of blue; green is the grey value.
+    Colours { red: (f64, f64), blue: (f64, f64) },
+}
+
+/// What all pictures of a task share.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Camera {
+    /// Pixels along an edge.
+    pub(super) side: usize,
+    tint: Tint,
+    /// How much darker the corners are than the middle of the edges, about.
+    vignette: f64,
+    /// Standard deviation of the noise that even a clean picture has.
+    grain: f64,
+}
+
+impl Camera {
+    /// The camera of a task, with one of these sides.
+    pub(super) fn of(look: &Look<'_>, sides: &[usize]) -> Self {
+        let mut draws = Draws::new(look.stream.child("camera"));
+        let side = *draws.pick(sides);
+        let tint = if draws.chance(0.35) {
+            Tint::Grey
+        } else {
+            let mut channel = || (draws.between(0.0, 0.3), draws.between(0.4, 0.7));
+            Tint::Colours { red: channel(), blue: channel() }
+        };
+        let vignette = draws.between(0.0, 0.06);
+        Self { side, tint, vignette, grain: draws.between(0.006, 0.014) }
+    }
+
+    /// The file of a scene.
+    pub(super) fn photograph(&self, scene: Grid, look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
+        let strength = |blemish: &Blemish| look.blemishes.get(blemish.name).copied();
+        let mut grid = scene;
+        self.light(&mut grid, strength(&SHADE).unwrap_or(0.0), draws);
+        if let Some(sigma) = strength(&BLUR) {
+            grid = blurred(&grid, sigma);
+        }
+        let added = strength(&NOISE).unwrap_or(0.0);
+        let sigma = (self.grain * self.grain + added * added).sqrt();
+        grid.values.iter_mut().for_each(|value| *value += sigma * noise(draws));
+        if let Some(step) = strength(&COARSE_LEVELS) {
+            let level = |value: f64| ((value / step).floor() + 0.5) * step;
+            grid.values.iter_mut().for_each(|value| *value = level(*value));
+        }
+        // The two ends of the scale mark what was not measured.
+        let mut bytes: Vec<u8> =
+            grid.values.iter().map(|value| byte(*value).clamp(1, 254)).collect();
+        if let Some(share) = strength(&DEAD_PIXELS) {
+            for byte in &mut bytes {
+                if draws.chance(share) {
+                    *byte = if draws.chance(0.5) { 0 } else { 255 };
+                }
+            }
+        }
+        if let Some(share) = strength(&BAR) {
+            self.cover(&mut bytes, share, draws);
+        }
+        self.develop(&bytes)
+    }
+
+    /// Darkens the corners and one side, leaving the mean as it is.
+    fn light(&self, grid: &mut Grid, shade: f64, draws: &mut Draws) {
+        let side = grid.side;
+        let turn = draws.between(0.0, 2.0 * std::f64::consts::PI);
+        let slope = (libm::cos(turn) * shade / 2.0, libm::sin(turn) * shade / 2.0);
+        let along: Vec<f64> = (0..side).map(|position| coordinate(position, side)).collect();
+        let mean = 2.0 * along.iter().map(|v| v * v).sum::<f64>() / side as f64;
+        for (row, y) in grid.values.chunks_exact_mut(side).zip(&along) {
+            for (value, x) in row.iter_mut().zip(&along) {
+                *value += slope.0 * x + slope.1 * y - self.vignette * (x * x + y * y - mean);
+            }
+        }
+    }
+
+    /// Lays a black bar over a share of the picture, across or along it.
+    fn cover(&self, bytes: &mut [u8], share: f64, draws: &mut Draws) {
+        let width = floor(share * self.side as f64 + 0.5).max(1);
+        let from = draws.whole(0, self.side - width);
+        let upright = draws.chance(0.5);
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let position = if upright { index % self.side } else { index / self.side };
+            if (from..from + width).contains(&position) {
+                *byte = 0;
+            }
+        }
+    }
+
+    /// Grey bytes as a file.
+    fn develop(&self, bytes: &[u8]) -> Vec<u8> {
+        let Tint::Colours { red, blue } = self.tint else {
+            return encode(self.side, 1, bytes);
+        };
+        let channel = |(offset, gain): (f64, f64), grey: u8| match grey {
+            0 | 255 => grey,
+            _ => byte(offset + gain * f64::from(grey) / 255.0),
+        };
+        let pixels: Vec<u8> = bytes
+            .iter()
+            .flat_map(|grey| [channel(red, *grey), *grey, channel(blue, *grey)])
+            .collect();
+        encode(self.side, 3, &pixels)
+    }
+}
+
+/// Mean 0 and variance 1, nearly normal. A sum of three is close enough for a sensor and an
+/// order of magnitude quicker than an exact quantile for every pixel.
+fn noise(draws: &mut Draws) -> f64 {
+    2.0 * (draws.unit() + draws.unit() + draws.unit() - 1.5)
+}
+
+/// Convolved with a Gaussian bell; edges are repeated.
+fn blurred(grid: &Grid, sigma: f64) -> Grid {
+    const REACH: usize = 3;
+    let side = grid.side;
+    let bell = |distance: usize| {
+        let z = distance as f64 / sigma;
+        libm::exp(-0.5 * z * z)
+    };
+    let weights: Vec<f64> = (0..=2 * REACH).map(|place| bell(place.abs_diff(REACH))).collect();
+    let sum: f64 = weights.iter().sum();
+    let inside =
+        |position: usize, shift: usize| (position + shift).saturating_sub(REACH).min(side - 1);
+    let convolved = |value: &dyn Fn(usize) -> f64| {
+        weights.iter().enumerate().map(|(shift, weight)| weight * value(shift)).sum::<f64>() / sum
+    };
+    let across = Grid::from_fn(side, |x, y| convolved(&|shift| grid.at(inside(x, shift), y)));
+    Grid::from_fn(side, |x, y| convolved(&|shift| across.at(x, inside(y, shift))))
+}

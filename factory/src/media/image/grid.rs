@@ -1,0 +1,118 @@
+//! Square pictures in grey, and the PNG files they travel in.
+//!
+//! Files are stored, not compressed: their size tells the picture's side and nothing else. The
+//! green channel of a coloured picture is the grey picture.
+
+use crate::draws::floor;
+use crate::media::MediumError;
+use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Limits, Transformations};
+use std::io::Cursor;
+
+/// The sides that a file may have: wider than what is drawn, so that cropped copies are read too.
+const SIDES: std::ops::RangeInclusive<u32> = 16..=256;
+
+/// A square of numbers, row by row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Grid {
+    /// Pixels along an edge.
+    pub(super) side: usize,
+    /// `side * side` values; a picture's are between 0 (black) and 1 (white).
+    pub(super) values: Vec<f64>,
+}
+
+impl Grid {
+    /// All zero.
+    pub(super) fn zeros(side: usize) -> Self {
+        Self { side, values: vec![0.0; side * side] }
+    }
+
+    /// From a function of column and row.
+    pub(super) fn from_fn(side: usize, mut value: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut values = Vec::with_capacity(side * side);
+        for y in 0..side {
+            values.extend((0..side).map(|x| value(x, y)));
+        }
+        Self { side, values }
+    }
+
+    /// The value in a column and a row.
+    pub(super) fn at(&self, x: usize, y: usize) -> f64 {
+        self.values[y * self.side + x]
+    }
+
+    /// Half the side, each value the mean of four; an odd last row and column are dropped.
+    pub(super) fn halved(&self) -> Self {
+        Self::from_fn(self.side / 2, |x, y| {
+            let (x, y) = (2 * x, 2 * y);
+            (self.at(x, y) + self.at(x + 1, y) + self.at(x, y + 1) + self.at(x + 1, y + 1)) / 4.0
+        })
+    }
+
+    /// The eight neighbours of a pixel that exist.
+    pub(super) fn around(&self, x: usize, y: usize) -> impl Iterator<Item = usize> {
+        let side = self.side;
+        (y.saturating_sub(1)..(y + 2).min(side)).flat_map(move |row| {
+            (x.saturating_sub(1)..(x + 2).min(side))
+                .filter(move |column| (*column, row) != (x, y))
+                .map(move |column| row * side + column)
+        })
+    }
+}
+
+/// A column or row as a coordinate from -1 to 1.
+pub(super) fn coordinate(position: usize, side: usize) -> f64 {
+    2.0 * position as f64 / (side - 1) as f64 - 1.0
+}
+
+/// A picture as a file holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Picture {
+    /// Grey values.
+    pub(super) grey: Grid,
+    /// Whether a pixel was measured: one that is wholly black or wholly white was not.
+    pub(super) valid: Vec<bool>,
+}
+
+/// The byte of a grey value.
+pub(super) fn byte(value: f64) -> u8 {
+    u8::try_from(floor((value * 255.0 + 0.5).clamp(0.0, 255.0))).unwrap_or(u8::MAX)
+}
+
+/// Writes pixels of one or three channels as a PNG file.
+pub(super) fn encode(side: usize, channels: usize, pixels: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let edge = u32::try_from(side).unwrap_or(u32::MAX);
+    let mut encoder = Encoder::new(&mut file, edge, edge);
+    encoder.set_color(if channels == 3 { ColorType::Rgb } else { ColorType::Grayscale });
+    encoder.set_depth(BitDepth::Eight);
+    encoder.set_compression(Compression::NoCompression);
+    let written = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(pixels)?;
+        writer.finish()
+    });
+    debug_assert!(written.is_ok(), "writing to memory fails only for a wrong number of pixels");
+    file
+}
+
+/// Reads a square PNG file of one or three channels.
+pub(super) fn decode(bytes: &[u8]) -> Result<Picture, MediumError> {
+    let wrong = |error: png::DecodingError| MediumError(format!("not a PNG file: {error}"));
+    let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: 1 << 20 });
+    decoder.set_transformations(Transformations::IDENTITY);
+    let mut reader = decoder.read_info().map_err(wrong)?;
+    let info = reader.info();
+    if info.width != info.height || !SIDES.contains(&info.width) {
+        return Err(MediumError(format!("{} x {} pixels", info.width, info.height)));
+    }
+    let channels = match (info.color_type, info.bit_depth) {
+        (ColorType::Grayscale, BitDepth::Eight) => 1,
+        (ColorType::Rgb, BitDepth::Eight) => 3,
+        (color, depth) => return Err(MediumError(format!("{color:?} pixels of {depth:?} bits"))),
+    };
+    let side = info.width as usize;
+    let mut pixels = vec![0; side * side * channels];
+    reader.next_frame(&mut pixels).map_err(wrong)?;
+    let green = || pixels.chunks_exact(channels).map(|pixel| pixel[channels / 2]);
+    let grey = Grid { side, values: green().map(|value| f64::from(value) / 255.0).collect() };
+    Ok(Picture { grey, valid: green().map(|value| value > 0 && value < 255).collect() })
+}

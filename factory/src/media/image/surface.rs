@@ -1,0 +1,194 @@
+//! Close views of a striped surface: cloth, wood, brushed metal, muscle fibres, furrows.
+
+use super::camera::{BAR, COARSE_LEVELS, Camera, DEAD_PIXELS, NOISE};
+use super::grid::{Grid, coordinate, decode};
+use super::wave::Wave;
+use super::{features, stripes};
+use crate::draws::{Draws, floor};
+use crate::media::{Blemish, Look, Medium, MediumError, Reach, Reading, Statistic, Storage};
+use std::f64::consts::PI;
+
+const STATISTICS: [Statistic; 7] = [
+    Statistic {
+        name: "brightness",
+        low: 0.28,
+        high: 0.52,
+        decimals: 3,
+        reach: Reach::Plain,
+        means: "mean grey value, from 0 (black) to 1 (white)",
+    },
+    Statistic {
+        name: "light_tilt",
+        low: -0.2,
+        high: 0.2,
+        decimals: 3,
+        reach: Reach::Plain,
+        means: "how much brighter the right edge is than the left",
+    },
+    Statistic {
+        name: "contrast",
+        low: 0.05,
+        high: 0.14,
+        decimals: 3,
+        reach: Reach::Generic,
+        means: "height of the stripes above their mean grey value",
+    },
+    Statistic {
+        name: "specks",
+        low: 2.0,
+        high: 12.0,
+        decimals: 1,
+        reach: Reach::Generic,
+        means: "single bright points per thousand pixels",
+    },
+    Statistic {
+        name: "grain_angle",
+        low: 15.0,
+        high: 165.0,
+        decimals: 1,
+        reach: Reach::Hidden,
+        means: "direction of most stripes, in degrees clockwise from level",
+    },
+    Statistic {
+        name: "grain_period",
+        low: 5.5,
+        high: 11.0,
+        decimals: 2,
+        reach: Reach::Generic,
+        means: "distance from stripe to stripe, in pixels",
+    },
+    Statistic {
+        name: "crossed_share",
+        low: 0.04,
+        high: 0.32,
+        decimals: 2,
+        reach: Reach::Hidden,
+        means: "share of the area where stripes run across the main direction",
+    },
+];
+
+/// Sides of the pictures; whole eighths, so that halving thrice loses nothing.
+const SIDES: [usize; 3] = [48, 56, 64];
+/// How much brighter a speck is than what is below it.
+const SPECK_HEIGHT: f64 = 0.24;
+
+/// Striped surfaces, seen closely.
+#[derive(Debug)]
+pub struct Surface;
+
+impl Medium for Surface {
+    fn statistics(&self) -> &'static [Statistic] {
+        &STATISTICS
+    }
+
+    fn blemishes(&self) -> &'static [Blemish] {
+        &[NOISE, DEAD_PIXELS, BAR, COARSE_LEVELS]
+    }
+
+    fn storage(&self) -> Storage {
+        Storage::Files { folder: "images", extension: "png" }
+    }
+
+    fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
+        let camera = Camera::of(look, &SIDES);
+        let &[brightness, tilt, contrast, specks, angle, period, crossed] = values else {
+            debug_assert!(false, "a value for each statistic");
+            return Vec::new();
+        };
+        let side = camera.side;
+        let profile = Profile::of(look);
+        let angle = angle * PI / 180.0;
+        // The wave vector stands at a right angle to the stripes.
+        let frequency = (libm::sin(angle) / period, -libm::cos(angle) / period);
+        let main = Wave::new(side, frequency, draws.between(0.0, 2.0 * PI));
+        let other = Wave::new(side, (-frequency.1, frequency.0), draws.between(0.0, 2.0 * PI));
+        let patch = patch(side, crossed, draws);
+        let mut scene = Grid::from_fn(side, |x, y| {
+            let wave = if patch[y * side + x] { &other } else { &main };
+            brightness + tilt / 2.0 * coordinate(x, side) + contrast * profile.height(wave.at(x, y))
+        });
+        scatter(&mut scene, specks, draws);
+        camera.photograph(scene, look, draws)
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
+        let picture = decode(bytes)?;
+        let found = stripes::measure(&picture);
+        Ok(Reading {
+            plain: features::plain(&picture.grey),
+            generic: features::generic(&picture.grey),
+            estimates: vec![
+                found.brightness,
+                found.tilt,
+                found.contrast,
+                found.specks,
+                found.angle,
+                found.period,
+                found.crossed,
+            ],
+        })
+    }
+
+    fn python(&self) -> &'static str {
+        concat!(include_str!("picture.py"), include_str!("surface.py"))
+    }
+}
+
+/// The cross-section of a task's stripes: a sine and its first overtone.
+#[derive(Debug, Clone, Copy)]
+struct Profile {
+    /// Weights of the overtone's sine and cosine.
+    overtone: (f64, f64),
+}
+
+impl Profile {
+    fn of(look: &Look<'_>) -> Self {
+        let mut draws = Draws::new(look.stream.child("profile"));
+        let (height, phase) = (draws.between(0.0, 0.3), draws.between(0.0, 2.0 * PI));
+        Self { overtone: (height * libm::cos(phase), height * libm::sin(phase)) }
+    }
+
+    /// The height at a phase that is given by its sine and cosine.
+    fn height(self, (sine, cosine): (f64, f64)) -> f64 {
+        let doubled = (2.0 * sine * cosine, 1.0 - 2.0 * sine * sine);
+        sine + self.overtone.0 * doubled.0 + self.overtone.1 * doubled.1
+    }
+}
+
+/// Marks an exact share of the pixels, in one or few large pieces: the highest ones of a slowly
+/// waving field.
+fn patch(side: usize, share: f64, draws: &mut Draws) -> Vec<bool> {
+    let waves: Vec<Wave> = (0..3)
+        .map(|_| {
+            let turn = draws.between(0.0, 2.0 * PI);
+            let cycles = draws.between(0.3, 0.8) / side as f64;
+            let frequency = (cycles * libm::cos(turn), cycles * libm::sin(turn));
+            Wave::new(side, frequency, draws.between(0.0, 2.0 * PI))
+        })
+        .collect();
+    let field =
+        Grid::from_fn(side, |x, y| waves.iter().map(|wave| wave.at(x, y).0).sum::<f64>()).values;
+    let outside = floor((1.0 - share) * field.len() as f64).min(field.len() - 1);
+    let mut sorted = field.clone();
+    let (_, threshold, _) = sorted.select_nth_unstable_by(outside, f64::total_cmp);
+    field.iter().map(|value| value >= threshold).collect()
+}
+
+/// Brightens single pixels, no two of which touch.
+fn scatter(scene: &mut Grid, per_thousand: f64, draws: &mut Draws) {
+    let side = scene.side;
+    let mut taken = vec![false; scene.values.len()];
+    let wanted = floor(per_thousand * scene.values.len() as f64 / 1000.0 + 0.5);
+    for _ in 0..wanted {
+        // Even at the highest density nine pixels in ten are free.
+        for _ in 0..50 {
+            let (x, y) = (draws.whole(0, side - 1), draws.whole(0, side - 1));
+            if !taken[y * side + x] {
+                scene.values[y * side + x] += SPECK_HEIGHT;
+                taken[y * side + x] = true;
+                scene.around(x, y).for_each(|near| taken[near] = true);
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! What the pictures promise: bytes, readings, and rules that make ladders.
+
+use super::grid::encode;
+use super::{Objects, Surface};
+use crate::draws::Draws;
+use crate::media::{Blemish, Look, Medium, Reach, Reading, Statistic};
+use crate::models::Matrix;
+use crate::models::forest::{self, Settings};
+use crate::models::linear::Linear;
+use crate::rule::{Expr, Family, Frame, Rule, Test};
+use crate::table::round;
+use sandbox::stream::Stream;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+const MEDIA: [&dyn Medium; 2] = [&Surface, &Objects];
+const TRAIN: usize = 150;
+const TEST: usize = 300;
+
+/// Items of one task, read back.
+struct Sample {
+    /// One column per statistic.
+    drawn: Vec<Vec<f64>>,
+    readings: Vec<Reading>,
+}
+
+fn render(
+    medium: &dyn Medium,
+    task: u64,
+    blemishes: &BTreeMap<String, f64>,
+    rows: usize,
+) -> (Vec<Vec<f64>>, Vec<Vec<u8>>) {
+    let stream = Stream::root(task);
+    let look = Look { stream, vocabulary: &[], blemishes };
+    let mut values = Vec::new();
+    let mut items = Vec::new();
+    for row in 0..rows {
+        let mut draws = Draws::new(stream.child("item").index(row as u64));
+        let own: Vec<f64> = medium
+            .statistics()
+            .iter()
+            .map(|s| round(draws.between(s.low, s.high), s.decimals))
+            .collect();
+        items.push(medium.render(&own, &look, &mut draws));
+        values.push(own);
+    }
+    (values, items)
+}
+
+fn sample(
+    medium: &dyn Medium,
+    task: u64,
+    blemishes: &BTreeMap<String, f64>,
+    rows: usize,
+) -> Sample {
+    let (values, items) = render(medium, task, blemishes, rows);
+    let readings = items.iter().map(|item| medium.read(item).unwrap()).collect();
+    let drawn = (0..values[0].len()).map(|s| values.iter().map(|row| row[s]).collect()).collect();
+    Sample { drawn, readings }
+}
+
+fn r2(truth: &[f64], forecast: &[f64]) -> f64 {
+    let mean = truth.iter().sum::<f64>() / truth.len() as f64;
+    let error: f64 = truth.iter().zip(forecast).map(|(t, f)| (t - f) * (t - f)).sum();
+    1.0 - error / truth.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>()
+}
+
+fn matrix(readings: &[Reading], part: impl Fn(&Reading) -> &Vec<f64>) -> Matrix {
+    let columns = part(&readings[0]).len();
+    Matrix { values: readings.iter().flat_map(|r| part(r).clone()).collect(), columns }
+}
+
+fn ridge(sample: &Sample, y: &[f64]) -> f64 {
+    let (train, test) = sample.readings.split_at(TRAIN);
+    let model = Linear::ridge(&matrix(train, |r| &r.plain), &y[..TRAIN], 1.0);
+    r2(&y[TRAIN..], &model.score(&matrix(test, |r| &r.plain)))
+}
+
+fn wood(sample: &Sample, y: &[f64]) -> f64 {
+    let (train, test) = sample.readings.split_at(TRAIN);
+    let (train, test) = (matrix(train, |r| &r.generic), matrix(test, |r| &r.generic));
+    [
+        Settings { trees: 60, tried: 5, leaf: 1 },
+        Settings { trees: 60, tried: train.columns / 2, leaf: 2 },
+    ]
+    .map(|settings| {
+        let grown = forest::grow(&train, &y[..TRAIN].to_vec(), settings, 1).unwrap();
+        r2(&y[TRAIN..], &grown.predict(&test).unwrap())
+    })
+    .into_iter()
+    .fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn middle(blemish: &Blemish) -> BTreeMap<String, f64> {
+    BTreeMap::from([(blemish.name.to_owned(), f64::midpoint(blemish.low, blemish.high))])
+}
+
+/// The estimates of a statistic against what was drawn.
+fn recovered(sample: &Sample, index: usize) -> f64 {
+    let estimates: Vec<f64> = sample.readings.iter().map(|r| r.estimates[index]).collect();
+    r2(&sample.drawn[index], &estimates)
+}
+
+#[test]
+fn estimates_bear_medium_blemishes() {
+    for medium in MEDIA {
+        for blemish in medium.blemishes() {
+            let sample = sample(medium, 11, &middle(blemish), TEST);
+            for (index, statistic) in medium.statistics().iter().enumerate() {
+                let found = recovered(&sample, index);
+                assert!(
+                    found >= 0.85,
+                    "{medium:?} {} {}: {found:.3}",
+                    statistic.name,
+                    blemish.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn statistics_are_as_far_to_reach_as_they_claim() {
+    for medium in MEDIA {
+        let sample = sample(medium, 12, &BTreeMap::new(), TRAIN + TEST);
+        for (index, statistic) in medium.statistics().iter().enumerate() {
+            let y = &sample.drawn[index];
+            let (line, trees) = (ridge(&sample, y), wood(&sample, y));
+            let holds = match statistic.reach {
+                Reach::Plain => line >= 0.6,
+                Reach::Generic => line <= 0.45 && trees >= 0.5,
+                Reach::Hidden => line <= 0.45 && trees <= 0.6,
+            };
+            assert!(holds, "{medium:?} {}: {line:.2} and {trees:.2}", statistic.name);
+            let found = recovered(&sample, index);
+            assert!(found >= 0.9, "{medium:?} {}: {found:.3}", statistic.name);
+        }
+    }
+}
+
+/// A statistic's distance from the middle of its range, in standard deviations.
+fn deviation(statistic: &Statistic) -> Expr {
+    let Statistic { name, low, high, .. } = statistic;
+    Expr::deviation(name, f64::midpoint(*low, *high), (high - low) / 12.0_f64.sqrt())
+}
+
+fn above(statistic: &Statistic) -> Test {
+    let threshold = f64::midpoint(statistic.low, statistic.high);
+    Test::Above { column: statistic.name.to_owned(), threshold }
+}
+
+/// A product, a distance and a count over hidden statistics, each beside a floor and a step.
+fn rules(medium: &dyn Medium, population: &Frame) -> Vec<Rule> {
+    let of = |reach: Reach| -> Vec<&Statistic> {
+        medium.statistics().iter().filter(|s| s.reach == reach).collect()
+    };
+    let (plain, generic, hidden) = (of(Reach::Plain), of(Reach::Generic), of(Reach::Hidden));
+    let boxed = |statistic: &Statistic| Box::new(deviation(statistic));
+    let distance = Expr::Difference { left: boxed(hidden[1]), right: boxed(generic[1]) };
+    let mechanisms = [
+        (Family::Products, Expr::Product { left: boxed(hidden[0]), right: boxed(hidden[1]) }),
+        (Family::Mismatch, Expr::Absolute { of: Box::new(distance) }),
+        (
+            Family::Count,
+            Expr::Count {
+                of: vec![
+                    Test::All { of: vec![above(hidden[0]), above(hidden[1])] },
+                    Test::All { of: vec![above(hidden[0]), above(generic[2])] },
+                ],
+            },
+        ),
+    ];
+    let number = |value| Box::new(Expr::Number { value });
+    mechanisms
+        .into_iter()
+        .map(|(family, mechanism)| {
+            let test = above(generic[0]);
+            let step = Expr::If { test, then: number(1.0), otherwise: number(0.0) };
+            let parts = vec![(0.25, deviation(plain[0])), (0.25, step), (0.5, mechanism)];
+            Rule::balanced(family, parts, population).unwrap()
+        })
+        .collect()
+}
+
+#[test]
+fn rules_make_ladders() {
+    for medium in MEDIA {
+        let sample = sample(medium, 13, &middle(&medium.blemishes()[0]), TRAIN + TEST);
+        let frame = |column: &dyn Fn(usize) -> Vec<f64>| Frame {
+            numbers: medium
+                .statistics()
+                .iter()
+                .enumerate()
+                .map(|(index, s)| (s.name.to_owned(), column(index)))
+                .collect(),
+            rows: TRAIN + TEST,
+            ..Frame::default()
+        };
+        let drawn = frame(&|index| sample.drawn[index].clone());
+        let read = frame(&|index| sample.readings.iter().map(|r| r.estimates[index]).collect());
+        for rule in rules(medium, &drawn) {
+            let mut draws = Draws::new(Stream::root(14));
+            let y: Vec<f64> =
+                rule.score(&drawn).iter().map(|score| score + 0.3 * draws.normal()).collect();
+            let own = |rows: std::ops::Range<usize>| {
+                let columns: Vec<Vec<f64>> =
+                    rule.transforms(&read).iter().map(|c| c[rows.clone()].to_vec()).collect();
+                Matrix::from_columns(&columns)
+            };
+            let model = Linear::ridge(&own(0..TRAIN), &y[..TRAIN], 1.0);
+            let top = r2(&y[TRAIN..], &model.score(&own(TRAIN..TRAIN + TEST)));
+            let ceiling = r2(&y[TRAIN..], &rule.score(&drawn)[TRAIN..]);
+            let (first, second) = (ridge(&sample, &y), wood(&sample, &y));
+            let ordered = second - first >= 0.05 && top - second >= 0.05;
+            assert!(ordered && top >= 0.7 * ceiling, "{medium:?} {rule}");
+        }
+    }
+}
+
+#[test]
+fn a_second_rendering_has_the_same_bytes_and_nothing_but_pixels_differs_between_items() {
+    for medium in MEDIA {
+        let (_, items) = render(medium, 3, &BTreeMap::new(), 30);
+        assert_eq!(items, render(medium, 3, &BTreeMap::new(), 30).1);
+        for item in &items {
+            assert_eq!(item.len(), items[0].len());
+            // Signature and header, then one block of pixels, then the end.
+            assert_eq!(item[..33], items[0][..33]);
+            let chunks: Vec<usize> =
+                (0..item.len() - 4).filter(|at| &item[*at..at + 4] == b"IDAT").collect();
+            assert_eq!(chunks[0], 37);
+        }
+        assert_ne!(items[0], items[1]);
+    }
+}
+
+#[test]
+fn tasks_look_different() {
+    for medium in MEDIA {
+        let sizes: BTreeSet<usize> =
+            (0..12).map(|task| render(medium, task, &BTreeMap::new(), 1).1[0].len()).collect();
+        assert!(sizes.len() >= 3, "{medium:?} {sizes:?}");
+    }
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    for medium in MEDIA {
+        let item = render(medium, 5, &BTreeMap::new(), 1).1.remove(0);
+        assert!(medium.read(&[]).is_err());
+        for length in [8, 30, 60, item.len() / 2] {
+            assert!(medium.read(&item[..length]).is_err(), "{length} bytes");
+        }
+        let mut draws = Draws::new(Stream::root(6));
+        for _ in 0..300 {
+            let mut bytes = item.clone();
+            let place = draws.whole(0, bytes.len() - 1);
+            bytes[place] ^= 1 << draws.whole(0, 7);
+            // A flip in the pixels may pass the format's checks; it must not panic.
+            if let Ok(reading) = medium.read(&bytes) {
+                assert!(reading.estimates.iter().all(|value| value.is_finite()));
+            }
+        }
+    }
+}
+
+#[test]
+fn pictures_of_nothing_have_finite_readings() {
+    let level = |grey: u8| encode(48, 1, &[grey; 48 * 48]);
+    for medium in MEDIA {
+        for grey in [0, 90, 255] {
+            let reading = medium.read(&level(grey)).unwrap();
+            let all = [reading.plain, reading.generic, reading.estimates].concat();
+            assert!(all.iter().all(|value| value.is_finite()), "{medium:?} {grey}: {all:?}");
+        }
+        assert!(medium.read(&encode(12, 1, &[90; 144])).is_err(), "too small");
+    }
+}
+
+/// Reads one item per line in hexadecimal, writes one reading per line.
+const DRIVER: &str = "
+import json, sys
+for line in sys.stdin:
+    print(json.dumps(read(bytes.fromhex(line))))
+";
+
+fn by_python(medium: &dyn Medium, items: &[Vec<u8>]) -> Vec<Vec<Vec<f64>>> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let python = std::env::var("MLE_PYTHON").unwrap_or_else(|_| format!("{root}/.venv/bin/python"));
+    let mut child = Command::new(python)
+        .args(["-c", &format!("{}{DRIVER}", medium.python())])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`make venv` sets up the Python environment that this test compares with");
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = String::new();
+    for item in items {
+        for byte in item {
+            write!(lines, "{byte:02x}").unwrap();
+        }
+        lines.push('\n');
+    }
+    let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn python_reads_the_same() {
+    for medium in MEDIA {
+        let mut items = render(medium, 7, &BTreeMap::new(), 4).1;
+        for (task, blemish) in medium.blemishes().iter().enumerate() {
+            items.extend(render(medium, 8 + task as u64, &middle(blemish), 3).1);
+        }
+        let theirs = by_python(medium, &items);
+        assert_eq!(theirs.len(), items.len());
+        for (item, theirs) in items.iter().zip(theirs) {
+            let ours = medium.read(item).unwrap();
+            for (ours, theirs) in [ours.plain, ours.generic, ours.estimates].iter().zip(&theirs) {
+                assert_eq!(ours.len(), theirs.len());
+                for (place, (a, b)) in ours.iter().zip(theirs).enumerate() {
+                    let close = (a - b).abs() <= 1e-6 * a.abs().max(1e-3);
+                    assert!(close, "{medium:?} {place}: ours {a}, theirs {b}");
+                }
+            }
+        }
+    }
+}

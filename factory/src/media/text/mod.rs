@@ -1,0 +1,20 @@
+//! Texts: short reports, and pairs of notes about one thing each.
+//!
+//! Both are written from templates (`wording`) around words that carry meaning (`lexicon`).
+//! What a rule depends on lies less in the words than in how they stand to each other: what a
+//! negation applies to, which number was counted, which of two entries agree. The readers
+//! (`tokens` and each medium's own) know the templates and forgive mistyping.
+
+mod blemish;
+mod lexicon;
+mod pair;
+mod pair_reading;
+mod report;
+mod report_reading;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod wording;
+
+pub use pair::Pair;
+pub use report::Report;

@@ -1,0 +1,154 @@
+//! What three kinds of readers make of a report.
+//!
+//! Plain: counts of words that anybody would tabulate. Generic: those, and what sentences,
+//! capitals, numbers and times amount to. Estimates: a parser of the grammar in `report`.
+
+use super::lexicon::Class;
+use super::report::DETAILS;
+use super::tokens::{
+    Token, distinct, lines, mean_and_spread, quantity, range, sentence_lengths, tokens,
+};
+use crate::media::{MediumError, Reading};
+
+/// Words counted one by one, beside the classes of [`LISTED`].
+const COMMON: [&str; 4] = ["and", "the", "a", "was"];
+/// Classes that anybody would draw up as lists of words.
+const LISTED: [Class; 4] = [Class::Complaint, Class::Strong, Class::Negation, Class::Finding];
+/// What a missing count stands at: the middle of its range.
+const MIDDLE_QUANTITY: f64 = 53.0;
+
+/// Reads a report.
+pub(super) fn read(bytes: &[u8]) -> Result<Reading, MediumError> {
+    let [line] = lines(bytes)?;
+    let tokens = tokens(line);
+    Ok(Reading {
+        plain: plain(&tokens, line),
+        generic: generic(&tokens),
+        estimates: estimates(&tokens),
+    })
+}
+
+/// How many rightly spelled words are among the first ones of a class.
+fn members(tokens: &[Token], class: Class, first: usize) -> f64 {
+    let counts = |token: &&Token| {
+        token.meaning.is_some_and(|m| m.class == class && m.exact && m.concept < first)
+    };
+    tokens.iter().filter(counts).count() as f64
+}
+
+/// Rightly spelled words of the lists.
+fn listed(tokens: &[Token]) -> impl Iterator<Item = f64> {
+    LISTED.iter().map(|class| members(tokens, *class, class.concepts().len()))
+}
+
+/// The same for shorter lists, of the first three quarters of each class.
+fn hastily_listed(tokens: &[Token]) -> impl Iterator<Item = f64> {
+    LISTED.iter().map(|class| {
+        let words = class.concepts().len();
+        members(tokens, *class, words - words / 4)
+    })
+}
+
+fn plain(tokens: &[Token], line: &str) -> Vec<f64> {
+    let count = |word: &&str| tokens.iter().filter(|token| token.word == **word).count() as f64;
+    let lengths = [tokens.len() as f64, line.len() as f64];
+    hastily_listed(tokens).chain(COMMON.iter().map(count)).chain(lengths).collect()
+}
+
+fn generic(tokens: &[Token]) -> Vec<f64> {
+    let words = tokens.len() as f64;
+    let sentences = sentence_lengths(tokens);
+    let capitals = tokens.iter().filter(|token| token.capital);
+    let names = distinct(capitals.clone());
+    let repeats = |name: &&str| capitals.clone().filter(|token| token.word == **name).count();
+    let most_repeated = names.iter().map(repeats).max().unwrap_or(0) as f64;
+    let numbers: Vec<f64> = tokens.iter().filter_map(Token::digits).collect();
+    let (smallest, largest) = range(&numbers);
+    let clocks: Vec<f64> = tokens.iter().filter_map(Token::clock).collect();
+    let (earliest, latest) = range(&clocks);
+    let mut generic = vec![
+        words,
+        mean_and_spread(&sentences).1,
+        distinct(tokens).len() as f64 / words,
+        capitals.count() as f64,
+        names.len() as f64,
+        most_repeated,
+        numbers.len() as f64,
+        smallest,
+        largest,
+        numbers.first().copied().unwrap_or(0.0),
+        latest - earliest,
+    ];
+    generic.extend(listed(tokens));
+    generic
+}
+
+/// The statistics, in the medium's order.
+fn estimates(tokens: &[Token]) -> Vec<f64> {
+    let denials = (0..tokens.len()).filter(|index| denied(tokens, *index)).count();
+    let agreement = DETAILS.iter().filter(|class| agrees(tokens, **class)).count();
+    let opened = time_of(tokens, Class::Opening);
+    let closed = time_of(tokens, Class::Closing);
+    let lead = opened.zip(closed).map_or(0.0, |(opened, closed)| closed - opened);
+    vec![
+        known(tokens, Class::Complaint),
+        known(tokens, Class::Strong),
+        quantity(tokens).unwrap_or(MIDDLE_QUANTITY),
+        people(tokens),
+        denials as f64,
+        agreement as f64,
+        lead,
+    ]
+}
+
+/// How many words belong to the class, spelling forgiven.
+fn known(tokens: &[Token], class: Class) -> f64 {
+    tokens.iter().filter(|token| token.concept(class).is_some()).count() as f64
+}
+
+/// How many different persons are named.
+fn people(tokens: &[Token]) -> f64 {
+    let mut named: Vec<usize> = tokens.iter().filter_map(|t| t.concept(Class::Person)).collect();
+    named.sort_unstable();
+    named.dedup();
+    named.len() as f64
+}
+
+/// Whether the word at `index` is a finding within the scope of a negation: `no x`, `without a
+/// x`, `never named a x`, `a x was not`, `free of any x` unless it is `not free`.
+fn denied(tokens: &[Token], index: usize) -> bool {
+    if tokens[index].concept(Class::Finding).is_none() {
+        return false;
+    }
+    let before = |steps: usize| index.checked_sub(steps).map(|place| &tokens[place]);
+    let word = |steps: usize| before(steps).map_or("", |token| token.word.as_str());
+    let negation = |steps: usize, right: &str| {
+        let concept = before(steps).and_then(|token| token.concept(Class::Negation));
+        concept.is_some_and(|concept| Class::Negation.concepts()[concept][0] == right)
+    };
+    let after = |steps: usize| tokens.get(index + steps).map_or("", |token| token.word.as_str());
+    match word(1) {
+        "no" => true,
+        "any" => word(3) == "free" && word(4) != "not",
+        "a" | "an" => {
+            negation(2, "without")
+                || negation(3, "never")
+                || (after(1) == "was" && after(2) == "not")
+        }
+        _ => false,
+    }
+}
+
+/// Whether the first and the last mention of a detail are the same.
+fn agrees(tokens: &[Token], class: Class) -> bool {
+    let mentions: Vec<usize> = tokens.iter().filter_map(|token| token.concept(class)).collect();
+    mentions.len() > 1 && mentions.first() == mentions.last()
+}
+
+/// The time of an event: `the event at 10:20`, otherwise the last time before it.
+fn time_of(tokens: &[Token], event: Class) -> Option<f64> {
+    let place = tokens.iter().position(|token| token.concept(event).is_some())?;
+    let follows = tokens.get(place + 1).is_some_and(|token| token.word == "at");
+    let after = tokens.get(place + 2).filter(|_| follows).and_then(Token::clock);
+    after.or_else(|| tokens[..place].iter().rev().find_map(Token::clock))
+}

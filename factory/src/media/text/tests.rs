@@ -1,0 +1,322 @@
+//! What both media promise, measured.
+
+use super::{Pair, Report};
+use crate::draws::Draws;
+use crate::media::{Blemish, Look, Medium, Reach, Reading, Statistic, Storage};
+use crate::models::Matrix;
+use crate::models::forest::{self, Settings};
+use crate::models::linear::Linear;
+use crate::rule::{Expr, Family, Frame, Rule, Test};
+use sandbox::stream::Stream;
+use std::collections::BTreeMap;
+use std::process::Command;
+
+const MEDIA: [&dyn Medium; 2] = [&Report, &Pair];
+const TRAIN: usize = 150;
+const ROWS: usize = 450;
+
+/// Items of one task with the values drawn for them.
+struct Sample {
+    values: Vec<Vec<f64>>,
+    items: Vec<Vec<u8>>,
+    readings: Vec<Reading>,
+}
+
+fn blemishes(medium: &dyn Medium, part: f64) -> BTreeMap<String, f64> {
+    let strength = |b: &Blemish| (b.name.to_owned(), b.low + part * (b.high - b.low));
+    medium.blemishes().iter().map(strength).collect()
+}
+
+fn drawn(medium: &dyn Medium, draws: &mut Draws) -> Vec<f64> {
+    let value = |s: &Statistic, draws: &mut Draws| {
+        let scale = [1.0, 10.0, 100.0][s.decimals];
+        (draws.between(s.low, s.high) * scale).round() / scale
+    };
+    medium.statistics().iter().map(|s| value(s, draws)).collect()
+}
+
+fn sample(medium: &dyn Medium, task: u64, blemishes: &BTreeMap<String, f64>) -> Sample {
+    let stream = Stream::root(task);
+    let vocabulary = ["hinge", "valve", "gasket", "motor", "bearing", "pump"].map(str::to_owned);
+    let look = Look { stream: stream.child("look"), vocabulary: &vocabulary, blemishes };
+    let mut draws = Draws::new(stream.child("values"));
+    let mut sample = Sample { values: vec![], items: vec![], readings: vec![] };
+    for row in 0..ROWS {
+        let values = drawn(medium, &mut draws);
+        let mut own = Draws::new(stream.child("item").index(row as u64));
+        let item = medium.render(&values, &look, &mut own);
+        sample.readings.push(medium.read(&item).unwrap());
+        sample.items.push(item);
+        sample.values.push(values);
+    }
+    sample
+}
+
+fn column(rows: &[Vec<f64>], index: usize) -> Vec<f64> {
+    rows.iter().map(|row| row[index]).collect()
+}
+
+fn r2(truth: &[f64], forecast: &[f64]) -> f64 {
+    let mean = truth.iter().sum::<f64>() / truth.len() as f64;
+    let error: f64 = truth.iter().zip(forecast).map(|(t, f)| (t - f) * (t - f)).sum();
+    1.0 - error / truth.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>()
+}
+
+fn matrix(rows: &[Vec<f64>]) -> Matrix {
+    Matrix { values: rows.concat(), columns: rows[0].len() }
+}
+
+fn by_ridge(x: &[Vec<f64>], y: &[f64]) -> f64 {
+    let model = Linear::ridge(&matrix(&x[..TRAIN]), &y[..TRAIN], 1.0);
+    r2(&y[TRAIN..], &model.score(&matrix(&x[TRAIN..])))
+}
+
+fn by_forest(x: &[Vec<f64>], y: &[f64]) -> f64 {
+    let train = matrix(&x[..TRAIN]);
+    let tried = [train.columns.isqrt(), train.columns.div_ceil(2)];
+    let fit = |tried| {
+        let settings = Settings { trees: 60, tried, leaf: 1 };
+        let grown = forest::grow(&train, &y[..TRAIN].to_vec(), settings, 1).unwrap();
+        let bag = r2(&y[..TRAIN], &grown.out_of_bag(&train).unwrap());
+        (bag, r2(&y[TRAIN..], &grown.predict(&matrix(&x[TRAIN..])).unwrap()))
+    };
+    let [narrow, wide] = tried.map(fit);
+    if narrow.0 > wide.0 { narrow.1 } else { wide.1 }
+}
+
+fn part(readings: &[Reading], pick: fn(&Reading) -> &Vec<f64>) -> Vec<Vec<f64>> {
+    readings.iter().map(|reading| pick(reading).clone()).collect()
+}
+
+/// Rendering without blemishes and with all of them at half strength.
+fn worlds(medium: &dyn Medium) -> [BTreeMap<String, f64>; 2] {
+    [BTreeMap::new(), blemishes(medium, 0.5)]
+}
+
+/// Each statistic's R² by a line on `plain`, by a forest on `generic`, and as estimated.
+fn check_reach(medium: &dyn Medium) {
+    for blemishes in worlds(medium) {
+        for task in [1, 2] {
+            let sample = sample(medium, task, &blemishes);
+            let plain = part(&sample.readings, |r| &r.plain);
+            let generic = part(&sample.readings, |r| &r.generic);
+            let estimates = part(&sample.readings, |r| &r.estimates);
+            assert!(plain[0].len() <= 32 && generic[0].len() <= 32);
+            for (index, statistic) in medium.statistics().iter().enumerate() {
+                let truth = column(&sample.values, index);
+                let own = r2(&truth, &column(&estimates, index));
+                let line = by_ridge(&plain, &truth);
+                let forest = by_forest(&generic, &truth);
+                let row =
+                    format!("{} line {line:.2} forest {forest:.2} own {own:.3}", statistic.name);
+                println!("{row}");
+                assert!(own >= 0.95, "{row}");
+                match statistic.reach {
+                    Reach::Plain => assert!(line >= 0.6, "{row}"),
+                    Reach::Generic => assert!(line <= 0.45 && forest >= 0.5, "{row}"),
+                    Reach::Hidden => assert!(line <= 0.45 && forest <= 0.6, "{row}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn statistics_of_reports_are_read_by_whom_they_say() {
+    check_reach(&Report);
+}
+
+#[test]
+fn statistics_of_pairs_are_read_by_whom_they_say() {
+    check_reach(&Pair);
+}
+
+fn frame(medium: &dyn Medium, rows: &[Vec<f64>]) -> Frame {
+    let column = |(index, s): (usize, &Statistic)| (s.name.to_owned(), column(rows, index));
+    let numbers = medium.statistics().iter().enumerate().map(column).collect();
+    Frame { numbers, rows: rows.len(), ..Frame::default() }
+}
+
+/// A statistic's distance from the middle of its range, as a share of the range.
+fn deviation(medium: &dyn Medium, name: &str) -> Expr {
+    let found = medium.statistics().iter().find(|s| s.name == name).unwrap();
+    Expr::deviation(name, f64::midpoint(found.low, found.high), found.high - found.low)
+}
+
+fn above(medium: &dyn Medium, name: &str) -> Test {
+    let found = medium.statistics().iter().find(|s| s.name == name).unwrap();
+    Test::Above { column: name.to_owned(), threshold: f64::midpoint(found.low, found.high) }
+}
+
+/// A floor, a step and a mechanism, the last with the largest share of the variance.
+fn rule(medium: &dyn Medium, floor: &str, step: &str, mechanism: Expr, sample: &Sample) -> Rule {
+    let step = Expr::Count { of: vec![above(medium, step)] };
+    let parts = vec![(0.3, deviation(medium, floor)), (0.3, step), (0.4, mechanism)];
+    Rule::balanced(Family::Products, parts, &frame(medium, &sample.values)).unwrap()
+}
+
+fn check_ladder(medium: &dyn Medium, floor: &str, step: &str, mechanism: &Expr) {
+    for (task, blemishes) in worlds(medium).iter().enumerate() {
+        let sample = sample(medium, 20 + task as u64, blemishes);
+        let rule = rule(medium, floor, step, mechanism.clone(), &sample);
+        let score = rule.score(&frame(medium, &sample.values));
+        let mut draws = Draws::new(Stream::root(5));
+        let target: Vec<f64> = score.iter().map(|score| score + 0.3 * draws.normal()).collect();
+        let estimates = part(&sample.readings, |r| &r.estimates);
+        let terms = Matrix::from_columns(&rule.transforms(&frame(medium, &estimates)));
+        let terms: Vec<Vec<f64>> = (0..ROWS).map(|row| terms.row(row).to_vec()).collect();
+        let plain = by_ridge(&part(&sample.readings, |r| &r.plain), &target);
+        let generic = by_forest(&part(&sample.readings, |r| &r.generic), &target);
+        let own = by_ridge(&terms, &target);
+        let ceiling = r2(&target[TRAIN..], &score[TRAIN..]);
+        let row = format!("{plain:.2} {generic:.2} {own:.2} of {ceiling:.2}: {rule}");
+        println!("{row}");
+        assert!(plain >= 0.05, "no better than a constant: {row}");
+        assert!(plain + 0.05 <= generic && generic + 0.05 <= own, "{row}");
+        assert!(own >= 0.7 * ceiling, "{row}");
+    }
+}
+
+fn product(left: Expr, right: Expr) -> Expr {
+    Expr::Product { left: Box::new(left), right: Box::new(right) }
+}
+
+fn distance(left: Expr, right: Expr) -> Expr {
+    let (left, right) = (Box::new(left), Box::new(right));
+    Expr::Absolute { of: Box::new(Expr::Difference { left, right }) }
+}
+
+#[test]
+fn ladders_over_reports_have_clear_rungs() {
+    let of = |name| deviation(&Report, name);
+    let denials = product(of("denials"), of("agreement"));
+    check_ladder(&Report, "complaints", "quantity", &denials);
+    check_ladder(&Report, "urgency", "quantity", &distance(of("denials"), of("lead")));
+    let slope = Expr::If {
+        test: above(&Report, "agreement"),
+        then: Box::new(of("lead")),
+        otherwise: Box::new(product(of("lead"), Expr::Number { value: -1.0 })),
+    };
+    check_ladder(&Report, "complaints", "people", &slope);
+}
+
+#[test]
+fn ladders_over_pairs_have_clear_rungs() {
+    let of = |name| deviation(&Pair, name);
+    let shared = product(of("shared_details"), of("reordering"));
+    check_ladder(&Pair, "length_ratio", "number_gap", &shared);
+    let apart = distance(of("shared_details"), of("time_shift"));
+    check_ladder(&Pair, "word_overlap", "number_gap", &apart);
+    let names = ["shared_details", "reordering", "time_shift"];
+    let count = Expr::Count { of: names.map(|name| above(&Pair, name)).to_vec() };
+    check_ladder(&Pair, "word_overlap", "number_gap", &count);
+}
+
+#[test]
+fn items_are_plain_cells_and_come_out_the_same_again() {
+    for medium in MEDIA {
+        let Storage::Cells(cells) = medium.storage() else { unreachable!() };
+        for blemishes in worlds(medium) {
+            let first = sample(medium, 3, &blemishes).items;
+            assert_eq!(first, sample(medium, 3, &blemishes).items);
+            for item in first {
+                let text = String::from_utf8(item).unwrap();
+                assert_eq!(text.lines().count(), cells);
+                assert!(!text.contains([',', '"', '\'', '\r']) && !text.contains("  "), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tasks_differ_in_tone() {
+    for medium in MEDIA {
+        let first = |task| sample(medium, task, &BTreeMap::new()).items.swap_remove(0);
+        assert_ne!(first(1), first(2));
+    }
+}
+
+#[test]
+fn the_length_does_not_tell() {
+    for medium in MEDIA {
+        let sample = sample(medium, 4, &blemishes(medium, 0.5));
+        let lengths: Vec<Vec<f64>> = sample.items.iter().map(|i| vec![i.len() as f64]).collect();
+        for (index, statistic) in medium.statistics().iter().enumerate() {
+            let told = by_ridge(&lengths, &column(&sample.values, index));
+            assert!(told < 0.04, "{}: {told}", statistic.name);
+        }
+    }
+}
+
+#[test]
+fn damaged_items_are_errors_or_readable_but_never_a_panic() {
+    for medium in MEDIA {
+        let item = sample(medium, 6, &blemishes(medium, 1.0)).items.swap_remove(0);
+        let two_more = [&item[..], b"\n", &item, b"\n", &item].concat();
+        for wrong in [&b""[..], b"\xff\xfe", b"too short", &two_more, "é".repeat(99).as_bytes()] {
+            assert!(medium.read(wrong).is_err(), "{:?}", String::from_utf8_lossy(wrong));
+        }
+        let mut draws = Draws::new(Stream::root(6));
+        for _ in 0..2000 {
+            let mut damaged = item[..draws.whole(0, item.len())].to_vec();
+            for _ in 0..draws.whole(0, 40) {
+                if !damaged.is_empty() {
+                    let place = draws.whole(0, damaged.len() - 1);
+                    damaged[place] = *draws.pick(b" \n.;:h09azAZ\x00\xff");
+                }
+            }
+            let finite = |r: &Reading| {
+                [&r.plain, &r.generic, &r.estimates].into_iter().flatten().all(|v| v.is_finite())
+            };
+            assert!(medium.read(&damaged).as_ref().map_or(true, finite));
+        }
+    }
+}
+
+/// The Python that the project's checks use.
+fn python() -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    std::env::var("MLE_PYTHON").unwrap_or_else(|_| format!("{root}/.venv/bin/python"))
+}
+
+#[test]
+fn the_python_twins_read_the_same() {
+    const MAIN: &str = "
+import json, sys
+for item in json.load(sys.stdin):
+    print(json.dumps(read(item.encode())))
+";
+    for medium in MEDIA {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("twin.py");
+        fs_err::write(&script, [medium.python(), MAIN].concat()).unwrap();
+        let mut samples = worlds(medium).map(|blemishes| sample(medium, 8, &blemishes));
+        let items: Vec<String> = samples
+            .iter_mut()
+            .flat_map(|sample| sample.items.drain(..))
+            .map(|item| String::from_utf8(item).unwrap())
+            .collect();
+        let requests = folder.path().join("items.json");
+        fs_err::write(&requests, serde_json::to_vec(&items).unwrap()).unwrap();
+        let output = Command::new(python())
+            .arg(&script)
+            .stdin(std::fs::File::from(fs_err::File::open(&requests).unwrap()))
+            .output()
+            .expect("`make venv` sets up the Python environment that this test compares with");
+        let answers = String::from_utf8(output.stdout).unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(answers.lines().count(), items.len(), "{complaint}");
+        let readings = samples.iter().flat_map(|sample| &sample.readings);
+        for (line, reading) in answers.lines().zip(readings) {
+            let theirs: [Vec<f64>; 3] = serde_json::from_str(line).unwrap();
+            let ours = [&reading.plain, &reading.generic, &reading.estimates];
+            for (ours, theirs) in ours.into_iter().zip(&theirs) {
+                assert_eq!(ours.len(), theirs.len());
+                for (index, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+                    let near = (ours - theirs).abs() <= 1e-6 * ours.abs().max(1.0);
+                    assert!(near, "{medium:?} {index}: {ours} {theirs}");
+                }
+            }
+        }
+    }
+}
