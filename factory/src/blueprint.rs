@@ -2,17 +2,20 @@
 //!
 //! `seed -> dna -> blueprint -> assets`. The same blueprint always builds the same bytes.
 
+use crate::config::Preset;
 use crate::dna::Dna;
+use crate::media::MediumKind;
 use crate::mutation::Mutation;
-use crate::rule::Rule;
+use crate::rule::{Family, Rule};
 use crate::scenario::{NumberColumn, WordColumn};
 use sandbox::metrics::Metric;
 use sandbox::stream::Stream;
 use sandbox::task::{Formulation, Modality, Prediction, RowCounts, Split, TaskId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The version of [`Blueprint`] that this build reads and writes.
-pub const BLUEPRINT_VERSION: u32 = 1;
+pub const BLUEPRINT_VERSION: u32 = 2;
 
 /// Where a blueprint's random streams start: one per attempt at one place of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -95,6 +98,46 @@ pub struct SeriesSpec {
     pub horizon: usize,
 }
 
+/// The items of a task, which carry statistics that stand in no table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ItemLayout {
+    /// What they are made of.
+    pub medium: MediumKind,
+    /// The column that holds them or the names of their files.
+    pub column: String,
+    /// The hidden columns, in the medium's order, named `<column>.<statistic>`.
+    pub statistics: Vec<NumberSpec>,
+    /// Words of the story's trade.
+    pub vocabulary: Vec<String>,
+}
+
+/// Rows that answer queries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueryLayout {
+    /// The column that names the query.
+    pub column: String,
+    /// Rows per query.
+    pub rows: usize,
+    /// Number columns that belong to the query: all its rows have the same value.
+    pub own: Vec<String>,
+}
+
+/// One thing to be predicted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its column; for labels, the label.
+    pub column: String,
+    /// Classes from low to high, if any.
+    pub classes: Vec<String>,
+    /// The hidden rule.
+    pub rule: Rule,
+    /// From rule to target.
+    pub link: Link,
+}
+
 /// From the noise-free score (mean 0, variance 1) to the target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "link", rename_all = "snake_case", deny_unknown_fields)]
@@ -163,24 +206,26 @@ pub struct Blueprint {
     pub metric: Metric,
     /// Submission columns.
     pub prediction: Prediction,
-    /// Classes from low to high, if any.
-    pub classes: Vec<String>,
     /// Submission key.
     pub id_column: String,
     /// Training or held out.
     pub split: Split,
     /// Table sizes.
     pub rows: RowCounts,
+    /// What the sizes were chosen for.
+    pub preset: Preset,
     /// Layout, for forecasting.
     pub series: Option<SeriesSpec>,
+    /// Layout, for ranking.
+    pub queries: Option<QueryLayout>,
+    /// Layout of items, where rows have some.
+    pub item: Option<ItemLayout>,
     /// Number columns, in order of appearance.
     pub numbers: Vec<NumberSpec>,
     /// Word columns.
     pub words: Vec<WordSpec>,
-    /// The hidden rule.
-    pub rule: Rule,
-    /// From rule to target.
-    pub link: Link,
+    /// What is predicted: one target, or several for multilabel and multi-target tasks.
+    pub targets: Vec<Target>,
     /// Blemishes, in order of application.
     pub mutations: Vec<Mutation>,
 }
@@ -195,9 +240,42 @@ impl Blueprint {
         self.mutations.iter().find_map(share).unwrap_or(0.0)
     }
 
-    /// The target's column.
-    pub fn target(&self) -> &str {
-        self.prediction.answer_column()
+    /// The mechanism that the rules are built around.
+    pub fn family(&self) -> Option<Family> {
+        self.targets.first().map(|target| target.rule.family)
+    }
+
+    /// All rules as formulas, one line per target.
+    pub fn formula(&self) -> String {
+        let lines: Vec<String> = match &self.targets[..] {
+            [only] => vec![only.rule.to_string()],
+            several => several.iter().map(|t| format!("{}: {}", t.column, t.rule)).collect(),
+        };
+        lines.join("\n")
+    }
+
+    /// A hash that two tasks share only if they ask for the same discoveries.
+    pub fn rule_hash(&self) -> String {
+        let hashes: Vec<String> =
+            self.targets.iter().map(|target| target.rule.canonical_hash()).collect();
+        match &hashes[..] {
+            [only] => only.clone(),
+            several => blake3::hash(several.join("\n").as_bytes()).to_hex()[..16].to_owned(),
+        }
+    }
+
+    /// Every number column that is drawn per row, written or not.
+    pub fn drawn(&self) -> impl Iterator<Item = &NumberSpec> {
+        self.numbers.iter().chain(self.item.iter().flat_map(|item| &item.statistics))
+    }
+
+    /// Strengths of the items' blemishes, by name.
+    pub fn blemishes(&self) -> BTreeMap<String, f64> {
+        let strength = |mutation: &Mutation| match mutation {
+            Mutation::Blemish { name, strength } => Some((name.clone(), *strength)),
+            _ => None,
+        };
+        self.mutations.iter().filter_map(strength).collect()
     }
 
     /// Rows per series in the whole table; 0 without time.

@@ -1,8 +1,8 @@
 //! The command line: flags in, options out.
 
 use camino::Utf8PathBuf;
-use clap::{Args, Parser, Subcommand};
-use factory::config::Options;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use factory::config::{Options, Preset};
 
 /// Turns seed tasks into verified, micro-scale machine-learning tasks.
 #[derive(Debug, Parser)]
@@ -41,6 +41,13 @@ kept, the others made, and the result is byte for byte that of an uninterrupted 
     },
 }
 
+/// `--preset`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Size {
+    Large,
+    Paper,
+}
+
 /// Flags of `generate`.
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
@@ -62,6 +69,19 @@ pub(crate) struct Generate {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0)]
     jobs: usize,
+    /// Modalities to make, such as `tabular,image` [default: all].
+    #[arg(long, value_delimiter = ',')]
+    modality: Vec<String>,
+    /// Formulations to make, such as `binary,regression` [default: all].
+    #[arg(long, value_delimiter = ',')]
+    formulation: Vec<String>,
+    /// Shares of modalities, formulations, cells and domains, such as
+    /// `image=0.3,image/binary=0.1,healthcare=0.5` [default: the paper's].
+    #[arg(long, value_delimiter = ',')]
+    shares: Vec<String>,
+    /// Table sizes: `large` tests on several hundred rows, `paper` on a fifth of all rows.
+    #[arg(long, value_enum, default_value = "large")]
+    preset: Size,
     /// Refuse to begin anew: there must be a corpus to continue.
     #[arg(long)]
     pub(crate) resume: bool,
@@ -76,6 +96,13 @@ impl From<&Generate> for Options {
             out: flags.out.clone(),
             seed: flags.seed,
             jobs: flags.jobs,
+            modalities: flags.modality.clone(),
+            formulations: flags.formulation.clone(),
+            shares: flags.shares.clone(),
+            preset: match flags.preset {
+                Size::Large => Preset::Large,
+                Size::Paper => Preset::Paper,
+            },
         }
     }
 }

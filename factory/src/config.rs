@@ -1,5 +1,6 @@
 //! What a user asks for: raw options and the checked request.
 
+use crate::mix::{self, Mix, MixError};
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
@@ -21,10 +22,29 @@ pub struct Options {
     pub seed: u64,
     /// Threads; 0 for all cores.
     pub jobs: usize,
+    /// Modalities to make; all if empty.
+    pub modalities: Vec<String>,
+    /// Formulations to make; all if empty.
+    pub formulations: Vec<String>,
+    /// `name=share` of modalities, formulations, cells and domains.
+    pub shares: Vec<String>,
+    /// Sizes of the tables.
+    pub preset: Preset,
+}
+
+/// How large the tables are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// Small training sets, and test sets large enough that scores mean something.
+    #[default]
+    Large,
+    /// About a fifth of all rows are tested on, as in the paper.
+    Paper,
 }
 
 /// Checked options: what decides the content of a corpus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// As asked for.
@@ -37,6 +57,10 @@ pub struct Request {
     pub val_count: usize,
     /// The corpus's seed.
     pub seed: u64,
+    /// Shares of kinds of tasks and of domains.
+    pub mix: Mix,
+    /// Sizes of the tables.
+    pub preset: Preset,
 }
 
 /// Why options make no sense.
@@ -53,6 +77,9 @@ pub enum OptionsError {
         /// As asked.
         count: usize,
     },
+    /// Kinds of tasks.
+    #[error(transparent)]
+    Mix(#[from] MixError),
 }
 
 impl Options {
@@ -60,7 +87,11 @@ impl Options {
     ///
     /// # Errors
     /// [`OptionsError`].
-    pub fn check(&self, seeds_fingerprint: String) -> Result<Request, OptionsError> {
+    pub fn check(
+        &self,
+        seeds_fingerprint: String,
+        domains: &[String],
+    ) -> Result<Request, OptionsError> {
         if self.count == 0 {
             return Err(OptionsError::NoTasks);
         }
@@ -68,12 +99,19 @@ impl Options {
         if val_count > self.count {
             return Err(OptionsError::TooManyHeldOut { val_count, count: self.count });
         }
+        let modalities = mix::chosen(&self.modalities, |cell| mix::name(&cell.modality))?;
+        let formulations = mix::chosen(&self.formulations, |cell| mix::name(&cell.formulation))?;
+        let mix = Mix::paper()
+            .only(|cell| modalities(cell) && formulations(cell))?
+            .with_shares(&self.shares, domains)?;
         Ok(Request {
             seeds: self.seeds.clone(),
             seeds_fingerprint,
             count: self.count,
             val_count,
             seed: self.seed,
+            mix,
+            preset: self.preset,
         })
     }
 }
@@ -88,6 +126,8 @@ impl Request {
             count: 9,
             val_count: 2,
             seed: 0,
+            mix: Mix::paper(),
+            preset: Preset::Large,
         }
     }
 }
@@ -104,18 +144,22 @@ mod tests {
             out: Utf8PathBuf::from("corpus"),
             seed: 0,
             jobs: 0,
+            modalities: Vec::new(),
+            formulations: Vec::new(),
+            shares: Vec::new(),
+            preset: Preset::Large,
         }
     }
 
     #[test]
     fn two_ninths_are_held_out_unless_said_otherwise() {
-        assert_eq!(options(72, None).check(String::new()).unwrap().val_count, 16);
-        assert_eq!(options(72, Some(0)).check(String::new()).unwrap().val_count, 0);
+        assert_eq!(options(72, None).check(String::new(), &[]).unwrap().val_count, 16);
+        assert_eq!(options(72, Some(0)).check(String::new(), &[]).unwrap().val_count, 0);
     }
 
     #[test]
     fn impossible_counts_are_refused() {
-        assert!(options(0, None).check(String::new()).is_err());
-        assert!(options(3, Some(4)).check(String::new()).is_err());
+        assert!(options(0, None).check(String::new(), &[]).is_err());
+        assert!(options(3, Some(4)).check(String::new(), &[]).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::config::Request;
 use crate::ledger::{Entry, Outcome, Stage};
+use crate::mix::{Mix, name};
 use crate::plan::Plan;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -202,7 +203,9 @@ pub fn record(
                 1;
         };
         count("split", name(&manifest.split));
+        count("modality", name(&manifest.modality));
         count("formulation", name(&manifest.formulation));
+        count("cell", format!("{}/{}", name(&manifest.modality), name(&manifest.formulation)));
         count("domain", manifest.domain.clone());
         count("metric", manifest.metric.to_string());
         count("seed", manifest.seed_task.clone());
@@ -222,13 +225,6 @@ pub fn record(
     }
     files::write_json(&out.join("corpus.json"), &record)?;
     Ok(record)
-}
-
-fn name(value: &impl Serialize) -> String {
-    serde_json::to_value(value)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default()
 }
 
 fn funnel(entries: &[Entry]) -> Funnel {
@@ -259,6 +255,13 @@ fn blank(request: &Request) -> Record {
     }
 }
 
+/// Shares as one line.
+fn mix(mix: &Mix) -> String {
+    let cells = mix.cells.iter().map(|(cell, share)| format!("{cell}={share:.4}"));
+    let domains = mix.domains.iter().map(|(domain, share)| format!("{domain}={share:.4}"));
+    cells.chain(domains).collect::<Vec<_>>().join(",")
+}
+
 /// Refuses to continue a corpus with another request, naming the first option that differs.
 fn compare(out: &Utf8Path, found: &Request, asked: &Request) -> Result<(), CorpusError> {
     let fields = |request: &Request| {
@@ -266,6 +269,8 @@ fn compare(out: &Utf8Path, found: &Request, asked: &Request) -> Result<(), Corpu
             ("seed", request.seed.to_string()),
             ("count", request.count.to_string()),
             ("val-count", request.val_count.to_string()),
+            ("preset", name(&request.preset)),
+            ("modality, formulation and shares", mix(&request.mix)),
             ("seeds", request.seeds.clone()),
             ("contents of the seeds", request.seeds_fingerprint.clone()),
         ]

@@ -1,5 +1,6 @@
 //! Structural DNA: what of a seed survives into its tasks.
 
+use crate::mix::Cell;
 use crate::seed::{Seed, SeedModality, SeedTask, Trait};
 use sandbox::task::{Formulation, Modality};
 use serde::{Deserialize, Serialize};
@@ -46,34 +47,57 @@ pub fn native(seed: &Seed) -> Option<Formulation> {
     match (seed.task, seed.subtype.as_str()) {
         (SeedTask::Classification, "binary") => Some(Formulation::Binary),
         (SeedTask::Classification, "multiclass") => Some(Formulation::Multiclass),
+        (SeedTask::Classification, "multilabel") => Some(Formulation::Multilabel),
+        (SeedTask::Regression, "multi_target" | "per_position_multi_target") => {
+            Some(Formulation::MultiTarget)
+        }
         (SeedTask::Regression, _) => Some(Formulation::Regression),
         (SeedTask::Forecasting, _) => Some(Formulation::Forecasting),
+        (SeedTask::Ranking, _) => Some(Formulation::Ranking),
+        (SeedTask::Matching, _) => Some(Formulation::Matching),
+        (SeedTask::Segmentation, _) => Some(Formulation::Segmentation),
+        (SeedTask::ObjectDetection, _) => Some(Formulation::Detection),
+        (SeedTask::Reconstruction, _) => Some(Formulation::Reconstruction),
         _ => None,
     }
 }
 
-/// How well a seed lends itself to a formulation: 2 its own, 1 close to it, 0 not at all.
-pub fn affinity(seed: &Seed, formulation: Formulation) -> u8 {
-    if native(seed) == Some(formulation) {
-        return 2;
+/// The kind of data that comes closest to a seed's.
+pub fn modality(seed: SeedModality) -> Modality {
+    match seed {
+        SeedModality::Tabular => Modality::Tabular,
+        SeedModality::TimeSeries | SeedModality::Signal => Modality::TimeSeries,
+        SeedModality::Image | SeedModality::Volume | SeedModality::Video => Modality::Image,
+        SeedModality::Text => Modality::Text,
+        SeedModality::Audio => Modality::Audio,
+        SeedModality::Graph => Modality::Graph,
+        SeedModality::Multimodal => Modality::Multimodal,
     }
-    let timed = matches!(seed.modality, SeedModality::TimeSeries | SeedModality::Signal);
-    let timeless = seed.modality != SeedModality::TimeSeries;
-    // Recordings can be summarised into rows or followed in time; plain rows have no time, and
-    // per-step targets are numbers.
-    let possible = match formulation {
-        Formulation::Forecasting => timed,
-        Formulation::Regression => true,
-        Formulation::Binary | Formulation::Multiclass => timeless,
-    };
-    u8::from(possible)
 }
 
-/// Kind of data of a task with this formulation.
-pub fn modality(formulation: Formulation) -> Modality {
-    match formulation {
-        Formulation::Forecasting => Modality::TimeSeries,
-        _ => Modality::Tabular,
+/// How far a kind of task is from what a seed asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// The seed's own data and question.
+    None,
+    /// Its data, asked for something else.
+    Question,
+    /// Its question, asked of other data.
+    Data,
+    /// Only its difficulties are kept.
+    Both,
+}
+
+/// How far `cell` is from the seed.
+pub fn distance(seed: &Seed, cell: Cell) -> Distance {
+    // Volumes and films are shown as pictures, which is not what the seed shows.
+    let shown = !matches!(seed.modality, SeedModality::Volume | SeedModality::Video);
+    let data = shown && modality(seed.modality) == cell.modality;
+    match (data, native(seed) == Some(cell.formulation)) {
+        (true, true) => Distance::None,
+        (true, false) => Distance::Question,
+        (false, true) => Distance::Data,
+        (false, false) => Distance::Both,
     }
 }
 
@@ -98,17 +122,14 @@ mod tests {
     use crate::seed_set::{MLEBENCH, SeedSet};
 
     #[test]
-    fn every_formulation_finds_two_seeds_or_more() {
+    fn every_modality_and_most_cells_have_a_seed_close_by() {
         let set = SeedSet::resolve(MLEBENCH).unwrap();
-        for formulation in [
-            Formulation::Binary,
-            Formulation::Multiclass,
-            Formulation::Regression,
-            Formulation::Forecasting,
-        ] {
-            let fitting =
-                set.servable().into_iter().filter(|seed| affinity(seed, formulation) > 0).count();
-            assert!(fitting >= 2, "{formulation:?}: {fitting}");
+        let closest = |cell: Cell| set.seeds().iter().map(|seed| distance(seed, cell)).min();
+        for cell in Cell::all() {
+            assert!(closest(cell).unwrap() <= Distance::Question, "{cell}");
         }
+        assert!(
+            Cell::all().into_iter().filter(|c| closest(*c) == Some(Distance::None)).count() > 12
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! From noise-free scores to the truth, and what the truth is expected to be.
 
-use crate::blueprint::{Blueprint, Link};
+use crate::blueprint::{Blueprint, Link, Target};
 use crate::draws::{Draws, sigmoid};
 use crate::score::Forecast;
 use crate::table::{Cells, round};
 use sandbox::stream::Stream;
 
-/// The target's values.
+/// The truth of every row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Truth {
     /// Numbers.
@@ -23,21 +23,49 @@ pub enum Truth {
         /// The sorted classes.
         names: Vec<String>,
     },
+    /// Grades of rows that answer queries.
+    Grades {
+        /// One per row, from 0.
+        values: Vec<usize>,
+        /// The query that each row answers.
+        queries: Vec<usize>,
+    },
+    /// Several targets, each of one of the first two kinds, all of the same length.
+    Several(Vec<Self>),
 }
 
 impl Truth {
+    /// One target's truth as it is, or several targets' truths side by side.
+    pub fn joined(mut parts: Vec<Self>) -> Self {
+        if parts.len() == 1 { parts.swap_remove(0) } else { Self::Several(parts) }
+    }
+
+    /// Its targets' truths: itself, or the several ones.
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Several(parts) => parts,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
     /// The chosen rows.
     #[must_use]
     pub fn take(&self, rows: &[usize]) -> Self {
+        let take = |values: &[usize]| rows.iter().map(|row| values[*row]).collect();
         match self {
             Self::Numbers { values, decimals } => Self::Numbers {
                 values: rows.iter().map(|row| values[*row]).collect(),
                 decimals: *decimals,
             },
-            Self::Classes { values, names } => Self::Classes {
-                values: rows.iter().map(|row| values[*row]).collect(),
-                names: names.clone(),
-            },
+            Self::Classes { values, names } => {
+                Self::Classes { values: take(values), names: names.clone() }
+            }
+            Self::Grades { values, queries } => {
+                Self::Grades { values: take(values), queries: take(queries) }
+            }
+            Self::Several(parts) => {
+                Self::Several(parts.iter().map(|part| part.take(rows)).collect())
+            }
         }
     }
 
@@ -45,7 +73,8 @@ impl Truth {
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers { values, .. } => values.len(),
-            Self::Classes { values, .. } => values.len(),
+            Self::Classes { values, .. } | Self::Grades { values, .. } => values.len(),
+            Self::Several(parts) => parts.first().map_or(0, Self::len),
         }
     }
 
@@ -54,7 +83,10 @@ impl Truth {
         self.len() == 0
     }
 
-    /// As a column of a table.
+    /// One target as a column of a table.
+    ///
+    /// # Panics
+    /// On several targets: they are several columns.
     pub fn cells(&self) -> Cells {
         match self {
             Self::Numbers { values, decimals } => {
@@ -63,33 +95,57 @@ impl Truth {
             Self::Classes { values, names } => {
                 Cells::Text(values.iter().map(|class| names[*class].clone()).collect())
             }
+            Self::Grades { values, .. } => {
+                let values = values.iter().map(|grade| *grade as f64).collect();
+                Cells::Numbers { values, decimals: 0 }
+            }
+            Self::Several(_) => panic!("several targets are not one column"),
         }
     }
 
-    /// The target as numbers that models can be fitted to, and probes correlated with.
+    /// One target as numbers that models can be fitted to, and probes correlated with; of
+    /// several targets, their sum over the rows.
     pub fn as_numbers(&self) -> Vec<f64> {
         match self {
             Self::Numbers { values, .. } => values.clone(),
-            Self::Classes { values, .. } => values.iter().map(|class| *class as f64).collect(),
+            Self::Classes { values, .. } | Self::Grades { values, .. } => {
+                values.iter().map(|class| *class as f64).collect()
+            }
+            Self::Several(parts) => {
+                let mut sums = vec![0.0; self.len()];
+                for part in parts {
+                    sums.iter_mut().zip(part.as_numbers()).for_each(|(sum, value)| *sum += value);
+                }
+                sums
+            }
         }
     }
 }
 
-/// The sorted class names of a blueprint, and the place of each class from low to high there.
-fn sorted_classes(blueprint: &Blueprint) -> (Vec<String>, Vec<usize>) {
-    let mut names = blueprint.classes.clone();
+/// The sorted class names of a target, and the place of each class from low to high there.
+fn sorted_classes(target: &Target) -> (Vec<String>, Vec<usize>) {
+    let mut names = target.classes.clone();
     names.sort();
     let place = |class: &String| names.iter().position(|name| name == class).unwrap_or(0);
-    let places = blueprint.classes.iter().map(place).collect();
+    let places = target.classes.iter().map(place).collect();
     (names, places)
 }
 
-/// Draws the truth of every row.
-pub fn draw(blueprint: &Blueprint, score: &[f64], stream: Stream) -> Truth {
+/// Draws the truth of every row from each target's scores.
+pub fn draw(blueprint: &Blueprint, scores: &[Vec<f64>], stream: Stream) -> Truth {
+    let several = blueprint.targets.len() > 1;
+    let one = |(index, (target, score)): (usize, (&Target, &Vec<f64>))| {
+        let stream = if several { stream.index(index as u64) } else { stream };
+        draw_one(blueprint, target, score, stream)
+    };
+    Truth::joined(blueprint.targets.iter().zip(scores).enumerate().map(one).collect())
+}
+
+fn draw_one(blueprint: &Blueprint, target: &Target, score: &[f64], stream: Stream) -> Truth {
     let mut draws = Draws::new(stream);
-    match &blueprint.link {
+    match &target.link {
         Link::Graded { cuts, noise } => {
-            let (names, places) = sorted_classes(blueprint);
+            let (names, places) = sorted_classes(target);
             let flip = blueprint.label_noise();
             let class = |score: &f64| {
                 // Both draws are always made, so that the noise level moves no other draw.
@@ -98,7 +154,14 @@ pub fn draw(blueprint: &Blueprint, score: &[f64], stream: Stream) -> Truth {
                 let grade = cuts.iter().filter(|cut| noisy > **cut).count();
                 places[if flipped { any } else { grade }]
             };
-            Truth::Classes { values: score.iter().map(class).collect(), names }
+            let values = score.iter().map(class).collect();
+            match &blueprint.queries {
+                Some(queries) => {
+                    let query = |row: usize| row / queries.rows;
+                    Truth::Grades { values, queries: (0..score.len()).map(query).collect() }
+                }
+                None => Truth::Classes { values, names },
+            }
         }
         Link::Linear { center, scale, noise, decimals } => {
             let value = |s: &f64| round(center + scale * (s + noise * draws.normal()), *decimals);
@@ -114,11 +177,18 @@ pub fn draw(blueprint: &Blueprint, score: &[f64], stream: Stream) -> Truth {
     }
 }
 
-/// What someone who knows the rule, but not the noise, would forecast.
-pub fn expected(blueprint: &Blueprint, score: &[f64]) -> Forecast {
-    match &blueprint.link {
+/// What someone who knows the rules, but not the noise, would forecast.
+pub fn expected(blueprint: &Blueprint, scores: &[Vec<f64>]) -> Forecast {
+    let one = |(target, score): (&Target, &Vec<f64>)| expected_one(blueprint, target, score);
+    Forecast::joined(blueprint.targets.iter().zip(scores).map(one).collect())
+}
+
+fn expected_one(blueprint: &Blueprint, target: &Target, score: &[f64]) -> Forecast {
+    match &target.link {
+        // Grades rise with the score, and an order is all that is asked for.
+        Link::Graded { .. } if blueprint.queries.is_some() => Forecast::Numbers(score.to_vec()),
         Link::Graded { cuts, noise } => {
-            let (names, places) = sorted_classes(blueprint);
+            let (names, places) = sorted_classes(target);
             let classes = names.len();
             let flip = blueprint.label_noise();
             let mut values = vec![flip / classes as f64; score.len() * classes];

@@ -1,21 +1,25 @@
 //! The baseline ladder R0 to R3 and the ceiling, fitted on public training rows only.
 //!
-//! R0 best constant; R1 ridge or logistic regression on the raw number columns; R2 a tuned
-//! forest on all columns; R3 ridge or logistic regression on the rule's own transforms.
+//! R0 best constant (random guesses for correlations); R1 ridge or logistic regression on the raw number columns and plain
+//! readings of the items; R2 a tuned forest on all columns and generic readings; R3 ridge or
+//! logistic regression on the rule's own transforms, of estimates where items carry them.
 //! R2 and R3 are averaged over [`SEEDS`] seeds of the forest (R3 has no chance in it).
 
 use crate::assets::Assets;
-use crate::blueprint::{Blueprint, Link};
-use crate::draws::{floor, sigmoid};
+use crate::blueprint::{Blueprint, Link, Target};
+use crate::draws::{Draws, floor, sigmoid};
 use crate::labels::{self, Truth};
 use crate::models::Matrix;
 use crate::models::features::{self, Inputs};
 use crate::models::forest::{self, ForestError, Settings};
 use crate::models::linear::{Linear, Softmax};
 use crate::mutation::{median, repaired};
+use crate::rule::Frame;
 use crate::score::Forecast;
 use sandbox::metrics::{Metric, MetricError};
+use sandbox::stream::Stream;
 use sandbox::task::Baselines;
+use sandbox::values;
 
 /// Forests per task.
 pub const SEEDS: usize = 3;
@@ -26,8 +30,8 @@ const PENALTY: f64 = 1.0;
 /// Scores and forecasts of the rungs.
 #[derive(Debug, Clone)]
 pub struct Ladder {
-    /// The constant row that R0 submits.
-    pub constant: Vec<f64>,
+    /// The constant row that R0 submits, for each target.
+    pub constants: Vec<Vec<f64>>,
     /// R0 to R3 and the ceiling.
     pub baselines: Baselines,
     /// Test forecasts of R0 to R3 and of the ceiling (of R2: its first seed).
@@ -58,23 +62,33 @@ pub enum LadderError {
 /// # Errors
 /// [`LadderError`].
 pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {
+    let truth = assets.test_truth.values(&blueprint.prediction);
     let score = |rung: usize, forecast: &Forecast| {
-        forecast
-            .score(&assets.test_truth, blueprint.metric, &blueprint.prediction)
+        values::score(blueprint.metric, &truth, &forecast.values(&blueprint.prediction))
             .map_err(|source| LadderError::Score { rung, source })
     };
-    let raw = features::raw_numbers(&assets.train, &assets.test);
-    let generic = features::generic(&assets.train, &assets.test);
-    let own = transforms(blueprint, assets);
-    let logarithmic = matches!(blueprint.link, Link::Exponential { .. });
+    let plain = features::plain(assets);
+    let generic = features::generic(assets);
+    let frame = rebuilt(blueprint, assets);
+    let truths = assets.train_truth.parts();
 
-    let numeric = matches!(assets.train_truth, Truth::Numbers { .. });
-    let constant = constant(&assets.train_truth, blueprint.metric);
-    let r0 = Forecast::constant(&constant, assets.test_truth.len(), numeric);
-    let r1 = linear(&raw, &assets.train_truth, false);
-    let (r2, out_of_bag) = forests(blueprint, &generic, &assets.train_truth)?;
-    let r3 = linear(&own, &assets.train_truth, logarithmic);
-    let best = labels::expected(blueprint, &assets.test_score);
+    let constants: Vec<Vec<f64>> =
+        truths.iter().map(|truth| constant(truth, blueprint.metric)).collect();
+    let r0 = match blueprint.metric {
+        Metric::Pearson | Metric::Spearman => guesses(blueprint, truths, assets.test_truth.len()),
+        _ => Forecast::constant(&constants, &assets.test_truth),
+    };
+    // Where errors count relative to the truth, anyone fits its logarithm.
+    let relative = matches!(blueprint.metric, Metric::Rmsle | Metric::Mape | Metric::Smape);
+    let r1 = truths.iter().map(|truth| linear(&plain, truth, relative)).collect();
+    let r1 = Forecast::joined(r1);
+    let (r2, out_of_bag) = forests(blueprint, &generic, truths, relative)?;
+    let own = |(target, truth): (&Target, &Truth)| {
+        let logarithmic = relative || matches!(target.link, Link::Exponential { .. });
+        linear(&transforms(target, &frame, assets), truth, logarithmic)
+    };
+    let r3 = Forecast::joined(blueprint.targets.iter().zip(truths).map(own).collect());
+    let best = labels::expected(blueprint, &assets.test_scores);
 
     let mut of_forests = 0.0;
     for forecast in &r2 {
@@ -83,10 +97,11 @@ pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderErr
     let ladder = [score(0, &r0)?, score(1, &r1)?, of_forests, score(3, &r3)?];
     let baselines = Baselines { ladder, ceiling: score(4, &best)? };
     let [first, ..] = r2;
-    Ok(Ladder { constant, baselines, forecasts: [r0, r1, first, r3, best], out_of_bag })
+    Ok(Ladder { constants, baselines, forecasts: [r0, r1, first, r3, best], out_of_bag })
 }
 
-/// The constant forecast with the best expected score on data like the training rows.
+/// The constant forecast of one target with the best expected score on data like the training
+/// rows.
 pub fn constant(truth: &Truth, metric: Metric) -> Vec<f64> {
     match truth {
         Truth::Numbers { values, .. } => {
@@ -109,7 +124,21 @@ pub fn constant(truth: &Truth, metric: Metric) -> Vec<f64> {
             }
             shares
         }
+        // Any constant leaves every query in the order of its rows.
+        Truth::Grades { .. } => vec![0.0],
+        Truth::Several(_) => Vec::new(),
     }
+}
+
+/// Training values in random order: a correlation with a constant is undefined, so this is what
+/// stands for knowing nothing.
+fn guesses(blueprint: &Blueprint, truths: &[Truth], rows: usize) -> Forecast {
+    let mut draws = Draws::new(blueprint.origin.stream("guesses"));
+    let guess = |truth: &Truth| {
+        let values = truth.as_numbers();
+        Forecast::Numbers((0..rows).map(|_| *draws.pick(&values)).collect())
+    };
+    Forecast::joined(truths.iter().map(guess).collect())
 }
 
 /// The median of positive values with weights 1 / value.
@@ -127,12 +156,28 @@ fn relative_median(values: &[f64]) -> f64 {
     median(values)
 }
 
-/// The rule's terms on what a careful solver can rebuild from the public files.
-fn transforms(blueprint: &Blueprint, assets: &Assets) -> Inputs {
+/// What a careful solver can rebuild from the public files: blemishes of columns undone, and
+/// the items' statistics estimated.
+fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
     let whole = assets.whole();
-    let reference = &assets.train;
-    let frame = repaired(&whole, reference, &blueprint.mutations, blueprint.block());
-    let terms = blueprint.rule.transforms(&frame);
+    let mut frame = repaired(&whole, &assets.train, &blueprint.mutations, blueprint.block());
+    if let Some(layout) = &blueprint.item {
+        let mut estimates = features::columns(&assets.train_items, |reading| &reading.estimates);
+        let of_test = features::columns(&assets.test_items, |reading| &reading.estimates);
+        for (column, rest) in estimates.iter_mut().zip(of_test) {
+            column.extend(rest);
+        }
+        for (spec, column) in layout.statistics.iter().zip(estimates) {
+            frame.rows = column.len();
+            frame.numbers.insert(spec.column.name.clone(), column);
+        }
+    }
+    frame
+}
+
+/// The terms of a target's rule on a rebuilt frame.
+fn transforms(target: &Target, frame: &Frame, assets: &Assets) -> Inputs {
+    let terms = target.rule.transforms(frame);
     let take = |rows: &[usize]| {
         let columns: Vec<Vec<f64>> =
             terms.iter().map(|term| rows.iter().map(|row| term[*row]).collect()).collect();
@@ -141,7 +186,7 @@ fn transforms(blueprint: &Blueprint, assets: &Assets) -> Inputs {
     Inputs { train: take(&assets.order.train), test: take(&assets.order.test) }
 }
 
-/// Ridge for numbers, logistic or softmax regression for classes.
+/// Ridge for numbers and grades, logistic or softmax regression for classes.
 fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
     match truth {
         Truth::Numbers { values, .. } => {
@@ -167,33 +212,60 @@ fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
             let ones: Vec<f64> = scores.into_iter().map(sigmoid).collect();
             normalised(&[ones.iter().map(|p| 1.0 - p).collect(), ones])
         }
+        Truth::Grades { .. } => {
+            let grades = truth.as_numbers();
+            Forecast::Numbers(Linear::ridge(&inputs.train, &grades, PENALTY).score(&inputs.test))
+        }
+        Truth::Several(parts) => {
+            let one = |part| linear(inputs, part, logarithmic);
+            Forecast::Several(parts.iter().map(one).collect())
+        }
     }
+}
+
+/// Forests with the better of two settings, one forecast per seed, and out-of-bag forecasts.
+fn forests(
+    blueprint: &Blueprint,
+    inputs: &Inputs,
+    truths: &[Truth],
+    relative: bool,
+) -> Result<([Forecast; SEEDS], Forecast), ForestError> {
+    let stream = blueprint.origin.stream("forest");
+    let mut all: [Vec<Forecast>; SEEDS] = Default::default();
+    let mut bags = Vec::with_capacity(truths.len());
+    for (index, truth) in truths.iter().enumerate() {
+        let stream =
+            if truths.len() > 1 { stream.child("target").index(index as u64) } else { stream };
+        let (forecasts, bag) = forests_of(stream, inputs, truth, relative)?;
+        all.iter_mut().zip(forecasts).for_each(|(parts, forecast)| parts.push(forecast));
+        bags.push(bag);
+    }
+    Ok((all.map(Forecast::joined), Forecast::joined(bags)))
 }
 
 /// The better of the settings tried.
 struct Tuned {
     error: f64,
     settings: Settings,
-    /// Out-of-bag values, one column per target.
+    /// Out-of-bag values, one column per class.
     bags: Vec<Vec<f64>>,
     grown: Vec<forest::Grown>,
 }
 
-/// Forests with the better of two settings, one per seed, and out-of-bag forecasts.
-fn forests(
-    blueprint: &Blueprint,
+/// The forests of one target.
+fn forests_of(
+    stream: Stream,
     inputs: &Inputs,
     truth: &Truth,
+    relative: bool,
 ) -> Result<([Forecast; SEEDS], Forecast), ForestError> {
-    let stream = blueprint.origin.stream("forest");
     let columns = inputs.train.columns;
     let root = floor((columns as f64).sqrt());
     let candidates = [
         Settings { trees: 60, tried: root.max(1), leaf: 1 },
-        Settings { trees: 60, tried: columns.div_ceil(2), leaf: 2 },
+        Settings { trees: 60, tried: columns.div_ceil(2), leaf: 3 },
     ];
     let targets: Vec<Vec<f64>> = match truth {
-        Truth::Numbers { values, .. } => vec![values.clone()],
         Truth::Classes { values, names } => {
             let indicator = |class: usize| -> Vec<f64> {
                 values.iter().map(|v| f64::from(u8::from(*v == class))).collect()
@@ -204,6 +276,10 @@ fn forests(
                 (0..names.len()).map(indicator).collect()
             }
         }
+        _ if relative => {
+            vec![truth.as_numbers().into_iter().map(|v| libm::log(v.max(1e-9))).collect()]
+        }
+        _ => vec![truth.as_numbers()],
     };
     let seed = |index: u64| stream.index(index).seed();
     // Tuning by out-of-bag squared error, which suits probabilities (Brier) as well.
@@ -227,11 +303,15 @@ fn forests(
         unreachable!("there are two candidates")
     };
     let assemble = |columns: Vec<Vec<f64>>| match truth {
-        Truth::Numbers { .. } => Forecast::Numbers(columns.into_iter().next().unwrap_or_default()),
         Truth::Classes { names, .. } if names.len() == 2 => {
             normalised(&[columns[0].iter().map(|p| 1.0 - p).collect(), columns[0].clone()])
         }
         Truth::Classes { .. } => normalised(&columns),
+        _ => {
+            let numbers = columns.into_iter().next().unwrap_or_default();
+            let back = |value: f64| if relative { libm::exp(value) } else { value };
+            Forecast::Numbers(numbers.into_iter().map(back).collect())
+        }
     };
     let predict = |grown: &[forest::Grown]| -> Result<Forecast, ForestError> {
         let columns = grown.iter().map(|forest| forest.predict(&inputs.test));

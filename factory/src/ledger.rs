@@ -3,11 +3,11 @@
 //! A slot's lines are appended before its task appears, so a task without lines cannot exist;
 //! lines without their task are dropped when a run is taken up again.
 
+use crate::mix::Cell;
 use crate::rule::Family;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::metrics::Metric;
-use sandbox::task::Formulation;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -46,8 +46,8 @@ pub struct Entry {
     pub task: String,
     /// The attempt, from 0.
     pub attempt: u64,
-    /// Kind of prediction.
-    pub formulation: Formulation,
+    /// Kind of task.
+    pub cell: Cell,
     /// Scoring, once there is a blueprint.
     pub metric: Option<Metric>,
     /// Kind of rule, once there is a blueprint.
@@ -158,7 +158,7 @@ mod tests {
             slot,
             task: format!("task-{slot}"),
             attempt,
-            formulation: Formulation::Binary,
+            cell: Cell::all()[0],
             metric: None,
             family: None,
             stage: Stage::Packaged,

@@ -15,6 +15,8 @@ pub mod inspect;
 pub mod labels;
 pub mod ladder;
 pub mod ledger;
+pub mod media;
+pub mod mix;
 pub mod models;
 pub mod mutation;
 pub mod package;

@@ -59,6 +59,13 @@ pub enum Mutation {
         /// Size of the noise in units of the column's spread.
         noise: f64,
     },
+    /// Items are worse than clean, in a way that their medium knows.
+    Blemish {
+        /// The medium's name for it.
+        name: String,
+        /// How much of it.
+        strength: f64,
+    },
 }
 
 impl Mutation {
@@ -71,14 +78,16 @@ impl Mutation {
             Self::Sentinel { .. } => "sentinel",
             Self::Units { .. } => "units",
             Self::Echo { .. } => "echo",
+            Self::Blemish { .. } => "blemish",
         }
     }
 
-    /// Changes the written features. Label mutations act in [`crate::labels`] instead.
+    /// Changes the written features. Label mutations act in [`crate::labels`] instead, and
+    /// blemishes where items are rendered.
     pub fn apply(&self, table: &mut Table, stream: Stream) {
         let mut draws = Draws::new(stream);
         match self {
-            Self::LabelNoise { .. } | Self::Imbalance { .. } => {}
+            Self::LabelNoise { .. } | Self::Imbalance { .. } | Self::Blemish { .. } => {}
             Self::Missing { column, share } => {
                 if let Some(cells) = table.column_mut(column) {
                     let gaps = gaps(cells, *share, &mut draws);

@@ -1,16 +1,20 @@
 //! Writes a task's folder: first out of sight, then, once verified, renamed into place.
 
+use crate::assets::items::{self, Item};
 use crate::blueprint::Blueprint;
+use crate::labels::Truth;
 use crate::ladder::Ladder;
 use crate::pandas;
 use crate::roles::Development;
-use crate::score::{Forecast, argmax};
-use crate::table::{Cells, Table};
+use crate::score::Forecast;
+use crate::table::{Cells, Table, round};
 use crate::verify::Verified;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use sandbox::cells;
 use sandbox::task::{MANIFEST_VERSION, Manifest, Prediction, TaskDir, TaskError};
-use std::collections::BTreeMap;
+use sandbox::values::Values;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// Everything about a task that is not yet on disk.
@@ -54,19 +58,32 @@ impl Draft {
     pub fn files(&self) -> io::Result<BTreeMap<String, Vec<u8>>> {
         let Self { blueprint, development, description, evaluator } = self;
         let assets = &development.assets;
-        let target = blueprint.target();
         let with_id = |ids: &[String]| {
             let mut table = Table::default();
             table.push(&blueprint.id_column, Cells::Text(ids.to_vec()));
             table
         };
-        let mut train = with_id(&assets.train_ids);
-        train.columns.extend(assets.train.columns.iter().cloned());
-        train.push(target, assets.train_truth.cells());
-        let mut test = with_id(&assets.test_ids);
-        test.columns.extend(assets.test.columns.iter().cloned());
+        let features = |ids: &[String], queries: &[String], features: &Table, items: &[Item]| {
+            let mut table = with_id(ids);
+            if let Some(layout) = &blueprint.queries {
+                table.push(&layout.column, Cells::Text(queries.to_vec()));
+            }
+            if let Some(layout) = &blueprint.item {
+                table.columns.extend(items::columns(layout, ids, items).columns);
+            }
+            table.columns.extend(features.columns.iter().cloned());
+            table
+        };
+        let mut train =
+            features(&assets.train_ids, &assets.train_queries, &assets.train, &assets.train_items);
+        train.columns.extend(targets(blueprint, &assets.train_truth).columns);
+        let test =
+            features(&assets.test_ids, &assets.test_queries, &assets.test, &assets.test_items);
         let mut answer = with_id(&assets.test_ids);
-        answer.push(target, assets.test_truth.cells());
+        if let Some(layout) = &blueprint.queries {
+            answer.push(&layout.column, Cells::Text(assets.test_queries.clone()));
+        }
+        answer.columns.extend(targets(blueprint, &assets.test_truth).columns);
         let sample = submission(blueprint, &assets.test_ids, &development.ladder.forecasts[0]);
 
         let mut files = BTreeMap::new();
@@ -79,6 +96,15 @@ impl Draft {
         add("prepared/private/threshold.json", json(&development.thresholds)?);
         add("source/blueprint.json", json(blueprint)?);
         add("source/evaluator.py", evaluator.clone().into_bytes());
+        if let Some(layout) = &blueprint.item {
+            for (ids, items) in
+                [(&assets.train_ids, &assets.train_items), (&assets.test_ids, &assets.test_items)]
+            {
+                for (path, bytes) in items::files(layout, ids, items) {
+                    add(&format!("prepared/public/{path}"), bytes);
+                }
+            }
+        }
         Ok(files)
     }
 
@@ -109,10 +135,11 @@ impl Draft {
                 "scenario": blueprint.scenario,
                 "variant": blueprint.variant,
                 "mutations": blueprint.mutations,
-                "family": blueprint.rule.family,
-                "rule": blueprint.rule.to_string(),
-                "rule_hash": blueprint.rule.canonical_hash(),
+                "family": blueprint.family(),
+                "rule": blueprint.formula(),
+                "rule_hash": blueprint.rule_hash(),
                 "blueprint": "source/blueprint.json",
+                "reader": blueprint.item.as_ref().map(pandas::reader),
                 "oracle": {
                     "code": pandas::oracle(blueprint),
                     "logarithmic": pandas::logarithmic(blueprint),
@@ -135,10 +162,12 @@ pub fn stage(draft: Draft, work: &Utf8Path) -> Result<Staged, PackageError> {
     let mut files = draft.files()?;
     let manifest = draft.manifest(&files);
     files.insert("task.json".to_owned(), json(&manifest)?);
-    for folder in ["prepared/public", "prepared/private", "source"] {
+    let folders: BTreeSet<&str> =
+        files.keys().filter_map(|path| path.rsplit_once('/')).map(|(folder, _)| folder).collect();
+    for folder in folders {
         fs::create_dir_all(root.join(folder))?;
     }
-    for (path, bytes) in files {
+    for (path, bytes) in &files {
         fs::write(root.join(path), bytes)?;
     }
     Ok(Staged { draft, dir: TaskDir::open(&root)? })
@@ -155,41 +184,45 @@ pub fn publish(task: &Verified<Staged>, out: &Utf8Path) -> Result<Utf8PathBuf, P
     Ok(place)
 }
 
+/// The truth as it is written in training and answer files.
+fn targets(blueprint: &Blueprint, truth: &Truth) -> Table {
+    let mut table = Table::default();
+    if let Prediction::Flags { column, .. } = &blueprint.prediction {
+        let values = truth.values(&blueprint.prediction);
+        table.columns.extend(written(&blueprint.prediction, &[column], &values).columns);
+        return table;
+    }
+    for (target, part) in blueprint.targets.iter().zip(truth.parts()) {
+        table.push(&target.column, part.cells());
+    }
+    table
+}
+
 /// A forecast as a submission file.
 pub fn submission(blueprint: &Blueprint, ids: &[String], forecast: &Forecast) -> Vec<u8> {
     let mut table = Table::default();
     table.push(&blueprint.id_column, Cells::Text(ids.to_vec()));
-    match (&blueprint.prediction, forecast) {
-        (Prediction::Number { column }, Forecast::Numbers(values)) => {
-            table.push(column, Cells::Numbers { values: values.clone(), decimals: 6 });
+    let mut values = forecast.values(&blueprint.prediction);
+    if let Values::Numbers(numbers) | Values::Matrix { values: numbers, .. } = &mut values {
+        for number in numbers {
+            *number = round(*number, 6);
         }
-        (Prediction::Probability { column }, Forecast::Classes { values, classes }) => {
-            let ones = values.chunks_exact(*classes).map(|row| row[1]).collect();
-            table.push(column, Cells::Numbers { values: ones, decimals: 6 });
-        }
-        (Prediction::Label { column, classes }, Forecast::Classes { values, classes: width }) => {
-            let labels = argmax(values, *width).into_iter().map(|class| classes[class].clone());
-            table.push(column, Cells::Text(labels.collect()));
-        }
-        (
-            Prediction::ClassProbabilities { classes, .. },
-            Forecast::Classes { values, classes: width },
-        ) => {
-            for (index, class) in classes.iter().enumerate() {
-                let column = values.chunks_exact(*width).map(|row| row[index]).collect();
-                table.push(class, Cells::Numbers { values: column, decimals: 6 });
-            }
-        }
-        // The ladder makes class forecasts for class predictions and numbers for numbers.
-        (Prediction::Number { column }, Forecast::Classes { .. })
-        | (
-            Prediction::Probability { column }
-            | Prediction::Label { column, .. }
-            | Prediction::ClassProbabilities { column, .. },
-            Forecast::Numbers(_),
-        ) => unreachable!("a forecast of the wrong kind for `{column}`"),
     }
+    let columns = blueprint.prediction.columns();
+    table.columns.extend(written(&blueprint.prediction, &columns, &values).columns);
     table.to_csv()
+}
+
+/// Values in the cells of their columns.
+fn written(prediction: &Prediction, columns: &[&str], values: &Values) -> Table {
+    let mut cells: Vec<Vec<String>> = vec![Vec::with_capacity(values.len()); columns.len()];
+    for row in 0..values.len() {
+        let written = cells::write(prediction, values, row).unwrap_or_default();
+        cells.iter_mut().zip(written).for_each(|(column, cell)| column.push(cell));
+    }
+    let mut table = Table::default();
+    columns.iter().zip(cells).for_each(|(column, cells)| table.push(column, Cells::Text(cells)));
+    table
 }
 
 fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {

@@ -4,14 +4,16 @@
 //! natively for rung R3, written for a frame `x` of the public training and test rows. It stays
 //! in the manifest and is never shown to other agents.
 
-use crate::blueprint::{Blueprint, Link};
+use crate::blueprint::{Blueprint, ItemLayout, Link};
+use crate::media::Storage;
 use crate::mutation::{Mutation, SENTINEL};
 use crate::rule::{Expr, Test};
 use std::fmt::Write as _;
 
 /// A script's lines that undo the mutations and replace `x` by the rule's terms, and `y` by its
-/// logarithm where the link is exponential. Names `pd` and `np` are imported by the caller, and
-/// rows of one series are in time order.
+/// logarithm where the link is exponential. Names `pd` and `np` are imported by the caller, the
+/// functions of [`reader`] are defined where rows have items, and rows of one series are in time
+/// order.
 pub(crate) fn oracle(blueprint: &Blueprint) -> String {
     let mut code = String::new();
     for mutation in &blueprint.mutations {
@@ -29,8 +31,12 @@ pub(crate) fn oracle(blueprint: &Blueprint) -> String {
             Mutation::LabelNoise { .. }
             | Mutation::Imbalance { .. }
             | Mutation::Missing { .. }
-            | Mutation::Echo { .. } => {}
+            | Mutation::Echo { .. }
+            | Mutation::Blemish { .. } => {}
         }
+    }
+    if let Some(layout) = &blueprint.item {
+        code.push_str(&estimates(layout));
     }
     code.push_str(
         "x = x.fillna(x[:n].median(numeric_only=True))\n\
@@ -39,11 +45,12 @@ pub(crate) fn oracle(blueprint: &Blueprint) -> String {
          return g.shift(k).fillna(g.transform(\"first\"))\n\
          o = pd.DataFrame(index=x.index)\n",
     );
-    for (index, term) in blueprint.rule.terms.iter().enumerate() {
+    let terms = blueprint.targets.iter().flat_map(|target| &target.rule.terms);
+    for (index, term) in terms.enumerate() {
         let _ = writeln!(code, "o[\"t{index}\"] = {}", expression(&term.expr));
     }
     code.push_str("x = o\n");
-    if matches!(blueprint.link, Link::Exponential { .. }) {
+    if logarithmic(blueprint) {
         code.push_str("y = np.log(y.clip(lower=1e-9))\n");
     }
     code
@@ -51,7 +58,32 @@ pub(crate) fn oracle(blueprint: &Blueprint) -> String {
 
 /// Whether predictions must be exponentiated.
 pub(crate) fn logarithmic(blueprint: &Blueprint) -> bool {
-    matches!(blueprint.link, Link::Exponential { .. })
+    blueprint.targets.iter().any(|target| matches!(target.link, Link::Exponential { .. }))
+}
+
+/// Python that reads a task's items: `items(x)` takes their columns out of the frame `x` and
+/// returns their bytes, `read(data)` returns plain, generic and estimated numbers of one item.
+pub(crate) fn reader(layout: &ItemLayout) -> String {
+    let medium = layout.medium.medium();
+    let column = &layout.column;
+    let load = match medium.storage() {
+        Storage::Files { .. } => {
+            format!("[open(\"input/\" + p, \"rb\").read() for p in x.pop({column:?})]")
+        }
+        Storage::Cells(1) => format!("[t.encode() for t in x.pop({column:?})]"),
+        Storage::Cells(count) => {
+            let columns: Vec<String> =
+                ('a'..='z').take(count).map(|suffix| format!("{column}_{suffix}")).collect();
+            format!("[\"\\n\".join(t).encode() for t in zip(*(x.pop(c) for c in {columns:?}))]")
+        }
+    };
+    format!("{}\n\n\ndef items(x):\n    return {load}\n", medium.python().trim_end())
+}
+
+/// Lines that replace the items' column by the statistics estimated from them.
+fn estimates(layout: &ItemLayout) -> String {
+    let names: Vec<&str> = layout.statistics.iter().map(|spec| spec.column.name.as_str()).collect();
+    format!("x[{names:?}] = [read(i)[2] for i in items(x)]\n")
 }
 
 fn expression(expr: &Expr) -> String {

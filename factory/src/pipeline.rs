@@ -88,10 +88,9 @@ pub fn generate(
     stop: &AtomicBool,
 ) -> Result<Record, PipelineError> {
     let seeds = SeedSet::resolve(&options.seeds)?;
-    let request = options.check(seeds.fingerprint())?;
     let stories = scenario::all()?;
-    let servable = seeds.servable();
-    let plan = plan::plan(&request, &servable, &stories)?;
+    let request = options.check(seeds.fingerprint(), &scenario::domains(&stories))?;
+    let plan = plan::plan(&request, seeds.seeds(), &stories)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.jobs)
         .build()
@@ -101,11 +100,16 @@ pub fn generate(
     let ledger = Ledger::open(&options.out, ATTEMPTS).map_err(CorpusError::Io)?;
     let done: BTreeSet<u64> = ledger.entries().iter().map(|entry| entry.slot).collect();
     let todo: Vec<&Slot> = plan.slots.iter().filter(|slot| !done.contains(&slot.index)).collect();
-    let notes = notes(&seeds, &plan);
+    let notes = notes(&plan);
     progress.planned(plan.slots.len(), done.len(), &notes);
 
-    let factory =
-        Factory { request: &request, seeds: &servable, stories: &stories, roles, ledger: &ledger };
+    let factory = Factory {
+        request: &request,
+        seeds: seeds.seeds(),
+        stories: &stories,
+        roles,
+        ledger: &ledger,
+    };
     let work = room.work();
     let outcome = pool.install(|| {
         todo.par_iter().try_for_each(|slot| {
@@ -124,7 +128,7 @@ pub fn generate(
 /// What every slot needs.
 struct Factory<'a> {
     request: &'a Request,
-    seeds: &'a [&'a Seed],
+    seeds: &'a [Seed],
     stories: &'a [Scenario],
     roles: &'a dyn Roles,
     ledger: &'a Ledger,
@@ -153,7 +157,7 @@ impl Factory<'_> {
                 slot: slot.index,
                 task: slot.task.to_string(),
                 attempt,
-                formulation: slot.formulation,
+                cell: slot.cell,
                 metric: result.metric,
                 family: result.family,
                 stage,
@@ -191,7 +195,9 @@ impl Factory<'_> {
     ) -> Result<Attempt, PackageError> {
         let origin = Origin { corpus_seed: self.request.seed, slot: slot.index, attempt };
         let scenario = &self.stories[slot.scenario];
-        let brief = Brief { slot, seed: self.seeds[slot.seed], scenario, origin, feedback };
+        let preset = self.request.preset;
+        let brief =
+            Brief { slot, seed: &self.seeds[slot.seed], scenario, origin, preset, feedback };
         let blueprint = match self.roles.strategise(&brief) {
             Ok(blueprint) => blueprint,
             Err(error) => {
@@ -199,7 +205,7 @@ impl Factory<'_> {
                 return Ok(Attempt { metric: None, family: None, verdict });
             }
         };
-        let (metric, family) = (Some(blueprint.metric), Some(blueprint.rule.family));
+        let (metric, family) = (Some(blueprint.metric), blueprint.family());
         let verdict = match develop(self.roles, blueprint, scenario) {
             Ok(draft) => match self.inspect(package::stage(draft, work)?, scenario) {
                 Ok(task) => Verdict::Accepted(Box::new(task)),
@@ -241,9 +247,9 @@ fn refused(stage: Stage, error: &RoleError) -> Verdict {
     Verdict::Refused { stage, reason: error.code(), detail: error.to_string() }
 }
 
-/// Lines that a user should read: seeds passed over and seeds held out.
-fn notes(seeds: &SeedSet, plan: &Plan) -> Vec<String> {
+/// Lines that a user should read: seeds held out.
+fn notes(plan: &Plan) -> Vec<String> {
     let reserved = (!plan.reserved.is_empty())
-        .then(|| format!("held-out tasks only descend from: {}", plan.reserved.join(", ")));
-    seeds.skipped_line().into_iter().chain(reserved).collect()
+        .then(|| format!("only held-out tasks descend from: {}", plan.reserved.join(", ")));
+    reserved.into_iter().collect()
 }

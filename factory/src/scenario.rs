@@ -4,7 +4,9 @@
 //! scenario serves binary, graded and numeric targets; a series scenario serves forecasting.
 
 use crate::embedded;
-use sandbox::task::Formulation;
+use crate::media::MediumKind;
+use crate::mix::Cell;
+use sandbox::task::{Formulation, Modality};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -165,6 +167,44 @@ pub struct TableScenario {
     pub graded: WordColumn,
     /// The target of regression tasks.
     pub number: NumberTarget,
+    /// The targets of multilabel tasks; none if the story has no such question.
+    #[serde(default)]
+    pub labels: Vec<BinaryTarget>,
+    /// The targets of multi-target tasks; none if the story has no such question.
+    #[serde(default)]
+    pub targets: Vec<NumberTarget>,
+    /// What ranking tasks order, if the story has such a question.
+    pub ranking: Option<RankingTarget>,
+    /// What each row comes with beside its columns.
+    pub item: Option<ItemSpec>,
+}
+
+/// Rows that answer queries: their order within each query is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RankingTarget {
+    /// The column that names the query, such as `session`.
+    pub query: String,
+    /// The column of the grade, from 0 (useless) to 3 (best).
+    pub name: String,
+    /// What a high grade means.
+    pub means: String,
+}
+
+/// An item per row: a picture, a sound, a text, a graph.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ItemSpec {
+    /// What it is made of.
+    pub medium: MediumKind,
+    /// The column that holds it, or the name of its file.
+    pub column: String,
+    /// What it is and how it came about, such as `a photo of the bolt of cloth under side
+    /// light`.
+    pub shows: String,
+    /// Words of the trade, for media that need some.
+    #[serde(default)]
+    pub vocabulary: Vec<String>,
 }
 
 /// A story about series.
@@ -197,9 +237,9 @@ pub struct SeriesScenario {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Story {
     /// Independent rows.
-    Table(TableScenario),
+    Table(Box<TableScenario>),
     /// Several series over time.
-    Series(SeriesScenario),
+    Series(Box<SeriesScenario>),
 }
 
 /// A story within its domain.
@@ -220,9 +260,35 @@ impl Scenario {
         }
     }
 
-    /// Whether it can be asked for this kind of prediction.
-    pub fn serves(&self, formulation: Formulation) -> bool {
-        matches!(self.story, Story::Series(_)) == (formulation == Formulation::Forecasting)
+    /// Whether it can tell tasks of this kind.
+    pub fn serves(&self, cell: Cell) -> bool {
+        let story = match &self.story {
+            Story::Series(_) => {
+                return cell.modality == Modality::TimeSeries
+                    && cell.formulation == Formulation::Forecasting;
+            }
+            Story::Table(story) => story,
+        };
+        let pair = story.item.as_ref().is_some_and(|item| item.medium == MediumKind::Pair);
+        if pair || cell.formulation == Formulation::Matching {
+            return pair
+                && cell.modality == Modality::Text
+                && cell.formulation == Formulation::Matching;
+        }
+        let data = match &story.item {
+            None => cell.modality == Modality::Tabular,
+            Some(item) => {
+                cell.modality == item.medium.modality() || cell.modality == Modality::Multimodal
+            }
+        };
+        let question = match cell.formulation {
+            Formulation::Binary | Formulation::Multiclass | Formulation::Regression => true,
+            Formulation::Multilabel => !story.labels.is_empty(),
+            Formulation::MultiTarget => !story.targets.is_empty(),
+            Formulation::Ranking => story.ranking.is_some(),
+            _ => false,
+        };
+        data && question
     }
 }
 
@@ -256,12 +322,20 @@ pub fn all() -> Result<Vec<Scenario>, ScenarioError> {
         let domain = file.trim_end_matches(".toml").to_owned();
         let parsed: DomainFile = toml::from_str(text)
             .map_err(|error| ScenarioError { file: file.to_owned(), message: error.to_string() })?;
-        let tables = parsed.table.into_iter().map(Story::Table);
-        let series = parsed.series.into_iter().map(Story::Series);
+        let tables = parsed.table.into_iter().map(|story| Story::Table(Box::new(story)));
+        let series = parsed.series.into_iter().map(|story| Story::Series(Box::new(story)));
         scenarios
             .extend(tables.chain(series).map(|story| Scenario { domain: domain.clone(), story }));
     }
     Ok(scenarios)
+}
+
+/// The domains of the stories, sorted.
+pub fn domains(stories: &[Scenario]) -> Vec<String> {
+    let mut domains: Vec<String> = stories.iter().map(|story| story.domain.clone()).collect();
+    domains.sort();
+    domains.dedup();
+    domains
 }
 
 #[cfg(test)]
@@ -282,8 +356,10 @@ mod tests {
         assert!(scenarios.len() >= 60, "{}", scenarios.len());
         assert!(domains.len() >= 12, "{domains:?}");
         assert_eq!(keys.len(), scenarios.len(), "keys are unique");
-        let series = scenarios.iter().filter(|s| s.serves(Formulation::Forecasting)).count();
-        assert!(series >= 15, "{series}");
+        for cell in Cell::all() {
+            let count = scenarios.iter().filter(|story| story.serves(cell)).count();
+            assert!(count >= 8, "{cell}: {count}");
+        }
     }
 
     #[test]
@@ -292,7 +368,8 @@ mod tests {
             let key = scenario.key();
             let (mut columns, mut words, title) = match &scenario.story {
                 Story::Table(story) => {
-                    assert!(story.numbers.len() >= 7, "{key}: number columns");
+                    let least = if story.item.is_some() { 4 } else { 7 };
+                    assert!(story.numbers.len() >= least, "{key}: number columns");
                     assert!(story.words.len() >= 2, "{key}: word columns");
                     assert!((3..=5).contains(&story.graded.words.len()), "{key}: classes");
                     let columns: Vec<&str> = story
@@ -302,6 +379,10 @@ mod tests {
                         .chain(story.words.iter().map(|column| column.name.as_str()))
                         .chain([&*story.id, &*story.binary.name, &*story.number.name])
                         .chain([&*story.graded.name])
+                        .chain(story.labels.iter().map(|target| &*target.name))
+                        .chain(story.targets.iter().map(|target| &*target.name))
+                        .chain(story.ranking.iter().flat_map(|r| [&*r.query, &*r.name]))
+                        .chain(story.item.iter().map(|item| &*item.column))
                         .collect();
                     let words: Vec<&WordColumn> =
                         story.words.iter().chain([&story.graded]).collect();

@@ -1,7 +1,7 @@
 //! Seed sets: the embedded `mlebench`, a folder, or a single file.
 
 use crate::embedded;
-use crate::seed::{self, Seed, SeedError, SeedModality};
+use crate::seed::{self, Seed, SeedError};
 use camino::Utf8Path;
 use std::collections::BTreeSet;
 
@@ -60,31 +60,6 @@ impl SeedSet {
         &self.seeds
     }
 
-    /// The seeds that today's renderers can serve.
-    pub fn servable(&self) -> Vec<&Seed> {
-        self.seeds.iter().filter(|seed| unserved(seed).is_none()).collect()
-    }
-
-    /// One line about the seeds that are passed over and why, or nothing.
-    pub fn skipped_line(&self) -> Option<String> {
-        let mut by_reason = std::collections::BTreeMap::<&str, usize>::new();
-        for reason in self.seeds.iter().filter_map(unserved) {
-            *by_reason.entry(reason).or_default() += 1;
-        }
-        if by_reason.is_empty() {
-            return None;
-        }
-        let reasons: Vec<String> =
-            by_reason.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-        let skipped: usize = by_reason.values().sum();
-        Some(format!(
-            "{skipped} of {} seeds are skipped, because this version renders tabular, time series \
-             and signal data only: {}",
-            self.seeds.len(),
-            reasons.join(", ")
-        ))
-    }
-
     /// A fingerprint of all seeds, so that a corpus is only continued with the same ones.
     pub fn fingerprint(&self) -> String {
         let mut hasher = blake3::Hasher::new();
@@ -93,20 +68,6 @@ impl SeedSet {
             hasher.update(format!("{seed:?}\n").as_bytes());
         }
         hasher.finalize().to_hex()[..16].to_owned()
-    }
-}
-
-/// The modality that keeps a seed from being served, if any.
-fn unserved(seed: &Seed) -> Option<&'static str> {
-    match seed.modality {
-        SeedModality::Tabular | SeedModality::TimeSeries | SeedModality::Signal => None,
-        SeedModality::Image => Some("image"),
-        SeedModality::Text => Some("text"),
-        SeedModality::Audio => Some("audio"),
-        SeedModality::Graph => Some("graph"),
-        SeedModality::Multimodal => Some("multimodal"),
-        SeedModality::Volume => Some("3d"),
-        SeedModality::Video => Some("video"),
     }
 }
 
@@ -131,7 +92,6 @@ mod tests {
         assert_eq!(count(BenchSplit::High), 15);
         assert_eq!(count(BenchSplit::Dev), 7);
         assert!(set.seeds().iter().all(|seed| !EVALUATION_ONLY.contains(&seed.id.as_str())));
-        assert_eq!(set.servable().len(), 8);
     }
 
     #[test]
@@ -151,11 +111,5 @@ mod tests {
             let error = SeedSet::resolve(name).unwrap_err();
             assert!(matches!(error, SeedError::EvaluationOnly(_)), "{error}");
         }
-    }
-
-    #[test]
-    fn skipped_seeds_are_accounted_for() {
-        let line = SeedSet::resolve(MLEBENCH).unwrap().skipped_line().unwrap();
-        assert!(line.starts_with("52 of 60"), "{line}");
     }
 }

@@ -2,14 +2,18 @@
 //!
 //! `(task directory, code) -> outcome -> grade`
 
+pub mod boxes;
+pub mod cells;
 pub mod env;
 pub mod exec;
 pub mod files;
 pub mod grade;
 pub mod jail;
+pub mod mask;
 pub mod metrics;
 pub mod policy;
 pub mod python;
 pub mod stream;
 pub mod submission;
 pub mod task;
+pub mod values;

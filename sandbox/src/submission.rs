@@ -1,16 +1,16 @@
 //! From the bytes of a CSV file to predictions aligned with the answers.
 //!
 //! Parsing is strict and bounded: anything but one well-formed row per test id is refused with
-//! a message that the agent can act on. Row and column order do not matter.
+//! a message that the agent can act on. Row and column order do not matter. What the cells mean
+//! is [`crate::cells`]' business, what they are worth that of [`crate::values`].
 
-use crate::metrics::{self, Metric, MetricError};
+use crate::cells::{self, CellError};
+use crate::metrics::{Metric, MetricError};
 use crate::stream::Stream;
 use crate::task::Prediction;
+use crate::values::{self, Values};
 use camino::Utf8Path;
 use std::collections::BTreeMap;
-
-/// Class probabilities of one row may miss a sum of 1 by this much (rounded CSV output).
-const ROW_SUM_TOLERANCE: f64 = 1e-3;
 
 /// Why a table was refused, in words for the agent who wrote it.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +93,8 @@ pub enum SubmissionError {
 /// Which test rows a score is computed on.
 ///
 /// Feedback during an episode and the final grade use disjoint rows, so that querying the
-/// score cannot be used to fit the rows that count. Membership is a hash of the row's id.
+/// score cannot be used to fit the rows that count. Membership is a hash of the row's id, or of
+/// its query in rankings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Part {
     /// Every row.
@@ -105,9 +106,9 @@ pub enum Part {
 }
 
 impl Part {
-    fn holds(self, id: &str) -> bool {
+    fn holds(self, key: &str) -> bool {
         let position = || {
-            let hash = Stream::root(0).child("feedback rows").child(id).seed();
+            let hash = Stream::root(0).child("feedback rows").child(key).seed();
             hash as f64 / u64::MAX as f64
         };
         match self {
@@ -116,17 +117,6 @@ impl Part {
             Self::Final(share) => position() >= share,
         }
     }
-}
-
-/// Predictions or truth, one entry per test row, in the answers' order.
-#[derive(Debug, Clone, PartialEq)]
-enum Values {
-    /// Real numbers; for binary probabilities, that of class 1.
-    Numbers(Vec<f64>),
-    /// Indices into the sorted classes.
-    Labels(Vec<usize>),
-    /// Row-major `[rows, classes]`.
-    Probabilities { values: Vec<f64>, classes: usize },
 }
 
 /// The truth of one task's test rows.
@@ -148,6 +138,15 @@ impl Answers {
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
+
+    /// What decides the part that a row belongs to: its id, or the query that it belongs to,
+    /// since a ranking cannot be scored on some of its items.
+    fn part_key(&self, row: usize) -> &str {
+        match &self.truth {
+            Values::Grades { queries, .. } => &queries[row],
+            _ => &self.ids[row],
+        }
+    }
 }
 
 /// A valid submission, aligned with the answers.
@@ -156,7 +155,7 @@ pub struct Submission {
     predicted: Values,
 }
 
-/// Reads `answer.csv`: the id column and the answer column, in any order.
+/// Reads `answer.csv`: the id column and the answer columns, in any order.
 ///
 /// # Errors
 /// [`SubmissionError`] as for submissions; for a grader these are faults of the task.
@@ -166,24 +165,17 @@ pub fn read_answers(
     prediction: &Prediction,
 ) -> Result<Answers, SubmissionError> {
     let bytes = fs_err::read(path)?;
-    let column = prediction.answer_column();
-    let table = Table::parse(&bytes, &[id_column, column])?;
+    let columns = prediction.answer_columns();
+    let expected: Vec<&str> = std::iter::once(id_column).chain(columns.iter().copied()).collect();
+    let table = Table::parse(&bytes, &expected)?;
     let mut rows = BTreeMap::new();
     for (row, (line, cells)) in table.rows.iter().enumerate() {
         if rows.insert(cells[0].clone(), row).is_some() {
             return Err(SubmissionError::DuplicateId { line: *line, id: cells[0].clone() });
         }
     }
-    let truth = match prediction {
-        Prediction::Number { .. } => Values::Numbers(table.parse_column(1, column, number)?),
-        Prediction::Probability { .. } => {
-            let classes = ["0".to_owned(), "1".to_owned()];
-            Values::Labels(table.parse_column(1, column, label(&classes))?)
-        }
-        Prediction::Label { classes, .. } | Prediction::ClassProbabilities { classes, .. } => {
-            Values::Labels(table.parse_column(1, column, label(classes))?)
-        }
-    };
+    let truth = cells::parse_truth(prediction, &table.values())
+        .map_err(|error| table.refusal(error, &columns))?;
     let ids = table.rows.into_iter().map(|(_, mut cells)| cells.swap_remove(0)).collect();
     Ok(Answers { id_column: id_column.to_owned(), ids, rows, truth })
 }
@@ -203,33 +195,8 @@ impl Submission {
             std::iter::once(answers.id_column.as_str()).chain(columns.iter().copied()).collect();
         let mut table = Table::parse(bytes, &expected)?;
         table.align(answers)?;
-        let predicted = match prediction {
-            Prediction::Number { column } => {
-                Values::Numbers(table.parse_column(1, column, number)?)
-            }
-            Prediction::Probability { column } => {
-                Values::Numbers(table.parse_column(1, column, probability)?)
-            }
-            Prediction::Label { column, classes } => {
-                Values::Labels(table.parse_column(1, column, label(classes))?)
-            }
-            Prediction::ClassProbabilities { classes, .. } => {
-                let mut values = vec![0.0; table.rows.len() * classes.len()];
-                for (index, class) in classes.iter().enumerate() {
-                    let column = table.parse_column(index + 1, class, probability)?;
-                    for (row, value) in column.into_iter().enumerate() {
-                        values[row * classes.len() + index] = value;
-                    }
-                }
-                for ((line, _), row) in table.rows.iter().zip(values.chunks_exact(classes.len())) {
-                    let sum: f64 = row.iter().sum();
-                    if (sum - 1.0).abs() > ROW_SUM_TOLERANCE {
-                        return Err(SubmissionError::RowSum { line: *line, sum });
-                    }
-                }
-                Values::Probabilities { values, classes: classes.len() }
-            }
-        };
+        let predicted = cells::parse_predicted(prediction, &table.values())
+            .map_err(|error| table.refusal(error, &columns))?;
         Ok(Self { predicted })
     }
 
@@ -239,29 +206,8 @@ impl Submission {
     /// [`MetricError`] if the metric is undefined there.
     pub fn score(&self, answers: &Answers, metric: Metric, part: Part) -> Result<f64, MetricError> {
         let rows: Vec<usize> =
-            (0..answers.len()).filter(|row| part.holds(&answers.ids[*row])).collect();
-        let numbers = |values: &[f64]| rows.iter().map(|row| values[*row]).collect::<Vec<_>>();
-        let labels = |values: &[usize]| rows.iter().map(|row| values[*row]).collect::<Vec<_>>();
-        match (&answers.truth, &self.predicted) {
-            (Values::Numbers(truth), Values::Numbers(predicted)) => {
-                metric.regression(&numbers(truth), &numbers(predicted))
-            }
-            (Values::Labels(truth), Values::Labels(predicted)) => {
-                metric.labels(&labels(truth), &labels(predicted))
-            }
-            (Values::Labels(truth), Values::Numbers(predicted)) => {
-                metric.scores(&labels(truth), &numbers(predicted))
-            }
-            (Values::Labels(truth), Values::Probabilities { values, classes }) => {
-                let picked: Vec<f64> = rows
-                    .iter()
-                    .flat_map(|row| &values[row * classes..(row + 1) * classes])
-                    .copied()
-                    .collect();
-                metric.class_probabilities(&labels(truth), &picked, *classes)
-            }
-            _ => Err(metrics::MetricError::WrongInput(metric)),
-        }
+            (0..answers.len()).filter(|row| part.holds(answers.part_key(*row))).collect();
+        values::score(metric, &answers.truth.take(&rows), &self.predicted.take(&rows))
     }
 }
 
@@ -333,44 +279,27 @@ impl Table {
         Ok(())
     }
 
-    fn parse_column<T>(
-        &self,
-        index: usize,
-        column: &str,
-        parse: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<Vec<T>, SubmissionError> {
-        let cell = |(line, cells): &(u64, Vec<String>)| {
-            parse(&cells[index]).map_err(|expected| SubmissionError::Value {
-                line: *line,
-                column: column.to_owned(),
-                value: shorten(&cells[index]),
-                expected,
-            })
-        };
-        self.rows.iter().map(cell).collect()
+    /// The cells beside the id, row by row.
+    fn values(&self) -> Vec<&[String]> {
+        self.rows.iter().map(|(_, cells)| &cells[1..]).collect()
     }
-}
 
-fn number(cell: &str) -> Result<f64, String> {
-    cell.parse().ok().filter(|value: &f64| value.is_finite()).ok_or("a finite number".to_owned())
-}
-
-fn probability(cell: &str) -> Result<f64, String> {
-    number(cell)
-        .ok()
-        .filter(|value| (0.0..=1.0).contains(value))
-        .ok_or("a probability between 0 and 1".to_owned())
-}
-
-fn label(classes: &[String]) -> impl Fn(&str) -> Result<usize, String> + '_ {
-    move |cell| {
-        let exact = classes.iter().position(|class| class == cell);
-        // A data frame that once held a missing value writes the class 1 as 1.0.
-        let integral = || {
-            let value: f64 = cell.parse().ok()?;
-            classes.iter().position(|class| class.parse::<i64>().is_ok_and(|c| c as f64 == value))
-        };
-        exact.or_else(integral).ok_or_else(|| format!("one of [{}]", classes.join(", ")))
+    /// The error of a cell, with its line and column.
+    fn refusal(&self, error: CellError, columns: &[&str]) -> SubmissionError {
+        match error {
+            CellError::Value { row, column, expected } => {
+                let (line, cells) = &self.rows[row];
+                SubmissionError::Value {
+                    line: *line,
+                    column: columns[column].to_owned(),
+                    value: shorten(&cells[column + 1]),
+                    expected,
+                }
+            }
+            CellError::RowSum { row, sum } => {
+                SubmissionError::RowSum { line: self.rows[row].0, sum }
+            }
+        }
     }
 }
 
@@ -471,6 +400,32 @@ mod tests {
             assert_eq!(feedback + rest, ids.len());
             assert!((feedback as f64 / 2000.0 - share).abs() < 0.05);
         }
+    }
+
+    #[test]
+    fn feedback_keeps_queries_whole() {
+        let prediction = Prediction::Relevance { column: "y".to_owned(), query: "q".to_owned() };
+        let rows = (0..200).map(|i| format!("{i},{},query-{}", i % 3, i / 10));
+        let lines: Vec<String> = std::iter::once("id,y,q".to_owned()).chain(rows).collect();
+        let answers = answers(&prediction, &lines.join("\n"));
+        let part = Part::Feedback(0.5);
+        let held: Vec<bool> = (0..200).map(|row| part.holds(answers.part_key(row))).collect();
+        assert!(held.chunks(10).all(|query| query.iter().all(|row| *row == query[0])));
+        assert!(held.contains(&true) && held.contains(&false));
+    }
+
+    #[test]
+    fn an_empty_cell_may_be_an_answer() {
+        let prediction = Prediction::Mask { column: "m".to_owned(), width: 4, height: 4 };
+        let answers = answers(&prediction, "id,m\na,3 4\nb,16 1\nc,\n");
+        let parse = |csv: &[u8]| Submission::parse(csv, &answers, &prediction);
+        let submission = parse(b"m,id\n,c\n\"\",b\n1 4,a\n").unwrap();
+        assert_eq!(submission.score(&answers, Metric::Dice, Part::All).unwrap(), 0.5);
+        let error = parse(b"id,m\na,3 4\nb,17 1\nc,\n").unwrap_err().to_string();
+        insta::assert_snapshot!(
+            error,
+            @"line 3, column `m`: `17 1` is not a run-length mask: run 1 leaves the 4 x 4 = 16 pixels"
+        );
     }
 
     proptest! {

@@ -38,32 +38,46 @@ impl Recipe {
         }
     }
 
-    /// The script for a task.
+    /// The script for a task. What asks for masks, boxes or images is left to the sample.
     pub(super) fn code(&self, manifest: &Manifest) -> String {
-        if self.approach == Approach::Constant {
+        let shape = Shape::of(&manifest.prediction);
+        let shape = shape.filter(|_| self.approach != Approach::Constant);
+        let Some(shape) = shape else {
             return "import pandas as pd\n\
                     s = pd.read_csv(\"input/sample_submission.csv\")\n\
                     s.to_csv(\"submission.csv\", index=False)"
                 .to_owned();
-        }
-        let classifies =
-            matches!(manifest.formulation, Formulation::Binary | Formulation::Multiclass);
+        };
         let mut code = String::from("import pandas as pd\n");
-        if matches!(self.approach, Approach::Operators | Approach::Oracle) {
+        if matches!(self.approach, Approach::Operators | Approach::Oracle) || shape == Shape::Flags
+        {
             code.push_str("import numpy as np\n");
         }
-        code.push_str(&self.imports(classifies));
+        code.push_str(&self.imports(shape));
         code.push_str(
             "a = pd.read_csv(\"input/train.csv\")\n\
              b = pd.read_csv(\"input/test.csv\")\n\
-             s = pd.read_csv(\"input/sample_submission.csv\")\n\
-             t = a.columns.difference(b.columns)[0]\n\
-             y = a.pop(t)\n\
-             n = len(a)\n\
-             x = pd.concat([a, b]).drop(columns=s.columns[0]).reset_index(drop=True)\n",
+             s = pd.read_csv(\"input/sample_submission.csv\")\n",
         );
+        code.push_str(match &manifest.prediction {
+            Prediction::Numbers { .. } | Prediction::Probabilities { .. } => {
+                "t = list(s.columns[1:])\ny = a[t]\na = a.drop(columns=t)\n"
+            }
+            Prediction::Flags { .. } => {
+                "t = s.columns[1]\ny = a.pop(t).fillna(\"\").str.get_dummies(\" \")\n"
+            }
+            _ => "t = a.columns.difference(b.columns)[0]\ny = a.pop(t)\n",
+        });
+        code.push_str("n = len(a)\n");
+        let dropped = match &manifest.prediction {
+            Prediction::Relevance { query, .. } => format!("[s.columns[0], {query:?}]"),
+            _ => "s.columns[0]".to_owned(),
+        };
+        let _ =
+            writeln!(code, "x = pd.concat([a, b]).drop(columns={dropped}).reset_index(drop=True)");
+        code.push_str(&self.readings(manifest));
         if self.approach == Approach::Operators {
-            code.push_str(&self.constructed_columns(manifest.formulation, classifies));
+            code.push_str(&self.constructed_columns(manifest.formulation, shape));
         }
         if self.approach == Approach::Oracle {
             code.push_str(oracle(manifest).0);
@@ -71,12 +85,18 @@ impl Recipe {
         if self.approach != Approach::Operators {
             code.push_str("x = pd.get_dummies(x, dtype=float)\nx = x.fillna(x.median())\n");
         }
-        let _ = writeln!(code, "m = {}", self.model(classifies));
+        let _ = writeln!(code, "m = {}", self.model(shape));
         code.push_str("m.fit(x[:n], y)\n");
         code.push_str(match &manifest.prediction {
-            Prediction::Number { .. } | Prediction::Label { .. } => "s[t] = m.predict(x[n:])\n",
             Prediction::Probability { .. } => "s[t] = m.predict_proba(x[n:])[:, 1]\n",
             Prediction::ClassProbabilities { .. } => "s[s.columns[1:]] = m.predict_proba(x[n:])\n",
+            Prediction::Probabilities { .. } => {
+                "s[t] = np.column_stack([p[:, 1] for p in m.predict_proba(x[n:])])\n"
+            }
+            Prediction::Flags { .. } => {
+                "s[t] = [\" \".join(y.columns[r > 0]) for r in m.predict(x[n:])]\n"
+            }
+            _ => "s[t] = m.predict(x[n:])\n",
         });
         if self.approach == Approach::Oracle && oracle(manifest).1 {
             code.push_str("s[t] = np.exp(s[t])\n");
@@ -85,20 +105,43 @@ impl Recipe {
         code
     }
 
-    fn imports(&self, classifies: bool) -> String {
-        let (linear, select) = if classifies {
+    /// Numbers read from the rows' items, where the task's maker recorded how: plain ones for a
+    /// linear model, generic ones for trees. The oracle's own code reads what it needs.
+    fn readings(&self, manifest: &Manifest) -> String {
+        let Some(reader) = manifest.provenance["reader"].as_str() else {
+            return String::new();
+        };
+        let kind = match self.approach {
+            Approach::Linear => 0,
+            Approach::Oracle => return format!("{}\n", reader.trim_end()),
+            _ => 1,
+        };
+        format!(
+            "{}\nx = x.join(pd.DataFrame([read(i)[{kind}] for i in items(x)]).add_prefix(\"r\"))\n",
+            reader.trim_end()
+        )
+    }
+
+    fn imports(&self, shape: Shape) -> String {
+        let (linear, select) = if shape.classifies() {
             ("LogisticRegression", "f_classif")
         } else {
             ("Ridge", "f_regression")
         };
-        let ensemble = self.ensemble(classifies);
+        let ensemble = self.ensemble(shape);
         match self.approach {
             Approach::Constant => String::new(),
-            Approach::Linear | Approach::Oracle => format!(
-                "from sklearn.linear_model import {linear}\n\
-                 from sklearn.pipeline import make_pipeline\n\
-                 from sklearn.preprocessing import StandardScaler\n"
-            ),
+            Approach::Linear | Approach::Oracle => {
+                let several = match shape {
+                    Shape::Flags => "from sklearn.multioutput import MultiOutputClassifier\n",
+                    _ => "",
+                };
+                format!(
+                    "from sklearn.linear_model import {linear}\n{several}\
+                     from sklearn.pipeline import make_pipeline\n\
+                     from sklearn.preprocessing import StandardScaler\n"
+                )
+            }
             Approach::Forest => format!("from sklearn.ensemble import {ensemble}\n"),
             Approach::Operators => format!(
                 "from sklearn.ensemble import {ensemble}\n\
@@ -108,8 +151,8 @@ impl Recipe {
     }
 
     /// The class of the tree ensemble.
-    fn ensemble(&self, classifies: bool) -> &'static str {
-        match (self.approach == Approach::Operators && self.boosts, classifies) {
+    fn ensemble(&self, shape: Shape) -> &'static str {
+        match (self.boosts(shape), shape.classifies()) {
             (true, true) => "GradientBoostingClassifier",
             (true, false) => "GradientBoostingRegressor",
             (false, true) => "RandomForestClassifier",
@@ -117,17 +160,26 @@ impl Recipe {
         }
     }
 
-    fn model(&self, classifies: bool) -> String {
+    /// Boosted ensembles predict one thing at a time.
+    fn boosts(&self, shape: Shape) -> bool {
+        let one = matches!(shape, Shape::Number | Shape::Class);
+        self.approach == Approach::Operators && self.boosts && one
+    }
+
+    fn model(&self, shape: Shape) -> String {
         let Self { strength, trees, leaf, .. } = self;
-        let ensemble = self.ensemble(classifies);
-        match (self.approach, classifies) {
-            (Approach::Linear | Approach::Oracle, true) => format!(
-                "make_pipeline(StandardScaler(), LogisticRegression(C={strength}, max_iter=500))"
-            ),
+        let ensemble = self.ensemble(shape);
+        match (self.approach, shape.classifies()) {
+            (Approach::Linear | Approach::Oracle, true) => {
+                let one = format!(
+                    "make_pipeline(StandardScaler(), LogisticRegression(C={strength}, max_iter=500))"
+                );
+                if shape == Shape::Flags { format!("MultiOutputClassifier({one})") } else { one }
+            }
             (Approach::Linear | Approach::Oracle, false) => {
                 format!("make_pipeline(StandardScaler(), Ridge({strength}))")
             }
-            (Approach::Operators, _) if self.boosts => {
+            (Approach::Operators, _) if self.boosts(shape) => {
                 format!("{ensemble}(n_estimators=50, subsample=0.7, random_state=0)")
             }
             _ => format!("{ensemble}({trees}, min_samples_leaf={leaf}, random_state=0)"),
@@ -137,8 +189,14 @@ impl Recipe {
     /// Products, squares and ratios over all pairs of columns, lags first where rows are ordered
     /// in time; the columns that tell most about the target are kept. A constant column has no
     /// F value and sorts last.
-    fn constructed_columns(&self, formulation: Formulation, classifies: bool) -> String {
-        let select = if classifies { "f_classif" } else { "f_regression" };
+    fn constructed_columns(&self, formulation: Formulation, shape: Shape) -> String {
+        let select = if shape.classifies() { "f_classif" } else { "f_regression" };
+        let rank = match shape {
+            Shape::Number | Shape::Class => format!("{select}(f[:n], y)[0]"),
+            Shape::Numbers | Shape::Flags => {
+                format!("np.nansum([{select}(f[:n], y[c])[0] for c in y], 0)")
+            }
+        };
         let mut code = String::new();
         if formulation == Formulation::Forecasting {
             code.push_str(
@@ -156,11 +214,38 @@ impl Recipe {
              p, q = v.values[:, i], v.values[:, j]\n\
              f = [z.values[:, i] * z.values[:, j], p * q, p / (abs(q) + 0.1), q / (abs(p) + 0.1)]\n\
              f = np.hstack(f)\n\
-             r = np.argsort(-{select}(f[:n], y)[0])\n\
+             r = np.argsort(-{rank})\n\
              x = np.hstack([v, f[:, r[:{keep}]]])\n",
             keep = self.keep,
         );
         code
+    }
+}
+
+/// What a model has to predict for each row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Number,
+    Class,
+    Numbers,
+    Flags,
+}
+
+impl Shape {
+    fn of(prediction: &Prediction) -> Option<Self> {
+        match prediction {
+            Prediction::Number { .. } | Prediction::Relevance { .. } => Some(Self::Number),
+            Prediction::Probability { .. }
+            | Prediction::Label { .. }
+            | Prediction::ClassProbabilities { .. } => Some(Self::Class),
+            Prediction::Numbers { .. } => Some(Self::Numbers),
+            Prediction::Probabilities { .. } | Prediction::Flags { .. } => Some(Self::Flags),
+            Prediction::Mask { .. } | Prediction::Boxes { .. } | Prediction::Pixels { .. } => None,
+        }
+    }
+
+    fn classifies(self) -> bool {
+        matches!(self, Self::Class | Self::Flags)
     }
 }
 

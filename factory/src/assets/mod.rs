@@ -1,13 +1,16 @@
 //! Renderers: blueprint and streams in, tables out.
 
+pub mod items;
 pub mod series;
 pub mod tabular;
 
 use crate::blueprint::Blueprint;
 use crate::draws::Draws;
 use crate::labels::{self, Truth};
+use crate::media::MediumError;
 use crate::rule::Frame;
 use crate::table::{Cells, Table};
+use items::Item;
 use std::collections::BTreeSet;
 
 /// The tables of one task and what only its maker knows about them.
@@ -25,8 +28,16 @@ pub struct Assets {
     pub test: Table,
     /// The truth of the test rows.
     pub test_truth: Truth,
-    /// Noise-free scores of the test rows: what the ceiling is made of.
-    pub test_score: Vec<f64>,
+    /// The query that each training row answers, for ranking.
+    pub train_queries: Vec<String>,
+    /// The query that each test row answers, for ranking.
+    pub test_queries: Vec<String>,
+    /// The training rows' items, where rows have some.
+    pub train_items: Vec<Item>,
+    /// The test rows' items, where rows have some.
+    pub test_items: Vec<Item>,
+    /// Each target's noise-free scores of the test rows: what the ceiling is made of.
+    pub test_scores: Vec<Vec<f64>>,
     /// Test rows in order of the whole table, which lags need.
     pub order: Order,
 }
@@ -41,30 +52,55 @@ pub struct Order {
     pub test: Vec<usize>,
 }
 
-/// Renders a task's tables.
-pub fn render(blueprint: &Blueprint) -> Assets {
+/// Renders a task's tables and items.
+///
+/// # Errors
+/// [`MediumError`] if a medium cannot read what it rendered.
+pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
     let stream = blueprint.origin.stream("assets");
     let (frame, mut written, order) = match &blueprint.series {
         Some(spec) => series::draw(blueprint, spec, stream),
         None => tabular::draw(blueprint, stream),
     };
-    let score = blueprint.rule.score(&frame);
-    let truth = labels::draw(blueprint, &score, stream.child("labels"));
+    let scores: Vec<Vec<f64>> =
+        blueprint.targets.iter().map(|target| target.rule.score(&frame)).collect();
+    let truth = labels::draw(blueprint, &scores, stream.child("labels"));
+    let mut items = match &blueprint.item {
+        Some(layout) => items::draw(blueprint, layout, &frame, stream.child("items"))?,
+        None => Vec::new(),
+    };
     for (index, mutation) in blueprint.mutations.iter().enumerate() {
         mutation.apply(&mut written, stream.child("mutation").index(index as u64));
     }
     let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
     let take = |rows: &[usize]| rows.iter().map(|row| ids[*row].clone()).collect::<Vec<_>>();
-    Assets {
+    let queries = |rows: &[usize]| match &blueprint.queries {
+        Some(layout) => {
+            let count = frame.rows.div_ceil(layout.rows);
+            let names = self::ids(count, &mut Draws::new(stream.child("queries")));
+            rows.iter().map(|row| names[row / layout.rows].clone()).collect()
+        }
+        None => Vec::new(),
+    };
+    // Rows with items are exchangeable, so training rows come first in the full table.
+    let test_items = items.split_off(items.len().min(order.train.len()));
+    Ok(Assets {
         train_ids: take(&order.train),
         train: written.take(&order.train),
         train_truth: truth.take(&order.train),
         test_ids: take(&order.test),
         test: written.take(&order.test),
         test_truth: truth.take(&order.test),
-        test_score: order.test.iter().map(|row| score[*row]).collect(),
+        train_queries: queries(&order.train),
+        test_queries: queries(&order.test),
+        train_items: items,
+        test_items,
+        test_scores: scores
+            .iter()
+            .map(|score| order.test.iter().map(|row| score[*row]).collect())
+            .collect(),
         order,
-    }
+    })
 }
 
 impl Assets {

@@ -41,9 +41,16 @@ pub fn draw(blueprint: &Blueprint, stream: Stream) -> (Frame, Table, Order) {
 pub fn sample(blueprint: &Blueprint, rows: usize, stream: Stream) -> Frame {
     let mut frame = Frame { rows, ..Frame::default() };
     let mut latents: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for NumberSpec { column, follows } in &blueprint.numbers {
+    for NumberSpec { column, follows } in blueprint.drawn() {
         let mut draws = Draws::new(stream.child("number").child(&column.name));
-        let own: Vec<f64> = (0..rows).map(|_| draws.normal()).collect();
+        let own: Vec<f64> = match &blueprint.queries {
+            Some(queries) if queries.own.contains(&column.name) => {
+                let values: Vec<f64> =
+                    (0..rows.div_ceil(queries.rows)).map(|_| draws.normal()).collect();
+                (0..rows).map(|row| values[row / queries.rows]).collect()
+            }
+            _ => (0..rows).map(|_| draws.normal()).collect(),
+        };
         let latent: Vec<f64> = match follows {
             Some((other, correlation)) => match latents.get(other.as_str()) {
                 Some(base) => {

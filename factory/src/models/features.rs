@@ -1,8 +1,11 @@
-//! From written tables to model inputs. Everything fitted is fitted on training rows.
+//! From written tables and items to model inputs. Everything fitted is fitted on training rows.
 
 use super::Matrix;
+use crate::assets::Assets;
+use crate::assets::items::Item;
+use crate::media::Reading;
 use crate::mutation::median;
-use crate::table::{Cells, Table};
+use crate::table::Cells;
 use std::collections::BTreeSet;
 
 /// A train and a test matrix with the same columns.
@@ -14,19 +17,21 @@ pub struct Inputs {
     pub test: Matrix,
 }
 
-/// The number columns as they are written, gaps filled with the training median.
-pub fn raw_numbers(train: &Table, test: &Table) -> Inputs {
-    encode(train, test, false)
+/// What someone in a hurry feeds to a straight line: the number columns as they are written,
+/// gaps filled with the training median, and the items' plain readings.
+pub fn plain(assets: &Assets) -> Inputs {
+    encode(assets, false, |reading| &reading.plain)
 }
 
-/// The number columns and an indicator per word.
-pub fn generic(train: &Table, test: &Table) -> Inputs {
-    encode(train, test, true)
+/// What a practised engineer feeds to a forest: the number columns, an indicator per word, and
+/// the items' generic readings.
+pub fn generic(assets: &Assets) -> Inputs {
+    encode(assets, true, |reading| &reading.generic)
 }
 
-fn encode(train: &Table, test: &Table, words: bool) -> Inputs {
+fn encode(assets: &Assets, words: bool, read: impl Fn(&Reading) -> &Vec<f64>) -> Inputs {
     let (mut left, mut right) = (Vec::new(), Vec::new());
-    for (a, b) in train.columns.iter().zip(&test.columns) {
+    for (a, b) in assets.train.columns.iter().zip(&assets.test.columns) {
         match (&a.cells, &b.cells) {
             (Cells::Numbers { values: a, .. }, Cells::Numbers { values: b, .. }) => {
                 let fill = median(a);
@@ -49,5 +54,14 @@ fn encode(train: &Table, test: &Table, words: bool) -> Inputs {
             _ => {}
         }
     }
+    left.extend(columns(&assets.train_items, &read));
+    right.extend(columns(&assets.test_items, &read));
     Inputs { train: Matrix::from_columns(&left), test: Matrix::from_columns(&right) }
+}
+
+/// One kind of reading of all items, column by column.
+pub fn columns(items: &[Item], read: impl Fn(&Reading) -> &Vec<f64>) -> Vec<Vec<f64>> {
+    let width = items.first().map_or(0, |item| read(&item.reading).len());
+    let column = |index| items.iter().map(|item| read(&item.reading)[index]).collect();
+    (0..width).map(column).collect()
 }

@@ -1,4 +1,4 @@
-//! ML Developer: tables, baselines, milestones.
+//! ML Developer: tables and items, baselines, milestones.
 
 use super::{Development, RoleError};
 use crate::blueprint::Blueprint;
@@ -7,9 +7,9 @@ use crate::{assets, ladder, thresholds};
 /// Builds what the blueprint describes.
 ///
 /// # Errors
-/// [`RoleError::Ladder`].
+/// [`RoleError::Medium`] or [`RoleError::Ladder`].
 pub fn develop(blueprint: &Blueprint) -> Result<Development, RoleError> {
-    let assets = assets::render(blueprint);
+    let assets = assets::render(blueprint)?;
     let ladder = ladder::climb(blueprint, &assets)?;
     let thresholds = thresholds::from_ladder(&ladder.baselines);
     Ok(Development { assets, ladder, thresholds })

@@ -6,7 +6,6 @@
 
 use crate::draws::{Draws, floor};
 use crate::rule::{Expr, Family, Frame, Test, digits, moments};
-use sandbox::task::Formulation;
 use std::collections::BTreeMap;
 
 /// Families of tables and their weights in the mix.
@@ -20,13 +19,45 @@ pub const MIX: [(Family, f64); 7] = [
     (Family::Count, 4.0),
 ];
 
+/// How a rule's variance is divided, were its terms uncorrelated.
+#[derive(Debug, Clone, Copy)]
+pub struct Shares {
+    /// The floor's share, at least and at most.
+    floor: (f64, f64),
+    /// The step's share, at least and at most.
+    step: (f64, f64),
+    /// What the mechanism's shares are multiplied by.
+    mechanism: f64,
+}
+
+impl Shares {
+    /// For columns that every solver reads as they are.
+    pub const WRITTEN: Self = Self { floor: (0.28, 0.33), step: (0.22, 0.26), mechanism: 1.0 };
+    /// For statistics that all but the top rung read imperfectly: without more of what they do
+    /// read, the lower rungs would drown in noise.
+    pub const CARRIED: Self = Self { floor: (0.34, 0.38), step: (0.40, 0.44), mechanism: 0.4 };
+}
+
+/// What a generic pipeline finds beyond a straight line.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// An offset per word of this column.
+    Words(String, Vec<String>),
+    /// A jump halfway up this number column.
+    Jump(String),
+}
+
 /// The columns a rule may use, with their clean population.
 #[derive(Debug)]
 pub struct Columns<'a> {
-    /// Number columns, in random order; each draft takes from the front.
-    pub numbers: Vec<String>,
-    /// Word columns, in random order.
-    pub words: Vec<(String, Vec<String>)>,
+    /// The column that a straight line finds.
+    pub floor: String,
+    /// What a generic pipeline finds.
+    pub step: Step,
+    /// How the variance is divided.
+    pub shares: Shares,
+    /// Number columns for the mechanism, in random order; each draft takes from the front.
+    pub rest: Vec<String>,
     /// Clean values.
     pub population: &'a Frame,
 }
@@ -50,30 +81,43 @@ impl Columns<'_> {
     }
 }
 
-/// A family for a formulation.
-pub fn pick(formulation: Formulation, draws: &mut Draws) -> Family {
-    if formulation == Formulation::Forecasting {
-        return Family::LagRegime;
+/// A family for rules that have `rest` columns for their mechanism.
+pub fn pick(rest: usize, draws: &mut Draws) -> Family {
+    let weight = |(family, weight): (Family, f64)| if needs(family) <= rest { weight } else { 0.0 };
+    MIX[draws.weighted(&MIX.map(weight))].0
+}
+
+/// How many columns a family's mechanism may take.
+fn needs(family: Family) -> usize {
+    match family {
+        Family::Additive | Family::Conditional | Family::Mismatch => 2,
+        _ => 4,
     }
-    MIX[draws.weighted(&MIX.map(|(_, weight)| weight))].0
 }
 
 /// Terms with their shares; `None` if the columns do not suffice.
 pub fn draft(family: Family, columns: &Columns<'_>, draws: &mut Draws) -> Option<Vec<(f64, Expr)>> {
-    let [a, b, c, d, e, ..] = &columns.numbers[..] else { return None };
-    let floor = (signed(draws.between(0.28, 0.33), draws), columns.deviation(a));
-    let (group, words) = columns.words.first()?;
-    let step = (draws.between(0.22, 0.26), offsets(group, words, draws));
-    let mut terms = vec![floor];
+    let rest = &columns.rest;
+    if rest.len() < needs(family) {
+        return None;
+    }
+    let at = |index: usize| &rest[index % rest.len()];
+    let (b, c, d, e) = (at(0), at(1), at(2), at(3));
+    let Shares { floor: (low, high), step: (least, most), mechanism } = columns.shares;
+    let floor = (signed(draws.between(low, high), draws), columns.deviation(&columns.floor));
+    let share = draws.between(least, most);
+    let step = match &columns.step {
+        Step::Words(column, words) => (share, offsets(column, words, draws)),
+        Step::Jump(column) => (signed(share, draws), jump(columns, column)),
+    };
+    let mut terms = Vec::new();
     match family {
         Family::RuleList => {
-            // A list of rules is what trees find, so it needs no step of its own; a product
-            // beside it leaves something to discover.
+            // A product beside the list leaves something to discover.
             terms.push((0.42, rule_list(columns, &[b, c, d], draws)));
             terms.push((signed(0.36, draws), product(columns, b, e)));
         }
         Family::Products => {
-            terms.push(step);
             if draws.chance(0.5) {
                 terms.push((signed(draws.between(0.5, 0.6), draws), product(columns, b, c)));
             } else {
@@ -82,18 +126,15 @@ pub fn draft(family: Family, columns: &Columns<'_>, draws: &mut Draws) -> Option
             }
         }
         Family::RatioGroup => {
-            terms.push(step);
             let ratio = ratio(columns, &[b, c, d, e])?;
             terms.push((signed(draws.between(0.3, 0.36), draws), ratio.0));
             terms.push((signed(0.28, draws), product(columns, &ratio.1[0], &ratio.1[1])));
         }
         Family::Additive => {
-            terms.push(step);
             terms.push((signed(0.32, draws), bend(columns, b, draws)));
             terms.push((signed(0.28, draws), bend(columns, c, draws)));
         }
         Family::Conditional => {
-            terms.push(step);
             let slope = columns.deviation(b);
             let zero = Expr::Number { value: 0.0 };
             let against = Expr::Difference { left: Box::new(zero), right: Box::new(slope.clone()) };
@@ -102,7 +143,6 @@ pub fn draft(family: Family, columns: &Columns<'_>, draws: &mut Draws) -> Option
             terms.push((signed(draws.between(0.5, 0.6), draws), term));
         }
         Family::Mismatch => {
-            terms.push(step);
             let gap = Expr::Difference {
                 left: Box::new(columns.deviation(b)),
                 right: Box::new(columns.deviation(c)),
@@ -119,7 +159,11 @@ pub fn draft(family: Family, columns: &Columns<'_>, draws: &mut Draws) -> Option
         }
         Family::LagRegime => return None,
     }
-    Some(terms)
+    terms.iter_mut().for_each(|(share, _)| *share *= mechanism);
+    // A list of rules over written columns is what trees find, so it needs no step of its own.
+    let own = family == Family::RuleList && matches!(columns.step, Step::Words(..));
+    let step = (!own).then_some(step);
+    Some([floor].into_iter().chain(step).chain(terms).collect())
 }
 
 /// The terms of a forecasting task: level, season, a driver at once, a driver later.
@@ -129,8 +173,9 @@ pub fn draft_series(
     regime: (&str, &[String]),
     draws: &mut Draws,
 ) -> Option<Vec<(f64, Expr)>> {
-    let [direct, lagged, ..] = &columns.numbers[..] else { return None };
-    let (series, names) = columns.words.first()?;
+    let direct = &columns.floor;
+    let lagged = columns.rest.first()?;
+    let Step::Words(series, names) = &columns.step else { return None };
     let level = (0.2, offsets(series, names, draws));
     let (column, period) = season;
     let wave = Expr::Wave {
@@ -162,6 +207,14 @@ fn signed(share: f64, draws: &mut Draws) -> f64 {
 fn product(columns: &Columns<'_>, left: &str, right: &str) -> Expr {
     let factor = |column| Box::new(columns.deviation(column));
     Expr::Product { left: factor(left), right: factor(right) }
+}
+
+/// One below the column's median, another above it.
+fn jump(columns: &Columns<'_>, column: &str) -> Expr {
+    let threshold = columns.quantile(column, 0.5);
+    let value = |value| Box::new(Expr::Number { value });
+    let test = Test::Above { column: column.to_owned(), threshold };
+    Expr::If { test, then: value(1.0), otherwise: value(-1.0) }
 }
 
 /// A ratio of two columns whose tails are tame, and the two columns it leaves over.

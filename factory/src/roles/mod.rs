@@ -7,12 +7,15 @@
 pub mod developer;
 pub mod families;
 pub mod operator;
+pub mod scoring;
 pub mod strategist;
 pub mod writer;
 
 use crate::assets::Assets;
 use crate::blueprint::{Blueprint, Origin};
+use crate::config::Preset;
 use crate::ladder::{Ladder, LadderError};
+use crate::media::MediumError;
 use crate::plan::Slot;
 use crate::scenario::Scenario;
 use crate::seed::Seed;
@@ -21,7 +24,7 @@ use sandbox::grade::Thresholds;
 /// What the strategist starts from.
 #[derive(Debug, Clone)]
 pub struct Brief<'a> {
-    /// The place in the corpus: formulation, split, name.
+    /// The place in the corpus: kind of task, split, name.
     pub slot: &'a Slot,
     /// The seed competition.
     pub seed: &'a Seed,
@@ -29,6 +32,8 @@ pub struct Brief<'a> {
     pub scenario: &'a Scenario,
     /// The attempt's streams.
     pub origin: Origin,
+    /// Sizes of the tables.
+    pub preset: Preset,
     /// Why the attempt before this one was refused.
     pub feedback: Option<&'a str>,
 }
@@ -53,6 +58,9 @@ pub enum RoleError {
     /// The scenario lacks what the slot asks for.
     #[error("the scenario `{0}` does not serve the formulation")]
     Scenario(String),
+    /// A medium could not read its own item.
+    #[error(transparent)]
+    Medium(#[from] MediumError),
     /// The ladder could not be built.
     #[error(transparent)]
     Ladder(#[from] LadderError),
@@ -64,6 +72,7 @@ impl RoleError {
         match self {
             Self::NoRule(_) => "no_rule",
             Self::Scenario(_) => "scenario",
+            Self::Medium(_) => "medium",
             Self::Ladder(_) => "ladder",
         }
     }

@@ -1,6 +1,7 @@
 //! The `MLOps` engineer: a standalone evaluator, for anyone without our binaries.
 
 use crate::blueprint::Blueprint;
+use sandbox::metrics::Metric;
 use sandbox::task::Prediction;
 
 /// The evaluator's code; the task's settings replace one line of it.
@@ -9,19 +10,18 @@ const SETTINGS_LINE: &str = "SETTINGS = {}";
 
 /// Writes the evaluator of a task.
 pub fn evaluator(blueprint: &Blueprint) -> String {
-    let (kind, classes): (&str, &[String]) = match &blueprint.prediction {
-        Prediction::Number { .. } => ("number", &[]),
-        Prediction::Probability { .. } => ("probability", &[]),
-        Prediction::Label { classes, .. } => ("label", classes),
-        Prediction::ClassProbabilities { classes, .. } => ("class_probabilities", classes),
-    };
-    // JSON of strings, lists and no booleans is also Python.
+    standalone(blueprint.metric, &blueprint.id_column, &blueprint.prediction)
+}
+
+/// Writes an evaluator for any kind of prediction.
+pub fn standalone(metric: Metric, id_column: &str, prediction: &Prediction) -> String {
+    // JSON of strings, numbers, lists and objects, without booleans, is also Python.
     let settings = serde_json::json!({
-        "metric": blueprint.metric.name(),
-        "id": blueprint.id_column,
-        "target": blueprint.target(),
-        "kind": kind,
-        "classes": classes,
+        "metric": metric.name(),
+        "id": id_column,
+        "columns": prediction.columns(),
+        "answer_columns": prediction.answer_columns(),
+        "prediction": prediction,
     });
     TEMPLATE.replacen(SETTINGS_LINE, &format!("SETTINGS = {settings}"), 1)
 }

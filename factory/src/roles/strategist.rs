@@ -1,24 +1,31 @@
 //! Data Strategist: seed, story, columns, mutations, rule and link become a blueprint.
 
-use super::families::{self, Columns};
-use super::{Brief, RoleError};
+use super::families::{self, Columns, Shares, Step};
+use super::{Brief, RoleError, scoring};
 use crate::assets;
 use crate::blueprint::{
-    BLUEPRINT_VERSION, Blueprint, Derivation, Link, NumberSpec, SeriesSpec, WordSpec,
+    BLUEPRINT_VERSION, Blueprint, Derivation, ItemLayout, Link, NumberSpec, QueryLayout,
+    SeriesSpec, Target, WordSpec,
 };
-use crate::dna::{self, Dna};
+use crate::config::Preset;
+use crate::dna::{self, Distance, Dna};
 use crate::draws::{Draws, floor};
+use crate::media::{Blemish, Reach, Statistic};
 use crate::mutation::Mutation;
-use crate::rule::{Family, Frame, Rule};
-use crate::scenario::{NumberTarget, SeriesScenario, Story, TableScenario, WordColumn};
-use crate::seed::{SeedModality, Trait};
+use crate::rule::{Expr, Family, Frame, Rule};
+use crate::scenario::{
+    ItemSpec, NumberColumn, NumberTarget, SeriesScenario, Shape, Story, TableScenario, WordColumn,
+};
+use crate::seed::Trait;
 use sandbox::metrics::Metric;
-use sandbox::task::{Formulation, Prediction, RowCounts};
+use sandbox::task::{Formulation, Modality, Prediction, RowCounts};
 
 /// Clean rows on which a rule is balanced.
 const POPULATION: usize = 3000;
 /// Drafts of a rule before the strategist gives up.
 const DRAFTS: usize = 40;
+/// Number columns that rules may use; those behind them distract.
+const RULED: usize = 5;
 /// The least share of the variance that a term may carry.
 pub const LEAST_SHARE: f64 = 0.10;
 
@@ -28,44 +35,99 @@ pub const LEAST_SHARE: f64 = 0.10;
 /// [`RoleError::NoRule`] or [`RoleError::Scenario`].
 pub fn strategise(brief: &Brief<'_>) -> Result<Blueprint, RoleError> {
     let mut draws = Draws::new(brief.origin.stream("strategy"));
+    if !brief.scenario.serves(brief.slot.cell) {
+        return Err(RoleError::Scenario(brief.scenario.key().to_owned()));
+    }
     match &brief.scenario.story {
-        Story::Table(story) if brief.slot.formulation != Formulation::Forecasting => {
-            table(brief, story, &mut draws)
-        }
-        Story::Series(story) if brief.slot.formulation == Formulation::Forecasting => {
-            series(brief, story, &mut draws)
-        }
-        _ => Err(RoleError::Scenario(brief.scenario.key().to_owned())),
+        Story::Table(story) => rows(brief, story, &mut draws),
+        Story::Series(story) => series(brief, story, &mut draws),
     }
 }
 
-/// A blueprint of independent rows.
-fn table(
+/// A blueprint of independent rows, with or without items, or of rows that answer queries.
+fn rows(
     brief: &Brief<'_>,
     story: &TableScenario,
     draws: &mut Draws,
 ) -> Result<Blueprint, RoleError> {
     let dna = Dna::of(brief.seed);
-    let formulation = brief.slot.formulation;
+    let cell = brief.slot.cell;
+    let ranks = cell.formulation == Formulation::Ranking;
+    let (specs, words) = columns(brief, story, draws);
+    let scoring = scoring::choose(cell.formulation, story, &dna, draws);
+    let item = story.item.as_ref().filter(|_| cell.modality != Modality::Tabular).map(layout);
+    let queries = story.ranking.as_ref().filter(|_| ranks).map(|ranking| QueryLayout {
+        column: ranking.query.clone(),
+        rows: draws.whole(7, 10),
+        own: specs.iter().skip(1).step_by(2).take(2).map(|s| s.column.name.clone()).collect(),
+    });
+    let mut blueprint = Blueprint {
+        metric: scoring.metric,
+        prediction: scoring.prediction.clone(),
+        id_column: story.id.clone(),
+        rows: sizes(
+            brief,
+            item.as_ref().map(|item| item.medium.modality()),
+            queries.as_ref(),
+            draws,
+        ),
+        queries,
+        item,
+        numbers: specs,
+        words,
+        ..outline(brief, &story.title, &story.key)
+    };
+    let population = assets::population(&blueprint, POPULATION);
+    blueprint.targets = scoring
+        .targets
+        .iter()
+        .map(|(column, classes)| {
+            let rule = rule(&blueprint, &population, draws)?;
+            let classes = classes.clone();
+            Ok(Target { column: column.clone(), classes, rule, link: unlinked() })
+        })
+        .collect::<Result<_, RoleError>>()?;
+    blueprint.mutations = mutations(&blueprint, draws);
+    for index in 0..blueprint.targets.len() {
+        let number = scoring::number(cell.formulation, story, index);
+        blueprint.targets[index].link = link(&blueprint, index, number, &population, draws);
+    }
+    Ok(blueprint)
+}
+
+/// The written columns: many for tables, few beside items, none for items alone.
+fn columns(
+    brief: &Brief<'_>,
+    story: &TableScenario,
+    draws: &mut Draws,
+) -> (Vec<NumberSpec>, Vec<WordSpec>) {
+    let cell = brief.slot.cell;
+    let (most, most_words) = match (cell.modality, cell.formulation) {
+        (Modality::Tabular, _) => (draws.whole(RULED, 8.min(story.numbers.len())), 3),
+        (Modality::Multimodal, _) => (draws.whole(4, RULED.min(story.numbers.len())), 2),
+        // The queries' own columns, between two columns that are not.
+        (_, Formulation::Ranking) => (4, 1),
+        _ => return (Vec::new(), Vec::new()),
+    };
     let mut numbers: Vec<_> = story.numbers.clone();
-    draws.shuffle(&mut numbers);
-    numbers.truncate(draws.whole(5, 8.min(numbers.len())));
     let mut words = story.words.clone();
+    draws.shuffle(&mut numbers);
+    numbers.truncate(most);
     draws.shuffle(&mut words);
-    words.truncate(draws.whole(1, 3.min(words.len())));
+    words.truncate(draws.whole(1, most_words.min(words.len())));
 
     // The rule is free to use the first five columns; those behind them distract, and some of
     // them follow a column of the rule.
     let mut specs: Vec<NumberSpec> = Vec::with_capacity(numbers.len());
     for (index, column) in numbers.into_iter().enumerate() {
-        let correlated = index >= 5 && draws.chance(0.6);
+        let correlated = index >= RULED && draws.chance(0.6);
         let follows = correlated.then(|| {
-            let other = specs[draws.whole(0, 4)].column.name.clone();
-            (other, (draws.between(0.5, 0.8) * 100.0).round() / 100.0)
+            let other = specs[draws.whole(0, RULED - 1)].column.name.clone();
+            (other, percent(draws.between(0.5, 0.8)))
         });
         specs.push(NumberSpec { column, follows });
     }
-    let words: Vec<WordSpec> = words
+    let words = words
         .into_iter()
         .map(|column| {
             let weights =
@@ -73,48 +135,165 @@ fn table(
             WordSpec { column, weights }
         })
         .collect();
+    (specs, words)
+}
 
-    let positive = story.number.low > 0.0 && story.number.high / story.number.low >= 8.0;
-    let metric = metric(formulation, positive, &dna, draws);
-    let classes = match formulation {
-        Formulation::Binary => vec!["0".to_owned(), "1".to_owned()],
-        Formulation::Multiclass if metric == Metric::QuadraticKappa => {
-            (1..=story.graded.words.len()).map(|grade| grade.to_string()).collect()
-        }
-        Formulation::Multiclass => story.graded.words.clone(),
-        _ => Vec::new(),
+/// The items' layout: every statistic of the medium becomes a hidden column.
+fn layout(item: &ItemSpec) -> ItemLayout {
+    let statistic = |statistic: &Statistic| NumberSpec {
+        column: NumberColumn {
+            name: format!("{}.{}", item.column, statistic.name),
+            low: statistic.low,
+            high: statistic.high,
+            shape: Shape::Uniform,
+            decimals: statistic.decimals,
+        },
+        follows: None,
     };
-    let prediction = prediction(formulation, metric, story, &classes);
-    let rows = RowCounts { train: draws.whole(140, 200), test: draws.whole(700, 800) };
-    let mut blueprint = Blueprint {
-        metric,
-        prediction,
-        classes,
-        id_column: story.id.clone(),
-        rows,
-        numbers: specs,
-        words,
-        ..outline(brief, &story.title, &story.key)
+    ItemLayout {
+        medium: item.medium,
+        column: item.column.clone(),
+        statistics: item.medium.medium().statistics().iter().map(statistic).collect(),
+        vocabulary: item.vocabulary.clone(),
+    }
+}
+
+/// How many rows to train and to test on. Items cost more than table rows, so fewer of them
+/// are tested on.
+fn sizes(
+    brief: &Brief<'_>,
+    items: Option<Modality>,
+    queries: Option<&QueryLayout>,
+    draws: &mut Draws,
+) -> RowCounts {
+    // What an item says is read with errors, which takes more rows to see through.
+    let train = draws.whole(if items.is_some() { 180 } else { 140 }, 200);
+    let large = match items {
+        None => draws.whole(700, 800),
+        // Texts and graphs are cheap beside pictures and sounds.
+        Some(Modality::Text | Modality::Graph) => draws.whole(500, 600),
+        Some(_) => draws.whole(320, 400),
     };
-    let population = assets::population(&blueprint, POPULATION);
-    let family = families::pick(formulation, draws);
-    let hidden: Vec<String> =
-        blueprint.numbers.iter().take(5).map(|spec| spec.column.name.clone()).collect();
-    let groups: Vec<(String, Vec<String>)> = blueprint
-        .words
-        .iter()
-        .map(|spec| (spec.column.name.clone(), spec.column.words.clone()))
-        .collect();
-    blueprint.rule = balanced(&population, draws, |draws| {
-        let (mut numbers, mut words) = (hidden.clone(), groups.clone());
-        draws.shuffle(&mut numbers);
-        draws.shuffle(&mut words);
-        let columns = Columns { numbers, words, population: &population };
+    let test = match brief.preset {
+        Preset::Large => large,
+        Preset::Paper => train / 4,
+    };
+    let unit = queries.map_or(1, |queries| queries.rows);
+    RowCounts { train: train / unit * unit, test: test.div_ceil(unit) * unit }
+}
+
+/// A rule over the columns that the blueprint has.
+fn rule(blueprint: &Blueprint, population: &Frame, draws: &mut Draws) -> Result<Rule, RoleError> {
+    let roles = Parts::of(blueprint);
+    let family = match blueprint.queries {
+        Some(_) => *draws.pick(&[Family::Products, Family::Products, Family::Conditional]),
+        None => families::pick(roles.rest(), draws),
+    };
+    balanced(population, draws, |draws| {
+        let columns = roles.deal(population, draws)?;
         families::draft(family, &columns, draws).map(|parts| (family, parts))
-    })?;
-    blueprint.mutations = mutations(&blueprint, draws);
-    blueprint.link = link(&blueprint, &story.number, &population, draws);
-    Ok(blueprint)
+    })
+}
+
+/// The columns of a blueprint, by the part that they can play in a rule.
+struct Parts {
+    floors: Vec<String>,
+    /// Number columns for a step, where there are no words.
+    jumps: Vec<String>,
+    words: Vec<(String, Vec<String>)>,
+    shares: Shares,
+    /// Columns for the mechanism; where there are two kinds, every term takes one of each.
+    first: Vec<String>,
+    second: Vec<String>,
+}
+
+impl Parts {
+    fn of(blueprint: &Blueprint) -> Self {
+        let words: Vec<(String, Vec<String>)> = blueprint
+            .words
+            .iter()
+            .map(|spec| (spec.column.name.clone(), spec.column.words.clone()))
+            .collect();
+        let own = |name: &String| {
+            blueprint.queries.as_ref().is_some_and(|queries| queries.own.contains(name))
+        };
+        let (of_queries, of_rows): (Vec<String>, Vec<String>) = blueprint
+            .numbers
+            .iter()
+            .take(RULED)
+            .map(|spec| spec.column.name.clone())
+            .partition(own);
+        let Some(item) = &blueprint.item else {
+            let first = of_rows.clone();
+            return Self {
+                floors: of_rows,
+                jumps: Vec::new(),
+                words,
+                shares: Shares::WRITTEN,
+                first,
+                second: of_queries,
+            };
+        };
+        let reach = |reach: Reach| -> Vec<String> {
+            let statistics = item.medium.medium().statistics().iter().zip(&item.statistics);
+            statistics
+                .filter(|(statistic, _)| statistic.reach == reach)
+                .map(|(_, spec)| spec.column.name.clone())
+                .collect()
+        };
+        let (plain, generic, hidden) =
+            (reach(Reach::Plain), reach(Reach::Generic), reach(Reach::Hidden));
+        let second = if of_queries.is_empty() { of_rows.clone() } else { of_queries };
+        Self {
+            floors: [plain, of_rows].concat(),
+            jumps: generic.clone(),
+            words,
+            shares: Shares::CARRIED,
+            first: [hidden, generic].concat(),
+            second,
+        }
+    }
+
+    /// Columns left for a mechanism once floor and step have theirs.
+    fn rest(&self) -> usize {
+        let both = if self.second.is_empty() {
+            self.first.len().saturating_sub(usize::from(self.words.is_empty()))
+        } else {
+            2 * self.first.len().min(self.second.len())
+        };
+        let shared = self.floors.iter().filter(|floor| self.first.contains(floor)).count();
+        both - usize::from(shared > 0).min(both)
+    }
+
+    /// Deals the columns out in random order.
+    fn deal<'a>(&self, population: &'a Frame, draws: &mut Draws) -> Option<Columns<'a>> {
+        let shuffled = |list: &Vec<String>, draws: &mut Draws| {
+            let mut list = list.clone();
+            draws.shuffle(&mut list);
+            list
+        };
+        let floor = shuffled(&self.floors, draws).first()?.clone();
+        let step = if self.words.is_empty() {
+            Step::Jump(shuffled(&self.jumps, draws).first()?.clone())
+        } else {
+            let (column, words) = draws.pick(&self.words).clone();
+            Step::Words(column, words)
+        };
+        let free = |list: Vec<String>| -> Vec<String> {
+            let taken = |name: &String| {
+                *name == floor || matches!(&step, Step::Jump(column) if column == name)
+            };
+            list.into_iter().filter(|name| !taken(name)).collect()
+        };
+        let first = free(shuffled(&self.first, draws));
+        let second = free(shuffled(&self.second, draws));
+        let rest = if second.is_empty() {
+            first
+        } else {
+            first.into_iter().zip(second).flat_map(|(one, other)| [one, other]).collect()
+        };
+        Some(Columns { floor, step, shares: self.shares, rest, population })
+    }
 }
 
 /// A blueprint of several series.
@@ -155,30 +334,33 @@ fn series(
         ..outline(brief, &story.title, &story.key)
     };
     let population = assets::population(&blueprint, POPULATION);
-    blueprint.rule = balanced(&population, draws, |draws| {
+    let rule = balanced(&population, draws, |draws| {
         let mut numbers: Vec<String> =
             blueprint.numbers.iter().map(|spec| spec.column.name.clone()).collect();
         draws.shuffle(&mut numbers);
-        let words = vec![(story.series.name.clone(), names.clone())];
-        let columns = Columns { numbers, words, population: &population };
+        let floor = numbers.swap_remove(0);
+        let step = Step::Words(story.series.name.clone(), names.clone());
+        let (shares, rest) = (Shares::WRITTEN, numbers);
+        let columns = Columns { floor, step, shares, rest, population: &population };
         let season = (story.season.as_str(), story.period);
         let regime = (story.regime.name.as_str(), &story.regime.words[..]);
         let parts = families::draft_series(&columns, season, regime, draws)?;
         Some((Family::LagRegime, parts))
     })?;
     let (low, high) = (story.target.low, story.target.high);
-    blueprint.link = Link::Linear {
+    let link = Link::Linear {
         center: f64::midpoint(low, high),
         scale: (high - low) / 8.0,
-        noise: (draws.between(0.25, 0.4) * 100.0).round() / 100.0,
+        noise: percent(draws.between(0.25, 0.4)),
         decimals: story.target.decimals,
     };
+    let (column, classes) = (story.target.name.clone(), Vec::new());
+    blueprint.targets = vec![Target { column, classes, rule, link }];
     Ok(blueprint)
 }
 
 /// What a blueprint takes from its brief; the rest is still to be drawn.
 fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Blueprint {
-    let formulation = brief.slot.formulation;
     Blueprint {
         version: BLUEPRINT_VERSION,
         task: brief.slot.task.clone(),
@@ -190,19 +372,20 @@ fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Blueprint {
         domain: brief.scenario.domain.clone(),
         scenario: scenario.to_owned(),
         variant: brief.slot.variant,
-        modality: dna::modality(formulation),
-        formulation,
+        modality: brief.slot.cell.modality,
+        formulation: brief.slot.cell.formulation,
         metric: Metric::Rmse,
         prediction: Prediction::Number { column: String::new() },
-        classes: Vec::new(),
         id_column: "row_id".to_owned(),
         split: brief.slot.split,
         rows: RowCounts { train: 0, test: 0 },
+        preset: brief.preset,
         series: None,
+        queries: None,
+        item: None,
         numbers: Vec::new(),
         words: Vec::new(),
-        rule: Rule { family: Family::Products, terms: Vec::new() },
-        link: Link::Graded { cuts: Vec::new(), noise: 0.0 },
+        targets: Vec::new(),
         mutations: Vec::new(),
     }
 }
@@ -223,67 +406,12 @@ fn balanced(
     Err(RoleError::NoRule(DRAFTS))
 }
 
-/// A metric that suits the formulation.
-fn metric(formulation: Formulation, skewed: bool, dna: &Dna, draws: &mut Draws) -> Metric {
-    match formulation {
-        Formulation::Binary => *draws.pick(&[
-            Metric::RocAuc,
-            Metric::RocAuc,
-            Metric::LogLoss,
-            Metric::Accuracy,
-            Metric::Mcc,
-            Metric::MacroF1,
-            Metric::AveragePrecision,
-            Metric::BalancedAccuracy,
-            Metric::Brier,
-        ]),
-        Formulation::Multiclass if dna.has(Trait::Ordinal) => Metric::QuadraticKappa,
-        Formulation::Multiclass => *draws.pick(&[
-            Metric::Accuracy,
-            Metric::MacroF1,
-            Metric::LogLoss,
-            Metric::BalancedAccuracy,
-            Metric::QuadraticKappa,
-            Metric::Mcc,
-        ]),
-        _ if skewed => *draws.pick(&[Metric::Rmsle, Metric::Rmsle, Metric::Mae, Metric::Smape]),
-        _ => *draws.pick(&[Metric::Rmse, Metric::Rmse, Metric::Mae, Metric::R2]),
-    }
-}
-
-/// The submission's form.
-fn prediction(
-    formulation: Formulation,
-    metric: Metric,
-    story: &TableScenario,
-    classes: &[String],
-) -> Prediction {
-    let mut sorted = classes.to_vec();
-    sorted.sort();
-    match (formulation, metric) {
-        (
-            Formulation::Binary,
-            Metric::RocAuc | Metric::LogLoss | Metric::AveragePrecision | Metric::Brier,
-        ) => Prediction::Probability { column: story.binary.name.clone() },
-        (Formulation::Binary, _) => {
-            Prediction::Label { column: story.binary.name.clone(), classes: sorted }
-        }
-        (Formulation::Multiclass, Metric::LogLoss) => {
-            Prediction::ClassProbabilities { column: story.graded.name.clone(), classes: sorted }
-        }
-        (Formulation::Multiclass, _) => {
-            Prediction::Label { column: story.graded.name.clone(), classes: sorted }
-        }
-        _ => Prediction::Number { column: story.number.name.clone() },
-    }
-}
-
-/// Two or three blemishes that suit the seed's traits.
+/// Two or three blemishes that suit the seed's traits and the data.
 fn mutations(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
     let mut mutations = Vec::new();
     let dna = &blueprint.dna;
-    let percent = |value: f64| (value * 100.0).round() / 100.0;
-    if matches!(blueprint.formulation, Formulation::Binary | Formulation::Multiclass) {
+    let classifies = blueprint.targets.iter().any(|target| !target.classes.is_empty());
+    if classifies && blueprint.queries.is_none() {
         let most = if dna.has(Trait::LabelNoise) { 0.08 } else { 0.06 };
         mutations.push(Mutation::LabelNoise { share: percent(draws.between(0.03, most)) });
     }
@@ -296,16 +424,37 @@ fn mutations(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
             mutations.push(Mutation::Imbalance { share: percent(draws.between(0.25, 0.38)) });
         }
     }
+    if let Some(item) = &blueprint.item {
+        let mut blemishes: Vec<&Blemish> = item.medium.medium().blemishes().iter().collect();
+        draws.shuffle(&mut blemishes);
+        let count = draws.whole(1, 2.min(blemishes.len()));
+        for blemish in blemishes.into_iter().take(count) {
+            let strength = crate::rule::digits(draws.between(blemish.low, blemish.high));
+            mutations.push(Mutation::Blemish { name: blemish.name.to_owned(), strength });
+        }
+    }
+    mutations.extend(gaps(blueprint, draws));
+    mutations
+}
+
+/// What is wrong with the written number columns. Each is blemished once at most, so that
+/// blemishes can be undone in any order.
+fn gaps(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
+    let dna = &blueprint.dna;
+    let mut mutations = Vec::new();
     let names: Vec<&str> = blueprint.numbers.iter().map(|spec| spec.column.name.as_str()).collect();
     let missing = if dna.has(Trait::MissingValues) { 3 } else { 2 };
     let mut columns: Vec<&str> = names.clone();
     draws.shuffle(&mut columns);
-    // Each column is blemished once at most, so that blemishes can be undone in any order.
-    let mut next = columns.into_iter();
+    // A query's own columns are whole: its other rows would give the value away.
+    let own = |name: &&str| {
+        blueprint.queries.as_ref().is_some_and(|q| q.own.iter().any(|own| own == name))
+    };
+    let mut next = columns.into_iter().filter(|name| !own(name));
     let count = draws.whole(1, missing);
     for _ in 0..count {
         let Some(column) = next.next().map(str::to_owned) else { break };
-        let used = names.iter().take(5).any(|name| *name == column);
+        let used = names.iter().take(RULED).any(|name| *name == column);
         // Gaps in columns of the rule cost everyone, so they stay few.
         let share =
             percent(if used { draws.between(0.03, 0.06) } else { draws.between(0.05, 0.2) });
@@ -313,10 +462,12 @@ fn mutations(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
         let companion = format!("{column}_unit");
         let large = spec.is_some_and(|spec| spec.column.low > 0.0);
         // A straight line breaks on sentinels and units; the floor stays in its reach.
-        let floor = matches!(blueprint.rule.terms.first(), Some(term) if matches!(
-            &term.expr,
-            crate::rule::Expr::Deviation { column: floor, .. } if *floor == column
-        ));
+        let floor = blueprint.targets.iter().any(|target| {
+            matches!(target.rule.terms.first(), Some(term) if matches!(
+                &term.expr,
+                Expr::Deviation { column: floor, .. } if *floor == column
+            ))
+        });
         mutations.push(match draws.whole(0, 3) {
             _ if floor => Mutation::Missing { column, share },
             0 | 1 => Mutation::Missing { column, share },
@@ -335,77 +486,93 @@ fn mutations(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
     mutations
 }
 
-/// From the score to the target, with cuts at the wanted class shares.
+/// What a target has until its link is drawn.
+fn unlinked() -> Link {
+    Link::Graded { cuts: Vec::new(), noise: 0.0 }
+}
+
+/// From a target's score to its values, with cuts at the wanted class shares.
 fn link(
     blueprint: &Blueprint,
-    number: &NumberTarget,
+    index: usize,
+    number: Option<&NumberTarget>,
     population: &Frame,
     draws: &mut Draws,
 ) -> Link {
-    let percent = |value: f64| (value * 100.0).round() / 100.0;
-    match blueprint.formulation {
-        Formulation::Binary | Formulation::Multiclass => {
-            let noise = percent(draws.between(0.12, 0.2));
-            let mut shifted: Vec<f64> = blueprint
-                .rule
-                .score(population)
-                .into_iter()
-                .map(|score| score + noise * draws.logistic())
-                .collect();
-            shifted.sort_by(f64::total_cmp);
-            let at = |share: f64| {
-                let value = shifted[floor((shifted.len() - 1) as f64 * share)];
-                (value * 1000.0).round() / 1000.0
-            };
-            let rare = blueprint.mutations.iter().find_map(|mutation| match mutation {
+    let target = &blueprint.targets[index];
+    let Some(number) = number else {
+        let noise = percent(draws.between(0.12, 0.2));
+        let mut shifted: Vec<f64> = target
+            .rule
+            .score(population)
+            .into_iter()
+            .map(|score| score + noise * draws.logistic())
+            .collect();
+        shifted.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let value = shifted[floor((shifted.len() - 1) as f64 * share)];
+            (value * 1000.0).round() / 1000.0
+        };
+        let rare = match blueprint.formulation {
+            Formulation::Multilabel => Some(percent(draws.between(0.25, 0.5))),
+            _ => blueprint.mutations.iter().find_map(|mutation| match mutation {
                 Mutation::Imbalance { share } => Some(*share),
                 _ => None,
-            });
-            let classes = blueprint.classes.len();
-            let cuts = (1..classes)
-                .map(|cut| match rare {
-                    Some(share) => at(1.0 - share),
-                    None => at(cut as f64 / classes as f64),
-                })
-                .collect();
-            Link::Graded { cuts, noise }
-        }
-        _ => {
-            let noise = percent(draws.between(0.2, 0.35));
-            let (low, high, decimals) = (number.low, number.high, number.decimals);
-            let four = crate::rule::digits;
-            if matches!(blueprint.metric, Metric::Rmse | Metric::R2)
-                || low <= 0.0
-                || high / low < 8.0
-            {
-                let (center, scale) = (f64::midpoint(low, high), (high - low) / 7.0);
-                return Link::Linear { center: four(center), scale: four(scale), noise, decimals };
-            }
-            let spread = (libm::log(high / low) / 5.0).min(0.4);
-            // Enough digits that rounding small values does not eat the signal.
-            let decimals = decimals + usize::from(low < 5.0) + usize::from(low < 0.5);
-            let center = f64::midpoint(libm::log(low), libm::log(high));
-            Link::Exponential { center: four(center), scale: four(spread), noise, decimals }
-        }
+            }),
+        };
+        let classes = target.classes.len();
+        let cuts = (1..classes)
+            .map(|cut| match rare {
+                Some(share) => at(1.0 - share),
+                None => at(cut as f64 / classes as f64),
+            })
+            .collect();
+        return Link::Graded { cuts, noise };
+    };
+    let noise = percent(draws.between(0.2, 0.35));
+    let (low, high, decimals) = (number.low, number.high, number.decimals);
+    let four = crate::rule::digits;
+    let straight =
+        matches!(blueprint.metric, Metric::Rmse | Metric::R2 | Metric::Pearson | Metric::Spearman);
+    if straight || low <= 0.0 || high / low < 8.0 {
+        let (center, scale) = (f64::midpoint(low, high), (high - low) / 7.0);
+        return Link::Linear { center: four(center), scale: four(scale), noise, decimals };
     }
+    let spread = (libm::log(high / low) / 5.0).min(0.4);
+    // Enough digits that rounding small values does not eat the signal.
+    let decimals = decimals + usize::from(low < 5.0) + usize::from(low < 0.5);
+    let center = f64::midpoint(libm::log(low), libm::log(high));
+    Link::Exponential { center: four(center), scale: four(spread), noise, decimals }
 }
 
 /// How the task's form follows from the seed's.
 fn derivation(brief: &Brief<'_>) -> Derivation {
-    let formulation = brief.slot.formulation;
-    if dna::native(brief.seed) == Some(formulation) {
-        return Derivation::Exact;
-    }
-    let data = match (brief.seed.modality, formulation) {
-        (SeedModality::Tabular, _) => "rows keep their structure",
-        (_, Formulation::Forecasting) => "recordings are followed in time, per source",
-        _ => "recordings are summarised into one row each",
+    let cell = brief.slot.cell;
+    let data = match dna::distance(brief.seed, cell) {
+        Distance::None => return Derivation::Exact,
+        Distance::Question => "the data keeps its kind",
+        Distance::Data | Distance::Both => match cell.modality {
+            Modality::Tabular => "records are summarised into one row of columns each",
+            Modality::TimeSeries => "records are followed in time, per source",
+            Modality::Image => "records are shown as pictures",
+            Modality::Text => "records are told in words",
+            Modality::Audio => "records are heard",
+            Modality::Graph => "records become nodes and edges",
+            Modality::Multimodal => "records become items with columns beside them",
+        },
     };
-    let asks = match formulation {
+    let asks = match cell.formulation {
         Formulation::Binary => "one of two classes",
         Formulation::Multiclass => "one of several graded classes",
         Formulation::Regression => "one number per row",
         Formulation::Forecasting => "the next values of each source",
+        Formulation::Multilabel => "any number of labels",
+        Formulation::MultiTarget => "several numbers per row",
+        Formulation::Ranking => "the order of the rows of each query",
+        Formulation::Matching => "whether two things are the same",
+        Formulation::Segmentation => "the pixels that belong to something",
+        Formulation::Detection => "the boxes around things",
+        Formulation::Reconstruction => "the clean picture",
     };
     Derivation::Reformulated {
         from: Dna::of(brief.seed).asks,
@@ -415,4 +582,9 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
 
 fn titled(title: &str, variant: usize) -> String {
     if variant == 0 { title.to_owned() } else { format!("{title} (season {})", variant + 1) }
+}
+
+/// Rounded to two decimals.
+fn percent(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
 }

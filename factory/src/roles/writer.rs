@@ -3,6 +3,7 @@
 use crate::assets::Assets;
 use crate::blueprint::Blueprint;
 use crate::draws::Draws;
+use crate::media::Storage;
 use crate::mutation::{Mutation, SENTINEL};
 use crate::scenario::{Scenario, SeriesScenario, Story, TableScenario};
 use crate::table::Cells;
@@ -28,11 +29,18 @@ pub fn describe(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> 
     page
 }
 
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 fn table_goal(blueprint: &Blueprint, story: &TableScenario, draws: &mut Draws) -> String {
-    let target = blueprint.target();
+    let target = blueprint.targets.first().map_or("", |target| target.column.as_str());
+    let row = &story.row;
+    let first = draws.chance(0.5);
     match blueprint.formulation {
-        Formulation::Binary => {
-            let (row, means) = (&story.row, &story.binary.means);
+        Formulation::Binary | Formulation::Matching => {
+            let means = &story.binary.means;
             match draws.whole(0, 2) {
                 0 => format!(
                     "Your task: for every {row} of the test set, predict `{target}`, which is 1 \
@@ -49,23 +57,55 @@ fn table_goal(blueprint: &Blueprint, story: &TableScenario, draws: &mut Draws) -
             }
         }
         Formulation::Multiclass => {
-            let (row, classes) = (&story.row, quoted(&blueprint.classes));
-            match draws.whole(0, 1) {
-                0 => format!(
+            let classes = quoted(&blueprint.targets[0].classes);
+            if first {
+                format!(
                     "Assign each {row} of the test set to one of the classes {classes} of \
                      `{target}`, which are listed here from low to high."
-                ),
-                _ => format!(
+                )
+            } else {
+                format!(
                     "The classes of `{target}` are, in rising order, {classes}. Predict the \
                      right one for every {row} in the test set."
-                ),
+                )
             }
         }
+        Formulation::Multilabel => {
+            let labels: Vec<String> = story
+                .labels
+                .iter()
+                .map(|label| format!("`{}` ({})", label.name, label.means))
+                .collect();
+            let labels = labels.join(", ");
+            if first {
+                format!("Say of every {row} which of these hold; any number may: {labels}.")
+            } else {
+                format!("Several things can be true of one {row} at once. Predict each: {labels}.")
+            }
+        }
+        Formulation::MultiTarget => {
+            let targets: Vec<String> = story
+                .targets
+                .iter()
+                .map(|target| format!("`{}` ({})", target.name, target.means))
+                .collect();
+            format!("For every {row} of the test set, predict {}.", targets.join(", "))
+        }
+        Formulation::Ranking => {
+            let (query, means) =
+                story.ranking.as_ref().map_or(("", ""), |ranking| (&ranking.query, &ranking.means));
+            format!(
+                "Rows that share a `{query}` compete with each other; each row is one {row}. Give \
+                 every test row a score, higher for those that come first. `{target}` is the \
+                 grade from 0 to 3 that training rows got: {means}."
+            )
+        }
         _ => {
-            let (row, means) = (&story.row, &story.number.means);
-            match draws.whole(0, 1) {
-                0 => format!("Predict `{target}`, the {means}, for every {row} of the test set."),
-                _ => format!("Each row is one {row}. You are asked for `{target}`: the {means}."),
+            let means = &story.number.means;
+            if first {
+                format!("Predict `{target}`, the {means}, for every {row} of the test set.")
+            } else {
+                format!("Each row is one {row}. You are asked for `{target}`: the {means}.")
             }
         }
     }
@@ -90,21 +130,38 @@ fn at_a_glance(blueprint: &Blueprint, assets: &Assets) -> String {
     let task = match blueprint.formulation {
         Formulation::Binary => "binary classification",
         Formulation::Multiclass => "multiclass classification",
+        Formulation::Multilabel => "multilabel classification",
         Formulation::Regression => "regression",
+        Formulation::MultiTarget => "multi-target regression",
+        Formulation::Ranking => "ranking",
         Formulation::Forecasting => "forecasting",
+        Formulation::Matching => "pair matching",
+        Formulation::Segmentation => "segmentation",
+        Formulation::Detection => "object detection",
+        Formulation::Reconstruction => "reconstruction",
     };
     let form = match &blueprint.prediction {
         Prediction::Number { .. } => "number",
         Prediction::Probability { .. } => "probability of class 1",
         Prediction::Label { .. } => "label",
         Prediction::ClassProbabilities { .. } => "one probability column per class",
+        Prediction::Numbers { .. } => "a number each",
+        Prediction::Probabilities { .. } => "a probability each",
+        Prediction::Flags { .. } => "the labels that hold",
+        Prediction::Relevance { .. } => "a score to rank by",
+        Prediction::Mask { .. } => "a mask",
+        Prediction::Boxes { .. } => "boxes",
+        Prediction::Pixels { .. } => "an image",
     };
-    let columns: Vec<String> =
-        assets.train.columns.iter().map(|column| format!("`{}`", column.name)).collect();
+    let columns: Vec<String> = item_columns(blueprint)
+        .into_iter()
+        .chain(assets.train.columns.iter().map(|column| column.name.clone()))
+        .map(|name| format!("`{name}`"))
+        .collect();
     format!(
-        "## At a glance\n- Task: {task}\n- Target: `{}` ({form})\n- Metric: {} ({})\n\
+        "## At a glance\n- Task: {task}\n- Target: {} ({form})\n- Metric: {} ({})\n\
          - Id: `{}`\n- Rows: {} train, {} test\n- Columns: {}\n\n",
-        blueprint.target(),
+        target_names(blueprint),
         blueprint.metric,
         better(blueprint.metric),
         blueprint.id_column,
@@ -112,6 +169,27 @@ fn at_a_glance(blueprint: &Blueprint, assets: &Assets) -> String {
         blueprint.rows.test,
         columns.join(", "),
     )
+}
+
+/// The targets' columns in the training file.
+fn target_names(blueprint: &Blueprint) -> String {
+    if let Prediction::Flags { column, .. } = &blueprint.prediction {
+        return format!("`{column}`");
+    }
+    let names: Vec<String> =
+        blueprint.targets.iter().map(|target| format!("`{}`", target.column)).collect();
+    names.join(", ")
+}
+
+/// The columns that hold items or the names of their files.
+fn item_columns(blueprint: &Blueprint) -> Vec<String> {
+    let Some(layout) = &blueprint.item else { return Vec::new() };
+    match layout.medium.medium().storage() {
+        Storage::Files { .. } | Storage::Cells(1) => vec![layout.column.clone()],
+        Storage::Cells(count) => {
+            ('a'..='z').take(count).map(|suffix| format!("{}_{suffix}", layout.column)).collect()
+        }
+    }
 }
 
 fn better(metric: Metric) -> &'static str {
@@ -141,6 +219,19 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
     };
     let _ = write!(text, "{opening}\n\n| column | kind | values |\n| --- | --- | --- |\n");
     let _ = writeln!(text, "| `{}` | id | opaque |", blueprint.id_column);
+    if let Some(queries) = &blueprint.queries {
+        let _ = writeln!(text, "| `{}` | query | {} rows each |", queries.column, queries.rows);
+    }
+    if let (Some(layout), Story::Table(story)) = (&blueprint.item, &scenario.story) {
+        let shows = story.item.as_ref().map_or("", |item| item.shows.as_str());
+        let kind = match layout.medium.medium().storage() {
+            Storage::Files { .. } => "file name",
+            Storage::Cells(_) => "text",
+        };
+        for column in item_columns(blueprint) {
+            let _ = writeln!(text, "| `{column}` | {kind} | {shows} |");
+        }
+    }
     for column in &assets.train.columns {
         let (kind, values) = match &column.cells {
             Cells::Numbers { values, .. } => ("number", summary(values)),
@@ -154,7 +245,15 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
         };
         let _ = writeln!(text, "| `{}` | {kind} | {values} |", column.name);
     }
-    let _ = writeln!(text, "| `{}` | target | training file only |\n", blueprint.target());
+    if let Prediction::Flags { column, .. } = &blueprint.prediction {
+        let _ =
+            writeln!(text, "| `{column}` | target: the labels that hold | training file only |");
+    } else {
+        for target in &blueprint.targets {
+            let _ = writeln!(text, "| `{}` | target | training file only |", target.column);
+        }
+    }
+    text.push('\n');
     for mutation in &blueprint.mutations {
         let note = match mutation {
             Mutation::Sentinel { column, .. } => {
@@ -170,6 +269,14 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
             },
             Mutation::Echo { column, name, .. } => {
                 format!("`{name}` is a rough estimate of `{column}` from another source.")
+            }
+            Mutation::Blemish { name, .. } => {
+                let blemishes = blueprint.item.iter().flat_map(|i| i.medium.medium().blemishes());
+                let means = blemishes.filter(|b| b.name == name).map(|b| b.means).next();
+                match means {
+                    Some(means) => format!("{}.", capitalised(means)),
+                    None => continue,
+                }
             }
             Mutation::LabelNoise { .. } | Mutation::Imbalance { .. } => continue,
         };
@@ -187,19 +294,28 @@ fn summary(values: &[f64]) -> String {
     if low.is_finite() { format!("{low} to {high}") } else { "empty".to_owned() }
 }
 
-fn evaluation(blueprint: &Blueprint, draws: &mut Draws) -> String {
-    let name = match blueprint.metric {
-        Metric::Accuracy => "the share of rows with the right label",
+/// What a metric is, in words.
+fn measures(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Accuracy => "the share of rows that are exactly right",
         Metric::BalancedAccuracy => "the recall, averaged over the classes",
         Metric::F1 => "the F1 score of class 1",
-        Metric::MacroF1 => "the F1 score, averaged over the classes without weights",
+        Metric::MacroF1 => "the F1 score, averaged over the classes or labels without weights",
+        Metric::MicroF1 => "the F1 score of all labels' counts together",
+        Metric::WeightedF1 => "the F1 score, averaged over the classes by how often they occur",
+        Metric::SamplesF1 => "the F1 score of each row's labels, averaged over the rows",
+        Metric::MacroJaccard => "the Jaccard index, averaged over the classes or labels",
+        Metric::SamplesJaccard => "the Jaccard index of each row's labels, averaged over the rows",
         Metric::Mcc => "Matthews' correlation coefficient between labels and truth",
         Metric::QuadraticKappa => "Cohen's kappa with quadratic weights",
         Metric::RocAuc => "the area under the ROC curve",
+        Metric::OvrAuc => "the area under the ROC curve of each class against the rest, averaged",
+        Metric::MeanColumnAuc => "the area under the ROC curve, averaged over the columns",
         Metric::AveragePrecision => "the average precision of class 1",
         Metric::LogLoss => "the logarithmic loss of the probabilities",
         Metric::Brier => "the Brier score, the mean squared error of the probability",
         Metric::Rmse => "the root mean squared error",
+        Metric::Mcrmse => "the root mean squared error, averaged over the columns",
         Metric::Mae => "the mean absolute error",
         Metric::MedianAe => "the median absolute error",
         Metric::Rmsle => "the root mean squared difference of log(1 + value)",
@@ -208,7 +324,25 @@ fn evaluation(blueprint: &Blueprint, draws: &mut Draws) -> String {
         Metric::R2 => "the coefficient of determination",
         Metric::Pearson => "Pearson's correlation",
         Metric::Spearman => "Spearman's rank correlation",
-    };
+        Metric::MapAt5 => "the mean average precision of the first 5 rows of each query",
+        Metric::MapAt10 => "the mean average precision of the first 10 rows of each query",
+        Metric::NdcgAt5 => "the normalised discounted cumulative gain of each query's first 5 rows",
+        Metric::NdcgAt10 => {
+            "the normalised discounted cumulative gain of each query's first 10 rows"
+        }
+        Metric::Mrr => "one over the rank of the first relevant row, averaged over the queries",
+        Metric::Dice => "the Dice coefficient of the masks, averaged over the rows",
+        Metric::Iou => "the intersection over union of the masks, averaged over the rows",
+        Metric::MeanIou => "the share of thresholds that the masks' intersection over union passes",
+        Metric::BoxMap50 => "the mean average precision of boxes at intersection over union 0.5",
+        Metric::BoxMap50To95 => "the mean average precision of boxes from 0.5 to 0.95",
+        Metric::Psnr => "the peak signal-to-noise ratio in decibels, averaged over the images",
+        Metric::Ssim => "the structural similarity, averaged over the images",
+    }
+}
+
+fn evaluation(blueprint: &Blueprint, draws: &mut Draws) -> String {
+    let name = measures(blueprint.metric);
     let opening = draws.pick(&["Submissions are scored by", "The score is", "We measure"]);
     format!(
         "## Evaluation\n{opening} {name} (`{}`) on the test rows; {}.\n\n",
@@ -226,6 +360,20 @@ fn submission(blueprint: &Blueprint, assets: &Assets, draws: &mut Draws) -> Stri
         Prediction::ClassProbabilities { .. } => {
             "a probability per class; each row sums to 1".to_owned()
         }
+        Prediction::Numbers { .. } => "a number in each column".to_owned(),
+        Prediction::Probabilities { .. } => {
+            "a probability in each column, independent of the others".to_owned()
+        }
+        Prediction::Flags { labels, .. } => format!(
+            "the labels that hold, separated by spaces (nothing if none does), out of {}",
+            quoted(labels)
+        ),
+        Prediction::Relevance { .. } => "a score, the higher the earlier in its query".to_owned(),
+        Prediction::Mask { .. } => {
+            "the mask as `start length` pairs, counted from 1 down the columns".to_owned()
+        }
+        Prediction::Boxes { .. } => "boxes as `class confidence x y w h`".to_owned(),
+        Prediction::Pixels { .. } => "the image's intensities, row by row".to_owned(),
     };
     let ask = draws.pick(&[
         "Write a CSV file with",
@@ -248,11 +396,21 @@ fn submission(blueprint: &Blueprint, assets: &Assets, draws: &mut Draws) -> Stri
 }
 
 fn files(blueprint: &Blueprint) -> String {
-    format!(
+    let mut text = format!(
         "## Files\n- `train.csv`: {} rows with the target\n- `test.csv`: {} rows without it\n\
-         - `sample_submission.csv`: a valid submission that predicts the same for every row\n",
+         - `sample_submission.csv`: a valid submission that knows nothing of the rows\n",
         blueprint.rows.train, blueprint.rows.test
-    )
+    );
+    if let Some(layout) = &blueprint.item
+        && let Storage::Files { folder, extension } = layout.medium.medium().storage()
+    {
+        let _ = writeln!(
+            text,
+            "- `{folder}/`: one `.{extension}` file per row of both tables; `{}` names it",
+            layout.column
+        );
+    }
+    text
 }
 
 fn quoted(words: &[String]) -> String {
@@ -263,11 +421,17 @@ fn quoted(words: &[String]) -> String {
 /// The prediction cells of an example row, of the right form and no particular value.
 fn example(prediction: &Prediction) -> Vec<String> {
     match prediction {
-        Prediction::Number { .. } => vec!["0.0".to_owned()],
+        Prediction::Number { .. } | Prediction::Relevance { .. } => vec!["0.0".to_owned()],
         Prediction::Probability { .. } => vec!["0.5".to_owned()],
         Prediction::Label { classes, .. } => vec![classes[0].clone()],
         Prediction::ClassProbabilities { classes, .. } => (0..classes.len())
             .map(|class| if class == 0 { "1.0" } else { "0.0" }.to_owned())
             .collect(),
+        Prediction::Numbers { columns } => vec!["0.0".to_owned(); columns.len()],
+        Prediction::Probabilities { columns } => vec!["0.5".to_owned(); columns.len()],
+        Prediction::Flags { labels, .. } => vec![labels[0].clone()],
+        Prediction::Mask { .. } => vec!["1 3".to_owned()],
+        Prediction::Boxes { classes, .. } => vec![format!("{} 0.9 1 1 8 8", classes[0])],
+        Prediction::Pixels { .. } => vec!["0 0 0 ...".to_owned()],
     }
 }

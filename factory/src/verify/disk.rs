@@ -1,9 +1,10 @@
 //! Checks on the files themselves, through the sandbox's own grader.
 
 use super::Refusal;
-use crate::blueprint::Blueprint;
+use crate::blueprint::{Blueprint, Target};
 use crate::package::{Draft, Staged};
 use crate::rule::Term;
+use camino::Utf8Path;
 use fs_err as fs;
 use sandbox::grade::{GradeError, Grader, Tier};
 use sandbox::submission::Part;
@@ -13,20 +14,28 @@ use std::fmt::Write as _;
 /// Files are what the manifest says, and nothing else lies in the public half.
 pub(super) fn intact(task: &Staged) -> Result<(), Refusal> {
     task.dir.check_files().map_err(|error| Refusal::Contract(error.to_string()))?;
-    let public = task.dir.public();
-    let listing = public.path().read_dir_utf8().map_err(contract)?;
-    for entry in listing {
-        let entry = entry.map_err(contract)?;
-        let path = format!("prepared/public/{}", entry.file_name());
-        if !task.dir.manifest().hashes.contains_key(&path) {
-            return Err(Refusal::Contract(format!("`{path}` is not in the manifest")));
-        }
-    }
+    only_known(task, task.dir.public().path())?;
     let thresholds: sandbox::grade::Thresholds =
         serde_json::from_slice(&read(task, "prepared/private/threshold.json")?)
             .map_err(|error| Refusal::Contract(error.to_string()))?;
     if thresholds != task.dir.manifest().thresholds {
         return Err(Refusal::Contract("`threshold.json` differs from `task.json`".to_owned()));
+    }
+    Ok(())
+}
+
+/// Every file in a folder of the public half is in the manifest.
+fn only_known(task: &Staged, folder: &Utf8Path) -> Result<(), Refusal> {
+    for entry in folder.read_dir_utf8().map_err(contract)? {
+        let entry = entry.map_err(contract)?;
+        if entry.file_type().map_err(contract)?.is_dir() {
+            only_known(task, entry.path())?;
+            continue;
+        }
+        let path = entry.path().strip_prefix(task.dir.path()).unwrap_or(entry.path());
+        if !task.dir.manifest().hashes.contains_key(path.as_str()) {
+            return Err(Refusal::Contract(format!("`{path}` is not in the manifest")));
+        }
     }
     Ok(())
 }
@@ -109,12 +118,13 @@ pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
 pub(super) fn rule_is_not_printed(task: &Staged) -> Result<(), Refusal> {
     let page = read(task, "prepared/public/description.md")?;
     let page = squeezed(&String::from_utf8_lossy(&page));
-    let rule = &task.draft.blueprint.rule;
-    let term = |term: &Term| term.expr.to_string();
-    let texts = rule.terms.iter().map(term).chain([rule.to_string()]);
-    for text in texts {
-        if page.contains(&squeezed(&text)) {
-            return Err(Refusal::RulePrinted(text));
+    for Target { rule, .. } in &task.draft.blueprint.targets {
+        let term = |term: &Term| term.expr.to_string();
+        let texts = rule.terms.iter().map(term).chain([rule.to_string()]);
+        for text in texts {
+            if page.contains(&squeezed(&text)) {
+                return Err(Refusal::RulePrinted(text));
+            }
         }
     }
     Ok(())
@@ -147,6 +157,35 @@ fn constants(task: &Staged) -> Vec<Vec<String>> {
             let quantile = |share: usize| values[(values.len() - 1) * share / 20];
             (0..=20).map(|share| vec![format!("{:.6}", quantile(share))]).collect()
         }
+        Prediction::Numbers { columns } => {
+            let truth = &task.draft.development.assets.train_truth;
+            let quantiles: Vec<Vec<f64>> = truth
+                .parts()
+                .iter()
+                .map(|part| {
+                    let mut values = part.as_numbers();
+                    values.sort_by(f64::total_cmp);
+                    (0..=20).map(|share| values[(values.len() - 1) * share / 20]).collect()
+                })
+                .collect();
+            let row = |share: usize| -> Vec<String> {
+                let cell = |column: usize| format!("{:.6}", quantiles[column][share]);
+                (0..columns.len()).map(cell).collect()
+            };
+            (0..=20).map(row).collect()
+        }
+        Prediction::Probabilities { columns } => (0..=20)
+            .map(|step| vec![format!("{:.2}", f64::from(step) / 20.0); columns.len()])
+            .collect(),
+        Prediction::Flags { labels, .. } => {
+            let subset = |bits: usize| {
+                let held = labels.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1);
+                vec![held.map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(" ")]
+            };
+            (0..1_usize << labels.len().min(8)).map(subset).collect()
+        }
+        Prediction::Relevance { .. } => vec![vec!["0".to_owned()]],
+        other => unreachable!("no blueprint asks for {other:?}"),
     }
 }
 
@@ -164,11 +203,21 @@ fn filled(task: &Staged, cells: &[String]) -> Vec<u8> {
 /// The answers on disk in the form of a submission.
 fn perfect(task: &Staged) -> Result<Vec<u8>, Refusal> {
     let answers = read(task, "prepared/private/answer.csv")?;
-    let Prediction::ClassProbabilities { classes, .. } = &task.draft.blueprint.prediction else {
-        return Ok(answers);
-    };
+    let blueprint = &task.draft.blueprint;
     let text = String::from_utf8_lossy(&answers);
-    let mut csv = format!("{},{}\n", task.draft.blueprint.id_column, classes.join(","));
+    let classes = match &blueprint.prediction {
+        Prediction::ClassProbabilities { classes, .. } => classes,
+        // Grades are scores that rank perfectly; the query between id and grade is not submitted.
+        Prediction::Relevance { .. } => {
+            let line = |line: &str| {
+                let cells: Vec<&str> = line.split(',').collect();
+                format!("{},{}\n", cells[0], cells[cells.len() - 1])
+            };
+            return Ok(text.lines().map(line).collect::<String>().into_bytes());
+        }
+        _ => return Ok(answers),
+    };
+    let mut csv = format!("{},{}\n", blueprint.id_column, classes.join(","));
     for line in text.lines().skip(1) {
         let (id, truth) = line.split_once(',').unwrap_or((line, ""));
         let cells: Vec<&str> =

@@ -1,7 +1,11 @@
 //! Probes for signal where there must be none, and for rows on both sides of the split.
 
 use super::Refusal;
+use crate::assets::Assets;
+use crate::assets::items::Item;
 use crate::draws::Draws;
+use crate::models::linear::Linear;
+use crate::models::{Matrix, features};
 use crate::package::Staged;
 use crate::rule::moments;
 use crate::table::{Cells, Table};
@@ -35,6 +39,28 @@ pub(super) fn ids_say_nothing(task: &Staged) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// The size of a row's item does not go with the target, beyond what anyone in a hurry reads
+/// inside it: a graph with more edges has a longer list of them.
+pub(super) fn sizes_say_nothing(task: &Staged) -> Result<(), Refusal> {
+    let assets = &task.draft.development.assets;
+    let items: Vec<&Item> = assets.train_items.iter().chain(&assets.test_items).collect();
+    let sizes: Vec<f64> = items.iter().map(|item| item.bytes.len() as f64).collect();
+    let (_, spread) = moments(&sizes);
+    if spread <= 0.0 {
+        return Ok(());
+    }
+    let target = both(task);
+    let width = items.first().map_or(0, |item| item.reading.plain.len());
+    let column = |index: usize| items.iter().map(|item| item.reading.plain[index]).collect();
+    let plain = Matrix::from_columns(&(0..width).map(column).collect::<Vec<Vec<f64>>>());
+    let read = Linear::ridge(&plain, &target, 1.0).score(&plain);
+    let rest: Vec<f64> = target.iter().zip(read).map(|(target, read)| target - read).collect();
+    match telling(task, &sizes, &rest, "size") {
+        Some((rho, p)) => Err(Refusal::SizeLeak { rho, p }),
+        None => Ok(()),
+    }
 }
 
 /// A row's place in its file does not go with the target. Where rows are ordered in time by
@@ -81,13 +107,20 @@ fn telling(task: &Staged, probe: &[f64], target: &[f64], purpose: &str) -> Optio
 /// No test row has the very features of a training row.
 pub(super) fn no_duplicates(task: &Staged) -> Result<(), Refusal> {
     let assets = &task.draft.development.assets;
-    let key = |table: &Table, row: usize| -> String {
-        table.columns.iter().map(|column| column.cells.cell(row) + ",").collect()
+    let key = |table: &Table, items: &[Item], row: usize| -> Vec<u8> {
+        let cells: String =
+            table.columns.iter().map(|column| column.cells.cell(row) + ",").collect();
+        let mut key = cells.into_bytes();
+        if let Some(item) = items.get(row) {
+            key.extend(&item.bytes);
+        }
+        key
     };
-    let seen: BTreeMap<String, usize> =
-        (0..assets.train.rows()).map(|row| (key(&assets.train, row), row)).collect();
-    for test in 0..assets.test.rows() {
-        if let Some(train) = seen.get(&key(&assets.test, test)) {
+    let seen: BTreeMap<Vec<u8>, usize> = (0..assets.train_ids.len())
+        .map(|row| (key(&assets.train, &assets.train_items, row), row))
+        .collect();
+    for test in 0..assets.test_ids.len() {
+        if let Some(train) = seen.get(&key(&assets.test, &assets.test_items, test)) {
             return Err(Refusal::Duplicate { test, train: *train });
         }
     }
@@ -97,8 +130,8 @@ pub(super) fn no_duplicates(task: &Staged) -> Result<(), Refusal> {
 /// Test rows do not lie implausibly close to training rows.
 pub(super) fn no_near_copies(task: &Staged) -> Result<(), Refusal> {
     let assets = &task.draft.development.assets;
-    let train = points(&assets.train, &assets.train);
-    let test = points(&assets.test, &assets.train);
+    let train = points(assets, &assets.train, &assets.train_items);
+    let test = points(assets, &assets.test, &assets.test_items);
     let nearest = |from: &[f64], skip: Option<usize>| {
         let distance = |(index, to): (usize, &Vec<f64>)| {
             let own = skip == Some(index);
@@ -119,18 +152,20 @@ pub(super) fn no_near_copies(task: &Staged) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Rows as points: standardised numbers, and words as distances of 1 between any two.
-fn points(table: &Table, reference: &Table) -> Vec<Vec<f64>> {
-    let mut points = vec![Vec::new(); table.rows()];
-    for (column, reference) in table.columns.iter().zip(&reference.columns) {
+/// Rows as points: standardised numbers and readings, and words as distances of 1 between any
+/// two.
+fn points(assets: &Assets, table: &Table, items: &[Item]) -> Vec<Vec<f64>> {
+    let mut points = vec![Vec::new(); table.rows().max(items.len())];
+    let readings = features::columns(items, |reading| &reading.generic);
+    let known = features::columns(&assets.train_items, |reading| &reading.generic);
+    for (values, known) in readings.iter().zip(&known) {
+        standardise(&mut points, values, known);
+    }
+    for (column, reference) in table.columns.iter().zip(&assets.train.columns) {
         match (&column.cells, &reference.cells) {
             (Cells::Numbers { values, .. }, Cells::Numbers { values: known, .. }) => {
                 let known: Vec<f64> = known.iter().copied().filter(|v| !v.is_nan()).collect();
-                let (mean, spread) = moments(&known);
-                let spread = if spread > 1e-12 { spread } else { 1.0 };
-                for (point, value) in points.iter_mut().zip(values) {
-                    point.push(if value.is_nan() { 0.0 } else { (value - mean) / spread });
-                }
+                standardise(&mut points, values, &known);
             }
             (Cells::Text(words), Cells::Text(known)) => {
                 let mut known = known.clone();
@@ -145,4 +180,13 @@ fn points(table: &Table, reference: &Table) -> Vec<Vec<f64>> {
         }
     }
     points
+}
+
+/// Appends a coordinate: the values in units of the known values' spread, gaps in the middle.
+fn standardise(points: &mut [Vec<f64>], values: &[f64], known: &[f64]) {
+    let (mean, spread) = moments(known);
+    let spread = if spread > 1e-12 { spread } else { 1.0 };
+    for (point, value) in points.iter_mut().zip(values) {
+        point.push(if value.is_nan() { 0.0 } else { (value - mean) / spread });
+    }
 }

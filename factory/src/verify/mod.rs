@@ -59,6 +59,7 @@ pub fn check(task: &Staged) -> Result<(), Refusal> {
     disk::rule_is_not_printed(task)?;
     leaks::ids_say_nothing(task)?;
     leaks::order_says_nothing(task)?;
+    leaks::sizes_say_nothing(task)?;
     leaks::no_duplicates(task)?;
     leaks::no_near_copies(task)?;
     Ok(())

@@ -88,6 +88,14 @@ pub enum Refusal {
         /// Permutation p-value.
         p: f64,
     },
+    /// The sizes of items carry signal.
+    #[error("the size of a row's item goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
+    SizeLeak {
+        /// Rank correlation.
+        rho: f64,
+        /// Permutation p-value.
+        p: f64,
+    },
     /// The same features in train and test.
     #[error("test row {test} repeats train row {train}")]
     Duplicate {
@@ -132,6 +140,7 @@ impl Refusal {
             Self::MalformedAccepted(_) => "malformed_accepted",
             Self::IdLeak { .. } => "id_leak",
             Self::OrderLeak { .. } => "order_leak",
+            Self::SizeLeak { .. } => "size_leak",
             Self::Duplicate { .. } => "duplicate",
             Self::NearCopy { .. } => "near_copy",
             Self::RulePrinted(_) => "rule_printed",

@@ -3,6 +3,7 @@
 use super::*;
 use crate::blueprint::Origin;
 use crate::config::{ATTEMPTS, Request};
+use crate::mix::{Cell, Mix};
 use crate::package;
 use crate::plan;
 use crate::roles::{Brief, Builtin};
@@ -14,7 +15,7 @@ use crate::table::Cells;
 use crate::{labels::Truth, package::Draft};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::task::Formulation;
+use sandbox::task::{Formulation, Modality};
 
 /// A sound task of one formulation in a folder of its own.
 struct Bench {
@@ -25,17 +26,27 @@ struct Bench {
 
 impl Bench {
     fn new(formulation: Formulation) -> Self {
+        let modality = match formulation {
+            Formulation::Forecasting => Modality::TimeSeries,
+            _ => Modality::Tabular,
+        };
+        Self::of(Cell { modality, formulation })
+    }
+
+    fn of(cell: Cell) -> Self {
         let root = tempfile::tempdir().unwrap();
         let set = SeedSet::resolve(MLEBENCH).unwrap();
-        let seeds = set.servable();
+        let seeds = set.seeds();
         let stories = scenario::all().unwrap();
-        let plan = plan::plan(&Request::for_tests(), &seeds, &stories).unwrap();
-        let slot = plan.slots.iter().find(|slot| slot.formulation == formulation).unwrap();
+        let mix = Mix::paper().only(|other| other == cell).unwrap();
+        let request = Request { mix, count: 1, val_count: 0, ..Request::for_tests() };
+        let plan = plan::plan(&request, seeds, &stories).unwrap();
+        let slot = &plan.slots[0];
         let story = stories[slot.scenario].clone();
         for attempt in 0..ATTEMPTS {
             let origin = Origin { corpus_seed: 0, slot: slot.index, attempt };
-            let (seed, feedback) = (seeds[slot.seed], None);
-            let brief = Brief { slot, seed, scenario: &story, origin, feedback };
+            let (seed, preset, feedback) = (&seeds[slot.seed], request.preset, None);
+            let brief = Brief { slot, seed, scenario: &story, origin, preset, feedback };
             let blueprint = Builtin.strategise(&brief).unwrap();
             let draft = pipeline::develop(&Builtin, blueprint, &story).unwrap();
             let staged = package::stage(draft, path(&root)).unwrap();
@@ -43,7 +54,7 @@ impl Bench {
                 return Self { root, staged, story };
             }
         }
-        panic!("no sound {formulation:?} task in {ATTEMPTS} attempts");
+        panic!("no sound {cell} task in {ATTEMPTS} attempts");
     }
 
     /// The task with a change in its draft, written anew.
@@ -323,7 +334,7 @@ fn near_copies_across_the_split_are_seen() {
 #[test]
 fn a_description_that_prints_the_rule_is_seen() {
     let bench = binary();
-    let rule = &bench.staged.draft.blueprint.rule;
+    let rule = &bench.staged.draft.blueprint.targets[0].rule;
     for text in [rule.to_string(), rule.terms[1].expr.to_string().replace(' ', "  ")] {
         let task = bench.with(|draft| draft.description.push_str(&text));
         assert_eq!(code(check(&task)), "rule_printed");

@@ -48,12 +48,36 @@ pub fn f1(t: &[usize], p: &[usize], class: usize) -> f64 {
     if occurrences == 0 { 0.0 } else { 2.0 * hits as f64 / occurrences as f64 }
 }
 
-/// Mean F1 over the classes that occur in the truth or the prediction.
-pub fn macro_f1(t: &[usize], p: &[usize]) -> f64 {
+/// The classes that occur in the truth or the prediction.
+fn classes_seen(t: &[usize], p: &[usize]) -> Vec<usize> {
     let mut classes: Vec<usize> = t.iter().chain(p).copied().collect();
     classes.sort_unstable();
     classes.dedup();
+    classes
+}
+
+/// Mean F1 over the classes that occur in the truth or the prediction.
+pub fn macro_f1(t: &[usize], p: &[usize]) -> f64 {
+    let classes = classes_seen(t, p);
     classes.iter().map(|class| f1(t, p, *class)).sum::<f64>() / classes.len() as f64
+}
+
+/// Mean F1 over classes, weighted by their rows in the truth.
+pub fn weighted_f1(t: &[usize], p: &[usize]) -> f64 {
+    let rows = |class| t.iter().filter(|t| **t == class).count() as f64;
+    let sum: f64 = classes_seen(t, p).into_iter().map(|class| rows(class) * f1(t, p, class)).sum();
+    sum / t.len() as f64
+}
+
+/// Mean of TP / (TP + FP + FN) over the classes that occur in the truth or the prediction.
+/// Jaccard (1901); J = F1 / (2 - F1).
+pub fn macro_jaccard(t: &[usize], p: &[usize]) -> f64 {
+    let classes = classes_seen(t, p);
+    let jaccard = |class: &usize| {
+        let f1 = f1(t, p, *class);
+        f1 / (2.0 - f1)
+    };
+    classes.iter().map(jaccard).sum::<f64>() / classes.len() as f64
 }
 
 /// (c s - Σ tₖ pₖ) / sqrt((s² - Σ pₖ²)(s² - Σ tₖ²)) with c the hits, s the rows, tₖ and pₖ the
@@ -107,6 +131,20 @@ pub fn roc_auc(t: &[usize], p: &[f64]) -> Result<f64, MetricError> {
     Ok((ranks - positives * (positives + 1.0) / 2.0) / (positives * negatives))
 }
 
+/// Mean over classes of the area under the ROC curve of that class against the rest (Fawcett
+/// 2006, without weights). `p` is row-major `[rows, classes]` and is ranked as it is.
+///
+/// # Errors
+/// [`MetricError::OneClass`] if a class is missing from the truth or is all of it.
+pub fn ovr_auc(t: &[usize], p: &[f64], classes: usize) -> Result<f64, MetricError> {
+    let area = |class: usize| {
+        let truth: Vec<usize> = t.iter().map(|t| usize::from(*t == class)).collect();
+        let scores: Vec<f64> = p.iter().skip(class).step_by(classes).copied().collect();
+        roc_auc(&truth, &scores)
+    };
+    Ok((0..classes).map(area).sum::<Result<f64, MetricError>>()? / classes as f64)
+}
+
 /// Σ (Rₙ - Rₙ₋₁) Pₙ over thresholds at the distinct scores, from the highest.
 ///
 /// # Errors
@@ -131,7 +169,7 @@ pub fn average_precision(t: &[usize], p: &[f64]) -> Result<f64, MetricError> {
 /// -mean(ln q) with q the clipped probability given to the true class.
 pub fn binary_log_loss(t: &[usize], p: &[f64]) -> f64 {
     let of_truth = t.iter().zip(p).map(|(t, p)| if *t == 1 { *p } else { 1.0 - p });
-    of_truth.map(|q| -q.clamp(CLIP, 1.0 - CLIP).ln()).sum::<f64>() / t.len() as f64
+    of_truth.map(|q| -libm::log(q.clamp(CLIP, 1.0 - CLIP))).sum::<f64>() / t.len() as f64
 }
 
 /// -mean(ln q) with q the clipped probability given to the true class, after dividing each row
@@ -139,7 +177,7 @@ pub fn binary_log_loss(t: &[usize], p: &[f64]) -> f64 {
 pub fn log_loss(t: &[usize], p: &[f64], classes: usize) -> f64 {
     let of_truth =
         t.iter().zip(p.chunks_exact(classes)).map(|(t, row)| row[*t] / row.iter().sum::<f64>());
-    of_truth.map(|q| -q.clamp(CLIP, 1.0 - CLIP).ln()).sum::<f64>() / t.len() as f64
+    of_truth.map(|q| -libm::log(q.clamp(CLIP, 1.0 - CLIP))).sum::<f64>() / t.len() as f64
 }
 
 /// mean((t - p)²) with t in {0, 1}.

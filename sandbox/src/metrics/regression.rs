@@ -42,7 +42,7 @@ pub fn rmsle(t: &[f64], p: &[f64]) -> Result<f64, MetricError> {
     if let Some(value) = t.iter().chain(p).find(|value| **value <= -1.0) {
         return Err(MetricError::Domain(*value));
     }
-    Ok(mean(pairs(t, p).map(|(t, p)| (t.ln_1p() - p.ln_1p()).powi(2))).sqrt())
+    Ok(mean(pairs(t, p).map(|(t, p)| (libm::log1p(t) - libm::log1p(p)).powi(2))).sqrt())
 }
 
 /// mean(|t - p| / max(|t|, ε)) with ε the spacing of doubles at 1, as scikit-learn.

@@ -1,0 +1,186 @@
+//! The `MLOps` engineer's choice: how a task is scored, and what a submission holds.
+
+use crate::dna::Dna;
+use crate::draws::Draws;
+use crate::scenario::{NumberTarget, TableScenario};
+use crate::seed::Trait;
+use sandbox::metrics::Metric;
+use sandbox::task::{Formulation, Prediction};
+
+/// Grades of rows that answer queries.
+const GRADES: usize = 4;
+
+/// How a task is scored.
+#[derive(Debug, Clone)]
+pub struct Scoring {
+    /// The metric.
+    pub metric: Metric,
+    /// What a submission holds.
+    pub prediction: Prediction,
+    /// Each target's column and its classes from low to high, if any.
+    pub targets: Vec<(String, Vec<String>)>,
+}
+
+/// Chooses a metric that suits the question, and the submission that it needs.
+pub fn choose(
+    formulation: Formulation,
+    story: &TableScenario,
+    dna: &Dna,
+    draws: &mut Draws,
+) -> Scoring {
+    match formulation {
+        Formulation::Binary | Formulation::Matching => binary(story, draws),
+        Formulation::Multiclass => multiclass(story, dna, draws),
+        Formulation::Multilabel => multilabel(story, draws),
+        Formulation::MultiTarget => multi_target(story, draws),
+        Formulation::Ranking => ranking(story, draws),
+        _ => regression(story, draws),
+    }
+}
+
+/// The two classes of a question that is answered by yes or no.
+fn yes_or_no() -> Vec<String> {
+    vec!["0".to_owned(), "1".to_owned()]
+}
+
+fn binary(story: &TableScenario, draws: &mut Draws) -> Scoring {
+    let metric = *draws.pick(&[
+        Metric::RocAuc,
+        Metric::RocAuc,
+        Metric::LogLoss,
+        Metric::Accuracy,
+        Metric::Mcc,
+        Metric::MacroF1,
+        Metric::AveragePrecision,
+        Metric::BalancedAccuracy,
+        Metric::Brier,
+        Metric::F1,
+    ]);
+    let column = story.binary.name.clone();
+    let prediction = match metric {
+        Metric::RocAuc | Metric::LogLoss | Metric::AveragePrecision | Metric::Brier => {
+            Prediction::Probability { column: column.clone() }
+        }
+        _ => Prediction::Label { column: column.clone(), classes: yes_or_no() },
+    };
+    Scoring { metric, prediction, targets: vec![(column, yes_or_no())] }
+}
+
+/// Any number of labels: probabilities in a column each, or the names of those that hold.
+fn multilabel(story: &TableScenario, draws: &mut Draws) -> Scoring {
+    let metric = *draws.pick(&[
+        Metric::MeanColumnAuc,
+        Metric::MeanColumnAuc,
+        Metric::LogLoss,
+        Metric::MicroF1,
+        Metric::MacroF1,
+        Metric::SamplesF1,
+        Metric::SamplesJaccard,
+    ]);
+    // Sorted, as the labels of a submission are.
+    let mut labels: Vec<String> = story.labels.iter().map(|label| label.name.clone()).collect();
+    labels.sort();
+    let prediction = match metric {
+        Metric::MeanColumnAuc | Metric::LogLoss => {
+            Prediction::Probabilities { columns: labels.clone() }
+        }
+        _ => Prediction::Flags { column: "labels".to_owned(), labels: labels.clone() },
+    };
+    let targets = labels.into_iter().map(|label| (label, yes_or_no())).collect();
+    Scoring { metric, prediction, targets }
+}
+
+fn multi_target(story: &TableScenario, draws: &mut Draws) -> Scoring {
+    let metric = *draws.pick(&[Metric::Mcrmse, Metric::Mae, Metric::R2]);
+    let columns: Vec<String> = story.targets.iter().map(|target| target.name.clone()).collect();
+    let targets = columns.iter().map(|column| (column.clone(), Vec::new())).collect();
+    Scoring { metric, prediction: Prediction::Numbers { columns }, targets }
+}
+
+fn ranking(story: &TableScenario, draws: &mut Draws) -> Scoring {
+    let metric = *draws.pick(&[
+        Metric::NdcgAt5,
+        Metric::NdcgAt10,
+        Metric::NdcgAt5,
+        Metric::MapAt5,
+        Metric::Mrr,
+    ]);
+    let (column, query) = story
+        .ranking
+        .as_ref()
+        .map_or_else(Default::default, |ranking| (ranking.name.clone(), ranking.query.clone()));
+    let prediction = Prediction::Relevance { column: column.clone(), query };
+    let grades = (0..GRADES).map(|grade| grade.to_string()).collect();
+    Scoring { metric, prediction, targets: vec![(column, grades)] }
+}
+
+fn regression(story: &TableScenario, draws: &mut Draws) -> Scoring {
+    let metric = *if skewed(&story.number) {
+        draws.pick(&[Metric::Rmsle, Metric::Rmsle, Metric::Mae, Metric::Smape, Metric::Mape])
+    } else {
+        draws.pick(&[
+            Metric::Rmse,
+            Metric::Rmse,
+            Metric::Mae,
+            Metric::R2,
+            Metric::Pearson,
+            Metric::Spearman,
+            Metric::MedianAe,
+        ])
+    };
+    let column = story.number.name.clone();
+    let prediction = Prediction::Number { column: column.clone() };
+    Scoring { metric, prediction, targets: vec![(column, Vec::new())] }
+}
+
+/// Words, or numbers from 1 where classes are an order that the metric looks at.
+fn multiclass(story: &TableScenario, dna: &Dna, draws: &mut Draws) -> Scoring {
+    let metric = if dna.has(Trait::Ordinal) {
+        Metric::QuadraticKappa
+    } else {
+        *draws.pick(&[
+            Metric::Accuracy,
+            Metric::MacroF1,
+            Metric::LogLoss,
+            Metric::BalancedAccuracy,
+            Metric::QuadraticKappa,
+            Metric::Mcc,
+            Metric::WeightedF1,
+            Metric::OvrAuc,
+        ])
+    };
+    let words = &story.graded.words;
+    let classes: Vec<String> = match metric {
+        Metric::QuadraticKappa => (1..=words.len()).map(|grade| grade.to_string()).collect(),
+        _ => words.clone(),
+    };
+    let mut sorted = classes.clone();
+    sorted.sort();
+    let column = story.graded.name.clone();
+    let prediction = match metric {
+        Metric::LogLoss | Metric::OvrAuc => {
+            Prediction::ClassProbabilities { column: column.clone(), classes: sorted }
+        }
+        _ => Prediction::Label { column: column.clone(), classes: sorted },
+    };
+    Scoring { metric, prediction, targets: vec![(column, classes)] }
+}
+
+/// The range of a target that is a number; nothing for classes, labels and grades.
+pub fn number(
+    formulation: Formulation,
+    story: &TableScenario,
+    index: usize,
+) -> Option<&NumberTarget> {
+    match formulation {
+        Formulation::Regression => Some(&story.number),
+        // The story's order is the columns' order.
+        Formulation::MultiTarget => story.targets.get(index),
+        _ => None,
+    }
+}
+
+/// Whether a number's range spans so much that relative errors suit it.
+fn skewed(number: &NumberTarget) -> bool {
+    number.low > 0.0 && number.high / number.low >= 8.0
+}

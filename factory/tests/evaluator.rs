@@ -1,0 +1,167 @@
+//! The standalone evaluator against the native grader: random submissions of every kind and
+//! metric, and submissions that both must refuse.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../../sandbox/tests/random/mod.rs"]
+mod random;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use factory::roles::operator;
+use fs_err as fs;
+use random::{Case, Kind};
+use sandbox::metrics::Metric;
+use sandbox::stream::Stream;
+use sandbox::submission::{Part, Submission, read_answers};
+use sandbox::task::Prediction;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+const CASES_PER_METRIC: u64 = 8;
+const THRESHOLDS: &str = r#"{"gold_threshold": 4, "silver_threshold": 3,
+    "bronze_threshold": 2, "median_threshold": 1}"#;
+
+/// A task folder with all that an evaluator reads, and what the native grader says of it.
+struct Task {
+    path: Utf8PathBuf,
+    metric: Metric,
+    native: Result<f64, String>,
+}
+
+impl Task {
+    fn write(
+        path: Utf8PathBuf,
+        metric: Metric,
+        prediction: &Prediction,
+        answers: &str,
+        submission: &str,
+    ) -> Self {
+        fs::create_dir_all(path.join("prepared/private")).unwrap();
+        fs::create_dir_all(path.join("source")).unwrap();
+        let evaluator = operator::standalone(metric, "id", prediction);
+        fs::write(path.join("source/evaluator.py"), evaluator).unwrap();
+        fs::write(path.join("prepared/private/threshold.json"), THRESHOLDS).unwrap();
+        fs::write(path.join("prepared/private/answer.csv"), answers).unwrap();
+        fs::write(path.join("submission.csv"), submission).unwrap();
+        let answers =
+            read_answers(&path.join("prepared/private/answer.csv"), "id", prediction).unwrap();
+        let native = Submission::parse(submission.as_bytes(), &answers, prediction)
+            .map_err(|error| error.to_string())
+            .and_then(|submission| {
+                submission
+                    .score(&answers, metric, Part::All)
+                    .map_err(|error| format!("undefined: {error}"))
+            });
+        Self { path, metric, native }
+    }
+}
+
+fn csv(columns: &[&str], rows: &[Vec<String>]) -> String {
+    let mut text = format!("id,{}\n", columns.join(","));
+    for (row, cells) in rows.iter().enumerate() {
+        let _ = writeln!(text, "row-{row},{}", cells.join(","));
+    }
+    text
+}
+
+fn evaluate(tasks: &[Task]) -> Vec<serde_json::Value> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let python = std::env::var("MLE_PYTHON").unwrap_or(format!("{root}/.venv/bin/python"));
+    let mut python = Command::new(python)
+        .arg(format!("{root}/factory/tests/reference/evaluate.py"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`make venv` sets up the Python environment that evaluators run in");
+    let mut stdin = python.stdin.take().unwrap();
+    let paths: Vec<Utf8PathBuf> = tasks.iter().map(|task| task.path.clone()).collect();
+    let writer = std::thread::spawn(move || {
+        for path in paths {
+            writeln!(stdin, "{path}").unwrap();
+        }
+    });
+    let output = python.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let results: Vec<_> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(results.len(), tasks.len());
+    results
+}
+
+fn write(case: &Case, path: Utf8PathBuf) -> Task {
+    let prediction = &case.prediction;
+    let answers = csv(&prediction.answer_columns(), &case.cells(&case.truth));
+    let submission = csv(&prediction.columns(), &case.cells(&case.predicted));
+    let task = Task::write(path, case.metric, prediction, &answers, &submission);
+    let undefined = |error: &_| format!("undefined: {error}");
+    assert_eq!(task.native, case.score.as_ref().copied().map_err(undefined));
+    task
+}
+
+#[test]
+fn the_evaluator_agrees_with_the_grader() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Utf8Path::from_path(dir.path()).unwrap();
+    let mut tasks = Vec::new();
+    for metric in Metric::ALL {
+        for (index, kind) in random::kinds(metric).into_iter().enumerate() {
+            let stream = Stream::root(4).child(metric.name()).index(index as u64);
+            for i in 0..CASES_PER_METRIC {
+                let path = root.join(format!("{metric}-{index}-{i}"));
+                tasks.push(write(&random::case(metric, kind, stream.index(i)), path));
+            }
+        }
+    }
+    let mut scored = 0;
+    for (task, result) in tasks.iter().zip(evaluate(&tasks)) {
+        let lower = task.metric.direction() == sandbox::grade::Direction::LowerIsBetter;
+        assert_eq!(result["is_lower_better"], lower, "{}", task.metric);
+        assert_eq!(result["gold_threshold"], 4.0);
+        // Where a metric is undefined, scikit-learn may have a convention; a grade has none.
+        let Ok(native) = task.native else { continue };
+        let score = result["score"].as_f64().unwrap_or(f64::NAN);
+        let gap = (score - native).abs() / native.abs().max(1.0);
+        assert!(gap <= 1e-9, "{}: native {native}, evaluator {result}", task.path);
+        scored += 1;
+    }
+    assert!(scored > tasks.len() / 2, "{scored} of {}", tasks.len());
+}
+
+#[test]
+fn the_evaluator_refuses_what_the_grader_refuses() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Utf8Path::from_path(dir.path()).unwrap();
+    let malformed: [(Metric, Kind, &[&str]); 8] = [
+        (Metric::Mae, Kind::Numbers, &["", "nan", "1e999", "one"]),
+        (Metric::LogLoss, Kind::Probabilities, &["-0.1", "1.1", "inf"]),
+        (Metric::MicroF1, Kind::Flags, &["c0 c0", "c0;c1", "c99"]),
+        (Metric::Mrr, Kind::Relevance, &["", "high", "inf"]),
+        (Metric::Dice, Kind::Mask, &["1", "0 1", "1 0", "2 1 1 1", "1 2 2 1", "1 9999", "1 1.5"]),
+        (
+            Metric::BoxMap50,
+            Kind::Boxes,
+            &["c0 1 1 1 1", "c99 1 1 1 1 1", "c0 1.5 1 1 1 1", "c0 1 1 1 0 1", "c0 1 nan 1 1 1"],
+        ),
+        (Metric::Psnr, Kind::Pixels, &["", "1", "70000", "-1"]),
+        (Metric::Accuracy, Kind::Label, &["", "c99", "0"]),
+    ];
+    let mut tasks = Vec::new();
+    for (metric, kind, cells) in malformed {
+        let case = random::case(metric, kind, Stream::root(5).child(metric.name()));
+        let answers = csv(&case.prediction.answer_columns(), &case.cells(&case.truth));
+        for (index, cell) in cells.iter().enumerate() {
+            let mut rows = case.cells(&case.predicted);
+            (*cell).clone_into(&mut rows[0][0]);
+            let submission = csv(&case.prediction.columns(), &rows);
+            let path = root.join(format!("{metric}-{index}"));
+            let task = Task::write(path, metric, &case.prediction, &answers, &submission);
+            assert!(task.native.is_err(), "{metric}: the grader takes `{cell}`");
+            tasks.push(task);
+        }
+    }
+    for (task, result) in tasks.iter().zip(evaluate(&tasks)) {
+        assert!(result["score"].is_null() && result["error"].is_string(), "{}", task.path);
+    }
+}
