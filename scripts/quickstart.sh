@@ -17,7 +17,9 @@ stage() { # stage NAME WHAT COMMAND...
 }
 
 stage "1/5 tasks" "turn the structure of MLE-bench competitions into verified micro-scale tasks" \
-  "$bin/factory" generate --seeds mlebench --count 72 --out "$out"
+  "$bin/factory" generate --seeds mlebench --count 72 --modality tabular,time_series \
+  --formulation binary,multiclass,regression,forecasting \
+  --shares binary=0.3,multiclass=0.22,regression=0.28,forecasting=0.2 --out "$out"
 stage "2/5 sft" "teach the tiny policy to act, from scripted agents playing real episodes" \
   "$bin/rl" sft --model tiny --tasks "$out" --out "$out/sft"
 stage "3/5 grpo" "improve it by trajectory-level GRPO on its own episodes" \

@@ -4,6 +4,7 @@
 
 pub mod evaluation;
 pub mod grammar;
+pub mod playground;
 pub mod prompt;
 pub mod report;
 pub mod reward;

@@ -34,6 +34,13 @@ kept, the others made, and the result is byte for byte that of an uninterrupted 
         /// A corpus folder.
         dir: Utf8PathBuf,
     },
+    /// Play the scripted ladder on a sample of tasks and report who beats whom.
+    #[command(after_help = "\
+Example: factory calibrate generated/quickstart --split val --count 64
+
+Five scripted solvers (constant, linear, forest, operators, oracle) run in the sandbox. A corpus \
+that is fit for use lets each win more often than the one below it.")]
+    Calibrate(Calibrate),
     /// Show a corpus or a task in the terminal.
     Inspect {
         /// A corpus folder or a task folder.
@@ -46,6 +53,35 @@ kept, the others made, and the result is byte for byte that of an uninterrupted 
 enum Size {
     Large,
     Paper,
+}
+
+/// `--split`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Half {
+    Train,
+    Val,
+}
+
+/// Flags of `calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// A corpus folder.
+    pub(crate) dir: Utf8PathBuf,
+    /// Which tasks.
+    #[arg(long, value_enum, default_value = "val")]
+    pub(crate) split: Half,
+    /// How many of them at most.
+    #[arg(long, default_value_t = 64)]
+    pub(crate) count: usize,
+    /// Scripts at a time; 0 for one per core.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) jobs: usize,
+    /// The seed of the sample and of the scripts' free choices.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Write the result as JSON to this file as well.
+    #[arg(long)]
+    pub(crate) json: Option<Utf8PathBuf>,
 }
 
 /// Flags of `generate`.

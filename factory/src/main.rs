@@ -4,13 +4,15 @@ mod cli;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use cli::{Cli, Command, Generate};
+use cli::{Calibrate, Cli, Command, Generate, Half};
+use factory::calibration::{self, Settings};
 use factory::config::Options;
 use factory::corpus::{self, CorpusError};
 use factory::pipeline::{self, Progress};
 use factory::plan::Slot;
 use factory::roles::Builtin;
 use indicatif::{ProgressBar, ProgressStyle};
+use sandbox::task::Split;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Command::Generate(flags) => generate(&flags),
         Command::Verify { dir } => verify(&dir),
         Command::Inspect { dir } => inspect(&dir),
+        Command::Calibrate(flags) => calibrate(&flags),
     };
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));
@@ -99,6 +102,30 @@ fn verify(dir: &camino::Utf8Path) -> Result<ExitCode> {
 
 fn inspect(dir: &camino::Utf8Path) -> Result<ExitCode> {
     say(&factory::inspect::show(dir)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn calibrate(flags: &Calibrate) -> Result<ExitCode> {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let settings = Settings {
+        split: match flags.split {
+            Half::Train => Split::Train,
+            Half::Val => Split::Val,
+        },
+        count: flags.count,
+        jobs: if flags.jobs == 0 { cores() } else { flags.jobs },
+        seed: flags.seed,
+    };
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} episodes, {eta} left")?;
+    let bar = ProgressBar::new(0).with_style(style);
+    let begin = |episodes: usize| bar.set_length(episodes as u64);
+    let calibration = calibration::calibrate(&flags.dir, &settings, begin, || bar.inc(1))?;
+    bar.finish_and_clear();
+    say(&calibration.to_string());
+    if let Some(path) = &flags.json {
+        sandbox::files::write_json(path, &calibration)
+            .with_context(|| format!("failed to write `{path}`"))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

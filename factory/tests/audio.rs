@@ -1,7 +1,5 @@
 //! The recording medium's Python twin against its Rust reader.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use factory::draws::Draws;
 use factory::media::{Look, Medium, Reading, audio::Recording};
 use fs_err as fs;

@@ -4,7 +4,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -62,8 +62,10 @@ fn complaint(output: &Output) -> String {
 fn threads_and_folders_leave_no_trace() {
     let desk = Desk::new();
     let (one, two) = (desk.path("one"), desk.path("elsewhere/two"));
-    for (out, jobs) in [(&one, "1"), (&two, "2")] {
-        let output = run(Desk::generate(out, &["--jobs", jobs]));
+    for (out, jobs, locale) in [(&one, "1", "C"), (&two, "2", "de_DE.UTF-8")] {
+        let mut command = Desk::generate(out, &["--jobs", jobs]);
+        command.env("LC_ALL", locale).env("TMPDIR", desk.path("")).env("TZ", "Asia/Tokyo");
+        let output = run(command);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     let (one, two) = (files(&one), files(&two));
@@ -74,16 +76,23 @@ fn threads_and_folders_leave_no_trace() {
 #[test]
 fn another_seed_shares_nothing() {
     let desk = Desk::new();
+    // Rows without their ids, and with what is in the files that they name.
     let rows = |seed: &str| {
         let out = desk.path(seed);
         assert!(run(Desk::generate(&out, &["--seed", seed])).status.success());
-        let tables = files(&out).into_iter().filter(|(name, _)| name.ends_with("train.csv"));
-        tables
-            .flat_map(|(_, bytes)| {
-                let text = String::from_utf8(bytes).unwrap();
-                text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
-            })
-            .collect::<std::collections::BTreeSet<String>>()
+        let files = files(&out);
+        let mut rows = BTreeSet::new();
+        for (path, table) in files.iter().filter(|(path, _)| path.ends_with("train.csv")) {
+            let folder = path.trim_end_matches("train.csv");
+            for line in std::str::from_utf8(table).unwrap().lines().skip(1) {
+                let cells = line.split(',').skip(1).flat_map(|cell| {
+                    let file = files.get(&format!("{folder}{cell}"));
+                    file.cloned().unwrap_or_else(|| format!("{cell},").into_bytes())
+                });
+                rows.insert(cells.collect::<Vec<u8>>());
+            }
+        }
+        rows
     };
     assert!(rows("42").is_disjoint(&rows("43")));
 }
@@ -162,6 +171,10 @@ fn mistakes_get_one_clear_error_and_leave_nothing_behind() {
     };
     assert!(refused(&["--seeds", "mlbench"]).contains("Known sets: mlebench"));
     assert!(refused(&["--seeds", "leaf-classification"]).contains("kept for evaluation"));
+    assert!(refused(&["--modality", "imgae"]).contains("audio, graph, image"));
+    assert!(refused(&["--modality", "audio", "--formulation", "ranking"]).contains("cells are"));
+    assert!(refused(&["--shares", "image=0.7,text=0.7"]).contains("more than 1"));
+    assert!(refused(&["--shares", "audio/ranking=0.5"]).contains("no `audio/ranking` tasks"));
     assert!(refused(&["--val-count", "7"]).contains("more than `--count 6`"));
     assert!(refused(&["--resume"]).contains("leave `--resume` out"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
@@ -187,6 +200,8 @@ fn other_options_do_not_continue_a_corpus() {
     let before = files(&out);
     let text = complaint(&run(Desk::generate(&out, &["--seed", "9"])));
     assert!(text.contains("`seed` = 0, not 9"), "{text}");
+    let text = complaint(&run(Desk::generate(&out, &["--modality", "tabular"])));
+    assert!(text.contains("modality, formulation and shares"), "{text}");
     assert!(before == files(&out));
 }
 

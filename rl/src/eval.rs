@@ -3,14 +3,14 @@
 use crate::episodes::Episodes;
 use crate::metrics;
 use crate::model::Qwen3;
-use crate::playground::{Playground, PlaygroundError};
 use crate::presets::Scale;
 use crate::rollout::{Job, Policy, RolloutError, RolloutSettings, rollout};
-use crate::scripted::{ScriptedError, ScriptedJob, Stage, play_all};
 use crate::settings::{SettingsError, require};
 use crate::sft::Stages;
 use crate::tokenizer::Tokenizer;
 use agents::evaluation::{EVALUATION_VERSION, Evaluation, Row};
+use agents::playground::{Playground, PlaygroundError};
+use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
 use agents::scaffold::react::Rules;
 use agents::scaffold::scripted::Approach;
 use agents::trajectory::{self, TrajectoryError};

@@ -1,5 +1,6 @@
 //! Ways of solving a task, one per file.
 
+pub mod ladder;
 pub mod react;
 mod recipe;
 pub mod scripted;

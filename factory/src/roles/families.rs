@@ -159,7 +159,9 @@ pub fn draft(family: Family, columns: &Columns<'_>, draws: &mut Draws) -> Option
         }
         Family::LagRegime => return None,
     }
-    terms.iter_mut().for_each(|(share, _)| *share *= mechanism);
+    for (share, _) in &mut terms {
+        *share *= mechanism;
+    }
     // A list of rules over written columns is what trees find, so it needs no step of its own.
     let own = family == Family::RuleList && matches!(columns.step, Step::Words(..));
     let step = (!own).then_some(step);

@@ -1,10 +1,10 @@
-//! Scripted agents in parallel: demonstrations for SFT, and the ladder that policies are
-//! compared with.
+//! Scripted agents in parallel: demonstrations for SFT, the ladder that policies are compared
+//! with, and the one that calibrates corpora.
 
-use agents::prompt::{Prompt, PromptError};
-use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::{Approach, play};
-use agents::trajectory::Trajectory;
+use super::react::Rules;
+use super::scripted::{Approach, play};
+use crate::prompt::{Prompt, PromptError};
+use crate::trajectory::Trajectory;
 use sandbox::env::EpisodeFault;
 use sandbox::exec::Sandbox;
 use sandbox::stream::Stream;
