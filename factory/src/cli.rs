@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use factory::config::{Options, Preset};
+use factory::gallery;
 
 /// Turns seed tasks into verified, micro-scale machine-learning tasks.
 #[derive(Debug, Parser)]
@@ -41,11 +42,8 @@ Example: factory calibrate generated/quickstart --split val --count 64
 Five scripted solvers (constant, linear, forest, operators, oracle) run in the sandbox. A corpus \
 that is fit for use lets each win more often than the one below it.")]
     Calibrate(Calibrate),
-    /// Show a corpus or a task in the terminal.
-    Inspect {
-        /// A corpus folder or a task folder.
-        dir: Utf8PathBuf,
-    },
+    /// Show a corpus or a task in the terminal, or as a page for a browser.
+    Inspect(Inspect),
 }
 
 /// `--preset`.
@@ -139,6 +137,35 @@ impl From<&Generate> for Options {
                 Size::Large => Preset::Large,
                 Size::Paper => Preset::Paper,
             },
+        }
+    }
+}
+
+/// Flags of `inspect`.
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// A corpus folder or a task folder.
+    pub(crate) dir: Utf8PathBuf,
+    /// Write a self-contained gallery to this file instead.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<Utf8PathBuf>,
+    /// Tasks of a corpus in the gallery, every kind in turn.
+    #[arg(long, requires = "html", default_value_t = gallery::LIMIT)]
+    limit: usize,
+    /// Modalities in the gallery, such as `tabular,image` [default: all].
+    #[arg(long, requires = "html", value_delimiter = ',')]
+    modality: Vec<String>,
+    /// Formulations in the gallery, such as `binary,regression` [default: all].
+    #[arg(long, requires = "html", value_delimiter = ',')]
+    formulation: Vec<String>,
+}
+
+impl From<&Inspect> for gallery::Wish {
+    fn from(flags: &Inspect) -> Self {
+        Self {
+            limit: flags.limit,
+            modalities: flags.modality.clone(),
+            formulations: flags.formulation.clone(),
         }
     }
 }

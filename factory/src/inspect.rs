@@ -1,13 +1,18 @@
 //! `factory inspect`: a corpus or a task, for the terminal.
 
 use crate::corpus::{self, CorpusError, Record};
+use crate::gallery::GalleryError;
+use crate::gallery::rows::Rows;
 use camino::Utf8Path;
 use fs_err as fs;
-use sandbox::task::{Manifest, TaskDir, TaskError};
+use sandbox::task::{Manifest, Prediction, TaskDir, TaskError};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Rows of a table's head.
 const HEAD: usize = 6;
+/// Letters of a cell.
+const WIDTH: usize = 32;
 
 /// Why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +26,9 @@ pub enum InspectError {
     /// A file of the task.
     #[error("failed to read the task")]
     Io(#[from] std::io::Error),
+    /// A table of the task.
+    #[error(transparent)]
+    Table(#[from] GalleryError),
     /// Neither a corpus nor a task.
     #[error("`{0}` is neither a corpus (no `corpus.json`) nor a task (no `task.json`)")]
     Neither(camino::Utf8PathBuf),
@@ -90,9 +98,16 @@ fn task(task: &TaskDir) -> Result<String, InspectError> {
         manifest.seed_task,
         manifest.domain,
     );
-    for file in ["train.csv", "test.csv"] {
-        let csv = fs::read_to_string(task.public().path().join(file))?;
-        let _ = writeln!(text, "{file}\n{}", head(&csv));
+    let [train, test] = ["train.csv", "test.csv"].map(|file| task.public().path().join(file));
+    let (train, test) = (Rows::read(&train)?, Rows::read(&test)?);
+    let contents =
+        [items(task)?, texts(&train, &test), targets(manifest), queries(manifest, &train, &test)];
+    let contents = contents.concat();
+    if !contents.is_empty() {
+        let _ = writeln!(text, "{contents}");
+    }
+    for (file, table) in [("train.csv", &train), ("test.csv", &test)] {
+        let _ = writeln!(text, "{file}\n{}", head(table));
     }
     text.push_str(&ladder(manifest));
     let _ = writeln!(text, "\nrule: {}", manifest.provenance["rule"].as_str().unwrap_or("unknown"));
@@ -101,15 +116,85 @@ fn task(task: &TaskDir) -> Result<String, InspectError> {
     Ok(text)
 }
 
-/// The first rows of a CSV text, in columns.
-fn head(csv: &str) -> String {
-    let rows: Vec<Vec<&str>> =
-        csv.lines().take(HEAD).map(|line| line.split(',').collect()).collect();
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.len()).max().unwrap_or(0)
+/// The files beside the tables: how many of which kind and size.
+fn items(task: &TaskDir) -> Result<String, InspectError> {
+    let mut folders: BTreeMap<(&str, &str), Vec<u64>> = BTreeMap::new();
+    for file in task.manifest().hashes.keys() {
+        let Some(path) = file.strip_prefix("prepared/public/") else { continue };
+        let Some((folder, name)) = path.split_once('/') else { continue };
+        let kind = Utf8Path::new(name).extension().unwrap_or("no");
+        let bytes = fs::metadata(task.path().join(file))?.len();
+        folders.entry((folder, kind)).or_default().push(bytes);
+    }
+    let mut text = String::new();
+    for ((folder, kind), sizes) in folders {
+        let (count, range) = (sizes.len(), range(sizes));
+        let _ = writeln!(text, "items: {count} .{kind} files in {folder}/, {range} bytes each");
+    }
+    Ok(text)
+}
+
+/// The columns of prose: how many texts of which length.
+fn texts(train: &Rows, test: &Rows) -> String {
+    let mut text = String::new();
+    for place in train.prose() {
+        let name = &train.header[place];
+        let theirs = test.place(name).into_iter().flat_map(|place| test.column(place));
+        let lengths: Vec<u64> =
+            train.column(place).chain(theirs).map(|cell| cell.chars().count() as u64).collect();
+        let (count, range) = (lengths.len(), range(lengths));
+        let _ = writeln!(text, "items: {count} texts in `{name}`, {range} characters each");
+    }
+    text
+}
+
+/// The smallest and the largest of some sizes.
+fn range(mut sizes: Vec<u64>) -> String {
+    sizes.sort_unstable();
+    match (sizes.first(), sizes.last()) {
+        (Some(low), Some(high)) if low < high => format!("{low} to {high}"),
+        (Some(only), _) => only.to_string(),
+        _ => "no".to_owned(),
+    }
+}
+
+/// The targets of a task that has several.
+fn targets(manifest: &Manifest) -> String {
+    let names: Vec<&str> = match &manifest.prediction {
+        Prediction::Flags { labels, .. } => labels.iter().map(String::as_str).collect(),
+        Prediction::Numbers { columns } | Prediction::Probabilities { columns } => {
+            columns.iter().map(String::as_str).collect()
+        }
+        _ => return String::new(),
     };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    format!("targets: {}: {}\n", names.len(), names.join(", "))
+}
+
+/// The queries of a ranking.
+fn queries(manifest: &Manifest, train: &Rows, test: &Rows) -> String {
+    let Prediction::Relevance { query, .. } = &manifest.prediction else { return String::new() };
+    let count = |table: &Rows| {
+        let cells = table.place(query).into_iter().flat_map(|place| table.column(place));
+        cells.collect::<BTreeSet<&str>>().len()
+    };
+    format!("queries: {} in train, {} in test, by `{query}`\n", count(train), count(test))
+}
+
+/// The first rows of a table, in columns.
+fn head(table: &Rows) -> String {
+    let shortened = |cell: &String| match cell.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}...", &cell[..end]),
+        None => cell.clone(),
+    };
+    let rows: Vec<Vec<String>> = std::iter::once(&table.header)
+        .chain(&table.rows)
+        .take(HEAD)
+        .map(|row| row.iter().map(shortened).collect())
+        .collect();
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..table.header.len()).map(width).collect();
     let mut text = String::new();
     for row in &rows {
         for (cell, width) in row.iter().zip(&widths) {

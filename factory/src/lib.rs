@@ -12,6 +12,7 @@ pub mod corpus;
 pub mod dna;
 pub mod draws;
 mod embedded;
+pub mod gallery;
 pub mod inspect;
 pub mod labels;
 pub mod ladder;

@@ -4,7 +4,7 @@ mod cli;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use cli::{Calibrate, Cli, Command, Generate, Half};
+use cli::{Calibrate, Cli, Command, Generate, Half, Inspect};
 use factory::calibration::{self, Settings};
 use factory::config::Options;
 use factory::corpus::{self, CorpusError};
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Generate(flags) => generate(&flags),
         Command::Verify { dir } => verify(&dir),
-        Command::Inspect { dir } => inspect(&dir),
+        Command::Inspect(flags) => inspect(&flags),
         Command::Calibrate(flags) => calibrate(&flags),
     };
     result.unwrap_or_else(|error| {
@@ -100,8 +100,15 @@ fn verify(dir: &camino::Utf8Path) -> Result<ExitCode> {
     Ok(if report.clean() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
-fn inspect(dir: &camino::Utf8Path) -> Result<ExitCode> {
-    say(&factory::inspect::show(dir)?);
+fn inspect(flags: &Inspect) -> Result<ExitCode> {
+    if let Some(file) = &flags.html {
+        let page = factory::gallery::page(&flags.dir, &flags.into())?;
+        sandbox::files::write_atomic(file, page.as_bytes())
+            .with_context(|| format!("failed to write `{file}`"))?;
+        complain(&format!("`{file}` has {:.1} MB; open it in a browser", page.len() as f64 / 1e6));
+        return Ok(ExitCode::SUCCESS);
+    }
+    say(&factory::inspect::show(&flags.dir)?);
     Ok(ExitCode::SUCCESS)
 }
 

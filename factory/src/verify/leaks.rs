@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 
 /// Permutations of a probe, none of which may tell as much: p < 0.01 after Bonferroni's
 /// correction for five probes.
-const PERMUTATIONS: usize = 500;
+pub(crate) const PERMUTATIONS: usize = 500;
 /// A correlation below this is of no use to anyone.
-const HARMLESS: f64 = 0.2;
+pub(crate) const HARMLESS: f64 = 0.2;
 /// Closest that the nearest test rows may come, in units of typical training distances.
-const CLOSEST: f64 = 0.1;
+pub(crate) const CLOSEST: f64 = 0.1;
 
 /// Neither the id as a number nor its digits go with the target.
 pub(super) fn ids_say_nothing(task: &Staged) -> Result<(), Refusal> {

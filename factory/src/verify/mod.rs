@@ -6,7 +6,7 @@
 
 mod disk;
 mod ladder;
-mod leaks;
+pub(crate) mod leaks;
 mod refusal;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,200 @@
+//! Pictures beside their targets; masks and boxes drawn over them, undamaged images beside them.
+
+use super::GalleryError;
+use super::html::{data_uri, escaped};
+use super::task::{Items, Task};
+use camino::Utf8Path;
+use fs_err as fs;
+use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
+use sandbox::boxes::Object;
+use sandbox::mask::Mask;
+use sandbox::metrics::images::Frame;
+use sandbox::task::Prediction;
+use sandbox::values::Values;
+use std::fmt::Write as _;
+use std::io::Cursor;
+
+/// Pictures of a task.
+const COUNT: usize = 12;
+/// Bytes of a decoded picture at most.
+const BYTES: usize = 1 << 24;
+
+/// Pixels of one byte per channel.
+#[derive(Debug)]
+pub(super) struct Picture {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) color: ColorType,
+    pub(super) pixels: Vec<u8>,
+    /// Red, green and blue of each index, for indexed colours.
+    pub(super) palette: Option<Vec<u8>>,
+}
+
+impl Picture {
+    /// A compressed PNG file.
+    pub(super) fn encoded(&self) -> Vec<u8> {
+        let edge = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
+        let mut file = Vec::new();
+        let mut encoder = Encoder::new(&mut file, edge(self.width), edge(self.height));
+        encoder.set_color(self.color);
+        encoder.set_depth(BitDepth::Eight);
+        if let Some(palette) = &self.palette {
+            encoder.set_palette(palette.clone());
+        }
+        let written = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&self.pixels)?;
+            writer.finish()
+        });
+        debug_assert!(written.is_ok(), "writing to memory fails only for a wrong number of pixels");
+        file
+    }
+
+    /// As an address.
+    pub(super) fn uri(&self) -> String {
+        data_uri("image/png", &self.encoded())
+    }
+
+    fn read(path: &Utf8Path) -> Result<Self, GalleryError> {
+        let bytes = fs::read(path)?;
+        let wrong = |fault: String| GalleryError::Unreadable { path: path.to_owned(), fault };
+        let broken = |error: png::DecodingError| wrong(error.to_string());
+        let mut decoder = Decoder::new_with_limits(Cursor::new(&bytes), Limits { bytes: BYTES });
+        decoder.set_transformations(Transformations::normalize_to_color8());
+        let mut reader = decoder.read_info().map_err(broken)?;
+        let size = reader.output_buffer_size().filter(|size| *size <= BYTES);
+        let mut pixels = vec![0; size.ok_or_else(|| wrong("it is too large".to_owned()))?];
+        let frame = reader.next_frame(&mut pixels).map_err(broken)?;
+        pixels.truncate(frame.buffer_size());
+        let [width, height] = [frame.width, frame.height].map(|edge| edge as usize);
+        Ok(Self { width, height, color: frame.color_type, pixels, palette: None })
+    }
+}
+
+/// Some rows' pictures.
+pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
+    let mut html = String::from("<div class=\"cards\">\n");
+    for row in task.examples(COUNT) {
+        let cell = &task.train.rows[row][items.column];
+        let picture = Picture::read(&task.item_path(cell)?)?;
+        let _ = writeln!(
+            html,
+            "<figure>{}<figcaption>{}</figcaption></figure>",
+            with_truth(task, row, &picture, cell),
+            escaped(&task.label(row))
+        );
+    }
+    Ok(html + "</div>")
+}
+
+/// A picture and whatever of the truth can be drawn on it.
+fn with_truth(task: &Task, row: usize, picture: &Picture, name: &str) -> String {
+    let over = match (&task.dir.manifest().prediction, &task.truth) {
+        (Prediction::Mask { width, height, .. }, Values::Masks(masks)) => {
+            masked(&masks[row], *width, *height)
+        }
+        (Prediction::Boxes { classes, .. }, Values::Objects(rows)) => {
+            framed(&rows[row], classes, picture)
+        }
+        _ => String::new(),
+    };
+    let mut html = format!(
+        "<svg class=\"picture\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-label=\"{2}\"><image \
+         width=\"{0}\" height=\"{1}\" href=\"{3}\"/>{over}</svg>",
+        picture.width,
+        picture.height,
+        escaped(name),
+        picture.uri()
+    );
+    if let Values::Images { images, frame } = &task.truth {
+        html.push_str(&undamaged(&images[row], *frame));
+    }
+    html
+}
+
+/// The pixels of a mask, column by column as masks are kept.
+fn masked(mask: &Mask, width: usize, height: usize) -> String {
+    let pixels = mask.pixels(width, height);
+    let mut path = String::new();
+    for x in 0..width {
+        let set = |y: usize| pixels[y * width + x];
+        let mut y = 0;
+        while y < height {
+            let length = (y..height).take_while(|y| set(*y)).count();
+            if length > 0 {
+                let _ = write!(path, "M{x} {y}h1v{length}h-1z");
+            }
+            y += length + 1;
+        }
+    }
+    format!("<path class=\"mask\" d=\"{path}\"/>")
+}
+
+/// Boxes in the picture's pixels, with a colour for each class.
+fn framed(objects: &[Object], classes: &[String], picture: &Picture) -> String {
+    let thick = picture.width.max(picture.height) as f64 / 64.0;
+    let draw = |object: &Object| {
+        format!(
+            "<rect class=\"box k{}\" x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" \
+             stroke-width=\"{thick:.2}\"><title>{}</title></rect>",
+            object.class % 6,
+            object.x,
+            object.y,
+            object.w,
+            object.h,
+            escaped(classes.get(object.class).map_or("", String::as_str))
+        )
+    };
+    objects.iter().map(draw).collect()
+}
+
+/// What a damaged image is to become.
+fn undamaged(image: &[u16], frame: Frame) -> String {
+    let most = u64::from(frame.levels.max(2) - 1);
+    let byte = |pixel: &u16| u8::try_from(u64::from(*pixel) * 255 / most).unwrap_or(u8::MAX);
+    let picture = Picture {
+        width: frame.width,
+        height: frame.height,
+        color: ColorType::Grayscale,
+        pixels: image.iter().map(byte).collect(),
+        palette: None,
+    };
+    format!(
+        "<svg class=\"picture\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-label=\"undamaged\"><image \
+         width=\"{0}\" height=\"{1}\" href=\"{2}\"/></svg>",
+        frame.width,
+        frame.height,
+        picture.uri()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_drawn_where_they_are_set() {
+        let mask = Mask::parse("2 2 6 1", 3, 2).unwrap();
+        assert_eq!(
+            masked(&mask, 3, 2),
+            "<path class=\"mask\" d=\"M0 1h1v1h-1zM1 0h1v1h-1zM2 1h1v1h-1z\"/>"
+        );
+    }
+
+    #[test]
+    fn boxes_and_images_stay_in_their_elements() {
+        let picture = Picture {
+            width: 2,
+            height: 2,
+            color: ColorType::Grayscale,
+            pixels: vec![0, 80, 160, 255],
+            palette: None,
+        };
+        let object = Object { class: 0, x: 0.5, y: 0.0, w: 1.0, h: 1.5 };
+        let html = framed(&[object], &["<b>".to_owned()], &picture);
+        assert!(
+            html.starts_with("<rect class=\"box k0\" x=\"0.50\"") && html.contains("&lt;b&gt;")
+        );
+        let html = undamaged(&[0, 1, 2, 3], Frame { width: 2, height: 2, levels: 4 });
+        assert!(html.contains("data:image/png;base64,iVBOR"), "{html}");
+    }
+}

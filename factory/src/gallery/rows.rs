@@ -1,0 +1,59 @@
+//! A CSV file as text cells.
+
+use super::GalleryError;
+use camino::Utf8Path;
+use fs_err as fs;
+
+/// Cells longer than this on average are prose.
+const PROSE: usize = 60;
+
+/// A header and rows of as many cells.
+#[derive(Debug, Clone)]
+pub(crate) struct Rows {
+    /// Column names.
+    pub(crate) header: Vec<String>,
+    /// The cells of each row.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Rows {
+    /// Reads a file.
+    pub(crate) fn read(path: &Utf8Path) -> Result<Self, GalleryError> {
+        let bytes = fs::read(path)?;
+        let wrong = |error: csv::Error| GalleryError::Unreadable {
+            path: path.to_owned(),
+            fault: error.to_string(),
+        };
+        let mut reader = csv::Reader::from_reader(&bytes[..]);
+        let header = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
+        let rows = reader
+            .records()
+            .map(|record| Ok(record.map_err(wrong)?.iter().map(str::to_owned).collect()))
+            .collect::<Result<_, GalleryError>>()?;
+        Ok(Self { header, rows })
+    }
+
+    /// The place of a column.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|column| column == name)
+    }
+
+    /// The cells of a column, from the top.
+    pub(crate) fn column(&self, place: usize) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(move |row| row[place].as_str())
+    }
+
+    /// The columns that hold prose.
+    pub(crate) fn prose(&self) -> Vec<usize> {
+        let long = |place: &usize| {
+            let letters: usize = self.column(*place).map(str::len).sum();
+            letters > PROSE * self.rows.len().max(1)
+        };
+        // Pixels, masks and boxes are long as well, and begin with a digit or a class name.
+        let worded = |place: &usize| {
+            let mut words = self.column(*place).flat_map(str::split_whitespace);
+            words.by_ref().take(50).filter(|word| word.parse::<f64>().is_err()).count() > 35
+        };
+        (0..self.header.len()).filter(long).filter(worded).collect()
+    }
+}

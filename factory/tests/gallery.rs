@@ -1,0 +1,173 @@
+//! Galleries as a browser gets them: every kind of task, well-formed, safe, the same each time.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use camino::{Utf8Path, Utf8PathBuf};
+use factory::gallery::{Wish, page};
+use factory::mix::Cell;
+use fs_err as fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+/// Complains about elements that are not closed in order, about elements that no page has, and
+/// about addresses that would be fetched.
+const CHECK: &str = r##"
+import html.parser, sys
+
+KNOWN = set("html head meta title style body header nav dl dt dd div article section details "
+            "summary h1 h2 h3 h4 h5 h6 p a code pre ul ol li table tr th td figure figcaption br "
+            "img audio small span strong em blockquote svg path rect circle text image".split())
+
+class Check(html.parser.HTMLParser):
+    open = []
+
+    def look(self, tag, attrs):
+        assert tag in KNOWN, (tag, self.getpos())
+        for name, value in attrs:
+            assert not name.startswith("on"), (name, value, self.getpos())
+            if name in ("href", "src"):
+                assert value.startswith(("#", "data:image/png;", "data:audio/wav;")), value[:80]
+
+    def handle_starttag(self, tag, attrs):
+        self.look(tag, attrs)
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.look(tag, attrs)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (self.open[-3:], tag, self.getpos())
+        self.open.pop()
+
+check = Check()
+check.feed(sys.stdin.read())
+check.close()
+assert not check.open, check.open
+"##;
+
+fn well_formed(html: &str) {
+    let python = std::env::var("MLE_PYTHON")
+        .unwrap_or_else(|_| format!("{}/../.venv/bin/python", env!("CARGO_MANIFEST_DIR")));
+    let mut child = Command::new(python)
+        .args(["-I", "-c", CHECK])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("`make venv` sets up the Python environment, or name one in MLE_PYTHON");
+    child.stdin.take().unwrap().write_all(html.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!html.contains("http:") && !html.contains("https:"));
+}
+
+/// A corpus with a task of every cell.
+fn corpus(desk: &tempfile::TempDir) -> Utf8PathBuf {
+    let out = Utf8Path::from_path(desk.path()).unwrap().join("corpus");
+    let cells = Cell::all();
+    let share = 1.0 / cells.len() as f64;
+    let shares: Vec<String> = cells.iter().map(|cell| format!("{cell}={share:.5}")).collect();
+    let output = Command::new(env!("CARGO_BIN_EXE_factory"))
+        .args(["generate", "--count", &cells.len().to_string(), "--out", out.as_str()])
+        .args(["--shares", &shares.join(",")])
+        .output()
+        .unwrap();
+    // A slot may stay empty; which ones do not is looked at below.
+    assert!(out.join("corpus.json").is_file(), "{}", String::from_utf8_lossy(&output.stderr));
+    out
+}
+
+fn tasks(corpus: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let mut tasks: Vec<Utf8PathBuf> = corpus
+        .read_dir_utf8()
+        .unwrap()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.join("task.json").is_file())
+        .collect();
+    tasks.sort();
+    tasks
+}
+
+/// Puts other bytes into a file, as if the task had been made with them.
+fn replace(task: &Utf8Path, file: &str, bytes: &[u8]) {
+    fs::write(task.join(file), bytes).unwrap();
+    let manifest = task.join("task.json");
+    let mut value: serde_json::Value =
+        serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    value["hashes"][file] = blake3::hash(bytes).to_hex().as_str().into();
+    fs::write(&manifest, serde_json::to_vec(&value).unwrap()).unwrap();
+}
+
+#[test]
+fn every_kind_of_task_has_a_safe_and_stable_page() {
+    let desk = tempfile::tempdir().unwrap();
+    let corpus = corpus(&desk);
+    let all = page(&corpus, &Wish::default()).unwrap();
+    well_formed(&all);
+    assert!(all == page(&corpus, &Wish::default()).unwrap(), "two pages of one corpus differ");
+    let tasks = tasks(&corpus);
+    assert!(tasks.len() * 10 >= Cell::all().len() * 9, "{} tasks", tasks.len());
+    for task in &tasks {
+        assert!(all.contains(&format!("id=\"{}\"", task.file_name().unwrap())), "{task}");
+        well_formed(&page(task, &Wish::default()).unwrap());
+    }
+    let shown = |needle: &str| assert!(all.contains(needle), "no {needle}");
+    ["data:image/png", "<audio", "class=\"graph\"", "<blockquote>", "class=\"ladder\""].map(shown);
+    few_and_chosen_tasks(&corpus);
+    hostile_text_stays_text(&tasks[0]);
+    faults_name_their_file(&tasks[1]);
+}
+
+fn few_and_chosen_tasks(corpus: &Utf8Path) {
+    let wish = Wish {
+        limit: 2,
+        modalities: vec!["text".to_owned(), "image".to_owned()],
+        formulations: vec!["binary".to_owned(), "regression".to_owned()],
+    };
+    let html = page(corpus, &wish).unwrap();
+    assert_eq!(html.matches("<article class=\"task\"").count(), 2);
+    assert!(html.contains("Kinds without room on this page: text/binary"), "{}", &html[..9000]);
+    let error = page(corpus, &Wish { modalities: vec!["smell".to_owned()], ..Wish::default() });
+    assert!(error.unwrap_err().to_string().contains("smell"));
+}
+
+fn hostile_text_stays_text(task: &Utf8Path) {
+    let evil = "</style></title><script>alert('\"&')</script><img src=x onerror=alert(1)>";
+    let manifest = task.join("task.json");
+    let mut value: serde_json::Value =
+        serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    for key in ["title", "domain", "seed_task"] {
+        value[key] = evil.into();
+    }
+    fs::write(&manifest, serde_json::to_vec(&value).unwrap()).unwrap();
+    let blocks =
+        format!("# {evil}\n\n{evil}\n- {evil}\n\n| {evil} |\n|---|\n| `{evil}` |\n\n```\n{evil}\n");
+    replace(task, "prepared/public/description.md", blocks.as_bytes());
+    let html = page(task, &Wish::default()).unwrap();
+    well_formed(&html);
+    assert!(html.contains("&lt;script&gt;") && !html.contains("<script"));
+}
+
+fn faults_name_their_file(task: &Utf8Path) {
+    let complaint = |task: &Utf8Path| {
+        let error = page(task, &Wish::default()).unwrap_err();
+        format!("{:#}", anyhow::Error::from(error))
+    };
+    let table = fs::read(task.join("prepared/public/train.csv")).unwrap();
+    replace(task, "prepared/public/train.csv", b"a,b\n1,2\n");
+    assert!(complaint(task).contains("train.csv` cannot be shown"), "{}", complaint(task));
+    replace(task, "prepared/public/train.csv", b"a,b\n1\n");
+    assert!(complaint(task).contains("train.csv` cannot be shown"), "{}", complaint(task));
+    replace(task, "prepared/public/train.csv", &table);
+    fs::write(task.join("source/blueprint.json"), "{").unwrap();
+    assert!(complaint(task).contains("`source/blueprint.json` is not what"), "{}", complaint(task));
+    replace(task, "source/blueprint.json", b"{");
+    assert!(complaint(task).contains("blueprint.json` cannot be shown"), "{}", complaint(task));
+    fs::remove_file(task.join("prepared/public/test.csv")).unwrap();
+    assert!(
+        complaint(task).contains("`prepared/public/test.csv` is missing"),
+        "{}",
+        complaint(task)
+    );
+    fs::remove_file(task.join("task.json")).unwrap();
+    assert!(!complaint(task).is_empty());
+}
