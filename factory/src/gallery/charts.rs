@@ -1,6 +1,6 @@
 //! Plots of numbers: how the target is spread, and series over time.
 
-use super::html::{escaped, short};
+use super::html::{escaped, short, shortened};
 use super::task::{Target, Task};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,11 +10,34 @@ const BINS: usize = 18;
 /// Series and targets on a page.
 const MOST: usize = 12;
 
+/// A bar's label, and how many training and test rows it stands for.
+type Pair = (String, usize, usize);
+
 /// How each target is spread in the two tables.
 pub(super) fn targets(task: &Task) -> String {
     let mut html = String::from("<div class=\"cards wide\">\n");
-    for target in task.targets.iter().take(MOST) {
-        let chart = if target.classes.is_empty() { histogram(target) } else { bars(target) };
+    let hits = |values: &[f64], class: f64| values.iter().filter(|v| **v == class).count();
+    let rows = (task.train.rows.len(), task.test.rows.len());
+    let flags = task.targets.len() > 1 && task.targets.iter().all(|t| t.classes.len() == 2);
+    if flags {
+        // What does not hold is the rest of the rows: a bar less per label.
+        let pair = |target: &Target| {
+            (target.name.clone(), hits(&target.train, 1.0), hits(&target.test, 1.0))
+        };
+        let pairs: Vec<Pair> = task.targets.iter().map(pair).collect();
+        let _ = writeln!(
+            html,
+            "<figure>{}<figcaption>rows for which each label holds</figcaption></figure>",
+            bars(&pairs, rows)
+        );
+    }
+    for target in task.targets.iter().take(if flags { 0 } else { MOST }) {
+        let pair = |(class, name): (usize, &String)| {
+            let class = class as f64;
+            (name.clone(), hits(&target.train, class), hits(&target.test, class))
+        };
+        let pairs: Vec<Pair> = target.classes.iter().enumerate().map(pair).collect();
+        let chart = if pairs.is_empty() { histogram(target) } else { bars(&pairs, rows) };
         let _ = writeln!(
             html,
             "<figure>{chart}<figcaption>{}</figcaption></figure>",
@@ -26,40 +49,37 @@ pub(super) fn targets(task: &Task) -> String {
     html + "</div>\n" + legend
 }
 
-/// A pair of bars per class.
-fn bars(target: &Target) -> String {
-    let share = |values: &[f64], class: usize| {
-        let hits = values.iter().filter(|value| **value == class as f64).count();
-        (hits, hits as f64 / values.len().max(1) as f64)
-    };
-    let classes = target.classes.len();
-    let pairs: Vec<_> = (0..classes)
-        .map(|class| (share(&target.train, class), share(&target.test, class)))
-        .collect();
-    let most = pairs.iter().map(|(a, b)| a.1.max(b.1)).fold(1e-9, f64::max);
+/// Two bars, for train and test, per label; `rows` are all rows of the two tables.
+fn bars(pairs: &[Pair], rows: (usize, usize)) -> String {
+    let share = |count: usize, rows: usize| count as f64 / rows.max(1) as f64;
+    let shares = |pair: &Pair| [share(pair.1, rows.0), share(pair.2, rows.1)];
+    let most = pairs.iter().flat_map(shares).fold(1e-9, f64::max);
     let mut svg = format!(
         "<svg class=\"chart\" viewBox=\"0 0 360 {}\" role=\"img\" aria-label=\"classes\">\n",
-        classes * 34 + 4
+        pairs.len() * 34 + 4
     );
-    for (class, ((train, train_share), (test, test_share))) in pairs.into_iter().enumerate() {
-        let top = class * 34 + 4;
-        let (first, second) = (180.0 * train_share / most, 180.0 * test_share / most);
+    for (index, pair) in pairs.iter().enumerate() {
+        let top = index * 34 + 4;
+        let [train, test] = shares(pair);
+        let (first, second) = (160.0 * train / most, 160.0 * test / most);
         let _ = writeln!(
             svg,
             "<text x=\"0\" y=\"{}\">{}</text>\
-             <rect class=\"train\" x=\"90\" y=\"{top}\" width=\"{first:.1}\" height=\"13\"/>\
-             <rect class=\"test\" x=\"90\" y=\"{}\" width=\"{second:.1}\" height=\"13\"/>\
-             <text class=\"small\" x=\"{:.1}\" y=\"{}\">{:.1} % ({train})</text>\
-             <text class=\"small\" x=\"{:.1}\" y=\"{}\">{:.1} % ({test})</text>",
+             <rect class=\"train\" x=\"110\" y=\"{top}\" width=\"{first:.1}\" height=\"13\"/>\
+             <rect class=\"test\" x=\"110\" y=\"{}\" width=\"{second:.1}\" height=\"13\"/>\
+             <text class=\"small\" x=\"{:.1}\" y=\"{}\">{:.1} % ({})</text>\
+             <text class=\"small\" x=\"{:.1}\" y=\"{}\">{:.1} % ({})</text>",
             top + 17,
-            super::html::shortened(&target.classes[class], 13),
+            shortened(&pair.0, 16),
             top + 14,
-            first + 94.0,
+            first + 114.0,
             top + 10,
-            100.0 * train_share,
-            second + 94.0,
+            100.0 * train,
+            pair.1,
+            second + 114.0,
             top + 24,
-            100.0 * test_share,
+            100.0 * test,
+            pair.2,
         );
     }
     svg + "</svg>"

@@ -15,6 +15,8 @@ use std::fmt::Write as _;
 const COUNT: usize = 3;
 /// Nodes drawn.
 const NODES: usize = 160;
+/// Colours for kinds of nodes.
+const KINDS: usize = 6;
 /// Steps of the layout.
 const STEPS: usize = 240;
 /// Edge of the drawing.
@@ -77,25 +79,25 @@ impl Graph {
         graph
     }
 
-    /// The letters that a node's name starts with, as its kind's number.
-    fn kind(name: &str) -> &str {
-        let end = name.find(|c: char| !c.is_alphabetic()).unwrap_or(name.len());
-        &name[..end]
+    /// The letters of a node's name, which tell its kind if anything does.
+    fn kind(name: &str) -> String {
+        name.chars().filter(char::is_ascii_alphabetic).collect()
     }
 
-    /// How many nodes there are of each kind, if names tell kinds, not escaped names.
+    /// How many nodes there are of each kind, if names tell kinds.
     fn kinds(&self) -> String {
         let counts = self.counts();
-        if counts.len() < 2 || counts.len() > 6 {
+        if !(2..=KINDS).contains(&counts.len()) {
             return String::new();
         }
-        let list = counts.iter().enumerate().map(|(index, (kind, count))| {
-            format!(" <span class=\"key k{index}\"></span> {} {count}", escaped(kind))
-        });
-        format!(",{}", list.collect::<String>())
+        let mut html = String::from(",");
+        for (index, (kind, count)) in counts.iter().enumerate() {
+            let _ = write!(html, " <span class=\"key k{index}\"></span> {} {count}", escaped(kind));
+        }
+        html
     }
 
-    fn counts(&self) -> BTreeMap<&str, usize> {
+    fn counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for name in &self.names {
             *counts.entry(Self::kind(name)).or_default() += 1;
@@ -105,7 +107,7 @@ impl Graph {
 
     fn drawn(&self) -> String {
         let places = layout(self.names.len().min(NODES), &self.links);
-        let kinds: Vec<&str> = self.counts().into_keys().collect();
+        let kinds: Vec<String> = self.counts().into_keys().collect();
         let heaviest = self.links.iter().map(|link| link.2).fold(1e-9, f64::max);
         let mut degrees = vec![0.0_f64; places.len()];
         let mut svg = format!(
@@ -116,11 +118,12 @@ impl Graph {
             degrees[*b] += 1.0;
             let _ = write!(
                 svg,
-                "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" stroke-opacity=\"{:.2}\"/>",
+                "<path d=\"M{:.1} {:.1}L{:.1} {:.1}{}\" opacity=\"{:.2}\"/>",
                 places[*a].0,
                 places[*a].1,
                 places[*b].0,
                 places[*b].1,
+                arrow(places[*a], places[*b]),
                 0.25 + 0.65 * (weight / heaviest).clamp(0.0, 1.0)
             );
         }
@@ -130,13 +133,35 @@ impl Graph {
             let _ = write!(
                 svg,
                 "<circle class=\"k{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"><title>{}</title></circle>",
-                if kinds.len() > 6 { 0 } else { kind },
+                if kinds.len() > KINDS { 0 } else { kind },
                 2.4 + 0.9 * degree.sqrt(),
                 escaped(name)
             );
         }
         svg + "</svg>"
     }
+}
+
+/// An arrowhead on the way from one place to another, beyond the middle so that links in both
+/// directions show two.
+fn arrow(from: (f64, f64), to: (f64, f64)) -> String {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = (dx * dx + dy * dy).sqrt();
+    if length < 12.0 {
+        return String::new();
+    }
+    let (dx, dy) = (dx / length, dy / length);
+    let tip = (from.0 + 0.66 * length * dx, from.1 + 0.66 * length * dy);
+    let back = (tip.0 - 5.0 * dx, tip.1 - 5.0 * dy);
+    format!(
+        "M{:.1} {:.1}L{:.1} {:.1}L{:.1} {:.1}z",
+        tip.0,
+        tip.1,
+        back.0 - 2.0 * dy,
+        back.1 + 2.0 * dx,
+        back.0 + 2.0 * dy,
+        back.1 - 2.0 * dx
+    )
 }
 
 /// A place for each of `count` nodes within the drawing.

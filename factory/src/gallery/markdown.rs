@@ -134,7 +134,7 @@ fn paragraph(lines: &[&str], html: &mut String) -> usize {
 }
 
 /// Marks within a line.
-fn inline(text: &str) -> String {
+pub(super) fn inline(text: &str) -> String {
     let mut html = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(['`', '*', '[']) {

@@ -142,7 +142,7 @@ fn facts(task: &Task) -> String {
     ];
     let mut html = String::from("<dl class=\"facts\">\n");
     for (key, value) in facts {
-        let _ = writeln!(html, "<div><dt>{key}</dt><dd>{}</dd></div>", escaped(&value));
+        let _ = writeln!(html, "<div><dt>{key}</dt><dd>{}</dd></div>", markdown::inline(&value));
     }
     html + "</dl>\n"
 }
@@ -254,7 +254,7 @@ fn mutations(task: &Task) -> String {
                 format!("blemish: `{name}`, strength {}{means}", short(*strength))
             }
         };
-        let _ = writeln!(html, "<li>{}</li>", escaped(&text));
+        let _ = writeln!(html, "<li>{}</li>", markdown::inline(&text));
     }
     html + "</ul>"
 }
