@@ -105,7 +105,7 @@ fn inspect(flags: &Inspect) -> Result<ExitCode> {
         let page = factory::gallery::page(&flags.dir, &flags.into())?;
         sandbox::files::write_atomic(file, page.as_bytes())
             .with_context(|| format!("failed to write `{file}`"))?;
-        complain(&format!("`{file}` has {:.1} MB; open it in a browser", page.len() as f64 / 1e6));
+        complain(&format!("`{file}` has {} kB; open it in a browser", page.len() / 1000));
         return Ok(ExitCode::SUCCESS);
     }
     say(&factory::inspect::show(&flags.dir)?);

@@ -153,7 +153,7 @@ pub(super) fn series(task: &Task) -> String {
         }
     }
     let count = lines.len();
-    let mut html = String::from("<div class=\"cards wide\">\n");
+    let mut html = String::from("<div class=\"cards series\">\n");
     for (name, points) in lines.iter_mut().take(MOST) {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let _ = writeln!(

@@ -92,7 +92,11 @@ impl Graph {
         }
         let mut html = String::from(",");
         for (index, (kind, count)) in counts.iter().enumerate() {
-            let _ = write!(html, " <span class=\"key k{index}\"></span> {} {count}", escaped(kind));
+            let _ = write!(
+                html,
+                " <span class=\"whole\"><span class=\"key k{index}\"></span>{} {count}</span>",
+                escaped(kind)
+            );
         }
         html
     }

@@ -61,8 +61,12 @@ pub(super) fn plot(manifest: &Manifest) -> String {
                 y - 5.5
             );
         }
-        let _ =
-            writeln!(svg, "<text class=\"end\" x=\"359\" y=\"{:.1}\">{score:.4}</text>", y + 4.0);
+        let _ = writeln!(
+            svg,
+            "<text class=\"end\" x=\"359\" y=\"{:.1}\">{}</text>",
+            y + 4.0,
+            short(*score)
+        );
     }
     let _ = writeln!(svg, "<path class=\"axis\" d=\"M{LEFT:.0} {bottom:.0}H{RIGHT:.0}\"/>");
     for share in [0.0, 0.5, 1.0] {
