@@ -1,7 +1,7 @@
 //! Reading scattered things: what stands out from the background, piece by piece.
 
-use super::grid::{Grid, Picture, coordinate};
-use super::stripes::plane;
+use super::grid::{Grid, Picture, coordinates};
+use super::plane::Plane;
 use crate::draws::floor;
 
 /// Distances from the background within which a pixel counts as background, pass by pass.
@@ -70,11 +70,7 @@ struct Piece {
 pub(super) fn measure(picture: &Picture) -> Blobs {
     let grey = filled(picture);
     let (background, difference) = without_background(&grey);
-    let mut sorted: Vec<f64> = difference.values.iter().map(|value| value.abs()).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let peak = sorted[floor(PEAK_QUANTILE * (sorted.len() - 1) as f64)];
-    let high: Vec<f64> = sorted.into_iter().filter(|value| *value >= 0.75 * peak).collect();
-    let contrast = high.iter().sum::<f64>() / high.len() as f64;
+    let contrast = contrast(&difference);
     let pieces = pieces(&difference, INSIDE * contrast);
     let mut blobs = Blobs {
         background,
@@ -128,49 +124,73 @@ impl Piece {
 /// The picture with the mean of the measured neighbours where nothing was measured, or middle
 /// grey if there is none.
 fn filled(picture: &Picture) -> Grid {
-    let grey = &picture.grey;
-    Grid::from_fn(grey.side, |x, y| {
-        if picture.valid[y * grey.side + x] {
-            return grey.at(x, y);
+    let side = picture.grey.side;
+    let mut grey = picture.grey.clone();
+    for (place, value) in grey.values.iter_mut().enumerate() {
+        if picture.valid[place] {
+            continue;
         }
-        let known = || grey.around(x, y).filter(|near| picture.valid[*near]);
-        match known().count() {
+        let around = || picture.grey.around(place % side, place / side);
+        let known = || around().filter(|near| picture.valid[*near]);
+        *value = match known().count() {
             0 => 0.5,
-            count => known().map(|near| grey.values[near]).sum::<f64>() / count as f64,
-        }
-    })
+            count => known().map(|near| picture.grey.values[near]).sum::<f64>() / count as f64,
+        };
+    }
+    grey
 }
 
 /// The background's level at the middle, and what is left without its least-squares plane.
 fn without_background(grey: &Grid) -> (f64, Grid) {
-    let mut sorted = grey.values.clone();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let mut level = [sorted[sorted.len() / 2], 0.0, 0.0];
-    let mut rest = minus(grey, level);
+    let mut values = grey.values.clone();
+    let middle = values.len() / 2;
+    let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    let mut level = Plane { middle: *median, ..Plane::default() };
     for near in NEAR {
-        let background: Vec<bool> = rest.values.iter().map(|value| value.abs() < near).collect();
-        level = plane(grey, &background);
-        rest = minus(grey, level);
+        let last = level;
+        let along = coordinates(grey.side);
+        level = Plane::through(grey, |y, values, weights| {
+            let start = last.middle + last.down * along[y];
+            for ((weight, value), u) in weights.iter_mut().zip(values).zip(&along) {
+                let distance = (value - (start + last.across * u)).abs();
+                *weight = if distance < near { 1.0 } else { 0.0 };
+            }
+        });
     }
-    (level[0], rest)
+    (level.middle, level.below(grey))
 }
 
-fn minus(grey: &Grid, [middle, across, down]: [f64; 3]) -> Grid {
-    let side = grey.side;
-    Grid::from_fn(side, |x, y| {
-        let (u, v) = (coordinate(x, side), coordinate(y, side));
-        grey.at(x, y) - (middle + across * u + down * v)
-    })
+/// How far things are from the background: the mean of the greatest distances.
+fn contrast(difference: &Grid) -> f64 {
+    let distances: Vec<f64> = difference.values.iter().map(|value| value.abs()).collect();
+    let place = floor(PEAK_QUANTILE * (distances.len() - 1) as f64);
+    let mut sorted = distances.clone();
+    let (_, peak, _) = sorted.select_nth_unstable_by(place, f64::total_cmp);
+    let (mut sum, mut count) = (0.0, 0.0);
+    for distance in distances.iter().filter(|distance| **distance >= 0.75 * *peak) {
+        sum += distance;
+        count += 1.0;
+    }
+    sum / count
 }
 
 /// Connected pieces (by sides and corners) that differ by more than the threshold either way.
 fn pieces(difference: &Grid, threshold: f64) -> Vec<Piece> {
     let side = difference.side;
-    let mut open: Vec<bool> =
-        difference.values.iter().map(|value| value.abs() > threshold).collect();
+    // With a border all around, every pixel has eight neighbours.
+    let wide = side + 2;
+    let around = [0, 1, 2, wide, wide + 2, 2 * wide, 2 * wide + 1, 2 * wide + 2];
+    let mut open = vec![false; wide * wide];
+    for (open, row) in
+        open[wide..].chunks_exact_mut(wide).zip(difference.values.chunks_exact(side))
+    {
+        for (open, value) in open[1..].iter_mut().zip(row) {
+            *open = value.abs() > threshold;
+        }
+    }
     let mut pieces = Vec::new();
     let mut stack = Vec::new();
-    for start in 0..open.len() {
+    for start in wide..wide * (wide - 1) {
         if !open[start] {
             continue;
         }
@@ -179,14 +199,15 @@ fn pieces(difference: &Grid, threshold: f64) -> Vec<Piece> {
         let mut piece = Piece::default();
         let mut pixels = 0;
         while let Some(place) = stack.pop() {
-            let (x, y) = (place % side, place / side);
+            let (x, y) = (place % wide - 1, place / wide - 1);
             let (u, v) = (x as f64, y as f64);
             for (sum, term) in piece.sums.iter_mut().zip([u, v, u * u, u * v, v * v]) {
                 *sum += term;
             }
-            piece.difference += difference.values[place];
+            piece.difference += difference.values[y * side + x];
             pixels += 1;
-            for near in difference.around(x, y) {
+            for step in around {
+                let near = place + step - wide - 1;
                 if open[near] {
                     open[near] = false;
                     stack.push(near);

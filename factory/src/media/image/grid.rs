@@ -40,11 +40,11 @@ impl Grid {
         self.values[y * self.side + x]
     }
 
-    /// Half the side, each value the mean of four; an odd last row and column are dropped.
-    pub(super) fn halved(&self) -> Self {
+    /// Half the side, each value the sum of four; an odd last row and column are dropped.
+    pub(super) fn pooled(&self) -> Self {
         Self::from_fn(self.side / 2, |x, y| {
             let (x, y) = (2 * x, 2 * y);
-            (self.at(x, y) + self.at(x + 1, y) + self.at(x, y + 1) + self.at(x + 1, y + 1)) / 4.0
+            self.at(x, y) + self.at(x + 1, y) + self.at(x, y + 1) + self.at(x + 1, y + 1)
         })
     }
 
@@ -64,9 +64,16 @@ pub(super) fn coordinate(position: usize, side: usize) -> f64 {
     2.0 * position as f64 / (side - 1) as f64 - 1.0
 }
 
+/// The coordinates of all columns or rows.
+pub(super) fn coordinates(side: usize) -> Vec<f64> {
+    (0..side).map(|position| coordinate(position, side)).collect()
+}
+
 /// A picture as a file holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Picture {
+    /// Grey values as bytes, row by row: sums of whole numbers are quick and exact.
+    pub(super) bytes: Vec<u8>,
     /// Grey values.
     pub(super) grey: Grid,
     /// Whether a pixel was measured: one that is wholly black or wholly white was not.
@@ -112,7 +119,11 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Picture, MediumError> {
     let side = info.width as usize;
     let mut pixels = vec![0; side * side * channels];
     reader.next_frame(&mut pixels).map_err(wrong)?;
-    let green = || pixels.chunks_exact(channels).map(|pixel| pixel[channels / 2]);
-    let grey = Grid { side, values: green().map(|value| f64::from(value) / 255.0).collect() };
-    Ok(Picture { grey, valid: green().map(|value| value > 0 && value < 255).collect() })
+    let bytes: Vec<u8> = match channels {
+        1 => pixels,
+        _ => pixels.as_chunks::<3>().0.iter().map(|pixel| pixel[1]).collect(),
+    };
+    let grey = Grid { side, values: bytes.iter().map(|byte| f64::from(*byte) / 255.0).collect() };
+    let valid = bytes.iter().map(|byte| *byte > 0 && *byte < 255).collect();
+    Ok(Picture { bytes, grey, valid })
 }

@@ -9,6 +9,8 @@ mod camera;
 mod features;
 mod grid;
 mod objects;
+mod plane;
+mod spectrum;
 mod stripes;
 mod surface;
 #[cfg(test)]

@@ -84,8 +84,21 @@ const CELLS: usize = 4;
 const GAP: f64 = 0.6;
 /// Degrees by which a thing may lie off the common direction.
 const SWAY: f64 = 20.0;
-/// Points along a pixel's edge at which its cover is tested.
-const SAMPLES: usize = 3;
+/// Points of a pixel at which its cover is tested, from its middle.
+const OFFSETS: [(f64, f64); 9] = {
+    const THIRD: f64 = 1.0 / 3.0;
+    [
+        (-THIRD, -THIRD),
+        (0.0, -THIRD),
+        (THIRD, -THIRD),
+        (-THIRD, 0.0),
+        (0.0, 0.0),
+        (THIRD, 0.0),
+        (-THIRD, THIRD),
+        (0.0, THIRD),
+        (THIRD, THIRD),
+    ]
+};
 
 /// Things scattered on a background.
 #[derive(Debug)]
@@ -146,8 +159,8 @@ impl Medium for Objects {
         let picture = decode(bytes)?;
         let found = blobs::measure(&picture);
         Ok(Reading {
-            plain: features::plain(&picture.grey),
-            generic: features::generic(&picture.grey),
+            plain: features::plain(&picture),
+            generic: features::generic(&picture),
             estimates: vec![
                 found.background,
                 found.contrast,
@@ -188,10 +201,12 @@ impl Backdrop {
     }
 
     fn scene(&self, level: f64) -> Grid {
-        Grid::from_fn(self.side, |x, y| {
-            let waves: f64 = self.waves.iter().map(|wave| wave.at(x, y).0).sum();
-            level + self.height * waves
-        })
+        let mut scene = Grid::zeros(self.side);
+        for (y, row) in scene.values.chunks_exact_mut(self.side).enumerate() {
+            self.waves.iter().for_each(|wave| wave.add_sines(y, row));
+            row.iter_mut().for_each(|value| *value = level + self.height * *value);
+        }
+        scene
     }
 }
 
@@ -261,21 +276,28 @@ impl Thing {
         let range = |middle: f64| {
             floor((middle - reach).clamp(0.0, last))..floor((middle + reach).clamp(0.0, last)) + 1
         };
-        let samples = SAMPLES as f64;
-        let offset = |sample: usize| (sample as f64 + 0.5) / samples - 0.5;
+        // Beyond these distances along its own axes no point of a pixel is covered.
+        let (length, width) = self.half_axes;
+        let (far, wide) = (self.reach() + 0.75, width * self.shape.corner() + 0.75);
         for y in range(middle_y) {
             for x in range(middle_x) {
-                let mut covered = 0.0;
-                for sample in 0..SAMPLES * SAMPLES {
-                    let u = x as f64 + offset(sample % SAMPLES) - middle_x;
-                    let v = y as f64 + offset(sample / SAMPLES) - middle_y;
-                    let along = (u * cosine + v * sine) / self.half_axes.0;
-                    let across = (v * cosine - u * sine) / self.half_axes.1;
-                    let inside = self.shape.holds(along, across, 1.0)
-                        && !(self.hole > 0.0 && self.shape.holds(along, across, self.hole));
-                    covered += f64::from(u8::from(inside));
+                let (u, v) = (x as f64 - middle_x, y as f64 - middle_y);
+                if (u * cosine + v * sine).abs() > far || (v * cosine - u * sine).abs() > wide {
+                    continue;
                 }
-                scene.values[y * scene.side + x] += self.tone * covered / (samples * samples);
+                let covered: u8 = OFFSETS
+                    .iter()
+                    .map(|(right, below)| {
+                        let (u, v) = (u + right, v + below);
+                        let along = (u * cosine + v * sine) / length;
+                        let across = (v * cosine - u * sine) / width;
+                        let inside = self.shape.holds(along, across, 1.0)
+                            && !(self.hole > 0.0 && self.shape.holds(along, across, self.hole));
+                        u8::from(inside)
+                    })
+                    .sum();
+                let share = f64::from(covered) / OFFSETS.len() as f64;
+                scene.values[y * scene.side + x] += self.tone * share;
             }
         }
     }

@@ -1,22 +1,25 @@
 //! Reading stripes: their light, specks, direction, wavelength, and the share of the area where
 //! they run across.
 
-use super::grid::{Grid, Picture, coordinate};
+use super::grid::{Grid, Picture};
+use super::plane::Plane;
+use super::spectrum::strongest;
 use super::wave::Wave;
 use crate::draws::floor;
 
-/// A pixel this much brighter than all its neighbours is a speck.
-const SPECK_HEIGHT: f64 = 0.08;
-/// The shortest and longest wavelength looked for, in pixels: a little wider than is drawn.
-const PERIODS: (f64, f64) = (4.8, 12.5);
+/// A pixel this much brighter than all its neighbours, in steps of a byte, is a speck: 0.08 grey
+/// values.
+const SPECK_HEIGHT: u8 = 20;
 /// Cells on either side in the averages of local strength; two passes make a triangle.
 const REACH: usize = 2;
 /// Cells with less than this share of measured pixels around them are left out.
 const MEASURED: f64 = 0.4;
+/// Pixels, times their weights, that go into a cell's sum: two passes over squares of four.
+const WEIGHT: f64 = 4.0 * 625.0;
 /// Where between the weakest and the strongest cell the stripes' height is taken: borders
 /// between directions weaken both.
 const HEIGHT_QUANTILE: f64 = 0.7;
-/// Keeps logarithms and quotients finite.
+/// Keeps quotients finite.
 const TINY: f64 = 1e-12;
 
 /// What is measured of a striped surface.
@@ -62,63 +65,32 @@ pub(super) fn measure(picture: &Picture) -> Stripes {
 /// what it leaves, which is zero where nothing was measured.
 fn flattened(picture: &Picture) -> (f64, f64, Grid) {
     let side = picture.grey.side;
-    let plane = plane(&picture.grey, &picture.valid);
-    let rest = Grid::from_fn(side, |x, y| {
-        let level = plane[0] + plane[1] * coordinate(x, side) + plane[2] * coordinate(y, side);
-        if picture.valid[y * side + x] { picture.grey.at(x, y) - level } else { 0.0 }
+    let plane = Plane::through(&picture.grey, |y, _, weights| {
+        let valid = &picture.valid[y * side..(y + 1) * side];
+        weights.iter_mut().zip(valid).for_each(|(weight, valid)| *weight = share(*valid));
     });
-    (plane[0], 2.0 * plane[1], rest)
+    let mut rest = plane.below(&picture.grey);
+    for (value, valid) in rest.values.iter_mut().zip(&picture.valid) {
+        *value = if *valid { *value } else { 0.0 };
+    }
+    (plane.middle, 2.0 * plane.across, rest)
 }
 
-/// Middle, slope across and slope down (per half side) of the least-squares plane through the
-/// marked pixels.
-pub(super) fn plane(grid: &Grid, marked: &[bool]) -> [f64; 3] {
-    let side = grid.side;
-    // Normal equations, as an augmented matrix.
-    let mut rows = [[0.0; 4]; 3];
-    for y in 0..side {
-        for x in 0..side {
-            if marked[y * side + x] {
-                let terms = [1.0, coordinate(x, side), coordinate(y, side), grid.at(x, y)];
-                for (row, left) in rows.iter_mut().zip(terms) {
-                    row.iter_mut().zip(terms).for_each(|(sum, right)| *sum += left * right);
-                }
-            }
-        }
-    }
-    for pivot in 0..3 {
-        // Too few pixels leave a slope undetermined: none is assumed.
-        if rows[pivot][pivot] < TINY {
-            continue;
-        }
-        let own = rows[pivot];
-        for (index, row) in rows.iter_mut().enumerate() {
-            if index != pivot {
-                let factor = row[pivot] / own[pivot];
-                row.iter_mut().zip(own).for_each(|(value, own)| *value -= factor * own);
-            }
-        }
-    }
-    [0, 1, 2].map(
-        |index| {
-            if rows[index][index] < TINY { 0.0 } else { rows[index][3] / rows[index][index] }
-        },
-    )
+fn share(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
 }
 
 /// Counts specks per thousand measured pixels, and levels them to their neighbours' mean.
 fn without_specks(picture: &Picture, rest: &mut Grid) -> f64 {
     let side = rest.side;
     let mut found = Vec::new();
-    for y in 0..side {
-        for x in 0..side {
-            let place = y * side + x;
+    let highest = highest_around(picture);
+    for (place, (byte, highest)) in picture.bytes.iter().zip(highest).enumerate() {
+        if byte.saturating_sub(highest) > SPECK_HEIGHT && picture.valid[place] {
+            let (x, y) = (place % side, place / side);
             let known = || rest.around(x, y).filter(|near| picture.valid[*near]);
-            let highest = known().map(|near| picture.grey.values[near]).fold(0.0, f64::max);
-            if picture.valid[place] && picture.grey.values[place] - highest > SPECK_HEIGHT {
-                let sum: f64 = known().map(|near| rest.values[near]).sum();
-                found.push((place, sum / known().count().max(1) as f64));
-            }
+            let sum: f64 = known().map(|near| rest.values[near]).sum();
+            found.push((place, sum / known().count().max(1) as f64));
         }
     }
     let measured = picture.valid.iter().filter(|valid| **valid).count().max(1);
@@ -129,125 +101,90 @@ fn without_specks(picture: &Picture, rest: &mut Grid) -> f64 {
     density
 }
 
-/// The frequency with the highest power, in cycles per side across (not negative) and down.
-///
-/// The transform is that of the picture under Hann's window, at whole frequencies; a parabola
-/// through the logarithms of the power around its peak finds the fraction.
-fn strongest(rest: &Grid) -> (f64, f64) {
-    let side = rest.side;
-    let longest = floor(side as f64 / PERIODS.0) + 1;
-    let power = power(rest, longest + 1);
-    let (low, high) = (side as f64 / PERIODS.1, side as f64 / PERIODS.0);
-    let mut best = (0.0, 1, longest + 1);
-    for (across, powers) in power.iter().enumerate().take(longest + 1) {
-        for (down, power) in powers.iter().enumerate().take(2 * longest + 2).skip(1) {
-            let frequency = (across as f64, down as f64 - (longest + 1) as f64);
-            let square = frequency.0 * frequency.0 + frequency.1 * frequency.1;
-            let inside = square >= low * low && square <= high * high;
-            if inside && *power > best.0 {
-                best = (*power, across, down);
-            }
+/// The highest byte among the measured neighbours of every pixel, 0 if there is none.
+fn highest_around(picture: &Picture) -> Vec<u8> {
+    let side = picture.grey.side;
+    // With a border all around, every pixel has eight neighbours.
+    let wide = side + 2;
+    let mut known = vec![0; wide * wide];
+    for (known, row) in known[wide..].chunks_exact_mut(wide).zip(picture.bytes.chunks_exact(side)) {
+        for (known, byte) in known[1..].iter_mut().zip(row) {
+            *known = if *byte < u8::MAX { *byte } else { 0 };
         }
     }
-    let (_, across, down) = best;
-    let middle = longest + 1;
-    // The spectrum of real numbers is symmetric about its origin.
-    let before = if across == 0 { power[1][2 * middle - down] } else { power[across - 1][down] };
-    let here = power[across][down];
-    let shift_across = summit(before, here, power[across + 1][down]);
-    let shift_down = summit(power[across][down - 1], here, power[across][down + 1]);
-    (across as f64 + shift_across, down as f64 - middle as f64 + shift_down)
-}
-
-/// Power at frequencies `0..=most` across (outer) and `-most..=most` down (inner).
-fn power(rest: &Grid, most: usize) -> Vec<Vec<f64>> {
-    let side = rest.side;
-    let turn = 2.0 * std::f64::consts::PI / side as f64;
-    let circle: Vec<(f64, f64)> = (0..side)
-        .map(|step| (libm::sin(turn * step as f64), libm::cos(turn * step as f64)))
-        .collect();
-    let window: Vec<f64> = circle.iter().map(|(_, cosine)| 0.5 - 0.5 * cosine).collect();
-    // [across][row]: the transform of each row.
-    let mut rows = vec![vec![(0.0, 0.0); side]; most + 1];
+    let mut highest = Vec::with_capacity(side * side);
     for y in 0..side {
-        let row: Vec<f64> = (0..side).map(|x| rest.at(x, y) * window[x] * window[y]).collect();
-        for (across, transformed) in rows.iter_mut().enumerate() {
-            let (mut real, mut imaginary) = (0.0, 0.0);
-            for (x, value) in row.iter().enumerate() {
-                let (sine, cosine) = circle[across * x % side];
-                real += value * cosine;
-                imaginary -= value * sine;
-            }
-            transformed[y] = (real, imaginary);
-        }
+        let above = &known[y * wide..(y + 1) * wide];
+        let here = &known[(y + 1) * wide..(y + 2) * wide];
+        let below = &known[(y + 2) * wide..(y + 3) * wide];
+        highest.extend((0..side).map(|x| {
+            let upper = above[x].max(above[x + 1]).max(above[x + 2]);
+            let lower = below[x].max(below[x + 1]).max(below[x + 2]);
+            upper.max(lower).max(here[x]).max(here[x + 2])
+        }));
     }
-    let column = |row: &Vec<(f64, f64)>, down: usize| {
-        // Negative frequencies are the ones from the other end of the circle.
-        let down = (down + side - most) % side;
-        let (mut real, mut imaginary) = (0.0, 0.0);
-        for (y, (re, im)) in row.iter().enumerate() {
-            let (sine, cosine) = circle[down * y % side];
-            real += re * cosine + im * sine;
-            imaginary += im * cosine - re * sine;
-        }
-        real * real + imaginary * imaginary
-    };
-    rows.iter().map(|row| (0..=2 * most).map(|down| column(row, down)).collect()).collect()
-}
-
-/// Where the parabola through three logarithms of power has its top, from the middle one.
-fn summit(before: f64, here: f64, after: f64) -> f64 {
-    let [a, b, c] = [before, here, after].map(|power| libm::log(power + TINY));
-    let bend = a - 2.0 * b + c;
-    if bend > -TINY { 0.0 } else { (0.5 * (a - c) / bend).clamp(-0.5, 0.5) }
+    highest
 }
 
 /// The height of the stripes, and the share of the area where those at a right angle to
 /// `frequency` (cycles per pixel) are the stronger ones.
 fn strengths(rest: &Grid, valid: &[bool], frequency: (f64, f64)) -> (f64, f64) {
     let side = rest.side;
-    let seen =
-        Grid { side, values: valid.iter().map(|valid| f64::from(u8::from(*valid))).collect() };
-    let seen = smoothed(&seen.halved());
-    let strength = |frequency: (f64, f64)| -> Vec<f64> {
+    let valid = Grid { side, values: valid.iter().map(|valid| share(*valid)).collect() };
+    // Sums over the same pixels with the same weights: their quotients are means.
+    let seen = smoothed(valid.pooled());
+    let strength = |frequency: (f64, f64)| {
         let (real, imaginary) = Wave::new(side, frequency, 0.0).demodulated(rest);
-        let (real, imaginary) = (smoothed(&real), smoothed(&imaginary));
-        real.values.iter().zip(&imaginary.values).map(|(re, im)| re * re + im * im).collect()
+        (smoothed(real), smoothed(imaginary))
     };
     let along = strength(frequency);
     let across = strength((-frequency.1, frequency.0));
-    let mut heights = Vec::new();
-    let mut crossed = 0.0;
-    for ((along, across), seen) in along.iter().zip(&across).zip(&seen.values) {
-        if *seen > MEASURED {
-            heights.push(along.max(*across).sqrt() / seen);
-            crossed += f64::from(u8::from(across > along));
+    let mut heights = Vec::with_capacity(seen.values.len());
+    let mut crossed = 0;
+    for (place, seen) in seen.values.iter().enumerate() {
+        if *seen > MEASURED * WEIGHT {
+            let [along, across] = [&along, &across].map(|(real, imaginary)| {
+                let (real, imaginary) = (real.values[place], imaginary.values[place]);
+                real * real + imaginary * imaginary
+            });
+            heights.push(along.max(across) / (seen * seen));
+            crossed += usize::from(across > along);
         }
     }
     if heights.is_empty() {
         return (0.0, 0.0);
     }
-    heights.sort_unstable_by(f64::total_cmp);
-    let height = heights[floor(HEIGHT_QUANTILE * (heights.len() - 1) as f64)];
+    let share = crossed as f64 / heights.len() as f64;
+    let place = floor(HEIGHT_QUANTILE * (heights.len() - 1) as f64);
+    let (_, height, _) = heights.select_nth_unstable_by(place, f64::total_cmp);
     // A wave of height 1 has strength one half at its own frequency.
-    (2.0 * height, crossed / heights.len() as f64)
+    (2.0 * height.sqrt(), share)
 }
 
-/// Averaged twice over squares; beyond the edges there is nothing.
-fn smoothed(grid: &Grid) -> Grid {
+/// Summed twice over squares; beyond the edges there is nothing.
+fn smoothed(grid: Grid) -> Grid {
     let side = grid.side;
-    let width = (2 * REACH + 1) as f64;
-    let mut result = grid.clone();
+    let mut values = grid.values;
+    let mut padded = vec![0.0; side + 2 * REACH];
+    let mut summed = vec![0.0; (side + 2 * REACH) * side];
     for _ in 0..2 {
-        for upright in [false, true] {
-            let from = result.clone();
-            result = Grid::from_fn(side, |x, y| {
-                let position = if upright { y } else { x };
-                let near = position.saturating_sub(REACH)..(position + REACH + 1).min(side);
-                let value = |near| if upright { from.at(x, near) } else { from.at(near, y) };
-                near.map(value).sum::<f64>() / width
-            });
+        let rows = summed[REACH * side..].chunks_exact_mut(side);
+        for (sums, row) in rows.zip(values.chunks_exact(side)) {
+            padded[REACH..REACH + side].copy_from_slice(row);
+            add_up(sums, &padded, 1);
+        }
+        for (y, sums) in values.chunks_exact_mut(side).enumerate() {
+            add_up(sums, &summed[y * side..(y + 2 * REACH + 1) * side], side);
         }
     }
-    result
+    Grid { side, values }
+}
+
+/// The sums of five values that are `stride` apart, the first of them at the same place.
+fn add_up(sums: &mut [f64], values: &[f64], stride: usize) {
+    let count = sums.len();
+    let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|step| &values[step * stride..step * stride + count]);
+    for (place, sum) in sums.iter_mut().enumerate() {
+        *sum = a[place] + b[place] + c[place] + d[place] + e[place];
+    }
 }

@@ -1,7 +1,7 @@
 //! Close views of a striped surface: cloth, wood, brushed metal, muscle fibres, furrows.
 
 use super::camera::{BAR, COARSE_LEVELS, Camera, DEAD_PIXELS, NOISE};
-use super::grid::{Grid, coordinate, decode};
+use super::grid::{Grid, coordinates, decode};
 use super::wave::Wave;
 use super::{features, stripes};
 use crate::draws::{Draws, floor};
@@ -103,9 +103,11 @@ impl Medium for Surface {
         let main = Wave::new(side, frequency, draws.between(0.0, 2.0 * PI));
         let other = Wave::new(side, (-frequency.1, frequency.0), draws.between(0.0, 2.0 * PI));
         let patch = patch(side, crossed, draws);
+        let light: Vec<f64> =
+            coordinates(side).iter().map(|u| brightness + tilt / 2.0 * u).collect();
         let mut scene = Grid::from_fn(side, |x, y| {
             let wave = if patch[y * side + x] { &other } else { &main };
-            brightness + tilt / 2.0 * coordinate(x, side) + contrast * profile.height(wave.at(x, y))
+            light[x] + contrast * profile.height(wave.at(x, y))
         });
         scatter(&mut scene, specks, draws);
         camera.photograph(scene, look, draws)
@@ -115,8 +117,8 @@ impl Medium for Surface {
         let picture = decode(bytes)?;
         let found = stripes::measure(&picture);
         Ok(Reading {
-            plain: features::plain(&picture.grey),
-            generic: features::generic(&picture.grey),
+            plain: features::plain(&picture),
+            generic: features::generic(&picture),
             estimates: vec![
                 found.brightness,
                 found.tilt,
@@ -166,8 +168,10 @@ fn patch(side: usize, share: f64, draws: &mut Draws) -> Vec<bool> {
             Wave::new(side, frequency, draws.between(0.0, 2.0 * PI))
         })
         .collect();
-    let field =
-        Grid::from_fn(side, |x, y| waves.iter().map(|wave| wave.at(x, y).0).sum::<f64>()).values;
+    let mut field = vec![0.0; side * side];
+    for (y, row) in field.chunks_exact_mut(side).enumerate() {
+        waves.iter().for_each(|wave| wave.add_sines(y, row));
+    }
     let outside = floor((1.0 - share) * field.len() as f64).min(field.len() - 1);
     let mut sorted = field.clone();
     let (_, threshold, _) = sorted.select_nth_unstable_by(outside, f64::total_cmp);

@@ -24,20 +24,34 @@ impl Wave {
         (sa * cb + ca * sb, ca * cb - sa * sb)
     }
 
+    /// Adds the sines of a row's phases.
+    pub(super) fn add_sines(&self, y: usize, row: &mut [f64]) {
+        let (sine, cosine) = self.down[y];
+        for (value, (own_sine, own_cosine)) in row.iter_mut().zip(&self.across) {
+            *value += own_sine * cosine + own_cosine * sine;
+        }
+    }
+
     /// The grid shifted down by this frequency (multiplied by e^(-i phase)): real and imaginary
-    /// parts, averaged over two by two pixels.
+    /// parts, summed over two by two pixels.
     pub(super) fn demodulated(&self, grid: &Grid) -> (Grid, Grid) {
-        let side = grid.side;
-        let (mut real, mut imaginary) = (Grid::zeros(side), Grid::zeros(side));
-        for y in 0..side {
-            for x in 0..side {
-                let (sine, cosine) = self.at(x, y);
-                let value = grid.at(x, y);
-                real.values[y * side + x] = value * cosine;
-                imaginary.values[y * side + x] = -value * sine;
+        let half = grid.side / 2;
+        let (mut real, mut imaginary) = (Grid::zeros(half), Grid::zeros(half));
+        let turns = self.across.as_chunks::<2>().0;
+        for (y, (row, (sine, cosine))) in
+            grid.values.chunks_exact(grid.side).zip(&self.down).take(2 * half).enumerate()
+        {
+            let cells = y / 2 * half..(y / 2 + 1) * half;
+            let cells = real.values[cells.clone()].iter_mut().zip(&mut imaginary.values[cells]);
+            for (([a, b], [(sa, ca), (sb, cb)]), (real, imaginary)) in
+                row.as_chunks::<2>().0.iter().zip(turns).zip(cells)
+            {
+                let (across, against) = (a * ca + b * cb, a * sa + b * sb);
+                *real += across * cosine - against * sine;
+                *imaginary -= against * cosine + across * sine;
             }
         }
-        (real.halved(), imaginary.halved())
+        (real, imaginary)
     }
 }
 
