@@ -181,8 +181,7 @@ fn pieces(difference: &Grid, threshold: f64) -> Vec<Piece> {
     let wide = side + 2;
     let around = [0, 1, 2, wide, wide + 2, 2 * wide, 2 * wide + 1, 2 * wide + 2];
     let mut open = vec![false; wide * wide];
-    for (open, row) in
-        open[wide..].chunks_exact_mut(wide).zip(difference.values.chunks_exact(side))
+    for (open, row) in open[wide..].chunks_exact_mut(wide).zip(difference.values.chunks_exact(side))
     {
         for (open, value) in open[1..].iter_mut().zip(row) {
             *open = value.abs() > threshold;

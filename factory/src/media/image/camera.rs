@@ -145,8 +145,7 @@ impl Camera {
         };
         let pixel = |grey: u8| [channel(red, grey), grey, channel(blue, grey)];
         let colours: Vec<[u8; 3]> = (0..=u8::MAX).map(pixel).collect();
-        let pixels: Vec<u8> =
-            bytes.iter().flat_map(|grey| colours[usize::from(*grey)]).collect();
+        let pixels: Vec<u8> = bytes.iter().flat_map(|grey| colours[usize::from(*grey)]).collect();
         encode(self.side, 3, &pixels)
     }
 }

@@ -103,7 +103,9 @@ fn histogram(bytes: &[u8]) -> [u32; 256] {
         tables[0][usize::from(*first)] += 1;
         tables[1][usize::from(*second)] += 1;
     }
-    rest.iter().for_each(|byte| tables[0][usize::from(*byte)] += 1);
+    for byte in rest {
+        tables[0][usize::from(*byte)] += 1;
+    }
     let [mut histogram, second] = tables;
     histogram.iter_mut().zip(second).for_each(|(count, more)| *count += more);
     histogram
@@ -194,7 +196,8 @@ impl Levels {
             let above = &self.values[(y - 1) * side + 1..y * side];
             let below = &self.values[(y + 1) * side + 1..(y + 2) * side];
             let (left, here, right) = (&row[..inner], &row[1..], &row[2..]);
-            values.extend((0..inner).map(|x| left[x] + right[x] + above[x] + below[x] - 4 * here[x]));
+            values
+                .extend((0..inner).map(|x| left[x] + right[x] + above[x] + below[x] - 4 * here[x]));
         }
         values
     }
@@ -202,7 +205,7 @@ impl Levels {
 
 /// How many whole numbers there were, and the sums of their powers from the first to the fourth.
 struct Sums {
-    count: i64,
+    count: i128,
     powers: [i64; 4],
 }
 
@@ -217,13 +220,14 @@ impl Sums {
             powers[2] += square * value;
             powers[3] += square * square;
         }
-        Self { count: values.len() as i64, powers }
+        Self { count: values.len() as i128, powers }
     }
 
     /// The variance (ddof 0).
     fn variance(&self) -> f64 {
         let n = self.count as f64;
-        (self.count * self.powers[1] - self.powers[0] * self.powers[0]) as f64 / (n * n)
+        let [first, second, ..] = self.powers.map(i128::from);
+        (self.count * second - first * first) as f64 / (n * n)
     }
 
     /// The standard deviation.
@@ -252,7 +256,8 @@ fn likeness(products: u64, lines: &[u32], lag: usize) -> f64 {
     let ends = sum(&lines[lag..]) + sum(&lines[..lines.len() - lag]);
     let pairs = ((lines.len() - lag) * lines.len()) as i128;
     // Σ (a - m)(b - m) = Σ ab - m Σ (a + b) + n m², times the square of the number of pixels.
-    let scaled = count * count * i128::from(products) - count * whole * ends + pairs * whole * whole;
+    let scaled =
+        count * count * i128::from(products) - count * whole * ends + pairs * whole * whole;
     scaled as f64 / (count * count * pairs) as f64 / (WHITE * WHITE)
 }
 

@@ -203,8 +203,12 @@ impl Backdrop {
     fn scene(&self, level: f64) -> Grid {
         let mut scene = Grid::zeros(self.side);
         for (y, row) in scene.values.chunks_exact_mut(self.side).enumerate() {
-            self.waves.iter().for_each(|wave| wave.add_sines(y, row));
-            row.iter_mut().for_each(|value| *value = level + self.height * *value);
+            for wave in &self.waves {
+                wave.add_sines(y, row);
+            }
+            for value in row {
+                *value = level + self.height * *value;
+            }
         }
         scene
     }

@@ -21,10 +21,7 @@ pub(super) struct Plane {
 impl Plane {
     /// The least-squares plane through a grid. The function gives every pixel of a row its
     /// weight, 0 or 1: it is handed the row's number and values, and room for the weights.
-    pub(super) fn through(
-        grid: &Grid,
-        mut weigh: impl FnMut(usize, &[f64], &mut [f64]),
-    ) -> Self {
+    pub(super) fn through(grid: &Grid, mut weigh: impl FnMut(usize, &[f64], &mut [f64])) -> Self {
         let along = coordinates(grid.side);
         let mut weights = vec![0.0; grid.side];
         // Normal equations, as an augmented matrix.
@@ -47,7 +44,8 @@ impl Plane {
         let mut values = Vec::with_capacity(grid.values.len());
         for (row, v) in grid.values.chunks_exact(grid.side).zip(&along) {
             let level = self.middle + self.down * v;
-            values.extend(row.iter().zip(&along).map(|(value, u)| value - (level + self.across * u)));
+            values
+                .extend(row.iter().zip(&along).map(|(value, u)| value - (level + self.across * u)));
         }
         Grid { side: grid.side, values }
     }

@@ -152,7 +152,8 @@ impl Circle {
     /// Sums of values times cosines, and times sines, for every frequency.
     fn transformed(&self, values: &[f64]) -> [Vec<f64>; 2] {
         let mut sums = [vec![0.0; self.count], vec![0.0; self.count]];
-        let [cosines, sines] = [&self.cosines[1], &self.sines[1]].map(|t| t.chunks_exact(self.count));
+        let [cosines, sines] =
+            [&self.cosines[1], &self.sines[1]].map(|t| t.chunks_exact(self.count));
         for (position, (cosines, sines)) in cosines.zip(sines).enumerate() {
             let mirrored = (self.side - position) % self.side;
             let other = if mirrored == position { 0.0 } else { values[mirrored] };

@@ -170,7 +170,9 @@ fn patch(side: usize, share: f64, draws: &mut Draws) -> Vec<bool> {
         .collect();
     let mut field = vec![0.0; side * side];
     for (y, row) in field.chunks_exact_mut(side).enumerate() {
-        waves.iter().for_each(|wave| wave.add_sines(y, row));
+        for wave in &waves {
+            wave.add_sines(y, row);
+        }
     }
     let outside = floor((1.0 - share) * field.len() as f64).min(field.len() - 1);
     let mut sorted = field.clone();
