@@ -1,10 +1,12 @@
 //! Following the tone: its track, and the envelopes of its partials along it.
 
-use super::complex::{Complex, Oscillator};
-use super::spectrogram::{BINS, FRAME, Spectrogram};
-use super::{PARTIALS, RATE, TINY};
+use super::complex::{Complex, LANES, Lanes, Oscillators};
+use super::spectrogram::{FRAME, Spectrogram};
+use super::wav::LONGEST;
+use super::{RATE, TINY, UNIT};
 use crate::draws::floor;
 use std::f64::consts::TAU;
+use std::sync::OnceLock;
 
 /// Samples that are summed before the window is applied.
 const BLOCK: usize = 16;
@@ -12,14 +14,19 @@ const BLOCK: usize = 16;
 /// each out of 128.
 const WINDOW: usize = 8;
 const HOP: usize = 4;
+/// Samples from one envelope value to the next.
+pub(super) const STEP: usize = BLOCK * HOP;
 /// Seconds from one envelope value to the next.
-pub(super) const INTERVAL: f64 = (BLOCK * HOP) as f64 / RATE;
+pub(super) const INTERVAL: f64 = STEP as f64 / RATE;
 /// The coarse search: its first pitch, the ratio of neighbours, how many there are.
 const PITCHES: (f64, f64, usize) = (170.0, 1.02, 37);
 /// The coarse search: distance of neighbouring chirps, and how many there are either side of 0.
 const CHIRPS: (f64, i32) = (0.08, 4);
 /// Weights of the partials in the coarse search: low ones stand out of the noise.
 const COARSE_WEIGHTS: [f64; 4] = [1.0, 0.8, 0.64, 0.512];
+/// Frequencies of the spectrogram that the coarse search looks at: up to the fourth partial of the
+/// highest pitch at its highest.
+const HEARD: usize = 104;
 /// Parts of the recording in each of which the tone's drift against a track is measured.
 const PARTS: usize = 8;
 /// Envelope values either side over which the fundamental's phase is smoothed.
@@ -42,37 +49,25 @@ pub(super) struct Track {
 impl Track {
     /// The track on a grid along which the first partials are strongest.
     pub(super) fn coarse(spectrogram: &Spectrogram) -> Self {
-        let (first, ratio, pitches) = PITCHES;
-        let (step, side) = CHIRPS;
-        let amplitudes: Vec<f64> = spectrogram.power.iter().map(|power| power.sqrt()).collect();
-        let mut best = (f64::NEG_INFINITY, Self { pitch: first, chirp: 0.0 });
-        let mut pitch = first;
-        for _ in 0..pitches {
-            for chirp in -side..=side {
-                let track = Self { pitch, chirp: step * f64::from(chirp) };
-                let score = track.strength(&amplitudes);
-                if score > best.0 {
-                    best = (score, track);
+        let frames = spectrogram.frames();
+        let grid = Grid::of(frames.len());
+        let amplitudes: Vec<f64> =
+            frames.flat_map(|powers| powers[..HEARD].iter().map(|power| power.sqrt())).collect();
+        let mut best = (f64::NEG_INFINITY, Self { pitch: PITCHES.0, chirp: 0.0 });
+        let size = amplitudes.len() / HEARD;
+        for (track, places) in grid.tracks.iter().zip(grid.places.chunks_exact(size)) {
+            let mut sums = [0.0; COARSE_WEIGHTS.len()];
+            for places in places {
+                for (sum, place) in sums.iter_mut().zip(places) {
+                    *sum += amplitudes[usize::from(*place)];
                 }
             }
-            pitch *= ratio;
-        }
-        best.1
-    }
-
-    /// The weighted sum of the first partials' amplitudes along the track.
-    fn strength(self, amplitudes: &[f64]) -> f64 {
-        let count = (amplitudes.len() / BINS + 1) as f64;
-        let mut sums = [0.0; COARSE_WEIGHTS.len()];
-        for (index, frame) in amplitudes.chunks_exact(BINS).enumerate() {
-            let u = (index as f64 + 1.0) / count - 0.5;
-            let pitch = self.pitch * (1.0 + self.chirp * u);
-            for (k, sum) in (1..).zip(&mut sums) {
-                let bin = floor(pitch * f64::from(k) * FRAME as f64 / RATE + 0.5);
-                *sum += frame.get(bin).copied().unwrap_or_default();
+            let score = sums.iter().zip(COARSE_WEIGHTS).map(|(sum, weight)| sum * weight).sum();
+            if score > best.0 {
+                best = (score, *track);
             }
         }
-        sums.iter().zip(COARSE_WEIGHTS).map(|(sum, weight)| sum * weight).sum()
+        best.1
     }
 
     /// The track that the partials really take, from how they turn against this one.
@@ -113,22 +108,70 @@ impl Track {
     }
 }
 
+/// The tracks of the coarse search.
+#[derive(Debug)]
+struct Grid {
+    tracks: Vec<Track>,
+    /// Where the first partials' amplitudes stand, for every track (outer) and frame (inner), in
+    /// a list of the first [`HEARD`] frequencies of every frame.
+    places: Vec<[u16; COARSE_WEIGHTS.len()]>,
+}
+
+impl Grid {
+    /// The grid for recordings of so many frames, made once.
+    fn of(frames: usize) -> &'static Self {
+        static GRIDS: [OnceLock<Grid>; 2 * LONGEST * UNIT / FRAME] =
+            [const { OnceLock::new() }; 2 * LONGEST * UNIT / FRAME];
+        GRIDS[frames].get_or_init(|| Self::new(frames))
+    }
+
+    fn new(frames: usize) -> Self {
+        let (first, ratio, pitches) = PITCHES;
+        let (step, side) = CHIRPS;
+        let (mut tracks, mut places) = (Vec::new(), Vec::new());
+        let mut pitch = first;
+        for _ in 0..pitches {
+            for chirp in -side..=side {
+                let track = Track { pitch, chirp: step * f64::from(chirp) };
+                tracks.push(track);
+                places.extend((0..frames).map(|frame| {
+                    let u = (frame as f64 + 1.0) / (frames as f64 + 1.0) - 0.5;
+                    let pitch = track.pitch * (1.0 + track.chirp * u);
+                    [1.0, 2.0, 3.0, 4.0].map(|k| {
+                        let bin = floor(pitch * k * FRAME as f64 / RATE + 0.5);
+                        debug_assert!(bin < HEARD, "the highest track's fourth partial is heard");
+                        u16::try_from(frame * HEARD + bin).unwrap_or(u16::MAX)
+                    })
+                }));
+            }
+            pitch *= ratio;
+        }
+        Self { tracks, places }
+    }
+}
+
 /// The envelopes of the first partials of a tone along a track: each partial is turned back to
 /// frequency 0 and smoothed with Hann's window, which the other partials do not pass.
 pub(super) fn follow(samples: &[f64], track: Track, partials: usize) -> Envelopes {
-    let mut oscillator = Oscillator::gliding(-track.pitch, track.chirp, samples.len());
+    let mut oscillators = Oscillators::gliding(-track.pitch, track.chirp, samples.len());
     let mut blocks = vec![Vec::with_capacity(samples.len() / BLOCK); partials];
-    for block in samples.chunks_exact(BLOCK) {
-        let mut sums = [Complex::default(); PARTIALS];
-        for sample in block {
-            let unit = oscillator.next();
-            let mut turned = unit.scaled(*sample);
-            for sum in &mut sums[..partials] {
-                *sum += turned;
-                turned = turned * unit;
-            }
+    for block in samples.as_chunks::<BLOCK>().0 {
+        let mut units = [Lanes::default(); BLOCK / LANES];
+        let mut turned = units;
+        for ((unit, turned), samples) in
+            units.iter_mut().zip(&mut turned).zip(block.as_chunks::<LANES>().0)
+        {
+            *unit = oscillators.next();
+            *turned = unit.scaled(samples);
         }
-        blocks.iter_mut().zip(sums).for_each(|(blocks, sum)| blocks.push(sum));
+        for blocks in &mut blocks {
+            let mut sum = Lanes::default();
+            for (turned, unit) in turned.iter_mut().zip(&units) {
+                sum += *turned;
+                *turned = *turned * *unit;
+            }
+            blocks.push(sum.sum());
+        }
     }
     let window = smoothing_window().map(|weight| weight / (WINDOW as f64 / 2.0 * BLOCK as f64));
     let smoothed = |blocks: Vec<Complex>| -> Vec<Complex> {

@@ -1,8 +1,10 @@
 //! What solvers compute who have not listened.
 
 use super::spectrogram::{BINS, CIRCLE, FRAME, Spectrogram};
+use super::wav::SCALE;
 use super::{TINY, decibels, mean};
 use crate::rule::moments;
+use std::sync::LazyLock;
 
 /// Segments of the plain features.
 const SEGMENTS: usize = 8;
@@ -14,26 +16,33 @@ const LAGS: std::ops::RangeInclusive<usize> = 16..=48;
 const ROLLOFF: f64 = 0.85;
 
 /// Levels and zero crossings of the whole and of eight segments, the peak, and the mean sizes
-/// of samples and of their differences.
-pub(super) fn plain(samples: &[f64]) -> Vec<f64> {
-    let segments = samples.chunks_exact(samples.len() / SEGMENTS);
+/// of samples and of their differences. Steps are whole numbers, so their sums are exact.
+pub(super) fn plain(steps: &[i16]) -> Vec<f64> {
+    let segments = steps.chunks_exact(steps.len() / SEGMENTS);
     let crossings: Vec<f64> = segments
         .clone()
-        .map(|segment| mean(segment.windows(2).map(|w| share((w[0] < 0.0) != (w[1] < 0.0)))))
+        .map(|segment| {
+            let pairs = segment.iter().zip(&segment[1..]);
+            let crossed: u32 = pairs.map(|(a, b)| u32::from((a ^ b) < 0)).sum();
+            f64::from(crossed) / (segment.len() - 1) as f64
+        })
         .collect();
-    let mut features = vec![decibels(power(samples))];
+    let mut features = vec![decibels(power(steps))];
     features.extend(segments.map(|segment| decibels(power(segment))));
     features.push(mean(crossings.iter().copied()));
     features.extend(crossings);
-    features.push(peak(samples));
-    features.push(mean(samples.windows(2).map(|pair| (pair[1] - pair[0]).abs())));
-    features.push(mean(samples.iter().map(|sample| sample.abs())));
+    features.push(peak(steps));
+    let pairs = steps.iter().zip(&steps[1..]);
+    let turns: u32 = pairs.map(|(a, b)| (i32::from(*b) - i32::from(*a)).unsigned_abs()).sum();
+    features.push(f64::from(turns) / SCALE / (steps.len() - 1) as f64);
+    let sizes: u32 = steps.iter().map(|step| u32::from(step.unsigned_abs())).sum();
+    features.push(f64::from(sizes) / SCALE / steps.len() as f64);
     features
 }
 
 /// Profile of the spectrum, its unrest over time, centre, rolloff and flatness, the level's
 /// course, and the strongest lag.
-pub(super) fn generic(samples: &[f64], spectrogram: &Spectrogram) -> Vec<f64> {
+pub(super) fn generic(steps: &[i16], spectrogram: &Spectrogram) -> Vec<f64> {
     let bands = bands(spectrogram);
     let mut features = Vec::with_capacity(32);
 
@@ -62,10 +71,10 @@ pub(super) fn generic(samples: &[f64], spectrogram: &Spectrogram) -> Vec<f64> {
     features.extend(strongest_lag(&whole, total));
     let flatness = mean(whole.iter().map(|p| libm::log(*p))) - libm::log(total / BINS as f64);
     features.push(flatness);
-    let steps = |band: &Vec<f64>| mean(band.windows(2).map(|pair| (pair[1] - pair[0]).abs()));
-    features.push(mean(bands.iter().map(steps)));
-    features.push(decibels(power(samples)));
-    features.push(decibels(peak(samples) * peak(samples)));
+    let unrest = |band: &Vec<f64>| mean(band.windows(2).map(|pair| (pair[1] - pair[0]).abs()));
+    features.push(mean(bands.iter().map(unrest)));
+    features.push(decibels(power(steps)));
+    features.push(decibels(peak(steps) * peak(steps)));
     features
 }
 
@@ -96,12 +105,27 @@ fn rolloff(spectrum: &[f64], total: f64) -> f64 {
     reached.unwrap_or(BINS) as f64
 }
 
+/// Cosines of every lag (outer) at every frequency (inner).
+static COSINES: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let at = |lag: usize| (0..BINS).map(move |bin| CIRCLE[lag * bin % FRAME].re);
+    LAGS.flat_map(at).collect()
+});
+
 /// The lag at which the recording is most like itself, and how much it is.
 fn strongest_lag(spectrum: &[f64], total: f64) -> [f64; 2] {
     let mut best = [0.0, f64::NEG_INFINITY];
-    for lag in LAGS {
-        let powers = spectrum.iter().enumerate();
-        let sum: f64 = powers.map(|(bin, power)| CIRCLE[lag * bin % FRAME].re * power).sum();
+    for (lag, cosines) in LAGS.zip(COSINES.chunks_exact(BINS)) {
+        // Four running sums need not wait for each other.
+        let mut sums = [0.0; 4];
+        let ((powers, last), (cosines, last_cosine)) =
+            (spectrum.as_chunks::<4>(), cosines.as_chunks::<4>());
+        for (powers, cosines) in powers.iter().zip(cosines) {
+            for (sum, (power, cosine)) in sums.iter_mut().zip(powers.iter().zip(cosines)) {
+                *sum += power * cosine;
+            }
+        }
+        let rest: f64 = last.iter().zip(last_cosine).map(|(power, cosine)| power * cosine).sum();
+        let sum = sums.iter().sum::<f64>() + rest;
         if sum / total > best[1] {
             best = [lag as f64, sum / total];
         }
@@ -109,14 +133,11 @@ fn strongest_lag(spectrum: &[f64], total: f64) -> [f64; 2] {
     best
 }
 
-fn power(samples: &[f64]) -> f64 {
-    mean(samples.iter().map(|sample| sample * sample))
+fn power(steps: &[i16]) -> f64 {
+    let squares = steps.iter().map(|step| i64::from(i32::from(*step) * i32::from(*step)));
+    squares.sum::<i64>() as f64 / (SCALE * SCALE) / steps.len() as f64
 }
 
-fn peak(samples: &[f64]) -> f64 {
-    samples.iter().fold(0.0, |peak, sample| peak.max(sample.abs()))
-}
-
-fn share(holds: bool) -> f64 {
-    f64::from(u8::from(holds))
+fn peak(steps: &[i16]) -> f64 {
+    f64::from(steps.iter().map(|step| step.unsigned_abs()).max().unwrap_or(0)) / SCALE
 }

@@ -159,11 +159,12 @@ impl Medium for Recording {
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
-        let samples = wav::decode(bytes)?;
+        let steps = wav::decode(bytes)?;
+        let samples: Vec<f64> = steps.iter().map(|step| f64::from(*step) / wav::SCALE).collect();
         let spectrogram = Spectrogram::of(&samples);
         Ok(Reading {
-            plain: features::plain(&samples),
-            generic: features::generic(&samples, &spectrogram),
+            plain: features::plain(&steps),
+            generic: features::generic(&steps, &spectrogram),
             estimates: estimates(&samples, &spectrogram),
         })
     }

@@ -10,7 +10,6 @@ import wave
 from functools import lru_cache
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import maximum_filter1d
 
 RATE = 8000
@@ -25,13 +24,15 @@ LAGS = np.arange(16, 49)  # of the autocorrelation, in samples
 BLOCK, WINDOW, HOP = 16, 8, 4  # samples, blocks, blocks: of the envelopes
 INTERVAL = BLOCK * HOP / RATE  # seconds from one envelope value to the next
 PARTIALS, COMPARED, SHARED = 6, 5, 3
+ONES = np.ones(BLOCK)
 REACH = 30  # blocks of 8 samples either side of a click that are quieter
 
 
 def read(data):
     with wave.open(io.BytesIO(data)) as recording:
         samples = np.frombuffer(recording.readframes(recording.getnframes()), "<i2") / 32768.0
-    frames = sliding_window_view(samples, FRAME)[:: FRAME // 2]
+    halves = samples.reshape(-1, FRAME // 2)
+    frames = np.concatenate([halves[:-1], halves[1:]], axis=1)
     power = np.abs(np.fft.rfft(frames * hann(FRAME, 0.0))) ** 2
     readings = plain(samples), generic(samples, power), estimates(samples, power)
     return tuple([float(value) for value in reading] for reading in readings)
@@ -130,15 +131,23 @@ def coarse_track(power):
 def followed(samples, pitch, chirp, partials):
     """The complex envelope of every partial along the track."""
     count = len(samples)
-    t = np.arange(count)
-    phase = 2.0 * np.pi * pitch / RATE * t * ((1.0 - 0.5 * chirp) + 0.5 * chirp / count * t)
-    unit = np.cos(phase) - 1j * np.sin(phase)
-    turned, blocks = samples, []
+    # The phase of sample t is first * t + curve * t * t; with t = BLOCK * b + j, all but one part
+    # of it belongs to the block b or to the place j alone.
+    first = 2.0 * np.pi * pitch / RATE * (1.0 - 0.5 * chirp)
+    curve = np.pi * pitch / RATE * chirp / count
+    start, place = np.arange(0, count, BLOCK), np.arange(BLOCK)
+    unit = np.empty((len(start), BLOCK), dtype=complex)
+    unit[:, 0] = np.exp(-1j * (first + curve * start) * start)
+    unit[:, 1:] = np.exp(-2j * curve * start)[:, None]
+    unit = np.cumprod(unit, axis=1) * np.exp(-1j * (first + curve * place) * place)
+    turned, blocks = samples.reshape(-1, BLOCK), []
     for _ in range(partials):
         turned = turned * unit
-        blocks.append(turned.reshape(-1, BLOCK).sum(axis=1))
+        blocks.append(turned @ ONES)
+    # Windows are two hops long.
+    hops = np.array(blocks).reshape(partials, -1, HOP)
     window = hann(WINDOW, 0.5) / (WINDOW / 2 * BLOCK)
-    return sliding_window_view(np.array(blocks), WINDOW, axis=1)[:, ::HOP] @ window
+    return (hops @ window[:HOP])[:, :-1] + (hops @ window[HOP:])[:, 1:]
 
 
 def refined(pitch, chirp, envelopes):
@@ -233,11 +242,17 @@ def timbre(partials, shared):
     return decibels(2.0 * swing * powers.sum()), -slope, -step
 
 
+@lru_cache(maxsize=None)
+def carrier(length):
+    """What turns the band around 3200 Hz to frequency 0."""
+    angle = 2.0 * np.pi * (2 * np.arange(length) % 5) / 5.0
+    return np.cos(angle) - 1j * np.sin(angle)
+
+
 def clicks(samples):
     """The number of moments at which the band around 3200 Hz flares up."""
-    angle = 2.0 * np.pi * (2 * np.arange(len(samples)) % 5) / 5.0
-    blocks = (samples * (np.cos(angle) - 1j * np.sin(angle))).reshape(-1, 8).sum(axis=1)
-    level = np.abs(sliding_window_view(blocks, WINDOW) @ hann(WINDOW, 0.5))
+    blocks = (samples * carrier(len(samples))).reshape(-1, 8).sum(axis=1)
+    level = np.abs(np.convolve(blocks, hann(WINDOW, 0.5), mode="valid"))
     floor = np.partition(level, len(level) // 4)[len(level) // 4]
     loudest = maximum_filter1d(level, 2 * REACH + 1, mode="constant")
     return np.sum((level >= loudest) & (level > floor + 0.5 * (level.max() - floor)))

@@ -1,7 +1,7 @@
 //! The scene of a task, and the recordings made in it.
 
 use super::complex::{Complex, Oscillator};
-use super::{RATE, UNIT, amplitude, mean};
+use super::{RATE, UNIT, amplitude};
 use crate::draws::{Draws, floor};
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
@@ -141,18 +141,25 @@ impl Scene {
         let mut samples = Vec::with_capacity(self.count);
         for ends in gain.windows(2) {
             let rise = (ends[1] - ends[0]) / GAIN_STEP as f64;
-            for step in 0..GAIN_STEP {
-                let unit = oscillator.next();
-                let mut turned = Complex::ONE;
-                let mut sum = 0.0;
-                for partial in &partials {
-                    turned = turned * unit;
-                    sum += turned.re * partial.re - turned.im * partial.im;
-                }
-                samples.push(sum * (ends[0] + rise * step as f64));
+            let (mut re, mut im) = ([0.0; GAIN_STEP], [0.0; GAIN_STEP]);
+            for (re, im) in re.iter_mut().zip(&mut im) {
+                let point = oscillator.next();
+                (*re, *im) = (point.re, point.im);
             }
+            let (mut turned_re, mut turned_im) = ([1.0; GAIN_STEP], [0.0; GAIN_STEP]);
+            let mut sums = [0.0; GAIN_STEP];
+            for partial in &partials {
+                for (step, sum) in sums.iter_mut().enumerate() {
+                    let (a, b) = (turned_re[step], turned_im[step]);
+                    turned_re[step] = a * re[step] - b * im[step];
+                    turned_im[step] = a * im[step] + b * re[step];
+                    *sum += turned_re[step] * partial.re - turned_im[step] * partial.im;
+                }
+            }
+            let gains = (0..GAIN_STEP).map(|step| ends[0] + rise * step as f64);
+            samples.extend(sums.iter().zip(gains).map(|(sum, gain)| sum * gain));
         }
-        let level = mean(samples.iter().map(|sample| sample * sample)).sqrt();
+        let level = (squares(&samples) / samples.len() as f64).sqrt();
         for sample in &mut samples {
             *sample /= level;
         }
@@ -215,12 +222,23 @@ impl Scene {
 fn add_noise(samples: &mut [f64], level: f64, color: f64, draws: &mut Draws) {
     // Uniform draws have variance 1/12; the filter multiplies it by 1 + color².
     let factor = level * (12.0 / (1.0 + color * color)).sqrt();
+    let mut units = vec![0.0; samples.len()];
+    draws.units(&mut units);
     let mut last = 0.0;
-    for sample in samples {
-        let fresh = draws.unit() - 0.5;
+    for (sample, unit) in samples.iter_mut().zip(units) {
+        let fresh = unit - 0.5;
         *sample += factor * (fresh - color * last);
         last = fresh;
     }
+}
+
+/// The sum of the squares, in four running sums that need not wait for each other.
+fn squares(samples: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    for four in samples.as_chunks::<4>().0 {
+        sums.iter_mut().zip(four).for_each(|(sum, sample)| *sum += sample * sample);
+    }
+    sums.iter().sum()
 }
 
 /// A steady sine of this root mean square.

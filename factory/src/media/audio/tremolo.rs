@@ -1,9 +1,11 @@
 //! The tone's level over time: a straight line and one swinging, in decibels.
 
 use super::complex::Complex;
-use super::envelope::INTERVAL;
-use super::{TINY, decibels, mean};
+use super::envelope::{INTERVAL, STEP};
+use super::wav::LONGEST;
+use super::{TINY, UNIT, decibels, mean};
 use std::f64::consts::TAU;
+use std::sync::OnceLock;
 
 /// The search's first rate, the distance of neighbours and their number.
 const RATES: (f64, f64, usize) = (4.0, 0.5, 26);
@@ -37,18 +39,41 @@ pub(super) struct Fit {
 impl Fit {
     /// Fits `values` by two regressors. Levels and trends must have been taken out.
     pub(super) fn of(values: &[f64], first: &[f64], second: &[f64]) -> Self {
-        let (mut aa, mut bb, mut ab, mut ay, mut by) = (TINY, TINY, 0.0, 0.0, 0.0);
-        for ((y, a), b) in values.iter().zip(first).zip(second) {
+        Swing::new(first.to_vec(), second.to_vec()).fit(values)
+    }
+}
+
+/// Two regressors, and what of their fit does not depend on the values.
+#[derive(Debug)]
+struct Swing {
+    first: Vec<f64>,
+    second: Vec<f64>,
+    /// Sums of squares of either and of products.
+    squares: [f64; 3],
+}
+
+impl Swing {
+    fn new(first: Vec<f64>, second: Vec<f64>) -> Self {
+        let (mut aa, mut bb, mut ab) = (TINY, TINY, 0.0);
+        for (a, b) in first.iter().zip(&second) {
             aa += a * a;
             bb += b * b;
             ab += a * b;
+        }
+        Self { first, second, squares: [aa, bb, ab] }
+    }
+
+    fn fit(&self, values: &[f64]) -> Fit {
+        let [aa, bb, ab] = self.squares;
+        let (mut ay, mut by) = (0.0, 0.0);
+        for ((y, a), b) in values.iter().zip(&self.first).zip(&self.second) {
             ay += a * y;
             by += b * y;
         }
         let determinant = aa * bb - ab * ab;
         let first = (bb * ay - ab * by) / determinant;
         let second = (aa * by - ab * ay) / determinant;
-        Self { first, second, explained: first * ay + second * by }
+        Fit { first, second, explained: first * ay + second * by }
     }
 }
 
@@ -56,7 +81,7 @@ impl Fit {
 pub(super) fn fitted(amplitude: &[f64]) -> Tremolo {
     let faintest = FAINT * mean(amplitude.iter().copied());
     let mut level: Vec<f64> = amplitude.iter().map(|a| 2.0 * decibels(a.max(faintest))).collect();
-    let time = Time::new(level.len());
+    let time = Time::of(level.len());
     let mean = mean(level.iter().copied());
     for value in &mut level {
         *value -= mean;
@@ -67,7 +92,7 @@ pub(super) fn fitted(amplitude: &[f64]) -> Tremolo {
     let explained = |rate: f64| time.swing(&rest, rate).explained;
     let (first, step, count) = RATES;
     let at = |index: usize| first + step * index as f64;
-    let powers: Vec<f64> = (0..count).map(|index| explained(at(index))).collect();
+    let powers: Vec<f64> = time.swings.iter().map(|swing| swing.fit(&rest).explained).collect();
     let mut best = 1;
     for index in 2..count - 1 {
         if powers[index] > powers[best] {
@@ -95,17 +120,30 @@ fn vertex([left, middle, right]: [f64; 3]) -> f64 {
 }
 
 /// Positions of envelope values, in steps from their middle.
+#[derive(Debug)]
 struct Time {
     positions: Vec<f64>,
     square: f64,
+    /// At the rates of the first search.
+    swings: Vec<Swing>,
 }
 
 impl Time {
+    /// For so many values, made once for as many as recordings give.
+    fn of(count: usize) -> &'static Self {
+        static TIMES: [OnceLock<Time>; LONGEST * UNIT / STEP] =
+            [const { OnceLock::new() }; LONGEST * UNIT / STEP];
+        TIMES[count].get_or_init(|| Self::new(count))
+    }
+
     fn new(count: usize) -> Self {
         let middle = 0.5 * (count as f64 - 1.0);
         let positions: Vec<f64> = (0..count).map(|index| index as f64 - middle).collect();
         let square = positions.iter().map(|u| u * u).sum();
-        Self { positions, square }
+        let mut time = Self { positions, square, swings: Vec::new() };
+        let (first, step, rates) = RATES;
+        time.swings = (0..rates).map(|index| time.swinging(first + step * index as f64)).collect();
+        time
     }
 
     /// The slope of the line through values.
@@ -122,20 +160,25 @@ impl Time {
         }
     }
 
-    /// The swinging of flattened values at a rate, with flattened cosine and sine.
+    /// The swinging of flattened values at a rate.
     fn swing(&self, rest: &[f64], rate: f64) -> Fit {
+        self.swinging(rate).fit(rest)
+    }
+
+    /// Flattened cosine and sine of a rate.
+    fn swinging(&self, rate: f64) -> Swing {
         let turn = Complex::polar(1.0, TAU * rate * INTERVAL);
         let mut point = Complex::ONE;
-        let (mut cosine, mut sine) =
-            (Vec::with_capacity(rest.len()), Vec::with_capacity(rest.len()));
-        for _ in rest {
+        let count = self.positions.len();
+        let (mut cosine, mut sine) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for _ in 0..count {
             cosine.push(point.re);
             sine.push(point.im);
             point = point * turn;
         }
         self.flatten(&mut cosine);
         self.flatten(&mut sine);
-        Fit::of(rest, &cosine, &sine)
+        Swing::new(cosine, sine)
     }
 }
 

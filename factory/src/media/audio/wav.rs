@@ -10,25 +10,25 @@ use crate::media::MediumError;
 /// Bytes before the samples.
 const HEADER: usize = 44;
 /// Full scale of 16 bits.
-const SCALE: f64 = 32768.0;
-/// The shortest and the longest recording that is read, in [`UNIT`]s: half a second to one.
-const UNITS: std::ops::RangeInclusive<usize> = 16..=32;
+pub(super) const SCALE: f64 = 32768.0;
+/// The longest recording that is read, in [`UNIT`]s: about a second.
+pub(super) const LONGEST: usize = 32;
+/// How long recordings that are read may be, in [`UNIT`]s: half a second to one.
+const UNITS: std::ops::RangeInclusive<usize> = 16..=LONGEST;
 
 /// The file of samples in [-1, 1]; louder ones are cut off.
 pub(super) fn encode(samples: &[f64]) -> Vec<u8> {
     let mut bytes = header(2 * samples.len());
-    for sample in samples {
-        let whole = (sample * SCALE).round().clamp(-SCALE, SCALE - 1.0);
-        bytes.extend(bits(whole).to_le_bytes());
-    }
+    bytes.reserve(2 * samples.len());
+    bytes.extend(samples.iter().flat_map(|sample| nearest(sample * SCALE).to_le_bytes()));
     bytes
 }
 
-/// The samples of a file.
+/// The samples of a file, in steps of [`SCALE`] for full scale.
 ///
 /// # Errors
 /// [`MediumError`] unless the file is one that [`encode`] can have written.
-pub(super) fn decode(bytes: &[u8]) -> Result<Vec<f64>, MediumError> {
+pub(super) fn decode(bytes: &[u8]) -> Result<Vec<i16>, MediumError> {
     let data = bytes
         .strip_prefix(&header(bytes.len().saturating_sub(HEADER))[..])
         .ok_or_else(|| MediumError("not a mono WAV file of 16 bits at 8 kHz".to_owned()))?;
@@ -36,7 +36,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Vec<f64>, MediumError> {
     if !rest.is_empty() || pairs.len() % UNIT != 0 || !UNITS.contains(&(pairs.len() / UNIT)) {
         return Err(MediumError(format!("a recording cannot have {} bytes of sound", data.len())));
     }
-    Ok(pairs.iter().map(|pair| f64::from(i16::from_le_bytes(*pair)) / SCALE).collect())
+    Ok(pairs.iter().map(|pair| i16::from_le_bytes(*pair)).collect())
 }
 
 /// RIFF, the format chunk and the head of the data chunk.
@@ -62,9 +62,10 @@ fn header(data: usize) -> Vec<u8> {
     bytes
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "whole and within 16 bits by then")]
-fn bits(whole: f64) -> i16 {
-    whole as i16
+/// The nearest whole number of 16 bits; halves go away from zero.
+#[expect(clippy::cast_possible_truncation, reason = "within 16 bits by then")]
+fn nearest(value: f64) -> i16 {
+    (value + 0.5_f64.copysign(value)).clamp(-SCALE, SCALE - 1.0) as i16
 }
 
 #[cfg(test)]
@@ -80,6 +81,7 @@ mod tests {
         let samples = ramp(20 * UNIT);
         let back = decode(&encode(&samples)).unwrap();
         for (sample, back) in samples.iter().zip(back) {
+            let back = f64::from(back) / SCALE;
             assert!((sample.clamp(-1.0, 1.0) - back).abs() <= 1.0 / SCALE);
         }
     }
