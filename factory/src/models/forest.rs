@@ -45,7 +45,7 @@ pub fn grow(x: &Matrix, y: &Vec<f64>, settings: Settings, seed: u64) -> Result<G
         keep_samples: true,
         seed,
     };
-    Forest::fit(&dense(x)?, y, parameters).map(Grown).map_err(|e| ForestError(e.to_string()))
+    Forest::fit(&by_columns(x)?, y, parameters).map(Grown).map_err(|e| ForestError(e.to_string()))
 }
 
 impl Grown {
@@ -72,6 +72,14 @@ impl Grown {
     }
 }
 
+/// As growing goes through it: column after column, each of which fits the nearest cache.
+fn by_columns(x: &Matrix) -> Result<DenseMatrix<f64>, ForestError> {
+    let column = |column: usize| x.values.iter().skip(column).step_by(x.columns).copied();
+    DenseMatrix::new(x.rows(), x.columns, (0..x.columns).flat_map(column).collect(), true)
+        .map_err(|error| ForestError(error.to_string()))
+}
+
+/// As forecasting goes through it: row after row.
 fn dense(x: &Matrix) -> Result<DenseMatrix<f64>, ForestError> {
     DenseMatrix::new(x.rows(), x.columns, x.values.clone(), false)
         .map_err(|error| ForestError(error.to_string()))
