@@ -8,6 +8,7 @@ use crate::media::MediumKind;
 use crate::mutation::Mutation;
 use crate::rule::{Family, Rule};
 use crate::scenario::{NumberColumn, WordColumn};
+use crate::scenes::SceneLayout;
 use sandbox::metrics::Metric;
 use sandbox::stream::Stream;
 use sandbox::task::{Formulation, Modality, Prediction, RowCounts, Split, TaskId};
@@ -220,6 +221,9 @@ pub struct Blueprint {
     pub queries: Option<QueryLayout>,
     /// Layout of items, where rows have some.
     pub item: Option<ItemLayout>,
+    /// Layout of scenes, where the truth is a mask, boxes or a picture.
+    #[serde(default)]
+    pub scene: Option<SceneLayout>,
     /// Number columns, in order of appearance.
     pub numbers: Vec<NumberSpec>,
     /// Word columns.
@@ -247,6 +251,9 @@ impl Blueprint {
 
     /// All rules as formulas, one line per target.
     pub fn formula(&self) -> String {
+        if let Some(layout) = &self.scene {
+            return layout.rule.formula();
+        }
         let lines: Vec<String> = match &self.targets[..] {
             [only] => vec![only.rule.to_string()],
             several => several.iter().map(|t| format!("{}: {}", t.column, t.rule)).collect(),
@@ -256,6 +263,9 @@ impl Blueprint {
 
     /// A hash that two tasks share only if they ask for the same discoveries.
     pub fn rule_hash(&self) -> String {
+        if let Some(layout) = &self.scene {
+            return layout.rule.canonical_hash();
+        }
         let hashes: Vec<String> =
             self.targets.iter().map(|target| target.rule.canonical_hash()).collect();
         match &hashes[..] {

@@ -2,9 +2,11 @@
 
 use crate::blueprint::{Blueprint, Link, Target};
 use crate::draws::{Draws, sigmoid};
+use crate::scenes;
 use crate::score::Forecast;
 use crate::table::{Cells, round};
 use sandbox::stream::Stream;
+use sandbox::values::Values;
 
 /// The truth of every row.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +34,8 @@ pub enum Truth {
     },
     /// Several targets, each of one of the first two kinds, all of the same length.
     Several(Vec<Self>),
+    /// Masks, boxes or pictures.
+    Structured(Values),
 }
 
 impl Truth {
@@ -66,6 +70,7 @@ impl Truth {
             Self::Several(parts) => {
                 Self::Several(parts.iter().map(|part| part.take(rows)).collect())
             }
+            Self::Structured(values) => Self::Structured(values.take(rows)),
         }
     }
 
@@ -75,6 +80,7 @@ impl Truth {
             Self::Numbers { values, .. } => values.len(),
             Self::Classes { values, .. } | Self::Grades { values, .. } => values.len(),
             Self::Several(parts) => parts.first().map_or(0, Self::len),
+            Self::Structured(values) => values.len(),
         }
     }
 
@@ -86,7 +92,7 @@ impl Truth {
     /// One target as a column of a table.
     ///
     /// # Panics
-    /// On several targets: they are several columns.
+    /// On several targets, which are several columns, and on structured ones.
     pub fn cells(&self) -> Cells {
         match self {
             Self::Numbers { values, decimals } => {
@@ -99,12 +105,15 @@ impl Truth {
                 let values = values.iter().map(|grade| *grade as f64).collect();
                 Cells::Numbers { values, decimals: 0 }
             }
-            Self::Several(_) => panic!("several targets are not one column"),
+            Self::Several(_) | Self::Structured(_) => {
+                panic!("several or structured targets are not one column of plain cells")
+            }
         }
     }
 
     /// One target as numbers that models can be fitted to, and probes correlated with; of
-    /// several targets, their sum over the rows.
+    /// several targets, their sum over the rows; of masks, boxes and pictures, their area,
+    /// number and mean intensity.
     pub fn as_numbers(&self) -> Vec<f64> {
         match self {
             Self::Numbers { values, .. } => values.clone(),
@@ -118,6 +127,7 @@ impl Truth {
                 }
                 sums
             }
+            Self::Structured(values) => scenes::scalars(values),
         }
     }
 }

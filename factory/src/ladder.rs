@@ -15,6 +15,7 @@ use crate::models::forest::{self, ForestError, Settings};
 use crate::models::linear::{Linear, Softmax};
 use crate::mutation::{median, repaired};
 use crate::rule::Frame;
+use crate::scenes;
 use crate::score::Forecast;
 use sandbox::metrics::{Metric, MetricError};
 use sandbox::stream::Stream;
@@ -62,6 +63,9 @@ pub enum LadderError {
 /// # Errors
 /// [`LadderError`].
 pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {
+    if let Some(layout) = &blueprint.scene {
+        return scenes::climb(blueprint, layout, assets);
+    }
     let truth = assets.test_truth.values(&blueprint.prediction);
     let score = |rung: usize, forecast: &Forecast| {
         values::score(blueprint.metric, &truth, &forecast.values(&blueprint.prediction))
@@ -126,7 +130,7 @@ pub fn constant(truth: &Truth, metric: Metric) -> Vec<f64> {
         }
         // Any constant leaves every query in the order of its rows.
         Truth::Grades { .. } => vec![0.0],
-        Truth::Several(_) => Vec::new(),
+        Truth::Several(_) | Truth::Structured(_) => Vec::new(),
     }
 }
 
@@ -220,6 +224,8 @@ fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
             let one = |part| linear(inputs, part, logarithmic);
             Forecast::Several(parts.iter().map(one).collect())
         }
+        // Scenes bring their own rungs.
+        Truth::Structured(values) => Forecast::Structured(values.take(&[])),
     }
 }
 

@@ -28,6 +28,7 @@ pub mod plan;
 pub mod roles;
 pub mod rule;
 pub mod scenario;
+pub mod scenes;
 pub mod score;
 pub mod seed;
 pub mod seed_set;

@@ -22,11 +22,14 @@ pub struct Cell {
 
 /// Every kind of task that is made, with its share in percent. The modalities sum to the
 /// paper's figure 3 (series are counted with tables there), the formulations to its figure 5.
-const CELLS: [(Modality, Formulation, f64); 25] = [
-    (Modality::Image, Formulation::Binary, 12.0),
-    (Modality::Image, Formulation::Multiclass, 19.0),
-    (Modality::Image, Formulation::Multilabel, 8.0),
-    (Modality::Image, Formulation::Regression, 9.7),
+const CELLS: [(Modality, Formulation, f64); 28] = [
+    (Modality::Image, Formulation::Binary, 8.0),
+    (Modality::Image, Formulation::Multiclass, 14.5),
+    (Modality::Image, Formulation::Multilabel, 4.5),
+    (Modality::Image, Formulation::Regression, 4.0),
+    (Modality::Image, Formulation::Segmentation, 7.5),
+    (Modality::Image, Formulation::Detection, 5.0),
+    (Modality::Image, Formulation::Reconstruction, 5.2),
     (Modality::Tabular, Formulation::Binary, 6.0),
     (Modality::Tabular, Formulation::Multiclass, 4.5),
     (Modality::Tabular, Formulation::Multilabel, 1.5),

@@ -6,6 +6,7 @@ use crate::labels::Truth;
 use crate::ladder::Ladder;
 use crate::pandas;
 use crate::roles::Development;
+use crate::scenes;
 use crate::score::Forecast;
 use crate::table::{Cells, Table, round};
 use crate::verify::Verified;
@@ -71,6 +72,9 @@ impl Draft {
             if let Some(layout) = &blueprint.item {
                 table.columns.extend(items::columns(layout, ids, items).columns);
             }
+            if let Some(layout) = &blueprint.scene {
+                table.push(&layout.column, scenes::files::column(ids));
+            }
             table.columns.extend(features.columns.iter().cloned());
             table
         };
@@ -96,6 +100,15 @@ impl Draft {
         add("prepared/private/threshold.json", json(&development.thresholds)?);
         add("source/blueprint.json", json(blueprint)?);
         add("source/evaluator.py", evaluator.clone().into_bytes());
+        if let Some(layout) = &blueprint.scene {
+            let train = scenes::files::pictures(&assets.train_ids, &assets.train_items);
+            let test = scenes::files::pictures(&assets.test_ids, &assets.test_items);
+            let truth = assets.train_truth.values(&blueprint.prediction);
+            let truths = scenes::files::truths(layout, &assets.train_ids, &truth);
+            for (path, bytes) in train.chain(test).chain(truths) {
+                add(&format!("prepared/public/{path}"), bytes);
+            }
+        }
         if let Some(layout) = &blueprint.item {
             for (ids, items) in
                 [(&assets.train_ids, &assets.train_items), (&assets.test_ids, &assets.test_items)]
@@ -140,10 +153,11 @@ impl Draft {
                 "rule_hash": blueprint.rule_hash(),
                 "blueprint": "source/blueprint.json",
                 "reader": blueprint.item.as_ref().map(pandas::reader),
-                "oracle": {
+                // Scenes have no transforms that a frame could hold.
+                "oracle": blueprint.scene.is_none().then(|| serde_json::json!({
                     "code": pandas::oracle(blueprint),
                     "logarithmic": pandas::logarithmic(blueprint),
-                },
+                })),
             }),
             hashes: files.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),
         }
@@ -190,6 +204,11 @@ fn targets(blueprint: &Blueprint, truth: &Truth) -> Table {
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
         let values = truth.values(&blueprint.prediction);
         table.columns.extend(written(&blueprint.prediction, &[column], &values).columns);
+        return table;
+    }
+    if let Some(layout) = &blueprint.scene {
+        let values = truth.values(&blueprint.prediction);
+        table.columns.extend(written(&blueprint.prediction, &[&layout.target], &values).columns);
         return table;
     }
     for (target, part) in blueprint.targets.iter().zip(truth.parts()) {

@@ -233,6 +233,35 @@ pub struct SeriesScenario {
     pub target: NumberTarget,
 }
 
+/// A story about pictures whose truth is a mask, boxes or a better picture.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SceneScenario {
+    /// Its name, unique over all domains.
+    pub key: String,
+    /// The page's title.
+    pub title: String,
+    /// What one row is.
+    pub row: String,
+    /// The id column.
+    pub id: String,
+    /// Two sentences of background.
+    pub story: String,
+    /// The kind of prediction: a scene serves one.
+    pub formulation: Formulation,
+    /// The column that names the pictures' files.
+    pub column: String,
+    /// What the pictures are and how they came about.
+    pub shows: String,
+    /// The column of the truth.
+    pub target: String,
+    /// What the mask, the boxes or the clean picture stand for.
+    pub means: String,
+    /// The classes of boxes, one to three.
+    #[serde(default)]
+    pub classes: Vec<String>,
+}
+
 /// Either kind of story.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Story {
@@ -240,6 +269,8 @@ pub enum Story {
     Table(Box<TableScenario>),
     /// Several series over time.
     Series(Box<SeriesScenario>),
+    /// Pictures with masks, boxes or clean copies.
+    Scene(Box<SceneScenario>),
 }
 
 /// A story within its domain.
@@ -257,6 +288,7 @@ impl Scenario {
         match &self.story {
             Story::Table(story) => &story.key,
             Story::Series(story) => &story.key,
+            Story::Scene(story) => &story.key,
         }
     }
 
@@ -266,6 +298,9 @@ impl Scenario {
             Story::Series(_) => {
                 return cell.modality == Modality::TimeSeries
                     && cell.formulation == Formulation::Forecasting;
+            }
+            Story::Scene(story) => {
+                return cell.modality == Modality::Image && cell.formulation == story.formulation;
             }
             Story::Table(story) => story,
         };
@@ -300,6 +335,8 @@ struct DomainFile {
     table: Vec<TableScenario>,
     #[serde(default)]
     series: Vec<SeriesScenario>,
+    #[serde(default)]
+    scene: Vec<SceneScenario>,
 }
 
 /// Why the embedded scenarios could not be read: a fault of this crate, which its tests find.
@@ -324,8 +361,13 @@ pub fn all() -> Result<Vec<Scenario>, ScenarioError> {
             .map_err(|error| ScenarioError { file: file.to_owned(), message: error.to_string() })?;
         let tables = parsed.table.into_iter().map(|story| Story::Table(Box::new(story)));
         let series = parsed.series.into_iter().map(|story| Story::Series(Box::new(story)));
-        scenarios
-            .extend(tables.chain(series).map(|story| Scenario { domain: domain.clone(), story }));
+        let scenes = parsed.scene.into_iter().map(|story| Story::Scene(Box::new(story)));
+        scenarios.extend(
+            tables
+                .chain(series)
+                .chain(scenes)
+                .map(|story| Scenario { domain: domain.clone(), story }),
+        );
     }
     Ok(scenarios)
 }
@@ -401,6 +443,14 @@ mod tests {
                         .chain([&*story.regime.name, &*story.target.name])
                         .collect();
                     (columns, vec![&story.series, &story.regime], &story.title)
+                }
+                Story::Scene(story) => {
+                    let boxes = story.formulation == Formulation::Detection;
+                    let classes = if boxes { 1..=3 } else { 0..=0 };
+                    assert!(classes.contains(&story.classes.len()), "{key}: classes");
+                    assert!(story.classes.iter().all(|class| plain(class)), "{key}: classes");
+                    let columns = vec![&*story.id, &*story.column, &*story.target];
+                    (columns, Vec::new(), &story.title)
                 }
             };
             assert!(!title.contains(',') && key.len() <= 60, "{key}");

@@ -22,6 +22,8 @@ pub enum Forecast {
     },
     /// Several targets' forecasts.
     Several(Vec<Self>),
+    /// Masks, boxes or pictures.
+    Structured(Values),
 }
 
 impl Forecast {
@@ -56,6 +58,7 @@ impl Forecast {
     /// blueprint asks for.
     pub fn values(&self, prediction: &Prediction) -> Values {
         match (prediction, self) {
+            (_, Self::Structured(values)) => values.clone(),
             (Prediction::Number { .. } | Prediction::Relevance { .. }, Self::Numbers(values)) => {
                 Values::Numbers(values.clone())
             }
@@ -111,6 +114,7 @@ impl Truth {
     /// If the truth is not of the prediction's kind.
     pub fn values(&self, prediction: &Prediction) -> Values {
         match (prediction, self) {
+            (_, Self::Structured(values)) => values.clone(),
             (Prediction::Number { .. }, Self::Numbers { values, .. }) => {
                 Values::Numbers(values.clone())
             }

@@ -9,8 +9,10 @@ use crate::draws::Draws;
 use crate::labels::{self, Truth};
 use crate::media::MediumError;
 use crate::rule::Frame;
+use crate::scenes;
 use crate::table::{Cells, Table};
 use items::Item;
+use sandbox::values::Values;
 use std::collections::BTreeSet;
 
 /// The tables of one task and what only its maker knows about them.
@@ -38,6 +40,8 @@ pub struct Assets {
     pub test_items: Vec<Item>,
     /// Each target's noise-free scores of the test rows: what the ceiling is made of.
     pub test_scores: Vec<Vec<f64>>,
+    /// What an oracle would say of the test rows, where the truth is structured.
+    pub ideal: Option<Values>,
     /// Test rows in order of the whole table, which lags need.
     pub order: Order,
 }
@@ -57,6 +61,9 @@ pub struct Order {
 /// # Errors
 /// [`MediumError`] if a medium cannot read what it rendered.
 pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
+    if let Some(layout) = &blueprint.scene {
+        return scenes::render(blueprint, layout);
+    }
     let stream = blueprint.origin.stream("assets");
     let (frame, mut written, order) = match &blueprint.series {
         Some(spec) => series::draw(blueprint, spec, stream),
@@ -99,6 +106,7 @@ pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
             .iter()
             .map(|score| order.test.iter().map(|row| score[*row]).collect())
             .collect(),
+        ideal: None,
         order,
     })
 }
@@ -127,7 +135,7 @@ impl Assets {
 }
 
 /// Distinct five-digit ids in random order: they say nothing about the row.
-fn ids(rows: usize, draws: &mut Draws) -> Vec<String> {
+pub(crate) fn ids(rows: usize, draws: &mut Draws) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut ids = Vec::with_capacity(rows);
     while ids.len() < rows {

@@ -16,6 +16,7 @@ use crate::rule::{Expr, Family, Frame, Rule};
 use crate::scenario::{
     ItemSpec, NumberColumn, NumberTarget, SeriesScenario, Shape, Story, TableScenario, WordColumn,
 };
+use crate::scenes;
 use crate::seed::Trait;
 use sandbox::metrics::Metric;
 use sandbox::task::{Formulation, Modality, Prediction, RowCounts};
@@ -41,6 +42,10 @@ pub fn strategise(brief: &Brief<'_>) -> Result<Blueprint, RoleError> {
     match &brief.scenario.story {
         Story::Table(story) => rows(brief, story, &mut draws),
         Story::Series(story) => series(brief, story, &mut draws),
+        Story::Scene(story) => {
+            let outline = outline(brief, &story.title, &story.key);
+            Ok(scenes::strategise(story, outline, &mut draws))
+        }
     }
 }
 
@@ -383,6 +388,7 @@ fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Blueprint {
         series: None,
         queries: None,
         item: None,
+        scene: None,
         numbers: Vec::new(),
         words: Vec::new(),
         targets: Vec::new(),

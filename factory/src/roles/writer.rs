@@ -6,6 +6,7 @@ use crate::draws::Draws;
 use crate::media::Storage;
 use crate::mutation::{Mutation, SENTINEL};
 use crate::scenario::{Scenario, SeriesScenario, Story, TableScenario};
+use crate::scenes::{self, SceneLayout};
 use crate::table::Cells;
 use sandbox::grade::Direction;
 use sandbox::metrics::Metric;
@@ -19,6 +20,9 @@ pub fn describe(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> 
     let (story, goal) = match &scenario.story {
         Story::Table(story) => (&story.story, table_goal(blueprint, story, &mut draws)),
         Story::Series(story) => (&story.story, series_goal(story, &mut draws)),
+        Story::Scene(story) => {
+            (&story.story, scenes::page::goal(story, &blueprint.prediction, &mut draws))
+        }
     };
     let _ = write!(page, "{story} {goal}\n\n");
     page.push_str(&at_a_glance(blueprint, assets));
@@ -176,6 +180,9 @@ fn target_names(blueprint: &Blueprint) -> String {
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
         return format!("`{column}`");
     }
+    if let Some(layout) = &blueprint.scene {
+        return format!("`{}`", layout.target);
+    }
     let names: Vec<String> =
         blueprint.targets.iter().map(|target| format!("`{}`", target.column)).collect();
     names.join(", ")
@@ -183,6 +190,9 @@ fn target_names(blueprint: &Blueprint) -> String {
 
 /// The columns that hold items or the names of their files.
 fn item_columns(blueprint: &Blueprint) -> Vec<String> {
+    if let Some(layout) = &blueprint.scene {
+        return vec![layout.column.clone()];
+    }
     let Some(layout) = &blueprint.item else { return Vec::new() };
     match layout.medium.medium().storage() {
         Storage::Files { .. } | Storage::Cells(1) => vec![layout.column.clone()],
@@ -216,6 +226,14 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
              the position within a cycle of {} steps.",
             story.series.name, story.step, story.season, story.period
         ),
+        Story::Scene(story) => format!(
+            "{} {} rows with the truth for training and {} rows without it for testing; each \
+             row is one {}.",
+            draws.pick(&["There are", "You get", "The files hold"]),
+            blueprint.rows.train,
+            blueprint.rows.test,
+            story.row
+        ),
     };
     let _ = write!(text, "{opening}\n\n| column | kind | values |\n| --- | --- | --- |\n");
     let _ = writeln!(text, "| `{}` | id | opaque |", blueprint.id_column);
@@ -231,6 +249,11 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
         for column in item_columns(blueprint) {
             let _ = writeln!(text, "| `{column}` | {kind} | {shows} |");
         }
+    }
+    if let (Some(layout), Story::Scene(story)) = (&blueprint.scene, &scenario.story) {
+        let SceneLayout { column, target, .. } = layout;
+        let _ = writeln!(text, "| `{column}` | file name | {} |", story.shows);
+        let _ = writeln!(text, "| `{target}` | target | training file only: {} |", story.means);
     }
     for column in &assets.train.columns {
         let (kind, values) = match &column.cells {
@@ -254,6 +277,9 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
         }
     }
     text.push('\n');
+    if let Some(layout) = &blueprint.scene {
+        text.push_str(&scenes::page::data(layout, &blueprint.prediction, draws));
+    }
     for mutation in &blueprint.mutations {
         let note = match mutation {
             Mutation::Sentinel { column, .. } => {
@@ -271,8 +297,10 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
                 format!("`{name}` is a rough estimate of `{column}` from another source.")
             }
             Mutation::Blemish { name, .. } => {
-                let blemishes = blueprint.item.iter().flat_map(|i| i.medium.medium().blemishes());
-                let means = blemishes.filter(|b| b.name == name).map(|b| b.means).next();
+                let of_items = blueprint.item.iter().flat_map(|i| i.medium.medium().blemishes());
+                let of_scenes = blueprint.scene.iter().flat_map(|s| s.rule.scene().blemishes());
+                let means =
+                    of_items.chain(of_scenes).filter(|b| b.name == name).map(|b| b.means).next();
                 match means {
                     Some(means) => format!("{}.", capitalised(means)),
                     None => continue,
@@ -369,11 +397,9 @@ fn submission(blueprint: &Blueprint, assets: &Assets, draws: &mut Draws) -> Stri
             quoted(labels)
         ),
         Prediction::Relevance { .. } => "a score, the higher the earlier in its query".to_owned(),
-        Prediction::Mask { .. } => {
-            "the mask as `start length` pairs, counted from 1 down the columns".to_owned()
+        Prediction::Mask { .. } | Prediction::Boxes { .. } | Prediction::Pixels { .. } => {
+            scenes::page::cell(&blueprint.prediction).unwrap_or_default()
         }
-        Prediction::Boxes { .. } => "boxes as `class confidence x y w h`".to_owned(),
-        Prediction::Pixels { .. } => "the image's intensities, row by row".to_owned(),
     };
     let ask = draws.pick(&[
         "Write a CSV file with",
@@ -409,6 +435,9 @@ fn files(blueprint: &Blueprint) -> String {
             "- `{folder}/`: one `.{extension}` file per row of both tables; `{}` names it",
             layout.column
         );
+    }
+    if let Some(layout) = &blueprint.scene {
+        text.push_str(&scenes::page::files(layout, blueprint.formulation));
     }
     text
 }

@@ -4,6 +4,7 @@ use super::Refusal;
 use crate::blueprint::{Blueprint, Target};
 use crate::package::{Draft, Staged};
 use crate::rule::Term;
+use crate::scenes;
 use camino::Utf8Path;
 use fs_err as fs;
 use sandbox::grade::{GradeError, Grader, Tier};
@@ -96,6 +97,7 @@ pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
     let join = |lines: &[&str]| format!("{}\n", lines.join("\n"));
     let (id, _) = first.split_once(',').unwrap_or((first, ""));
     let width = header.matches(',').count();
+    let broken_row = format!("{id},{}", broken(&task.draft.blueprint.prediction));
     let nan_row = format!("{id}{}", ",nan".repeat(width));
     let cases = [
         ("a missing row", join(&lines[..lines.len() - 1])),
@@ -103,6 +105,7 @@ pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
         ("an unknown id", text.replacen(id, "unknown", 1)),
         ("a wrong header", text.replacen(header, &format!("{header}x"), 1)),
         ("a value that is not a number", join(&[&[header, &nan_row], &lines[2..]].concat())),
+        ("a cell of the wrong form", join(&[&[header, &broken_row], &lines[2..]].concat())),
         ("nothing in it", String::new()),
     ];
     for (what, csv) in cases {
@@ -118,6 +121,13 @@ pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
 pub(super) fn rule_is_not_printed(task: &Staged) -> Result<(), Refusal> {
     let page = read(task, "prepared/public/description.md")?;
     let page = squeezed(&String::from_utf8_lossy(&page));
+    if let Some(layout) = &task.draft.blueprint.scene {
+        for clause in layout.rule.formula().split("; ") {
+            if page.contains(&squeezed(clause)) {
+                return Err(Refusal::RulePrinted(clause.to_owned()));
+            }
+        }
+    }
     for Target { rule, .. } in &task.draft.blueprint.targets {
         let term = |term: &Term| term.expr.to_string();
         let texts = rule.terms.iter().map(term).chain([rule.to_string()]);
@@ -185,7 +195,12 @@ fn constants(task: &Staged) -> Vec<Vec<String>> {
             (0..1_usize << labels.len().min(8)).map(subset).collect()
         }
         Prediction::Relevance { .. } => vec![vec!["0".to_owned()]],
-        other => unreachable!("no blueprint asks for {other:?}"),
+        prediction => {
+            let truth = task.draft.development.assets.train_truth.values(prediction);
+            let layout = task.draft.blueprint.scene.as_ref();
+            let side = layout.map_or(0, |layout| layout.rule.scene().side());
+            scenes::constants::constants(prediction, &truth, side)
+        }
     }
 }
 
@@ -207,6 +222,7 @@ fn perfect(task: &Staged) -> Result<Vec<u8>, Refusal> {
     let text = String::from_utf8_lossy(&answers);
     let classes = match &blueprint.prediction {
         Prediction::ClassProbabilities { classes, .. } => classes,
+        Prediction::Boxes { .. } => return Ok(sure(&text)),
         // Grades are scores that rank perfectly; the query between id and grade is not submitted.
         Prediction::Relevance { .. } => {
             let line = |line: &str| {
@@ -225,6 +241,33 @@ fn perfect(task: &Staged) -> Result<Vec<u8>, Refusal> {
         let _ = writeln!(csv, "{id},{}", cells.join(","));
     }
     Ok(csv.into_bytes())
+}
+
+/// Boxes of an answer file, with full confidence in each.
+fn sure(answers: &str) -> Vec<u8> {
+    let line = |(index, line): (usize, &str)| {
+        let (id, boxes) = line.split_once(',').unwrap_or((line, ""));
+        if index == 0 {
+            return format!("{line}\n");
+        }
+        let words: Vec<&str> = boxes.split_ascii_whitespace().collect();
+        let found: Vec<String> = words
+            .chunks(5)
+            .map(|found| format!("{} 1 {}", found[0], found[1..].join(" ")))
+            .collect();
+        format!("{id},{}\n", found.join(" "))
+    };
+    answers.lines().enumerate().map(line).collect::<String>().into_bytes()
+}
+
+/// A cell that breaks the rules of its kind in the way that is easiest to overlook.
+fn broken(prediction: &Prediction) -> String {
+    match prediction {
+        Prediction::Mask { width, height, .. } => format!("{} 2", width * height),
+        Prediction::Boxes { classes, .. } => format!("{} 0.5 1 1 8", classes[0]),
+        Prediction::Pixels { width, height, .. } => vec!["0"; width * height - 1].join(" "),
+        other => ",nan".repeat(other.columns().len())[1..].to_owned(),
+    }
 }
 
 fn open(task: &Staged) -> Result<Grader, Refusal> {

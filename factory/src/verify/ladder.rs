@@ -8,8 +8,10 @@ use crate::labels::Truth;
 use crate::media::Reading;
 use crate::models::features;
 use crate::package::Staged;
+use crate::roles::Development;
 use crate::score::Forecast;
 use crate::table::{Cells, Column, Table};
+use sandbox::metrics::Metric;
 use sandbox::values::{self, Values};
 
 /// Bootstrap samples per check.
@@ -73,14 +75,44 @@ pub(super) fn gaps_exceed_noise(task: &Staged) -> Result<(), Refusal> {
 /// Bootstrap samples of gain(above) − gain(below) on the test rows. Samples in which the
 /// metric is undefined are left out.
 fn paired(task: &Staged, below: &Forecast, above: &Forecast, purpose: &str) -> Vec<f64> {
+    let prediction = &task.draft.blueprint.prediction;
+    let truth = task.draft.development.assets.test_truth.values(prediction);
+    resampled(task, &truth, &below.values(prediction), &above.values(prediction), purpose)
+}
+
+/// The scores of single rows, for metrics that are their mean.
+fn by_row(metric: Metric, truth: &Values, forecast: &Values) -> Option<Vec<f64>> {
+    let mean = [Metric::Dice, Metric::Iou, Metric::MeanIou, Metric::Psnr, Metric::Ssim];
+    if !mean.contains(&metric) {
+        return None;
+    }
+    let one = |row| values::score(metric, &truth.take(&[row]), &forecast.take(&[row])).ok();
+    (0..truth.len()).map(one).collect()
+}
+
+/// Bootstrap samples of gain(above) − gain(below) on some rows.
+fn resampled(
+    task: &Staged,
+    truth: &Values,
+    below: &Values,
+    above: &Values,
+    purpose: &str,
+) -> Vec<f64> {
     let blueprint = &task.draft.blueprint;
     let direction = blueprint.metric.direction();
-    let truth = task.draft.development.assets.test_truth.values(&blueprint.prediction);
-    let (below, above) = (below.values(&blueprint.prediction), above.values(&blueprint.prediction));
+    let mut draws = Draws::new(blueprint.origin.stream("bootstrap").child(purpose));
+    // A mean over rows needs each row scored only once.
+    let single = |forecast| by_row(blueprint.metric, truth, forecast);
+    if let (Some(below), Some(above)) = (single(below), single(above)) {
+        let gap = |row: usize| direction.gain(above[row]) - direction.gain(below[row]);
+        let rows = truth.len();
+        let mut mean =
+            || (0..rows).map(|_| gap(draws.whole(0, rows - 1))).sum::<f64>() / rows as f64;
+        return (0..SAMPLES).map(|_| mean()).collect();
+    }
     // Rows that answer one query are drawn together.
     let unit = blueprint.queries.as_ref().map_or(1, |queries| queries.rows);
     let units = truth.len() / unit;
-    let mut draws = Draws::new(blueprint.origin.stream("bootstrap").child(purpose));
     let mut gaps = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
         let sample: Vec<usize> = (0..units)
@@ -96,7 +128,7 @@ fn paired(task: &Staged, below: &Forecast, above: &Forecast, purpose: &str) -> V
         }
         let score =
             |values: &Values| values::score(blueprint.metric, &truth, &values.take(&sample));
-        if let (Ok(below), Ok(above)) = (score(&below), score(&above)) {
+        if let (Ok(below), Ok(above)) = (score(below), score(above)) {
             gaps.push(direction.gain(above) - direction.gain(below));
         }
     }
@@ -105,6 +137,9 @@ fn paired(task: &Staged, below: &Forecast, above: &Forecast, purpose: &str) -> V
 
 /// A forest beats the constant on rows it has not seen, by squared error.
 pub(super) fn learnable(task: &Staged) -> Result<(), Refusal> {
+    if task.draft.blueprint.scene.is_some() {
+        return generic_rung_learns(task);
+    }
     let development = &task.draft.development;
     let truths = development.assets.train_truth.parts();
     let mut sums = vec![0.0; development.assets.train_truth.len()];
@@ -123,6 +158,21 @@ pub(super) fn learnable(task: &Staged) -> Result<(), Refusal> {
     let without = (0..SAMPLES).filter(|_| sample(&mut draws) <= 0.0).count();
     let p = without as f64 / SAMPLES as f64;
     if p >= LEVEL { Err(Refusal::Unlearnable { p }) } else { Ok(()) }
+}
+
+/// The generic rung beats the constant on training pictures that it has not seen, by the
+/// task's own metric.
+fn generic_rung_learns(task: &Staged) -> Result<(), Refusal> {
+    let blueprint = &task.draft.blueprint;
+    let Development { assets, ladder, .. } = &task.draft.development;
+    let truth = assets.train_truth.values(&blueprint.prediction);
+    // All rows of the constant are alike.
+    let constant = ladder.forecasts[0].values(&blueprint.prediction).take(&vec![0; truth.len()]);
+    let unseen = ladder.out_of_bag.values(&blueprint.prediction);
+    let gaps = resampled(task, &truth, &constant, &unseen, "learnable");
+    let without = gaps.iter().filter(|gap| **gap <= 0.0).count();
+    let p = without as f64 / gaps.len().max(1) as f64;
+    if gaps.is_empty() || p >= LEVEL { Err(Refusal::Unlearnable { p }) } else { Ok(()) }
 }
 
 /// Per row: the squared error of the constant minus that of the forest.
@@ -163,6 +213,13 @@ pub(super) fn not_trivial(task: &Staged) -> Result<(), Refusal> {
     let assets = &development.assets;
     let baselines = &development.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];
+    if blueprint.scene.is_some() {
+        // What a column is to a row, one threshold or one filter is to a picture.
+        let share = (baselines.ladder[1] - baselines.ladder[0]) / way;
+        let column = "one threshold or filter".to_owned();
+        let trivial = share >= TRIVIAL;
+        return if trivial { Err(Refusal::Trivial { column, share }) } else { Ok(()) };
+    }
     let truth = assets.test_truth.values(&blueprint.prediction);
     for (train, test) in probes(&assets.train, &assets.train_items)
         .iter()

@@ -200,6 +200,55 @@ fn a_constant_that_medals_is_seen() {
     }
 }
 
+fn scene(formulation: Formulation) -> Bench {
+    Bench::of(Cell { modality: Modality::Image, formulation })
+}
+
+#[test]
+fn faults_of_masks_boxes_and_pictures_are_seen() {
+    for formulation in
+        [Formulation::Segmentation, Formulation::Detection, Formulation::Reconstruction]
+    {
+        let bench = scene(formulation);
+        rebuilds(&bench.staged, &Builtin, &bench.story).unwrap();
+        let task = bench.with(|draft| {
+            draft.development.thresholds.bronze_threshold = way(draft, -0.05);
+        });
+        assert_eq!(code(disk::no_constant_medals(&task)), "constant_medals");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.development.assets;
+            assets.test_items[3] = assets.train_items[5].clone();
+        });
+        assert_eq!(code(leaks::no_duplicates(&task)), "duplicate");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.development.assets;
+            for (test, train) in assets.test_items.iter_mut().zip(&assets.train_items).take(40) {
+                test.reading = train.reading.clone();
+            }
+        });
+        assert_eq!(code(leaks::no_near_copies(&task)), "near_copy");
+        let task = bench.with(|draft| {
+            // The rungs' order is lost, and so is what the generic rung learnt.
+            let ladder = &mut draft.development.ladder;
+            ladder.forecasts.swap(1, 2);
+        });
+        assert_eq!(code(super::ladder::gaps_exceed_noise(&task)), "gap_within_noise");
+        let task = bench.with(|draft| {
+            let rule = draft.blueprint.formula();
+            draft.description.push_str(rule.split("; ").next().unwrap());
+        });
+        assert_eq!(code(disk::rule_is_not_printed(&task)), "rule_printed");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.development.assets;
+            let target = assets.train_truth.as_numbers();
+            let mut rows: Vec<usize> = (0..target.len()).collect();
+            rows.sort_by(|a, b| target[*a].total_cmp(&target[*b]));
+            assets.train_truth = assets.train_truth.take(&rows);
+        });
+        assert_eq!(code(leaks::order_says_nothing(&task)), "order_leak");
+    }
+}
+
 #[test]
 fn a_perfect_answer_without_gold_is_seen() {
     for bench in [binary(), regression()] {

@@ -6,34 +6,34 @@ use crate::draws::{Draws, floor};
 use crate::media::{Blemish, Look};
 
 /// The sensor adds noise.
-pub(super) const NOISE: Blemish =
+pub(crate) const NOISE: Blemish =
     Blemish { name: "noise", low: 0.01, high: 0.03, means: "the sensor adds noise to every pixel" };
 /// Pixels that measure nothing.
-pub(super) const DEAD_PIXELS: Blemish = Blemish {
+pub(crate) const DEAD_PIXELS: Blemish = Blemish {
     name: "dead_pixels",
     low: 0.005,
     high: 0.04,
     means: "some pixels are stuck at black or white",
 };
 /// A part of the picture is hidden.
-pub(super) const BAR: Blemish = Blemish {
+pub(crate) const BAR: Blemish = Blemish {
     name: "bar",
     low: 0.04,
     high: 0.1,
     means: "a black bar hides a strip of the picture somewhere",
 };
 /// Few grey levels.
-pub(super) const COARSE_LEVELS: Blemish = Blemish {
+pub(crate) const COARSE_LEVELS: Blemish = Blemish {
     name: "coarse_levels",
     low: 0.02,
     high: 0.05,
     means: "brightness was stored in coarse steps",
 };
 /// The lens is out of focus.
-pub(super) const BLUR: Blemish =
+pub(crate) const BLUR: Blemish =
     Blemish { name: "blur", low: 0.25, high: 0.55, means: "the lens is slightly out of focus" };
 /// Uneven light.
-pub(super) const SHADE: Blemish = Blemish {
+pub(crate) const SHADE: Blemish = Blemish {
     name: "shade",
     low: 0.04,
     high: 0.14,
@@ -51,9 +51,9 @@ enum Tint {
 
 /// What all pictures of a task share.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Camera {
+pub(crate) struct Camera {
     /// Pixels along an edge.
-    pub(super) side: usize,
+    pub(crate) side: usize,
     tint: Tint,
     /// How much darker the corners are than the middle of the edges, about.
     vignette: f64,
@@ -63,7 +63,7 @@ pub(super) struct Camera {
 
 impl Camera {
     /// The camera of a task, with one of these sides.
-    pub(super) fn of(look: &Look<'_>, sides: &[usize]) -> Self {
+    pub(crate) fn of(look: &Look<'_>, sides: &[usize]) -> Self {
         let mut draws = Draws::new(look.stream.child("camera"));
         let side = *draws.pick(sides);
         let tint = if draws.chance(0.35) {
@@ -77,7 +77,7 @@ impl Camera {
     }
 
     /// The file of a scene.
-    pub(super) fn photograph(&self, scene: Grid, look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
+    pub(crate) fn photograph(&self, scene: Grid, look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
         let strength = |blemish: &Blemish| look.blemishes.get(blemish.name).copied();
         let mut grid = scene;
         self.light(&mut grid, strength(&SHADE).unwrap_or(0.0), draws);
@@ -158,6 +158,11 @@ fn add_noise(values: &mut [f64], sigma: f64, draws: &mut Draws) {
     for (value, [a, b, c]) in values.iter_mut().zip(units.as_chunks::<3>().0) {
         *value += sigma * (2.0 * (a + b + c - 1.5));
     }
+}
+
+/// Mean 0 and variance 1, as nearly normal as what [`add_noise`] adds.
+pub(crate) fn noise(draws: &mut Draws) -> f64 {
+    2.0 * (draws.unit() + draws.unit() + draws.unit() - 1.5)
 }
 
 /// Convolved with a Gaussian bell; edges are repeated.

@@ -21,7 +21,7 @@ const TINY: f64 = 1e-9;
 const WHITE: f64 = 255.0;
 
 /// The means of a 5 by 5 thumbnail.
-pub(super) fn plain(picture: &Picture) -> Vec<f64> {
+pub(crate) fn plain(picture: &Picture) -> Vec<f64> {
     let side = picture.grey.side;
     let start = |cell: usize| (cell * side).div_ceil(THUMBNAIL);
     let mut means = Vec::with_capacity(THUMBNAIL * THUMBNAIL);
@@ -39,7 +39,7 @@ pub(super) fn plain(picture: &Picture) -> Vec<f64> {
 
 /// Histogram moments and quantiles, slopes, curvature, spread at four scales, likeness of
 /// neighbours, and where the light is.
-pub(super) fn generic(picture: &Picture) -> Vec<f64> {
+pub(crate) fn generic(picture: &Picture) -> Vec<f64> {
     let side = picture.grey.side;
     let histogram = histogram(&picture.bytes);
     let (mean, spread, skew, peak) = shape(&histogram, picture.bytes.len());

@@ -13,21 +13,21 @@ const SIDES: std::ops::RangeInclusive<u32> = 16..=256;
 
 /// A square of numbers, row by row.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     /// Pixels along an edge.
-    pub(super) side: usize,
+    pub(crate) side: usize,
     /// `side * side` values; a picture's are between 0 (black) and 1 (white).
-    pub(super) values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
 }
 
 impl Grid {
     /// All zero.
-    pub(super) fn zeros(side: usize) -> Self {
+    pub(crate) fn zeros(side: usize) -> Self {
         Self { side, values: vec![0.0; side * side] }
     }
 
     /// From a function of column and row.
-    pub(super) fn from_fn(side: usize, mut value: impl FnMut(usize, usize) -> f64) -> Self {
+    pub(crate) fn from_fn(side: usize, mut value: impl FnMut(usize, usize) -> f64) -> Self {
         let mut values = Vec::with_capacity(side * side);
         for y in 0..side {
             values.extend((0..side).map(|x| value(x, y)));
@@ -36,12 +36,12 @@ impl Grid {
     }
 
     /// The value in a column and a row.
-    pub(super) fn at(&self, x: usize, y: usize) -> f64 {
+    pub(crate) fn at(&self, x: usize, y: usize) -> f64 {
         self.values[y * self.side + x]
     }
 
     /// Half the side, each value the sum of four; an odd last row and column are dropped.
-    pub(super) fn pooled(&self) -> Self {
+    pub(crate) fn pooled(&self) -> Self {
         Self::from_fn(self.side / 2, |x, y| {
             let (x, y) = (2 * x, 2 * y);
             self.at(x, y) + self.at(x + 1, y) + self.at(x, y + 1) + self.at(x + 1, y + 1)
@@ -49,7 +49,7 @@ impl Grid {
     }
 
     /// The eight neighbours of a pixel that exist.
-    pub(super) fn around(&self, x: usize, y: usize) -> impl Iterator<Item = usize> {
+    pub(crate) fn around(&self, x: usize, y: usize) -> impl Iterator<Item = usize> {
         let side = self.side;
         (y.saturating_sub(1)..(y + 2).min(side)).flat_map(move |row| {
             (x.saturating_sub(1)..(x + 2).min(side))
@@ -60,33 +60,33 @@ impl Grid {
 }
 
 /// A column or row as a coordinate from -1 to 1.
-pub(super) fn coordinate(position: usize, side: usize) -> f64 {
+pub(crate) fn coordinate(position: usize, side: usize) -> f64 {
     2.0 * position as f64 / (side - 1) as f64 - 1.0
 }
 
 /// The coordinates of all columns or rows.
-pub(super) fn coordinates(side: usize) -> Vec<f64> {
+pub(crate) fn coordinates(side: usize) -> Vec<f64> {
     (0..side).map(|position| coordinate(position, side)).collect()
 }
 
 /// A picture as a file holds it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Picture {
+pub(crate) struct Picture {
     /// Grey values as bytes, row by row: sums of whole numbers are quick and exact.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Grey values.
-    pub(super) grey: Grid,
+    pub(crate) grey: Grid,
     /// Whether a pixel was measured: one that is wholly black or wholly white was not.
-    pub(super) valid: Vec<bool>,
+    pub(crate) valid: Vec<bool>,
 }
 
 /// The byte of a grey value.
-pub(super) fn byte(value: f64) -> u8 {
+pub(crate) fn byte(value: f64) -> u8 {
     u8::try_from(floor((value * 255.0 + 0.5).clamp(0.0, 255.0))).unwrap_or(u8::MAX)
 }
 
 /// Writes pixels of one or three channels as a PNG file.
-pub(super) fn encode(side: usize, channels: usize, pixels: &[u8]) -> Vec<u8> {
+pub(crate) fn encode(side: usize, channels: usize, pixels: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let edge = u32::try_from(side).unwrap_or(u32::MAX);
     let mut encoder = Encoder::new(&mut file, edge, edge);
@@ -102,7 +102,7 @@ pub(super) fn encode(side: usize, channels: usize, pixels: &[u8]) -> Vec<u8> {
 }
 
 /// Reads a square PNG file of one or three channels.
-pub(super) fn decode(bytes: &[u8]) -> Result<Picture, MediumError> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<Picture, MediumError> {
     let wrong = |error: png::DecodingError| MediumError(format!("not a PNG file: {error}"));
     let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: 1 << 20 });
     decoder.set_transformations(Transformations::IDENTITY);

@@ -5,9 +5,9 @@
 //! compute of any picture, and each medium has its own estimator beside it.
 
 mod blobs;
-mod camera;
-mod features;
-mod grid;
+pub(crate) mod camera;
+pub(crate) mod features;
+pub(crate) mod grid;
 mod objects;
 mod plane;
 mod spectrum;
@@ -15,7 +15,7 @@ mod stripes;
 mod surface;
 #[cfg(test)]
 mod tests;
-mod wave;
+pub(crate) mod wave;
 
 pub use objects::Objects;
 pub use surface::Surface;

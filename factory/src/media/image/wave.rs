@@ -5,7 +5,7 @@ use super::grid::Grid;
 /// A wave of some frequency over a square grid, from tables: the sine of a sum needs no more
 /// than the sines of its parts.
 #[derive(Debug)]
-pub(super) struct Wave {
+pub(crate) struct Wave {
     /// Sine and cosine of the phase along a row.
     across: Vec<(f64, f64)>,
     /// Sine and cosine of the phase down a column.
@@ -14,18 +14,18 @@ pub(super) struct Wave {
 
 impl Wave {
     /// With cycles per pixel across and down, and the phase at the first pixel.
-    pub(super) fn new(side: usize, frequency: (f64, f64), phase: f64) -> Self {
+    pub(crate) fn new(side: usize, frequency: (f64, f64), phase: f64) -> Self {
         Self { across: table(side, frequency.0, phase), down: table(side, frequency.1, 0.0) }
     }
 
     /// Sine and cosine of the phase at a pixel.
-    pub(super) fn at(&self, x: usize, y: usize) -> (f64, f64) {
+    pub(crate) fn at(&self, x: usize, y: usize) -> (f64, f64) {
         let ((sa, ca), (sb, cb)) = (self.across[x], self.down[y]);
         (sa * cb + ca * sb, ca * cb - sa * sb)
     }
 
     /// Adds the sines of a row's phases.
-    pub(super) fn add_sines(&self, y: usize, row: &mut [f64]) {
+    pub(crate) fn add_sines(&self, y: usize, row: &mut [f64]) {
         let (sine, cosine) = self.down[y];
         for (value, (own_sine, own_cosine)) in row.iter_mut().zip(&self.across) {
             *value += own_sine * cosine + own_cosine * sine;
@@ -34,7 +34,7 @@ impl Wave {
 
     /// The grid shifted down by this frequency (multiplied by e^(-i phase)): real and imaginary
     /// parts, summed over two by two pixels.
-    pub(super) fn demodulated(&self, grid: &Grid) -> (Grid, Grid) {
+    pub(crate) fn demodulated(&self, grid: &Grid) -> (Grid, Grid) {
         let half = grid.side / 2;
         let (mut real, mut imaginary) = (Grid::zeros(half), Grid::zeros(half));
         let turns = self.across.as_chunks::<2>().0;

@@ -1,0 +1,505 @@
+//! Things on an uneven ground, some of which are of a class that is asked for.
+//!
+//! All things stand out alike. The classes differ in the lean or width of their stripes and a
+//! little in size; lookalikes are plain, or striped both ways at once. The ladder: R0 the mean
+//! box of each class; R1 the pieces above a threshold, every class as likely as it is common;
+//! R2 a forest over what is usually measured of a piece, which tells striped things from plain
+//! ones and large from small; R3 the same with filters matched to each class's stripes. Pieces
+//! never overlap, so nothing needs to be suppressed. The ceiling are the boxes without the
+//! annotators' slips, with full confidence.
+
+use super::canvas::{Bell, Outline, Stripes, backdrop, exposed, places, slopes};
+use super::fitting::best;
+use super::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths, submitted};
+use crate::draws::Draws;
+use crate::media::Blemish;
+use crate::media::image::grid::Grid;
+use crate::media::image::wave::Wave;
+use crate::models::Matrix;
+use crate::models::forest::{self, ForestError, Settings};
+use sandbox::boxes::{Detection as Found, Object};
+use sandbox::task::Prediction;
+use sandbox::values::Values;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
+use std::fmt;
+
+/// Things fit into a square arrangement of this many cells along an edge.
+const CELLS: usize = 4;
+/// Pieces of fewer pixels are noise.
+const LEAST: usize = 20;
+/// The intersection over union from which a piece is the thing in a box.
+const SAME: f64 = 0.5;
+/// Detections less likely than this are not worth submitting.
+const UNLIKELY: f64 = 0.03;
+/// Training pictures on which thresholds are chosen.
+const TUNED: usize = 40;
+/// Levels between ground and the brightest, to choose from.
+const LEVELS: [f64; 3] = [0.35, 0.5, 0.62];
+/// Pixels by which boxes are widened, to choose from.
+const MARGINS: [f64; 3] = [-0.5, 0.0, 0.5];
+const FOREST: Settings = Settings { trees: 40, tried: 4, leaf: 2 };
+
+/// A class of things.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Its texture.
+    pub stripes: Stripes,
+    /// Its size over the mean size.
+    pub size: f64,
+}
+
+/// What is asked for, and what the pictures are like.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Detection {
+    /// Pixels along an edge.
+    pub side: usize,
+    /// The classes, in the order of their names.
+    pub classes: Vec<Class>,
+    /// Mean radius, in pixels.
+    pub radius: f64,
+    /// How much brighter things are than the ground; negative for darker.
+    pub tone: f64,
+    /// Height of the stripes.
+    pub height: f64,
+}
+
+/// What a thing is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Class(usize),
+    Plain,
+    Crossed,
+}
+
+impl Detection {
+    /// Draws the parameters of a task with this many classes.
+    pub(super) fn plan(count: usize, draws: &mut Draws) -> Self {
+        let two = |value: f64| (value * 100.0).round() / 100.0;
+        let turn = draws.between(30.0, 60.0) + if draws.chance(0.5) { 90.0 } else { 0.0 };
+        let first = Stripes { turn: two(turn), period: two(draws.between(3.2, 3.9)) };
+        let wide = Stripes { turn: first.turn, period: two(first.period * 1.55) };
+        let mut sizes = [0.92, 1.0, 1.08];
+        draws.shuffle(&mut sizes);
+        let classes = [first, first.mirrored(), wide]
+            .into_iter()
+            .zip(sizes)
+            .take(count)
+            .map(|(stripes, size)| Class { stripes, size })
+            .collect();
+        let side = *draws.pick(&[56, 60, 64]);
+        let sign = if draws.chance(0.6) { 1.0 } else { -1.0 };
+        Self {
+            side,
+            classes,
+            radius: two(side as f64 / 4.0 * draws.between(0.34, 0.37)),
+            tone: two(sign * draws.between(0.17, 0.21)),
+            height: two(draws.between(0.045, 0.06)),
+        }
+    }
+
+    fn texture(&self, kind: Kind, phase: f64) -> Vec<(f64, Wave)> {
+        let wave = |stripes: Stripes| stripes.wave(self.side, phase);
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        match (kind, self.classes.first()) {
+            (Kind::Class(class), _) => vec![(1.0, wave(self.classes[class].stripes))],
+            (Kind::Crossed, Some(Class { stripes, .. })) => {
+                vec![(half, wave(*stripes)), (half, wave(stripes.mirrored()))]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Scene for Detection {
+    fn side(&self) -> usize {
+        self.side
+    }
+
+    fn blemishes(&self) -> &'static [Blemish] {
+        &[JITTER, NOISE, BLUR]
+    }
+
+    fn prediction(&self, column: &str, classes: &[String]) -> Prediction {
+        Prediction::Boxes { column: column.to_owned(), classes: classes.to_vec() }
+    }
+
+    fn draw(&self, strengths: &Strengths, draws: &mut Draws) -> Drawn {
+        let side = self.side;
+        let level = if self.tone > 0.0 { 0.4 } else { 0.6 };
+        let mut grid = backdrop(side, level + draws.between(-0.06, 0.06), 0.02, draws);
+        let count = draws.whole(1, 5);
+        let mut kinds: Vec<Kind> =
+            (0..count).map(|_| Kind::Class(draws.whole(0, self.classes.len() - 1))).collect();
+        kinds.extend(vec![Kind::Plain; draws.whole(1, 2)]);
+        kinds.extend(vec![Kind::Crossed; draws.whole(0, 2)]);
+        let slip = strengths.get(JITTER.name).copied().unwrap_or(0.0);
+        let (mut truth, mut ideal) = (Vec::new(), Vec::new());
+        let spots = places(side, CELLS, 0.7, draws);
+        for (kind, spot) in kinds.into_iter().zip(spots) {
+            let size = match kind {
+                Kind::Class(class) => self.classes[class].size,
+                _ => 1.0,
+            };
+            let radius = self.radius * size * draws.between(0.93, 1.07);
+            let outline = Outline::new(spot, radius, 0.4, draws);
+            let tone = self.tone * draws.between(0.85, 1.15);
+            let height = self.height * draws.between(0.8, 1.2);
+            let texture = self.texture(kind, draws.between(0.0, 2.0 * PI));
+            let mut extent = (side, side, 0, 0);
+            for (pixel, depth) in outline.pixels(side) {
+                let (x, y) = (pixel % side, pixel / side);
+                let cover = (depth + 0.5).clamp(0.0, 1.0);
+                let waves: f64 = texture.iter().map(|(share, wave)| share * wave.at(x, y).0).sum();
+                grid.values[pixel] += cover * (tone + height * waves);
+                if depth > 0.0 {
+                    let (left, top, right, bottom) = extent;
+                    extent = (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1));
+                }
+            }
+            // Draws are made for all things alike, so that the slips move nothing else.
+            let mut slips = [0.0; 4];
+            for value in &mut slips {
+                *value = slip * draws.between(-1.5, 1.5);
+            }
+            if let Kind::Class(class) = kind {
+                let (left, top, right, bottom) = extent;
+                let [left, top, right, bottom] = [left, top, right, bottom].map(|v| v as f64);
+                let (x, y, w, h) = (left, top, right - left, bottom - top);
+                ideal.push(Object { class, x, y, w, h });
+                let tenth = |value: f64| (value * 10.0).round() / 10.0;
+                truth.push(Object {
+                    class,
+                    x: tenth(x + slips[0]),
+                    y: tenth(y + slips[1]),
+                    w: tenth((w + slips[2]).max(2.0)),
+                    h: tenth((h + slips[3]).max(2.0)),
+                });
+            }
+        }
+        let added = strengths.get(NOISE.name).copied().unwrap_or(0.0);
+        let picture = exposed(grid, strengths.get(BLUR.name).copied(), added, draws);
+        Drawn { picture, truth: Annotation::Objects(truth), ideal: Annotation::Objects(ideal) }
+    }
+
+    fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError> {
+        let task = Task { scene: self, material };
+        let finder = task.finder();
+        let find = |grids: &[Grid]| -> Vec<Vec<Piece>> {
+            grids.iter().map(|grid| finder.pieces(grid)).collect()
+        };
+        let (train, test) = (find(&material.train), find(&material.test));
+        let r1 = task.everything(&test);
+        let usual = |grids: &[Grid], pieces: &[Vec<Piece>]| {
+            let one = |(grid, pieces): (&Grid, &Vec<Piece>)| usual(grid, pieces);
+            grids.iter().zip(pieces).map(one).collect::<Vec<_>>()
+        };
+        let matched = Matched::new(self);
+        let own = |grids: &[Grid], pieces: &[Vec<Piece>]| {
+            let mut features = usual(grids, pieces);
+            for ((grid, pieces), rows) in grids.iter().zip(pieces).zip(&mut features) {
+                for (piece, row) in pieces.iter().zip(rows) {
+                    row.extend(matched.powers(grid, piece));
+                }
+            }
+            features
+        };
+        let generic = (usual(&material.train, &train), usual(&material.test, &test));
+        let (r2, unseen) = task.forest(&train, &generic.0, &test, &generic.1, "generic")?;
+        let matched = (own(&material.train, &train), own(&material.test, &test));
+        let (r3, _) = task.forest(&train, &matched.0, &test, &matched.1, "matched")?;
+        let forecasts = [task.constant(), r1, r2, r3, submitted(material.ideal)];
+        Ok(Rungs { forecasts, unseen })
+    }
+}
+
+/// A connected piece of a picture that stands out.
+#[derive(Debug, Clone, PartialEq)]
+struct Piece {
+    pixels: Vec<usize>,
+    x: f64,
+    y: f64,
+    w: f64,
+    h: f64,
+}
+
+impl Piece {
+    fn object(&self, class: usize) -> Object {
+        Object { class, x: self.x, y: self.y, w: self.w, h: self.h }
+    }
+}
+
+/// How pieces are found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Finder {
+    bright: bool,
+    level: f64,
+    margin: f64,
+}
+
+impl Finder {
+    fn pieces(self, grid: &Grid) -> Vec<Piece> {
+        let side = grid.side;
+        let sign = if self.bright { 1.0 } else { -1.0 };
+        let mut smooth = Bell::new(1.2).blur(grid);
+        smooth.values.iter_mut().for_each(|value| *value *= sign);
+        let mut sorted = smooth.values.clone();
+        let mut quantile = |percent: usize| {
+            let place = (sorted.len() - 1) * percent / 100;
+            *sorted.select_nth_unstable_by(place, f64::total_cmp).1
+        };
+        // The ground is most of the picture, and things cover a few percent at least.
+        let (ground, top) = (quantile(40), quantile(97));
+        let level = ground + self.level * (top - ground);
+        let mut free: Vec<bool> = smooth.values.iter().map(|value| *value > level).collect();
+        let mut pieces = Vec::new();
+        for start in 0..free.len() {
+            if !std::mem::replace(&mut free[start], false) {
+                continue;
+            }
+            let mut pixels = vec![start];
+            let mut next = 0;
+            while let Some(pixel) = pixels.get(next).copied() {
+                next += 1;
+                for other in smooth.around(pixel % side, pixel / side) {
+                    if std::mem::replace(&mut free[other], false) {
+                        pixels.push(other);
+                    }
+                }
+            }
+            if pixels.len() >= LEAST {
+                pieces.push(self.piece(pixels, side));
+            }
+        }
+        pieces
+    }
+
+    fn piece(self, pixels: Vec<usize>, side: usize) -> Piece {
+        let bounds = |of: fn(usize, usize) -> usize| {
+            let low = pixels.iter().map(|pixel| of(*pixel, side)).min().unwrap_or(0);
+            let high = pixels.iter().map(|pixel| of(*pixel, side)).max().unwrap_or(0);
+            (low as f64 - self.margin, (high - low + 1) as f64 + 2.0 * self.margin)
+        };
+        let ((x, w), (y, h)) =
+            (bounds(|pixel, side| pixel % side), bounds(|pixel, side| pixel / side));
+        Piece { pixels, x, y, w, h }
+    }
+}
+
+/// What is usually measured of a piece.
+fn usual(grid: &Grid, pieces: &[Piece]) -> Vec<Vec<f64>> {
+    let [across, down] = slopes(grid);
+    let largest = pieces.iter().map(|piece| piece.pixels.len()).max().unwrap_or(1) as f64;
+    let one = |piece: &Piece| {
+        let n = piece.pixels.len() as f64;
+        let mean =
+            |grid: &Grid| piece.pixels.iter().map(|pixel| grid.values[*pixel]).sum::<f64>() / n;
+        let level = mean(grid);
+        let square = |pixel: &usize| (grid.values[*pixel] - level) * (grid.values[*pixel] - level);
+        let spread = (piece.pixels.iter().map(square).sum::<f64>() / n).sqrt();
+        vec![
+            n,
+            piece.w,
+            piece.h,
+            n / (piece.w * piece.h),
+            level,
+            spread,
+            mean(&across).sqrt(),
+            mean(&down).sqrt(),
+            n / largest,
+            pieces.len() as f64,
+        ]
+    };
+    pieces.iter().map(one).collect()
+}
+
+/// Filters matched to the stripes of each class, and of what is crossed with the first.
+struct Matched {
+    waves: Vec<Wave>,
+}
+
+impl Matched {
+    fn new(scene: &Detection) -> Self {
+        let mut stripes: Vec<Stripes> = scene.classes.iter().map(|class| class.stripes).collect();
+        if stripes.len() == 1 {
+            stripes.push(stripes[0].mirrored());
+        }
+        Self { waves: stripes.iter().map(|stripes| stripes.wave(scene.side, 0.0)).collect() }
+    }
+
+    /// The logarithm of each wave's power over a piece, and of the first two over each other.
+    fn powers(&self, grid: &Grid, piece: &Piece) -> Vec<f64> {
+        let n = piece.pixels.len() as f64;
+        let mean = piece.pixels.iter().map(|pixel| grid.values[*pixel]).sum::<f64>() / n;
+        let power = |wave: &Wave| {
+            let (mut a, mut b) = (0.0, 0.0);
+            for pixel in &piece.pixels {
+                let (sine, cosine) = wave.at(pixel % grid.side, pixel / grid.side);
+                let value = grid.values[*pixel] - mean;
+                (a, b) = (a + value * sine, b + value * cosine);
+            }
+            libm::log((a * a + b * b) / (n * n) + 1e-6)
+        };
+        let mut powers: Vec<f64> = self.waves.iter().map(power).collect();
+        let first = powers[0];
+        let ratios: Vec<f64> = powers[1..].iter().map(|power| first - power).collect();
+        powers.extend(ratios);
+        powers
+    }
+}
+
+/// The rungs of one task.
+struct Task<'a> {
+    scene: &'a Detection,
+    material: &'a Material<'a>,
+}
+
+impl Task<'_> {
+    fn objects(&self) -> &[Vec<Object>] {
+        match self.material.train_truth {
+            Values::Objects(rows) => rows,
+            _ => &[],
+        }
+    }
+
+    /// How common each class is among the training boxes.
+    fn shares(&self) -> Vec<f64> {
+        let mut counts = vec![0.0; self.scene.classes.len()];
+        let all = self.objects().iter().flatten();
+        all.for_each(|object| counts[object.class] += 1.0);
+        let sum: f64 = counts.iter().sum();
+        counts.iter().map(|count| count / sum.max(1.0)).collect()
+    }
+
+    /// The mean box of each class, as sure of it as the class is common.
+    fn constant(&self) -> Values {
+        let row: Vec<Found> = mean_boxes(self.objects(), self.scene.classes.len())
+            .into_iter()
+            .zip(self.shares())
+            .map(|(object, share)| Found { object, confidence: rounded(share) })
+            .collect();
+        Values::Detections(vec![row; self.material.test.len()])
+    }
+
+    /// All pieces, as every class.
+    fn everything(&self, pieces: &[Vec<Piece>]) -> Values {
+        let shares = self.shares();
+        let row = |pieces: &Vec<Piece>| -> Vec<Found> {
+            let of = |piece: &Piece| -> Vec<Found> {
+                let found = |(class, share): (usize, &f64)| Found {
+                    object: piece.object(class),
+                    confidence: rounded(*share),
+                };
+                shares.iter().enumerate().map(found).collect()
+            };
+            pieces.iter().flat_map(of).collect()
+        };
+        Values::Detections(pieces.iter().map(row).collect())
+    }
+
+    /// The direction and level that score best on some training pictures, then the margin.
+    fn finder(&self) -> Finder {
+        let rows: Vec<usize> = (0..self.material.train.len().min(TUNED)).collect();
+        let truth = self.material.train_truth.take(&rows);
+        let tried = |finder: Finder| {
+            let grids = &self.material.train[..rows.len()];
+            let pieces: Vec<Vec<Piece>> = grids.iter().map(|grid| finder.pieces(grid)).collect();
+            (finder, self.everything(&pieces))
+        };
+        let start = Finder { bright: true, level: LEVELS[1], margin: 0.0 };
+        let choose = |finders: Vec<Finder>| {
+            best(self.material.metric, &truth, finders.into_iter().map(tried)).unwrap_or(start)
+        };
+        let bright = choose([true, false].map(|bright| Finder { bright, ..start }).to_vec());
+        let level = choose(LEVELS.map(|level| Finder { level, ..bright }).to_vec());
+        choose(MARGINS.map(|margin| Finder { margin, ..level }).to_vec())
+    }
+
+    /// Forests of each class over the pieces' features, and what they say of training pieces
+    /// out of bag.
+    fn forest(
+        &self,
+        train: &[Vec<Piece>],
+        known: &[Vec<Vec<f64>>],
+        test: &[Vec<Piece>],
+        unknown: &[Vec<Vec<f64>>],
+        purpose: &str,
+    ) -> Result<(Values, Values), ForestError> {
+        let matrix = |rows: &[Vec<Vec<f64>>]| {
+            let columns = rows.iter().flatten().next().map_or(1, Vec::len);
+            Matrix { values: rows.iter().flatten().flatten().copied().collect(), columns }
+        };
+        let (x, of_test) = (matrix(known), matrix(unknown));
+        let (mut bags, mut forecasts) = (Vec::new(), Vec::new());
+        for class in 0..self.scene.classes.len() {
+            let is = |(piece, objects): (&Piece, &Vec<Object>)| {
+                let found = piece.object(class);
+                let same = |o: &Object| o.class == class && found.iou(o) >= SAME;
+                f64::from(u8::from(objects.iter().any(same)))
+            };
+            let rows = train.iter().zip(self.objects());
+            let y: Vec<f64> = rows
+                .flat_map(|(pieces, objects)| pieces.iter().map(move |piece| is((piece, objects))))
+                .collect();
+            let seed = self.material.stream.child(purpose).index(class as u64).seed();
+            let forest = forest::grow(&x, &y, FOREST, seed)?;
+            bags.push(forest.out_of_bag(&x)?);
+            forecasts.push(forest.predict(&of_test)?);
+        }
+        Ok((named(test, &forecasts), named(train, &bags)))
+    }
+}
+
+/// The mean box of each class that has one.
+pub(super) fn mean_boxes(objects: &[Vec<Object>], classes: usize) -> Vec<Object> {
+    let mean = |class: usize| {
+        let of: Vec<&Object> = objects.iter().flatten().filter(|o| o.class == class).collect();
+        let n = of.len() as f64;
+        let mean = |side: fn(&Object) -> f64| {
+            rounded(of.iter().map(|object| side(object)).sum::<f64>() / n)
+        };
+        (!of.is_empty()).then(|| Object {
+            class,
+            x: mean(|o| o.x),
+            y: mean(|o| o.y),
+            w: mean(|o| o.w),
+            h: mean(|o| o.h),
+        })
+    };
+    (0..classes).filter_map(mean).collect()
+}
+
+/// Each piece as every class that is likely enough.
+fn named(pieces: &[Vec<Piece>], classes: &[Vec<f64>]) -> Values {
+    let mut place = 0;
+    let row = |pieces: &Vec<Piece>| -> Vec<Found> {
+        let mut row = Vec::new();
+        for piece in pieces {
+            for (class, chances) in classes.iter().enumerate() {
+                if chances[place] > UNLIKELY {
+                    let confidence = rounded(chances[place].min(1.0));
+                    row.push(Found { object: piece.object(class), confidence });
+                }
+            }
+            place += 1;
+        }
+        row
+    };
+    Values::Detections(pieces.iter().map(row).collect())
+}
+
+/// With four decimals: what is scored is what is written.
+fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+impl fmt::Display for Detection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, Class { stripes, size }) in self.classes.iter().enumerate() {
+            write!(f, "class {index} = {stripes}, size {size}; ")?;
+        }
+        write!(f, "lookalike = plain or crossed")
+    }
+}

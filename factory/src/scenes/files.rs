@@ -1,0 +1,56 @@
+//! The files of a scene: pictures of all rows, and the truth of training rows as pictures.
+
+use super::{Scene, SceneLayout};
+use crate::assets::items::Item;
+use crate::media::image::grid::encode;
+use crate::table::Cells;
+use sandbox::values::Values;
+use std::collections::BTreeMap;
+
+/// The folder of the pictures.
+pub const PICTURES: &str = "images";
+/// The folder of training masks.
+pub const MASKS: &str = "masks";
+/// The folder of clean training pictures.
+pub const CLEAN: &str = "clean";
+
+/// The column that names the pictures.
+pub fn column(ids: &[String]) -> Cells {
+    Cells::Text(ids.iter().map(|id| format!("{PICTURES}/{id}.png")).collect())
+}
+
+/// The pictures, by their path within the public half.
+pub fn pictures<'a>(
+    ids: &'a [String],
+    items: &'a [Item],
+) -> impl Iterator<Item = (String, Vec<u8>)> + 'a {
+    ids.iter().zip(items).map(|(id, item)| (format!("{PICTURES}/{id}.png"), item.bytes.clone()))
+}
+
+/// The truth of training rows as pictures, where it can be seen.
+pub fn truths(layout: &SceneLayout, ids: &[String], truth: &Values) -> BTreeMap<String, Vec<u8>> {
+    let scene: &dyn Scene = layout.rule.scene();
+    let side = scene.side();
+    match truth {
+        Values::Masks(masks) => {
+            let file = |(id, mask): (&String, &sandbox::mask::Mask)| {
+                let white = |set: bool| if set { u8::MAX } else { 0 };
+                let pixels: Vec<u8> = mask.pixels(side, side).into_iter().map(white).collect();
+                (format!("{MASKS}/{id}.png"), encode(side, 1, &pixels))
+            };
+            ids.iter().zip(masks).map(file).collect()
+        }
+        Values::Images { images, frame } => {
+            let top = frame.levels - 1;
+            let file = |(id, image): (&String, &Vec<u16>)| {
+                let grey = |value: &u16| {
+                    u8::try_from((u32::from(*value) * 255 + top / 2) / top).unwrap_or(u8::MAX)
+                };
+                let pixels: Vec<u8> = image.iter().map(grey).collect();
+                (format!("{CLEAN}/{id}.png"), encode(side, 1, &pixels))
+            };
+            ids.iter().zip(images).map(file).collect()
+        }
+        _ => BTreeMap::new(),
+    }
+}

@@ -1,0 +1,37 @@
+//! Models over the pixels of pictures, and choosing between settings by the task's metric.
+
+use crate::media::image::grid::Grid;
+use crate::models::Matrix;
+use sandbox::metrics::Metric;
+use sandbox::values::{self, Values};
+
+/// The candidate whose forecast of the truth scores best; the first of equals.
+pub(super) fn best<T>(
+    metric: Metric,
+    truth: &Values,
+    candidates: impl IntoIterator<Item = (T, Values)>,
+) -> Option<T> {
+    let mut chosen: Option<(f64, T)> = None;
+    for (candidate, forecast) in candidates {
+        let Ok(score) = values::score(metric, truth, &forecast) else { continue };
+        let gain = metric.direction().gain(score);
+        if chosen.as_ref().is_none_or(|(best, _)| gain > *best) {
+            chosen = Some((gain, candidate));
+        }
+    }
+    chosen.map(|(_, candidate)| candidate)
+}
+
+/// The values of some pixels in every map, with their squares and products.
+pub(super) fn expanded(maps: &[Grid], pixels: impl Iterator<Item = usize>, into: &mut Matrix) {
+    for pixel in pixels {
+        for (index, map) in maps.iter().enumerate() {
+            let value = map.values[pixel];
+            into.values.push(value);
+            for other in &maps[index..] {
+                into.values.push(value * other.values[pixel]);
+            }
+        }
+    }
+    into.columns = maps.len() + maps.len() * (maps.len() + 1) / 2;
+}

@@ -1,0 +1,395 @@
+//! Pictures that were damaged the same way, to be brought back.
+//!
+//! Every picture of a task went through the same blur and lost the same kind of pixels. The
+//! ladder: R0 the mean training picture; R1 a Gaussian filter, or none; R2 a ridge regression
+//! over 3 by 3 pixels of the picture and of its median filtered copy; R3 lost pixels filled from those around them, then a ridge
+//! regression over a patch that holds the whole blur: Wiener's filter, fitted instead of
+//! derived. A perfect copy has 100 dB or no error at all, which nobody reaches, so the ceiling
+//! is that of an oracle: the same kind of filter, fitted to the test pictures' own clean
+//! copies. It knows blur, noise and what the test pictures are like; no filter of its size does
+//! better in squared error, and gold stays below it.
+
+use super::canvas::{Bell, Outline, Stripes, backdrop};
+use super::fitting::best;
+use super::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
+use crate::draws::{Draws, floor};
+use crate::media::Blemish;
+use crate::media::image::camera::noise;
+use crate::media::image::grid::Grid;
+use crate::models::Matrix;
+use crate::models::forest::ForestError;
+use crate::models::linear::Linear;
+use sandbox::metrics::images::Frame;
+use sandbox::task::Prediction;
+use sandbox::values::Values;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
+use std::fmt;
+
+/// The sensor adds noise.
+const NOISE: Blemish = Blemish {
+    name: "noise",
+    low: 0.008,
+    high: 0.02,
+    means: "the sensor added noise to every pixel",
+};
+/// Reach of the top rung's patches and of the oracle's.
+const REACH: usize = 4;
+/// Patches that a regression is fitted to.
+const PATCHES: usize = 9000;
+/// Penalty of the regressions.
+const PENALTY: f64 = 1.0;
+/// Rows that a repeated pattern of lost rows spans.
+const LOST_EVERY: std::ops::RangeInclusive<usize> = 4..=6;
+
+/// How a picture is damaged besides the blur.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "damage", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Damage {
+    /// Not at all.
+    None,
+    /// Every so many rows, one is black.
+    Lines {
+        /// From black row to black row.
+        every: usize,
+    },
+    /// White scratches across the picture.
+    Scratches {
+        /// How many.
+        count: usize,
+    },
+}
+
+/// What was done to the pictures, and what they show.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reconstruction {
+    /// Pixels along an edge.
+    pub side: usize,
+    /// Number of intensities.
+    pub levels: u32,
+    /// Length of the motion in pixels.
+    pub length: f64,
+    /// Direction of the motion in degrees clockwise from level.
+    pub turn: f64,
+    /// Spread of the lens's blur, in pixels.
+    pub focus: f64,
+    /// What else happened.
+    pub damage: Damage,
+    /// Things on each picture, about.
+    pub things: usize,
+}
+
+impl Reconstruction {
+    /// Draws the parameters of a task.
+    pub(super) fn plan(draws: &mut Draws) -> Self {
+        let two = |value: f64| (value * 100.0).round() / 100.0;
+        let damage = match draws.whole(0, 2) {
+            0 => Damage::None,
+            1 => Damage::Lines { every: draws.whole(*LOST_EVERY.start(), *LOST_EVERY.end()) },
+            _ => Damage::Scratches { count: draws.whole(2, 3) },
+        };
+        Self {
+            side: *draws.pick(&[24, 26, 28]),
+            levels: *draws.pick(&[32, 64]),
+            length: two(draws.between(3.6, 5.6)),
+            turn: two(draws.between(0.0, 180.0)),
+            focus: two(draws.between(0.55, 0.8)),
+            damage,
+            things: draws.whole(4, 7),
+        }
+    }
+
+    /// The picture before anything happened to it.
+    fn clean(&self, draws: &mut Draws) -> Grid {
+        let side = self.side;
+        let mut grid = backdrop(side, draws.between(0.35, 0.65), 0.08, draws);
+        for _ in 0..draws.whole(self.things - 1, self.things + 1) {
+            let last = side as f64 - 1.0;
+            let spot = (draws.between(0.0, last), draws.between(0.0, last));
+            let outline = Outline::new(spot, draws.between(1.5, 5.5), 0.4, draws);
+            let sign = if draws.chance(0.5) { 1.0 } else { -1.0 };
+            let tone = sign * draws.between(0.12, 0.3);
+            let stripes =
+                Stripes { turn: draws.between(0.0, 180.0), period: draws.between(3.5, 7.0) };
+            let height = if draws.chance(0.4) { 0.12 } else { 0.0 };
+            let wave = stripes.wave(side, draws.between(0.0, 2.0 * PI));
+            for (pixel, depth) in outline.pixels(side) {
+                let cover = (depth + 0.5).clamp(0.0, 1.0);
+                let texture = height * wave.at(pixel % side, pixel / side).0;
+                let value = &mut grid.values[pixel];
+                *value += cover * (tone + texture);
+            }
+        }
+        grid.values.iter_mut().for_each(|value| *value = value.clamp(0.03, 0.97));
+        grid
+    }
+
+    /// Blurred by the motion: the mean of points along it, each read between pixels.
+    fn moved(&self, grid: &Grid) -> Grid {
+        const POINTS: usize = 9;
+        let side = grid.side;
+        let turn = self.turn * PI / 180.0;
+        let (dx, dy) = (self.length * libm::cos(turn), self.length * libm::sin(turn));
+        let last = (side - 1) as f64;
+        let between = |x: f64, y: f64| {
+            let (x, y) = (x.clamp(0.0, last), y.clamp(0.0, last));
+            let (left, top) = (floor(x), floor(y));
+            let (right, bottom) = ((left + 1).min(side - 1), (top + 1).min(side - 1));
+            let (u, v) = (x - left as f64, y - top as f64);
+            let upper = grid.at(left, top) * (1.0 - u) + grid.at(right, top) * u;
+            let lower = grid.at(left, bottom) * (1.0 - u) + grid.at(right, bottom) * u;
+            upper * (1.0 - v) + lower * v
+        };
+        Grid::from_fn(side, |x, y| {
+            let point = |index: usize| {
+                let share = index as f64 / (POINTS - 1) as f64 - 0.5;
+                between(x as f64 + share * dx, y as f64 + share * dy)
+            };
+            (0..POINTS).map(point).sum::<f64>() / POINTS as f64
+        })
+    }
+
+    /// Marks what is lost: black rows, or white lines from edge to edge.
+    fn damaged(&self, grid: &mut Grid, draws: &mut Draws) {
+        let side = grid.side;
+        match self.damage {
+            Damage::None => {}
+            Damage::Lines { every } => {
+                let first = draws.whole(0, every - 1);
+                for y in (first..side).step_by(every) {
+                    grid.values[y * side..(y + 1) * side].fill(0.0);
+                }
+            }
+            Damage::Scratches { count } => {
+                for _ in 0..count {
+                    let (from, to) = (draws.between(0.0, 1.0), draws.between(0.0, 1.0));
+                    let upright = draws.chance(0.5);
+                    for along in 0..side {
+                        let share = along as f64 / (side - 1) as f64;
+                        let off = floor((from + (to - from) * share) * (side - 1) as f64 + 0.5);
+                        let pixel = if upright { along * side + off } else { off * side + along };
+                        grid.values[pixel] = 1.0;
+                    }
+                }
+            }
+        }
+    }
+
+    fn image(&self, grid: &Grid) -> Vec<u16> {
+        let top = f64::from(self.levels) - 1.0;
+        let level = |value: &f64| {
+            u16::try_from(floor((value * top + 0.5).clamp(0.0, top))).unwrap_or(u16::MAX)
+        };
+        grid.values.iter().map(level).collect()
+    }
+
+    fn grid(&self, image: &[u16]) -> Grid {
+        let top = f64::from(self.levels) - 1.0;
+        Grid { side: self.side, values: image.iter().map(|v| f64::from(*v) / top).collect() }
+    }
+}
+
+impl Scene for Reconstruction {
+    fn side(&self) -> usize {
+        self.side
+    }
+
+    fn levels(&self) -> u32 {
+        self.levels
+    }
+
+    fn blemishes(&self) -> &'static [Blemish] {
+        &[NOISE]
+    }
+
+    fn prediction(&self, column: &str, _: &[String]) -> Prediction {
+        let Frame { width, height, levels } = self.frame();
+        Prediction::Pixels { column: column.to_owned(), width, height, levels }
+    }
+
+    fn draw(&self, strengths: &Strengths, draws: &mut Draws) -> Drawn {
+        let image = self.image(&self.clean(draws));
+        let mut grid = Bell::new(self.focus).blur(&self.moved(&self.grid(&image)));
+        let sigma = strengths.get(NOISE.name).copied().unwrap_or(NOISE.low);
+        for value in &mut grid.values {
+            // The two ends of the scale mark what is lost.
+            *value = (*value + sigma * noise(draws)).clamp(1.0 / 255.0, 254.0 / 255.0);
+        }
+        self.damaged(&mut grid, draws);
+        let truth = Annotation::Image(image);
+        Drawn { picture: grid, ideal: truth.clone(), truth }
+    }
+
+    fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError> {
+        let task = Task { scene: self, material };
+        let clean = |values: &Values| -> Vec<Grid> {
+            match values {
+                Values::Images { images, .. } => images.iter().map(|i| self.grid(i)).collect(),
+                _ => Vec::new(),
+            }
+        };
+        let known = clean(material.train_truth);
+        let seen = pairs(&material.train);
+        let half = known.len() / 2;
+        let (first, second) = seen.split_at(half);
+        let r2 = task.regression(&seen, &known, 1).restored(&pairs(&material.test));
+        // Each half by what was fitted to the other.
+        let of_second = task.regression(first, &known[..half], 1).restored(second);
+        let of_first = task.regression(second, &known[half..], 1).restored(first);
+        let unseen = task.images(of_first.iter().chain(&of_second));
+
+        let filled = |grids: &[Grid]| -> Vec<Vec<Grid>> {
+            grids.iter().map(|grid| vec![filled(grid)]).collect()
+        };
+        let (train, test) = (filled(&material.train), filled(&material.test));
+        let r3 = task.regression(&train, &known, REACH);
+        let oracle = task.regression(&test, &clean(material.test_truth), REACH);
+        let forecasts = [
+            task.constant(&known),
+            task.filter(),
+            task.images(&r2),
+            task.images(&r3.restored(&test)),
+            task.images(&oracle.restored(&test)),
+        ];
+        Ok(Rungs { forecasts, unseen })
+    }
+}
+
+/// Lost pixels replaced by the mean of the nearest ones that are left, nearer ones counting
+/// more.
+fn filled(grid: &Grid) -> Grid {
+    let lost = |value: f64| value <= 0.0 || value >= 1.0;
+    Grid::from_fn(grid.side, |x, y| {
+        let value = grid.at(x, y);
+        if !lost(value) {
+            return value;
+        }
+        for reach in 1..4 {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for row in y.saturating_sub(reach)..(y + reach + 1).min(grid.side) {
+                for column in x.saturating_sub(reach)..(x + reach + 1).min(grid.side) {
+                    let other = grid.at(column, row);
+                    if !lost(other) {
+                        let distance = column.abs_diff(x).pow(2) + row.abs_diff(y).pow(2);
+                        let weight = 1.0 / (distance * distance) as f64;
+                        (sum, weights) = (sum + weight * other, weights + weight);
+                    }
+                }
+            }
+            if weights > 0.0 {
+                return sum / weights;
+            }
+        }
+        0.5
+    })
+}
+
+/// The median of each pixel's neighbourhood.
+fn median(grid: &Grid) -> Grid {
+    Grid::from_fn(grid.side, |x, y| {
+        let mut values: Vec<f64> = grid.around(x, y).map(|pixel| grid.values[pixel]).collect();
+        values.push(grid.at(x, y));
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    })
+}
+
+/// A linear filter over patches.
+struct Filter {
+    model: Linear,
+    reach: usize,
+}
+
+impl Filter {
+    /// Each picture, given as one or more layers of the same size.
+    fn restored(&self, pictures: &[Vec<Grid>]) -> Vec<Grid> {
+        let one = |layers: &Vec<Grid>| {
+            let side = layers[0].side;
+            let mut x = Matrix::default();
+            (0..side * side).for_each(|pixel| patch(layers, pixel, self.reach, &mut x));
+            Grid { side, values: self.model.score(&x) }
+        };
+        pictures.iter().map(one).collect()
+    }
+}
+
+/// Each picture beside its median filtered copy.
+fn pairs(grids: &[Grid]) -> Vec<Vec<Grid>> {
+    grids.iter().map(|grid| vec![grid.clone(), median(grid)]).collect()
+}
+
+/// Appends the pixels around one in every layer as a row; edges are repeated.
+fn patch(layers: &[Grid], pixel: usize, reach: usize, into: &mut Matrix) {
+    let side = layers[0].side;
+    let (x, y, last) = (pixel % side, pixel / side, side - 1);
+    let inside = |middle: usize, shift: usize| (middle + shift).saturating_sub(reach).min(last);
+    for grid in layers {
+        for down in 0..=2 * reach {
+            for across in 0..=2 * reach {
+                into.values.push(grid.at(inside(x, across), inside(y, down)));
+            }
+        }
+    }
+    into.columns = layers.len() * (2 * reach + 1) * (2 * reach + 1);
+}
+
+/// The rungs of one task.
+struct Task<'a> {
+    scene: &'a Reconstruction,
+    material: &'a Material<'a>,
+}
+
+impl Task<'_> {
+    fn images<'g>(&self, grids: impl IntoIterator<Item = &'g Grid>) -> Values {
+        let images = grids.into_iter().map(|grid| self.scene.image(grid)).collect();
+        Values::Images { images, frame: self.scene.frame() }
+    }
+
+    fn constant(&self, known: &[Grid]) -> Values {
+        let mut mean = Grid::zeros(self.scene.side);
+        for grid in known {
+            for (sum, value) in mean.values.iter_mut().zip(&grid.values) {
+                *sum += value / known.len() as f64;
+            }
+        }
+        self.images(&vec![mean; self.material.test.len()])
+    }
+
+    fn filter(&self) -> Values {
+        let filtered = |grids: &[Grid], which: usize| {
+            let one = |grid: &Grid| match which {
+                0 => grid.clone(),
+                _ => Bell::new([0.5, 0.8, 1.2][which - 1]).blur(grid),
+            };
+            self.images(&grids.iter().map(one).collect::<Vec<_>>())
+        };
+        let candidates = (0..4).map(|which| (which, filtered(&self.material.train, which)));
+        let chosen = best(self.material.metric, self.material.train_truth, candidates);
+        filtered(&self.material.test, chosen.unwrap_or(0))
+    }
+
+    fn regression(&self, pictures: &[Vec<Grid>], clean: &[Grid], reach: usize) -> Filter {
+        let mut draws = Draws::new(self.material.stream.child("patches"));
+        let (mut x, mut y) = (Matrix::default(), Vec::with_capacity(PATCHES));
+        for index in 0..PATCHES {
+            let row = index % pictures.len();
+            let pixel = draws.whole(0, self.scene.side * self.scene.side - 1);
+            patch(&pictures[row], pixel, reach, &mut x);
+            y.push(clean[row].values[pixel]);
+        }
+        Filter { model: Linear::ridge(&x, &y, PENALTY), reach }
+    }
+}
+
+impl fmt::Display for Reconstruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { length, turn, focus, .. } = self;
+        write!(f, "seen = motion(length {length}, turn {turn}) * bell(sigma {focus})")?;
+        match self.damage {
+            Damage::None => Ok(()),
+            Damage::Lines { every } => write!(f, "; black rows(every {every})"),
+            Damage::Scratches { count } => write!(f, "; white scratches(count {count})"),
+        }
+    }
+}
