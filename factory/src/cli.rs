@@ -4,6 +4,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use factory::config::{Options, Preset};
 use factory::gallery;
+use factory::shard::Shard;
 
 /// Turns seed tasks into verified, micro-scale machine-learning tasks.
 #[derive(Debug, Parser)]
@@ -44,6 +45,48 @@ that is fit for use lets each win more often than the one below it.")]
     Calibrate(Calibrate),
     /// Show a corpus or a task in the terminal, or as a page for a browser.
     Inspect(Inspect),
+    /// Show what is in a corpus, beside the paper's figures.
+    Stats {
+        /// A corpus folder.
+        dir: Utf8PathBuf,
+        /// Write JSON instead of text.
+        #[arg(long)]
+        json: bool,
+        /// Also write a page for a browser to this file.
+        #[arg(long, value_name = "FILE")]
+        html: Option<Utf8PathBuf>,
+    },
+    /// Put the shards of a corpus together.
+    #[command(after_help = "\
+Example: factory merge generated/whole generated/part1 generated/part2
+
+The shards are made by `factory generate --shard 1/2`, `--shard 2/2` with the same other options; \
+the result is byte for byte the corpus that one run would have made. Files are linked, not copied, \
+where that is possible.")]
+    Merge {
+        /// Folder of the whole corpus.
+        out: Utf8PathBuf,
+        /// Folders of all its shards.
+        #[arg(required = true)]
+        shards: Vec<Utf8PathBuf>,
+    },
+    /// Write a corpus in the form of another benchmark.
+    Export {
+        /// A corpus folder.
+        dir: Utf8PathBuf,
+        /// The form.
+        #[arg(long, value_enum, default_value = "mlebench")]
+        format: Format,
+        /// Where it goes: a folder that does not exist yet.
+        out: Utf8PathBuf,
+    },
+}
+
+/// `--format`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// Registry and data folders of MLE-bench.
+    Mlebench,
 }
 
 /// `--preset`.
@@ -116,6 +159,9 @@ pub(crate) struct Generate {
     /// Table sizes: `large` tests on several hundred rows, `paper` on a fifth of all rows.
     #[arg(long, value_enum, default_value = "large")]
     preset: Size,
+    /// Make one part of the corpus only, such as `1/4`; `factory merge` puts the parts together.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// Refuse to begin anew: there must be a corpus to continue.
     #[arg(long)]
     pub(crate) resume: bool,
@@ -137,6 +183,7 @@ impl From<&Generate> for Options {
                 Size::Large => Preset::Large,
                 Size::Paper => Preset::Paper,
             },
+            shard: flags.shard,
         }
     }
 }

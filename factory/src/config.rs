@@ -1,6 +1,7 @@
 //! What a user asks for: raw options and the checked request.
 
 use crate::mix::{self, Mix, MixError};
+use crate::shard::Shard;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,8 @@ pub struct Options {
     pub shares: Vec<String>,
     /// Sizes of the tables.
     pub preset: Preset,
+    /// The part of the corpus to make; all of it if not given.
+    pub shard: Option<Shard>,
 }
 
 /// How large the tables are.
@@ -148,6 +151,7 @@ mod tests {
             formulations: Vec::new(),
             shares: Vec::new(),
             preset: Preset::Large,
+            shard: None,
         }
     }
 

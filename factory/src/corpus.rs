@@ -3,7 +3,7 @@
 use crate::config::Request;
 use crate::ledger::{Entry, Outcome, Stage};
 use crate::mix::{Mix, name};
-use crate::plan::Plan;
+use crate::shard::Shard;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::files;
@@ -25,6 +25,9 @@ pub struct Record {
     pub factory: String,
     /// What was asked for.
     pub request: Request,
+    /// The part of the corpus that this is; absent if it is the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// Whether every slot is finished.
     pub complete: bool,
     /// Seeds that only held-out tasks descend from.
@@ -126,21 +129,21 @@ impl Drop for Room {
 ///
 /// # Errors
 /// [`CorpusError`].
-pub fn enter(out: &Utf8Path, request: &Request) -> Result<Room, CorpusError> {
+pub fn enter(out: &Utf8Path, request: &Request, shard: Option<Shard>) -> Result<Room, CorpusError> {
     fs::create_dir_all(out)?;
     let lock = fs::OpenOptions::new().create(true).append(true).open(out.join(".lock"))?;
     if lock.file().try_lock().is_err() {
         return Err(CorpusError::Busy(out.to_owned()));
     }
     if let Some(record) = read(out)? {
-        compare(out, &record.request, request)?;
+        compare(out, (&record.request, record.shard), (request, shard))?;
     } else {
         for entry in out.read_dir_utf8()? {
             if !entry?.file_name().starts_with('.') {
                 return Err(CorpusError::NotACorpus(out.to_owned()));
             }
         }
-        files::write_json(&out.join("corpus.json"), &blank(request))?;
+        files::write_json(&out.join("corpus.json"), &blank(request, shard))?;
     }
     let work = out.join(".work");
     if work.exists() {
@@ -165,35 +168,52 @@ pub fn read(out: &Utf8Path) -> Result<Option<Record>, CorpusError> {
     }
 }
 
-/// Writes the record of what was asked and made.
+/// What of a corpus is known without its tasks and its ledger.
+#[derive(Debug, Clone)]
+pub struct Frame<'a> {
+    /// What was asked for.
+    pub request: &'a Request,
+    /// The part of it that is made here.
+    pub shard: Option<Shard>,
+    /// Seeds that only held-out tasks descend from.
+    pub reserved: Vec<String>,
+    /// What a user should know about the seeds.
+    pub notes: Vec<String>,
+}
+
+impl Frame<'_> {
+    /// The slots that belong here.
+    pub fn slots(&self) -> impl Iterator<Item = u64> {
+        let shard = self.shard;
+        (0..self.request.count as u64)
+            .filter(move |slot| shard.is_none_or(|part| part.holds(*slot)))
+    }
+}
+
+/// Writes the record of what was asked and made; entries come by slot and attempt.
 ///
 /// # Errors
 /// [`CorpusError::Io`].
-pub fn record(
-    out: &Utf8Path,
-    request: &Request,
-    plan: &Plan,
-    entries: &[Entry],
-    notes: Vec<String>,
-) -> Result<Record, CorpusError> {
+pub fn record(out: &Utf8Path, frame: Frame<'_>, entries: &[Entry]) -> Result<Record, CorpusError> {
     let finished: BTreeSet<u64> = entries.iter().map(|entry| entry.slot).collect();
-    let accepted: BTreeSet<u64> = entries
+    let accepted: BTreeMap<u64, &str> = entries
         .iter()
         .filter(|entry| entry.outcome == Outcome::Accepted)
-        .map(|entry| entry.slot)
+        .map(|entry| (entry.slot, entry.task.as_str()))
         .collect();
-    let mut record = blank(request);
-    record.complete = finished.len() == plan.slots.len();
-    record.reserved_seeds.clone_from(&plan.reserved);
-    record.notes = notes;
-    record.empty_slots = finished.difference(&accepted).copied().collect();
+    let mut record = blank(frame.request, frame.shard);
+    record.complete = frame.slots().all(|slot| finished.contains(&slot));
+    record.reserved_seeds = frame.reserved;
+    record.notes = frame.notes;
+    record.empty_slots =
+        finished.iter().filter(|slot| !accepted.contains_key(slot)).copied().collect();
     record.funnel = funnel(entries);
 
     let mut hashes: BTreeMap<String, String> = BTreeMap::new();
     let mut stories: BTreeMap<String, Split> = BTreeMap::new();
-    for slot in plan.slots.iter().filter(|slot| accepted.contains(&slot.index)) {
-        let Ok(task) = TaskDir::open(&out.join(slot.task.as_str())) else {
-            record.faults.push(format!("`{}` does not open", slot.task));
+    for place in accepted.into_values() {
+        let Ok(task) = TaskDir::open(&out.join(place)) else {
+            record.faults.push(format!("`{place}` does not open"));
             continue;
         };
         let manifest = task.manifest();
@@ -215,12 +235,12 @@ pub fn record(
                 count("mutation", mutation["kind"].as_str().unwrap_or_default().to_owned());
             }
         }
-        if let Some(other) = hashes.insert(text("rule_hash"), slot.task.to_string()) {
-            record.faults.push(format!("`{}` and `{other}` share a rule", slot.task));
+        if let Some(other) = hashes.insert(text("rule_hash"), place.to_owned()) {
+            record.faults.push(format!("`{place}` and `{other}` share a rule"));
         }
         let split = *stories.entry(text("scenario")).or_insert(manifest.split);
         if split != manifest.split {
-            record.faults.push(format!("`{}` shares its story with the other split", slot.task));
+            record.faults.push(format!("`{place}` shares its story with the other split"));
         }
     }
     files::write_json(&out.join("corpus.json"), &record)?;
@@ -240,11 +260,12 @@ fn funnel(entries: &[Entry]) -> Funnel {
     funnel
 }
 
-fn blank(request: &Request) -> Record {
+fn blank(request: &Request, shard: Option<Shard>) -> Record {
     Record {
         version: RECORD_VERSION,
         factory: env!("CARGO_PKG_VERSION").to_owned(),
         request: request.clone(),
+        shard,
         complete: false,
         reserved_seeds: Vec::new(),
         notes: Vec::new(),
@@ -263,8 +284,24 @@ fn mix(mix: &Mix) -> String {
 }
 
 /// Refuses to continue a corpus with another request, naming the first option that differs.
-fn compare(out: &Utf8Path, found: &Request, asked: &Request) -> Result<(), CorpusError> {
-    let fields = |request: &Request| {
+fn compare(
+    out: &Utf8Path,
+    found: (&Request, Option<Shard>),
+    asked: (&Request, Option<Shard>),
+) -> Result<(), CorpusError> {
+    if let Some((key, found, asked)) = difference(found, asked) {
+        let (out, key) = (out.to_owned(), key.to_owned());
+        return Err(CorpusError::OtherOptions { out, key, found, asked });
+    }
+    Ok(())
+}
+
+/// The first option that differs between two corpora, and its values there.
+pub fn difference(
+    one: (&Request, Option<Shard>),
+    other: (&Request, Option<Shard>),
+) -> Option<(&'static str, String, String)> {
+    let fields = |(request, shard): (&Request, Option<Shard>)| {
         [
             ("seed", request.seed.to_string()),
             ("count", request.count.to_string()),
@@ -273,13 +310,9 @@ fn compare(out: &Utf8Path, found: &Request, asked: &Request) -> Result<(), Corpu
             ("modality, formulation and shares", mix(&request.mix)),
             ("seeds", request.seeds.clone()),
             ("contents of the seeds", request.seeds_fingerprint.clone()),
+            ("shard", shard.map_or("none".to_owned(), |shard| shard.to_string())),
         ]
     };
-    for ((key, found), (_, asked)) in fields(found).into_iter().zip(fields(asked)) {
-        if found != asked {
-            let (out, key) = (out.to_owned(), key.to_owned());
-            return Err(CorpusError::OtherOptions { out, key, found, asked });
-        }
-    }
-    Ok(())
+    let pairs = fields(one).into_iter().zip(fields(other));
+    pairs.map(|((key, one), (_, other))| (key, one, other)).find(|(_, one, other)| one != other)
 }

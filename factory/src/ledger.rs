@@ -85,29 +85,9 @@ impl Ledger {
     /// Any I/O error.
     pub fn open(out: &Utf8Path, attempts: u64) -> io::Result<Self> {
         let path = out.join("ledger.jsonl");
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(error),
-        };
-        // A killed run may leave half a line at the end; its slot is simply done again.
-        let found: Vec<Entry> =
-            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let finished = |entry: &Entry| {
-            let of_slot = || found.iter().filter(|other| other.slot == entry.slot);
-            let accepted = of_slot().any(|other| other.outcome == Outcome::Accepted);
-            if accepted {
-                out.join(&entry.task).join("task.json").is_file()
-            } else {
-                of_slot().count() as u64 >= attempts
-            }
-        };
-        let entries: Vec<Entry> = found.iter().filter(|entry| finished(entry)).cloned().collect();
-        let mut kept = Vec::new();
-        for entry in &entries {
-            serde_json::to_writer(&mut kept, entry)?;
-            kept.push(b'\n');
-        }
+        let text = read(&path)?;
+        let entries = finished(out, &text, attempts);
+        let kept = lines(&entries)?;
         if kept != text.as_bytes() {
             sandbox::files::write_atomic(&path, &kept)?;
         }
@@ -120,11 +100,7 @@ impl Ledger {
     /// # Errors
     /// Any I/O error.
     pub fn append(&self, entries: &[Entry]) -> io::Result<()> {
-        let mut lines = Vec::new();
-        for entry in entries {
-            serde_json::to_writer(&mut lines, entry)?;
-            lines.push(b'\n');
-        }
+        let lines = lines(entries)?;
         let mut state = self.lock();
         state.file.write_all(&lines)?;
         state.entries.extend(entries.iter().cloned());
@@ -147,6 +123,53 @@ impl Ledger {
         // A writer that panicked left whole entries or none in memory.
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// The lines of finished slots of the corpus in `out`, by slot and attempt, changing nothing.
+///
+/// # Errors
+/// Any I/O error.
+pub fn finished_entries(out: &Utf8Path, attempts: u64) -> io::Result<Vec<Entry>> {
+    let mut entries = finished(out, &read(&out.join("ledger.jsonl"))?, attempts);
+    entries.sort_by_key(|entry| (entry.slot, entry.attempt));
+    Ok(entries)
+}
+
+/// Entries as a ledger's bytes.
+///
+/// # Errors
+/// If one cannot be serialised.
+pub fn lines(entries: &[Entry]) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for entry in entries {
+        serde_json::to_writer(&mut lines, entry)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+fn read(path: &Utf8Path) -> io::Result<String> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        result => result,
+    }
+}
+
+/// The lines of slots whose task exists, and of those that used up all their attempts.
+fn finished(out: &Utf8Path, text: &str, attempts: u64) -> Vec<Entry> {
+    // A killed run may leave half a line at the end; its slot is simply done again.
+    let found: Vec<Entry> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let finished = |entry: &Entry| {
+        let of_slot = || found.iter().filter(|other| other.slot == entry.slot);
+        let accepted = of_slot().any(|other| other.outcome == Outcome::Accepted);
+        if accepted {
+            out.join(&entry.task).join("task.json").is_file()
+        } else {
+            of_slot().count() as u64 >= attempts
+        }
+    };
+    found.iter().filter(|entry| finished(entry)).cloned().collect()
 }
 
 #[cfg(test)]

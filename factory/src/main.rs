@@ -3,11 +3,12 @@
 mod cli;
 
 use anyhow::{Context, Result};
+use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
-use cli::{Calibrate, Cli, Command, Generate, Half, Inspect};
+use cli::{Calibrate, Cli, Command, Format, Generate, Half, Inspect};
 use factory::calibration::{self, Settings};
 use factory::config::Options;
-use factory::corpus::{self, CorpusError};
+use factory::corpus::{self, CorpusError, Record};
 use factory::pipeline::{self, Progress};
 use factory::plan::Slot;
 use factory::roles::Builtin;
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         Command::Verify { dir } => verify(&dir),
         Command::Inspect(flags) => inspect(&flags),
         Command::Calibrate(flags) => calibrate(&flags),
+        Command::Stats { dir, json, html } => stats(&dir, json, html.as_deref()),
+        Command::Merge { out, shards } => merge(&out, &shards),
+        Command::Export { dir, format: Format::Mlebench, out } => export(&dir, &out),
     };
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));
@@ -90,11 +94,16 @@ fn generate(flags: &Generate) -> Result<ExitCode> {
         complain("interrupted; run the same command again to continue");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let whole = record.complete && record.empty_slots.is_empty() && record.faults.is_empty();
-    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    Ok(ending(&record))
 }
 
-fn verify(dir: &camino::Utf8Path) -> Result<ExitCode> {
+/// Whether every slot of a finished corpus holds a task, as an exit code.
+fn ending(record: &Record) -> ExitCode {
+    let whole = record.complete && record.empty_slots.is_empty() && record.faults.is_empty();
+    if whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
+}
+
+fn verify(dir: &Utf8Path) -> Result<ExitCode> {
     let report = factory::audit::audit(dir)?;
     say(&report.to_string());
     Ok(if report.clean() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
@@ -133,6 +142,37 @@ fn calibrate(flags: &Calibrate) -> Result<ExitCode> {
         sandbox::files::write_json(path, &calibration)
             .with_context(|| format!("failed to write `{path}`"))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn stats(dir: &Utf8Path, json: bool, html: Option<&Utf8Path>) -> Result<ExitCode> {
+    let statistics = factory::stats::gather(dir)?;
+    if let Some(file) = html {
+        let page = factory::stats::page::page(&statistics);
+        sandbox::files::write_atomic(file, page.as_bytes()).with_context(|| {
+            format!("failed to write `{file}`; name a file in a folder that exists")
+        })?;
+    }
+    if json {
+        say(&serde_json::to_string_pretty(&statistics)?);
+    } else {
+        say(&factory::stats::text::text(&statistics));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn merge(out: &Utf8Path, shards: &[Utf8PathBuf]) -> Result<ExitCode> {
+    let record = factory::merge::merge(out, shards)?;
+    say(&factory::inspect::summary(&record));
+    Ok(ending(&record))
+}
+
+fn export(dir: &Utf8Path, out: &Utf8Path) -> Result<ExitCode> {
+    let exported = factory::export::mlebench(dir, out)?;
+    for task in &exported.coarse {
+        complain(&format!("`{task}`: milestones coincide once rounded to five decimals"));
+    }
+    say(&format!("{} tasks; `{}` says where they go", exported.tasks, out.join("README.md")));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,7 @@
 
 use crate::blueprint::{Blueprint, Origin};
 use crate::config::{ATTEMPTS, Options, OptionsError, Request};
-use crate::corpus::{self, CorpusError, Record};
+use crate::corpus::{self, CorpusError, Frame, Record};
 use crate::ledger::{Entry, Ledger, Outcome, Stage};
 use crate::package::{self, Draft, PackageError, Staged};
 use crate::plan::{self, Plan, PlanError, Slot};
@@ -90,13 +90,14 @@ pub fn generate(
     let seeds = SeedSet::resolve(&options.seeds)?;
     let stories = scenario::all()?;
     let request = options.check(seeds.fingerprint(), &scenario::domains(&stories))?;
-    let plan = plan::plan(&request, seeds.seeds(), &stories)?;
+    let mut plan = plan::plan(&request, seeds.seeds(), &stories)?;
+    plan.slots.retain(|slot| options.shard.is_none_or(|shard| shard.holds(slot.index)));
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.jobs)
         .build()
         .map_err(|_| PipelineError::Threads(options.jobs))?;
 
-    let room = corpus::enter(&options.out, &request)?;
+    let room = corpus::enter(&options.out, &request, options.shard)?;
     let ledger = Ledger::open(&options.out, ATTEMPTS).map_err(CorpusError::Io)?;
     let done: BTreeSet<u64> = ledger.entries().iter().map(|entry| entry.slot).collect();
     let todo: Vec<&Slot> = plan.slots.iter().filter(|slot| !done.contains(&slot.index)).collect();
@@ -122,7 +123,8 @@ pub fn generate(
         })
     });
     outcome.map_err(|source| PipelineError::Write { out: options.out.clone(), source })?;
-    Ok(corpus::record(&options.out, &request, &plan, &ledger.entries(), notes)?)
+    let frame = Frame { request: &request, shard: options.shard, reserved: plan.reserved, notes };
+    Ok(corpus::record(&options.out, frame, &ledger.entries())?)
 }
 
 /// What every slot needs.

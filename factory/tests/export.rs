@@ -1,0 +1,120 @@
+//! `factory export`: what MLE-bench would read parses, and grades as the native grader does.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use camino::Utf8Path;
+use fs_err as fs;
+use sandbox::grade::Grader;
+use sandbox::submission::Part;
+use sandbox::task::{Corpus, Prediction, TaskDir};
+use serde_json::Value;
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+fn factory(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_factory")).args(args).output().unwrap()
+}
+
+/// The answers in the form of a submission.
+fn perfect(task: &TaskDir) -> String {
+    let text = fs::read_to_string(task.private().answers()).unwrap();
+    let manifest = task.manifest();
+    match &manifest.prediction {
+        Prediction::ClassProbabilities { classes, .. } => {
+            let mut csv = format!("{},{}\n", manifest.id_column, classes.join(","));
+            for line in text.lines().skip(1) {
+                let (id, truth) = line.split_once(',').unwrap();
+                let cells = classes.iter().map(|class| if class == truth { "1" } else { "0" });
+                csv += &format!("{id},{}\n", cells.collect::<Vec<_>>().join(","));
+            }
+            csv
+        }
+        Prediction::Relevance { .. } => {
+            let line = |line: &str| {
+                let cells: Vec<&str> = line.split(',').collect();
+                format!("{},{}\n", cells[0], cells[cells.len() - 1])
+            };
+            text.lines().map(line).collect()
+        }
+        _ => text,
+    }
+}
+
+/// Reads and grades the export as MLE-bench does: a line in, a line out.
+fn check(out: &Utf8Path, submissions: &[(String, String)]) -> Vec<Value> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let python = std::env::var("MLE_PYTHON").unwrap_or(format!("{root}/.venv/bin/python"));
+    let mut python = Command::new(python)
+        .arg(format!("{root}/factory/tests/reference/read_export.py"))
+        .arg(out)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`make venv` sets up the Python environment");
+    let mut stdin = python.stdin.take().unwrap();
+    let lines: Vec<String> =
+        submissions.iter().map(|(task, path)| format!("{task} {path}\n")).collect();
+    let writer = std::thread::spawn(move || stdin.write_all(lines.concat().as_bytes()).unwrap());
+    let output = python.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn an_export_grades_as_the_native_grader_does() {
+    let desk = tempfile::tempdir().unwrap();
+    let desk = Utf8Path::from_path(desk.path()).unwrap();
+    let (corpus, out) = (desk.join("corpus"), desk.join("export"));
+    let kinds = ["--count", "8", "--modality", "tabular,text", "--seed", "3"];
+    let made = factory(&[&["generate", "--out", corpus.as_str()][..], &kinds].concat());
+    assert!(made.status.success());
+    let export = ["export", corpus.as_str(), "--format", "mlebench", out.as_str()];
+    let output = factory(&export);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let again = factory(&export);
+    assert!(String::from_utf8(again.stderr).unwrap().contains("is not empty"));
+
+    let corpus = Corpus::open(&corpus).unwrap();
+    let mut submissions = Vec::new();
+    let mut native = Vec::new();
+    for task in corpus.tasks() {
+        let grader = Grader::open(task).unwrap();
+        let sample =
+            fs::read_to_string(task.public().path().join("sample_submission.csv")).unwrap();
+        let perfect = perfect(task);
+        let short: String = perfect.lines().take(3).flat_map(|line| [line, "\n"]).collect();
+        for (name, csv) in [("sample", sample), ("perfect", perfect), ("short", short)] {
+            let path = desk.join(format!("{}-{name}.csv", task.id()));
+            fs::write(&path, &csv).unwrap();
+            let grade = grader.grade(csv.as_bytes(), Part::All).ok();
+            submissions.push((task.id().to_string(), path.into_string()));
+            native.push((task, grade));
+        }
+    }
+    let reports = check(&out, &submissions);
+    assert_eq!(reports.len(), native.len());
+    for (report, (task, grade)) in reports.iter().zip(&native) {
+        let thresholds = task.manifest().thresholds;
+        for (name, threshold) in [
+            ("gold", thresholds.gold_threshold),
+            ("silver", thresholds.silver_threshold),
+            ("bronze", thresholds.bronze_threshold),
+            ("median", thresholds.median_threshold),
+        ] {
+            let found = report[name].as_f64().unwrap();
+            assert!((found - threshold).abs() <= 0.51e-5, "{}: {name} {found}", task.id());
+        }
+        let lower = task.manifest().direction() == sandbox::grade::Direction::LowerIsBetter;
+        assert_eq!(report["is_lower_better"], lower, "{}", task.id());
+        let Some(grade) = grade else {
+            assert!(report["score"].is_null(), "{report}");
+            continue;
+        };
+        let score = report["score"].as_f64().unwrap();
+        let gap = (score - grade.score).abs() / grade.score.abs().max(1.0);
+        assert!(gap <= 1e-9, "{}: native {}, exported {report}", task.id(), grade.score);
+        assert_eq!(report["gold_medal"], grade.tier == Some(sandbox::grade::Tier::Gold));
+    }
+}
