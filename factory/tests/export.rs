@@ -8,6 +8,7 @@ use sandbox::grade::Grader;
 use sandbox::submission::Part;
 use sandbox::task::{Corpus, Prediction, TaskDir};
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
@@ -25,7 +26,7 @@ fn perfect(task: &TaskDir) -> String {
             for line in text.lines().skip(1) {
                 let (id, truth) = line.split_once(',').unwrap();
                 let cells = classes.iter().map(|class| if class == truth { "1" } else { "0" });
-                csv += &format!("{id},{}\n", cells.collect::<Vec<_>>().join(","));
+                let _ = writeln!(csv, "{id},{}", cells.collect::<Vec<_>>().join(","));
             }
             csv
         }
