@@ -86,14 +86,16 @@ pub fn plan(request: &Request, seeds: &[Seed], stories: &[Scenario]) -> Result<P
     if request.count > most {
         return Err(PlanError::TooMany { count: request.count, most, stories: serving });
     }
-    // Both splits have the same mix.
-    let train = request.count - request.val_count;
+    // First the whole corpus is divided, so that no kind is lost to rounding in both splits; both
+    // then have the same mix.
     let shares: Vec<f64> = mix.cells.values().copied().collect();
+    let counts = apportion(&shares, request.count);
+    let exact: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
+    let held = apportion(&exact, request.val_count);
     let mut kinds: Vec<(Split, Cell)> = Vec::with_capacity(request.count);
-    for (split, count) in [(Split::Train, train), (Split::Val, request.val_count)] {
-        for (cell, count) in mix.cells.keys().zip(apportion(&shares, count)) {
-            kinds.extend(std::iter::repeat_n((split, *cell), count));
-        }
+    for ((cell, count), held) in mix.cells.keys().zip(counts).zip(held) {
+        kinds.extend(std::iter::repeat_n((Split::Val, *cell), held));
+        kinds.extend(std::iter::repeat_n((Split::Train, *cell), count - held));
     }
     Draws::new(stream.child("order")).shuffle(&mut kinds);
 
