@@ -12,7 +12,7 @@ use crate::rule::Family;
 use crate::scenario::{self, Scenario, ScenarioError};
 use crate::seed::{Seed, SeedError};
 use crate::seed_set::SeedSet;
-use crate::verify::{self, Refusal, Verified};
+use crate::verify::{self, Verified, VerifyError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rayon::prelude::*;
@@ -209,9 +209,10 @@ impl Factory<'_> {
         };
         let (metric, family) = (Some(blueprint.metric), blueprint.family());
         let verdict = match develop(self.roles, blueprint, scenario) {
-            Ok(draft) => match self.inspect(package::stage(draft, work)?, scenario) {
+            Ok(draft) => match self.inspect(draft, scenario, work) {
                 Ok(task) => Verdict::Accepted(Box::new(task)),
-                Err(refusal) => Verdict::Refused {
+                Err(VerifyError::Package(error)) => return Err(error),
+                Err(VerifyError::Refused(refusal)) => Verdict::Refused {
                     stage: Stage::Verification,
                     reason: refusal.code(),
                     detail: refusal.to_string(),
@@ -222,9 +223,14 @@ impl Factory<'_> {
         Ok(Attempt { metric, family, verdict })
     }
 
-    /// Builds the task once more from what is on disk, then verifies it.
-    fn inspect(&self, staged: Staged, scenario: &Scenario) -> Result<Verified<Staged>, Refusal> {
-        let task = verify::verify(staged)?;
+    /// Writes the task out and verifies it, then builds it once more from what is on disk.
+    fn inspect(
+        &self,
+        draft: Draft,
+        scenario: &Scenario,
+        work: &Utf8Path,
+    ) -> Result<Verified<Staged>, VerifyError> {
+        let task = verify::verify(draft, work)?;
         verify::rebuilds(task.get(), self.roles, scenario)?;
         Ok(task)
     }

@@ -7,7 +7,7 @@ use crate::draws::Draws;
 use crate::labels::Truth;
 use crate::media::Reading;
 use crate::models::features;
-use crate::package::Staged;
+use crate::package::Draft;
 use crate::roles::Development;
 use crate::score::Forecast;
 use crate::table::{Cells, Column, Table};
@@ -24,8 +24,8 @@ const RECOVERABLE: f64 = 0.7;
 const TRIVIAL: f64 = 0.9;
 
 /// R3 captures enough of what there is to capture.
-pub(super) fn recoverable(task: &Staged) -> Result<(), Refusal> {
-    let baselines = &task.draft.development.ladder.baselines;
+pub(super) fn recoverable(draft: &Draft) -> Result<(), Refusal> {
+    let baselines = &draft.development.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];
     let share = (baselines.ladder[3] - baselines.ladder[0]) / way;
     if share.is_nan() || share < RECOVERABLE {
@@ -36,16 +36,16 @@ pub(super) fn recoverable(task: &Staged) -> Result<(), Refusal> {
 
 /// Gold lies below the ceiling by two standard errors of their difference: of the ceiling's
 /// forecast against the top rung's, scaled to where gold lies.
-pub(super) fn below_ceiling(task: &Staged) -> Result<(), Refusal> {
-    let development = &task.draft.development;
-    if task.draft.blueprint.preset == Preset::Paper {
+pub(super) fn below_ceiling(draft: &Draft) -> Result<(), Refusal> {
+    let development = &draft.development;
+    if draft.blueprint.preset == Preset::Paper {
         return Ok(());
     }
-    let direction = task.draft.blueprint.metric.direction();
+    let direction = draft.blueprint.metric.direction();
     let (gold, ceiling) =
         (development.thresholds.gold_threshold, development.ladder.baselines.ceiling);
     let forecasts = &development.ladder.forecasts;
-    let gaps = paired(task, &forecasts[3], &forecasts[4], "ceiling");
+    let gaps = paired(draft, &forecasts[3], &forecasts[4], "ceiling");
     let (_, error) = crate::rule::moments(&gaps);
     if direction.gain(ceiling) - direction.gain(gold) < 2.0 * error {
         return Err(Refusal::GoldAtCeiling { gold, ceiling, error });
@@ -55,14 +55,14 @@ pub(super) fn below_ceiling(task: &Staged) -> Result<(), Refusal> {
 
 /// Each rung beats the one below it by more than noise. The paper's few test rows could not
 /// show it; there, only its strict order is asked for.
-pub(super) fn gaps_exceed_noise(task: &Staged) -> Result<(), Refusal> {
-    if task.draft.blueprint.preset == Preset::Paper {
+pub(super) fn gaps_exceed_noise(draft: &Draft) -> Result<(), Refusal> {
+    if draft.blueprint.preset == Preset::Paper {
         return Ok(());
     }
-    let forecasts = &task.draft.development.ladder.forecasts;
+    let forecasts = &draft.development.ladder.forecasts;
     // The middle gap is the narrowest as a rule.
     for (below, above) in [(1, 2), (2, 3), (0, 1)] {
-        let gaps = paired(task, &forecasts[below], &forecasts[above], "gaps");
+        let gaps = paired(draft, &forecasts[below], &forecasts[above], "gaps");
         let reversed = gaps.iter().filter(|gap| **gap <= 0.0).count();
         let p = reversed as f64 / gaps.len().max(1) as f64;
         if gaps.is_empty() || p >= LEVEL {
@@ -74,10 +74,10 @@ pub(super) fn gaps_exceed_noise(task: &Staged) -> Result<(), Refusal> {
 
 /// Bootstrap samples of gain(above) − gain(below) on the test rows. Samples in which the
 /// metric is undefined are left out.
-fn paired(task: &Staged, below: &Forecast, above: &Forecast, purpose: &str) -> Vec<f64> {
-    let prediction = &task.draft.blueprint.prediction;
-    let truth = task.draft.development.assets.test_truth.values(prediction);
-    resampled(task, &truth, &below.values(prediction), &above.values(prediction), purpose)
+fn paired(draft: &Draft, below: &Forecast, above: &Forecast, purpose: &str) -> Vec<f64> {
+    let prediction = &draft.blueprint.prediction;
+    let truth = draft.development.assets.test_truth.values(prediction);
+    resampled(draft, &truth, &below.values(prediction), &above.values(prediction), purpose)
 }
 
 /// The scores of single rows, for metrics that are their mean.
@@ -92,13 +92,13 @@ fn by_row(metric: Metric, truth: &Values, forecast: &Values) -> Option<Vec<f64>>
 
 /// Bootstrap samples of gain(above) − gain(below) on some rows.
 fn resampled(
-    task: &Staged,
+    draft: &Draft,
     truth: &Values,
     below: &Values,
     above: &Values,
     purpose: &str,
 ) -> Vec<f64> {
-    let blueprint = &task.draft.blueprint;
+    let blueprint = &draft.blueprint;
     let direction = blueprint.metric.direction();
     let mut draws = Draws::new(blueprint.origin.stream("bootstrap").child(purpose));
     // A mean over rows needs each row scored only once.
@@ -136,11 +136,11 @@ fn resampled(
 }
 
 /// A forest beats the constant on rows it has not seen, by squared error.
-pub(super) fn learnable(task: &Staged) -> Result<(), Refusal> {
-    if task.draft.blueprint.scene.is_some() {
-        return generic_rung_learns(task);
+pub(super) fn learnable(draft: &Draft) -> Result<(), Refusal> {
+    if draft.blueprint.scene.is_some() {
+        return generic_rung_learns(draft);
     }
-    let development = &task.draft.development;
+    let development = &draft.development;
     let truths = development.assets.train_truth.parts();
     let mut sums = vec![0.0; development.assets.train_truth.len()];
     for (truth, bag) in truths.iter().zip(development.ladder.out_of_bag.parts()) {
@@ -150,7 +150,7 @@ pub(super) fn learnable(task: &Staged) -> Result<(), Refusal> {
         let scale = 1.0 / (spread * spread).max(1e-12);
         sums.iter_mut().zip(advantage).for_each(|(sum, value)| *sum += scale * value);
     }
-    let mut draws = Draws::new(task.draft.blueprint.origin.stream("learnable"));
+    let mut draws = Draws::new(draft.blueprint.origin.stream("learnable"));
     let rows = sums.len();
     let sample = |draws: &mut Draws| -> f64 {
         (0..rows).map(|_| sums[draws.whole(0, rows.max(1) - 1)]).sum()
@@ -162,14 +162,14 @@ pub(super) fn learnable(task: &Staged) -> Result<(), Refusal> {
 
 /// The generic rung beats the constant on training pictures that it has not seen, by the
 /// task's own metric.
-fn generic_rung_learns(task: &Staged) -> Result<(), Refusal> {
-    let blueprint = &task.draft.blueprint;
-    let Development { assets, ladder, .. } = &task.draft.development;
+fn generic_rung_learns(draft: &Draft) -> Result<(), Refusal> {
+    let blueprint = &draft.blueprint;
+    let Development { assets, ladder, .. } = &draft.development;
     let truth = assets.train_truth.values(&blueprint.prediction);
     // All rows of the constant are alike.
     let constant = ladder.forecasts[0].values(&blueprint.prediction).take(&vec![0; truth.len()]);
     let unseen = ladder.out_of_bag.values(&blueprint.prediction);
-    let gaps = resampled(task, &truth, &constant, &unseen, "learnable");
+    let gaps = resampled(draft, &truth, &constant, &unseen, "learnable");
     let without = gaps.iter().filter(|gap| **gap <= 0.0).count();
     let p = without as f64 / gaps.len().max(1) as f64;
     if gaps.is_empty() || p >= LEVEL { Err(Refusal::Unlearnable { p }) } else { Ok(()) }
@@ -207,9 +207,9 @@ fn advantage(truth: &Truth, bag: &Forecast) -> Vec<f64> {
 
 /// No single column or reading, cut into a handful of bins, goes most of the way to the
 /// ceiling.
-pub(super) fn not_trivial(task: &Staged) -> Result<(), Refusal> {
-    let blueprint = &task.draft.blueprint;
-    let development = &task.draft.development;
+pub(super) fn not_trivial(draft: &Draft) -> Result<(), Refusal> {
+    let blueprint = &draft.blueprint;
+    let development = &draft.development;
     let assets = &development.assets;
     let baselines = &development.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];

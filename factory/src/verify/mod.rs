@@ -14,10 +14,11 @@ mod tests;
 pub use refusal::Refusal;
 
 use crate::blueprint::Blueprint;
-use crate::package::Staged;
+use crate::package::{self, Draft, PackageError, Staged};
 use crate::pipeline;
 use crate::roles::Roles;
 use crate::scenario::Scenario;
+use camino::Utf8Path;
 use sandbox::task::TaskDir;
 
 /// Something that passed verification.
@@ -31,25 +32,50 @@ impl<T> Verified<T> {
     }
 }
 
-/// Runs every check, the cheap ones first.
+/// Why a draft did not become a verified task.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// It is not fit for use.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// It could not be written.
+    #[error(transparent)]
+    Package(#[from] PackageError),
+}
+
+/// Writes a draft below `work` and runs every check on it. What can be seen without files is
+/// looked at first: most refusals come from there, and making and deleting hundreds of files
+/// costs more than looking.
 ///
 /// # Errors
-/// The first [`Refusal`].
-pub fn verify(task: Staged) -> Result<Verified<Staged>, Refusal> {
-    check(&task)?;
+/// [`VerifyError`] with the first [`Refusal`].
+pub fn verify(draft: Draft, work: &Utf8Path) -> Result<Verified<Staged>, VerifyError> {
+    climbable(&draft)?;
+    let task = package::stage(draft, work)?;
+    sound(&task)?;
     Ok(Verified(task))
 }
 
-/// All checks on a task that need not be new.
+/// All checks on a task that lies in a folder already.
 ///
 /// # Errors
 /// The first [`Refusal`].
 pub fn check(task: &Staged) -> Result<(), Refusal> {
-    ladder::recoverable(task)?;
-    ladder::not_trivial(task)?;
-    ladder::learnable(task)?;
-    ladder::below_ceiling(task)?;
-    ladder::gaps_exceed_noise(task)?;
+    climbable(&task.draft)?;
+    sound(task)
+}
+
+/// The ladder is worth climbing.
+fn climbable(draft: &Draft) -> Result<(), Refusal> {
+    ladder::recoverable(draft)?;
+    ladder::not_trivial(draft)?;
+    ladder::learnable(draft)?;
+    ladder::below_ceiling(draft)?;
+    ladder::gaps_exceed_noise(draft)
+}
+
+/// The files are what they should be, and give nothing away.
+fn sound(task: &Staged) -> Result<(), Refusal> {
     disk::intact(task)?;
     disk::ordered(task)?;
     disk::perfect_answer_earns_gold(task)?;
@@ -61,8 +87,7 @@ pub fn check(task: &Staged) -> Result<(), Refusal> {
     leaks::order_says_nothing(task)?;
     leaks::sizes_say_nothing(task)?;
     leaks::no_duplicates(task)?;
-    leaks::no_near_copies(task)?;
-    Ok(())
+    leaks::no_near_copies(task)
 }
 
 /// Builds the task once more, from the blueprint on disk, and compares every byte.

@@ -232,7 +232,7 @@ fn faults_of_masks_boxes_and_pictures_are_seen() {
             let ladder = &mut draft.development.ladder;
             ladder.forecasts.swap(1, 2);
         });
-        assert_eq!(code(super::ladder::gaps_exceed_noise(&task)), "gap_within_noise");
+        assert_eq!(code(super::ladder::gaps_exceed_noise(&task.draft)), "gap_within_noise");
         let task = bench.with(|draft| {
             let rule = draft.blueprint.formula();
             draft.description.push_str(rule.split("; ").next().unwrap());
@@ -415,7 +415,7 @@ fn publishing_moves_the_whole_folder() {
     let bench = binary();
     let out = Utf8PathBuf::from_path_buf(bench.root.path().join("out")).unwrap();
     fs::create_dir_all(&out).unwrap();
-    let task = verify(bench.staged).unwrap();
+    let task = verify(bench.staged.draft, path(&bench.root)).unwrap();
     let place = package::publish(&task, &out).unwrap();
     let opened = sandbox::task::TaskDir::open(&place).unwrap();
     assert!(matches!(task.get().draft.development.assets.test_truth, Truth::Classes { .. }));
