@@ -16,7 +16,14 @@ use sandbox::cells;
 use sandbox::task::{MANIFEST_VERSION, Manifest, Prediction, TaskDir, TaskError};
 use sandbox::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::io::{self, Write as _};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// When every file of a task was last changed, as a time since 1970: the first second of 2000.
+///
+/// Files that were written one after another tell in which order, and from when a task is. A
+/// time of zero would do, but archives know none before 1980, and some tools take it for none.
+pub const MODIFIED: Duration = Duration::from_secs(946_684_800);
 
 /// Everything about a task that is not yet on disk.
 #[derive(Debug, Clone)]
@@ -169,11 +176,20 @@ impl Draft {
 /// # Errors
 /// [`PackageError`].
 pub fn stage(draft: Draft, work: &Utf8Path) -> Result<Staged, PackageError> {
+    let files = draft.files()?;
+    place(draft, files, work)
+}
+
+/// Writes a draft with these files.
+pub(crate) fn place(
+    draft: Draft,
+    mut files: BTreeMap<String, Vec<u8>>,
+    work: &Utf8Path,
+) -> Result<Staged, PackageError> {
     let root = work.join(draft.blueprint.task.as_str());
     if root.exists() {
         fs::remove_dir_all(&root)?;
     }
-    let mut files = draft.files()?;
     let manifest = draft.manifest(&files);
     files.insert("task.json".to_owned(), json(&manifest)?);
     let folders: BTreeSet<&str> =
@@ -182,7 +198,9 @@ pub fn stage(draft: Draft, work: &Utf8Path) -> Result<Staged, PackageError> {
         fs::create_dir_all(root.join(folder))?;
     }
     for (path, bytes) in &files {
-        fs::write(root.join(path), bytes)?;
+        let mut file = fs::File::create(root.join(path))?;
+        file.write_all(bytes)?;
+        file.set_modified(UNIX_EPOCH + MODIFIED)?;
     }
     Ok(Staged { draft, dir: TaskDir::open(&root)? })
 }

@@ -4,12 +4,13 @@ use camino::Utf8Path;
 use fs_err as fs;
 use std::io;
 
-/// Copies a folder and all below it to a place that does not exist yet.
+/// Copies a folder and all below it to a place that does not exist yet. Files keep the time of
+/// their last change.
 ///
 /// # Errors
 /// Any I/O error, naming the file.
 pub fn copy(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
-    each_file(from, to, &|from, to| fs::copy(from, to).map(|_| ()))
+    each_file(from, to, &alike)
 }
 
 /// The same with hard links, which take no room; files are copied where links cannot be made,
@@ -18,9 +19,13 @@ pub fn copy(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
 /// # Errors
 /// Any I/O error, naming the file.
 pub fn link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
-    each_file(from, to, &|from, to| {
-        fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(|_| ()))
-    })
+    each_file(from, to, &|from, to| fs::hard_link(from, to).or_else(|_| alike(from, to)))
+}
+
+/// Copies a file together with the time of its last change, which must tell nothing of the copy.
+fn alike(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
+    fs::copy(from, to)?;
+    fs::OpenOptions::new().write(true).open(to)?.set_modified(fs::metadata(from)?.modified()?)
 }
 
 fn each_file(
@@ -51,7 +56,12 @@ mod tests {
         let desk = Utf8Path::from_path(desk.path()).unwrap();
         fs::create_dir_all(desk.join("from/deep/er")).unwrap();
         fs::write(desk.join("from/deep/er/file"), "text").unwrap();
+        let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(77);
+        let file = fs::OpenOptions::new().write(true).open(desk.join("from/deep/er/file"));
+        file.unwrap().set_modified(time).unwrap();
         copy(&desk.join("from"), &desk.join("copied")).unwrap();
+        let copied = fs::metadata(desk.join("copied/deep/er/file")).unwrap();
+        assert_eq!(copied.modified().unwrap(), time);
         link(&desk.join("from"), &desk.join("linked")).unwrap();
         // What is changed afterwards is changed in links only.
         fs::write(desk.join("from/deep/er/file"), "other").unwrap();

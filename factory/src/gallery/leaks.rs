@@ -1,21 +1,20 @@
 //! The leak probes once more, on the files as they lie there.
 //!
 //! The same probes and bounds as in [`crate::verify`], which runs them on the draft; where a
-//! task has several targets, each is probed and the strongest correlation counts.
+//! task has several targets or classes, each is probed and the strongest correlation counts.
 
 use super::GalleryError;
 use super::html::{escaped, short};
 use super::nearness::{self, Nearness};
-use super::task::Task;
-use crate::draws::Draws;
+use super::task::{Target, Task};
 use crate::media::{Reading, Storage};
 use crate::models::Matrix;
-use crate::models::linear::Linear;
-use crate::rule::moments;
-use crate::verify::leaks::{CLOSEST, HARMLESS, PERMUTATIONS};
+use crate::verify::leaks::{CLOSEST, beyond};
+use crate::verify::probe::{self, Finding, HARMLESS, PERMUTATIONS, RUNS};
+use crate::verify::{Refusal, copies, files};
 use fs_err as fs;
 use rayon::prelude::*;
-use sandbox::metrics::regression::spearman;
+use sandbox::task::Prediction;
 use std::fmt::Write as _;
 
 /// What stands beside a row: its bytes and what solvers make of them.
@@ -25,37 +24,30 @@ pub(super) struct Item {
     pub(super) reading: Reading,
 }
 
-/// What one probe found.
-#[derive(Debug, Clone, PartialEq)]
-struct Probe {
-    what: &'static str,
-    /// The strongest correlation, by size.
-    rho: f64,
-    /// Share of shuffles that reach it; only asked for where the correlation is of use.
-    p: Option<f64>,
-}
-
-impl Probe {
-    fn tells(&self) -> bool {
-        self.p.is_some_and(|p| p <= 1.0 / (PERMUTATIONS + 1) as f64)
-    }
-}
-
 /// The report as a table.
 pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
     let items = items(task)?;
     let mut html = String::from(
         "<div class=\"scroll\"><table class=\"leaks\">\n\
-         <tr><th>probe</th><th>|ρ| with the target</th><th>verdict</th></tr>\n",
+         <tr><th>probe</th><th>effect</th><th>verdict</th></tr>\n",
     );
-    for probe in probes(task, &items) {
-        let chance = probe.p.map_or(String::new(), |p| format!(" (p = {})", short(p)));
+    for (what, finding) in probes(task, &items) {
+        let chance = finding.p.map_or(String::new(), |p| format!(" (p = {})", short(p)));
         let _ = writeln!(
             html,
             "<tr><td>{}</td><td>{:.3}{chance}</td><td>{}</td></tr>",
-            escaped(probe.what),
-            probe.rho,
-            verdict(!probe.tells())
+            escaped(&what),
+            finding.effect,
+            verdict(!finding.tells())
+        );
+    }
+    for (what, found) in findings(task, &items) {
+        let text = found.as_ref().err().map_or("none".to_owned(), ToString::to_string);
+        let _ = writeln!(
+            html,
+            "<tr><td>{what}</td><td>{}</td><td>{}</td></tr>",
+            escaped(&text),
+            verdict(found.is_ok())
         );
     }
     let Nearness { duplicates, distance, typical } = nearness::between(task, &items);
@@ -75,7 +67,7 @@ pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
     }
     let _ = write!(
         html,
-        "</table></div>\n<p class=\"note\">A probe leaks if |ρ| &gt; {HARMLESS} and none of {PERMUTATIONS} shuffles reaches it; rows are too close below {CLOSEST} of the distance within train.{}</p>",
+        "</table></div>\n<p class=\"note\">The effect is |ρ| with the target, |2 AUC − 1| where it is one of two, and |z| of runs. A probe leaks if it is above {HARMLESS}, or {RUNS} for runs, and none of {PERMUTATIONS} shuffles reaches it; rows are too close below {CLOSEST} of the distance within train.{}</p>",
         if task.blueprint.series.is_some() {
             " Rows are in order of time by design, so their place is not probed."
         } else {
@@ -129,19 +121,24 @@ fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
     Ok(found)
 }
 
-fn probes(task: &Task, items: &[Item]) -> Vec<Probe> {
-    let id = &task.dir.manifest().id_column;
-    let cells = |table: &super::rows::Rows| -> Vec<String> {
-        table
-            .place(id)
-            .map(|place| table.column(place).map(str::to_owned).collect())
-            .unwrap_or_default()
+/// What probes say of ids, order, names and sizes.
+fn probes(task: &Task, items: &[Item]) -> Vec<(String, Finding)> {
+    let cells = |column: Option<&str>| -> Vec<String> {
+        let of = |table: &super::rows::Rows| -> Vec<String> {
+            column
+                .and_then(|name| table.place(name))
+                .map(|place| table.column(place).map(str::to_owned).collect())
+                .unwrap_or_default()
+        };
+        [of(&task.train), of(&task.test)].concat()
     };
-    let ids = [cells(&task.train), cells(&task.test)].concat();
+    let ids = cells(Some(&task.dir.manifest().id_column));
     let numbers = |read: &dyn Fn(&String) -> f64| ids.iter().map(read).collect::<Vec<f64>>();
-    let both: Vec<Vec<f64>> =
-        task.targets.iter().map(|target| [&target.train[..], &target.test].concat()).collect();
-    let probe = |what, values: &[f64], targets: &[Vec<f64>]| probe(task, what, values, targets);
+    let both: Vec<Vec<f64>> = flagged(task, &|target| [&target.train[..], &target.test].concat());
+    let stream = |what: &str| task.blueprint.origin.stream("leaks").child(what);
+    let probe = |what: &str, values: &[f64], targets: &[Vec<f64>]| {
+        (what.to_owned(), probe::association(stream(what), values, targets))
+    };
     let mut found = vec![
         probe("id, its value", &numbers(&|id| id.parse().unwrap_or(0.0)), &both),
         probe(
@@ -152,53 +149,60 @@ fn probes(task: &Task, items: &[Item]) -> Vec<Probe> {
         probe("id, its digit sum", &numbers(&|id| id.bytes().map(f64::from).sum()), &both),
     ];
     if task.blueprint.series.is_none() {
-        let train: Vec<Vec<f64>> = task.targets.iter().map(|t| t.train.clone()).collect();
-        let test: Vec<Vec<f64>> = task.targets.iter().map(|t| t.test.clone()).collect();
-        for (what, targets) in [("row order of train.csv", train), ("row order of test.csv", test)]
-        {
+        let train = flagged(task, &|target| target.train.clone());
+        let test = flagged(task, &|target| target.test.clone());
+        for (file, targets) in [("train.csv", train), ("test.csv", test)] {
             let rows = targets.first().map_or(0, Vec::len);
             let place: Vec<f64> = (0..rows).map(|row| row as f64).collect();
-            found.push(probe(what, &place, &targets));
+            found.push(probe(&format!("row order of {file}"), &place, &targets));
+            let what = format!("runs of like rows in {file}");
+            let finding = probe::runs(stream(&what), &targets);
+            found.push((what, finding));
         }
     }
+    let column = task.items().first().map(|items| task.train.header[items.column].clone());
+    for (what, values) in files::name_probes(&cells(column.as_deref())) {
+        found.push(probe(&format!("file name, its {what}"), &values, &both));
+    }
     let sizes: Vec<f64> = items.iter().map(|item| item.bytes.len() as f64).collect();
-    if !sizes.is_empty() {
-        if moments(&sizes).1 > 0.0 {
-            // Beyond what anyone in a hurry reads inside: more links make a longer list.
-            let width = items.first().map_or(0, |item| item.reading.plain.len());
-            let column =
-                |index: usize| items.iter().map(|item| item.reading.plain[index]).collect();
-            let plain = Matrix::from_columns(&(0..width).map(column).collect::<Vec<Vec<f64>>>());
-            let rest = |target: &Vec<f64>| {
-                let read = Linear::ridge(&plain, target, 1.0).score(&plain);
-                target.iter().zip(read).map(|(target, read)| target - read).collect()
-            };
-            let rest: Vec<Vec<f64>> = both.iter().map(rest).collect();
-            found.push(probe("size of the item, beyond plain readings", &sizes, &rest));
-        } else {
-            found.push(Probe { what: "size of the item, the same for all", rho: 0.0, p: None });
-        }
+    if probe::varies(&sizes) {
+        // Beyond what anyone in a hurry reads inside: more links make a longer list.
+        let width = items.first().map_or(0, |item| item.reading.plain.len());
+        let column = |index: usize| items.iter().map(|item| item.reading.plain[index]).collect();
+        let plain = Matrix::from_columns(&(0..width).map(column).collect::<Vec<Vec<f64>>>());
+        // Classes in the middle leave a bend: classes stay numbers here.
+        let whole = |target: &Target| [&target.train[..], &target.test].concat();
+        let rest: Vec<Vec<f64>> =
+            task.targets.iter().map(|target| beyond(&plain, &whole(target))).collect();
+        found.push(probe("size of the item, beyond plain readings", &sizes, &rest));
+    } else if !sizes.is_empty() {
+        let same = Finding { effect: 0.0, p: None };
+        found.push(("size of the item, the same for all".to_owned(), same));
     }
     found
 }
 
-/// The strongest correlation with any target, and how often shuffled rows reach it.
-fn probe(task: &Task, what: &'static str, values: &[f64], targets: &[Vec<f64>]) -> Probe {
-    let strongest = |values: &[f64]| {
-        let rho = |target: &Vec<f64>| spearman(target, values).unwrap_or(0.0).abs();
-        targets.iter().map(rho).fold(0.0, f64::max)
-    };
-    let rho = strongest(values);
-    if rho <= HARMLESS {
-        return Probe { what, rho, p: None };
+/// What checks say that ask for no effect.
+fn findings(task: &Task, items: &[Item]) -> Vec<(&'static str, Result<(), Refusal>)> {
+    let mut found = vec![
+        ("times of files", files::times_say_nothing(&task.dir)),
+        ("headers and chunks of files", files::headers_say_nothing(&task.dir)),
+    ];
+    if let Some(layout) = &task.blueprint.item {
+        let bytes: Vec<&[u8]> = items.iter().map(|item| &*item.bytes).collect();
+        let (train, test) = bytes.split_at(task.train.rows.len().min(bytes.len()));
+        let copies = copies::among(Some(layout.medium), train, test);
+        found.push(("test items that are training items, changed a little", copies));
     }
-    let mut draws = Draws::new(task.blueprint.origin.stream("leaks").child(what));
-    let mut shuffled = values.to_vec();
-    let reached = (0..PERMUTATIONS)
-        .filter(|_| {
-            draws.shuffle(&mut shuffled);
-            strongest(&shuffled) >= rho
-        })
-        .count();
-    Probe { what, rho, p: Some((reached + 1) as f64 / (PERMUTATIONS + 1) as f64) }
+    found
+}
+
+/// Some rows of each target, classes without an order as one flag each.
+fn flagged(task: &Task, rows: &dyn Fn(&Target) -> Vec<f64>) -> Vec<Vec<f64>> {
+    let graded = matches!(task.dir.manifest().prediction, Prediction::Relevance { .. });
+    let one = |target: &Target| {
+        let classes = if graded { 0 } else { target.classes.len() };
+        probe::flags(rows(target), classes)
+    };
+    task.targets.iter().flat_map(one).collect()
 }

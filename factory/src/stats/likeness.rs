@@ -106,7 +106,7 @@ impl Row {
 }
 
 /// Hashes of all runs of [`GRAM`] words, sorted, each once. A shorter text is one run.
-fn grams(text: &str) -> Vec<u64> {
+pub(crate) fn grams(text: &str) -> Vec<u64> {
     let lower = text.to_lowercase();
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();

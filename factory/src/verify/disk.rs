@@ -1,9 +1,8 @@
 //! Checks on the files themselves, through the sandbox's own grader.
 
 use super::Refusal;
-use crate::blueprint::{Blueprint, Target};
+use crate::blueprint::Blueprint;
 use crate::package::{Draft, Staged};
-use crate::rule::Term;
 use crate::scenes;
 use camino::Utf8Path;
 use fs_err as fs;
@@ -115,34 +114,6 @@ pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
         }
     }
     Ok(())
-}
-
-/// Neither the formula nor one of its terms stands in the description.
-pub(super) fn rule_is_not_printed(task: &Staged) -> Result<(), Refusal> {
-    let page = read(task, "prepared/public/description.md")?;
-    let page = squeezed(&String::from_utf8_lossy(&page));
-    if let Some(layout) = &task.draft.blueprint.scene {
-        for clause in layout.rule.formula().split("; ") {
-            if page.contains(&squeezed(clause)) {
-                return Err(Refusal::RulePrinted(clause.to_owned()));
-            }
-        }
-    }
-    for Target { rule, .. } in &task.draft.blueprint.targets {
-        let term = |term: &Term| term.expr.to_string();
-        let texts = rule.terms.iter().map(term).chain([rule.to_string()]);
-        for text in texts {
-            if page.contains(&squeezed(&text)) {
-                return Err(Refusal::RulePrinted(text));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Text without anything but letters and digits, so that spacing hides nothing.
-fn squeezed(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && *c != '`').collect::<String>().to_lowercase()
 }
 
 /// Constant submissions worth trying.

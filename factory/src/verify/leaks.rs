@@ -1,22 +1,17 @@
 //! Probes for signal where there must be none, and for rows on both sides of the split.
 
-use super::Refusal;
+use super::{Refusal, probe};
 use crate::assets::Assets;
 use crate::assets::items::Item;
-use crate::draws::Draws;
+use crate::labels::Truth;
 use crate::models::linear::Linear;
 use crate::models::{Matrix, features};
 use crate::package::Staged;
 use crate::rule::moments;
 use crate::table::{Cells, Table};
-use sandbox::metrics::regression::spearman;
+use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 
-/// Permutations of a probe, none of which may tell as much: p < 0.01 after Bonferroni's
-/// correction for five probes.
-pub(crate) const PERMUTATIONS: usize = 500;
-/// A correlation below this is of no use to anyone.
-pub(crate) const HARMLESS: f64 = 0.2;
 /// Closest that the nearest test rows may come, in units of typical training distances.
 pub(crate) const CLOSEST: f64 = 0.1;
 
@@ -24,7 +19,7 @@ pub(crate) const CLOSEST: f64 = 0.1;
 pub(super) fn ids_say_nothing(task: &Staged) -> Result<(), Refusal> {
     let assets = &task.draft.development.assets;
     let ids: Vec<&String> = assets.train_ids.iter().chain(&assets.test_ids).collect();
-    let target = both(task);
+    let targets = targets_of_all(task);
     let value = |id: &&String| id.parse::<f64>().unwrap_or(0.0);
     let last = |id: &&String| id.bytes().last().map_or(0.0, f64::from);
     let sum = |id: &&String| id.bytes().map(f64::from).sum::<f64>();
@@ -34,7 +29,7 @@ pub(super) fn ids_say_nothing(task: &Staged) -> Result<(), Refusal> {
         ("digit sum", ids.iter().map(sum).collect()),
     ];
     for (what, probe) in probes {
-        if let Some((rho, p)) = telling(task, &probe, &target, what) {
+        if let Some((rho, p)) = telling(task, &probe, &targets, what) {
             return Err(Refusal::IdLeak { what, rho, p });
         }
     }
@@ -47,61 +42,81 @@ pub(super) fn sizes_say_nothing(task: &Staged) -> Result<(), Refusal> {
     let assets = &task.draft.development.assets;
     let items: Vec<&Item> = assets.train_items.iter().chain(&assets.test_items).collect();
     let sizes: Vec<f64> = items.iter().map(|item| item.bytes.len() as f64).collect();
-    let (_, spread) = moments(&sizes);
-    if spread <= 0.0 {
+    if !probe::varies(&sizes) {
         return Ok(());
     }
-    let target = both(task);
     let width = items.first().map_or(0, |item| item.reading.plain.len());
     let column = |index: usize| items.iter().map(|item| item.reading.plain[index]).collect();
     let plain = Matrix::from_columns(&(0..width).map(column).collect::<Vec<Vec<f64>>>());
-    let read = Linear::ridge(&plain, &target, 1.0).score(&plain);
-    let rest: Vec<f64> = target.iter().zip(read).map(|(target, read)| target - read).collect();
+    // Of classes in the middle, a straight line leaves a bend that goes with anything: classes
+    // stay numbers here.
+    let both = assets.train_truth.parts().iter().zip(assets.test_truth.parts());
+    let rest: Vec<Vec<f64>> = both
+        .map(|(train, test)| beyond(&plain, &[train.as_numbers(), test.as_numbers()].concat()))
+        .collect();
     match telling(task, &sizes, &rest, "size") {
         Some((rho, p)) => Err(Refusal::SizeLeak { rho, p }),
         None => Ok(()),
     }
 }
 
-/// A row's place in its file does not go with the target. Where rows are ordered in time by
-/// design, the place tells no more than the written time does, so only the order among rows
-/// of one step is probed.
+/// What a straight line leaves of a target.
+pub(crate) fn beyond(plain: &Matrix, target: &[f64]) -> Vec<f64> {
+    let read = Linear::ridge(plain, target, 1.0).score(plain);
+    target.iter().zip(read).map(|(target, read)| target - read).collect()
+}
+
+/// A row's place in its file does not go with the target, nor does its neighbours' truth. Where
+/// rows are ordered in time by design, the place tells no more than the written time does, so it
+/// is not probed.
 pub(super) fn order_says_nothing(task: &Staged) -> Result<(), Refusal> {
     let assets = &task.draft.development.assets;
+    if task.draft.blueprint.series.is_some() {
+        return Ok(());
+    }
     for (file, truth) in [("train.csv", &assets.train_truth), ("test.csv", &assets.test_truth)] {
-        if task.draft.blueprint.series.is_some() {
-            continue;
-        }
-        let target = truth.as_numbers();
-        let place: Vec<f64> = (0..target.len()).map(|row| row as f64).collect();
-        if let Some((rho, p)) = telling(task, &place, &target, file) {
+        let targets = targets(truth);
+        let place: Vec<f64> = (0..truth.len()).map(|row| row as f64).collect();
+        if let Some((rho, p)) = telling(task, &place, &targets, file) {
             return Err(Refusal::OrderLeak { file, rho, p });
+        }
+        if let Some((z, p)) = probe::runs(stream(task, "runs").child(file), &targets).telling() {
+            return Err(Refusal::RunsLeak { file, z, p });
         }
     }
     Ok(())
 }
 
-fn both(task: &Staged) -> Vec<f64> {
+/// What probes are held against: each target as numbers, classes without an order as one flag
+/// each.
+pub(super) fn targets(truth: &Truth) -> Vec<Vec<f64>> {
+    let one = |part: &Truth| match part {
+        Truth::Classes { names, .. } => probe::flags(part.as_numbers(), names.len()),
+        _ => vec![part.as_numbers()],
+    };
+    truth.parts().iter().flat_map(one).collect()
+}
+
+/// The same of all rows, training rows first.
+pub(super) fn targets_of_all(task: &Staged) -> Vec<Vec<f64>> {
     let assets = &task.draft.development.assets;
-    [assets.train_truth.as_numbers(), assets.test_truth.as_numbers()].concat()
+    let both = targets(&assets.train_truth).into_iter().zip(targets(&assets.test_truth));
+    both.map(|(train, test)| [train, test].concat()).collect()
+}
+
+/// Where the shuffles of a task's probes come from.
+pub(super) fn stream(task: &Staged, purpose: &str) -> Stream {
+    task.draft.blueprint.origin.stream("leaks").child(purpose)
 }
 
 /// The correlation and its p-value, if it is both large and unlikely to be chance.
-fn telling(task: &Staged, probe: &[f64], target: &[f64], purpose: &str) -> Option<(f64, f64)> {
-    let rho = spearman(probe, target).unwrap_or(0.0).abs();
-    if rho <= HARMLESS {
-        return None;
-    }
-    let mut draws = Draws::new(task.draft.blueprint.origin.stream("leaks").child(purpose));
-    let mut shuffled = target.to_vec();
-    let reached = (0..PERMUTATIONS)
-        .filter(|_| {
-            draws.shuffle(&mut shuffled);
-            spearman(probe, &shuffled).unwrap_or(0.0).abs() >= rho
-        })
-        .count();
-    let p = (reached + 1) as f64 / (PERMUTATIONS + 1) as f64;
-    (reached == 0).then_some((rho, p))
+fn telling(
+    task: &Staged,
+    values: &[f64],
+    targets: &[Vec<f64>],
+    purpose: &str,
+) -> Option<(f64, f64)> {
+    probe::association(stream(task, purpose), values, targets).telling()
 }
 
 /// No test row has the very features of a training row.

@@ -4,9 +4,14 @@
 //! [`Verified`] task. Scores are recomputed from the files on disk by the sandbox's grader,
 //! never taken from the maker.
 
+mod chunks;
+pub(crate) mod copies;
 mod disk;
+pub(crate) mod files;
 mod ladder;
 pub(crate) mod leaks;
+mod printed;
+pub(crate) mod probe;
 mod refusal;
 #[cfg(test)]
 mod tests;
@@ -82,12 +87,17 @@ fn sound(task: &Staged) -> Result<(), Refusal> {
     disk::sample_is_unrewarded(task)?;
     disk::no_constant_medals(task)?;
     disk::malformed_is_refused(task)?;
-    disk::rule_is_not_printed(task)?;
+    printed::rule_is_not_printed(task)?;
+    files::none_is_astray(task)?;
+    files::times_say_nothing(&task.dir)?;
+    files::headers_say_nothing(&task.dir)?;
+    files::names_say_nothing(task)?;
     leaks::ids_say_nothing(task)?;
     leaks::order_says_nothing(task)?;
     leaks::sizes_say_nothing(task)?;
     leaks::no_duplicates(task)?;
-    leaks::no_near_copies(task)
+    leaks::no_near_copies(task)?;
+    copies::no_item_is_a_copy(task)
 }
 
 /// Builds the task once more, from the blueprint on disk, and compares every byte.

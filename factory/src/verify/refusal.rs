@@ -88,6 +88,43 @@ pub enum Refusal {
         /// Permutation p-value.
         p: f64,
     },
+    /// Successive rows are alike, or unlike, too often.
+    #[error("{file} holds too few or too many runs of like rows (|z| = {z:.1}, p = {p:.4})")]
+    RunsLeak {
+        /// Which file.
+        file: &'static str,
+        /// Standard deviations.
+        z: f64,
+        /// Permutation p-value.
+        p: f64,
+    },
+    /// The names of files carry signal.
+    #[error("the {what} of a row's file name goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
+    NameLeak {
+        /// Which property of the name.
+        what: String,
+        /// Rank correlation.
+        rho: f64,
+        /// Permutation p-value.
+        p: f64,
+    },
+    /// A file has a time of its own.
+    #[error(
+        "`{0}` tells when it was written; make the task again, or set the times of its files \
+         back with `touch --date=2000-01-01T00:00:00Z`"
+    )]
+    TimeLeak(String),
+    /// A file says more than its data.
+    #[error("`{path}` carries more than its data: {fault}")]
+    MetadataLeak {
+        /// Which file.
+        path: String,
+        /// What else is in it.
+        fault: String,
+    },
+    /// A file that no row names.
+    #[error("`{0}` is in the public half, and no row names it")]
+    StrayFile(String),
     /// The sizes of items carry signal.
     #[error("the size of a row's item goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
     SizeLeak {
@@ -111,6 +148,26 @@ pub enum Refusal {
         distance: f64,
         /// Median distance between nearest training rows.
         typical: f64,
+    },
+    /// A test picture that is a training picture, changed a little.
+    #[error("the picture of test row {test} is that of train row {train} (r = {likeness:.3})")]
+    PictureCopy {
+        /// Position in the test file.
+        test: usize,
+        /// Position in the training file.
+        train: usize,
+        /// Correlation of their pixels.
+        likeness: f64,
+    },
+    /// A test text that is a training text, changed a little.
+    #[error("the text of test row {test} is that of train row {train} (Jaccard {jaccard:.2})")]
+    TextCopy {
+        /// Position in the test file.
+        test: usize,
+        /// Position in the training file.
+        train: usize,
+        /// Jaccard index of their runs of five words.
+        jaccard: f64,
     },
     /// The page gives the rule away.
     #[error("the description shows the rule: `{0}`")]
@@ -139,10 +196,16 @@ impl Refusal {
             Self::SampleRewarded(_) => "sample_rewarded",
             Self::MalformedAccepted(_) => "malformed_accepted",
             Self::IdLeak { .. } => "id_leak",
-            Self::OrderLeak { .. } => "order_leak",
+            Self::OrderLeak { .. } | Self::RunsLeak { .. } => "order_leak",
+            Self::NameLeak { .. } => "name_leak",
+            Self::TimeLeak(_) => "time_leak",
+            Self::MetadataLeak { .. } => "metadata_leak",
+            Self::StrayFile(_) => "stray_file",
             Self::SizeLeak { .. } => "size_leak",
             Self::Duplicate { .. } => "duplicate",
             Self::NearCopy { .. } => "near_copy",
+            Self::PictureCopy { .. } => "picture_copy",
+            Self::TextCopy { .. } => "text_copy",
             Self::RulePrinted(_) => "rule_printed",
             Self::NotReproducible(_) => "not_reproducible",
             Self::Contract(_) => "contract",

@@ -1,0 +1,114 @@
+//! What a file says besides its pixels, samples and lines: the chunks of PNG and WAV files, and
+//! the first line of a table.
+
+/// The first bytes of a PNG file.
+const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// The bytes that all files of a folder must share: everything but data and lengths.
+pub(super) type Head = Vec<u8>;
+
+/// Reads bytes from the front.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], String> {
+        let Some((taken, rest)) = self.0.split_at_checked(count) else {
+            return Err(format!("it ends {} bytes too soon", count - self.0.len()));
+        };
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn four(&mut self) -> Result<[u8; 4], String> {
+        let bytes = self.take(4)?;
+        Ok(std::array::from_fn(|index| bytes[index]))
+    }
+}
+
+fn length(value: u32) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+fn name(kind: [u8; 4]) -> String {
+    kind.escape_ascii().to_string()
+}
+
+/// A PNG file's header and palette, the number of its data chunks and how their stream begins.
+///
+/// PNG specification, §5: signature, then chunks of length, name, data and checksum. Only
+/// IHDR, PLTE, IDAT and IEND are allowed, and nothing after IEND.
+pub(super) fn png(file: &[u8]) -> Result<Head, String> {
+    let mut bytes = Bytes(file);
+    if bytes.take(SIGNATURE.len())? != SIGNATURE {
+        return Err("it is no PNG file".to_owned());
+    }
+    let mut head = Head::new();
+    let mut parts = 0_u32;
+    loop {
+        let size = length(u32::from_be_bytes(bytes.four()?));
+        let kind = bytes.four()?;
+        let data = bytes.take(size)?;
+        bytes.take(4)?;
+        match &kind {
+            b"IHDR" | b"PLTE" => {
+                head.extend(kind);
+                head.extend(data);
+            }
+            b"IDAT" => {
+                if parts == 0 {
+                    // The stream's own header: how hard it was compressed.
+                    head.extend(data.iter().take(2));
+                }
+                parts += 1;
+            }
+            b"IEND" if data.is_empty() => break,
+            b"IEND" => return Err(format!("its last chunk holds {size} bytes")),
+            _ => return Err(format!("it has a chunk `{}`", name(kind))),
+        }
+    }
+    head.extend(parts.to_be_bytes());
+    if bytes.0.is_empty() { Ok(head) } else { Err(format!("{} bytes follow", bytes.0.len())) }
+}
+
+/// A WAV file's format. Only a `fmt ` and a `data` chunk are allowed, and nothing after them.
+///
+/// RIFF, name and length, form `WAVE`, then chunks of name, length and data; a chunk of odd
+/// length is followed by a zero.
+pub(super) fn wav(file: &[u8]) -> Result<Head, String> {
+    let mut bytes = Bytes(file);
+    let riff = bytes.four()?;
+    let whole = length(u32::from_le_bytes(bytes.four()?));
+    if riff != *b"RIFF" || bytes.four()? != *b"WAVE" {
+        return Err("it is no WAV file".to_owned());
+    }
+    if whole != file.len() - 8 {
+        return Err(format!("it says that it has {whole} bytes"));
+    }
+    let mut head = Head::new();
+    for wanted in [*b"fmt ", *b"data"] {
+        let kind = bytes.four()?;
+        if kind != wanted {
+            return Err(format!("it has a chunk `{}`", name(kind)));
+        }
+        let size = length(u32::from_le_bytes(bytes.four()?));
+        let data = bytes.take(size)?;
+        if size % 2 == 1 && bytes.take(1)? != [0] {
+            return Err("it is padded with something".to_owned());
+        }
+        if wanted == *b"fmt " {
+            head.extend(data);
+        }
+    }
+    if bytes.0.is_empty() { Ok(head) } else { Err(format!("{} bytes follow", bytes.0.len())) }
+}
+
+/// A table's first line, and how its lines end.
+pub(super) fn csv(file: &[u8]) -> Result<Head, String> {
+    let header = file.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    let bare = |line: &&[u8]| line.is_empty() || line.ends_with(b"\r") || line.ends_with(b" ");
+    let lines = file.strip_suffix(b"\n").ok_or("its last line does not end")?;
+    match lines.split(|byte| *byte == b'\n').find(bare) {
+        None => Ok(header.to_vec()),
+        Some(_) => Err("it has a line that is empty or ends in a blank".to_owned()),
+    }
+}

@@ -1,0 +1,165 @@
+//! Items on both sides of the split that are one thing, written twice.
+
+use super::Refusal;
+use crate::assets::items::Item;
+use crate::media::image::grid::{Picture, decode};
+use crate::media::{MediumError, MediumKind};
+use crate::package::Staged;
+use crate::stats::likeness;
+use std::collections::BTreeMap;
+
+/// Columns of the thumbnail; it has a row less.
+const COLUMNS: usize = 9;
+/// Bits of 64 in which thumbnails of copies differ at most.
+const BITS: u32 = 8;
+/// Correlation of pixels above which pictures are one. Of 100 clean tasks' 3 million pairs,
+/// those with so few bits apart reached 0.88; copies with noise of 4 grey levels are above 0.93.
+const ALIKE: f64 = 0.93;
+/// Jaccard index above which texts are one. Texts of clean tasks reached 0.10; texts of 150
+/// words with a word changed are at 0.93.
+const RETOLD: f64 = 0.5;
+
+/// No test row's picture or text is that of a training row.
+pub(super) fn no_item_is_a_copy(task: &Staged) -> Result<(), Refusal> {
+    let (blueprint, assets) = (&task.draft.blueprint, &task.draft.development.assets);
+    let medium = blueprint.item.as_ref().map(|layout| layout.medium);
+    if medium.is_none() && blueprint.scene.is_none() {
+        return Ok(());
+    }
+    let (train, test) = (bytes(&assets.train_items), bytes(&assets.test_items));
+    among(medium, &train, &test)
+}
+
+fn bytes(items: &[Item]) -> Vec<&[u8]> {
+    items.iter().map(|item| &*item.bytes).collect()
+}
+
+/// The same of items of a medium; scenes, which have none, are pictures.
+pub(crate) fn among(
+    medium: Option<MediumKind>,
+    train: &[&[u8]],
+    test: &[&[u8]],
+) -> Result<(), Refusal> {
+    match medium {
+        None | Some(MediumKind::Surface | MediumKind::Objects) => no_picture_is_a_copy(train, test),
+        Some(MediumKind::Report | MediumKind::Pair) => no_text_is_retold(train, test),
+        Some(MediumKind::Recording | MediumKind::Network) => Ok(()),
+    }
+}
+
+/// No test picture is a training picture with a few pixels, the light or some noise changed.
+///
+/// Both are asked for: a thumbnail of which few steps differ (dHash), which finds candidates
+/// quickly, and pixels that correlate, because thumbnails of textures are alike by chance.
+fn no_picture_is_a_copy(train: &[&[u8]], test: &[&[u8]]) -> Result<(), Refusal> {
+    let seen = |files: &[&[u8]]| -> Result<Vec<Seen>, Refusal> {
+        files.iter().map(|file| Ok(Seen::of(decode(file).map_err(unreadable)?))).collect()
+    };
+    let known = seen(train)?;
+    for (row, one) in seen(test)?.iter().enumerate() {
+        for (other, another) in known.iter().enumerate() {
+            if (one.steps ^ another.steps).count_ones() > BITS {
+                continue;
+            }
+            let likeness = one.likeness(another);
+            if likeness > ALIKE {
+                return Err(Refusal::PictureCopy { test: row, train: other, likeness });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// No test text is a training text with a few words changed.
+fn no_text_is_retold(train: &[&[u8]], test: &[&[u8]]) -> Result<(), Refusal> {
+    let grams = |texts: &[&[u8]]| -> Vec<Vec<u64>> {
+        texts.iter().map(|text| likeness::grams(&String::from_utf8_lossy(text))).collect()
+    };
+    let known = grams(train);
+    // Which training texts hold a run: few do, so that few pairs have any in common.
+    let mut holders: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (row, grams) in known.iter().enumerate() {
+        for gram in grams {
+            holders.entry(*gram).or_default().push(row);
+        }
+    }
+    for (row, grams) in grams(test).iter().enumerate() {
+        let mut shared = vec![0_usize; known.len()];
+        for holder in grams.iter().filter_map(|gram| holders.get(gram)).flatten() {
+            shared[*holder] += 1;
+        }
+        for (other, shared) in shared.into_iter().enumerate() {
+            let jaccard = shared as f64 / (grams.len() + known[other].len() - shared).max(1) as f64;
+            if jaccard > RETOLD {
+                return Err(Refusal::TextCopy { test: row, train: other, jaccard });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
+fn unreadable(error: MediumError) -> Refusal {
+    Refusal::Contract(error.to_string())
+}
+
+/// What is compared of a picture.
+struct Seen {
+    /// Its thumbnail.
+    steps: u64,
+    /// Its pixels, with their mean and spread.
+    bytes: Vec<u8>,
+    mean: f64,
+    spread: f64,
+}
+
+impl Seen {
+    fn of(picture: Picture) -> Self {
+        let steps = steps(&picture);
+        let count = picture.bytes.len().max(1) as f64;
+        // Whole numbers, so the order of summation is of no account.
+        let sum: u32 = picture.bytes.iter().map(|byte| u32::from(*byte)).sum();
+        let squares: u32 =
+            picture.bytes.iter().map(|byte| u32::from(*byte) * u32::from(*byte)).sum();
+        let mean = f64::from(sum) / count;
+        let spread = (f64::from(squares) / count - mean * mean).max(0.0).sqrt();
+        Self { steps, bytes: picture.bytes, mean, spread }
+    }
+
+    /// The correlation of two pictures' pixels; pictures of different sides are not alike.
+    fn likeness(&self, other: &Self) -> f64 {
+        if self.bytes.len() != other.bytes.len() {
+            return 0.0;
+        }
+        let pairs = self.bytes.iter().zip(&other.bytes);
+        let sum: u32 = pairs.map(|(a, b)| u32::from(*a) * u32::from(*b)).sum();
+        let shared = f64::from(sum) / self.bytes.len().max(1) as f64 - self.mean * other.mean;
+        let scale = self.spread * other.spread;
+        if scale > 0.0 { shared / scale } else { 0.0 }
+    }
+}
+
+/// dHash: whether each cell of a thumbnail is lighter than the one to its left, 8 by 8 bits.
+fn steps(picture: &Picture) -> u64 {
+    let side = picture.grey.side;
+    let edge = |cell: usize, cells: usize| (cell * side).div_ceil(cells);
+    let mut bits = 0;
+    for down in 0..COLUMNS - 1 {
+        let rows = edge(down, COLUMNS - 1) * side..edge(down + 1, COLUMNS - 1) * side;
+        let mut sums = [0_u32; COLUMNS];
+        for row in picture.bytes[rows].chunks_exact(side) {
+            for (across, sum) in sums.iter_mut().enumerate() {
+                let cells = &row[edge(across, COLUMNS)..edge(across + 1, COLUMNS)];
+                *sum += cells.iter().map(|byte| u32::from(*byte)).sum::<u32>();
+            }
+        }
+        let width = |across: usize| edge(across + 1, COLUMNS) - edge(across, COLUMNS);
+        for across in 1..COLUMNS {
+            // Means are compared; cells have one height and almost one width.
+            let lighter = sums[across] as usize * width(across - 1)
+                > sums[across - 1] as usize * width(across);
+            bits = bits << 1 | u64::from(lighter);
+        }
+    }
+    bits
+}

@@ -1,0 +1,199 @@
+//! Names, times and headers of files that tell something.
+
+use super::*;
+use std::time::{Duration, SystemTime};
+
+const KINDS: [(Modality, &str); 3] =
+    [(Modality::Image, "png"), (Modality::Audio, "wav"), (Modality::Graph, "csv")];
+
+fn bench(modality: Modality) -> Bench {
+    Bench::of(Cell { modality, formulation: Formulation::Binary })
+}
+
+/// Every row's file within the public half, with the row's truth.
+fn rows(bench: &Bench) -> Vec<(String, f64)> {
+    let assets = &bench.staged.draft.development.assets;
+    let files = bench.staged.draft.files().unwrap();
+    let path = |id: &String| {
+        let own = |path: &&String| path.contains(&format!("/{id}."));
+        let path = files.keys().find(own).unwrap();
+        path.strip_prefix("prepared/public/").unwrap().to_owned()
+    };
+    let train = assets.train_ids.iter().zip(assets.train_truth.as_numbers());
+    let test = assets.test_ids.iter().zip(assets.test_truth.as_numbers());
+    train.chain(test).map(|(id, truth)| (path(id), truth)).collect()
+}
+
+/// The task with other names of its files: of folder, rest of the name, and place by truth.
+fn renamed(bench: &Bench, name: impl Fn(&str, &str, f64, usize) -> String) -> Staged {
+    let mut rows = rows(bench);
+    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    bench.with_files(|files| {
+        for (place, (old, truth)) in rows.iter().enumerate() {
+            let (folder, rest) = old.split_once('/').unwrap();
+            let new = name(folder, rest, *truth, place);
+            let bytes = files.remove(&format!("prepared/public/{old}")).unwrap();
+            files.insert(format!("prepared/public/{new}"), bytes);
+            for table in ["train.csv", "test.csv"] {
+                let table = files.get_mut(&format!("prepared/public/{table}")).unwrap();
+                *table = String::from_utf8_lossy(table).replace(old, &new).into_bytes();
+            }
+        }
+    })
+}
+
+#[test]
+fn names_that_tell_are_seen() {
+    for (modality, extension) in KINDS {
+        let bench = bench(modality);
+        let word = |truth: f64| if truth > 0.5 { "sick" } else { "sound" };
+        for (what, task) in [
+            ("prefix", renamed(&bench, |f, rest, truth, _| format!("{f}/{}-{rest}", word(truth)))),
+            ("folder", renamed(&bench, |f, rest, truth, _| format!("{f}/{}/{rest}", word(truth)))),
+            ("order", renamed(&bench, |f, _, _, place| format!("{f}/{:05}.{extension}", place))),
+            (
+                "length",
+                renamed(&bench, |f, rest, truth, _| match truth > 0.5 {
+                    true => format!("{f}/{rest}"),
+                    false => format!("{f}/0{rest}"),
+                }),
+            ),
+        ] {
+            assert_eq!(code(check(&task)), "name_leak", "{modality:?} {what}");
+        }
+        let harmless = renamed(&bench, |folder, rest, _, _| format!("{folder}/item-{rest}"));
+        check(&harmless).unwrap();
+    }
+}
+
+#[test]
+fn a_file_with_a_time_of_its_own_is_seen() {
+    let bench = bench(Modality::Image);
+    let (path, _) = rows(&bench).remove(7);
+    for moved in [
+        package::MODIFIED + Duration::from_secs(60),
+        package::MODIFIED + Duration::from_nanos(1000),
+    ] {
+        let task = bench.with(|_| {});
+        let file =
+            fs::OpenOptions::new().write(true).open(task.dir.public().path().join(&path)).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + moved).unwrap();
+        assert_eq!(code(check(&task)), "time_leak");
+    }
+}
+
+/// The task with one row's file changed.
+fn one_changed(bench: &Bench, change: impl Fn(&mut Vec<u8>)) -> Staged {
+    let (path, _) = rows(bench).remove(7);
+    bench.with_files(|files| change(files.get_mut(&format!("prepared/public/{path}")).unwrap()))
+}
+
+/// The task with the files of one class changed.
+fn class_changed(bench: &Bench, change: impl Fn(&mut Vec<u8>)) -> Staged {
+    let rows = rows(bench);
+    bench.with_files(|files| {
+        for (path, _) in rows.iter().filter(|(_, truth)| *truth > 0.5) {
+            change(files.get_mut(&format!("prepared/public/{path}")).unwrap());
+        }
+    })
+}
+
+/// A chunk of a PNG file; nobody looks at its checksum.
+fn chunk(name: &[u8], data: &[u8]) -> Vec<u8> {
+    let size = u32::try_from(data.len()).unwrap().to_be_bytes();
+    [&size[..], name, data, &[0; 4]].concat()
+}
+
+/// Where a PNG file's header ends.
+const AFTER_HEADER: usize = 33;
+
+#[test]
+fn pictures_that_carry_more_than_pixels_are_seen() {
+    let bench = bench(Modality::Image);
+    let insert = |file: &mut Vec<u8>, at: usize, bytes: Vec<u8>| {
+        file.splice(at..at, bytes);
+    };
+    for task in [
+        one_changed(&bench, |file| insert(file, AFTER_HEADER, chunk(b"tEXt", b"Comment\0sick"))),
+        class_changed(&bench, |file| insert(file, AFTER_HEADER, chunk(b"gAMA", &[0, 0, 1, 0]))),
+        class_changed(&bench, |file| insert(file, AFTER_HEADER, chunk(b"PLTE", &[1, 2, 3]))),
+        one_changed(&bench, |file| file.extend(b"sick")),
+        // Bytes inside the last chunk.
+        one_changed(&bench, |file| {
+            let end = file.len() - 12;
+            file.splice(end.., chunk(b"IEND", b"sick"));
+        }),
+        // An empty piece of data more.
+        one_changed(&bench, |file| {
+            let end = file.len() - 12;
+            insert(file, end, chunk(b"IDAT", b""));
+        }),
+        // Interlaced, it says.
+        class_changed(&bench, |file| file[28] = 1),
+        one_changed(&bench, |file| file.truncate(60)),
+        one_changed(&bench, |file| file[0] = 0),
+    ] {
+        assert_eq!(code(check(&task)), "metadata_leak");
+    }
+}
+
+#[test]
+fn recordings_that_carry_more_than_samples_are_seen() {
+    let bench = bench(Modality::Audio);
+    let sized = |file: &mut Vec<u8>| {
+        let size = u32::try_from(file.len() - 8).unwrap();
+        file[4..8].copy_from_slice(&size.to_le_bytes());
+    };
+    let list = b"LIST\x08\0\0\0INFOsick";
+    for task in [
+        one_changed(&bench, |file| {
+            file.extend(list);
+            sized(file);
+        }),
+        one_changed(&bench, |file| {
+            file.splice(12..12, *list);
+            sized(file);
+        }),
+        one_changed(&bench, |file| file.extend(b"sick")),
+        one_changed(&bench, |file| file[4] ^= 2),
+        class_changed(&bench, |file| file[24..28].copy_from_slice(&8001_u32.to_le_bytes())),
+    ] {
+        assert_eq!(code(check(&task)), "metadata_leak");
+    }
+}
+
+#[test]
+fn tables_of_links_that_carry_more_than_links_are_seen() {
+    let bench = bench(Modality::Graph);
+    let text = |file: &mut Vec<u8>, from: &str, to: &str| {
+        *file = String::from_utf8_lossy(file).replacen(from, to, 1).into_bytes();
+    };
+    for task in [
+        class_changed(&bench, |file| text(file, "weight", "Weight")),
+        one_changed(&bench, |file| text(file, "\n", "\r\n")),
+        one_changed(&bench, |file| text(file, "\n", "\n\n")),
+        one_changed(&bench, |file| file.extend(b"\n")),
+        one_changed(&bench, |file| file.truncate(file.len() - 1)),
+    ] {
+        assert_eq!(code(check(&task)), "metadata_leak");
+    }
+}
+
+#[test]
+fn files_that_no_row_names_are_seen() {
+    let bench = binary();
+    let task = bench.with_files(|files| {
+        let answers = files["prepared/private/answer.csv"].clone();
+        files.insert("prepared/public/answer.csv".to_owned(), answers);
+    });
+    assert_eq!(code(files::none_is_astray(&task)), "stray_file");
+    assert_eq!(code(check(&task)), "stray_file");
+    let bench =
+        Bench::of(Cell { modality: Modality::Image, formulation: Formulation::Segmentation });
+    let task = bench.with_files(|files| {
+        let assets = &bench.staged.draft.development.assets;
+        let mask = files[&format!("prepared/public/masks/{}.png", assets.train_ids[0])].clone();
+        files.insert(format!("prepared/public/masks/{}.png", assets.test_ids[0]), mask);
+    });
+    assert_eq!(code(check(&task)), "stray_file");
+}
