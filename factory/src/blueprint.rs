@@ -5,6 +5,7 @@
 use crate::config::Preset;
 use crate::dna::Dna;
 use crate::media::MediumKind;
+use crate::media::graph::nodes::Knit;
 use crate::mutation::Mutation;
 use crate::rule::{Family, Rule};
 use crate::scenario::{NumberColumn, WordColumn};
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of [`Blueprint`] that this build reads and writes.
-pub const BLUEPRINT_VERSION: u32 = 2;
+pub const BLUEPRINT_VERSION: u32 = 3;
 
 /// Where a blueprint's random streams start: one per attempt at one place of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -125,6 +126,25 @@ pub struct QueryLayout {
     pub own: Vec<String>,
 }
 
+/// The network that joins the rows of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkLayout {
+    /// How it is knit.
+    pub knit: Knit,
+    /// Number columns whose means over a row's neighbours are hidden columns.
+    pub near: Vec<String>,
+    /// Number columns in which the rows of a community resemble each other.
+    pub kindred: Vec<String>,
+}
+
+impl NetworkLayout {
+    /// The name of the hidden column that holds the neighbours' means of `column`.
+    pub fn hidden(column: &str) -> String {
+        format!("{column}.near")
+    }
+}
+
 /// One thing to be predicted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -222,8 +242,9 @@ pub struct Blueprint {
     /// Layout of items, where rows have some.
     pub item: Option<ItemLayout>,
     /// Layout of scenes, where the truth is a mask, boxes or a picture.
-    #[serde(default)]
     pub scene: Option<SceneLayout>,
+    /// Layout of the network, where rows are its nodes.
+    pub network: Option<NetworkLayout>,
     /// Number columns, in order of appearance.
     pub numbers: Vec<NumberSpec>,
     /// Word columns.

@@ -1,5 +1,6 @@
 //! `factory inspect`: a corpus or a task, for the terminal.
 
+use crate::assets::network::EDGES;
 use crate::corpus::{self, CorpusError, Record};
 use crate::gallery::GalleryError;
 use crate::gallery::rows::Rows;
@@ -100,8 +101,13 @@ fn task(task: &TaskDir) -> Result<String, InspectError> {
     );
     let [train, test] = ["train.csv", "test.csv"].map(|file| task.public().path().join(file));
     let (train, test) = (Rows::read(&train)?, Rows::read(&test)?);
-    let contents =
-        [items(task)?, texts(&train, &test), targets(manifest), queries(manifest, &train, &test)];
+    let contents = [
+        items(task)?,
+        links(task)?,
+        texts(&train, &test),
+        targets(manifest),
+        queries(manifest, &train, &test),
+    ];
     let contents = contents.concat();
     if !contents.is_empty() {
         let _ = writeln!(text, "{contents}");
@@ -132,6 +138,17 @@ fn items(task: &TaskDir) -> Result<String, InspectError> {
         let _ = writeln!(text, "items: {count} .{kind} files in {folder}/, {range} bytes each");
     }
     Ok(text)
+}
+
+/// The network whose nodes are the rows, if there is one.
+fn links(task: &TaskDir) -> Result<String, InspectError> {
+    if !task.manifest().hashes.contains_key(&format!("prepared/public/{EDGES}")) {
+        return Ok(String::new());
+    }
+    let links = Rows::read(&task.public().path().join(EDGES))?.rows.len();
+    let rows = task.manifest().rows;
+    let mean = 2.0 * links as f64 / (rows.train + rows.test) as f64;
+    Ok(format!("network: {links} links between the rows in {EDGES}, {mean:.1} per row\n"))
 }
 
 /// The columns of prose: how many texts of which length.

@@ -5,10 +5,11 @@
 //! logistic regression on the rule's own transforms, of estimates where items carry them.
 //! R2 and R3 are averaged over [`SEEDS`] seeds of the forest (R3 has no chance in it).
 
-use crate::assets::Assets;
+use crate::assets::{Assets, network};
 use crate::blueprint::{Blueprint, Link, Target};
 use crate::draws::{Draws, floor, sigmoid};
 use crate::labels::{self, Truth};
+use crate::media::graph::nodes::NodeNetwork;
 use crate::models::Matrix;
 use crate::models::features::{self, Inputs};
 use crate::models::forest::{self, ForestError, Settings};
@@ -163,8 +164,8 @@ fn relative_median(values: &[f64]) -> f64 {
     median(values)
 }
 
-/// What a careful solver can rebuild from the public files: blemishes of columns undone, and
-/// the items' statistics estimated.
+/// What a careful solver can rebuild from the public files: blemishes of columns undone, the
+/// items' statistics estimated, and neighbours' means taken over the links.
 fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
     let whole = assets.whole();
     let mut frame = repaired(&whole, &assets.train, &blueprint.mutations, blueprint.block());
@@ -178,6 +179,9 @@ fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
             frame.rows = column.len();
             frame.numbers.insert(spec.column.name.clone(), column);
         }
+    }
+    if let Some(layout) = &blueprint.network {
+        network::surround(layout, &NodeNetwork::of(frame.rows, &assets.links), &mut frame);
     }
     frame
 }

@@ -1,9 +1,11 @@
 //! Writes a task's folder: first out of sight, then, once verified, renamed into place.
 
 use crate::assets::items::{self, Item};
+use crate::assets::network::EDGES;
 use crate::blueprint::Blueprint;
 use crate::labels::Truth;
 use crate::ladder::Ladder;
+use crate::media::graph::nodes;
 use crate::pandas;
 use crate::roles::Development;
 use crate::scenes;
@@ -107,6 +109,10 @@ impl Draft {
         add("prepared/private/threshold.json", json(&development.thresholds)?);
         add("source/blueprint.json", json(blueprint)?);
         add("source/evaluator.py", evaluator.clone().into_bytes());
+        if blueprint.network.is_some() {
+            let edges = nodes::csv(&assets.links, &assets.names());
+            add(&format!("prepared/public/{EDGES}"), edges);
+        }
         if let Some(layout) = &blueprint.scene {
             let train = scenes::files::pictures(&assets.train_ids, &assets.train_items);
             let test = scenes::files::pictures(&assets.test_ids, &assets.test_items);
@@ -159,7 +165,7 @@ impl Draft {
                 "rule": blueprint.formula(),
                 "rule_hash": blueprint.rule_hash(),
                 "blueprint": "source/blueprint.json",
-                "reader": blueprint.item.as_ref().map(pandas::reader),
+                "reader": pandas::reader(blueprint),
                 // Scenes have no transforms that a frame could hold.
                 "oracle": blueprint.scene.is_none().then(|| serde_json::json!({
                     "code": pandas::oracle(blueprint),

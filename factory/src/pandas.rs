@@ -4,16 +4,17 @@
 //! natively for rung R3, written for a frame `x` of the public training and test rows. It stays
 //! in the manifest and is never shown to other agents.
 
-use crate::blueprint::{Blueprint, ItemLayout, Link};
+use crate::blueprint::{Blueprint, ItemLayout, Link, NetworkLayout};
 use crate::media::Storage;
+use crate::media::graph::nodes;
 use crate::mutation::{Mutation, SENTINEL};
 use crate::rule::{Expr, Test};
 use std::fmt::Write as _;
 
 /// A script's lines that undo the mutations and replace `x` by the rule's terms, and `y` by its
 /// logarithm where the link is exponential. Names `pd` and `np` are imported by the caller, the
-/// functions of [`reader`] are defined where rows have items, and rows of one series are in time
-/// order.
+/// functions of [`reader`] are defined where rows have items or are nodes, and rows of one series
+/// are in time order.
 pub(crate) fn oracle(blueprint: &Blueprint) -> String {
     let mut code = String::new();
     for mutation in &blueprint.mutations {
@@ -38,9 +39,14 @@ pub(crate) fn oracle(blueprint: &Blueprint) -> String {
     if let Some(layout) = &blueprint.item {
         code.push_str(&estimates(layout));
     }
+    code.push_str("x = x.fillna(x[:n].median(numeric_only=True))\n");
+    if let Some(layout) = &blueprint.network {
+        let hidden: Vec<String> =
+            layout.near.iter().map(|column| NetworkLayout::hidden(column)).collect();
+        let _ = writeln!(code, "x[{hidden:?}] = near(x[{:?}])", layout.near);
+    }
     code.push_str(
-        "x = x.fillna(x[:n].median(numeric_only=True))\n\
-         def lag(e, k):\n    \
+        "def lag(e, k):\n    \
          g = e.groupby(x[x.columns[0]])\n    \
          return g.shift(k).fillna(g.transform(\"first\"))\n\
          o = pd.DataFrame(index=x.index)\n",
@@ -61,9 +67,16 @@ pub(crate) fn logarithmic(blueprint: &Blueprint) -> bool {
     blueprint.targets.iter().any(|target| matches!(target.link, Link::Exponential { .. }))
 }
 
-/// Python that reads a task's items: `items(x)` takes their columns out of the frame `x` and
-/// returns their bytes, `read(data)` returns plain, generic and estimated numbers of one item.
-pub(crate) fn reader(layout: &ItemLayout) -> String {
+/// Python that reads what a task has beside its tables, if anything: `items(x)` takes the items'
+/// columns out of the frame `x` and returns the items, `read(i)` returns plain, generic and
+/// estimated numbers of one. The items of a network are its nodes, and `near(x)` averages the
+/// columns of a frame over the neighbours of each.
+pub(crate) fn reader(blueprint: &Blueprint) -> Option<String> {
+    let network = blueprint.network.as_ref().map(|_| nodes::PYTHON.to_owned());
+    network.or_else(|| blueprint.item.as_ref().map(of_items))
+}
+
+fn of_items(layout: &ItemLayout) -> String {
     let medium = layout.medium.medium();
     let column = &layout.column;
     let load = match medium.storage() {

@@ -1,7 +1,8 @@
 //! Scenarios: the stories that justify a task's columns and target, by domain.
 //!
 //! They are data, in `factory/scenarios/<domain>.toml`, embedded in the binary. A table
-//! scenario serves binary, graded and numeric targets; a series scenario serves forecasting.
+//! scenario serves binary, graded and numeric targets, or graded ones alone where its rows are
+//! the nodes of a network; a series scenario serves forecasting.
 
 use crate::embedded;
 use crate::media::MediumKind;
@@ -177,6 +178,16 @@ pub struct TableScenario {
     pub ranking: Option<RankingTarget>,
     /// What each row comes with beside its columns.
     pub item: Option<ItemSpec>,
+    /// What joins the rows, if they are the nodes of one network.
+    pub network: Option<NetworkSpec>,
+}
+
+/// Links between rows.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkSpec {
+    /// What a link stands for, such as `two patients who shared a ward`.
+    pub shows: String,
 }
 
 /// Rows that answer queries: their order within each query is asked for.
@@ -310,6 +321,11 @@ impl Scenario {
                 && cell.modality == Modality::Text
                 && cell.formulation == Formulation::Matching;
         }
+        // A graph per row answers yes or no or with a number, one graph of all rows with a class.
+        let nodes = cell.modality == Modality::Graph && cell.formulation == Formulation::Multiclass;
+        if nodes || story.network.is_some() {
+            return nodes && story.network.is_some();
+        }
         let data = match &story.item {
             None => cell.modality == Modality::Tabular,
             Some(item) => {
@@ -410,7 +426,12 @@ mod tests {
             let key = scenario.key();
             let (mut columns, mut words, title) = match &scenario.story {
                 Story::Table(story) => {
-                    let least = if story.item.is_some() { 4 } else { 7 };
+                    let least = match (&story.item, &story.network) {
+                        (Some(_), _) => 4,
+                        (_, Some(_)) => 6,
+                        _ => 7,
+                    };
+                    assert!(story.item.is_none() || story.network.is_none(), "{key}: two layouts");
                     assert!(story.numbers.len() >= least, "{key}: number columns");
                     assert!(story.words.len() >= 2, "{key}: word columns");
                     assert!((3..=5).contains(&story.graded.words.len()), "{key}: classes");

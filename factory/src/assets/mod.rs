@@ -1,6 +1,7 @@
 //! Renderers: blueprint and streams in, tables out.
 
 pub mod items;
+pub mod network;
 pub mod series;
 pub mod tabular;
 
@@ -12,6 +13,7 @@ use crate::rule::Frame;
 use crate::scenes;
 use crate::table::{Cells, Table};
 use items::Item;
+use network::Ties;
 use sandbox::values::Values;
 use std::collections::BTreeSet;
 
@@ -38,6 +40,9 @@ pub struct Assets {
     pub train_items: Vec<Item>,
     /// The test rows' items, where rows have some.
     pub test_items: Vec<Item>,
+    /// Links between rows of the full table, in the order and direction in which they are
+    /// written; none where rows are no nodes.
+    pub links: Vec<[usize; 2]>,
     /// Each target's noise-free scores of the test rows: what the ceiling is made of.
     pub test_scores: Vec<Vec<f64>>,
     /// What an oracle would say of the test rows, where the truth is structured.
@@ -79,6 +84,13 @@ pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
     for (index, mutation) in blueprint.mutations.iter().enumerate() {
         mutation.apply(&mut written, stream.child("mutation").index(index as u64));
     }
+    let links = match &blueprint.network {
+        Some(layout) => {
+            let network = Ties::draw(layout, frame.rows, stream).network;
+            network.links(&mut Draws::new(stream.child("links")))
+        }
+        None => Vec::new(),
+    };
     let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
     let take = |rows: &[usize]| rows.iter().map(|row| ids[*row].clone()).collect::<Vec<_>>();
     let queries = |rows: &[usize]| match &blueprint.queries {
@@ -102,6 +114,7 @@ pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
         test_queries: queries(&order.test),
         train_items: items,
         test_items,
+        links,
         test_scores: scores
             .iter()
             .map(|score| order.test.iter().map(|row| score[*row]).collect())
@@ -112,6 +125,16 @@ pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
 }
 
 impl Assets {
+    /// All ids in natural order.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = vec![""; self.train_ids.len() + self.test_ids.len()];
+        let train = self.order.train.iter().zip(&self.train_ids);
+        for (row, id) in train.chain(self.order.test.iter().zip(&self.test_ids)) {
+            names[*row] = id;
+        }
+        names
+    }
+
     /// All written features in natural order, so that lags reach from test into training rows.
     pub fn whole(&self) -> Table {
         let rows = self.order.train.len() + self.order.test.len();

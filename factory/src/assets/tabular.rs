@@ -1,6 +1,7 @@
 //! Independent rows.
 
 use super::Order;
+use super::network::{self, Ties};
 use crate::blueprint::{Blueprint, NumberSpec};
 use crate::draws::{Draws, normal_cdf};
 use crate::rule::Frame;
@@ -40,6 +41,7 @@ pub fn draw(blueprint: &Blueprint, stream: Stream) -> (Frame, Table, Order) {
 /// Draws `rows` clean rows.
 pub fn sample(blueprint: &Blueprint, rows: usize, stream: Stream) -> Frame {
     let mut frame = Frame { rows, ..Frame::default() };
+    let ties = blueprint.network.as_ref().map(|layout| (layout, Ties::draw(layout, rows, stream)));
     let mut latents: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for NumberSpec { column, follows } in blueprint.drawn() {
         let mut draws = Draws::new(stream.child("number").child(&column.name));
@@ -50,6 +52,12 @@ pub fn sample(blueprint: &Blueprint, rows: usize, stream: Stream) -> Frame {
                 (0..rows).map(|row| values[row / queries.rows]).collect()
             }
             _ => (0..rows).map(|_| draws.normal()).collect(),
+        };
+        let own = match &ties {
+            Some((layout, ties)) if layout.kindred.contains(&column.name) => {
+                ties.kindred(&own, &mut draws)
+            }
+            _ => own,
         };
         let latent: Vec<f64> = match follows {
             Some((other, correlation)) => match latents.get(other.as_str()) {
@@ -69,6 +77,9 @@ pub fn sample(blueprint: &Blueprint, rows: usize, stream: Stream) -> Frame {
         let mut draws = Draws::new(stream.child("word").child(&spec.column.name));
         let word = |_| spec.column.words[draws.weighted(&spec.weights)].clone();
         frame.words.insert(spec.column.name.clone(), (0..rows).map(word).collect());
+    }
+    if let Some((layout, ties)) = &ties {
+        network::surround(layout, &ties.network, &mut frame);
     }
     frame
 }

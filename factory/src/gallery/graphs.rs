@@ -1,4 +1,5 @@
-//! Graphs: lists of links, drawn with a force layout.
+//! Graphs: lists of links, drawn with a force layout; of the one network of all rows, a
+//! neighbourhood.
 //!
 //! Nodes repel each other and links pull theirs together, the steps growing smaller
 //! (Fruchterman and Reingold 1991). The start is a spiral in order of appearance, so the same
@@ -8,6 +9,7 @@ use super::GalleryError;
 use super::html::escaped;
 use super::rows::Rows;
 use super::task::{Items, Task};
+use crate::assets::network::EDGES;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -15,6 +17,10 @@ use std::fmt::Write as _;
 const COUNT: usize = 3;
 /// Nodes drawn.
 const NODES: usize = 160;
+/// Nodes drawn of the network of all rows.
+const NEIGHBOURHOOD: usize = 60;
+/// What stands in the place of a class that solvers are to find.
+const ASKED: &str = "asked for";
 /// Colours for kinds of nodes.
 const KINDS: usize = 6;
 /// Steps of the layout.
@@ -28,6 +34,10 @@ const TURN: f64 = 2.399_963_229_728_653;
 #[derive(Debug)]
 struct Graph {
     names: Vec<String>,
+    /// The kind of each node.
+    kinds: Vec<String>,
+    /// Whether links have a direction.
+    directed: bool,
     /// Ends and weight of each link that is drawn.
     links: Vec<(usize, usize, f64)>,
 }
@@ -52,22 +62,79 @@ pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
             escaped(cell),
             list.rows.len(),
             graph.names.len(),
-            graph.kinds(),
+            graph.tally(),
         );
     }
     Ok(html + "</div>")
 }
 
+/// The surroundings of one training row in the network of all rows, coloured by class.
+pub(super) fn neighbourhood(task: &Task) -> Result<String, GalleryError> {
+    if task.blueprint.network.is_none() {
+        return Ok(String::new());
+    }
+    let path = task.dir.public().path().join(EDGES);
+    let list = Rows::read(&path)?;
+    if list.header.len() < 2 {
+        let fault = "a list of links has two columns or more".to_owned();
+        return Err(GalleryError::Unreadable { path, fault });
+    }
+    let mut near: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in &list.rows {
+        near.entry(&row[0]).or_default().push(&row[1]);
+        near.entry(&row[1]).or_default().push(&row[0]);
+    }
+    let classes: BTreeMap<&str, String> = task
+        .train
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(row, cells)| (cells[0].as_str(), task.label(row)))
+        .collect();
+    // Outwards from the first training row, nearest nodes first.
+    let mut names: Vec<&str> =
+        task.train.rows.first().map(|row| row[0].as_str()).into_iter().collect();
+    let mut next = 0;
+    while next < names.len() && names.len() < NEIGHBOURHOOD {
+        for other in near.get(names[next]).into_iter().flatten() {
+            if names.len() < NEIGHBOURHOOD && !names.contains(other) {
+                names.push(other);
+            }
+        }
+        next += 1;
+    }
+    let place = |name: &String| names.iter().position(|other| other == name);
+    let link = |row: &Vec<String>| Some((place(&row[0])?, place(&row[1])?, 1.0));
+    let kind = |name: &&str| classes.get(name).cloned().unwrap_or_else(|| ASKED.to_owned());
+    let graph = Graph {
+        kinds: names.iter().map(kind).collect(),
+        directed: false,
+        links: list.rows.iter().filter_map(link).collect(),
+        names: names.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    Ok(format!(
+        "<div class=\"cards wide\">\n<figure>{}<figcaption>around {}<br/><small>{}: {} lines, {} nodes shown{}</small></figcaption></figure>\n</div>",
+        graph.drawn(),
+        escaped(graph.names.first().map_or("", String::as_str)),
+        escaped(EDGES),
+        list.rows.len(),
+        graph.names.len(),
+        graph.tally(),
+    ))
+}
+
 impl Graph {
     fn of(list: &Rows) -> Self {
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut graph = Self { names: Vec::new(), links: Vec::new() };
+        let mut graph =
+            Self { names: Vec::new(), kinds: Vec::new(), directed: true, links: Vec::new() };
         for row in &list.rows {
             let ends = [&row[0], &row[1]].map(|name| {
                 let next = numbers.len();
                 let number = *numbers.entry(name).or_insert(next);
                 if number == next {
                     graph.names.push(name.clone());
+                    graph.kinds.push(Self::kind(name));
                 }
                 number
             });
@@ -85,7 +152,7 @@ impl Graph {
     }
 
     /// How many nodes there are of each kind, if names tell kinds.
-    fn kinds(&self) -> String {
+    fn tally(&self) -> String {
         let counts = self.counts();
         if !(2..=KINDS).contains(&counts.len()) {
             return String::new();
@@ -101,17 +168,17 @@ impl Graph {
         html
     }
 
-    fn counts(&self) -> BTreeMap<String, usize> {
+    fn counts(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
-        for name in &self.names {
-            *counts.entry(Self::kind(name)).or_default() += 1;
+        for kind in &self.kinds {
+            *counts.entry(kind.as_str()).or_default() += 1;
         }
         counts
     }
 
     fn drawn(&self) -> String {
         let places = layout(self.names.len().min(NODES), &self.links);
-        let kinds: Vec<String> = self.counts().into_keys().collect();
+        let kinds: Vec<&str> = self.counts().into_keys().collect();
         let heaviest = self.links.iter().map(|link| link.2).fold(1e-9, f64::max);
         let mut degrees = vec![0.0_f64; places.len()];
         let mut svg = format!(
@@ -127,13 +194,14 @@ impl Graph {
                 places[*a].1,
                 places[*b].0,
                 places[*b].1,
-                arrow(places[*a], places[*b]),
+                if self.directed { arrow(places[*a], places[*b]) } else { String::new() },
                 0.25 + 0.65 * (weight / heaviest).clamp(0.0, 1.0)
             );
         }
         svg.push('\n');
-        for ((name, (x, y)), degree) in self.names.iter().zip(&places).zip(degrees) {
-            let kind = kinds.iter().position(|kind| *kind == Self::kind(name)).unwrap_or(0);
+        let nodes = self.names.iter().zip(&self.kinds).zip(&places).zip(degrees);
+        for (((name, own), (x, y)), degree) in nodes {
+            let kind = kinds.iter().position(|kind| kind == own).unwrap_or(0);
             let _ = write!(
                 svg,
                 "<circle class=\"k{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"><title>{}</title></circle>",

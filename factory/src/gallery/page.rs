@@ -100,6 +100,7 @@ fn part(task: &Task, alone: bool) -> Result<String, GalleryError> {
         };
         html.push_str(&section(heading, &shown));
     }
+    html.push_str(&section("Network", &graphs::neighbourhood(task)?));
     html.push_str(&section("Texts", &texts::show(task)));
     html.push_str(&section("Series", &charts::series(task)));
     html.push_str(&section("Table", &tables::head(task)));

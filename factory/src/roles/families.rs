@@ -33,6 +33,8 @@ pub struct Shares {
 impl Shares {
     /// For columns that every solver reads as they are.
     pub const WRITTEN: Self = Self { floor: (0.28, 0.33), step: (0.22, 0.26), mechanism: 1.0 };
+    /// For means over neighbours, which only the top rung looks at.
+    pub const SURROUNDED: Self = Self { floor: (0.28, 0.33), step: (0.22, 0.26), mechanism: 1.0 };
     /// For statistics that all but the top rung read imperfectly: without more of what they do
     /// read, the lower rungs would drown in noise.
     pub const CARRIED: Self = Self { floor: (0.34, 0.38), step: (0.40, 0.44), mechanism: 0.4 };

@@ -4,12 +4,13 @@ use super::families::{self, Columns, Shares, Step};
 use super::{Brief, RoleError, scoring};
 use crate::assets;
 use crate::blueprint::{
-    BLUEPRINT_VERSION, Blueprint, Derivation, ItemLayout, Link, NumberSpec, QueryLayout,
-    SeriesSpec, Target, WordSpec,
+    BLUEPRINT_VERSION, Blueprint, Derivation, ItemLayout, Link, NetworkLayout, NumberSpec,
+    QueryLayout, SeriesSpec, Target, WordSpec,
 };
 use crate::config::Preset;
 use crate::dna::{self, Distance, Dna};
 use crate::draws::{Draws, floor};
+use crate::media::graph::nodes::Knit;
 use crate::media::{Blemish, Reach, Statistic};
 use crate::mutation::Mutation;
 use crate::rule::{Expr, Family, Frame, Rule};
@@ -27,6 +28,8 @@ const POPULATION: usize = 3000;
 const DRAFTS: usize = 40;
 /// Number columns that rules may use; those behind them distract.
 const RULED: usize = 5;
+/// Those among them whose means over a node's neighbours rules may use, too.
+const SURROUNDED: usize = 3;
 /// The least share of the variance that a term may carry.
 pub const LEAST_SHARE: f64 = 0.10;
 
@@ -66,6 +69,7 @@ fn rows(
         rows: draws.whole(7, 10),
         own: specs.iter().skip(1).step_by(2).take(2).map(|s| s.column.name.clone()).collect(),
     });
+    let network = story.network.as_ref().map(|_| network(&specs, draws));
     let mut blueprint = Blueprint {
         metric: scoring.metric,
         prediction: scoring.prediction.clone(),
@@ -78,6 +82,7 @@ fn rows(
         ),
         queries,
         item,
+        network,
         numbers: specs,
         words,
         ..outline(brief, &story.title, &story.key)
@@ -100,7 +105,7 @@ fn rows(
     Ok(blueprint)
 }
 
-/// The written columns: many for tables, few beside items, none for items alone.
+/// The written columns: many for tables and nodes, few beside items, none for items alone.
 fn columns(
     brief: &Brief<'_>,
     story: &TableScenario,
@@ -109,6 +114,9 @@ fn columns(
     let cell = brief.slot.cell;
     let (most, most_words) = match (cell.modality, cell.formulation) {
         (Modality::Tabular, _) => (draws.whole(RULED, 8.min(story.numbers.len())), 3),
+        (Modality::Graph, _) if story.network.is_some() => {
+            (draws.whole(RULED, 7.min(story.numbers.len())), 2)
+        }
         (Modality::Multimodal, _) => (draws.whole(4, RULED.min(story.numbers.len())), 2),
         // The queries' own columns, between two columns that are not.
         (_, Formulation::Ranking) => (4, 1),
@@ -160,6 +168,17 @@ fn layout(item: &ItemSpec) -> ItemLayout {
         column: item.column.clone(),
         statistics: item.medium.medium().statistics().iter().map(statistic).collect(),
         vocabulary: item.vocabulary.clone(),
+    }
+}
+
+/// The network's layout: which columns its links have to do with.
+fn network(specs: &[NumberSpec], draws: &mut Draws) -> NetworkLayout {
+    let name = |index: usize| specs[index].column.name.clone();
+    NetworkLayout {
+        knit: Knit::drawn(draws),
+        near: (0..SURROUNDED).map(name).collect(),
+        // One of either part of the columns.
+        kindred: vec![name(0), name(SURROUNDED)],
     }
 }
 
@@ -228,6 +247,17 @@ impl Parts {
             .take(RULED)
             .map(|spec| spec.column.name.clone())
             .partition(own);
+        if let Some(network) = &blueprint.network {
+            let own = of_rows.iter().filter(|name| !network.near.contains(name));
+            return Self {
+                floors: network.near.clone(),
+                jumps: Vec::new(),
+                words,
+                shares: Shares::SURROUNDED,
+                first: network.near.iter().map(|column| NetworkLayout::hidden(column)).collect(),
+                second: own.cloned().collect(),
+            };
+        }
         let Some(item) = &blueprint.item else {
             let first = of_rows.clone();
             return Self {
@@ -389,6 +419,7 @@ fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Blueprint {
         queries: None,
         item: None,
         scene: None,
+        network: None,
         numbers: Vec::new(),
         words: Vec::new(),
         targets: Vec::new(),

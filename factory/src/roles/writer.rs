@@ -1,6 +1,7 @@
 //! Technical Writer: the description page, in varied words, never showing the rule.
 
 use crate::assets::Assets;
+use crate::assets::network::EDGES;
 use crate::blueprint::Blueprint;
 use crate::draws::Draws;
 use crate::media::Storage;
@@ -29,7 +30,7 @@ pub fn describe(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> 
     page.push_str(&data(blueprint, scenario, assets, &mut draws));
     page.push_str(&evaluation(blueprint, &mut draws));
     page.push_str(&submission(blueprint, assets, &mut draws));
-    page.push_str(&files(blueprint));
+    page.push_str(&files(blueprint, assets));
     page
 }
 
@@ -277,6 +278,19 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
         }
     }
     text.push('\n');
+    if let (true, Story::Table(story)) = (blueprint.network.is_some(), &scenario.story) {
+        let shows = story.network.as_ref().map_or("", |network| network.shows.as_str());
+        let hint = draws.pick(&[
+            "the network covers all rows, and links join rows of either table",
+            "rows of both tables are nodes of this one network",
+        ]);
+        let _ = writeln!(
+            text,
+            "- Rows are linked: each line of `{EDGES}` joins {shows}. `source` and `target` are \
+             values of `{}`; {hint}. Links have no direction.",
+            blueprint.id_column
+        );
+    }
     if let Some(layout) = &blueprint.scene {
         text.push_str(&scenes::page::data(layout, &blueprint.prediction, draws));
     }
@@ -421,7 +435,7 @@ fn submission(blueprint: &Blueprint, assets: &Assets, draws: &mut Draws) -> Stri
     text
 }
 
-fn files(blueprint: &Blueprint) -> String {
+fn files(blueprint: &Blueprint, assets: &Assets) -> String {
     let mut text = format!(
         "## Files\n- `train.csv`: {} rows with the target\n- `test.csv`: {} rows without it\n\
          - `sample_submission.csv`: a valid submission that knows nothing of the rows\n",
@@ -435,6 +449,10 @@ fn files(blueprint: &Blueprint) -> String {
             "- `{folder}/`: one `.{extension}` file per row of both tables; `{}` names it",
             layout.column
         );
+    }
+    if blueprint.network.is_some() {
+        let links = assets.links.len();
+        let _ = writeln!(text, "- `{EDGES}`: {links} links between rows of both tables");
     }
     if let Some(layout) = &blueprint.scene {
         text.push_str(&scenes::page::files(layout, blueprint.formulation));

@@ -225,6 +225,7 @@ pub fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Assets, Med
         test_queries: Vec::new(),
         train_items: items,
         test_items,
+        links: Vec::new(),
         test_scores: Vec::new(),
         ideal: Some(ideal),
         order,

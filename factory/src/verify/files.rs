@@ -2,6 +2,7 @@
 
 use super::probe;
 use super::{Refusal, chunks, leaks};
+use crate::assets::network;
 use crate::blueprint::ItemLayout;
 use crate::media::Storage;
 use crate::package::{self, Staged};
@@ -13,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::UNIX_EPOCH;
 
 /// The files of the public half that belong to no single row.
-const COMMON: [&str; 4] = ["description.md", "train.csv", "test.csv", "sample_submission.csv"];
+const COMMON: [&str; 5] =
+    ["description.md", "train.csv", "test.csv", "sample_submission.csv", network::EDGES];
 /// Words of file names that are probed, the most frequent first.
 const WORDS: usize = 32;
 

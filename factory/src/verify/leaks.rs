@@ -205,3 +205,31 @@ fn standardise(points: &mut [Vec<f64>], values: &[f64], known: &[f64]) {
         point.push(if value.is_nan() { 0.0 } else { (value - mean) / spread });
     }
 }
+
+/// Neither where a row's links stand in their file nor which end of them the row is goes with
+/// any class. A row's number of links is no leak: whom it knows is what it is.
+pub(super) fn links_say_nothing(task: &Staged) -> Result<(), Refusal> {
+    let assets = &task.draft.development.assets;
+    if assets.links.is_empty() {
+        return Ok(());
+    }
+    let rows = assets.order.train.len() + assets.order.test.len();
+    let (mut counts, mut places, mut sources) = (vec![0.0; rows], vec![0.0; rows], vec![0.0; rows]);
+    for (place, [source, target]) in assets.links.iter().enumerate() {
+        sources[*source] += 1.0;
+        for end in [source, target] {
+            counts[*end] += 1.0;
+            places[*end] += place as f64;
+        }
+    }
+    let order = || assets.order.train.iter().chain(&assets.order.test).copied();
+    let targets = targets_of_all(task);
+    for (what, sums) in [("order", places), ("direction", sources)] {
+        let mean = |row: usize| sums[row] / f64::max(counts[row], 1.0);
+        let probe: Vec<f64> = order().map(mean).collect();
+        if let Some((rho, p)) = telling(task, &probe, &targets, what) {
+            return Err(Refusal::LinkLeak { what, rho, p });
+        }
+    }
+    Ok(())
+}

@@ -97,7 +97,8 @@ fn sound(task: &Staged) -> Result<(), Refusal> {
     leaks::sizes_say_nothing(task)?;
     leaks::no_duplicates(task)?;
     leaks::no_near_copies(task)?;
-    copies::no_item_is_a_copy(task)
+    copies::no_item_is_a_copy(task)?;
+    leaks::links_say_nothing(task)
 }
 
 /// Builds the task once more, from the blueprint on disk, and compares every byte.

@@ -133,6 +133,16 @@ pub enum Refusal {
         /// Permutation p-value.
         p: f64,
     },
+    /// How links are written carries signal.
+    #[error("the {what} of a row's links goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
+    LinkLeak {
+        /// Which property of the file of links.
+        what: &'static str,
+        /// Rank correlation.
+        rho: f64,
+        /// Permutation p-value.
+        p: f64,
+    },
     /// The same features in train and test.
     #[error("test row {test} repeats train row {train}")]
     Duplicate {
@@ -202,6 +212,7 @@ impl Refusal {
             Self::MetadataLeak { .. } => "metadata_leak",
             Self::StrayFile(_) => "stray_file",
             Self::SizeLeak { .. } => "size_leak",
+            Self::LinkLeak { .. } => "link_leak",
             Self::Duplicate { .. } => "duplicate",
             Self::NearCopy { .. } => "near_copy",
             Self::PictureCopy { .. } => "picture_copy",

@@ -6,6 +6,7 @@
 //! and Newman, 2011, §II).
 
 use crate::draws::{Draws, floor};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 /// Communities of a network, fewest and most.
@@ -21,11 +22,21 @@ const LEAST_NEIGHBOURS: usize = 2;
 /// Draws of a partner before a node is left as it is.
 const ATTEMPTS: usize = 20;
 
+/// How a task's networks are knit, whatever their size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Knit {
+    /// Number of communities.
+    pub communities: usize,
+    /// Share of links that stay inside a community.
+    pub homophily: f64,
+    /// Mean number of neighbours.
+    pub degree: f64,
+}
+
 /// An undirected network without self links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeNetwork {
-    /// Every node's community.
-    pub communities: Vec<usize>,
     /// Every node's neighbours, in increasing order.
     pub neighbours: Vec<Vec<usize>>,
 }
@@ -41,35 +52,66 @@ pub struct Structure {
     pub triangles: f64,
 }
 
+/// Nodes to draw from, each with its chance.
+struct Lottery {
+    nodes: Vec<usize>,
+    /// Sums of the chances up to each node.
+    sums: Vec<f64>,
+}
+
 /// A network while its links are drawn.
 struct Growing<'a> {
     network: NodeNetwork,
-    members: Vec<Vec<usize>>,
-    liveliness: &'a [f64],
+    communities: &'a [usize],
+    members: Vec<Lottery>,
+    homophily: f64,
+}
+
+impl Knit {
+    /// Draws how a task's networks are knit; two decimals.
+    pub fn drawn(draws: &mut Draws) -> Self {
+        let between = |draws: &mut Draws, [low, high]: [f64; 2]| {
+            (draws.between(low, high) * 100.0).round() / 100.0
+        };
+        Self {
+            communities: draws.whole(COMMUNITIES[0], COMMUNITIES[1]),
+            homophily: between(draws, HOMOPHILY),
+            degree: between(draws, MEAN_DEGREE),
+        }
+    }
+
+    /// The community of each of `nodes` nodes; all communities are of similar size.
+    pub fn communities(&self, nodes: usize, draws: &mut Draws) -> Vec<usize> {
+        let mut communities: Vec<usize> =
+            (0..nodes).map(|node| node % self.communities.max(1)).collect();
+        draws.shuffle(&mut communities);
+        communities
+    }
 }
 
 impl NodeNetwork {
-    /// Draws a network of `nodes` nodes with communities of similar size.
-    pub fn drawn(nodes: usize, draws: &mut Draws) -> Self {
-        let count = draws.whole(COMMUNITIES[0], COMMUNITIES[1]).min(nodes.div_ceil(8)).max(1);
-        let homophily = draws.between(HOMOPHILY[0], HOMOPHILY[1]);
-        let links = floor(draws.between(MEAN_DEGREE[0], MEAN_DEGREE[1]) * nodes as f64 / 2.0);
-        let mut communities: Vec<usize> = (0..nodes).map(|node| node % count).collect();
-        draws.shuffle(&mut communities);
+    /// Draws the links of nodes with these communities.
+    pub fn drawn(knit: &Knit, communities: &[usize], draws: &mut Draws) -> Self {
+        let nodes = communities.len();
+        let links = floor(knit.degree * nodes as f64 / 2.0);
         let liveliness: Vec<f64> =
             (0..nodes).map(|_| libm::exp(LIVELINESS * draws.normal())).collect();
-        let mut members = vec![Vec::new(); count];
-        for (node, community) in communities.iter().enumerate() {
-            members[*community].push(node);
-        }
-        let network = Self { communities, neighbours: vec![Vec::new(); nodes] };
-        let mut growing = Growing { network, members, liveliness: &liveliness };
+        let count = communities.iter().max().map_or(0, |most| most + 1);
+        let lottery = |nodes: Vec<usize>| Lottery::of(nodes, &liveliness);
+        let of = |community| (0..nodes).filter(|node| communities[*node] == community).collect();
+        let mut growing = Growing {
+            network: Self { neighbours: vec![Vec::new(); nodes] },
+            communities,
+            members: (0..count).map(|community| lottery(of(community))).collect(),
+            homophily: knit.homophily,
+        };
+        let all = lottery((0..nodes).collect());
         let mut placed = 0;
         // Quiet nodes first get what they need at least.
         for node in 0..nodes {
             for _ in 0..LEAST_NEIGHBOURS {
                 if growing.network.neighbours[node].len() < LEAST_NEIGHBOURS {
-                    placed += usize::from(growing.link(node, homophily, draws));
+                    placed += usize::from(growing.link(node, draws));
                 }
             }
         }
@@ -78,30 +120,39 @@ impl NodeNetwork {
             if placed >= links {
                 break;
             }
-            let node = draws.weighted(&liveliness);
-            placed += usize::from(growing.link(node, homophily, draws));
+            placed += usize::from(growing.link(all.draw(draws), draws));
         }
-        let mut network = growing.network;
-        for near in &mut network.neighbours {
-            near.sort_unstable();
-        }
-        network
+        growing.network.sorted()
     }
 
-    /// The links as a CSV file `source,target`, each once, in random order and direction.
-    /// `names` are the nodes' ids.
-    pub fn csv(&self, names: &[String], draws: &mut Draws) -> String {
+    /// The network of `nodes` nodes with these links.
+    pub fn of(nodes: usize, links: &[[usize; 2]]) -> Self {
+        let mut network = Self { neighbours: vec![Vec::new(); nodes] };
+        for [source, target] in links {
+            network.neighbours[*source].push(*target);
+            network.neighbours[*target].push(*source);
+        }
+        network.sorted()
+    }
+
+    fn sorted(mut self) -> Self {
+        for near in &mut self.neighbours {
+            near.sort_unstable();
+        }
+        self
+    }
+
+    /// The links, each once, in random order and direction.
+    pub fn links(&self, draws: &mut Draws) -> Vec<[usize; 2]> {
         let mut links: Vec<[usize; 2]> = Vec::new();
         for (node, near) in self.neighbours.iter().enumerate() {
             links.extend(near.iter().filter(|other| **other > node).map(|other| [node, *other]));
         }
         draws.shuffle(&mut links);
-        let mut text = String::from("source,target\n");
-        for mut link in links {
-            draws.shuffle(&mut link);
-            let _ = writeln!(text, "{},{}", names[link[0]], names[link[1]]);
+        for link in &mut links {
+            draws.shuffle(link);
         }
-        text
+        links
     }
 
     /// For each node, the mean of a column over its neighbours; the column's mean where there
@@ -137,20 +188,36 @@ impl NodeNetwork {
     }
 }
 
+impl Lottery {
+    fn of(nodes: Vec<usize>, liveliness: &[f64]) -> Self {
+        let mut sum = 0.0;
+        let sums = nodes.iter().map(|node| {
+            sum += liveliness[*node];
+            sum
+        });
+        let sums = sums.collect();
+        Self { nodes, sums }
+    }
+
+    fn draw(&self, draws: &mut Draws) -> usize {
+        let ticket = draws.unit() * self.sums.last().copied().unwrap_or(0.0);
+        let place = self.sums.partition_point(|sum| *sum <= ticket);
+        self.nodes[place.min(self.nodes.len() - 1)]
+    }
+}
+
 impl Growing<'_> {
     /// Links `node` with another one; false if none was found.
-    fn link(&mut self, node: usize, homophily: f64, draws: &mut Draws) -> bool {
+    fn link(&mut self, node: usize, draws: &mut Draws) -> bool {
         for _ in 0..ATTEMPTS {
-            let home = self.network.communities[node];
-            let community = if draws.chance(homophily) || self.members.len() == 1 {
+            let home = self.communities[node];
+            let community = if self.members.len() == 1 || draws.chance(self.homophily) {
                 home
             } else {
                 let other = draws.whole(0, self.members.len() - 2);
                 other + usize::from(other >= home)
             };
-            let members = &self.members[community];
-            let weights: Vec<f64> = members.iter().map(|member| self.liveliness[*member]).collect();
-            let other = members[draws.weighted(&weights)];
+            let other = self.members[community].draw(draws);
             let near = &mut self.network.neighbours;
             if other != node && !near[node].contains(&other) {
                 near[node].push(other);
@@ -162,14 +229,35 @@ impl Growing<'_> {
     }
 }
 
+/// A list of links as a CSV file; `names` are the nodes' ids.
+pub fn csv(links: &[[usize; 2]], names: &[&str]) -> Vec<u8> {
+    let mut text = String::from("source,target\n");
+    for [source, target] in links {
+        let _ = writeln!(text, "{},{}", names[*source], names[*target]);
+    }
+    text.into_bytes()
+}
+
+/// Python that reads a task's network and computes per row what [`Structure`] holds, the shares
+/// of classes among the neighbours that have one, and neighbours' means, for scripted agents.
+pub const PYTHON: &str = include_str!("nodes.py");
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rule::moments;
     use sandbox::stream::Stream;
 
+    fn drawn(seed: u64) -> (Vec<usize>, NodeNetwork) {
+        let mut draws = Draws::new(Stream::root(seed));
+        let knit = Knit::drawn(&mut draws);
+        let communities = knit.communities(400, &mut draws);
+        let network = NodeNetwork::drawn(&knit, &communities, &mut draws);
+        (communities, network)
+    }
+
     fn network(seed: u64) -> NodeNetwork {
-        NodeNetwork::drawn(400, &mut Draws::new(Stream::root(seed)))
+        drawn(seed).1
     }
 
     #[test]
@@ -191,8 +279,7 @@ mod tests {
 
     #[test]
     fn most_links_stay_inside_a_community() {
-        let network = network(1);
-        let community = &network.communities;
+        let (community, network) = drawn(1);
         let links = || {
             let all = network.neighbours.iter().enumerate();
             all.flat_map(|(node, near)| near.iter().map(move |other| (node, *other)))
@@ -209,28 +296,28 @@ mod tests {
     }
 
     #[test]
-    fn the_file_holds_every_link_once() {
+    fn the_links_hold_the_network_and_nothing_else() {
         let network = network(4);
-        let names: Vec<String> = (0..400).map(|node| format!("n{node}")).collect();
-        let text = network.csv(&names, &mut Draws::new(Stream::root(5)));
-        let mut read = vec![Vec::<usize>::new(); 400];
-        for line in text.lines().skip(1) {
-            let (a, b) = line.split_once(',').unwrap();
-            let [a, b] = [a, b].map(|name| name[1..].parse::<usize>().unwrap());
-            read[a].push(b);
-            read[b].push(a);
-        }
-        for near in &mut read {
-            near.sort_unstable();
-        }
-        assert_eq!(read, network.neighbours);
+        let links = network.links(&mut Draws::new(Stream::root(5)));
+        assert_eq!(NodeNetwork::of(400, &links), network);
+        let halves = network.neighbours.iter().map(Vec::len).sum::<usize>();
+        assert_eq!(links.len() * 2, halves);
+        // Neither order nor direction follows the nodes' numbers.
+        let rising = links.iter().filter(|[source, target]| source < target).count() as f64;
+        assert!((rising / links.len() as f64 - 0.5).abs() < 0.05, "{rising}");
+        assert!(!links.is_sorted_by_key(|[source, target]| source.min(target)));
+    }
+
+    #[test]
+    fn the_file_is_a_table_of_ids() {
+        let text = csv(&[[1, 0], [2, 1]], &["70", "50", "60"]);
+        assert_eq!(String::from_utf8(text).unwrap(), "source,target\n50,70\n60,50\n");
     }
 
     #[test]
     fn means_and_structure_of_a_kite() {
         // A triangle 0-1-2 with a tail 2-3, and a node without links.
         let network = NodeNetwork {
-            communities: vec![0; 5],
             neighbours: vec![vec![1, 2], vec![0, 2], vec![0, 1, 3], vec![2], vec![]],
         };
         let means = network.neighbour_mean(&[1.0, 2.0, 3.0, 4.0, 5.0]);

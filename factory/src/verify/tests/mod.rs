@@ -344,3 +344,28 @@ fn publishing_moves_the_whole_folder() {
     assert!(matches!(task.get().draft.development.assets.test_truth, Truth::Classes { .. }));
     assert_eq!(opened.manifest().hashes.len(), 8);
 }
+
+#[test]
+fn links_that_are_written_by_class_are_seen() {
+    let bench = Bench::of(Cell { modality: Modality::Graph, formulation: Formulation::Multiclass });
+    rebuilds(&bench.staged, &Builtin, &bench.story).unwrap();
+    let class = |draft: &Draft| {
+        let assets = &draft.development.assets;
+        [assets.train_truth.as_numbers(), assets.test_truth.as_numbers()].concat()
+    };
+    let order = bench.with(|draft| {
+        let class = class(draft);
+        let ends = |[source, target]: &[usize; 2]| class[*source] + class[*target];
+        draft.development.assets.links.sort_by(|a, b| ends(a).total_cmp(&ends(b)));
+    });
+    let direction = bench.with(|draft| {
+        let class = class(draft);
+        for link in &mut draft.development.assets.links {
+            link.sort_by(|a, b| class[*a].total_cmp(&class[*b]));
+        }
+    });
+    for (task, planted) in [(order, "order"), (direction, "direction")] {
+        let found = check(&task).unwrap_err();
+        assert!(matches!(found, Refusal::LinkLeak { what, .. } if what == planted), "{found}");
+    }
+}
