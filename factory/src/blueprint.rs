@@ -139,6 +139,10 @@ pub struct NetworkLayout {
 }
 
 impl NetworkLayout {
+    /// Hidden columns of every network: a row's number of links, and the mean of its
+    /// neighbours' numbers.
+    pub const STRUCTURE: [&str; 2] = ["node.degree", "node.near_degree"];
+
     /// The name of the hidden column that holds the neighbours' means of `column`.
     pub fn hidden(column: &str) -> String {
         format!("{column}.near")

@@ -166,7 +166,7 @@ fn relative_median(values: &[f64]) -> f64 {
 
 /// What a careful solver can rebuild from the public files: blemishes of columns undone, the
 /// items' statistics estimated, and neighbours' means taken over the links.
-fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
+pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
     let whole = assets.whole();
     let mut frame = repaired(&whole, &assets.train, &blueprint.mutations, blueprint.block());
     if let Some(layout) = &blueprint.item {

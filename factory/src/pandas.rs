@@ -44,6 +44,7 @@ pub(crate) fn oracle(blueprint: &Blueprint) -> String {
         let hidden: Vec<String> =
             layout.near.iter().map(|column| NetworkLayout::hidden(column)).collect();
         let _ = writeln!(code, "x[{hidden:?}] = near(x[{:?}])", layout.near);
+        let _ = writeln!(code, "x[{:?}] = items(x)[:, :2]", NetworkLayout::STRUCTURE);
     }
     code.push_str(
         "def lag(e, k):\n    \

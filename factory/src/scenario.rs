@@ -421,6 +421,25 @@ mod tests {
     }
 
     #[test]
+    fn networks_are_told_of_in_many_domains_and_serve_nodes_alone() {
+        let nodes: Cell = "graph/multiclass".parse().unwrap();
+        let scenarios = all().unwrap();
+        let network = |scenario: &&Scenario| match &scenario.story {
+            Story::Table(story) => story.network.is_some(),
+            _ => false,
+        };
+        let told: Vec<&Scenario> = scenarios.iter().filter(network).collect();
+        let domains: BTreeSet<&str> = told.iter().map(|story| story.domain.as_str()).collect();
+        assert!(told.len() >= 12 && domains.len() >= 8, "{} over {domains:?}", told.len());
+        for cell in Cell::all() {
+            let serving = told.iter().filter(|story| story.serves(cell)).count();
+            assert_eq!(serving, if cell == nodes { told.len() } else { 0 }, "{cell}");
+        }
+        let all = scenarios.iter().filter(|story| story.serves(nodes)).count();
+        assert_eq!(all, told.len(), "a graph per row has no class");
+    }
+
+    #[test]
     fn every_scenario_is_well_formed() {
         for scenario in all().unwrap() {
             let key = scenario.key();

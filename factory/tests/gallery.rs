@@ -111,9 +111,14 @@ fn every_kind_of_task_has_a_safe_and_stable_page() {
         well_formed(&page(task, &Wish::default()).unwrap());
     }
     let shown = |needle: &str| assert!(all.contains(needle), "no {needle}");
-    for needle in
-        ["data:image/png", "<audio", "class=\"graph\"", "<blockquote>", "class=\"ladder\""]
-    {
+    for needle in [
+        "data:image/png",
+        "<audio",
+        "class=\"graph\"",
+        "<h3>Network</h3>",
+        "<blockquote>",
+        "class=\"ladder\"",
+    ] {
         shown(needle);
     }
     few_and_chosen_tasks(&corpus);

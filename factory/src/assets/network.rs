@@ -10,7 +10,7 @@ use sandbox::stream::Stream;
 pub const EDGES: &str = "edges.csv";
 
 /// Share of a kindred column's variance that lies between communities.
-const KINSHIP: f64 = 0.35;
+const KINSHIP: f64 = 0.5;
 
 /// The rows as nodes.
 #[derive(Debug)]
@@ -44,8 +44,12 @@ impl Ties {
     }
 }
 
-/// Adds the hidden columns: means over each row's neighbours.
+/// Adds the hidden columns: each row's place in the network, and means over its neighbours.
 pub fn surround(layout: &NetworkLayout, network: &NodeNetwork, frame: &mut Frame) {
+    let structure = network.structure();
+    let [degree, near_degree] = NetworkLayout::STRUCTURE.map(str::to_owned);
+    frame.numbers.insert(degree, structure.iter().map(|one| one.degree).collect());
+    frame.numbers.insert(near_degree, structure.iter().map(|one| one.neighbours_degree).collect());
     for column in &layout.near {
         if let Some(values) = frame.numbers.get(column) {
             let means = network.neighbour_mean(values);

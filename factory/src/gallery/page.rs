@@ -164,6 +164,9 @@ fn rule(task: &Task) -> String {
         let _ = writeln!(html, "<pre class=\"rule\">{}</pre>", escaped(&text));
     }
     html.push_str("<p class=\"note\">z[…] is a term in units of its own spread.</p>\n");
+    if task.blueprint.network.is_some() {
+        html.push_str("<p class=\"note\">….near is a column's mean over a row's neighbours, node.degree their number.</p>\n");
+    }
     if let Some(layout) = &task.blueprint.item {
         let used = |name: &str| {
             let column = format!("{}.{name}", layout.column);

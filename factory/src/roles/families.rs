@@ -28,18 +28,17 @@ pub struct Shares {
     step: (f64, f64),
     /// What the mechanism's shares are multiplied by.
     mechanism: f64,
-    /// Whether trees see the mechanism's columns, and so find a list of rules over them.
-    seen: bool,
 }
 
 impl Shares {
     /// For columns that every solver reads as they are.
-    pub const WRITTEN: Self = Self { floor: (0.28, 0.33), step: (0.22, 0.26), mechanism: 1.0, seen: true };
-    /// For means over neighbours, which only the top rung looks at.
-    pub const SURROUNDED: Self = Self { floor: (0.28, 0.33), step: (0.22, 0.26), mechanism: 1.0, seen: false };
+    pub const WRITTEN: Self = Self { floor: (0.28, 0.33), step: (0.22, 0.26), mechanism: 1.0 };
+    /// For means over neighbours, which only the top rung looks at: the others need more of the
+    /// rest.
+    pub const SURROUNDED: Self = Self { floor: (0.28, 0.33), step: (0.32, 0.36), mechanism: 0.7 };
     /// For statistics that all but the top rung read imperfectly: without more of what they do
     /// read, the lower rungs would drown in noise.
-    pub const CARRIED: Self = Self { floor: (0.34, 0.38), step: (0.40, 0.44), mechanism: 0.4, seen: true };
+    pub const CARRIED: Self = Self { floor: (0.34, 0.38), step: (0.40, 0.44), mechanism: 0.4 };
 }
 
 /// What a generic pipeline finds beyond a straight line.
@@ -107,7 +106,7 @@ pub fn draft(family: Family, columns: &Columns<'_>, draws: &mut Draws) -> Option
     }
     let at = |index: usize| &rest[index % rest.len()];
     let (b, c, d, e) = (at(0), at(1), at(2), at(3));
-    let Shares { floor: (low, high), step: (least, most), mechanism, seen } = columns.shares;
+    let Shares { floor: (low, high), step: (least, most), mechanism } = columns.shares;
     let floor = (signed(draws.between(low, high), draws), columns.deviation(&columns.floor));
     let share = draws.between(least, most);
     let step = match &columns.step {
@@ -167,7 +166,7 @@ pub fn draft(family: Family, columns: &Columns<'_>, draws: &mut Draws) -> Option
         *share *= mechanism;
     }
     // A list of rules over written columns is what trees find, so it needs no step of its own.
-    let own = seen && family == Family::RuleList && matches!(columns.step, Step::Words(..));
+    let own = family == Family::RuleList && matches!(columns.step, Step::Words(..));
     let step = (!own).then_some(step);
     Some([floor].into_iter().chain(step).chain(terms).collect())
 }

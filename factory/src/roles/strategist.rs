@@ -173,13 +173,10 @@ fn layout(item: &ItemSpec) -> ItemLayout {
 
 /// The network's layout: which columns its links have to do with.
 fn network(specs: &[NumberSpec], draws: &mut Draws) -> NetworkLayout {
-    let name = |index: usize| specs[index].column.name.clone();
-    NetworkLayout {
-        knit: Knit::drawn(draws),
-        near: (0..SURROUNDED).map(name).collect(),
-        // One of either part of the columns.
-        kindred: vec![name(0), name(SURROUNDED)],
-    }
+    let surrounded: Vec<String> =
+        specs.iter().take(SURROUNDED).map(|spec| spec.column.name.clone()).collect();
+    // Where neighbours resemble each other, a row's own value hints at theirs.
+    NetworkLayout { knit: Knit::drawn(draws), near: surrounded.clone(), kindred: surrounded }
 }
 
 /// How many rows to train and to test on. Items cost more than table rows, so fewer of them
@@ -190,8 +187,9 @@ fn sizes(
     queries: Option<&QueryLayout>,
     draws: &mut Draws,
 ) -> RowCounts {
-    // What an item says is read with errors, which takes more rows to see through.
-    let train = draws.whole(if items.is_some() { 180 } else { 140 }, 200);
+    // What items and links say is read with errors, which takes more rows to see through.
+    let indirect = items.is_some() || brief.slot.cell.modality == Modality::Graph;
+    let train = draws.whole(if indirect { 180 } else { 140 }, 200);
     let large = match items {
         None => draws.whole(700, 800),
         // Texts and graphs are cheap beside pictures and sounds.
@@ -251,8 +249,9 @@ impl Parts {
             let own = of_rows.iter().filter(|name| !network.near.contains(name));
             return Self {
                 floors: network.near.clone(),
-                jumps: Vec::new(),
-                words,
+                jumps: NetworkLayout::STRUCTURE.map(str::to_owned).to_vec(),
+                // A straight line finds words as well as trees do, and needs no links.
+                words: Vec::new(),
                 shares: Shares::SURROUNDED,
                 first: network.near.iter().map(|column| NetworkLayout::hidden(column)).collect(),
                 second: own.cloned().collect(),
