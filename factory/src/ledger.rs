@@ -148,28 +148,47 @@ pub fn lines(entries: &[Entry]) -> io::Result<Vec<u8>> {
     Ok(lines)
 }
 
+/// The ledger's text; what is not text becomes lines that are not entries.
 fn read(path: &Utf8Path) -> io::Result<String> {
-    match fs::read_to_string(path) {
+    match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        result => result,
+        result => Ok(String::from_utf8_lossy(&result?).into_owned()),
     }
 }
 
-/// The lines of slots whose task exists, and of those that used up all their attempts.
+/// The lines of slots whose task exists, and of those that used up all their attempts. Slots
+/// that miss one of their attempts' lines are not among them: they are done again.
 fn finished(out: &Utf8Path, text: &str, attempts: u64) -> Vec<Entry> {
-    // A killed run may leave half a line at the end; its slot is simply done again.
-    let found: Vec<Entry> =
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let found = entries(out, text);
     let finished = |entry: &Entry| {
         let of_slot = || found.iter().filter(|other| other.slot == entry.slot);
         let accepted = of_slot().any(|other| other.outcome == Outcome::Accepted);
+        let count = of_slot().count() as u64;
         if accepted {
-            out.join(&entry.task).join("task.json").is_file()
+            let whole = (0..count).all(|index| of_slot().any(|other| other.attempt == index));
+            whole && out.join(&entry.task).join("task.json").is_file()
         } else {
-            of_slot().count() as u64 >= attempts
+            count >= attempts
         }
     };
     found.iter().filter(|entry| finished(entry)).cloned().collect()
+}
+
+/// The lines that can be read. A killed run may leave half a line at the end, which is nothing to
+/// worry about; any other damage is reported.
+fn entries(out: &Utf8Path, text: &str) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        match serde_json::from_str(line) {
+            Ok(entry) => entries.push(entry),
+            Err(error) if line.ends_with('\n') => tracing::warn!(
+                "`{out}/ledger.jsonl` is damaged in line {}: {error}; its slot is made again",
+                index + 1
+            ),
+            Err(_) => {}
+        }
+    }
+    entries
 }
 
 #[cfg(test)]
@@ -211,5 +230,28 @@ mod tests {
         let slots = |ledger: &Ledger| ledger.entries().iter().map(|e| e.slot).collect::<Vec<_>>();
         assert_eq!(slots(&Ledger::open(out, 2).unwrap()), [0, 0, 2, 2]);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 4);
+    }
+    #[test]
+    fn a_slot_with_a_damaged_line_is_done_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = Utf8Path::from_path(dir.path()).unwrap();
+        let ledger = Ledger::open(out, 5).unwrap();
+        for slot in 0..3 {
+            let place = out.join(format!("task-{slot}"));
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join("task.json"), "{}").unwrap();
+            let attempts = [entry(slot, 0, Outcome::Refused), entry(slot, 1, Outcome::Accepted)];
+            ledger.append(&attempts).unwrap();
+        }
+        let path = ledger.path().to_owned();
+        drop(ledger);
+        // The refused attempt of slot 1, in bytes that are no text.
+        let mut bytes = fs::read(&path).unwrap();
+        let line = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0;
+        bytes[line + 5..line + 20].fill(0xFF);
+        fs::write(&path, bytes).unwrap();
+        let slots: Vec<u64> =
+            Ledger::open(out, 5).unwrap().entries().iter().map(|entry| entry.slot).collect();
+        assert_eq!(slots, [0, 0, 2, 2]);
     }
 }
