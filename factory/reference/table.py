@@ -1,0 +1,53 @@
+"""Reads the tables of a task and cleans their plain columns.
+
+Leaves train, test, sample, ID, TARGETS, QUERY, `x` (the features of the training rows, then
+those of the test rows), `files` and `texts` (columns that name files or hold prose), and
+`columns`: clean number columns, which the parts that follow add to.
+"""
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+
+warnings.filterwarnings("ignore")
+
+
+def read(name):
+    return pd.read_csv(f"input/{name}.csv", keep_default_na=False, na_values=[""])
+
+
+train, test, sample = read("train"), read("test"), read("sample_submission")
+page = open("input/description.md").read()
+ID = sample.columns[0]
+TARGETS = [name for name in train if name not in test]
+QUERY = re.search(r"^\| `(\w+)` \| query", page, re.M)
+QUERY = QUERY and QUERY.group(1)
+N = len(train)
+
+x = pd.concat([train[test.columns], test], ignore_index=True)
+names = [name for name in test if name not in (ID, QUERY)]
+words = [name for name in names if not pd.api.types.is_numeric_dtype(x[name])]
+files = [name for name in words if x[name].str.contains(r"^\w+/.+\.\w+$", na=False).any()]
+texts = [name for name in words if name not in files and x[name].str.len().mean() > 40]
+
+columns = {}
+for name in names:
+    if name not in words:
+        columns[name] = x[name].astype(float).where(x[name] != -999)
+for name in words:
+    if name in files or name in texts:
+        continue
+    unit = re.search(rf"`{name}` names the unit of `(\w+)`.*?a unit ([\d.]+) times (\w+)", page)
+    if unit:
+        owner, factor, which = unit.group(1), float(unit.group(2)), unit.group(3)
+        value = columns[owner]
+        columns[owner] = value.where(x[name] != "alt", value / factor if which == "smaller" else value * factor)
+        continue
+    kinds = x[name].value_counts().index
+    for kind in kinds[:12]:
+        columns[f"{name}={kind}"] = (x[name] == kind).astype(float)
+for name in [name for name in columns if columns[name].isna().any()]:
+    columns[f"{name}?"] = columns[name].isna().astype(float)
+    columns[name] = columns[name].fillna(columns[name][:N].median())
+
