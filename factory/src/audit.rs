@@ -41,6 +41,13 @@ impl Audit {
     pub fn clean(&self) -> bool {
         self.refused.is_empty() && self.shared_rules.is_empty()
     }
+
+    /// The tasks of the corpus that were not refused.
+    pub fn passed<'a>(&self, corpus: &'a Corpus) -> Vec<&'a TaskDir> {
+        let refused =
+            |task: &TaskDir| self.refused.iter().any(|(name, ..)| name == task.id().as_str());
+        corpus.tasks().iter().filter(|task| !refused(task)).collect()
+    }
 }
 
 /// Verifies every task in `dir`.

@@ -32,10 +32,14 @@ A run that was interrupted, or killed, is continued by the same command: finishe
 kept, the others made, and the result is byte for byte that of an uninterrupted run.")]
     Generate(Generate),
     /// Verify every task of a corpus again, from its files.
-    Verify {
-        /// A corpus folder.
-        dir: Utf8PathBuf,
-    },
+    #[command(after_help = "\
+Example: factory verify generated/quickstart --run --json trials.json
+
+Without --run, no Python is needed. With it, tasks that pass are tried in the sandbox: their own \
+evaluator must agree with the native grader, and a reference script that sees public files alone \
+must submit something valid within its budget of processor time. An interrupted trial reports \
+what it has tried.")]
+    Verify(Verify),
     /// Play the scripted ladder on a sample of tasks and report who beats whom.
     #[command(after_help = "\
 Example: factory calibrate generated/quickstart --split val --count 64
@@ -122,6 +126,22 @@ pub(crate) struct Calibrate {
     pub(crate) seed: u64,
     /// Write the result as JSON to this file as well.
     #[arg(long)]
+    pub(crate) json: Option<Utf8PathBuf>,
+}
+
+/// Flags of `verify`.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// A corpus folder.
+    pub(crate) dir: Utf8PathBuf,
+    /// Also run each task's evaluator and a reference script in the sandbox.
+    #[arg(long)]
+    pub(crate) run: bool,
+    /// Scripts at a time; 0 for one per core.
+    #[arg(long, requires = "run", default_value_t = 0)]
+    pub(crate) jobs: usize,
+    /// Write what the runs came to as JSON to this file as well.
+    #[arg(long, requires = "run", value_name = "FILE")]
     pub(crate) json: Option<Utf8PathBuf>,
 }
 

@@ -39,4 +39,5 @@ pub mod stats;
 pub mod table;
 pub mod thresholds;
 pub mod tree;
+pub mod trial;
 pub mod verify;

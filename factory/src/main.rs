@@ -5,13 +5,15 @@ mod cli;
 use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
-use cli::{Calibrate, Cli, Command, Format, Generate, Half, Inspect};
+use cli::{Calibrate, Cli, Command, Format, Generate, Half, Inspect, Verify};
+use factory::audit::Audit;
 use factory::calibration::{self, Settings};
 use factory::config::Options;
 use factory::corpus::{self, CorpusError, Record};
 use factory::pipeline::{self, Progress};
 use factory::plan::Slot;
 use factory::roles::Builtin;
+use factory::trial;
 use indicatif::{ProgressBar, ProgressStyle};
 use sandbox::task::Split;
 use std::process::ExitCode;
@@ -29,7 +31,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Generate(flags) => generate(&flags),
-        Command::Verify { dir } => verify(&dir),
+        Command::Verify(flags) => verify(&flags),
         Command::Inspect(flags) => inspect(&flags),
         Command::Calibrate(flags) => calibrate(&flags),
         Command::Stats { dir, json, html } => stats(&dir, json, html.as_deref()),
@@ -67,14 +69,11 @@ impl Progress for Bar {
     }
 }
 
-fn generate(flags: &Generate) -> Result<ExitCode> {
-    let options = Options::from(flags);
-    if flags.resume && corpus::read(&options.out)?.is_none() {
-        return Err(CorpusError::NothingToResume(options.out).into());
-    }
+/// A flag that the first signal sets; the second ends the process at once, by which nothing is
+/// lost either.
+fn stop_on_signal() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The second signal ends the process at once; nothing is lost by that either.
         signal_hook::flag::register_conditional_shutdown(
             signal,
             i32::from(INTERRUPTED),
@@ -83,6 +82,15 @@ fn generate(flags: &Generate) -> Result<ExitCode> {
         .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
         .context("failed to listen for signals")?;
     }
+    Ok(stop)
+}
+
+fn generate(flags: &Generate) -> Result<ExitCode> {
+    let options = Options::from(flags);
+    if flags.resume && corpus::read(&options.out)?.is_none() {
+        return Err(CorpusError::NothingToResume(options.out).into());
+    }
+    let stop = stop_on_signal()?;
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} tasks, {per_sec}, {eta} left")?;
     let bar = Bar(ProgressBar::new(0).with_style(style));
     let started = std::time::Instant::now();
@@ -103,10 +111,39 @@ fn ending(record: &Record) -> ExitCode {
     if whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
 }
 
-fn verify(dir: &Utf8Path) -> Result<ExitCode> {
-    let report = factory::audit::audit(dir)?;
+fn verify(flags: &Verify) -> Result<ExitCode> {
+    let report = factory::audit::audit(&flags.dir)?;
     say(&report.to_string());
-    Ok(if report.clean() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    let tried = if flags.run { try_out(flags, &report)? } else { ExitCode::SUCCESS };
+    Ok(if report.clean() { tried } else { ExitCode::from(INCOMPLETE) })
+}
+
+/// The sandboxed pass, on the tasks that passed the other.
+fn try_out(flags: &Verify, audit: &Audit) -> Result<ExitCode> {
+    let corpus = sandbox::task::Corpus::open(&flags.dir)?;
+    let sound = audit.passed(&corpus);
+    if sound.is_empty() {
+        return Ok(ExitCode::from(INCOMPLETE));
+    }
+    let mut settings = trial::Settings::default();
+    if flags.jobs > 0 {
+        settings.jobs = flags.jobs;
+    }
+    let stop = stop_on_signal()?;
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} tasks, {per_sec}, {eta} left")?;
+    let bar = ProgressBar::new(sound.len() as u64).with_style(style);
+    let trials = trial::run(&sound, &settings, || bar.inc(1), &stop)?;
+    bar.finish_and_clear();
+    say(&trials.to_string());
+    if let Some(path) = &flags.json {
+        sandbox::files::write_json(path, &trials)
+            .with_context(|| format!("failed to write `{path}`"))?;
+    }
+    Ok(match (trials.clean(), trials.unreached) {
+        (true, _) => ExitCode::SUCCESS,
+        (false, 0) => ExitCode::from(INCOMPLETE),
+        (false, _) => ExitCode::from(INTERRUPTED),
+    })
 }
 
 fn inspect(flags: &Inspect) -> Result<ExitCode> {

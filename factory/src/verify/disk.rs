@@ -54,7 +54,7 @@ pub(super) fn ordered(task: &Staged) -> Result<(), Refusal> {
 
 /// The truth, submitted, earns gold.
 pub(super) fn perfect_answer_earns_gold(task: &Staged) -> Result<(), Refusal> {
-    let grade = open(task)?.grade(&perfect(task)?, Part::All);
+    let grade = open(task)?.grade(&perfect(&task.dir)?, Part::All);
     match grade {
         Ok(grade) if grade.tier == Some(Tier::Gold) => Ok(()),
         _ => Err(Refusal::PerfectNotGold),
@@ -187,11 +187,11 @@ fn filled(task: &Staged, cells: &[String]) -> Vec<u8> {
 }
 
 /// The answers on disk in the form of a submission.
-fn perfect(task: &Staged) -> Result<Vec<u8>, Refusal> {
-    let answers = read(task, "prepared/private/answer.csv")?;
-    let blueprint = &task.draft.blueprint;
+pub(crate) fn perfect(dir: &TaskDir) -> Result<Vec<u8>, Refusal> {
+    let answers = fs::read(dir.path().join("prepared/private/answer.csv")).map_err(contract)?;
+    let manifest = dir.manifest();
     let text = String::from_utf8_lossy(&answers);
-    let classes = match &blueprint.prediction {
+    let classes = match &manifest.prediction {
         Prediction::ClassProbabilities { classes, .. } => classes,
         Prediction::Boxes { .. } => return Ok(sure(&text)),
         // Grades are scores that rank perfectly; the query between id and grade is not submitted.
@@ -204,7 +204,7 @@ fn perfect(task: &Staged) -> Result<Vec<u8>, Refusal> {
         }
         _ => return Ok(answers),
     };
-    let mut csv = format!("{},{}\n", blueprint.id_column, classes.join(","));
+    let mut csv = format!("{},{}\n", manifest.id_column, classes.join(","));
     for line in text.lines().skip(1) {
         let (id, truth) = line.split_once(',').unwrap_or((line, ""));
         let cells: Vec<&str> =
@@ -232,7 +232,7 @@ fn sure(answers: &str) -> Vec<u8> {
 }
 
 /// A cell that breaks the rules of its kind in the way that is easiest to overlook.
-fn broken(prediction: &Prediction) -> String {
+pub(crate) fn broken(prediction: &Prediction) -> String {
     match prediction {
         Prediction::Mask { width, height, .. } => format!("{} 2", width * height),
         Prediction::Boxes { classes, .. } => format!("{} 0.5 1 1 8", classes[0]),

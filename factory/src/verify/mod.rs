@@ -6,7 +6,7 @@
 
 mod chunks;
 pub(crate) mod copies;
-mod disk;
+pub(crate) mod disk;
 pub(crate) mod files;
 mod ladder;
 pub(crate) mod leaks;

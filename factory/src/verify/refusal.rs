@@ -188,6 +188,20 @@ pub enum Refusal {
     /// Files are missing, damaged or not of the contract's form.
     #[error("a file of the task cannot be used: {0}")]
     Contract(String),
+    /// The task's own evaluator and the native grader are of different opinions.
+    #[error("the evaluator does not agree with the grader: {0}")]
+    EvaluatorDisagrees(String),
+    /// The reference script submits nothing that can be graded.
+    #[error("the reference script makes no valid submission: {0}")]
+    NoSubmission(String),
+    /// The reference script takes too long.
+    #[error("the reference script takes {seconds:.1} s; a task may take {budget:.1} s")]
+    OverBudget {
+        /// What it takes.
+        seconds: f64,
+        /// The latency budget.
+        budget: f64,
+    },
 }
 
 impl Refusal {
@@ -220,6 +234,9 @@ impl Refusal {
             Self::RulePrinted(_) => "rule_printed",
             Self::NotReproducible(_) => "not_reproducible",
             Self::Contract(_) => "contract",
+            Self::EvaluatorDisagrees(_) => "evaluator_disagrees",
+            Self::NoSubmission(_) => "no_submission",
+            Self::OverBudget { .. } => "over_budget",
         }
     }
 }
