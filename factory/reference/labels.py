@@ -10,7 +10,7 @@ if listed:
 else:
     names_ = TARGETS
     y = train[names_].to_numpy(int)
-unseen, predicted = blend(y, folds=4)
+unseen, predicted = blend(y)
 p, q = np.empty(unseen.shape), np.empty(predicted.shape)
 for i in range(len(names_)):
     model = LogisticRegression(C=3.0).fit(unseen[:, [i]], y[:, i])

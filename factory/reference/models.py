@@ -4,7 +4,7 @@
 rows and predictions for the test rows; probabilities are fitted as numbers 0 and 1.
 """
 from scipy.optimize import nnls
-from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import RidgeCV
 
 X = pd.DataFrame(columns).astype(float)
@@ -64,46 +64,41 @@ def kernel(a, Y, b):
             weights = inverse @ (Y - mean)
             error = ((weights / np.diag(inverse)[:, None]) ** 2).sum()
             if best is None or error < best[0]:
-                best = error, np.exp(-gamma * far) @ weights
-    return best[1] + mean
+                best = error, gamma, weights
+    _, gamma, weights = best
+    return np.exp(-gamma * far) @ weights + mean
 
 
-def trees(a, Y, b):
-    if MANY:
-        keep = strongest(a, Y, 80)
-        a, b = a[:, keep], b[:, keep]
-    model = ExtraTreesRegressor(120, min_samples_leaf=2, max_features=0.5, random_state=0)
-    return model.fit(a, Y).predict(b).reshape(len(b), -1)
+def forest(a, Y, b):
+    """Deep random trees; a row's own prediction comes from the trees that were grown without it."""
+    spread = Y.std(axis=0) + 1e-9
+    model = ExtraTreesRegressor(120, min_samples_leaf=2, max_features=0.25 if MANY else 0.5,
+                                bootstrap=True, oob_score=True, random_state=0)
+    model.fit(a, Y[:, 0] / spread if Y.shape[1] == 1 else Y / spread)
+    held, ahead = model.oob_prediction_, model.predict(b)
+    return held.reshape(Y.shape) * spread, ahead.reshape(len(b), -1) * spread
 
 
-def boosting(a, Y, b):
-    keep = strongest(a, Y, 30)
-    out = []
-    for y in Y.T:
-        model = GradientBoostingRegressor(n_estimators=80, learning_rate=0.06, max_depth=3, subsample=0.7,
-                                          max_features=0.5, min_samples_leaf=5, random_state=0)
-        out.append(model.fit(a[:, keep], y).predict(b[:, keep]))
-    return np.column_stack(out)
-
-
-def blend(Y, folds=5, order=None):
+def blend(Y, folds=4, order=None):
     Y = np.asarray(Y, float).reshape(N, -1)
     a, b = X.to_numpy()[:N], X.to_numpy()[N:]
-    members = [line, products, kernel, trees] + ([boosting] if Y.shape[1] <= 2 else [])
+    members = [line, products, kernel]
     fold = np.random.default_rng(0).permutation(N) % folds if order is None else order
     held = np.zeros((len(members), *Y.shape))
-    for f in range(folds):
+    for f in np.unique(fold):
         out, left = fold == f, fold != f
         for m, member in enumerate(members):
             held[m, out] = np.reshape(member(a[left], Y[left], a[out]), (out.sum(), -1))
     ahead = [np.reshape(member(a, Y, b), (len(b), -1)) for member in members]
+    grown = forest(a, Y, b)
+    held, ahead = np.concatenate([held, grown[:1]]), [*ahead, grown[1]]
     unseen, predicted = np.zeros_like(Y), np.zeros((len(b), Y.shape[1]))
     for k in range(Y.shape[1]):
         mean = Y[:, k].mean()
         # A pinch of every member keeps the weights from following the noise of few rows.
         pinch = 0.1 * np.sqrt(((Y[:, k] - mean) ** 2).sum())
-        rows = np.vstack([held[:, :, k].T - mean, pinch * np.eye(len(members))])
-        aim = np.concatenate([Y[:, k] - mean, np.full(len(members), pinch / len(members))])
+        rows = np.vstack([held[:, :, k].T - mean, pinch * np.eye(len(held))])
+        aim = np.concatenate([Y[:, k] - mean, np.full(len(held), pinch / len(held))])
         weights = nnls(rows, aim)[0]
         unseen[:, k] = mean + weights @ (held[:, :, k] - mean)
         predicted[:, k] = mean + weights @ np.array([p[:, k] - mean for p in ahead])

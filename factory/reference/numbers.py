@@ -18,7 +18,7 @@ for target in TARGETS:
     y = train[target].to_numpy(float)
     logarithmic = RELATIVE and y.min() > -1 + 1e-6 if METRIC == "rmsle" else RELATIVE and y.min() > 0
     there, back = (np.log1p, np.expm1) if METRIC == "rmsle" else (np.log, np.exp)
-    unseen, predicted = blend(there(y) if logarithmic else y, folds=5 if len(TARGETS) == 1 else 4)
+    unseen, predicted = blend(there(y) if logarithmic else y)
     p, q = unseen[:, 0], predicted[:, 0]
     if logarithmic:
         p, q = back(p), back(q)
