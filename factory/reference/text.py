@@ -1,11 +1,20 @@
-"""Measures prose: words, negated words, clauses, numbers, times and their order.
+"""Measures prose as someone would who has read a few of the reports: complaints, haste, findings
+made and denied, who is named, what was counted, when two things were done, and whether the first
+and the last entry say the same.
 
 Rare words that are one slip of the pen away from a common one count as that one.
 """
 from collections import Counter
 from itertools import chain
 
-NO = {"no", "not", "never", "nor", "none", "without", "hardly", "n't", "nobody", "nothing", "free"}
+BAD = "awful bad broken careless dirty dreadful faulty horrible poor rotten shabby sloppy terrible useless worn"
+HASTE = "anxiously desperately frantically hastily hurriedly immediately insistently quickly urgently"
+CALM = "calmly carefully duly leisurely patiently politely quietly routinely slowly"
+ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+AMOUNT = rf"(\d+|(?:{'|'.join(TENS)})(?: (?:{'|'.join(ONES)}))?|{'|'.join(ONES)})"
+CLOCK = r"(\d\d:\d\d)"
+LITTLE = set("a an the in on of has have puts put says say hung hang with and then while make made to it its is was".split())
 
 
 def slips(word):
@@ -15,82 +24,80 @@ def slips(word):
 
 def repaired(documents):
     counts = Counter(chain.from_iterable(documents))
-    common = [word for word, n in counts.most_common() if n >= 8 and len(word) > 3]
     near = {}
-    for word in common:
-        for slip in slips(word):
-            near.setdefault(slip, word)
-    right = {word: word for word in counts}
+    for word, n in counts.most_common():
+        if n >= 8 and len(word) > 3 and word.isalpha():
+            for slip in slips(word):
+                near.setdefault(slip, word)
+    right = {}
     for word, n in counts.items():
-        if n < 8 and len(word) > 3 and word.isalpha():
-            found = [near[slip] for slip in slips(word) if slip in near]
-            found = [other for other in found if abs(len(other) - len(word)) <= 1]
+        if len(word) > 3 and word.isalpha():
+            found = {near[slip] for slip in slips(word) if slip in near}
+            found = [other for other in found if counts[other] > 6 * n and abs(len(other) - len(word)) <= 1]
             if found:
                 right[word] = max(found, key=counts.get)
-    return [[right[word] for word in document] for document in documents]
+    return [[right.get(word, word) for word in document] for document in documents]
 
 
-def minutes(word):
-    clock = re.fullmatch(r"(\d\d)[:h](\d\d)", word)
-    return int(clock.group(1)) * 60 + int(clock.group(2)) if clock else None
+def amount(text):
+    if text.isdigit():
+        return float(text)
+    return float(sum(ONES.index(word) if word in ONES else 20 + 10 * TENS.index(word) for word in text.split()))
 
 
-def measures(document):
-    """Counts by word, by negated word, and of the whole."""
-    counts, clause, negated = Counter(), [], False
-    out = {"words": len(document), "sentences": document.count(".") + 1}
-    clauses = [[]]
-    for word in document:
-        if word in ".;" or word in ("and", "while", "then", "but"):
-            clauses.append([])
-        if word not in ".;":
-            clauses[-1].append(word)
-    no = 0
-    for clause in clauses:
-        negated = any(word in NO for word in clause)
-        no += negated
-        for word in clause:
-            if word.isalpha() and word not in NO:
-                counts[f"no {word}" if negated else word] += 1
-    out["clauses"], out["negated clauses"] = len(clauses), no
-    times = [t for t in map(minutes, document) if t is not None]
-    out["times"] = len(times)
-    if times:
-        out["first time"], out["last time"] = times[0], times[-1]
-        out["time span"] = max(times) - min(times)
-        out["in order"] = np.mean(np.diff(times) > 0) if len(times) > 1 else 0.5
-    amounts = [float(word) for word in document if re.fullmatch(r"\d+", word)]
-    out["numbers"] = len(amounts)
-    out["number sum"], out["number top"] = sum(amounts), max(amounts, default=0.0)
-    # Which of two timed events is told of, and at what time.
-    for clause in clauses:
-        when = [t for t in map(minutes, clause) if t is not None]
-        if when:
-            for word in clause:
-                if word.isalpha() and len(word) > 3:
-                    out[f"at {word}"] = when[0]
-    return counts, out
+def minutes(clock):
+    return int(clock[:2]) * 60 + int(clock[3:])
+
+
+def written_down(text, nouns):
+    """When one of `nouns` was dealt with: `at 08:15` behind it or `toward 08:15` before it."""
+    found = re.findall(rf"\b(?:{nouns}) (?:at|toward|around|by) {CLOCK}", text)
+    found += re.findall(rf"\b(?:at|toward|around|by) {CLOCK} \w+ (?:\w+ )?\w+ (?:the|an?) (?:{nouns})\b", text)
+    return np.mean([minutes(clock) for clock in found]) if found else np.nan
+
+
+def entries(text, which):
+    """The words that one of the two entries is made of."""
+    name = rf"the (?:{which}) (?:line|entry|record|note)"
+    found = re.search(rf"((?:\w+ ){{6,13}})says {name}\b", text) or re.search(rf"\b{name}\b((?: \w+){{6,12}})", text)
+    return found and {word for word in found.group(1).split() if word not in LITTLE}
+
+
+def measures(words, people):
+    text = " ".join(words)
+    held = Counter(words)
+    out = {"words": len(words), "stops": held["."] + held[";"]}
+    out["complaints"] = sum(held[word] for word in BAD.split())
+    out["hasty"], out["calm"] = (sum(held[word] for word in kind.split()) for kind in (HASTE, CALM))
+    out["people"] = sum(held[name] > 0 for name in people)
+    # A finding stands or is denied; a denial of something else in the same breath does not count.
+    made = len(re.findall(r"\b(?:was seen|not free of any|often (?:named|reported)|with an? \w+ in (?:view|sight)|(?:saw|met|noticed|found) an? \w+)\b", text))
+    denied = len(re.findall(r"\b(?:was not seen|(?<!not )free of any|never (?:named|reported)|without an? \w+ in (?:view|sight)|(?:saw|met|noticed|found) no)\b", text))
+    out["findings"], out["denied"], out["made"] = made + denied, denied, made
+    out["denied share"] = denied / (made + denied) if made + denied else np.nan
+    counted = re.findall(rf"\b(?:counted|tallied|totalled) {AMOUNT} \w+", text)
+    out["counted"] = np.mean([amount(number) for number in counted]) if counted else np.nan
+    spent = re.findall(rf"\b{AMOUNT} minutes", text)
+    out["spent"] = np.mean([amount(number) for number in spent]) if spent else np.nan
+    asked = written_down(text, "application|inquiry|request")
+    answered = written_down(text, "approval|consent|signature")
+    out["asked"], out["answered"], out["lead"] = asked, answered, answered - asked
+    out["times"] = len(re.findall(CLOCK, text))
+    first, last = entries(text, "first|early"), entries(text, "last|late")
+    out["agreement"] = len(first & last) if first and last else np.nan
+    return out
 
 
 for name in texts:
-    raw = x[name].fillna("").str.lower()
-    raw = raw.str.findall(r"\d\d[:h]\d\d|\d+|[a-z']+|[.;]")
-    read_ = [measures(document) for document in repaired(list(raw))]
-    whole = pd.DataFrame([out for _, out in read_])
-    whole = whole.loc[:, whole.notna().mean() > 0.25]
-    # The order of two events that are both timed says more than either time.
-    timed = [key for key in whole if key.startswith("at ")]
-    timed = sorted(timed, key=lambda key: -whole[key].notna().mean())[:14]
-    for i, a in enumerate(timed):
-        for b in timed[:i]:
-            both = (whole[a] - whole[b])
-            if both.notna().mean() > 0.3 and both.std() > 0:
-                columns[f"{name}: {a} after {b}"] = np.sign(both).fillna(0.0)
-    whole = whole.drop(columns=[key for key in whole if key.startswith("at ") and key not in timed])
-    counts = pd.DataFrame([counts for counts, _ in read_]).fillna(0.0)
-    held = (counts[:N] > 0).mean()
-    counts = counts.loc[:, (held > 0.04) & (counts[:N].std() > 0)]
-    whole = whole.fillna(whole[:N].median()).fillna(0.0)
-    columns.update({f"{name}: {key}": whole[key] for key in whole})
-    columns.update({f"{name}: {key}": counts[key] for key in counts})
-
+    raw = x[name].fillna("").str.replace(r"\b(\d\d)h(\d\d)\b", r"\1:\2", regex=True)
+    tokens = raw.str.findall(r"\d\d:\d\d|\d+|[A-Za-z']+|[.;]")
+    documents = repaired([[word.lower() for word in document] for document in tokens])
+    # Names are written with a capital and stand before what their bearers do.
+    before = Counter(word.lower() for document in tokens for word, after in zip(document, document[1:])
+                     if word[0].isupper() and re.fullmatch(r"\w+ly|never|often|met|saw|left|passed|noticed", after))
+    others = Counter(word for document in tokens for word in document if word.islower())
+    people = {word for word, n in before.items() if n >= 8 and others[word] < n / 10}
+    told = pd.DataFrame([measures(document, people) for document in documents])
+    told = told.loc[:, told[:N].notna().mean() > 0.3]
+    told = told.fillna(told[:N].median())
+    columns.update({f"{name}: {key}": told[key] for key in told})
