@@ -1,73 +1,74 @@
-"""Compares the two texts of a row: shared words, numbers and times, and clause against clause."""
-from collections import Counter
-from itertools import chain
+"""Compares the two notes of a row: described alike, the same details in other words, counts, times,
+and the order in which they come."""
+
+# Words that mean the same, one line for each kind of detail.
+ALIKE = {
+    "who": "doctor=physician customer=client driver=chauffeur guard=watchman teacher=tutor nurse=carer",
+    "place": "yard=courtyard attic=loft corridor=hallway garden=park office=bureau cellar=basement",
+    "day": "monday=mon tuesday=tue wednesday=wed thursday=thu friday=fri saturday=sat sunday=sun",
+    "colour": "red=scarlet=crimson brown=chestnut yellow=amber green=emerald blue=azure grey=slate=gray",
+    "material": "wooden=timber=wood leather=hide metal=steel cotton=cloth glass=crystal paper=card",
+    "daytime": "night=midnight noon=midday dawn=sunrise morning=forenoon evening=dusk",
+}
+MEANS = {}
+for kind, line in ALIKE.items():
+    for group in line.split():
+        for word in group.split("="):
+            MEANS[word] = kind, group
+FORMS = {
+    "who": r"\bthe (\w+) (?:brought|sent|took|carried) it\b",
+    "place": r"\bit (?:stood|lay|was) in the (\w+)",
+    "day": r"\bout on (\w+)",
+    "colour": r"\bthe \w+ was (\w+)",
+    "material": r"\bthe \w+ was (\w+)",
+    "daytime": r"\bit was (\w+) by then",
+}
 
 
-def clauses_of(text):
-    text = re.sub(r"(\d\d)h(\d\d)", r"\1:\2", text.lower())
-    parts = re.split(r"[.;]| while | and (?=it |they |this |the |box |row )", text)
-    return [re.findall(r"\d\d:\d\d|[a-z0-9']+", part) for part in parts]
+def noted(words):
+    """What a note tells: details with their places in it, describing words, counts and times."""
+    text = " ".join(words)
+    told, places = {}, {}
+    for kind, form in FORMS.items():
+        for found in re.finditer(form, text):
+            sense = MEANS.get(found.group(1))
+            if sense and sense[0] == kind:
+                told[kind], places[kind] = sense[1], found.start()
+    meant = re.search(r"\b(\w+) (\d+) was meant", text)
+    if meant:
+        told["meant"], places["meant"] = meant.group(2), meant.start()
+    described = {word for three in re.findall(r"\bit looked (\w+) (\w+) and (\w+)", text) for word in three}
+    counted = re.search(r"\b(?:counted|tallied|totalled) (\d+)", text)
+    found = re.search(r"\b(?:found|discovered|spotted|seen) at (\d\d:\d\d)", text)
+    sent = re.search(r"\b(?:typed|sent|written) at (\d\d:\d\d)", text)
+    numbers = [float(counted.group(1)) if counted else np.nan, *(minutes(t.group(1)) if t else np.nan for t in (found, sent))]
+    return told, places, described, numbers, len(words)
 
 
-def alike(a, b):
-    """1 for the same word, a little less for one that is mistyped."""
-    if a == b:
-        return 1.0
-    if min(len(a), len(b)) < 4 or abs(len(a) - len(b)) > 1:
-        return 0.0
-    grams = [{word[i : i + 2] for i in range(len(word) - 1)} for word in (a, b)]
-    shared = len(grams[0] & grams[1]) / len(grams[0] | grams[1])
-    return 0.9 if shared > 0.5 or sorted(a) == sorted(b) else 0.0
+def compared(left, right):
+    (told, places, described, numbers, length), (others, elsewhere, also, counts, size) = noted(left), noted(right)
+    both = [kind for kind in told if kind in others]
+    out = {f"same {kind}": float(told[kind] == others[kind]) if kind in both else np.nan for kind in [*FORMS, "meant"]}
+    six = [kind for kind in both if kind != "meant"]
+    out["same details"] = np.mean([told[kind] == others[kind] for kind in six]) * 6 if six else np.nan
+    turns = [(places[a] - places[b]) * (elsewhere[a] - elsewhere[b]) < 0 for a in both for b in both if a < b]
+    out["turned"] = np.mean(turns) if turns else np.nan
+    out["overlap"] = 2 * len(described & also) / max(1, len(described) + len(also))
+    out["described"] = len(described | also)
+    out["length ratio"] = np.log(size / length)
+    out["longer"] = length + size
+    gap = [b - a for a, b in zip(numbers, counts)]
+    out["count gap"] = abs(gap[0]) / max(numbers[0], counts[0], 1.0) if gap[0] == gap[0] else np.nan
+    out["later"], out["sent later"] = gap[1], gap[2]
+    out["apart"], out["sent apart"] = abs(gap[1]), abs(gap[2])
+    words, alike = set(left), set(right)
+    out["shared words"] = len(words & alike) / len(words | alike)
+    return out
 
 
-def number(word):
-    if re.fullmatch(r"\d\d:\d\d", word):
-        return int(word[:2]) * 60 + int(word[3:])
-    return float(word) if word.isdigit() else None
-
-
-sides = [[clauses_of(text) for text in x[name].fillna("")] for name in texts[:2]]
-every = Counter(chain.from_iterable(set(chain.from_iterable(d)) for side in sides for d in side))
-total = 2 * len(x)
-rarity = {word: np.log(total / n) for word, n in every.items()}
-# Words that most records use name a slot; what stands beside them in the clause fills it.
-anchors = [w for w, n in every.most_common() if 0.35 * total < n < 0.97 * total and w.isalpha() and len(w) > 3]
-anchors = anchors[:30]
-rows = []
-for left, right in zip(*sides):
-    a, b = set(chain.from_iterable(left)), set(chain.from_iterable(right))
-    weigh = lambda words: sum(rarity[word] for word in words)
-    out = {"shared": len(a & b), "overlap": weigh(a & b) / weigh(a | b), "inside": weigh(a & b) / max(1e-9, min(weigh(a), weigh(b)))}
-    out["rare shared"] = sum(rarity[w] > 2 for w in a & b)
-    out["rare left over"] = sum(rarity[w] > 2 and not any(alike(w, v) for v in b) for w in a) + sum(rarity[w] > 2 and not any(alike(w, v) for v in a) for w in b)
-    out["length"], out["length gap"] = len(a) + len(b), abs(len(a) - len(b))
-    fit = mismatch = 0
-    for anchor in anchors:
-        here, there = ([c for c in side if anchor in c] for side in (left, right))
-        key = f"slot {anchor}"
-        if not here or not there:
-            out[key] = np.nan
-            continue
-        best, gap = 0.0, np.nan
-        for c in here:
-            for d in there:
-                fill = [w for w in c if rarity.get(w, 0) > 0.7]
-                other = [w for w in d if rarity.get(w, 0) > 0.7]
-                if not fill or not other:
-                    continue
-                hit = sum(max(alike(w, v) for v in other) for w in fill) / max(len(fill), len(other))
-                best = max(best, hit)
-                m, n = ([number(w) for w in side if number(w) is not None] for side in (c, d))
-                if m and n:
-                    gap = abs(m[0] - n[0])
-        out[key] = best
-        fit, mismatch = fit + (best > 0.6), mismatch + (best < 0.3)
-        if gap == gap:
-            out[f"gap {anchor}"] = np.log1p(gap)
-    out["slots that fit"], out["slots that differ"] = fit, mismatch
-    rows.append(out)
-seen = pd.DataFrame(rows)
-seen = seen.loc[:, seen.notna().mean() > 0.2]
+sides = [documents_of(x[name])[1] for name in texts[:2]]
+seen = pd.DataFrame([compared(*pair) for pair in zip(*sides)])
+seen = seen.loc[:, seen[:N].notna().mean() > 0.3]
 for key in seen:
     columns[f"pair: {key}"] = seen[key].fillna(seen[key][:N].median())
 

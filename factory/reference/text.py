@@ -1,12 +1,7 @@
 """Measures prose as someone would who has read a few of the reports: complaints, haste, findings
 made and denied, who is named, what was counted, when two things were done, and whether the first
 and the last entry say the same.
-
-Rare words that are one slip of the pen away from a common one count as that one.
 """
-from collections import Counter
-from itertools import chain
-
 BAD = "awful bad broken careless dirty dreadful faulty horrible poor rotten shabby sloppy terrible useless worn"
 HASTE = "anxiously desperately frantically hastily hurriedly immediately insistently quickly urgently"
 CALM = "calmly carefully duly leisurely patiently politely quietly routinely slowly"
@@ -17,36 +12,10 @@ CLOCK = r"(\d\d:\d\d)"
 LITTLE = set("a an the in on of has have puts put says say hung hang with and then while make made to it its is was".split())
 
 
-def slips(word):
-    """What is left of a word without one letter: two words one slip apart share one of these."""
-    return {word} | {word[:i] + word[i + 1 :] for i in range(len(word))}
-
-
-def repaired(documents):
-    counts = Counter(chain.from_iterable(documents))
-    near = {}
-    for word, n in counts.most_common():
-        if n >= 8 and len(word) > 3 and word.isalpha():
-            for slip in slips(word):
-                near.setdefault(slip, word)
-    right = {}
-    for word, n in counts.items():
-        if len(word) > 3 and word.isalpha():
-            found = {near[slip] for slip in slips(word) if slip in near}
-            found = [other for other in found if counts[other] > 6 * n and abs(len(other) - len(word)) <= 1]
-            if found:
-                right[word] = max(found, key=counts.get)
-    return [[right.get(word, word) for word in document] for document in documents]
-
-
 def amount(text):
     if text.isdigit():
         return float(text)
     return float(sum(ONES.index(word) if word in ONES else 20 + 10 * TENS.index(word) for word in text.split()))
-
-
-def minutes(clock):
-    return int(clock[:2]) * 60 + int(clock[3:])
 
 
 def written_down(text, nouns):
@@ -89,9 +58,7 @@ def measures(words, people):
 
 
 for name in texts:
-    raw = x[name].fillna("").str.replace(r"\b(\d\d)h(\d\d)\b", r"\1:\2", regex=True)
-    tokens = raw.str.findall(r"\d\d:\d\d|\d+|[A-Za-z']+|[.;]")
-    documents = repaired([[word.lower() for word in document] for document in tokens])
+    tokens, documents = documents_of(x[name])
     # Names are written with a capital and stand before what their bearers do.
     before = Counter(word.lower() for document in tokens for word, after in zip(document, document[1:])
                      if word[0].isupper() and re.fullmatch(r"\w+ly|never|often|met|saw|left|passed|noticed", after))

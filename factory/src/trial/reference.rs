@@ -18,6 +18,7 @@ const IMAGE: &str = include_str!("../../reference/image.py");
 const AUDIO: &str = include_str!("../../reference/audio.py");
 const GRAPH: &str = include_str!("../../reference/graph.py");
 const NODES: &str = include_str!("../../reference/nodes.py");
+const WORDS: &str = include_str!("../../reference/words.py");
 const TEXT: &str = include_str!("../../reference/text.py");
 const PAIRS: &str = include_str!("../../reference/pairs.py");
 const MODELS: &str = include_str!("../../reference/models.py");
@@ -40,7 +41,7 @@ pub(super) fn script(task: &TaskDir) -> String {
         Formulation::Segmentation => vec![BLOBS, MASKS],
         Formulation::Detection => vec![BLOBS, BOXES],
         Formulation::Reconstruction => vec![PIXELS],
-        Formulation::Matching => vec![TABLE, PAIRS, MODELS, CLASSES],
+        Formulation::Matching => vec![TABLE, WORDS, PAIRS, MODELS, CLASSES],
         Formulation::Binary | Formulation::Multiclass => tabular(task, CLASSES),
         Formulation::Multilabel => tabular(task, LABELS),
         Formulation::Regression | Formulation::MultiTarget => tabular(task, NUMBERS),
@@ -53,15 +54,12 @@ pub(super) fn script(task: &TaskDir) -> String {
 fn tabular(task: &TaskDir, formulation: &'static str) -> Vec<&'static str> {
     let public = task.public();
     let holds = |name: &str| public.path().join(name).exists();
+    let texts = matches!(task.manifest().modality, Modality::Text | Modality::Multimodal);
     let medium = [("images", IMAGE), ("audio", AUDIO), ("graphs", GRAPH), ("edges.csv", NODES)]
         .into_iter()
         .find(|(name, _)| holds(name))
-        .map(|(_, part)| part)
-        .or_else(|| {
-            let texts = matches!(task.manifest().modality, Modality::Text | Modality::Multimodal);
-            texts.then_some(TEXT)
-        });
-    [Some(TABLE), medium, Some(MODELS), Some(formulation)].into_iter().flatten().collect()
+        .map_or(if texts { vec![WORDS, TEXT] } else { vec![] }, |(_, part)| vec![part]);
+    [vec![TABLE], medium, vec![MODELS, formulation]].concat()
 }
 
 /// Runs `code` on the task and grades what it submits.
