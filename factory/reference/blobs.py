@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 from scipy import ndimage
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import ExtraTreesClassifier
 
 warnings.filterwarnings("ignore")
 
@@ -26,15 +26,26 @@ def picture(path):
 
 
 def deviation(grey):
-    """Picture less ground, a plane through its calm pixels, and the size of its noise."""
-    yy, xx = np.mgrid[-1 : 1 : len(grey) * 1j, -1 : 1 : len(grey[0]) * 1j]
-    basis = np.stack([np.ones(grey.size), xx.ravel(), yy.ravel(), (xx * yy).ravel(), (xx**2).ravel(), (yy**2).ravel()], 1)
-    edge = max(3, len(grey) // 16)
-    left = grey - np.median(grey)
-    for _ in range(6):
-        calm = np.abs(left - np.median(left)) < max(5.0, 1.5 * np.median(np.abs(left - np.median(left))))
-        left = grey - (basis @ np.linalg.lstsq(basis[calm.ravel()], grey[calm], rcond=None)[0]).reshape(grey.shape)
-    return left, max(1.0, 1.48 * np.median(np.abs(left[calm] - np.median(left[calm]))))
+    """Picture less ground, a bent plane through its calm pixels, and the size of its noise."""
+    yy, xx = (v.ravel() for v in np.mgrid[-1 : 1 : len(grey) * 1j, -1 : 1 : len(grey[0]) * 1j])
+    basis = np.stack([np.ones(grey.size), xx, yy, xx * yy, xx**2, yy**2], 1)
+    flat = grey.ravel()
+    left = flat - np.median(flat)
+    for _ in range(4):
+        off = np.abs(left - np.median(left))
+        calm = off < max(5.0, 1.5 * np.median(off))
+        ground = basis[calm]
+        left = flat - basis @ np.linalg.solve(ground.T @ ground + 1e-6 * np.eye(6), ground.T @ flat[calm])
+    quiet = left[calm]
+    return left.reshape(grey.shape), max(1.0, 1.48 * np.median(np.abs(quiet - np.median(quiet))))
+
+
+SIZE = 32
+PITCHES = np.hypot(*np.meshgrid(np.fft.fftfreq(SIZE), np.fft.rfftfreq(SIZE), indexing="ij"))
+ACROSS, ALONG = np.meshgrid(np.fft.fftfreq(SIZE), np.fft.rfftfreq(SIZE), indexing="ij")
+NEAR = (PITCHES > 0.09) & (PITCHES < 0.4)
+BANDS = np.stack([((PITCHES >= a) & (PITCHES < b)).ravel() for a, b in ((0.06, 0.12), (0.12, 0.18), (0.18, 0.25), (0.25, 0.35), (0.35, 0.5))]).astype(float)
+BANDS /= BANDS.sum(axis=1, keepdims=True)
 
 
 def grain(values, inside):
@@ -46,26 +57,19 @@ def grain(values, inside):
     xx, yy, xy = (dx * dx)[core].mean(), (dy * dy)[core].mean(), (dx * dy)[core].mean()
     coherence = np.hypot(xx - yy, 2 * xy) / (xx + yy + 1e-9)
     angle = np.arctan2(2 * xy, xx - yy)
-    size = 32
-    weight = core.sum()
     field = np.where(core, values - values[core].mean(), 0.0)
-    power = np.abs(np.fft.fft2(field, (size, size))) ** 2 / weight
-    fy, fx = np.meshgrid(np.fft.fftfreq(size), np.fft.fftfreq(size), indexing="ij")
-    radius = np.hypot(fy, fx)
-    bands = [np.log1p(power[(radius >= a) & (radius < b)].mean()) for a, b in ((0.06, 0.12), (0.12, 0.18), (0.18, 0.25), (0.25, 0.35), (0.35, 0.5))]
-    near = (radius > 0.09) & (radius < 0.4)
-    at = np.where(near, power, 0).argmax()
-    peak = 2 * np.arctan2(fy.flat[at], fx.flat[at])
-    inner = values[core]
+    power = np.abs(np.fft.rfft2(field, (SIZE, SIZE))) ** 2 / core.sum()
+    at = np.where(NEAR, power, 0).argmax()
+    peak = 2 * np.arctan2(ACROSS.flat[at], ALONG.flat[at])
     return [coherence, np.cos(angle), np.sin(angle), coherence * np.cos(angle), coherence * np.sin(angle), np.cos(peak), np.sin(peak),
-            radius.flat[at], np.log1p(power.flat[at]), power.flat[at] / (power[near].mean() + 1e-9), *bands, inner.std(), xx + yy]
+            PITCHES.flat[at], np.log1p(power.flat[at]), power.flat[at] / (power[NEAR].mean() + 1e-9), *np.log1p(BANDS @ power.ravel()),
+            values[core].std(), xx + yy]
 
 
 def blobs(grey):
     """(mask, measures) of everything that stands out."""
     left, noise = deviation(grey)
     smooth = ndimage.gaussian_filter(left, 1.0)
-    size = np.abs(ndimage.gaussian_filter(left, 1.6))
     # Stripes cross zero: what counts is how much goes on around a pixel.
     energy = np.sqrt(ndimage.gaussian_filter(smooth**2, 1.0))
     high = np.percentile(energy, 98)
@@ -100,20 +104,13 @@ def blobs(grey):
     return found, energy
 
 
-def judge(features, classes, groups, ahead):
-    """Class probabilities of blobs: of the training pictures', each left out in turn, and of `ahead`."""
-    kinds = sorted(set(classes))
-    make = [lambda: ExtraTreesClassifier(200, min_samples_leaf=2, max_features=0.3, class_weight="balanced_subsample", random_state=0),
-            lambda: HistGradientBoostingClassifier(max_iter=60, learning_rate=0.08, max_leaf_nodes=12, random_state=0)]
-    classes = np.array(classes)
-    unseen = np.zeros((len(features), len(kinds)))
-    for fold in range(3):
-        out = groups % 3 == fold
-        for model in make:
-            fitted = model().fit(features[~out], classes[~out])
-            unseen[np.ix_(out, np.isin(kinds, fitted.classes_))] += fitted.predict_proba(features[out]) / len(make)
-    predicted = sum(model().fit(features, classes).predict_proba(ahead) for model in make) / len(make)
-    return kinds, unseen, predicted
+def judge(features, classes, ahead):
+    """Class probabilities of blobs: of the training pictures', each from the trees that were grown
+    without it, and of `ahead`."""
+    model = ExtraTreesClassifier(150, min_samples_leaf=2, max_features=0.3, class_weight="balanced",
+                                 bootstrap=True, oob_score=True, random_state=0)
+    model.fit(features, classes)
+    return list(model.classes_), model.oob_decision_function_, model.predict_proba(ahead)
 
 
 pictures = {side: [picture(path) for path in table[FILE]] for side, table in (("train", train), ("test", test))}

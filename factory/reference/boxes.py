@@ -26,8 +26,7 @@ for (row, *_), frame in zip(flat["train"], frames["train"]):
     if hit:
         moves.append(np.array(best[1]) - frame)
 move = np.median(moves, axis=0)
-groups = np.array([blob[0] for blob in flat["train"]])
-kinds, _, chance = judge(features["train"], classes, groups, features["test"])
+kinds, _, chance = judge(features["train"], classes, features["test"])
 cells = [[] for _ in range(len(test))]
 for (row, *_), frame, p in zip(flat["test"], frames["test"] + move, chance):
     for kind, value in zip(kinds, p):

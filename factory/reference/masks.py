@@ -21,8 +21,7 @@ truth = [decoded(cell) for cell in train[TARGET]]
 flat = {side: [(row, *blob) for row, (seen, _) in enumerate(found[side]) for blob in seen] for side in found}
 features = {side: np.array([blob[3] for blob in flat[side]]) for side in flat}
 belongs = [int(truth[row][place][inside].mean() > 0.5) for row, place, inside, _ in flat["train"]]
-groups = np.array([blob[0] for blob in flat["train"]])
-kinds, unseen, predicted = judge(features["train"], belongs, groups, features["test"])
+kinds, unseen, predicted = judge(features["train"], belongs, features["test"])
 
 
 def drawn(side, chance, cut, grow):

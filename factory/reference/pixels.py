@@ -38,7 +38,7 @@ for i in range(len(filled)):
             hole = gone[i] & (filled[i] == 0) & (weight > 0.05)
             filled[i][hole] = mean[hole]
 
-REACH = 4
+REACH = 3
 
 
 def around(stack, reach):
@@ -69,8 +69,8 @@ shape = np.column_stack([
     fitted, around(first, 2) - fitted[:, None], (near - level)[:, [middle, middle - 1, middle + 1, middle - step, middle + step]],
     holes[:, [middle, middle - step, middle + step, middle - 1, middle + 1]], near.std(axis=1),
 ])  # fmt: skip
-chosen = np.random.default_rng(0).permutation(N * pixels)[:30000]
-trees = HistGradientBoostingRegressor(max_iter=80, learning_rate=0.1, max_leaf_nodes=31, random_state=0)
+chosen = np.random.default_rng(0).permutation(N * pixels)[:15000]
+trees = HistGradientBoostingRegressor(max_iter=50, learning_rate=0.12, max_leaf_nodes=15, random_state=0)
 trees.fit(shape[chosen], (aim - fitted[: N * pixels])[chosen])
 ahead = slice(N * pixels, None)
 result = level[ahead, 0] + fitted[ahead] + trees.predict(shape[ahead])
