@@ -3,4 +3,5 @@
 pub mod ladder;
 pub mod react;
 mod recipe;
+mod scenes;
 pub mod scripted;

@@ -4,6 +4,7 @@
 //! Column names are read from the files rather than written down, as such a policy copies a name
 //! it never saw only with luck, and a script that fits every task is the better script anyway.
 
+use super::scenes;
 use super::scripted::Approach;
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt};
@@ -13,13 +14,13 @@ use std::fmt::Write as _;
 /// An approach with its free choices made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Recipe {
-    approach: Approach,
-    /// Inverse regularisation of the linear model.
-    strength: &'static str,
+    pub(super) approach: Approach,
+    /// Penalty of a ridge regression, and its inverse for a logistic one.
+    pub(super) strength: &'static str,
     /// Trees of the forest.
-    trees: u32,
+    pub(super) trees: u32,
     /// Fewest rows in a leaf.
-    leaf: u32,
+    pub(super) leaf: u32,
     /// Constructed columns that are kept.
     keep: u32,
     /// Whether the constructed columns go to a boosted ensemble instead of a forest.
@@ -38,15 +39,16 @@ impl Recipe {
         }
     }
 
-    /// The script for a task. What asks for masks, boxes or images is left to the sample.
+    /// The script for a task.
     pub(super) fn code(&self, manifest: &Manifest) -> String {
         let shape = Shape::of(&manifest.prediction);
         let shape = shape.filter(|_| self.approach != Approach::Constant);
         let Some(shape) = shape else {
-            return "import pandas as pd\n\
-                    s = pd.read_csv(\"input/sample_submission.csv\")\n\
-                    s.to_csv(\"submission.csv\", index=False)"
-                .to_owned();
+            let sample = "import pandas as pd\n\
+                          s = pd.read_csv(\"input/sample_submission.csv\")\n\
+                          s.to_csv(\"submission.csv\", index=False)";
+            let scene = scenes::script(self, &manifest.prediction, oracle(manifest).0);
+            return scene.unwrap_or_else(|| sample.to_owned());
         };
         let mut code = String::from("import pandas as pd\n");
         if matches!(self.approach, Approach::Operators | Approach::Oracle) || shape == Shape::Flags
