@@ -166,11 +166,13 @@ impl Draft {
                 "rule_hash": blueprint.rule_hash(),
                 "blueprint": "source/blueprint.json",
                 "reader": pandas::reader(blueprint),
-                // Scenes have no transforms that a frame could hold.
-                "oracle": blueprint.scene.is_none().then(|| serde_json::json!({
-                    "code": pandas::oracle(blueprint),
+                "oracle": {
+                    "code": match &blueprint.scene {
+                        Some(layout) => scenes::python::oracle(&layout.rule),
+                        None => pandas::oracle(blueprint),
+                    },
                     "logarithmic": pandas::logarithmic(blueprint),
-                })),
+                },
             }),
             hashes: files.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),
         }

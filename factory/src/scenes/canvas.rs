@@ -24,10 +24,15 @@ pub struct Stripes {
 }
 
 impl Stripes {
+    /// Cycles per pixel across and down.
+    pub(super) fn cycles(self) -> (f64, f64) {
+        let (turn, cycles) = (self.turn * PI / 180.0, 1.0 / self.period);
+        (cycles * libm::cos(turn), cycles * libm::sin(turn))
+    }
+
     /// The wave of the stripes over a picture.
     pub(super) fn wave(self, side: usize, phase: f64) -> Wave {
-        let (turn, cycles) = (self.turn * PI / 180.0, 1.0 / self.period);
-        Wave::new(side, (cycles * libm::cos(turn), cycles * libm::sin(turn)), phase)
+        Wave::new(side, self.cycles(), phase)
     }
 
     /// The same stripes, leaning the other way.

@@ -100,6 +100,15 @@ impl Detection {
         }
     }
 
+    /// The textures that tell the classes apart, and from what is crossed with the first.
+    pub(super) fn textures(&self) -> Vec<Stripes> {
+        let mut stripes: Vec<Stripes> = self.classes.iter().map(|class| class.stripes).collect();
+        if stripes.len() == 1 {
+            stripes.push(stripes[0].mirrored());
+        }
+        stripes
+    }
+
     fn texture(&self, kind: Kind, phase: f64) -> Vec<(f64, Wave)> {
         let wave = |stripes: Stripes| stripes.wave(self.side, phase);
         let half = std::f64::consts::FRAC_1_SQRT_2;
@@ -217,8 +226,8 @@ impl Scene for Detection {
 
 /// A connected piece of a picture that stands out.
 #[derive(Debug, Clone, PartialEq)]
-struct Piece {
-    pixels: Vec<usize>,
+pub(super) struct Piece {
+    pub(super) pixels: Vec<usize>,
     x: f64,
     y: f64,
     w: f64,
@@ -233,14 +242,14 @@ impl Piece {
 
 /// How pieces are found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Finder {
-    bright: bool,
-    level: f64,
-    margin: f64,
+pub(super) struct Finder {
+    pub(super) bright: bool,
+    pub(super) level: f64,
+    pub(super) margin: f64,
 }
 
 impl Finder {
-    fn pieces(self, grid: &Grid) -> Vec<Piece> {
+    pub(super) fn pieces(self, grid: &Grid) -> Vec<Piece> {
         let side = grid.side;
         let sign = if self.bright { 1.0 } else { -1.0 };
         let mut smooth = Bell::new(1.2).blur(grid);
@@ -315,22 +324,19 @@ fn usual(grid: &Grid, pieces: &[Piece]) -> Vec<Vec<f64>> {
     pieces.iter().map(one).collect()
 }
 
-/// Filters matched to the stripes of each class, and of what is crossed with the first.
-struct Matched {
+/// Filters matched to the textures.
+pub(super) struct Matched {
     waves: Vec<Wave>,
 }
 
 impl Matched {
-    fn new(scene: &Detection) -> Self {
-        let mut stripes: Vec<Stripes> = scene.classes.iter().map(|class| class.stripes).collect();
-        if stripes.len() == 1 {
-            stripes.push(stripes[0].mirrored());
-        }
-        Self { waves: stripes.iter().map(|stripes| stripes.wave(scene.side, 0.0)).collect() }
+    pub(super) fn new(scene: &Detection) -> Self {
+        let wave = |stripes: Stripes| stripes.wave(scene.side, 0.0);
+        Self { waves: scene.textures().into_iter().map(wave).collect() }
     }
 
     /// The logarithm of each wave's power over a piece, and of the first two over each other.
-    fn powers(&self, grid: &Grid, piece: &Piece) -> Vec<f64> {
+    pub(super) fn powers(&self, grid: &Grid, piece: &Piece) -> Vec<f64> {
         let n = piece.pixels.len() as f64;
         let mean = piece.pixels.iter().map(|pixel| grid.values[*pixel]).sum::<f64>() / n;
         let power = |wave: &Wave| {

@@ -11,6 +11,7 @@ pub mod detection;
 pub mod files;
 mod fitting;
 pub mod page;
+pub(crate) mod python;
 pub mod reconstruction;
 pub mod segmentation;
 mod strategy;

@@ -258,7 +258,7 @@ impl Scene for Reconstruction {
 
 /// Lost pixels replaced by the mean of the nearest ones that are left, nearer ones counting
 /// more.
-fn filled(grid: &Grid) -> Grid {
+pub(super) fn filled(grid: &Grid) -> Grid {
     let lost = |value: f64| value <= 0.0 || value >= 1.0;
     Grid::from_fn(grid.side, |x, y| {
         let value = grid.at(x, y);

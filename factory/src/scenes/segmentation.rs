@@ -102,7 +102,7 @@ impl Segmentation {
 }
 
 /// Filters matched to the two textures of a task.
-struct Matched {
+pub(super) struct Matched {
     waves: [Wave; 2],
     bells: [Bell; 2],
     ground: Bell,
@@ -110,7 +110,7 @@ struct Matched {
 }
 
 impl Matched {
-    fn new(scene: &Segmentation) -> Self {
+    pub(super) fn new(scene: &Segmentation) -> Self {
         Self {
             waves: [scene.belongs, scene.lookalike].map(|stripes| stripes.wave(scene.side, 0.0)),
             bells: REACHES.map(Bell::new),
@@ -120,7 +120,7 @@ impl Matched {
     }
 
     /// Brightness, and the logarithm of each texture's power at either reach.
-    fn maps(&self, grid: &Grid) -> Vec<Grid> {
+    pub(super) fn maps(&self, grid: &Grid) -> Vec<Grid> {
         let rest = difference(grid, &self.ground.blur(grid));
         let mut maps = vec![self.near.blur(grid)];
         for wave in &self.waves {

@@ -4,6 +4,9 @@ use super::detection::Detection;
 use super::reconstruction::Reconstruction;
 use super::segmentation::Segmentation;
 use super::*;
+use serde_json::{Value, json};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 fn scenes() -> Vec<SceneRule> {
     let mut draws = Draws::new(Stream::root(4));
@@ -50,5 +53,97 @@ fn slips_move_the_truth_and_nothing_else() {
         let (clean, slipped) = (draw(0.0), draw(0.8));
         assert_eq!((clean.picture, clean.ideal), (slipped.picture, slipped.ideal));
         assert_ne!(clean.truth, slipped.truth);
+    }
+}
+
+/// Calls the function that the code defines with the arrays of every line, and writes what it
+/// returns.
+const DRIVER: &str = "
+import json, sys
+call = [f for n, f in list(globals().items()) if n in ('maps', 'powers', 'fill')][0]
+for line in sys.stdin:
+    print(json.dumps(np.array(call(*map(np.array, json.loads(line)))).ravel().tolist()))
+";
+
+fn by_python(rule: &SceneRule, calls: &[Value]) -> Vec<Vec<f64>> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let interpreter =
+        std::env::var("MLE_PYTHON").unwrap_or_else(|_| format!("{root}/.venv/bin/python"));
+    let imports = "import numpy as np\nfrom scipy import ndimage as nd\n";
+    let mut child = Command::new(interpreter)
+        .args(["-c", &[imports, &python::oracle(rule), DRIVER].concat()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("`make venv` sets up the Python environment that this test compares with");
+    let mut stdin = child.stdin.take().unwrap();
+    let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A picture as rows of pixels.
+fn rows<T: Copy>(values: &[T], side: usize) -> Vec<Vec<T>> {
+    values.chunks_exact(side).map(<[T]>::to_vec).collect()
+}
+
+/// What rung R3 measures of a picture, with the arguments of the same calls of Python.
+fn measured(rule: &SceneRule, grid: &Grid) -> Vec<(Value, Vec<f64>)> {
+    let picture = rows(&grid.values, grid.side);
+    match rule {
+        SceneRule::Segmentation(scene) => {
+            let maps = segmentation::Matched::new(scene).maps(grid);
+            let pixel = |pixel: usize| maps.iter().map(move |map| map.values[pixel]);
+            let ours = (0..grid.values.len()).flat_map(pixel).collect();
+            vec![(json!([[picture]]), ours)]
+        }
+        SceneRule::Detection(scene) => {
+            let finder = detection::Finder { bright: scene.tone > 0.0, level: 0.5, margin: 0.0 };
+            let one = |piece: &detection::Piece| {
+                let mut set = vec![false; grid.values.len()];
+                piece.pixels.iter().for_each(|pixel| set[*pixel] = true);
+                let ours = detection::Matched::new(scene).powers(grid, piece);
+                (json!([[0, 0], picture, rows(&set, grid.side)]), ours)
+            };
+            finder.pieces(grid).iter().map(one).collect()
+        }
+        SceneRule::Reconstruction(_) => {
+            vec![(json!([[picture]]), reconstruction::filled(grid).values)]
+        }
+    }
+}
+
+#[test]
+fn python_measures_what_the_top_rung_measures() {
+    let mut rules = scenes();
+    let mut draws = Draws::new(Stream::root(5));
+    let damaged = |damage| {
+        let plain = Reconstruction::plan(&mut draws);
+        SceneRule::Reconstruction(Reconstruction { damage, ..plain })
+    };
+    let damages = [
+        reconstruction::Damage::None,
+        reconstruction::Damage::Lines { every: 4 },
+        reconstruction::Damage::Scratches { count: 3 },
+    ];
+    rules.extend(damages.map(damaged));
+    for rule in rules {
+        let mut draws = Draws::new(Stream::root(7));
+        let picture = |_| rule.scene().draw(&Strengths::new(), &mut draws).picture;
+        let (calls, ours): (Vec<_>, Vec<_>) =
+            (0..3).map(picture).flat_map(|grid| measured(&rule, &grid)).unzip();
+        assert!(calls.len() >= 3);
+        let theirs = by_python(&rule, &calls);
+        assert_eq!(theirs.len(), ours.len());
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            assert_eq!(ours.len(), theirs.len());
+            for (a, b) in ours.iter().zip(theirs) {
+                assert!((a - b).abs() <= 1e-6 * a.abs().max(1.0), "{rule:?}: ours {a}, theirs {b}");
+            }
+        }
     }
 }
