@@ -115,10 +115,12 @@ def write(p):
     return [" ".join(map(str, r)) for r in p.round().clip(0, k).astype(int).reshape(len(p), -1)]
 "#;
 
+/// One filter, and the straight line that undoes what the damage did to brightness.
 const PIXELS_BLUR: &str = r"def blur(g, w):
-    return k * nd.gaussian_filter(g, (0, w, w))
-w = min([0, 0.5, 0.8, 1.2, 2], key=lambda w: ((blur(u, w) - y) ** 2).mean())
-s[t] = write(blur(v, w))
+    return nd.gaussian_filter(g, (0, w, w))
+w = max([0, 0.5, 0.8, 1.2], key=lambda w: np.corrcoef(blur(u, w).ravel(), y.ravel())[0, 1])
+p = np.polyfit(blur(u, w).ravel(), y.ravel(), 1)
+s[t] = write(np.polyval(p, blur(v, w)))
 ";
 
 /// The pixels around each in every layer, `d` to each side.
