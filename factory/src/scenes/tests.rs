@@ -77,7 +77,7 @@ fn by_python(rule: &SceneRule, calls: &[Value]) -> Vec<Vec<f64>> {
         .spawn()
         .expect("`make venv` sets up the Python environment that this test compares with");
     let mut stdin = child.stdin.take().unwrap();
-    let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    let lines = calls.iter().map(Value::to_string).collect::<Vec<String>>().join("\n");
     let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
