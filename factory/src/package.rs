@@ -25,7 +25,7 @@ use std::time::{Duration, UNIX_EPOCH};
 ///
 /// Files that were written one after another tell in which order, and from when a task is. A
 /// time of zero would do, but archives know none before 1980, and some tools take it for none.
-pub const MODIFIED: Duration = Duration::from_secs(946_684_800);
+pub const MODIFIED: Duration = Duration::from_hours(24 * 10_957);
 
 /// Everything about a task that is not yet on disk.
 #[derive(Debug, Clone)]

@@ -31,6 +31,7 @@ fn a_number_of_the_rule_is_seen() {
     let rule = bench.staged.draft.blueprint.targets[0].rule.to_string();
     let tokens = printed::tokens(&rule);
     let number = tokens.iter().find(|token| printed::digits(token) >= 3).unwrap();
-    let task = bench.with(|draft| draft.description += &format!("\nLook near {number}.\n"));
+    let task =
+        bench.with(|draft| draft.description.push_str(&["\nLook near ", number, ".\n"].concat()));
     assert_eq!(code(check(&task)), "rule_printed");
 }

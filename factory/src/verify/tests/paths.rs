@@ -76,10 +76,9 @@ fn names_that_tell_in_any_way_are_seen() {
 fn a_file_with_a_time_of_its_own_is_seen() {
     let bench = bench(Modality::Image);
     let (path, _) = rows(&bench).remove(7);
-    for moved in [
-        package::MODIFIED + Duration::from_secs(60),
-        package::MODIFIED + Duration::from_nanos(1000),
-    ] {
+    for moved in
+        [package::MODIFIED + Duration::from_mins(1), package::MODIFIED + Duration::from_micros(1)]
+    {
         let task = bench.with(|_| {});
         let file =
             fs::OpenOptions::new().write(true).open(task.dir.public().path().join(&path)).unwrap();
@@ -119,28 +118,25 @@ fn pictures_that_carry_more_than_pixels_are_seen() {
     let insert = |file: &mut Vec<u8>, at: usize, bytes: Vec<u8>| {
         file.splice(at..at, bytes);
     };
-    for task in [
-        one_changed(&bench, |file| insert(file, AFTER_HEADER, chunk(b"tEXt", b"Comment\0sick"))),
-        class_changed(&bench, |file| insert(file, AFTER_HEADER, chunk(b"gAMA", &[0, 0, 1, 0]))),
-        class_changed(&bench, |file| insert(file, AFTER_HEADER, chunk(b"PLTE", &[1, 2, 3]))),
-        one_changed(&bench, |file| file.extend(b"sick")),
-        // Bytes inside the last chunk.
-        one_changed(&bench, |file| {
-            let end = file.len() - 12;
-            file.splice(end.., chunk(b"IEND", b"sick"));
-        }),
-        // An empty piece of data more.
-        one_changed(&bench, |file| {
-            let end = file.len() - 12;
-            insert(file, end, chunk(b"IDAT", b""));
-        }),
-        // Interlaced, it says.
-        class_changed(&bench, |file| file[28] = 1),
-        one_changed(&bench, |file| file.truncate(60)),
-        one_changed(&bench, |file| file[0] = 0),
-    ] {
-        assert_eq!(code(check(&task)), "metadata_leak");
-    }
+    let seen = |task: Staged| assert_eq!(code(check(&task)), "metadata_leak");
+    seen(one_changed(&bench, |file| insert(file, AFTER_HEADER, chunk(b"tEXt", b"Comment\0sick"))));
+    seen(class_changed(&bench, |file| insert(file, AFTER_HEADER, chunk(b"gAMA", &[0, 0, 1, 0]))));
+    seen(class_changed(&bench, |file| insert(file, AFTER_HEADER, chunk(b"PLTE", &[1, 2, 3]))));
+    seen(one_changed(&bench, |file| file.extend(b"sick")));
+    // Bytes inside the last chunk.
+    seen(one_changed(&bench, |file| {
+        let end = file.len() - 12;
+        file.splice(end.., chunk(b"IEND", b"sick"));
+    }));
+    // An empty piece of data more.
+    seen(one_changed(&bench, |file| {
+        let end = file.len() - 12;
+        insert(file, end, chunk(b"IDAT", b""));
+    }));
+    // Interlaced, it says.
+    seen(class_changed(&bench, |file| file[28] = 1));
+    seen(one_changed(&bench, |file| file.truncate(60)));
+    seen(one_changed(&bench, |file| file[0] = 0));
 }
 
 #[test]
