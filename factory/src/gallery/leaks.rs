@@ -7,8 +7,9 @@ use super::GalleryError;
 use super::html::{escaped, short};
 use super::nearness::{self, Nearness};
 use super::task::{Target, Task};
-use crate::media::{Reading, Storage};
+use crate::media::{MediumError, Reading, Storage};
 use crate::models::Matrix;
+use crate::scenes;
 use crate::verify::leaks::{CLOSEST, beyond};
 use crate::verify::probe::{self, Finding, HARMLESS, PERMUTATIONS, RUNS};
 use crate::verify::{Refusal, copies, files};
@@ -83,14 +84,25 @@ fn verdict(clean: bool) -> &'static str {
 
 /// Every row's item, the rows of `train.csv` first; none where rows have none.
 fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
-    let Some(layout) = &task.blueprint.item else { return Ok(Vec::new()) };
-    let medium = layout.medium.medium();
-    let names: Vec<String> = match medium.storage() {
-        Storage::Files { .. } | Storage::Cells(1) => vec![layout.column.clone()],
-        Storage::Cells(count) => {
-            ('a'..='z').take(count).map(|suffix| format!("{}_{suffix}", layout.column)).collect()
-        }
-    };
+    type Read = dyn Fn(&[u8]) -> Result<Reading, MediumError> + Sync;
+    let of_medium;
+    let (names, in_files, read): (Vec<String>, bool, &Read) =
+        match (&task.blueprint.item, &task.blueprint.scene) {
+            (Some(layout), _) => {
+                let medium = layout.medium.medium();
+                of_medium = |bytes: &[u8]| medium.read(bytes);
+                let names = match medium.storage() {
+                    Storage::Files { .. } | Storage::Cells(1) => vec![layout.column.clone()],
+                    Storage::Cells(count) => ('a'..='z')
+                        .take(count)
+                        .map(|suffix| format!("{}_{suffix}", layout.column))
+                        .collect(),
+                };
+                (names, matches!(medium.storage(), Storage::Files { .. }), &of_medium)
+            }
+            (None, Some(layout)) => (vec![layout.column.clone()], true, &scenes::reading),
+            (None, None) => return Ok(Vec::new()),
+        };
     let public = task.dir.public();
     let mut found = Vec::new();
     for (file, table) in [("train.csv", &task.train), ("test.csv", &task.test)] {
@@ -102,13 +114,13 @@ fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
         let places = names.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         let one = |(row, cells): (usize, &Vec<String>)| {
             let lines: Vec<&str> = places.iter().map(|place| cells[*place].as_str()).collect();
-            let (bytes, path) = if let Storage::Files { .. } = medium.storage() {
+            let (bytes, path) = if in_files {
                 let path = task.item_path(lines[0])?;
                 (fs::read(&path)?, Some(path))
             } else {
                 (lines.join("\n").into_bytes(), None)
             };
-            let reading = medium.read(&bytes).map_err(|error| match path {
+            let reading = read(&bytes).map_err(|error| match path {
                 Some(path) => GalleryError::Unreadable { path, fault: error.to_string() },
                 None => unreadable(format!("row {}: {error}", row + 1)),
             })?;
@@ -188,10 +200,11 @@ fn findings(task: &Task, items: &[Item]) -> Vec<(&'static str, Result<(), Refusa
         ("times of files", files::times_say_nothing(&task.dir)),
         ("headers and chunks of files", files::headers_say_nothing(&task.dir)),
     ];
-    if let Some(layout) = &task.blueprint.item {
+    if !items.is_empty() {
+        let medium = task.blueprint.item.as_ref().map(|layout| layout.medium);
         let bytes: Vec<&[u8]> = items.iter().map(|item| &*item.bytes).collect();
         let (train, test) = bytes.split_at(task.train.rows.len().min(bytes.len()));
-        let copies = copies::among(Some(layout.medium), train, test);
+        let copies = copies::among(medium, train, test);
         found.push(("test items that are training items, changed a little", copies));
     }
     found

@@ -150,6 +150,10 @@ fn facts(task: &Task) -> String {
 
 /// Each target's terms, one per line, and how the target follows from their sum.
 fn rule(task: &Task) -> String {
+    if task.blueprint.scene.is_some() {
+        let clauses = task.blueprint.formula().replace("; ", ";\n");
+        return format!("<pre class=\"rule\">{}</pre>\n", escaped(&clauses));
+    }
     let mut html = String::new();
     let several = task.blueprint.targets.len() > 1;
     for target in &task.blueprint.targets {
@@ -165,7 +169,7 @@ fn rule(task: &Task) -> String {
     }
     html.push_str("<p class=\"note\">z[…] is a term in units of its own spread.</p>\n");
     if task.blueprint.network.is_some() {
-        html.push_str("<p class=\"note\">….near is a column's mean over a row's neighbours, node.degree their number.</p>\n");
+        html.push_str("<p class=\"note\"><code>.near</code> is a column's mean over a row's neighbours, <code>node.degree</code> their number.</p>\n");
     }
     if let Some(layout) = &task.blueprint.item {
         let used = |name: &str| {

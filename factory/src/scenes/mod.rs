@@ -197,12 +197,7 @@ pub fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Assets, Med
         let drawn = scene.draw(&strengths, &mut draws);
         let bytes: Vec<u8> = drawn.picture.values.iter().map(|value| byte(*value)).collect();
         let bytes = encode(scene.side(), 1, &bytes);
-        let picture = decode(&bytes)?;
-        let reading = Reading {
-            plain: features::plain(&picture),
-            generic: features::generic(&picture),
-            estimates: Vec::new(),
-        };
+        let reading = reading(&bytes)?;
         items.push(Item { bytes, reading });
         truths.push(drawn.truth);
         ideals.push(drawn.ideal);
@@ -230,6 +225,19 @@ pub fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Assets, Med
         test_scores: Vec::new(),
         ideal: Some(ideal),
         order,
+    })
+}
+
+/// What solvers make of a picture as a whole. A scene has no statistics to estimate.
+///
+/// # Errors
+/// [`MediumError`] if the bytes are not a picture.
+pub(crate) fn reading(bytes: &[u8]) -> Result<Reading, MediumError> {
+    let picture = decode(bytes)?;
+    Ok(Reading {
+        plain: features::plain(&picture),
+        generic: features::generic(&picture),
+        estimates: Vec::new(),
     })
 }
 
