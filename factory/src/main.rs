@@ -112,6 +112,9 @@ fn ending(record: &Record) -> ExitCode {
 }
 
 fn verify(flags: &Verify) -> Result<ExitCode> {
+    if flags.run {
+        trial::rehearse()?;
+    }
     let report = factory::audit::audit(&flags.dir)?;
     say(&report.to_string());
     let tried = if flags.run { try_out(flags, &report)? } else { ExitCode::SUCCESS };

@@ -80,6 +80,16 @@ impl From<Fault> for Failure {
     }
 }
 
+/// Starts the sandbox and lets it go again, so that what it lacks is known before anything that
+/// takes long.
+///
+/// # Errors
+/// [`TrialError`] if scripts cannot be run at all.
+pub fn rehearse() -> Result<(), TrialError> {
+    Sandbox::start(&PythonEnv::locate()?, Options::default(), &[])?;
+    Ok(())
+}
+
 /// Tries `tasks`; `tick` is told of each that is done. Once `stop` is set, no further task is
 /// begun, and those in flight are finished.
 ///
