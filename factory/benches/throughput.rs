@@ -21,7 +21,8 @@ use factory::roles::{Brief, Builtin, Development, Roles as _};
 use factory::scenario::{self, Scenario};
 use factory::seed::Seed;
 use factory::seed_set::{MLEBENCH, SeedSet};
-use factory::{assets, ladder, thresholds, verify};
+use factory::verify::{self, Rebuild};
+use factory::{assets, ladder, thresholds};
 use serde_json::json;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -117,7 +118,7 @@ impl Total {
             let evaluator = Builtin.operate(&blueprint)?;
             let draft = Draft { blueprint, development, description, evaluator };
             let Ok(task) = self.timed(3, || verify::verify(draft, work)) else { continue };
-            self.timed(4, || verify::rebuilds(task.get(), &Builtin, story))?;
+            self.timed(4, || verify::rebuilds(task.get(), &Builtin, story, Rebuild::Data))?;
             self.accepted += 1;
             break;
         }

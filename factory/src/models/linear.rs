@@ -134,8 +134,18 @@ impl Softmax {
     }
 }
 
+/// The scalar product, in four sums: one sum would wait for each of its additions.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    let (fours, rest) = a.as_chunks::<4>();
+    let (others, left) = b.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (four, other) in fours.iter().zip(others) {
+        for lane in 0..4 {
+            sums[lane] += four[lane] * other[lane];
+        }
+    }
+    let tail: f64 = rest.iter().zip(left).map(|(a, b)| a * b).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + tail
 }
 
 /// Solves `(ZᵀWZ + penalty·I) w = ZᵀWy`, leaving the last column unpenalised.
@@ -153,11 +163,9 @@ fn gram(z: &Matrix, weight: &[f64]) -> Vec<f64> {
     let mut gram = vec![0.0; n * n];
     for (row, weight) in weight.iter().enumerate() {
         let z = z.row(row);
-        for i in 0..n {
+        for (i, line) in gram.chunks_exact_mut(n).enumerate() {
             let scaled = weight * z[i];
-            for j in 0..=i {
-                gram[i * n + j] += scaled * z[j];
-            }
+            line.iter_mut().zip(&z[..=i]).for_each(|(sum, z)| *sum += scaled * z);
         }
     }
     gram
@@ -177,7 +185,7 @@ fn factorised(mut gram: Vec<f64>, n: usize, penalty: f64) -> Factor {
     }
     for i in 0..n {
         for j in 0..=i {
-            let below: f64 = (0..j).map(|k| gram[i * n + k] * gram[j * n + k]).sum();
+            let below = dot(&gram[i * n..i * n + j], &gram[j * n..j * n + j]);
             let rest = gram[i * n + j] - below;
             gram[i * n + j] = if i == j { rest.max(1e-12).sqrt() } else { rest / gram[j * n + j] };
         }
@@ -189,7 +197,7 @@ fn factorised(mut gram: Vec<f64>, n: usize, penalty: f64) -> Factor {
 fn substituted(Factor { values, n }: &Factor, mut right: Vec<f64>) -> Vec<f64> {
     let n = *n;
     for i in 0..n {
-        let below: f64 = (0..i).map(|k| values[i * n + k] * right[k]).sum();
+        let below = dot(&values[i * n..i * n + i], &right[..i]);
         right[i] = (right[i] - below) / values[i * n + i];
     }
     for i in (0..n).rev() {

@@ -1,15 +1,15 @@
 //! ML Developer: tables and items, baselines, milestones.
 
 use super::{Development, RoleError};
+use crate::assets::Assets;
 use crate::blueprint::Blueprint;
-use crate::{assets, ladder, thresholds};
+use crate::{ladder, thresholds};
 
-/// Builds what the blueprint describes.
+/// Fits the baselines to the data and sets the milestones between them.
 ///
 /// # Errors
-/// [`RoleError::Medium`] or [`RoleError::Ladder`].
-pub fn develop(blueprint: &Blueprint) -> Result<Development, RoleError> {
-    let assets = assets::render(blueprint)?;
+/// [`RoleError::Ladder`].
+pub fn develop(blueprint: &Blueprint, assets: Assets) -> Result<Development, RoleError> {
     let ladder = ladder::climb(blueprint, &assets)?;
     let thresholds = thresholds::from_ladder(&ladder.baselines);
     Ok(Development { assets, ladder, thresholds })

@@ -11,7 +11,7 @@ pub mod scoring;
 pub mod strategist;
 pub mod writer;
 
-use crate::assets::Assets;
+use crate::assets::{self, Assets};
 use crate::blueprint::{Blueprint, Origin};
 use crate::config::Preset;
 use crate::ladder::{Ladder, LadderError};
@@ -86,11 +86,17 @@ pub trait Roles: Sync {
     /// [`RoleError`].
     fn strategise(&self, brief: &Brief<'_>) -> Result<Blueprint, RoleError>;
 
-    /// ML Developer: the blueprint becomes tables, baselines and milestones.
+    /// ML Developer, first half: the blueprint becomes tables and items.
     ///
     /// # Errors
     /// [`RoleError`].
-    fn develop(&self, blueprint: &Blueprint) -> Result<Development, RoleError>;
+    fn render(&self, blueprint: &Blueprint) -> Result<Assets, RoleError>;
+
+    /// ML Developer, second half: tables and items get baselines and milestones.
+    ///
+    /// # Errors
+    /// [`RoleError`].
+    fn develop(&self, blueprint: &Blueprint, assets: Assets) -> Result<Development, RoleError>;
 
     /// `MLOps` Engineer: a standalone evaluator in Python.
     ///
@@ -119,8 +125,12 @@ impl Roles for Builtin {
         strategist::strategise(brief)
     }
 
-    fn develop(&self, blueprint: &Blueprint) -> Result<Development, RoleError> {
-        developer::develop(blueprint)
+    fn render(&self, blueprint: &Blueprint) -> Result<Assets, RoleError> {
+        Ok(assets::render(blueprint)?)
+    }
+
+    fn develop(&self, blueprint: &Blueprint, assets: Assets) -> Result<Development, RoleError> {
+        developer::develop(blueprint, assets)
     }
 
     fn operate(&self, blueprint: &Blueprint) -> Result<String, RoleError> {

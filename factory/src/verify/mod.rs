@@ -21,7 +21,7 @@ pub use refusal::Refusal;
 use crate::blueprint::Blueprint;
 use crate::package::{self, Draft, PackageError, Staged};
 use crate::pipeline;
-use crate::roles::Roles;
+use crate::roles::{Development, Roles};
 use crate::scenario::Scenario;
 use camino::Utf8Path;
 use sandbox::task::TaskDir;
@@ -101,13 +101,39 @@ fn sound(task: &Staged) -> Result<(), Refusal> {
     leaks::links_say_nothing(task)
 }
 
+/// How much of a task is built once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rebuild {
+    /// Data, page and evaluator; the baselines are taken as they are.
+    Data,
+    /// Everything.
+    Whole,
+}
+
 /// Builds the task once more, from the blueprint on disk, and compares every byte.
 ///
 /// # Errors
 /// [`Refusal::NotReproducible`], or [`Refusal::Contract`] if the blueprint cannot be read.
-pub fn rebuilds(task: &Staged, roles: &dyn Roles, scenario: &Scenario) -> Result<(), Refusal> {
-    let draft = pipeline::develop(roles, blueprint(&task.dir)?, scenario)
-        .map_err(|error| Refusal::Contract(error.to_string()))?;
+pub fn rebuilds(
+    task: &Staged,
+    roles: &dyn Roles,
+    scenario: &Scenario,
+    rebuild: Rebuild,
+) -> Result<(), Refusal> {
+    let blueprint = blueprint(&task.dir)?;
+    let again = match rebuild {
+        Rebuild::Whole => pipeline::develop(roles, blueprint, scenario),
+        Rebuild::Data => roles.render(&blueprint).and_then(|assets| {
+            let Development { ladder, thresholds, .. } = &task.draft.development;
+            let (ladder, thresholds) = (ladder.clone(), thresholds.clone());
+            let development = Development { assets, ladder, thresholds };
+            pipeline::describe(roles, blueprint, scenario, development)
+        }),
+    };
+    let draft = again.map_err(|error| Refusal::Contract(error.to_string()))?;
+    if draft.development.assets.test_scores != task.draft.development.assets.test_scores {
+        return Err(Refusal::NotReproducible("the noise-free scores".to_owned()));
+    }
     disk::same_files(task, &draft)
 }
 

@@ -128,7 +128,7 @@ fn sound_tasks_of_every_kind_pass_and_rebuild() {
         Formulation::Forecasting,
     ] {
         let bench = Bench::new(formulation);
-        rebuilds(&bench.staged, &Builtin, &bench.story).unwrap();
+        rebuilds(&bench.staged, &Builtin, &bench.story, Rebuild::Whole).unwrap();
     }
 }
 
@@ -233,7 +233,7 @@ fn faults_of_masks_boxes_and_pictures_are_seen() {
         [Formulation::Segmentation, Formulation::Detection, Formulation::Reconstruction]
     {
         let bench = scene(formulation);
-        rebuilds(&bench.staged, &Builtin, &bench.story).unwrap();
+        rebuilds(&bench.staged, &Builtin, &bench.story, Rebuild::Whole).unwrap();
         let task = bench.with(|draft| {
             draft.development.thresholds.bronze_threshold = way(draft, -0.05);
         });
@@ -323,15 +323,29 @@ fn a_task_that_is_built_differently_is_seen() {
         ("source/evaluator.py", "# changed"),
     ] {
         let task = bench.with_file(file, |text| text + change);
-        assert_eq!(code(rebuilds(&task, &Builtin, &bench.story)), "not_reproducible");
+        for rebuild in [Rebuild::Data, Rebuild::Whole] {
+            let found = rebuilds(&task, &Builtin, &bench.story, rebuild);
+            assert_eq!(code(found), "not_reproducible");
+        }
     }
+}
+
+#[test]
+fn baselines_that_come_out_differently_are_seen_by_a_whole_rebuild() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        draft.development.thresholds.bronze_threshold = way(draft, 0.4);
+    });
+    rebuilds(&task, &Builtin, &bench.story, Rebuild::Data).unwrap();
+    let found = rebuilds(&task, &Builtin, &bench.story, Rebuild::Whole);
+    assert_eq!(code(found), "not_reproducible");
 }
 
 #[test]
 fn a_damaged_blueprint_is_a_broken_contract() {
     let bench = binary();
     let task = bench.with_file("source/blueprint.json", |text| text[..200].to_owned());
-    assert_eq!(code(rebuilds(&task, &Builtin, &bench.story)), "contract");
+    assert_eq!(code(rebuilds(&task, &Builtin, &bench.story, Rebuild::Whole)), "contract");
 }
 
 #[test]
@@ -349,7 +363,7 @@ fn publishing_moves_the_whole_folder() {
 #[test]
 fn links_that_are_written_by_class_are_seen() {
     let bench = Bench::of(Cell { modality: Modality::Graph, formulation: Formulation::Multiclass });
-    rebuilds(&bench.staged, &Builtin, &bench.story).unwrap();
+    rebuilds(&bench.staged, &Builtin, &bench.story, Rebuild::Whole).unwrap();
     let class = |draft: &Draft| {
         let assets = &draft.development.assets;
         [assets.train_truth.as_numbers(), assets.test_truth.as_numbers()].concat()
