@@ -8,9 +8,8 @@ use crate::pipeline;
 use crate::roles::Builtin;
 use crate::scenario::{self, ScenarioError};
 use crate::verify::{self, Refusal};
-use camino::Utf8Path;
 use rayon::prelude::*;
-use sandbox::task::{Corpus, TaskDir, TaskError};
+use sandbox::task::{Corpus, TaskDir};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -23,17 +22,6 @@ pub struct Audit {
     pub refused: Vec<(String, &'static str, String)>,
     /// Pairs of tasks with the same rule.
     pub shared_rules: Vec<(String, String)>,
-}
-
-/// Why a corpus could not be looked at.
-#[derive(Debug, thiserror::Error)]
-pub enum AuditError {
-    /// The corpus does not open.
-    #[error(transparent)]
-    Task(#[from] TaskError),
-    /// The embedded stories.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
 }
 
 impl Audit {
@@ -50,12 +38,11 @@ impl Audit {
     }
 }
 
-/// Verifies every task in `dir`.
+/// Verifies every task of a corpus.
 ///
 /// # Errors
-/// [`AuditError`] if the corpus cannot be opened.
-pub fn audit(dir: &Utf8Path) -> Result<Audit, AuditError> {
-    let corpus = Corpus::open(dir)?;
+/// [`ScenarioError`] if the embedded stories cannot be read.
+pub fn audit(corpus: &Corpus) -> Result<Audit, ScenarioError> {
     let stories = scenario::all()?;
     let verdicts: Vec<Result<(), Refusal>> =
         corpus.tasks().par_iter().map(|task| one(task, &stories)).collect();

@@ -5,6 +5,7 @@
 //! tie is half a win for either.
 
 use crate::mix::name;
+use crate::stats::intervals::Quantiles;
 use agents::playground::{Playground, PlaygroundError};
 use agents::prompt::PromptStyle;
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
@@ -227,14 +228,14 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
         let (wins, spread) = crate::rule::moments(&shares);
         // Tasks are independent; the mean over them is about normal.
         let margin = 1.96 * spread / (count - 1.0).max(1.0).sqrt();
-        let [median, late] = [0.5, 0.95].map(|share| quantile(&mut tally.seconds, share));
+        let seconds = Quantiles::of(std::mem::take(&mut tally.seconds));
         Level {
             name: approach.name().to_owned(),
             valid: tally.valid,
             tiers: tally.tiers,
             wins,
             interval: ((wins - margin).max(0.0), (wins + margin).min(1.0)),
-            seconds: (median, late),
+            seconds: seconds.map_or((0.0, 0.0), |seconds| (seconds.median, seconds.q95)),
         }
     };
     Calibration {
@@ -246,13 +247,6 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
         cells,
         unseparated,
     }
-}
-
-/// The value below which a share of the values lies; 0 without values.
-fn quantile(values: &mut [f64], share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let last = values.len().saturating_sub(1) as f64;
-    values.get(crate::draws::floor(share * last)).copied().unwrap_or(0.0)
 }
 
 impl fmt::Display for Calibration {
@@ -305,11 +299,5 @@ mod tests {
         assert_eq!(gains.order(), "constant < linear < forest < operators < oracle");
         assert_eq!((gains.win(0, 1), gains.win(2, 1), gains.win(2, 3)), (0.5, 1.0, 0.5));
         assert_eq!((gains.wins(4), gains.wins(0)), (1.0, 0.125));
-    }
-
-    #[test]
-    fn quantiles_of_few_values() {
-        assert_eq!(quantile(&mut [3.0, 1.0, 2.0], 0.5), 2.0);
-        assert_eq!(quantile(&mut [], 0.5), 0.0);
     }
 }

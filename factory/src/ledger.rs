@@ -192,11 +192,10 @@ fn entries(out: &Utf8Path, text: &str) -> Vec<Entry> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entry(slot: u64, attempt: u64, outcome: Outcome) -> Entry {
-        Entry {
+impl Entry {
+    /// An accepted attempt.
+    pub(crate) fn for_tests(slot: u64, attempt: u64) -> Self {
+        Self {
             slot,
             task: format!("task-{slot}"),
             attempt,
@@ -204,11 +203,20 @@ mod tests {
             metric: None,
             family: None,
             stage: Stage::Packaged,
-            outcome,
+            outcome: Outcome::Accepted,
             reason: None,
             detail: None,
             milliseconds: 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(slot: u64, attempt: u64, outcome: Outcome) -> Entry {
+        Entry { outcome, ..Entry::for_tests(slot, attempt) }
     }
 
     #[test]

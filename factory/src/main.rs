@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{Calibrate, Cli, Command, Format, Generate, Half, Inspect, Verify};
-use factory::audit::Audit;
 use factory::calibration::{self, Settings};
 use factory::config::Options;
 use factory::corpus::{self, CorpusError, Record};
@@ -15,7 +14,7 @@ use factory::plan::Slot;
 use factory::roles::Builtin;
 use factory::trial;
 use indicatif::{ProgressBar, ProgressStyle};
-use sandbox::task::Split;
+use sandbox::task::{Corpus, Split, TaskDir};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -115,16 +114,16 @@ fn verify(flags: &Verify) -> Result<ExitCode> {
     if flags.run {
         trial::rehearse()?;
     }
-    let report = factory::audit::audit(&flags.dir)?;
+    let corpus = Corpus::open(&flags.dir)?;
+    let report = factory::audit::audit(&corpus)?;
     say(&report.to_string());
-    let tried = if flags.run { try_out(flags, &report)? } else { ExitCode::SUCCESS };
+    let tried =
+        if flags.run { try_out(flags, &report.passed(&corpus))? } else { ExitCode::SUCCESS };
     Ok(if report.clean() { tried } else { ExitCode::from(INCOMPLETE) })
 }
 
 /// The sandboxed pass, on the tasks that passed the other.
-fn try_out(flags: &Verify, audit: &Audit) -> Result<ExitCode> {
-    let corpus = sandbox::task::Corpus::open(&flags.dir)?;
-    let sound = audit.passed(&corpus);
+fn try_out(flags: &Verify, sound: &[&TaskDir]) -> Result<ExitCode> {
     if sound.is_empty() {
         return Ok(ExitCode::from(INCOMPLETE));
     }
@@ -135,7 +134,7 @@ fn try_out(flags: &Verify, audit: &Audit) -> Result<ExitCode> {
     let stop = stop_on_signal()?;
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} tasks, {per_sec}, {eta} left")?;
     let bar = ProgressBar::new(sound.len() as u64).with_style(style);
-    let trials = trial::run(&sound, &settings, || bar.inc(1), &stop)?;
+    let trials = trial::run(sound, &settings, || bar.inc(1), &stop)?;
     bar.finish_and_clear();
     say(&trials.to_string());
     if let Some(path) = &flags.json {

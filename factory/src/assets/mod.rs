@@ -14,6 +14,7 @@ use crate::scenes;
 use crate::table::{Cells, Table};
 use items::Item;
 use network::Ties;
+use sandbox::stream::Stream;
 use sandbox::values::Values;
 use std::collections::BTreeSet;
 
@@ -70,9 +71,10 @@ pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
         return scenes::render(blueprint, layout);
     }
     let stream = blueprint.origin.stream("assets");
+    let ties = ties(blueprint, blueprint.rows.train + blueprint.rows.test, stream);
     let (frame, mut written, order) = match &blueprint.series {
         Some(spec) => series::draw(blueprint, spec, stream),
-        None => tabular::draw(blueprint, stream),
+        None => tabular::draw(blueprint, ties.as_ref(), stream),
     };
     let scores: Vec<Vec<f64>> =
         blueprint.targets.iter().map(|target| target.rule.score(&frame)).collect();
@@ -84,13 +86,8 @@ pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
     for (index, mutation) in blueprint.mutations.iter().enumerate() {
         mutation.apply(&mut written, stream.child("mutation").index(index as u64));
     }
-    let links = match &blueprint.network {
-        Some(layout) => {
-            let network = Ties::draw(layout, frame.rows, stream).network;
-            network.links(&mut Draws::new(stream.child("links")))
-        }
-        None => Vec::new(),
-    };
+    let links = ties
+        .map_or_else(Vec::new, |ties| ties.network.links(&mut Draws::new(stream.child("links"))));
     let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
     let take = |rows: &[usize]| rows.iter().map(|row| ids[*row].clone()).collect::<Vec<_>>();
     let queries = |rows: &[usize]| match &blueprint.queries {
@@ -191,6 +188,11 @@ pub fn population(blueprint: &Blueprint, rows: usize) -> Frame {
             }
             wide
         }
-        None => tabular::sample(blueprint, rows, stream),
+        None => tabular::sample(blueprint, rows, ties(blueprint, rows, stream).as_ref(), stream),
     }
+}
+
+/// The network that joins so many rows, where rows are nodes.
+fn ties(blueprint: &Blueprint, rows: usize, stream: Stream) -> Option<Ties> {
+    blueprint.network.as_ref().map(|layout| Ties::draw(layout, rows, stream))
 }

@@ -10,10 +10,10 @@ use crate::table::{Cells, Table, round};
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 
-/// Draws clean columns, and the same as they are written.
-pub fn draw(blueprint: &Blueprint, stream: Stream) -> (Frame, Table, Order) {
+/// Draws clean columns, and the same as they are written; rows that are nodes come with ties.
+pub fn draw(blueprint: &Blueprint, ties: Option<&Ties>, stream: Stream) -> (Frame, Table, Order) {
     let rows = blueprint.rows.train + blueprint.rows.test;
-    let frame = sample(blueprint, rows, stream);
+    let frame = sample(blueprint, rows, ties, stream);
     let mut table = Table::default();
     // Words and numbers alternate in real tables; here their order is drawn once per task.
     let mut names: Vec<(String, Option<usize>)> = blueprint
@@ -39,9 +39,9 @@ pub fn draw(blueprint: &Blueprint, stream: Stream) -> (Frame, Table, Order) {
 }
 
 /// Draws `rows` clean rows.
-pub fn sample(blueprint: &Blueprint, rows: usize, stream: Stream) -> Frame {
+pub fn sample(blueprint: &Blueprint, rows: usize, ties: Option<&Ties>, stream: Stream) -> Frame {
     let mut frame = Frame { rows, ..Frame::default() };
-    let ties = blueprint.network.as_ref().map(|layout| (layout, Ties::draw(layout, rows, stream)));
+    let ties = blueprint.network.as_ref().zip(ties);
     let mut latents: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for NumberSpec { column, follows } in blueprint.drawn() {
         let mut draws = Draws::new(stream.child("number").child(&column.name));
@@ -53,7 +53,7 @@ pub fn sample(blueprint: &Blueprint, rows: usize, stream: Stream) -> Frame {
             }
             _ => (0..rows).map(|_| draws.normal()).collect(),
         };
-        let own = match &ties {
+        let own = match ties {
             Some((layout, ties)) if layout.kindred.contains(&column.name) => {
                 ties.kindred(&own, &mut draws)
             }
@@ -78,7 +78,7 @@ pub fn sample(blueprint: &Blueprint, rows: usize, stream: Stream) -> Frame {
         let word = |_| spec.column.words[draws.weighted(&spec.weights)].clone();
         frame.words.insert(spec.column.name.clone(), (0..rows).map(word).collect());
     }
-    if let Some((layout, ties)) = &ties {
+    if let Some((layout, ties)) = ties {
         network::surround(layout, &ties.network, &mut frame);
     }
     frame

@@ -157,11 +157,11 @@ impl Graph {
         if !(2..=KINDS).contains(&counts.len()) {
             return String::new();
         }
-        let mut html = String::from(",");
+        let mut html = String::new();
         for (index, (kind, count)) in counts.iter().enumerate() {
             let _ = write!(
                 html,
-                " <span class=\"whole\"><span class=\"key k{index}\"></span>{} {count}</span>",
+                ", <span class=\"whole\"><span class=\"key k{index}\"></span>{} {count}</span>",
                 escaped(kind)
             );
         }

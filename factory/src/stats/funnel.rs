@@ -131,22 +131,15 @@ pub fn follow(entries: &[Entry]) -> Passage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mix::Cell;
 
     fn entry(slot: u64, attempt: u64, stage: Stage) -> Entry {
         let accepted = stage == Stage::Packaged;
         Entry {
-            slot,
-            task: format!("task-{slot}"),
-            attempt,
-            cell: Cell::all()[0],
-            metric: None,
-            family: None,
             stage,
             outcome: if accepted { Outcome::Accepted } else { Outcome::Refused },
             reason: (!accepted).then(|| "unlearnable".to_owned()),
-            detail: None,
             milliseconds: 100 * (slot + 1),
+            ..Entry::for_tests(slot, attempt)
         }
     }
 

@@ -125,7 +125,7 @@ pub fn rebuilds(
         Rebuild::Whole => pipeline::develop(roles, blueprint, scenario),
         Rebuild::Data => roles.render(&blueprint).and_then(|assets| {
             let Development { ladder, thresholds, .. } = &task.draft.development;
-            let (ladder, thresholds) = (ladder.clone(), thresholds.clone());
+            let (ladder, thresholds) = (ladder.clone(), *thresholds);
             let development = Development { assets, ladder, thresholds };
             pipeline::describe(roles, blueprint, scenario, development)
         }),

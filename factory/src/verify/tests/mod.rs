@@ -113,6 +113,13 @@ fn code(result: Result<(), Refusal>) -> &'static str {
     refusal.code()
 }
 
+/// Rows from the lowest truth to the highest.
+fn by_truth(truth: &[f64]) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..truth.len()).collect();
+    rows.sort_by(|a, b| truth[*a].total_cmp(&truth[*b]));
+    rows
+}
+
 /// A share of the way from R0 to the ceiling.
 fn way(draft: &Draft, share: f64) -> f64 {
     let baselines = &draft.development.ladder.baselines;
@@ -264,8 +271,7 @@ fn faults_of_masks_boxes_and_pictures_are_seen() {
         let task = bench.with(|draft| {
             let assets = &mut draft.development.assets;
             let target = assets.train_truth.as_numbers();
-            let mut rows: Vec<usize> = (0..target.len()).collect();
-            rows.sort_by(|a, b| target[*a].total_cmp(&target[*b]));
+            let rows = by_truth(&target);
             assets.train_truth = assets.train_truth.take(&rows);
         });
         assert_eq!(code(leaks::order_says_nothing(&task)), "order_leak");

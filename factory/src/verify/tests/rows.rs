@@ -9,8 +9,7 @@ fn ids_in_order_of_the_target_are_seen() {
     let task = bench.with(|draft| {
         let assets = &mut draft.development.assets;
         let target = assets.train_truth.as_numbers();
-        let mut rows: Vec<usize> = (0..target.len()).collect();
-        rows.sort_by(|a, b| target[*a].total_cmp(&target[*b]));
+        let rows = by_truth(&target);
         for (place, row) in rows.into_iter().enumerate() {
             assets.train_ids[row] = (20_000 + place).to_string();
         }
@@ -41,8 +40,7 @@ fn rows_in_order_of_the_target_are_seen() {
     let task = bench.with(|draft| {
         let assets = &mut draft.development.assets;
         let target = assets.train_truth.as_numbers();
-        let mut rows: Vec<usize> = (0..target.len()).collect();
-        rows.sort_by(|a, b| target[*a].total_cmp(&target[*b]));
+        let rows = by_truth(&target);
         assets.train = assets.train.take(&rows);
         assets.train_truth = assets.train_truth.take(&rows);
     });
