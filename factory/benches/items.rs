@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
 use factory::draws::Draws;
-use factory::media::{Look, Medium, MediumKind};
+use factory::media::{Format, Look, Medium, MediumKind};
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -19,16 +19,18 @@ const TASKS: u64 = 10;
 
 fn main() {
     println!("median microseconds per item, {ITEMS} items");
-    println!("{:10} {:>8} {:>8} {:>8}", "medium", "render", "read", "sum");
+    println!("{:18} {:>8} {:>8} {:>8}", "medium", "render", "read", "sum");
     for kind in MediumKind::ALL {
-        let [render, read] = timed(kind.medium());
-        let name = format!("{kind:?}").to_lowercase();
-        println!("{name:10} {render:8.1} {read:8.1} {:8.1}", render + read);
+        for format in kind.medium().formats() {
+            let [render, read] = timed(kind.medium(), *format);
+            let name = format!("{kind:?} {format:?}").to_lowercase();
+            println!("{name:18} {render:8.1} {read:8.1} {:8.1}", render + read);
+        }
     }
 }
 
 /// Medians of rendering and reading, in microseconds.
-fn timed(medium: &dyn Medium) -> [f64; 2] {
+fn timed(medium: &dyn Medium, format: Format) -> [f64; 2] {
     let vocabulary: Vec<String> = ["valve", "clerk", "pump", "scale"].map(str::to_owned).to_vec();
     let (mut renders, mut reads) = (Vec::new(), Vec::new());
     for item in 0..ITEMS {
@@ -44,7 +46,7 @@ fn timed(medium: &dyn Medium) -> [f64; 2] {
             .map(|blemish| (blemish.name.to_owned(), f64::midpoint(blemish.low, blemish.high)))
             .into_iter()
             .collect();
-        let look = Look { stream, vocabulary: &vocabulary, blemishes: &blemishes };
+        let look = Look { format, stream, vocabulary: &vocabulary, blemishes: &blemishes };
         let mut draws = Draws::new(stream.child("item").index(item));
         let values: Vec<f64> = medium
             .statistics()

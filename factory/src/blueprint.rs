@@ -4,8 +4,8 @@
 
 use crate::config::Preset;
 use crate::dna::Dna;
-use crate::media::MediumKind;
 use crate::media::graph::nodes::Knit;
+use crate::media::{Format, MediumKind, Storage};
 use crate::mutation::Mutation;
 use crate::rule::{Family, Rule};
 use crate::scenario::{NumberColumn, WordColumn};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of [`Blueprint`] that this build reads and writes.
-pub const BLUEPRINT_VERSION: u32 = 3;
+pub const BLUEPRINT_VERSION: u32 = 4;
 
 /// Where a blueprint's random streams start: one per attempt at one place of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -106,12 +106,32 @@ pub struct SeriesSpec {
 pub struct ItemLayout {
     /// What they are made of.
     pub medium: MediumKind,
+    /// What they are written as.
+    pub format: Format,
     /// The column that holds them or the names of their files.
     pub column: String,
     /// The hidden columns, in the medium's order, named `<column>.<statistic>`.
     pub statistics: Vec<NumberSpec>,
     /// Words of the story's trade.
     pub vocabulary: Vec<String>,
+}
+
+impl ItemLayout {
+    /// How the items are kept.
+    pub fn storage(&self) -> Storage {
+        self.medium.storage(self.format)
+    }
+
+    /// The columns of the tables that hold the items, or the names of their files.
+    pub fn columns(&self) -> Vec<String> {
+        match self.storage() {
+            Storage::Files { .. } | Storage::Cells(1) => vec![self.column.clone()],
+            Storage::Cells(count) => {
+                let name = |suffix: char| format!("{}_{suffix}", self.column);
+                ('a'..='z').take(count).map(name).collect()
+            }
+        }
+    }
 }
 
 /// Rows that answer queries.

@@ -80,14 +80,13 @@ pub(crate) fn reader(blueprint: &Blueprint) -> Option<String> {
 fn of_items(layout: &ItemLayout) -> String {
     let medium = layout.medium.medium();
     let column = &layout.column;
-    let load = match medium.storage() {
+    let load = match layout.storage() {
         Storage::Files { .. } => {
             format!("[open(\"input/\" + p, \"rb\").read() for p in x.pop({column:?})]")
         }
         Storage::Cells(1) => format!("[t.encode() for t in x.pop({column:?})]"),
-        Storage::Cells(count) => {
-            let columns: Vec<String> =
-                ('a'..='z').take(count).map(|suffix| format!("{column}_{suffix}")).collect();
+        Storage::Cells(_) => {
+            let columns = layout.columns();
             format!("[\"\\n\".join(t).encode() for t in zip(*(x.pop(c) for c in {columns:?}))]")
         }
     };

@@ -1,7 +1,7 @@
 //! The recording medium's Python twin against its Rust reader.
 
 use factory::draws::Draws;
-use factory::media::{Look, Medium, Reading, audio::Recording};
+use factory::media::{Format, Look, Medium, Reading, audio::Recording};
 use fs_err as fs;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
@@ -31,7 +31,11 @@ fn items() -> Vec<Vec<u8>> {
         let mut draws = Draws::new(stream.child("item"));
         let value = |s: &factory::media::Statistic| draws.between(s.low, s.high);
         let values: Vec<f64> = statistics.iter().map(value).collect();
-        Recording.render(&values, &Look { stream, vocabulary: &[], blemishes }, &mut draws)
+        Recording.render(
+            &values,
+            &Look { format: Format::Wav, stream, vocabulary: &[], blemishes },
+            &mut draws,
+        )
     };
     (0..).zip(&looks).map(item).collect()
 }

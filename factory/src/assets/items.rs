@@ -30,6 +30,7 @@ pub fn draw(
     let medium = layout.medium.medium();
     let blemishes = blueprint.blemishes();
     let look = Look {
+        format: layout.format,
         stream: stream.child("look"),
         vocabulary: &layout.vocabulary,
         blemishes: &blemishes,
@@ -52,23 +53,18 @@ pub fn draw(
 /// The columns of a table that hold the items, or the names of their files.
 pub fn columns(layout: &ItemLayout, ids: &[String], items: &[Item]) -> Table {
     let mut table = Table::default();
-    match layout.medium.medium().storage() {
+    match layout.storage() {
         Storage::Files { folder, extension } => {
             let name = |id: &String| format!("{folder}/{id}.{extension}");
             table.push(&layout.column, Cells::Text(ids.iter().map(name).collect()));
         }
-        Storage::Cells(1) => {
-            let text = |item: &Item| String::from_utf8_lossy(&item.bytes).into_owned();
-            table.push(&layout.column, Cells::Text(items.iter().map(text).collect()));
-        }
-        Storage::Cells(count) => {
-            for (index, suffix) in ('a'..='z').take(count).enumerate() {
+        Storage::Cells(_) => {
+            for (index, column) in layout.columns().iter().enumerate() {
                 let line = |item: &Item| {
                     let text = String::from_utf8_lossy(&item.bytes).into_owned();
                     text.lines().nth(index).unwrap_or_default().to_owned()
                 };
-                let cells = Cells::Text(items.iter().map(line).collect());
-                table.push(&format!("{}_{suffix}", layout.column), cells);
+                table.push(column, Cells::Text(items.iter().map(line).collect()));
             }
         }
     }
@@ -77,7 +73,7 @@ pub fn columns(layout: &ItemLayout, ids: &[String], items: &[Item]) -> Table {
 
 /// The files that hold the items, by their path within the public half.
 pub fn files(layout: &ItemLayout, ids: &[String], items: &[Item]) -> BTreeMap<String, Vec<u8>> {
-    let Storage::Files { folder, extension } = layout.medium.medium().storage() else {
+    let Storage::Files { folder, extension } = layout.storage() else {
         return BTreeMap::new();
     };
     let file =

@@ -8,9 +8,8 @@ use super::html::{escaped, short};
 use super::nearness::{self, Nearness};
 use super::task::{Target, Task};
 use crate::media::{MediumError, Reading, Storage};
-use crate::models::Matrix;
 use crate::scenes;
-use crate::verify::leaks::{CLOSEST, beyond};
+use crate::verify::leaks::{CLOSEST, beyond, legible};
 use crate::verify::probe::{self, Finding, HARMLESS, PERMUTATIONS, RUNS};
 use crate::verify::{Refusal, copies, files};
 use fs_err as fs;
@@ -91,14 +90,8 @@ fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
             (Some(layout), _) => {
                 let medium = layout.medium.medium();
                 of_medium = |bytes: &[u8]| medium.read(bytes);
-                let names = match medium.storage() {
-                    Storage::Files { .. } | Storage::Cells(1) => vec![layout.column.clone()],
-                    Storage::Cells(count) => ('a'..='z')
-                        .take(count)
-                        .map(|suffix| format!("{}_{suffix}", layout.column))
-                        .collect(),
-                };
-                (names, matches!(medium.storage(), Storage::Files { .. }), &of_medium)
+                let in_files = matches!(layout.storage(), Storage::Files { .. });
+                (layout.columns(), in_files, &of_medium)
             }
             (None, Some(layout)) => (vec![layout.column.clone()], true, &scenes::reading),
             (None, None) => return Ok(Vec::new()),
@@ -178,15 +171,14 @@ fn probes(task: &Task, items: &[Item]) -> Vec<(String, Finding)> {
     }
     let sizes: Vec<f64> = items.iter().map(|item| item.bytes.len() as f64).collect();
     if probe::varies(&sizes) {
-        // Beyond what anyone in a hurry reads inside: more links make a longer list.
-        let width = items.first().map_or(0, |item| item.reading.plain.len());
-        let column = |index: usize| items.iter().map(|item| item.reading.plain[index]).collect();
-        let plain = Matrix::from_columns(&(0..width).map(column).collect::<Vec<Vec<f64>>>());
+        let readings: Vec<&Reading> = items.iter().map(|item| &item.reading).collect();
+        let format = task.blueprint.item.as_ref().map(|layout| layout.format);
+        let known = legible(format, &readings);
         // Classes in the middle leave a bend: classes stay numbers here.
         let whole = |target: &Target| [&target.train[..], &target.test].concat();
         let rest: Vec<Vec<f64>> =
-            task.targets.iter().map(|target| beyond(&plain, &whole(target))).collect();
-        found.push(probe("size of the item, beyond plain readings", &sizes, &rest));
+            task.targets.iter().map(|target| beyond(&known, &whole(target))).collect();
+        found.push(probe("size of the item, beyond what is read inside", &sizes, &rest));
     } else if !sizes.is_empty() {
         let same = Finding { effect: 0.0, p: None };
         found.push(("size of the item, the same for all".to_owned(), same));

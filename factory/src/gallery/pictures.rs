@@ -3,6 +3,7 @@
 use super::GalleryError;
 use super::html::{data_uri, escaped};
 use super::task::{Items, Task};
+use crate::media::image::jpeg;
 use camino::Utf8Path;
 use fs_err as fs;
 use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
@@ -57,6 +58,12 @@ impl Picture {
     fn read(path: &Utf8Path) -> Result<Self, GalleryError> {
         let bytes = fs::read(path)?;
         let wrong = |fault: String| GalleryError::Unreadable { path: path.to_owned(), fault };
+        if jpeg::begins(&bytes) {
+            let found = jpeg::decode(&bytes).map_err(|error| wrong(error.to_string()))?;
+            let (side, channels, pixels) = found;
+            let color = if channels == 3 { ColorType::Rgb } else { ColorType::Grayscale };
+            return Ok(Self { width: side, height: side, color, pixels, palette: None });
+        }
         let broken = |error: png::DecodingError| wrong(error.to_string());
         let mut decoder = Decoder::new_with_limits(Cursor::new(&bytes), Limits { bytes: BYTES });
         decoder.set_transformations(Transformations::normalize_to_color8());

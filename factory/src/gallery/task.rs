@@ -75,7 +75,7 @@ impl Task {
     pub(super) fn items(&self) -> Vec<Items> {
         let Some(first) = self.train.rows.first() else { return Vec::new() };
         let kind = |cell: &str| match (cell.contains('/'), Utf8Path::new(cell).extension()) {
-            (true, Some("png")) => Some(Kind::Picture),
+            (true, Some("png" | "jpg")) => Some(Kind::Picture),
             (true, Some("wav")) => Some(Kind::Sound),
             (true, Some("csv")) => Some(Kind::Graph),
             _ => None,

@@ -58,6 +58,30 @@ pub struct Blemish {
     pub means: &'static str,
 }
 
+/// What the items of a task are written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// PNG pictures, stored as they are.
+    Png,
+    /// Baseline JPEG pictures of high quality.
+    Jpeg,
+    /// WAV recordings.
+    Wav,
+    /// Tables of links.
+    Csv,
+    /// Cells of the tables.
+    Cells,
+}
+
+impl Format {
+    /// Whether a file's size follows from what it shows, as it does where contents are
+    /// compressed.
+    pub fn compresses(self) -> bool {
+        matches!(self, Self::Jpeg)
+    }
+}
+
 /// How the items of a task are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
@@ -75,6 +99,8 @@ pub enum Storage {
 /// What all items of a task share.
 #[derive(Debug, Clone)]
 pub struct Look<'a> {
+    /// What items are written as: one of the medium's formats.
+    pub format: Format,
     /// Where a medium draws its own constants from (size, palette, tempo, template): the same
     /// stream for every item of the task.
     pub stream: Stream,
@@ -108,8 +134,8 @@ pub trait Medium: fmt::Debug + Sync {
     /// How items can be worse than clean: three or more.
     fn blemishes(&self) -> &'static [Blemish];
 
-    /// How items are kept.
-    fn storage(&self) -> Storage;
+    /// What items can be written as, the usual one first.
+    fn formats(&self) -> &'static [Format];
 
     /// The bytes of an item with these statistics, in the order of [`Medium::statistics`].
     /// Everything else about it comes from `look`, for the task, and `draws`, for the item.
@@ -158,6 +184,17 @@ impl MediumKind {
             Self::Report => &text::Report,
             Self::Pair => &text::Pair,
             Self::Network => &graph::Network,
+        }
+    }
+
+    /// How its items are kept in a format.
+    pub fn storage(self, format: Format) -> Storage {
+        match format {
+            Format::Png => Storage::Files { folder: "images", extension: "png" },
+            Format::Jpeg => Storage::Files { folder: "images", extension: "jpg" },
+            Format::Wav => Storage::Files { folder: "audio", extension: "wav" },
+            Format::Csv => Storage::Files { folder: "graphs", extension: "csv" },
+            Format::Cells => Storage::Cells(if self == Self::Pair { 2 } else { 1 }),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::config::Preset;
 use crate::dna::{self, Distance, Dna};
 use crate::draws::{Draws, floor};
 use crate::media::graph::nodes::Knit;
-use crate::media::{Blemish, Reach, Statistic};
+use crate::media::{Blemish, Format, Reach, Statistic};
 use crate::mutation::Mutation;
 use crate::rule::{Expr, Family, Frame, Rule};
 use crate::scenario::{
@@ -63,7 +63,8 @@ fn rows(
     let ranks = cell.formulation == Formulation::Ranking;
     let (specs, words) = columns(brief, story, draws);
     let scoring = scoring::choose(cell.formulation, story, &dna, draws);
-    let item = story.item.as_ref().filter(|_| cell.modality != Modality::Tabular).map(layout);
+    let item = story.item.as_ref().filter(|_| cell.modality != Modality::Tabular);
+    let item = item.map(|item| layout(item, &mut Draws::new(brief.origin.stream("format"))));
     let queries = story.ranking.as_ref().filter(|_| ranks).map(|ranking| QueryLayout {
         column: ranking.query.clone(),
         rows: draws.whole(7, 10),
@@ -151,8 +152,11 @@ fn columns(
     (specs, words)
 }
 
-/// The items' layout: every statistic of the medium becomes a hidden column.
-fn layout(item: &ItemSpec) -> ItemLayout {
+/// The items' layout: every statistic of the medium becomes a hidden column. The format has
+/// draws of its own, so that nothing else of a task hangs on it.
+fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
+    let formats = item.medium.medium().formats();
+    let other = formats[1..].iter().find(|format| draws.chance(share(**format)));
     let statistic = |statistic: &Statistic| NumberSpec {
         column: NumberColumn {
             name: format!("{}.{}", item.column, statistic.name),
@@ -165,9 +169,18 @@ fn layout(item: &ItemSpec) -> ItemLayout {
     };
     ItemLayout {
         medium: item.medium,
+        format: *other.unwrap_or(&formats[0]),
         column: item.column.clone(),
         statistics: item.medium.medium().statistics().iter().map(statistic).collect(),
         vocabulary: item.vocabulary.clone(),
+    }
+}
+
+/// How often a format is chosen where a medium offers it beside its usual one.
+fn share(format: Format) -> f64 {
+    match format {
+        Format::Jpeg => 0.4,
+        Format::Png | Format::Wav | Format::Csv | Format::Cells => 0.0,
     }
 }
 

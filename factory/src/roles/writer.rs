@@ -195,12 +195,7 @@ fn item_columns(blueprint: &Blueprint) -> Vec<String> {
         return vec![layout.column.clone()];
     }
     let Some(layout) = &blueprint.item else { return Vec::new() };
-    match layout.medium.medium().storage() {
-        Storage::Files { .. } | Storage::Cells(1) => vec![layout.column.clone()],
-        Storage::Cells(count) => {
-            ('a'..='z').take(count).map(|suffix| format!("{}_{suffix}", layout.column)).collect()
-        }
-    }
+    layout.columns()
 }
 
 fn better(metric: Metric) -> &'static str {
@@ -243,7 +238,7 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
     }
     if let (Some(layout), Story::Table(story)) = (&blueprint.item, &scenario.story) {
         let shows = story.item.as_ref().map_or("", |item| item.shows.as_str());
-        let kind = match layout.medium.medium().storage() {
+        let kind = match layout.storage() {
             Storage::Files { .. } => "file name",
             Storage::Cells(_) => "text",
         };
@@ -442,7 +437,7 @@ fn files(blueprint: &Blueprint, assets: &Assets) -> String {
         blueprint.rows.train, blueprint.rows.test
     );
     if let Some(layout) = &blueprint.item
-        && let Storage::Files { folder, extension } = layout.medium.medium().storage()
+        && let Storage::Files { folder, extension } = layout.storage()
     {
         let _ = writeln!(
             text,

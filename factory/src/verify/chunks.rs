@@ -1,5 +1,5 @@
-//! What a file says besides its pixels, samples and lines: the chunks of PNG and WAV files, and
-//! the first line of a table.
+//! What a file says besides its pixels, samples and lines: the chunks of PNG and WAV files, the
+//! segments of JPEG files, and the first line of a table.
 
 /// The first bytes of a PNG file.
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -68,6 +68,46 @@ pub(super) fn png(file: &[u8]) -> Result<Head, String> {
     }
     head.extend(parts.to_be_bytes());
     if bytes.0.is_empty() { Ok(head) } else { Err(format!("{} bytes follow", bytes.0.len())) }
+}
+
+/// A JPEG file's segments: sizes, tables of steps and of codes.
+///
+/// ITU-T T.81, annex B: markers (255 and a kind), most with a length and data. Allowed are SOI,
+/// APP0 with the 14 bytes of a JFIF header that has no thumbnail, DQT, SOF0, DHT, one SOS, and
+/// EOI, with nothing between or behind them. Of what is coded only stuffed bytes are looked at:
+/// restarts and fill bytes are markers too, and none of the allowed.
+pub(super) fn jpeg(file: &[u8]) -> Result<Head, String> {
+    let mut bytes = Bytes(file);
+    if bytes.take(2)? != [0xFF, 0xD8] {
+        return Err("it is no JPEG file".to_owned());
+    }
+    let mut head = Head::new();
+    loop {
+        let [mark, kind, high, low] = bytes.four()?;
+        let size = usize::from(u16::from_be_bytes([high, low]));
+        let data = bytes.take(size.checked_sub(2).ok_or("it has a segment of no length")?)?;
+        let header = data.len() == 14 && data.starts_with(b"JFIF\0") && data.ends_with(&[0, 0]);
+        match (mark, kind) {
+            (0xFF, 0xE0) if header && head.is_empty() => {}
+            (0xFF, 0xDB | 0xC0 | 0xC4 | 0xDA) if !head.is_empty() => {}
+            _ => return Err(format!("it has a segment {mark:02X}{kind:02X}")),
+        }
+        head.extend([kind, high, low]);
+        head.extend(data);
+        if kind == 0xDA {
+            break;
+        }
+    }
+    loop {
+        let coded = bytes.0.iter().take_while(|byte| **byte != 0xFF).count();
+        bytes.take(coded)?;
+        match bytes.take(2)?[1] {
+            0 => {}
+            0xD9 if bytes.0.is_empty() => return Ok(head),
+            0xD9 => return Err(format!("{} bytes follow", bytes.0.len())),
+            kind => return Err(format!("it has a marker FF{kind:02X} among its pixels")),
+        }
+    }
 }
 
 /// A WAV file's format. Only a `fmt ` and a `data` chunk are allowed, and nothing after them.

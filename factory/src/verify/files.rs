@@ -93,6 +93,7 @@ pub(crate) fn headers_say_nothing(dir: &TaskDir) -> Result<(), Refusal> {
         let Some((folder, file)) = path.rsplit_once('/') else { continue };
         let read = match Utf8Path::new(file).extension() {
             Some("png") => chunks::png,
+            Some("jpg") => chunks::jpeg,
             Some("wav") => chunks::wav,
             Some("csv") => chunks::csv,
             _ => continue,
@@ -116,8 +117,7 @@ fn public(dir: &TaskDir) -> impl Iterator<Item = &str> {
 /// The files that the tables name, the rows of `train.csv` first; none where rows have none.
 fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
     let blueprint = &task.draft.blueprint;
-    let in_files =
-        |item: &&ItemLayout| matches!(item.medium.medium().storage(), Storage::Files { .. });
+    let in_files = |item: &&ItemLayout| matches!(item.storage(), Storage::Files { .. });
     let item = blueprint.item.as_ref().filter(in_files);
     let scene = blueprint.scene.as_ref().map(|layout| &layout.column);
     let Some(column) = item.map(|item| &item.column).or(scene) else { return Ok(Vec::new()) };

@@ -4,6 +4,7 @@ use super::{Refusal, probe};
 use crate::assets::Assets;
 use crate::assets::items::Item;
 use crate::labels::Truth;
+use crate::media::{Format, Reading};
 use crate::models::linear::Linear;
 use crate::models::{Matrix, features};
 use crate::package::Staged;
@@ -36,8 +37,7 @@ pub(super) fn ids_say_nothing(task: &Staged) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The size of a row's item does not go with the target, beyond what anyone in a hurry reads
-/// inside it: a graph with more edges has a longer list of them.
+/// The size of a row's item does not go with the target, beyond what [`legible`] says of it.
 pub(super) fn sizes_say_nothing(task: &Staged) -> Result<(), Refusal> {
     let assets = &task.draft.development.assets;
     let items: Vec<&Item> = assets.train_items.iter().chain(&assets.test_items).collect();
@@ -45,14 +45,14 @@ pub(super) fn sizes_say_nothing(task: &Staged) -> Result<(), Refusal> {
     if !probe::varies(&sizes) {
         return Ok(());
     }
-    let width = items.first().map_or(0, |item| item.reading.plain.len());
-    let column = |index: usize| items.iter().map(|item| item.reading.plain[index]).collect();
-    let plain = Matrix::from_columns(&(0..width).map(column).collect::<Vec<Vec<f64>>>());
+    let readings: Vec<&Reading> = items.iter().map(|item| &item.reading).collect();
+    let format = task.draft.blueprint.item.as_ref().map(|layout| layout.format);
+    let known = legible(format, &readings);
     // Of classes in the middle, a straight line leaves a bend that goes with anything: classes
     // stay numbers here.
     let both = assets.train_truth.parts().iter().zip(assets.test_truth.parts());
     let rest: Vec<Vec<f64>> = both
-        .map(|(train, test)| beyond(&plain, &[train.as_numbers(), test.as_numbers()].concat()))
+        .map(|(train, test)| beyond(&known, &[train.as_numbers(), test.as_numbers()].concat()))
         .collect();
     match telling(task, &sizes, &rest, "size") {
         Some((rho, p)) => Err(Refusal::SizeLeak { rho, p }),
@@ -60,9 +60,25 @@ pub(super) fn sizes_say_nothing(task: &Staged) -> Result<(), Refusal> {
     }
 }
 
+/// What an item's size may tell: what anyone in a hurry reads inside it, as a graph with more
+/// edges has a longer list of them. A compressed file is the longer the more there is to see,
+/// which takes what a practised engineer reads to say.
+pub(crate) fn legible(format: Option<Format>, readings: &[&Reading]) -> Matrix {
+    let columns = |part: fn(&Reading) -> &Vec<f64>| -> Vec<Vec<f64>> {
+        let width = readings.first().map_or(0, |reading| part(reading).len());
+        let column = |index: usize| readings.iter().map(|r| part(r)[index]).collect();
+        (0..width).map(column).collect()
+    };
+    let mut known = columns(|reading| &reading.plain);
+    if format.is_some_and(Format::compresses) {
+        known.extend(columns(|reading| &reading.generic));
+    }
+    Matrix::from_columns(&known)
+}
+
 /// What a straight line leaves of a target.
-pub(crate) fn beyond(plain: &Matrix, target: &[f64]) -> Vec<f64> {
-    let read = Linear::ridge(plain, target, 1.0).score(plain);
+pub(crate) fn beyond(known: &Matrix, target: &[f64]) -> Vec<f64> {
+    let read = Linear::ridge(known, target, 1.0).score(known);
     target.iter().zip(read).map(|(target, read)| target - read).collect()
 }
 

@@ -19,7 +19,7 @@ mod wav;
 #[cfg(test)]
 mod tests;
 
-use super::{Blemish, Look, Medium, MediumError, Reach, Reading, Statistic, Storage};
+use super::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 use crate::draws::Draws;
 use envelope::Track;
 use scene::Scene;
@@ -150,8 +150,8 @@ impl Medium for Recording {
         &BLEMISHES
     }
 
-    fn storage(&self) -> Storage {
-        Storage::Files { folder: "audio", extension: "wav" }
+    fn formats(&self) -> &'static [Format] {
+        &[Format::Wav]
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {

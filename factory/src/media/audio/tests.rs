@@ -37,7 +37,8 @@ fn middle(blemish: &Blemish) -> BTreeMap<String, f64> {
 
 fn items(task: u64, blemishes: &BTreeMap<String, f64>, count: usize) -> Items {
     let stream = Stream::root(task);
-    let look = Look { stream: stream.child("look"), vocabulary: &[], blemishes };
+    let look =
+        Look { format: Format::Wav, stream: stream.child("look"), vocabulary: &[], blemishes };
     let mut values = vec![Vec::new(); STATISTICS.len()];
     let mut readings = Vec::new();
     for index in 0..count {
@@ -93,7 +94,12 @@ fn r2(truth: &[f64], predicted: &[f64]) -> f64 {
 fn the_same_draws_give_the_same_bytes() {
     let blemishes: BTreeMap<String, f64> =
         BLEMISHES.iter().map(|blemish| (blemish.name.to_owned(), blemish.high)).collect();
-    let look = Look { stream: Stream::root(4), vocabulary: &[], blemishes: &blemishes };
+    let look = Look {
+        format: Format::Wav,
+        stream: Stream::root(4),
+        vocabulary: &[],
+        blemishes: &blemishes,
+    };
     let render = || {
         let mut draws = Draws::new(Stream::root(5));
         let values = drawn(&mut draws);
@@ -106,7 +112,12 @@ fn the_same_draws_give_the_same_bytes() {
 fn sizes_tell_nothing_but_tasks_differ() {
     let size = |task: u64, item: u64| {
         let none = BTreeMap::new();
-        let look = Look { stream: Stream::root(task), vocabulary: &[], blemishes: &none };
+        let look = Look {
+            format: Format::Wav,
+            stream: Stream::root(task),
+            vocabulary: &[],
+            blemishes: &none,
+        };
         let mut draws = Draws::new(Stream::root(task).index(item));
         let values = drawn(&mut draws);
         Recording.render(&values, &look, &mut draws).len()
@@ -118,7 +129,8 @@ fn sizes_tell_nothing_but_tasks_differ() {
 #[test]
 fn damaged_bytes_are_refused_or_read_without_panic() {
     let none = BTreeMap::new();
-    let look = Look { stream: Stream::root(1), vocabulary: &[], blemishes: &none };
+    let look =
+        Look { format: Format::Wav, stream: Stream::root(1), vocabulary: &[], blemishes: &none };
     let mut draws = Draws::new(Stream::root(2));
     let values = drawn(&mut draws);
     let file = Recording.render(&values, &look, &mut draws);

@@ -16,7 +16,7 @@ mod wiring;
 #[cfg(test)]
 mod tests;
 
-use super::{Blemish, Look, Medium, MediumError, Reach, Reading, Statistic, Storage};
+use super::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 use crate::draws::{Draws, floor};
 use dressing::Dress;
 use sheet::{Graph, Sheet};
@@ -136,8 +136,8 @@ impl Medium for Network {
         &BLEMISHES
     }
 
-    fn storage(&self) -> Storage {
-        Storage::Files { folder: "graphs", extension: "csv" }
+    fn formats(&self) -> &'static [Format] {
+        &[Format::Csv]
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {

@@ -22,7 +22,12 @@ struct Sample {
 fn sample(seed: u64, blemishes: &[(&str, f64)]) -> Sample {
     let blemishes = blemishes.iter().map(|(name, s)| ((*name).to_owned(), *s)).collect();
     let stream = Stream::root(seed);
-    let look = Look { stream: stream.child("look"), vocabulary: &[], blemishes: &blemishes };
+    let look = Look {
+        format: Format::Csv,
+        stream: stream.child("look"),
+        vocabulary: &[],
+        blemishes: &blemishes,
+    };
     let mut sample = Sample {
         drawn: vec![Vec::new(); STATISTICS.len()],
         items: Vec::new(),

@@ -1,9 +1,9 @@
 //! From a scene to a file: what a task's camera does to all its pictures, and what is wrong
 //! with it.
 
-use super::grid::{Grid, byte, coordinate, encode};
+use super::grid::{Grid, byte, coordinate, encode_as};
 use crate::draws::{Draws, floor};
-use crate::media::{Blemish, Look};
+use crate::media::{Blemish, Format, Look};
 
 /// The sensor adds noise.
 pub(crate) const NOISE: Blemish =
@@ -59,6 +59,8 @@ pub(crate) struct Camera {
     vignette: f64,
     /// Standard deviation of the noise that even a clean picture has.
     grain: f64,
+    /// What files it writes.
+    format: Format,
 }
 
 impl Camera {
@@ -73,7 +75,7 @@ impl Camera {
             Tint::Colours { red: channel(), blue: channel() }
         };
         let vignette = draws.between(0.0, 0.06);
-        Self { side, tint, vignette, grain: draws.between(0.006, 0.014) }
+        Self { side, tint, vignette, grain: draws.between(0.006, 0.014), format: look.format }
     }
 
     /// The file of a scene.
@@ -137,7 +139,7 @@ impl Camera {
     /// Grey bytes as a file.
     fn develop(&self, bytes: &[u8]) -> Vec<u8> {
         let Tint::Colours { red, blue } = self.tint else {
-            return encode(self.side, 1, bytes);
+            return encode_as(self.format, self.side, 1, bytes);
         };
         let channel = |(offset, gain): (f64, f64), grey: u8| match grey {
             0 | 255 => grey,
@@ -146,7 +148,7 @@ impl Camera {
         let pixel = |grey: u8| [channel(red, grey), grey, channel(blue, grey)];
         let colours: Vec<[u8; 3]> = (0..=u8::MAX).map(pixel).collect();
         let pixels: Vec<u8> = bytes.iter().flat_map(|grey| colours[usize::from(*grey)]).collect();
-        encode(self.side, 3, &pixels)
+        encode_as(self.format, self.side, 3, &pixels)
     }
 }
 

@@ -1,15 +1,16 @@
-//! Square pictures in grey, and the PNG files they travel in.
+//! Square pictures in grey, and the files they travel in.
 //!
-//! Files are stored, not compressed: their size tells the picture's side and nothing else. The
-//! green channel of a coloured picture is the grey picture.
+//! PNG files are stored, not compressed: their size tells the picture's side and nothing else.
+//! The green channel of a coloured picture is the grey picture.
 
+use super::jpeg;
 use crate::draws::floor;
-use crate::media::MediumError;
+use crate::media::{Format, MediumError};
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Limits, Transformations};
 use std::io::Cursor;
 
 /// The sides that a file may have: wider than what is drawn, so that cropped copies are read too.
-const SIDES: std::ops::RangeInclusive<u32> = 16..=256;
+pub(super) const SIDES: std::ops::RangeInclusive<u32> = 16..=256;
 
 /// A square of numbers, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +81,21 @@ pub(crate) struct Picture {
     pub(crate) valid: Vec<bool>,
 }
 
+impl Picture {
+    /// Of pixels of one or three channels; those within `margin` of the ends of the scale were
+    /// not measured.
+    fn of(side: usize, channels: usize, pixels: Vec<u8>, margin: u8) -> Self {
+        let bytes: Vec<u8> = match channels {
+            1 => pixels,
+            _ => pixels.as_chunks::<3>().0.iter().map(|pixel| pixel[1]).collect(),
+        };
+        let values = bytes.iter().map(|byte| f64::from(*byte) / 255.0).collect();
+        let inner = margin + 1..=u8::MAX - margin - 1;
+        let valid = bytes.iter().map(|byte| inner.contains(byte)).collect();
+        Self { bytes, grey: Grid { side, values }, valid }
+    }
+}
+
 /// The byte of a grey value.
 pub(crate) fn byte(value: f64) -> u8 {
     u8::try_from(floor((value * 255.0 + 0.5).clamp(0.0, 255.0))).unwrap_or(u8::MAX)
@@ -101,8 +117,20 @@ pub(crate) fn encode(side: usize, channels: usize, pixels: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Reads a square PNG file of one or three channels.
+/// Writes pixels of one or three channels as a file of a format of pictures.
+pub(super) fn encode_as(format: Format, side: usize, channels: usize, pixels: &[u8]) -> Vec<u8> {
+    match format {
+        Format::Jpeg => jpeg::encode(side, channels, pixels),
+        _ => encode(side, channels, pixels),
+    }
+}
+
+/// Reads a square PNG or JPEG file of one or three channels.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Picture, MediumError> {
+    if jpeg::begins(bytes) {
+        let (side, channels, pixels) = jpeg::decode(bytes)?;
+        return Ok(Picture::of(side, channels, pixels, jpeg::MARGIN));
+    }
     let wrong = |error: png::DecodingError| MediumError(format!("not a PNG file: {error}"));
     let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: 1 << 20 });
     decoder.set_transformations(Transformations::IDENTITY);
@@ -119,11 +147,5 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Picture, MediumError> {
     let side = info.width as usize;
     let mut pixels = vec![0; side * side * channels];
     reader.next_frame(&mut pixels).map_err(wrong)?;
-    let bytes: Vec<u8> = match channels {
-        1 => pixels,
-        _ => pixels.as_chunks::<3>().0.iter().map(|pixel| pixel[1]).collect(),
-    };
-    let grey = Grid { side, values: bytes.iter().map(|byte| f64::from(*byte) / 255.0).collect() };
-    let valid = bytes.iter().map(|byte| *byte > 0 && *byte < 255).collect();
-    Ok(Picture { bytes, grey, valid })
+    Ok(Picture::of(side, channels, pixels, 0))
 }

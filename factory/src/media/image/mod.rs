@@ -8,6 +8,7 @@ mod blobs;
 pub(crate) mod camera;
 pub(crate) mod features;
 pub(crate) mod grid;
+pub(crate) mod jpeg;
 mod objects;
 mod plane;
 mod spectrum;

@@ -6,7 +6,7 @@ use super::features;
 use super::grid::{Grid, decode};
 use super::wave::Wave;
 use crate::draws::{Draws, floor};
-use crate::media::{Blemish, Look, Medium, MediumError, Reach, Reading, Statistic, Storage};
+use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 use std::f64::consts::PI;
 
 const STATISTICS: [Statistic; 8] = [
@@ -113,8 +113,8 @@ impl Medium for Objects {
         &[NOISE, BLUR, DEAD_PIXELS, SHADE]
     }
 
-    fn storage(&self) -> Storage {
-        Storage::Files { folder: "images", extension: "png" }
+    fn formats(&self) -> &'static [Format] {
+        &[Format::Png, Format::Jpeg]
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {

@@ -5,7 +5,7 @@ use super::grid::{Grid, coordinates, decode};
 use super::wave::Wave;
 use super::{features, stripes};
 use crate::draws::{Draws, floor};
-use crate::media::{Blemish, Look, Medium, MediumError, Reach, Reading, Statistic, Storage};
+use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 use std::f64::consts::PI;
 
 const STATISTICS: [Statistic; 7] = [
@@ -85,8 +85,8 @@ impl Medium for Surface {
         &[NOISE, DEAD_PIXELS, BAR, COARSE_LEVELS]
     }
 
-    fn storage(&self) -> Storage {
-        Storage::Files { folder: "images", extension: "png" }
+    fn formats(&self) -> &'static [Format] {
+        &[Format::Png, Format::Jpeg]
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {

@@ -8,7 +8,7 @@ use super::lexicon::Class;
 use super::pair_reading;
 use super::wording::{Dialect, capitalised, sentences};
 use crate::draws::{Draws, floor};
-use crate::media::{Blemish, Look, Medium, MediumError, Reach, Reading, Statistic, Storage};
+use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 
 /// Two texts that may mean the same.
 #[derive(Debug)]
@@ -260,8 +260,8 @@ impl Medium for Pair {
         &[TYPOS, DISTRACTORS, BARE]
     }
 
-    fn storage(&self) -> Storage {
-        Storage::Cells(2)
+    fn formats(&self) -> &'static [Format] {
+        &[Format::Cells]
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {

@@ -5,7 +5,7 @@ use super::lexicon::Class;
 use super::report_reading;
 use super::wording::{Dialect, capitalised, sentences};
 use crate::draws::{Draws, floor};
-use crate::media::{Blemish, Look, Medium, MediumError, Reach, Reading, Statistic, Storage};
+use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 
 /// Short reports in words.
 #[derive(Debug)]
@@ -297,8 +297,8 @@ impl Medium for Report {
         &[TYPOS, DISTRACTORS, SHUFFLE, BARE]
     }
 
-    fn storage(&self) -> Storage {
-        Storage::Cells(1)
+    fn formats(&self) -> &'static [Format] {
+        &[Format::Cells]
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {

@@ -169,6 +169,7 @@ pub(super) fn finish(sentence: &mut [String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::Format;
     use sandbox::stream::Stream;
     use std::collections::BTreeMap;
 
@@ -177,14 +178,24 @@ mod tests {
         let words = ["hinge", "red", "rred", "fault", "two words", "axle", "bolt", "spring"];
         let vocabulary = words.map(str::to_owned);
         let blemishes = BTreeMap::new();
-        let look = Look { stream: Stream::root(1), vocabulary: &vocabulary, blemishes: &blemishes };
+        let look = Look {
+            format: Format::Cells,
+            stream: Stream::root(1),
+            vocabulary: &vocabulary,
+            blemishes: &blemishes,
+        };
         assert_eq!(Dialect::new(&look).nouns, ["hinge", "rred", "axle", "bolt", "spring"]);
     }
 
     #[test]
     fn articles_follow_their_nouns() {
         let blemishes = BTreeMap::new();
-        let look = Look { stream: Stream::root(1), vocabulary: &[], blemishes: &blemishes };
+        let look = Look {
+            format: Format::Cells,
+            stream: Stream::root(1),
+            vocabulary: &[],
+            blemishes: &blemishes,
+        };
         let mut draws = Draws::new(Stream::root(2));
         let words = Dialect::new(&look)
             .phrase("a $x and a fault", &mut draws, |_, _| "error".to_owned())

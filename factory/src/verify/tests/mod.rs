@@ -1,8 +1,9 @@
 //! Plants every fault and sees it caught by the check that is there for it.
 
 use super::*;
-use crate::blueprint::Origin;
+use crate::blueprint::{ItemLayout, Origin};
 use crate::config::{ATTEMPTS, Request};
+use crate::media::Format;
 use crate::mix::{Cell, Mix};
 use crate::package;
 use crate::plan;
@@ -40,6 +41,11 @@ impl Bench {
     }
 
     fn of(cell: Cell) -> Self {
+        Self::written_as(cell, None)
+    }
+
+    /// With items of a format, or of the usual one.
+    fn written_as(cell: Cell, format: Option<Format>) -> Self {
         let root = tempfile::tempdir().unwrap();
         let set = SeedSet::resolve(MLEBENCH).unwrap();
         let seeds = set.seeds();
@@ -49,18 +55,24 @@ impl Bench {
         let plan = plan::plan(&request, seeds, &stories).unwrap();
         let slot = &plan.slots[0];
         let story = stories[slot.scenario].clone();
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..4 * ATTEMPTS {
             let origin = Origin { corpus_seed: 0, slot: slot.index, attempt };
             let (seed, preset, feedback) = (&seeds[slot.seed], request.preset, None);
             let brief = Brief { slot, seed, scenario: &story, origin, preset, feedback };
             let blueprint = Builtin.strategise(&brief).unwrap();
+            let other = |item: &ItemLayout| {
+                item.format != format.unwrap_or(item.medium.medium().formats()[0])
+            };
+            if blueprint.item.as_ref().is_some_and(other) {
+                continue;
+            }
             let draft = pipeline::develop(&Builtin, blueprint, &story).unwrap();
             let staged = package::stage(draft, path(&root)).unwrap();
             if check(&staged).is_ok() {
                 return Self { root, staged, story };
             }
         }
-        panic!("no sound {cell} task in {ATTEMPTS} attempts");
+        panic!("no sound {cell} task in {} attempts", 4 * ATTEMPTS);
     }
 
     /// The task with a change in its draft, written anew.

@@ -139,6 +139,46 @@ fn pictures_that_carry_more_than_pixels_are_seen() {
     seen(one_changed(&bench, |file| file[0] = 0));
 }
 
+/// A segment of a JPEG file.
+fn segment(kind: u8, data: &[u8]) -> Vec<u8> {
+    let size = u16::try_from(data.len() + 2).unwrap().to_be_bytes();
+    [&[0xFF, kind], &size[..], data].concat()
+}
+
+/// Where a JPEG file's JFIF header ends.
+const AFTER_JFIF: usize = 20;
+
+#[test]
+fn jpeg_pictures_that_carry_more_than_pixels_are_seen() {
+    let cell = Cell { modality: Modality::Image, formulation: Formulation::Binary };
+    let bench = Bench::written_as(cell, Some(Format::Jpeg));
+    let insert = |file: &mut Vec<u8>, at: usize, bytes: Vec<u8>| {
+        file.splice(at..at, bytes);
+    };
+    let scan = |file: &[u8]| file.windows(2).position(|pair| pair == [0xFF, 0xDA]).unwrap();
+    let seen = |task: Staged| assert_eq!(code(check(&task)), "metadata_leak");
+    seen(one_changed(&bench, |file| insert(file, AFTER_JFIF, segment(0xE1, b"Exif\0\0sick"))));
+    seen(one_changed(&bench, |file| insert(file, 2, segment(0xE1, b"Exif\0\0sick"))));
+    seen(class_changed(&bench, |file| insert(file, AFTER_JFIF, segment(0xFE, b"sick"))));
+    // A comment right before the pixels, restarts and fill bytes among them.
+    seen(one_changed(&bench, |file| insert(file, scan(file), segment(0xFE, b"sick"))));
+    seen(one_changed(&bench, |file| insert(file, file.len() - 2, vec![0xFF, 0xD0])));
+    seen(one_changed(&bench, |file| insert(file, file.len() - 2, vec![0xFF])));
+    seen(one_changed(&bench, |file| file.extend(b"sick")));
+    seen(class_changed(&bench, |file| file.extend([0xFF, 0xD9])));
+    // Other dots per inch, a table of steps more, a second header.
+    seen(class_changed(&bench, |file| file[15] ^= 1));
+    seen(class_changed(&bench, |file| {
+        insert(file, AFTER_JFIF, segment(0xDB, &[&[3], &[9; 64][..]].concat()));
+    }));
+    seen(one_changed(&bench, |file| {
+        let header = file[2..AFTER_JFIF].to_vec();
+        insert(file, AFTER_JFIF, header);
+    }));
+    seen(one_changed(&bench, |file| file.truncate(file.len() - 2)));
+    seen(one_changed(&bench, |file| file[0] = 0));
+}
+
 #[test]
 fn recordings_that_carry_more_than_samples_are_seen() {
     let bench = bench(Modality::Audio);

@@ -1,0 +1,101 @@
+//! Items in the formats that competitions use: tasks whose items are written so are made and
+//! verified, built again to the same bytes, and played by the scripted ladder.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use agents::playground::Playground;
+use agents::scaffold::ladder::{ScriptedJob, Stage, play_all};
+use agents::scaffold::react::Rules;
+use agents::scaffold::scripted::Approach;
+use camino::{Utf8Path, Utf8PathBuf};
+use factory::blueprint::Blueprint;
+use factory::media::Format;
+use factory::{assets, audit};
+use fs_err as fs;
+use sandbox::stream::Stream;
+use sandbox::task::{Corpus, Split, TaskDir};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::process::Command;
+
+/// Tasks of one kind; some of them are of either format.
+const COUNT: &str = "6";
+
+fn blueprint(task: &TaskDir) -> Blueprint {
+    let text = fs::read(task.path().join("source/blueprint.json")).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+fn format(task: &TaskDir) -> Format {
+    blueprint(task).item.unwrap().format
+}
+
+/// A corpus of one kind of data, in a folder of its own.
+fn corpus(desk: &tempfile::TempDir, modality: &str) -> Utf8PathBuf {
+    let out = Utf8Path::from_path(desk.path()).unwrap().join("corpus");
+    let made = Command::new(env!("CARGO_BIN_EXE_factory"))
+        .args(["generate", "--count", COUNT, "--val-count", "0", "--preset", "paper"])
+        .args(["--modality", modality, "--formulation", "regression", "--out", out.as_str()])
+        .status()
+        .unwrap();
+    assert!(made.success());
+    out
+}
+
+/// The gain of each scripted level on a task, weakest level first, and what bronze takes.
+fn gains(playground: &Playground, task: &TaskDir) -> ([f64; 5], f64) {
+    let (rules, sandbox) = (Rules::default(), playground.sandbox());
+    let stage = Stage { sandbox, rules: &rules, workers: 2, stream: Stream::root(1) };
+    let jobs = Approach::ALL.map(|approach| ScriptedJob { task, approach, attempt: 0 });
+    let mut scores = BTreeMap::new();
+    play_all(&stage, &jobs, &mut |played| {
+        let played = played.unwrap();
+        let outcomes: Vec<&str> =
+            played.turns.iter().filter_map(|turn| turn.outcome.as_deref()).collect();
+        // A script that failed would have been followed by the sample submission.
+        assert_eq!(outcomes, ["finished"], "{} on {}", played.agent, played.task);
+        scores.insert(played.agent, played.finish.grade.unwrap().score);
+        Ok::<(), Infallible>(())
+    })
+    .unwrap();
+    let direction = task.manifest().direction();
+    let score = |approach: Approach| scores[&format!("scripted/{}", approach.name())];
+    (
+        Approach::ALL.map(|approach| direction.gain(score(approach))),
+        direction.gain(task.manifest().thresholds.bronze_threshold),
+    )
+}
+
+/// Makes tasks, looks at those of a format and returns the text of a page among them.
+fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str) -> String {
+    let desk = tempfile::tempdir().unwrap();
+    let root = corpus(&desk, modality);
+    let audited = audit::audit(&root).unwrap();
+    assert!(audited.clean(), "{:?}", audited.refused);
+    let corpus = Corpus::open(&root).unwrap();
+    let usual = corpus.tasks().iter().filter(|task| format(task) != wanted).count();
+    assert!(0 < usual && usual < corpus.tasks().len(), "{usual} of {}", corpus.tasks().len());
+
+    let playground = Playground::open(&root).unwrap();
+    let tasks = playground.tasks(Split::Train).unwrap();
+    let task = tasks.into_iter().find(|task| format(task) == wanted).unwrap();
+    let blueprint = blueprint(task);
+    let assets = assets::render(&blueprint).unwrap();
+    let items = assets.train_ids.iter().zip(&assets.train_items);
+    for (id, item) in items.chain(assets.test_ids.iter().zip(&assets.test_items)) {
+        let file = task.public().path().join(folder).join(format!("{id}.{extension}"));
+        assert!(fs::read(&file).unwrap() == item.bytes, "{file}");
+    }
+    let (gains, bronze) = gains(&playground, task);
+    let [constant, linear, forest, operators, oracle] = gains;
+    assert!(constant < bronze && bronze <= oracle, "{gains:?}, {bronze}");
+    assert!(constant < linear && linear < oracle, "{gains:?}");
+    assert!(forest < oracle && operators < oracle, "{gains:?}");
+    fs::read_to_string(task.public().path().join("description.md")).unwrap()
+}
+
+#[test]
+fn tasks_of_jpeg_pictures_are_sound() {
+    let page = made_and_played("image", Format::Jpeg, "images", "jpg");
+    assert!(page.contains("`images/`: one `.jpg` file per row of both tables"), "{page}");
+}
