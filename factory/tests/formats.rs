@@ -70,7 +70,7 @@ fn gains(playground: &Playground, task: &TaskDir) -> ([f64; 5], f64) {
 fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str) -> String {
     let desk = tempfile::tempdir().unwrap();
     let root = corpus(&desk, modality);
-    let audited = audit::audit(&root).unwrap();
+    let audited = audit::audit(&Corpus::open(&root).unwrap()).unwrap();
     assert!(audited.clean(), "{:?}", audited.refused);
     let corpus = Corpus::open(&root).unwrap();
     let usual = corpus.tasks().iter().filter(|task| format(task) != wanted).count();

@@ -68,10 +68,10 @@ pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
     Ok(html + "</div>")
 }
 
-/// The surroundings of one training row in the network of all rows, coloured by class.
-pub(super) fn neighbourhood(task: &Task) -> Result<String, GalleryError> {
+/// The links between rows, where rows are nodes.
+pub(super) fn network(task: &Task) -> Result<Option<Rows>, GalleryError> {
     if task.blueprint.network.is_none() {
-        return Ok(String::new());
+        return Ok(None);
     }
     let path = task.dir.public().path().join(EDGES);
     let list = Rows::read(&path)?;
@@ -79,6 +79,12 @@ pub(super) fn neighbourhood(task: &Task) -> Result<String, GalleryError> {
         let fault = "a list of links has two columns or more".to_owned();
         return Err(GalleryError::Unreadable { path, fault });
     }
+    Ok(Some(list))
+}
+
+/// The surroundings of one training row in the network of all rows, coloured by class.
+pub(super) fn neighbourhood(task: &Task) -> Result<String, GalleryError> {
+    let Some(list) = network(task)? else { return Ok(String::new()) };
     let mut near: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in &list.rows {
         near.entry(&row[0]).or_default().push(&row[1]);

@@ -3,26 +3,24 @@
 //! The same probes and bounds as in [`crate::verify`], which runs them on the draft; where a
 //! task has several targets or classes, each is probed and the strongest correlation counts.
 
-use super::GalleryError;
 use super::html::{escaped, short};
 use super::nearness::{self, Nearness};
+use super::rows::Rows;
 use super::task::{Target, Task};
+use super::{GalleryError, graphs};
+use crate::assets::items::Item;
+use crate::blueprint::Blueprint;
 use crate::media::{MediumError, Reading, Storage};
 use crate::scenes;
-use crate::verify::leaks::{CLOSEST, beyond, legible};
-use crate::verify::probe::{self, Finding, HARMLESS, PERMUTATIONS, RUNS};
-use crate::verify::{Refusal, copies, files};
+use crate::verify::leaks::CLOSEST;
+use crate::verify::probe::{HARMLESS, PERMUTATIONS, RUNS};
+use crate::verify::suspects::{Probe, Suspects, Truths};
+use crate::verify::{Carrier, Refusal, copies, files};
 use fs_err as fs;
 use rayon::prelude::*;
 use sandbox::task::Prediction;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-/// What stands beside a row: its bytes and what solvers make of them.
-#[derive(Debug)]
-pub(super) struct Item {
-    pub(super) bytes: Vec<u8>,
-    pub(super) reading: Reading,
-}
 
 /// The report as a table.
 pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
@@ -31,7 +29,8 @@ pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
         "<div class=\"scroll\"><table class=\"leaks\">\n\
          <tr><th>probe</th><th>effect</th><th>verdict</th></tr>\n",
     );
-    for (what, finding) in probes(task, &items) {
+    let suspects = suspects(task, &items)?;
+    for Probe { what, finding } in Carrier::ALL.into_iter().flat_map(|c| suspects.probes(c)) {
         let chance = finding.p.map_or(String::new(), |p| format!(" (p = {})", short(p)));
         let _ = writeln!(
             html,
@@ -126,64 +125,38 @@ fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
     Ok(found)
 }
 
-/// What probes say of ids, order, names and sizes.
-fn probes(task: &Task, items: &[Item]) -> Vec<(String, Finding)> {
-    let cells = |column: Option<&str>| -> Vec<String> {
-        let of = |table: &super::rows::Rows| -> Vec<String> {
-            column
-                .and_then(|name| table.place(name))
-                .map(|place| table.column(place).map(str::to_owned).collect())
-                .unwrap_or_default()
-        };
-        [of(&task.train), of(&task.test)].concat()
+/// What probes look at.
+fn suspects<'a>(task: &'a Task, items: &'a [Item]) -> Result<Suspects<'a>, GalleryError> {
+    let cells = |column: &str| -> Vec<&'a str> {
+        let of = |table: &'a Rows| table.place(column).map(|place| table.column(place));
+        of(&task.train).into_iter().flatten().chain(of(&task.test).into_iter().flatten()).collect()
     };
-    let ids = cells(Some(&task.dir.manifest().id_column));
-    let numbers = |read: &dyn Fn(&String) -> f64| ids.iter().map(read).collect::<Vec<f64>>();
-    let both: Vec<Vec<f64>> = flagged(task, &|target| [&target.train[..], &target.test].concat());
-    let stream = |what: &str| task.blueprint.origin.stream("leaks").child(what);
-    let probe = |what: &str, values: &[f64], targets: &[Vec<f64>]| {
-        (what.to_owned(), probe::association(stream(what), values, targets))
+    let ids = cells(&task.dir.manifest().id_column);
+    let place: BTreeMap<&str, usize> = ids.iter().enumerate().map(|(row, id)| (*id, row)).collect();
+    let end = |id: &String| place.get(id.as_str()).copied();
+    let links = graphs::network(task)?.map_or_else(Vec::new, |list| {
+        list.rows.iter().filter_map(|row| Some([end(&row[0])?, end(&row[1])?])).collect()
+    });
+    let Blueprint { item, scene, .. } = &task.blueprint;
+    let in_files = item.as_ref().filter(|item| matches!(item.storage(), Storage::Files { .. }));
+    let column = in_files.map(|item| &item.column).or(scene.as_ref().map(|scene| &scene.column));
+    let graded = matches!(task.dir.manifest().prediction, Prediction::Relevance { .. });
+    let truths = |target: &Target| Truths {
+        values: [&target.train[..], &target.test].concat(),
+        classes: if graded { 0 } else { target.classes.len() },
     };
-    let mut found = vec![
-        probe("id, its value", &numbers(&|id| id.parse().unwrap_or(0.0)), &both),
-        probe(
-            "id, its last digit",
-            &numbers(&|id| id.bytes().last().map_or(0.0, f64::from)),
-            &both,
-        ),
-        probe("id, its digit sum", &numbers(&|id| id.bytes().map(f64::from).sum()), &both),
-    ];
-    if task.blueprint.series.is_none() {
-        let train = flagged(task, &|target| target.train.clone());
-        let test = flagged(task, &|target| target.test.clone());
-        for (file, targets) in [("train.csv", train), ("test.csv", test)] {
-            let rows = targets.first().map_or(0, Vec::len);
-            let place: Vec<f64> = (0..rows).map(|row| row as f64).collect();
-            found.push(probe(&format!("row order of {file}"), &place, &targets));
-            let what = format!("runs of like rows in {file}");
-            let finding = probe::runs(stream(&what), &targets);
-            found.push((what, finding));
-        }
-    }
-    let column = task.items().first().map(|items| task.train.header[items.column].clone());
-    for (what, values) in files::name_probes(&cells(column.as_deref())) {
-        found.push(probe(&format!("file name, its {what}"), &values, &both));
-    }
-    let sizes: Vec<f64> = items.iter().map(|item| item.bytes.len() as f64).collect();
-    if probe::varies(&sizes) {
-        let readings: Vec<&Reading> = items.iter().map(|item| &item.reading).collect();
-        let format = task.blueprint.item.as_ref().map(|layout| layout.format);
-        let known = legible(format, &readings);
-        // Classes in the middle leave a bend: classes stay numbers here.
-        let whole = |target: &Target| [&target.train[..], &target.test].concat();
-        let rest: Vec<Vec<f64>> =
-            task.targets.iter().map(|target| beyond(&known, &whole(target))).collect();
-        found.push(probe("size of the item, beyond what is read inside", &sizes, &rest));
-    } else if !sizes.is_empty() {
-        let same = Finding { effect: 0.0, p: None };
-        found.push(("size of the item, the same for all".to_owned(), same));
-    }
-    found
+    Ok(Suspects {
+        stream: task.blueprint.origin.stream("leaks"),
+        names: column
+            .map_or_else(Vec::new, |column| cells(column).into_iter().map(str::to_owned).collect()),
+        items: items.iter().collect(),
+        format: item.as_ref().map(|layout| layout.format),
+        links,
+        truths: task.targets.iter().map(truths).collect(),
+        known: task.train.rows.len(),
+        timed: task.blueprint.series.is_some(),
+        ids,
+    })
 }
 
 /// What checks say that ask for no effect.
@@ -200,14 +173,4 @@ fn findings(task: &Task, items: &[Item]) -> Vec<(&'static str, Result<(), Refusa
         found.push(("test items that are training items, changed a little", copies));
     }
     found
-}
-
-/// Some rows of each target, classes without an order as one flag each.
-fn flagged(task: &Task, rows: &dyn Fn(&Target) -> Vec<f64>) -> Vec<Vec<f64>> {
-    let graded = matches!(task.dir.manifest().prediction, Prediction::Relevance { .. });
-    let one = |target: &Target| {
-        let classes = if graded { 0 } else { target.classes.len() };
-        probe::flags(rows(target), classes)
-    };
-    task.targets.iter().flat_map(one).collect()
 }

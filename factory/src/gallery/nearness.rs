@@ -1,8 +1,8 @@
 //! How close test rows come to training rows.
 
-use super::leaks::Item;
 use super::rows::Rows;
 use super::task::Task;
+use crate::assets::items::Item;
 use crate::rule::moments;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,6 @@
 //! What the files of the public half say besides their contents: names, times, headers.
 
-use super::probe;
-use super::{Refusal, chunks, leaks};
+use super::{Refusal, chunks};
 use crate::assets::network;
 use crate::blueprint::ItemLayout;
 use crate::media::Storage;
@@ -16,8 +15,6 @@ use std::time::UNIX_EPOCH;
 /// The files of the public half that belong to no single row.
 const COMMON: [&str; 5] =
     ["description.md", "train.csv", "test.csv", "sample_submission.csv", network::EDGES];
-/// Words of file names that are probed, the most frequent first.
-const WORDS: usize = 32;
 
 /// Every file of the public half is one of a few known ones, or named by a row.
 pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
@@ -35,42 +32,6 @@ pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
         }
     }
     Ok(())
-}
-
-/// Nothing about the names of rows' files goes with a target.
-pub(super) fn names_say_nothing(task: &Staged) -> Result<(), Refusal> {
-    let targets = leaks::targets_of_all(task);
-    for (what, values) in name_probes(&names(task)?) {
-        let stream = leaks::stream(task, "names").child(&what);
-        if let Some((rho, p)) = probe::association(stream, &values, &targets).telling() {
-            return Err(Refusal::NameLeak { what, rho, p });
-        }
-    }
-    Ok(())
-}
-
-/// What can be read off the names of files: their places in the listing of all of them, their
-/// lengths and letters, and words that some of them share. What is the same for all is left out.
-pub(crate) fn name_probes(names: &[String]) -> Vec<(String, Vec<f64>)> {
-    let mut sorted: Vec<&String> = names.iter().collect();
-    sorted.sort();
-    let stems: Vec<&[u8]> = names.iter().map(|name| stem(name).as_bytes()).collect();
-    let numbers = |read: &dyn Fn(&[u8]) -> f64| stems.iter().map(|s| read(s)).collect::<Vec<_>>();
-    let place = |name: &String| sorted.binary_search(&name).unwrap_or(0) as f64;
-    let letter = |letter: Option<&u8>| letter.map_or(0.0, |byte| f64::from(*byte));
-    let mut probes = vec![
-        ("place in the listing".to_owned(), names.iter().map(place).collect()),
-        ("length".to_owned(), numbers(&|stem| stem.len() as f64)),
-        ("first letter".to_owned(), numbers(&|stem| letter(stem.first()))),
-        ("last letter".to_owned(), numbers(&|stem| letter(stem.last()))),
-        ("sum of letters".to_owned(), numbers(&|stem| stem.iter().map(|b| f64::from(*b)).sum())),
-    ];
-    for word in shared_words(names) {
-        let holds = |name: &String| f64::from(u8::from(words(name).any(|other| other == word)));
-        probes.push((format!("word `{word}`"), names.iter().map(holds).collect()));
-    }
-    probes.retain(|(_, values)| probe::varies(values));
-    probes
 }
 
 /// All files of the public half were changed last at the one time that all files have.
@@ -115,7 +76,7 @@ fn public(dir: &TaskDir) -> impl Iterator<Item = &str> {
 }
 
 /// The files that the tables name, the rows of `train.csv` first; none where rows have none.
-fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
+pub(super) fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
     let blueprint = &task.draft.blueprint;
     let in_files = |item: &&ItemLayout| matches!(item.storage(), Storage::Files { .. });
     let item = blueprint.item.as_ref().filter(in_files);
@@ -134,36 +95,6 @@ fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
         }
     }
     Ok(names)
-}
-
-/// A file's name without folders and ending.
-fn stem(name: &str) -> &str {
-    Utf8Path::new(name).file_stem().unwrap_or(name)
-}
-
-/// The words of a path: runs of letters, and runs of digits.
-fn words(name: &str) -> impl Iterator<Item = &str> {
-    let parts = name.split(|c: char| !c.is_alphanumeric());
-    parts.flat_map(|part| {
-        let digit = |c: char| c.is_ascii_digit();
-        let letters = part.split(digit);
-        letters.chain(part.split(move |c| !digit(c))).filter(|word| !word.is_empty())
-    })
-}
-
-/// Words that several names hold, but not all of them.
-fn shared_words(names: &[String]) -> Vec<&str> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in names {
-        for word in words(name).collect::<BTreeSet<_>>() {
-            *counts.entry(word).or_default() += 1;
-        }
-    }
-    let mut shared: Vec<(&str, usize)> =
-        counts.into_iter().filter(|(_, count)| *count > 1 && *count < names.len()).collect();
-    // Stable, so words that are as frequent stay in their order.
-    shared.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    shared.into_iter().take(WORDS).map(|(word, _)| word).collect()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]

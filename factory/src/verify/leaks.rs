@@ -1,138 +1,56 @@
 //! Probes for signal where there must be none, and for rows on both sides of the split.
 
-use super::{Refusal, probe};
+use super::suspects::{Carrier, Probe, Suspects, Truths};
+use super::{Refusal, files};
 use crate::assets::Assets;
 use crate::assets::items::Item;
 use crate::labels::Truth;
-use crate::media::{Format, Reading};
-use crate::models::linear::Linear;
-use crate::models::{Matrix, features};
-use crate::package::Staged;
+use crate::models::features;
+use crate::package::{Draft, Staged};
 use crate::rule::moments;
 use crate::table::{Cells, Table};
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 
 /// Closest that the nearest test rows may come, in units of typical training distances.
 pub(crate) const CLOSEST: f64 = 0.1;
 
-/// Neither the id as a number nor its digits go with the target.
-pub(super) fn ids_say_nothing(task: &Staged) -> Result<(), Refusal> {
-    let assets = &task.draft.development.assets;
-    let ids: Vec<&String> = assets.train_ids.iter().chain(&assets.test_ids).collect();
-    let targets = targets_of_all(task);
-    let value = |id: &&String| id.parse::<f64>().unwrap_or(0.0);
-    let last = |id: &&String| id.bytes().last().map_or(0.0, f64::from);
-    let sum = |id: &&String| id.bytes().map(f64::from).sum::<f64>();
-    let probes: [(&'static str, Vec<f64>); 3] = [
-        ("value", ids.iter().map(value).collect()),
-        ("last digit", ids.iter().map(last).collect()),
-        ("digit sum", ids.iter().map(sum).collect()),
-    ];
-    for (what, probe) in probes {
-        if let Some((rho, p)) = telling(task, &probe, &targets, what) {
-            return Err(Refusal::IdLeak { what, rho, p });
-        }
-    }
-    Ok(())
-}
-
-/// The size of a row's item does not go with the target, beyond what [`legible`] says of it.
-pub(super) fn sizes_say_nothing(task: &Staged) -> Result<(), Refusal> {
-    let assets = &task.draft.development.assets;
-    let items: Vec<&Item> = assets.train_items.iter().chain(&assets.test_items).collect();
-    let sizes: Vec<f64> = items.iter().map(|item| item.bytes.len() as f64).collect();
-    if !probe::varies(&sizes) {
-        return Ok(());
-    }
-    let readings: Vec<&Reading> = items.iter().map(|item| &item.reading).collect();
-    let format = task.draft.blueprint.item.as_ref().map(|layout| layout.format);
-    let known = legible(format, &readings);
-    // Of classes in the middle, a straight line leaves a bend that goes with anything: classes
-    // stay numbers here.
-    let both = assets.train_truth.parts().iter().zip(assets.test_truth.parts());
-    let rest: Vec<Vec<f64>> = both
-        .map(|(train, test)| beyond(&known, &[train.as_numbers(), test.as_numbers()].concat()))
-        .collect();
-    match telling(task, &sizes, &rest, "size") {
-        Some((rho, p)) => Err(Refusal::SizeLeak { rho, p }),
+/// Nothing of one kind about rows goes with any target.
+pub(super) fn say_nothing(task: &Staged, carrier: Carrier) -> Result<(), Refusal> {
+    let telling = |probe: Probe| Some((probe.finding.telling()?, probe.what));
+    match suspects(task)?.probes(carrier).into_iter().find_map(telling) {
+        Some(((effect, p), what)) => Err(Refusal::Leak { carrier, what, effect, p }),
         None => Ok(()),
     }
 }
 
-/// What an item's size may tell: what anyone in a hurry reads inside it, as a graph with more
-/// edges has a longer list of them. A compressed file is the longer the more there is to see,
-/// which takes what a practised engineer reads to say.
-pub(crate) fn legible(format: Option<Format>, readings: &[&Reading]) -> Matrix {
-    let columns = |part: fn(&Reading) -> &Vec<f64>| -> Vec<Vec<f64>> {
-        let width = readings.first().map_or(0, |reading| part(reading).len());
-        let column = |index: usize| readings.iter().map(|r| part(r)[index]).collect();
-        (0..width).map(column).collect()
+/// What probes look at.
+fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
+    let Draft { blueprint, development, .. } = &task.draft;
+    let assets = &development.assets;
+    let both = assets.train_truth.parts().iter().zip(assets.test_truth.parts());
+    let truths = |(train, test): (&Truth, &Truth)| Truths {
+        values: [train.as_numbers(), test.as_numbers()].concat(),
+        classes: match train {
+            Truth::Classes { names, .. } => names.len(),
+            _ => 0,
+        },
     };
-    let mut known = columns(|reading| &reading.plain);
-    if format.is_some_and(Format::compresses) {
-        known.extend(columns(|reading| &reading.generic));
+    // From rows in natural order to rows in the order of the tables.
+    let mut written = vec![0; assets.order.train.len() + assets.order.test.len()];
+    for (place, row) in assets.order.train.iter().chain(&assets.order.test).enumerate() {
+        written[*row] = place;
     }
-    Matrix::from_columns(&known)
-}
-
-/// What a straight line leaves of a target.
-pub(crate) fn beyond(known: &Matrix, target: &[f64]) -> Vec<f64> {
-    let read = Linear::ridge(known, target, 1.0).score(known);
-    target.iter().zip(read).map(|(target, read)| target - read).collect()
-}
-
-/// A row's place in its file does not go with the target, nor does its neighbours' truth. Where
-/// rows are ordered in time by design, the place tells no more than the written time does, so it
-/// is not probed.
-pub(super) fn order_says_nothing(task: &Staged) -> Result<(), Refusal> {
-    let assets = &task.draft.development.assets;
-    if task.draft.blueprint.series.is_some() {
-        return Ok(());
-    }
-    for (file, truth) in [("train.csv", &assets.train_truth), ("test.csv", &assets.test_truth)] {
-        let targets = targets(truth);
-        let place: Vec<f64> = (0..truth.len()).map(|row| row as f64).collect();
-        if let Some((rho, p)) = telling(task, &place, &targets, file) {
-            return Err(Refusal::OrderLeak { file, rho, p });
-        }
-        if let Some((z, p)) = probe::runs(stream(task, "runs").child(file), &targets).telling() {
-            return Err(Refusal::RunsLeak { file, z, p });
-        }
-    }
-    Ok(())
-}
-
-/// What probes are held against: each target as numbers, classes without an order as one flag
-/// each.
-pub(super) fn targets(truth: &Truth) -> Vec<Vec<f64>> {
-    let one = |part: &Truth| match part {
-        Truth::Classes { names, .. } => probe::flags(part.as_numbers(), names.len()),
-        _ => vec![part.as_numbers()],
-    };
-    truth.parts().iter().flat_map(one).collect()
-}
-
-/// The same of all rows, training rows first.
-pub(super) fn targets_of_all(task: &Staged) -> Vec<Vec<f64>> {
-    let assets = &task.draft.development.assets;
-    let both = targets(&assets.train_truth).into_iter().zip(targets(&assets.test_truth));
-    both.map(|(train, test)| [train, test].concat()).collect()
-}
-
-/// Where the shuffles of a task's probes come from.
-pub(super) fn stream(task: &Staged, purpose: &str) -> Stream {
-    task.draft.blueprint.origin.stream("leaks").child(purpose)
-}
-
-/// The correlation and its p-value, if it is both large and unlikely to be chance.
-fn telling(
-    task: &Staged,
-    values: &[f64],
-    targets: &[Vec<f64>],
-    purpose: &str,
-) -> Option<(f64, f64)> {
-    probe::association(stream(task, purpose), values, targets).telling()
+    Ok(Suspects {
+        stream: blueprint.origin.stream("leaks"),
+        ids: assets.train_ids.iter().chain(&assets.test_ids).map(String::as_str).collect(),
+        names: files::names(task)?,
+        items: assets.train_items.iter().chain(&assets.test_items).collect(),
+        format: blueprint.item.as_ref().map(|layout| layout.format),
+        links: assets.links.iter().map(|link| link.map(|end| written[end])).collect(),
+        truths: both.map(truths).collect(),
+        known: assets.train_ids.len(),
+        timed: blueprint.series.is_some(),
+    })
 }
 
 /// No test row has the very features of a training row.
@@ -220,32 +138,4 @@ fn standardise(points: &mut [Vec<f64>], values: &[f64], known: &[f64]) {
     for (point, value) in points.iter_mut().zip(values) {
         point.push(if value.is_nan() { 0.0 } else { (value - mean) / spread });
     }
-}
-
-/// Neither where a row's links stand in their file nor which end of them the row is goes with
-/// any class. A row's number of links is no leak: whom it knows is what it is.
-pub(super) fn links_say_nothing(task: &Staged) -> Result<(), Refusal> {
-    let assets = &task.draft.development.assets;
-    if assets.links.is_empty() {
-        return Ok(());
-    }
-    let rows = assets.order.train.len() + assets.order.test.len();
-    let (mut counts, mut places, mut sources) = (vec![0.0; rows], vec![0.0; rows], vec![0.0; rows]);
-    for (place, [source, target]) in assets.links.iter().enumerate() {
-        sources[*source] += 1.0;
-        for end in [source, target] {
-            counts[*end] += 1.0;
-            places[*end] += place as f64;
-        }
-    }
-    let order = || assets.order.train.iter().chain(&assets.order.test).copied();
-    let targets = targets_of_all(task);
-    for (what, sums) in [("order", places), ("direction", sources)] {
-        let mean = |row: usize| sums[row] / f64::max(counts[row], 1.0);
-        let probe: Vec<f64> = order().map(mean).collect();
-        if let Some((rho, p)) = telling(task, &probe, &targets, what) {
-            return Err(Refusal::LinkLeak { what, rho, p });
-        }
-    }
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Why a task is not fit for use.
 
+use super::suspects::Carrier;
 use sandbox::grade::GradeError;
 
 /// A failed check. [`Refusal::code`] is what ledgers and funnels count.
@@ -68,43 +69,15 @@ pub enum Refusal {
     /// A broken submission is accepted.
     #[error("a submission with {0} is accepted")]
     MalformedAccepted(&'static str),
-    /// Ids carry signal.
-    #[error("the id's {what} goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
-    IdLeak {
-        /// Which property of the id.
-        what: &'static str,
-        /// Rank correlation.
-        rho: f64,
-        /// Permutation p-value.
-        p: f64,
-    },
-    /// The order of rows carries signal.
-    #[error("the order of {file} goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
-    OrderLeak {
-        /// Which file.
-        file: &'static str,
-        /// Rank correlation.
-        rho: f64,
-        /// Permutation p-value.
-        p: f64,
-    },
-    /// Successive rows are alike, or unlike, too often.
-    #[error("{file} holds too few or too many runs of like rows (|z| = {z:.1}, p = {p:.4})")]
-    RunsLeak {
-        /// Which file.
-        file: &'static str,
-        /// Standard deviations.
-        z: f64,
-        /// Permutation p-value.
-        p: f64,
-    },
-    /// The names of files carry signal.
-    #[error("the {what} of a row's file name goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
-    NameLeak {
-        /// Which property of the name.
+    /// Something about rows carries signal.
+    #[error("{what} goes with the target (effect {effect:.2}, p = {p:.4})")]
+    Leak {
+        /// What carries it.
+        carrier: Carrier,
+        /// What about it.
         what: String,
-        /// Rank correlation.
-        rho: f64,
+        /// Rank correlation, 2 · AUC − 1, or standard deviations of runs.
+        effect: f64,
         /// Permutation p-value.
         p: f64,
     },
@@ -125,24 +98,6 @@ pub enum Refusal {
     /// A file that no row names.
     #[error("`{0}` is in the public half, and no row names it")]
     StrayFile(String),
-    /// The sizes of items carry signal.
-    #[error("the size of a row's item goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
-    SizeLeak {
-        /// Rank correlation.
-        rho: f64,
-        /// Permutation p-value.
-        p: f64,
-    },
-    /// How links are written carries signal.
-    #[error("the {what} of a row's links goes with the target (|rho| = {rho:.2}, p = {p:.4})")]
-    LinkLeak {
-        /// Which property of the file of links.
-        what: &'static str,
-        /// Rank correlation.
-        rho: f64,
-        /// Permutation p-value.
-        p: f64,
-    },
     /// The same features in train and test.
     #[error("test row {test} repeats train row {train}")]
     Duplicate {
@@ -219,14 +174,16 @@ impl Refusal {
             Self::SampleInvalid(_) => "sample_invalid",
             Self::SampleRewarded(_) => "sample_rewarded",
             Self::MalformedAccepted(_) => "malformed_accepted",
-            Self::IdLeak { .. } => "id_leak",
-            Self::OrderLeak { .. } | Self::RunsLeak { .. } => "order_leak",
-            Self::NameLeak { .. } => "name_leak",
+            Self::Leak { carrier, .. } => match carrier {
+                Carrier::Id => "id_leak",
+                Carrier::Order => "order_leak",
+                Carrier::Name => "name_leak",
+                Carrier::Size => "size_leak",
+                Carrier::Link => "link_leak",
+            },
             Self::TimeLeak(_) => "time_leak",
             Self::MetadataLeak { .. } => "metadata_leak",
             Self::StrayFile(_) => "stray_file",
-            Self::SizeLeak { .. } => "size_leak",
-            Self::LinkLeak { .. } => "link_leak",
             Self::Duplicate { .. } => "duplicate",
             Self::NearCopy { .. } => "near_copy",
             Self::PictureCopy { .. } => "picture_copy",
