@@ -38,7 +38,7 @@ impl Shares {
     pub const SURROUNDED: Self = Self { floor: (0.28, 0.33), step: (0.32, 0.36), mechanism: 0.7 };
     /// For statistics that all but the top rung read imperfectly: without more of what they do
     /// read, the lower rungs would drown in noise.
-    pub const CARRIED: Self = Self { floor: (0.34, 0.38), step: (0.40, 0.44), mechanism: 0.4 };
+    pub const CARRIED: Self = Self { floor: (0.33, 0.36), step: (0.46, 0.50), mechanism: 0.4 };
 }
 
 /// What a generic pipeline finds beyond a straight line.
@@ -181,7 +181,7 @@ pub fn draft_series(
     let direct = &columns.floor;
     let lagged = columns.rest.first()?;
     let Step::Words(series, names) = &columns.step else { return None };
-    let level = (0.2, offsets(series, names, draws));
+    let level = (0.24, offsets(series, names, draws));
     let (column, period) = season;
     let wave = Expr::Wave {
         column: column.to_owned(),
@@ -200,8 +200,8 @@ pub fn draft_series(
     Some(vec![
         level,
         (0.13, wave),
-        (signed(0.35, draws), columns.deviation(direct)),
-        (signed(0.36, draws), switched),
+        (signed(0.42, draws), columns.deviation(direct)),
+        (signed(0.24, draws), switched),
     ])
 }
 

@@ -11,6 +11,9 @@ pub mod scoring;
 pub mod strategist;
 pub mod writer;
 
+#[cfg(test)]
+mod tests;
+
 use crate::assets::{self, Assets};
 use crate::blueprint::{Blueprint, Origin};
 use crate::config::Preset;

@@ -62,7 +62,7 @@ fn rows(
     let cell = brief.slot.cell;
     let ranks = cell.formulation == Formulation::Ranking;
     let (specs, words) = columns(brief, story, draws);
-    let scoring = scoring::choose(cell.formulation, story, &dna, draws);
+    let scoring = scoring::choose(cell, story, &dna, draws);
     let item = story.item.as_ref().filter(|_| cell.modality != Modality::Tabular);
     let item = item.map(|item| layout(item, &mut Draws::new(brief.origin.stream("format"))));
     let queries = story.ranking.as_ref().filter(|_| ranks).map(|ranking| QueryLayout {
@@ -461,8 +461,14 @@ fn mutations(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
     let dna = &blueprint.dna;
     let classifies = blueprint.targets.iter().any(|target| !target.classes.is_empty());
     if classifies && blueprint.queries.is_none() {
-        let most = if dna.has(Trait::LabelNoise) { 0.08 } else { 0.06 };
-        mutations.push(Mutation::LabelNoise { share: percent(draws.between(0.03, most)) });
+        // Items are noisy to read as it is.
+        let (least, most) = match (dna.has(Trait::LabelNoise), blueprint.item.is_some()) {
+            (true, false) => (0.03, 0.08),
+            (false, false) => (0.03, 0.06),
+            (true, true) => (0.02, 0.05),
+            (false, true) => (0.02, 0.04),
+        };
+        mutations.push(Mutation::LabelNoise { share: percent(draws.between(least, most)) });
     }
     // Accuracy-like metrics would reward the majority class alone.
     let uneven =
@@ -478,7 +484,9 @@ fn mutations(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
         draws.shuffle(&mut blemishes);
         let count = draws.whole(1, 2.min(blemishes.len()));
         for blemish in blemishes.into_iter().take(count) {
-            let strength = crate::rule::digits(draws.between(blemish.low, blemish.high));
+            // Two together are as bad as one: the strength that readings bear is divided.
+            let high = blemish.low + (blemish.high - blemish.low) / count as f64;
+            let strength = crate::rule::digits(draws.between(blemish.low, high));
             mutations.push(Mutation::Blemish { name: blemish.name.to_owned(), strength });
         }
     }
@@ -550,7 +558,8 @@ fn link(
 ) -> Link {
     let target = &blueprint.targets[index];
     let Some(number) = number else {
-        let noise = percent(draws.between(0.12, 0.2));
+        let (least, most) = if blueprint.item.is_some() { (0.08, 0.14) } else { (0.12, 0.2) };
+        let noise = percent(draws.between(least, most));
         let mut shifted: Vec<f64> = target
             .rule
             .score(population)
@@ -564,6 +573,11 @@ fn link(
         };
         let rare = match blueprint.formulation {
             Formulation::Multilabel => Some(percent(draws.between(0.25, 0.5))),
+            // Only the first useful row of a query counts: were most of them useful, any order
+            // would do.
+            Formulation::Ranking if blueprint.metric == Metric::Mrr => {
+                Some(percent(draws.between(0.25, 0.35)))
+            }
             _ => blueprint.mutations.iter().find_map(|mutation| match mutation {
                 Mutation::Imbalance { share } => Some(*share),
                 _ => None,
@@ -572,7 +586,7 @@ fn link(
         let classes = target.classes.len();
         let cuts = (1..classes)
             .map(|cut| match rare {
-                Some(share) => at(1.0 - share),
+                Some(share) => at(1.0 - share * (classes - cut) as f64 / (classes - 1) as f64),
                 None => at(cut as f64 / classes as f64),
             })
             .collect();
