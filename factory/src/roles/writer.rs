@@ -76,16 +76,26 @@ fn table_goal(blueprint: &Blueprint, story: &TableScenario, draws: &mut Draws) -
             }
         }
         Formulation::Multilabel => {
-            let labels: Vec<String> = story
+            let mut labels: Vec<String> = story
                 .labels
                 .iter()
                 .map(|label| format!("`{}` ({})", label.name, label.means))
                 .collect();
+            draws.shuffle(&mut labels);
             let labels = labels.join(", ");
-            if first {
-                format!("Say of every {row} which of these hold; any number may: {labels}.")
-            } else {
-                format!("Several things can be true of one {row} at once. Predict each: {labels}.")
+            match draws.whole(0, 3) {
+                0 => format!("Say of every {row} which of these hold; any number may: {labels}."),
+                1 => format!(
+                    "Several things can be true of one {row} at once. Predict each: {labels}."
+                ),
+                2 => format!(
+                    "For each {row} of the test set, decide label by label, since they may come \
+                     together or not at all: {labels}."
+                ),
+                _ => format!(
+                    "The labels are {labels}. A {row} can have none, one or several of them, and \
+                     you predict which."
+                ),
             }
         }
         Formulation::MultiTarget => {
@@ -208,28 +218,14 @@ fn better(metric: Metric) -> &'static str {
 fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut Draws) -> String {
     let mut text = String::from("## Data\n");
     let opening = match &scenario.story {
-        Story::Table(story) => format!(
-            "{} {} rows with the target for training and {} rows without it for testing; each \
-             row is one {}.",
-            draws.pick(&["There are", "You get", "The files hold"]),
-            blueprint.rows.train,
-            blueprint.rows.test,
-            story.row
-        ),
+        Story::Table(story) => rows(blueprint, &story.row, "target", draws),
         Story::Series(story) => format!(
             "The data is in long form: one row per `{}` and `{}`. The test rows continue each \
              series where its training rows end, and all other columns are known ahead. `{}` is \
              the position within a cycle of {} steps.",
             story.series.name, story.step, story.season, story.period
         ),
-        Story::Scene(story) => format!(
-            "{} {} rows with the truth for training and {} rows without it for testing; each \
-             row is one {}.",
-            draws.pick(&["There are", "You get", "The files hold"]),
-            blueprint.rows.train,
-            blueprint.rows.test,
-            story.row
-        ),
+        Story::Scene(story) => rows(blueprint, &story.row, "truth", draws),
     };
     let _ = write!(text, "{opening}\n\n| column | kind | values |\n| --- | --- | --- |\n");
     let _ = writeln!(text, "| `{}` | id | opaque |", blueprint.id_column);
@@ -323,6 +319,30 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
     text
 }
 
+/// How many rows there are, and what one is.
+fn rows(blueprint: &Blueprint, row: &str, target: &str, draws: &mut Draws) -> String {
+    let (train, test) = (blueprint.rows.train, blueprint.rows.test);
+    match draws.whole(0, 4) {
+        0 => format!(
+            "There are {train} rows with the {target} for training and {test} rows without it for \
+             testing; each row is one {row}."
+        ),
+        1 => format!("You train on {train} rows and are tested on {test}. A row is one {row}."),
+        2 => format!(
+            "Of all rows, {train} come with the {target} and {test} wait for yours; one row, one \
+             {row}."
+        ),
+        3 => format!(
+            "Each row is one {row}: {train} in the training file, where the {target} is given, and \
+             {test} in the test file, where it is not."
+        ),
+        _ => format!(
+            "`train.csv` lists {train} rows, one per {row}, with the {target}. The {test} rows of \
+             `test.csv` lack it."
+        ),
+    }
+}
+
 /// The range of the written numbers without gaps and sentinels.
 fn summary(values: &[f64]) -> String {
     let known = || values.iter().copied().filter(|v| !v.is_nan() && *v != SENTINEL);
@@ -380,7 +400,13 @@ fn measures(metric: Metric) -> &'static str {
 
 fn evaluation(blueprint: &Blueprint, draws: &mut Draws) -> String {
     let name = measures(blueprint.metric);
-    let opening = draws.pick(&["Submissions are scored by", "The score is", "We measure"]);
+    let opening = draws.pick(&[
+        "Submissions are scored by",
+        "The score is",
+        "We measure",
+        "What counts is",
+        "Rows are graded by",
+    ]);
     format!(
         "## Evaluation\n{opening} {name} (`{}`) on the test rows; {}.\n\n",
         blueprint.metric,
@@ -407,13 +433,15 @@ fn submission(blueprint: &Blueprint, assets: &Assets, draws: &mut Draws) -> Stri
         ),
         Prediction::Relevance { .. } => "a score, the higher the earlier in its query".to_owned(),
         Prediction::Mask { .. } | Prediction::Boxes { .. } | Prediction::Pixels { .. } => {
-            scenes::page::cell(&blueprint.prediction).unwrap_or_default()
+            scenes::page::cell(&blueprint.prediction, draws).unwrap_or_default()
         }
     };
     let ask = draws.pick(&[
         "Write a CSV file with",
         "A submission is a CSV file with",
         "Submit a CSV file with",
+        "We expect a CSV file with",
+        "Your answer is a CSV file with",
     ]);
     let sample = example(&blueprint.prediction);
     let mut text = format!(

@@ -67,57 +67,140 @@ pub fn goal(story: &SceneScenario, prediction: &Prediction, draws: &mut Draws) -
 pub fn data(layout: &SceneLayout, prediction: &Prediction, draws: &mut Draws) -> String {
     let scene: &dyn Scene = layout.rule.scene();
     let Frame { width, height, levels } = scene.frame();
-    let opening =
-        draws.pick(&["Pictures are", "Each picture is", "All files are grey PNG pictures of"]);
-    let mut text = format!("{opening} {width} x {height} pixels in grey.\n");
-    if opening.starts_with("All") {
-        text = format!("{opening} {width} x {height} pixels.\n");
-    }
-    let line = match prediction {
-        Prediction::Mask { .. } => format!(
-            "The training masks stand in `train.csv` and, for your eyes, as `{MASKS}/<id>.png` \
-             (255 where the mask is set)."
-        ),
-        Prediction::Boxes { .. } => {
-            "Boxes are `class x y w h`: the left and upper edge, counted in pixels from the left \
-             upper corner of the picture, then width and height. A row may hold several boxes, one \
-             after the other."
-                .to_owned()
-        }
-        _ => format!(
-            "Clean pictures have {levels} intensities, from 0 (black) to {} (white). They stand in \
-             `train.csv`, row of pixels by row of pixels, and as `{CLEAN}/<id>.png`, where they \
-             are spread over 0 to 255. The damaged files use all of 0 to 255 for the same range.",
-            levels - 1
-        ),
+    let size = format!("{width} x {height} pixels");
+    let opening = match draws.whole(0, 4) {
+        0 => format!("Pictures are {size} in grey."),
+        1 => format!("Each picture is {size} in grey."),
+        2 => format!("All files are grey PNG pictures of {size}."),
+        3 => format!("There is no colour in the pictures; each has {size}."),
+        _ => format!("Expect grey pictures, {size} each."),
     };
-    let _ = writeln!(text, "{line}\n");
-    text
+    let line = match prediction {
+        Prediction::Mask { .. } => match draws.whole(0, 3) {
+            0 => format!(
+                "The training masks stand in `train.csv` and, for your eyes, as \
+                 `{MASKS}/<id>.png` (255 where the mask is set)."
+            ),
+            1 => format!(
+                "Masks of training rows come twice: as text in `train.csv`, and drawn as \
+                 `{MASKS}/<id>.png`, white on black."
+            ),
+            2 => format!(
+                "To look at a training mask, open `{MASKS}/<id>.png`, where it is 255 and the rest \
+                 0; `train.csv` holds the same in the form that you submit."
+            ),
+            _ => format!(
+                "In `train.csv` masks are written as in a submission. `{MASKS}/` shows the same \
+                 ones as pictures, named by id."
+            ),
+        },
+        Prediction::Boxes { .. } => match draws.whole(0, 2) {
+            0 => "Boxes are `class x y w h`: the left and upper edge, counted in pixels from the \
+                  left upper corner of the picture, then width and height. A row may hold several \
+                  boxes, one after the other."
+                .to_owned(),
+            1 => "A box is written `class x y w h`. `x` and `y` are its left upper corner in \
+                  pixels, with 0 0 at the left upper corner of the picture; `w` and `h` are its \
+                  size. All boxes of a picture stand in one cell."
+                .to_owned(),
+            _ => "The cell of a training row lists its boxes, five entries each: `class x y w h`, \
+                  where `x` counts pixels from the left, `y` from above, and `w` and `h` say how \
+                  wide and high the box is."
+                .to_owned(),
+        },
+        _ => {
+            let top = levels - 1;
+            match draws.whole(0, 2) {
+                0 => format!(
+                    "Clean pictures have {levels} intensities, from 0 (black) to {top} (white). \
+                     They stand in `train.csv`, row of pixels by row of pixels, and as \
+                     `{CLEAN}/<id>.png`, where they are spread over 0 to 255. The damaged files \
+                     use all of 0 to 255 for the same range."
+                ),
+                1 => format!(
+                    "The pictures to be restored have {levels} intensities: 0 is black, {top} \
+                     white. `train.csv` lists them from the upper left pixel on, line by line. \
+                     `{CLEAN}/<id>.png` shows them stretched to 0 to 255, the scale on which the \
+                     damaged files are kept."
+                ),
+                _ => format!(
+                    "Damaged files span 0 to 255. Targets have {levels} intensities over the same \
+                     span, so {top} means white; you find them in `train.csv` as one line of \
+                     numbers, left to right and top to bottom, and in `{CLEAN}/` as pictures \
+                     named by id."
+                ),
+            }
+        }
+    };
+    format!("{opening}\n{line}\n\n")
 }
 
 /// What the cell of a submission holds.
-pub fn cell(prediction: &Prediction) -> Option<String> {
+pub fn cell(prediction: &Prediction, draws: &mut Draws) -> Option<String> {
+    let choice = draws.whole(0, 2);
     Some(match prediction {
-        Prediction::Mask { width, height, .. } => format!(
-            "the mask, run-length encoded: pairs of `start length`, separated by spaces, in rising \
-             order and without overlap; an empty cell for an empty mask. Pixels are numbered from 1 \
-             to {}, top to bottom and then left to right (1 is pixel (1,1), 2 is pixel (2,1), {} is \
-             pixel (1,2))",
-            width * height,
-            height + 1
-        ),
-        Prediction::Boxes { classes, .. } => format!(
-            "any number of boxes (at most 100, or an empty cell), each `class confidence x y w h`, \
-             one after the other and all separated by spaces. Classes: {}; the confidence lies \
-             between 0 and 1",
-            listed(classes)
-        ),
-        Prediction::Pixels { width, height, levels, .. } => format!(
-            "all {} intensities of the picture as whole numbers from 0 to {}, separated by spaces, \
-             from left to right and then from top to bottom",
-            width * height,
-            levels - 1
-        ),
+        Prediction::Mask { width, height, .. } => {
+            let (pixels, second) = (width * height, height + 1);
+            match choice {
+                0 => format!(
+                    "the mask, run-length encoded: pairs of `start length`, separated by spaces, \
+                     in rising order and without overlap; an empty cell for an empty mask. Pixels \
+                     are numbered from 1 to {pixels}, top to bottom and then left to right (1 is \
+                     pixel (1,1), 2 is pixel (2,1), {second} is pixel (1,2))"
+                ),
+                1 => format!(
+                    "the mask as runs of pixels. Number the pixels from 1 down the first column, \
+                     then down the second (which begins with {second}), up to {pixels} in the \
+                     lower right corner. Give each run's first pixel and how many follow each \
+                     other, `start length start length ...`, smaller starts first and no pixel \
+                     twice; leave the cell empty where nothing is marked"
+                ),
+                _ => format!(
+                    "an RLE string: for each vertical stretch of marked pixels its `start` and its \
+                     `length`, all separated by spaces. Counting starts with 1 at the upper left, \
+                     goes down, and continues at the top of the next column with {second}; the \
+                     last pixel is {pixels}. Runs rise and never overlap, and no run at all means \
+                     an empty mask"
+                ),
+            }
+        }
+        Prediction::Boxes { classes, .. } => match choice {
+            0 => format!(
+                "any number of boxes (at most 100, or an empty cell), each `class confidence x y w \
+                 h`, one after the other and all separated by spaces. Classes: {}; the confidence \
+                 lies between 0 and 1",
+                listed(classes)
+            ),
+            1 => format!(
+                "up to 100 boxes in one cell, six entries each: `class confidence x y w h`. The \
+                 class is {}, and a higher confidence, from 0 to 1, puts a box before others. \
+                 Leave the cell empty if there is nothing",
+                one_of(classes)
+            ),
+            _ => format!(
+                "your boxes as `class confidence x y w h`, repeated as often as there are boxes \
+                 (100 is the most, none is allowed), with blanks between all entries; `confidence` \
+                 is a number from 0 to 1 and `class` {}",
+                one_of(classes)
+            ),
+        },
+        Prediction::Pixels { width, height, levels, .. } => {
+            let (pixels, top) = (width * height, levels - 1);
+            match choice {
+                0 => format!(
+                    "all {pixels} intensities of the picture as whole numbers from 0 to {top}, \
+                     separated by spaces, from left to right and then from top to bottom"
+                ),
+                1 => format!(
+                    "the restored picture line by line, upper line first: {pixels} whole numbers \
+                     between 0 and {top} with a blank between each two"
+                ),
+                _ => format!(
+                    "{pixels} numbers with blanks between them, one per pixel in reading order, \
+                     each a whole number from 0 (black) to {top} (white)"
+                ),
+            }
+        }
         _ => return None,
     })
 }
@@ -143,4 +226,12 @@ pub fn files(layout: &SceneLayout, formulation: Formulation) -> String {
 fn listed(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     quoted.join(", ")
+}
+
+/// The only word there is, or a choice between several.
+fn one_of(words: &[String]) -> String {
+    match words {
+        [only] => format!("always `{only}`"),
+        _ => format!("one of {}", listed(words)),
+    }
 }
