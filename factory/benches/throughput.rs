@@ -112,7 +112,7 @@ impl Total {
                 self.python.1 += 1;
             }
             let Ok(ladder) = self.timed(2, || ladder::climb(&blueprint, &assets)) else { continue };
-            let thresholds = thresholds::from_ladder(&ladder.baselines);
+            let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
             let development = Development { assets, ladder, thresholds };
             let description = Builtin.write(&blueprint, story, &development.assets)?;
             let evaluator = Builtin.operate(&blueprint)?;

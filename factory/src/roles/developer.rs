@@ -11,6 +11,6 @@ use crate::{ladder, thresholds};
 /// [`RoleError::Ladder`].
 pub fn develop(blueprint: &Blueprint, assets: Assets) -> Result<Development, RoleError> {
     let ladder = ladder::climb(blueprint, &assets)?;
-    let thresholds = thresholds::from_ladder(&ladder.baselines);
+    let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
     Ok(Development { assets, ladder, thresholds })
 }
