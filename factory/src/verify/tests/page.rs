@@ -18,7 +18,7 @@ fn half_a_term_in_other_spacing_is_seen() {
     let rule = &bench.staged.draft.blueprint.targets[0].rule;
     for term in &rule.terms {
         let tokens = printed::tokens(&term.expr.to_string());
-        let half = &tokens[..tokens.len().div_ceil(2).max(4)];
+        let half = &tokens[..tokens.len().div_ceil(2).max(4).min(tokens.len())];
         let text = format!("\nThink of ` {} ` first.\n", half.join("`  `"));
         let task = bench.with(|draft| draft.description.push_str(&text));
         assert_eq!(code(check(&task)), "rule_printed", "{text}");
