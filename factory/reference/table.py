@@ -1,7 +1,7 @@
 """Reads the tables of a task and cleans their plain columns.
 
 Leaves train, test, sample, ID, TARGETS, QUERY, `x` (the features of the training rows, then
-those of the test rows), `files` and `texts` (columns that name files or hold prose), and
+those of the test rows), `files` and `texts` (columns that name files or hold prose; named texts are read), and
 `columns`: clean number columns, which the parts that follow add to.
 """
 import re
@@ -29,6 +29,10 @@ x = pd.concat([train[test.columns], test], ignore_index=True)
 names = [name for name in test if name not in (ID, QUERY)]
 words = [name for name in names if not pd.api.types.is_numeric_dtype(x[name])]
 files = [name for name in words if x[name].str.contains(r"^\w+/.+\.\w+$", na=False).any()]
+for name in files:
+    if x[name].str.endswith(".txt", na=False).any():
+        x[name] = [open(f"input/{path}").read() if isinstance(path, str) else path for path in x[name]]
+files = [name for name in files if not x[name].str.contains(" ", na=False).any()]
 texts = [name for name in words if name not in files and x[name].str.len().mean() > 40]
 
 columns = {}

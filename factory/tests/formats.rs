@@ -99,3 +99,9 @@ fn tasks_of_jpeg_pictures_are_sound() {
     let page = made_and_played("image", Format::Jpeg, "images", "jpg");
     assert!(page.contains("`images/`: one `.jpg` file per row of both tables"), "{page}");
 }
+
+#[test]
+fn tasks_of_documents_are_sound() {
+    let page = made_and_played("text", Format::Text, "docs", "txt");
+    assert!(page.contains("`docs/`: one `.txt` file per row of both tables"), "{page}");
+}

@@ -97,6 +97,7 @@ fn part(task: &Task, alone: bool) -> Result<String, GalleryError> {
             Kind::Picture => ("Pictures", pictures::show(task, items)?),
             Kind::Sound => ("Recordings", sounds::show(task, items)?),
             Kind::Graph => ("Graphs", graphs::show(task, items)?),
+            Kind::Document => ("Documents", texts::documents(task, items)?),
         };
         html.push_str(&section(heading, &shown));
     }

@@ -15,6 +15,7 @@ pub(super) enum Kind {
     Picture,
     Sound,
     Graph,
+    Document,
 }
 
 /// A column that names files.
@@ -78,6 +79,7 @@ impl Task {
             (true, Some("png" | "jpg")) => Some(Kind::Picture),
             (true, Some("wav")) => Some(Kind::Sound),
             (true, Some("csv")) => Some(Kind::Graph),
+            (true, Some("txt")) => Some(Kind::Document),
             _ => None,
         };
         let column = |(column, cell): (usize, &String)| Some(Items { column, kind: kind(cell)? });

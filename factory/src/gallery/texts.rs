@@ -1,7 +1,9 @@
-//! Texts beside their targets; texts of one row side by side.
+//! Texts beside their targets; texts of one row side by side, those in files as documents.
 
+use super::GalleryError;
 use super::html::escaped;
-use super::task::Task;
+use super::task::{Items, Task};
+use fs_err as fs;
 use std::fmt::Write as _;
 
 /// Rows shown.
@@ -19,18 +21,41 @@ pub(super) fn show(task: &Task) -> String {
     if columns.is_empty() {
         return String::new();
     }
+    let cells = |row: usize| columns.iter().map(move |column| &task.train.rows[row][*column]);
+    let side_by_side = |row: usize| {
+        let quotes = cells(row).map(|cell| quote(&[cell.as_str()]));
+        article(&task.label(row), &quotes.collect::<String>())
+    };
+    task.examples(COUNT).into_iter().map(side_by_side).collect()
+}
+
+/// Some rows' documents.
+pub(super) fn documents(task: &Task, items: Items) -> Result<String, GalleryError> {
     let mut html = String::new();
     for row in task.examples(COUNT) {
-        let _ = write!(
-            html,
-            "<article class=\"text\"><p class=\"target\">{}</p><div class=\"side\">",
-            escaped(&task.label(row))
-        );
-        for column in &columns {
-            let cell = &task.train.rows[row][*column];
-            let _ = write!(html, "<blockquote>{}</blockquote>", escaped(cell));
-        }
-        html.push_str("</div></article>\n");
+        let path = task.item_path(&task.train.rows[row][items.column])?;
+        let text = fs::read_to_string(path)?;
+        let paragraphs: Vec<&str> = text.split("\n\n").collect();
+        html.push_str(&article(&task.label(row), &quote(&paragraphs)));
     }
-    html
+    Ok(html)
+}
+
+/// Texts beside what they are to tell.
+fn article(label: &str, quotes: &str) -> String {
+    format!(
+        "<article class=\"text\"><p class=\"target\">{}</p><div class=\"side\">{quotes}</div>\
+         </article>\n",
+        escaped(label)
+    )
+}
+
+/// A text of one paragraph or several.
+fn quote(paragraphs: &[&str]) -> String {
+    let mut html = String::from("<blockquote>");
+    for (index, paragraph) in paragraphs.iter().enumerate() {
+        let apart = if index > 0 { "<br/><br/>" } else { "" };
+        let _ = write!(html, "{apart}{}", escaped(paragraph));
+    }
+    html + "</blockquote>"
 }

@@ -70,6 +70,8 @@ pub enum Format {
     Wav,
     /// Tables of links.
     Csv,
+    /// Texts of several paragraphs.
+    Text,
     /// Cells of the tables.
     Cells,
 }
@@ -194,6 +196,7 @@ impl MediumKind {
             Format::Jpeg => Storage::Files { folder: "images", extension: "jpg" },
             Format::Wav => Storage::Files { folder: "audio", extension: "wav" },
             Format::Csv => Storage::Files { folder: "graphs", extension: "csv" },
+            Format::Text => Storage::Files { folder: "docs", extension: "txt" },
             Format::Cells => Storage::Cells(if self == Self::Pair { 2 } else { 1 }),
         }
     }

@@ -180,6 +180,7 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
 fn share(format: Format) -> f64 {
     match format {
         Format::Jpeg => 0.4,
+        Format::Text => 0.35,
         Format::Png | Format::Wav | Format::Csv | Format::Cells => 0.0,
     }
 }

@@ -1,5 +1,5 @@
 //! What a file says besides its pixels, samples and lines: the chunks of PNG and WAV files, the
-//! segments of JPEG files, and the first line of a table.
+//! segments of JPEG files, the first line of a table, and the blanks of a text.
 
 /// The first bytes of a PNG file.
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -151,4 +151,25 @@ pub(super) fn csv(file: &[u8]) -> Result<Head, String> {
         None => Ok(header.to_vec()),
         Some(_) => Err("it has a line that is empty or ends in a blank".to_owned()),
     }
+}
+
+/// A text has nothing beside its words: printable letters, single blanks between them, at most
+/// one empty line between paragraphs, and none at either end.
+pub(super) fn text(file: &[u8]) -> Result<Head, String> {
+    let text = file.strip_suffix(b"\n").ok_or("its last line does not end")?;
+    let odd = |byte: &&u8| !(byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n'));
+    if let Some(byte) = text.iter().find(odd) {
+        return Err(format!("it has a byte {byte}"));
+    }
+    let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    let blank = |line: &&[u8]| {
+        let around = line.starts_with(b" ") || line.ends_with(b" ");
+        around || line.windows(2).any(|pair| pair == b"  ")
+    };
+    let at_an_end = [lines.first(), lines.last()].into_iter().flatten().any(|l| l.is_empty());
+    let empty = at_an_end || lines.windows(2).any(|pair| pair.iter().all(|l| l.is_empty()));
+    if empty || lines.iter().any(blank) {
+        return Err("it has blanks or empty lines that part nothing".to_owned());
+    }
+    Ok(Head::new())
 }

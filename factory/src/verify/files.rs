@@ -46,8 +46,8 @@ pub(crate) fn times_say_nothing(dir: &TaskDir) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Pictures, recordings and tables of links hold their data and a header that all in their
-/// folder share, and nothing else.
+/// Pictures, recordings, tables of links and texts hold their data and a header that all in
+/// their folder share, and nothing else.
 pub(crate) fn headers_say_nothing(dir: &TaskDir) -> Result<(), Refusal> {
     let mut heads: BTreeMap<&str, chunks::Head> = BTreeMap::new();
     for path in public(dir) {
@@ -57,6 +57,7 @@ pub(crate) fn headers_say_nothing(dir: &TaskDir) -> Result<(), Refusal> {
             Some("jpg") => chunks::jpeg,
             Some("wav") => chunks::wav,
             Some("csv") => chunks::csv,
+            Some("txt") => chunks::text,
             _ => continue,
         };
         let bytes = fs::read(dir.public().path().join(path)).map_err(contract)?;

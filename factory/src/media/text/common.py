@@ -59,14 +59,20 @@ class Token:
 token = lru_cache(maxsize=None)(Token)
 
 
+def whole(data):
+    """An item that is one text of some length, in one line or in several paragraphs."""
+    text = data.decode("ascii")
+    if len(text.split()) < SHORTEST:
+        raise ValueError(f"a text of fewer than {SHORTEST} words")
+    return text
+
+
 def texts(data, count):
     """The lines of an item, each of some length."""
     lines = data.decode("ascii").removesuffix("\n").split("\n")
     if len(lines) != count:
         raise ValueError(f"{len(lines)} texts instead of {count}")
-    if any(len(line.split()) < SHORTEST for line in lines):
-        raise ValueError(f"a text of fewer than {SHORTEST} words")
-    return lines
+    return [whole(line.encode()) for line in lines]
 
 
 def tokens(line):

@@ -1,11 +1,13 @@
 //! Texts: short reports, and pairs of notes about one thing each.
 //!
-//! Both are written from templates (`wording`) around words that carry meaning (`lexicon`).
+//! Reports are cells of a table or documents of their own, which are longer. Both media are
+//! written from templates (`wording`) around words that carry meaning (`lexicon`).
 //! What a rule depends on lies less in the words than in how they stand to each other: what a
 //! negation applies to, which number was counted, which of two entries agree. The readers
 //! (`tokens` and each medium's own) know the templates and forgive mistyping.
 
 mod blemish;
+mod document;
 mod lexicon;
 mod pair;
 mod pair_reading;

@@ -1,4 +1,4 @@
-"""Reads a short report as three kinds of solvers would."""
+"""Reads a report as three kinds of solvers would."""
 
 from collections import Counter
 
@@ -10,9 +10,9 @@ MIDDLE_QUANTITY = 53.0
 
 def read(data):
     """`(plain, generic, estimates)` of one report."""
-    (line,) = texts(data, 1)
-    words = tokens(line)
-    return plain(words, line), generic(words), estimates(words)
+    text = whole(data)
+    words = tokens(text)
+    return plain(words, text), generic(words), estimates(words)
 
 
 def listed(tokens, part=0):
@@ -23,15 +23,17 @@ def listed(tokens, part=0):
     return [float(counts[kind]) for kind in LISTED]
 
 
-def plain(tokens, line):
+def plain(tokens, text):
     counts = Counter(token.word for token in tokens)
     common = [float(counts[word]) for word in COMMON]
-    return listed(tokens, part=4) + common + [float(len(tokens)), float(len(line))]
+    return listed(tokens, part=4) + common + [float(len(tokens)), float(len(text))]
 
 
 def generic(tokens):
     sentences = sentence_lengths(tokens)
     capitals = Counter(token.word for token in tokens if token.capital)
+    small = {token.word for token in tokens if not token.capital}
+    named = [t.word for t in tokens if t.capital and t.word not in small]
     numbers = digits(tokens)
     times = clocks(tokens)
     values = [
@@ -41,6 +43,8 @@ def generic(tokens):
         sum(capitals.values()),
         len(capitals),
         max(capitals.values(), default=0),
+        len(named),
+        len(set(named)),
         len(numbers),
         min(numbers, default=0.0),
         max(numbers, default=0.0),

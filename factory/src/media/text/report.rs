@@ -1,6 +1,7 @@
-//! A short report: findings made and denied, counts, times, and two entries that should agree.
+//! A report: findings made and denied, counts, times, and two entries that should agree.
 
 use super::blemish::{self, BARE, DISTRACTORS, SHUFFLE, TYPOS};
+use super::document;
 use super::lexicon::Class;
 use super::report_reading;
 use super::wording::{Dialect, capitalised, sentences};
@@ -298,7 +299,7 @@ impl Medium for Report {
     }
 
     fn formats(&self) -> &'static [Format] {
-        &[Format::Cells]
+        &[Format::Cells, Format::Text]
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
@@ -310,7 +311,11 @@ impl Medium for Report {
         if draws.chance(blemish::strength(look, SHUFFLE)) {
             draws.shuffle(&mut sentences);
         }
-        blemish::written(sentences, look, draws).into_bytes()
+        let text = match look.format {
+            Format::Text => document::written(sentences, &form.dialect, look, draws),
+            _ => blemish::written(sentences, look, draws),
+        };
+        text.into_bytes()
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {

@@ -6,7 +6,7 @@
 use super::lexicon::Class;
 use super::report::DETAILS;
 use super::tokens::{
-    Token, distinct, lines, mean_and_spread, quantity, range, sentence_lengths, tokens,
+    Token, distinct, mean_and_spread, quantity, range, sentence_lengths, tokens, whole,
 };
 use crate::media::{MediumError, Reading};
 
@@ -19,10 +19,10 @@ const MIDDLE_QUANTITY: f64 = 53.0;
 
 /// Reads a report.
 pub(super) fn read(bytes: &[u8]) -> Result<Reading, MediumError> {
-    let [line] = lines(bytes)?;
-    let tokens = tokens(line);
+    let text = whole(bytes)?;
+    let tokens = tokens(text);
     Ok(Reading {
-        plain: plain(&tokens, line),
+        plain: plain(&tokens, text),
         generic: generic(&tokens),
         estimates: estimates(&tokens),
     })
@@ -49,9 +49,9 @@ fn hastily_listed(tokens: &[Token]) -> impl Iterator<Item = f64> {
     })
 }
 
-fn plain(tokens: &[Token], line: &str) -> Vec<f64> {
+fn plain(tokens: &[Token], text: &str) -> Vec<f64> {
     let count = |word: &&str| tokens.iter().filter(|token| token.word == **word).count() as f64;
-    let lengths = [tokens.len() as f64, line.len() as f64];
+    let lengths = [tokens.len() as f64, text.len() as f64];
     hastily_listed(tokens).chain(COMMON.iter().map(count)).chain(lengths).collect()
 }
 
@@ -62,6 +62,9 @@ fn generic(tokens: &[Token]) -> Vec<f64> {
     let names = distinct(capitals.clone());
     let repeats = |name: &&str| capitals.clone().filter(|token| token.word == **name).count();
     let most_repeated = names.iter().map(repeats).max().unwrap_or(0) as f64;
+    // Words that are never written without their capital are names.
+    let small = distinct(tokens.iter().filter(|token| !token.capital));
+    let named = capitals.clone().filter(|token| !small.contains(token.word.as_str()));
     let numbers: Vec<f64> = tokens.iter().filter_map(Token::digits).collect();
     let (smallest, largest) = range(&numbers);
     let clocks: Vec<f64> = tokens.iter().filter_map(Token::clock).collect();
@@ -73,6 +76,8 @@ fn generic(tokens: &[Token]) -> Vec<f64> {
         capitals.count() as f64,
         names.len() as f64,
         most_repeated,
+        named.clone().count() as f64,
+        distinct(named).len() as f64,
         numbers.len() as f64,
         smallest,
         largest,

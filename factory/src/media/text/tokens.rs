@@ -38,9 +38,9 @@ impl Token {
     }
 }
 
-/// The words of one line.
-pub(super) fn tokens(line: &str) -> Vec<Token> {
-    line.split_ascii_whitespace()
+/// The words of a text.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    text.split_ascii_whitespace()
         .map(|part| {
             let core = part.trim_matches(|c: char| !c.is_ascii_alphanumeric());
             let word = core.to_ascii_lowercase();
@@ -54,16 +54,25 @@ pub(super) fn tokens(line: &str) -> Vec<Token> {
         .collect()
 }
 
-/// The lines of an item, each a text of some length.
-pub(super) fn lines<const N: usize>(bytes: &[u8]) -> Result<[&str; N], MediumError> {
+/// An item that is one text of some length, in one line or in several paragraphs.
+pub(super) fn whole(bytes: &[u8]) -> Result<&str, MediumError> {
     let text = std::str::from_utf8(bytes).map_err(|error| MediumError(error.to_string()))?;
-    let lines: Vec<&str> = text.lines().collect();
     if !text.is_ascii() {
         return Err(MediumError("letters beyond ASCII".to_owned()));
     }
-    if lines.iter().any(|line| line.split_ascii_whitespace().count() < SHORTEST) {
+    long(text)
+}
+
+fn long(text: &str) -> Result<&str, MediumError> {
+    if text.split_ascii_whitespace().count() < SHORTEST {
         return Err(MediumError(format!("a text of fewer than {SHORTEST} words")));
     }
+    Ok(text)
+}
+
+/// The lines of an item, each a text of some length.
+pub(super) fn lines<const N: usize>(bytes: &[u8]) -> Result<[&str; N], MediumError> {
+    let lines: Vec<&str> = whole(bytes)?.lines().map(long).collect::<Result<_, MediumError>>()?;
     let found = lines.len();
     lines.try_into().map_err(|_| MediumError(format!("{found} texts instead of {N}")))
 }

@@ -57,8 +57,12 @@ fn copies_of_pictures_are_seen() {
 
 #[test]
 fn copies_of_texts_are_seen() {
-    for formulation in [Formulation::Binary, Formulation::Matching] {
-        let bench = Bench::of(Cell { modality: Modality::Text, formulation });
+    for (formulation, format) in [
+        (Formulation::Binary, Format::Cells),
+        (Formulation::Binary, Format::Text),
+        (Formulation::Matching, Format::Cells),
+    ] {
+        let bench = Bench::written_as(Cell { modality: Modality::Text, formulation }, Some(format));
         let task = bench.with(|draft| {
             let assets = &mut draft.development.assets;
             let text = String::from_utf8(assets.train_items[5].bytes.clone()).unwrap();
@@ -67,6 +71,6 @@ fn copies_of_texts_are_seen() {
             words[middle] = "otherwise";
             assets.test_items[3].bytes = words.join(" ").into_bytes();
         });
-        assert_eq!(code(check(&task)), "text_copy", "{formulation:?}");
+        assert_eq!(code(check(&task)), "text_copy", "{formulation:?} {format:?}");
     }
 }

@@ -41,11 +41,18 @@ fn renamed(bench: &Bench, name: impl Fn(&str, &str, f64, usize) -> String) -> St
 
 #[test]
 fn names_that_tell_are_seen_for_every_kind_of_file() {
-    for modality in [Modality::Image, Modality::Audio, Modality::Graph] {
-        let bench = bench(modality);
+    for (modality, format) in [
+        (Modality::Image, Format::Png),
+        (Modality::Image, Format::Jpeg),
+        (Modality::Audio, Format::Wav),
+        (Modality::Text, Format::Text),
+        (Modality::Graph, Format::Csv),
+    ] {
+        let cell = Cell { modality, formulation: Formulation::Binary };
+        let bench = Bench::written_as(cell, Some(format));
         let prefixed =
             renamed(&bench, |folder, rest, truth, _| format!("{folder}/{}-{rest}", word(truth)));
-        assert_eq!(code(check(&prefixed)), "name_leak", "{modality:?}");
+        assert_eq!(code(check(&prefixed)), "name_leak", "{format:?}");
         let harmless = renamed(&bench, |folder, rest, _, _| format!("{folder}/item-{rest}"));
         check(&harmless).unwrap();
     }
@@ -218,6 +225,31 @@ fn tables_of_links_that_carry_more_than_links_are_seen() {
         one_changed(&bench, |file| file.truncate(file.len() - 1)),
     ] {
         assert_eq!(code(check(&task)), "metadata_leak");
+    }
+}
+
+#[test]
+fn documents_that_carry_more_than_words_are_seen() {
+    let cell = Cell { modality: Modality::Text, formulation: Formulation::Binary };
+    let bench = Bench::written_as(cell, Some(Format::Text));
+    let text = |file: &mut Vec<u8>, from: &str, to: &str| {
+        *file = String::from_utf8_lossy(file).replacen(from, to, 1).into_bytes();
+    };
+    for (from, to) in [(" ", "  "), ("\n\n", " \n\n")] {
+        let task = class_changed(&bench, |file| text(file, from, to));
+        assert_eq!(code(check(&task)), "metadata_leak", "{from:?} as {to:?}");
+    }
+    for (from, to) in [("\n\n", "\n\n\n"), (" ", "\u{a0}"), ("\n", "\r\n")] {
+        let task = one_changed(&bench, |file| text(file, from, to));
+        assert_eq!(code(check(&task)), "metadata_leak", "{from:?} as {to:?}");
+    }
+    let edges: [fn(&mut Vec<u8>); 3] = [
+        |file| file.extend(b"\n"),
+        |file| file.insert(0, b'\n'),
+        |file| file.truncate(file.len() - 1),
+    ];
+    for change in edges {
+        assert_eq!(code(check(&one_changed(&bench, change))), "metadata_leak");
     }
 }
 
