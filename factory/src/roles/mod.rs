@@ -6,8 +6,11 @@
 
 pub mod developer;
 pub mod families;
+mod mutations;
 pub mod operator;
+mod parts;
 pub mod scoring;
+mod series;
 pub mod strategist;
 pub mod writer;
 

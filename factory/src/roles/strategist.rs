@@ -1,33 +1,31 @@
 //! Data Strategist: seed, story, columns, mutations, rule and link become a blueprint.
 
-use super::families::{self, Columns, Shares, Step};
-use super::{Brief, RoleError, scoring};
+use super::families;
+use super::parts::Parts;
+use super::{Brief, RoleError, mutations, scoring, series};
 use crate::assets;
 use crate::blueprint::{
     BLUEPRINT_VERSION, Blueprint, Derivation, ItemLayout, Link, NetworkLayout, NumberSpec,
-    QueryLayout, SeriesSpec, Target, WordSpec,
+    QueryLayout, Target, WordSpec,
 };
 use crate::config::Preset;
 use crate::dna::{self, Distance, Dna};
 use crate::draws::{Draws, floor};
 use crate::media::graph::nodes::Knit;
-use crate::media::{Blemish, Format, Reach, Statistic};
+use crate::media::{Format, Statistic};
 use crate::mutation::Mutation;
 use crate::rule::{Expr, Family, Frame, Rule};
-use crate::scenario::{
-    ItemSpec, NumberColumn, NumberTarget, SeriesScenario, Shape, Story, TableScenario, WordColumn,
-};
+use crate::scenario::{ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario};
 use crate::scenes;
-use crate::seed::Trait;
 use sandbox::metrics::Metric;
 use sandbox::task::{Formulation, Modality, Prediction, RowCounts};
 
 /// Clean rows on which a rule is balanced.
-const POPULATION: usize = 3000;
+pub(super) const POPULATION: usize = 3000;
 /// Drafts of a rule before the strategist gives up.
 const DRAFTS: usize = 40;
 /// Number columns that rules may use; those behind them distract.
-const RULED: usize = 5;
+pub(super) const RULED: usize = 5;
 /// Those among them whose means over a node's neighbours rules may use, too.
 const SURROUNDED: usize = 3;
 /// The least share of the variance that a term may carry.
@@ -44,7 +42,7 @@ pub fn strategise(brief: &Brief<'_>) -> Result<Blueprint, RoleError> {
     }
     match &brief.scenario.story {
         Story::Table(story) => rows(brief, story, &mut draws),
-        Story::Series(story) => series(brief, story, &mut draws),
+        Story::Series(story) => series::strategise(brief, story, &mut draws),
         Story::Scene(story) => {
             let outline = outline(brief, &story.title, &story.key);
             Ok(scenes::strategise(story, outline, &mut draws))
@@ -98,7 +96,7 @@ fn rows(
             Ok(Target { column: column.clone(), classes, rule, link: unlinked() })
         })
         .collect::<Result<_, RoleError>>()?;
-    blueprint.mutations = mutations(&blueprint, draws);
+    blueprint.mutations = mutations::choose(&blueprint, draws);
     for index in 0..blueprint.targets.len() {
         let number = scoring::number(cell.formulation, story, index);
         blueprint.targets[index].link = link(&blueprint, index, number, &population, draws);
@@ -231,184 +229,8 @@ fn rule(blueprint: &Blueprint, population: &Frame, draws: &mut Draws) -> Result<
     })
 }
 
-/// The columns of a blueprint, by the part that they can play in a rule.
-struct Parts {
-    floors: Vec<String>,
-    /// Number columns for a step, where there are no words.
-    jumps: Vec<String>,
-    words: Vec<(String, Vec<String>)>,
-    shares: Shares,
-    /// Columns for the mechanism; where there are two kinds, every term takes one of each.
-    first: Vec<String>,
-    second: Vec<String>,
-}
-
-impl Parts {
-    fn of(blueprint: &Blueprint) -> Self {
-        let words: Vec<(String, Vec<String>)> = blueprint
-            .words
-            .iter()
-            .map(|spec| (spec.column.name.clone(), spec.column.words.clone()))
-            .collect();
-        let own = |name: &String| {
-            blueprint.queries.as_ref().is_some_and(|queries| queries.own.contains(name))
-        };
-        let (of_queries, of_rows): (Vec<String>, Vec<String>) = blueprint
-            .numbers
-            .iter()
-            .take(RULED)
-            .map(|spec| spec.column.name.clone())
-            .partition(own);
-        if let Some(network) = &blueprint.network {
-            let own = of_rows.iter().filter(|name| !network.near.contains(name));
-            return Self {
-                floors: network.near.clone(),
-                jumps: NetworkLayout::STRUCTURE.map(str::to_owned).to_vec(),
-                // A straight line finds words as well as trees do, and needs no links.
-                words: Vec::new(),
-                shares: Shares::SURROUNDED,
-                first: network.near.iter().map(|column| NetworkLayout::hidden(column)).collect(),
-                second: own.cloned().collect(),
-            };
-        }
-        let Some(item) = &blueprint.item else {
-            let first = of_rows.clone();
-            return Self {
-                floors: of_rows,
-                jumps: Vec::new(),
-                words,
-                shares: Shares::WRITTEN,
-                first,
-                second: of_queries,
-            };
-        };
-        let reach = |reach: Reach| -> Vec<String> {
-            let statistics = item.medium.medium().statistics().iter().zip(&item.statistics);
-            statistics
-                .filter(|(statistic, _)| statistic.reach == reach)
-                .map(|(_, spec)| spec.column.name.clone())
-                .collect()
-        };
-        let (plain, generic, hidden) =
-            (reach(Reach::Plain), reach(Reach::Generic), reach(Reach::Hidden));
-        let second = if of_queries.is_empty() { of_rows.clone() } else { of_queries };
-        Self {
-            floors: [plain, of_rows].concat(),
-            jumps: generic.clone(),
-            words,
-            shares: Shares::CARRIED,
-            first: [hidden, generic].concat(),
-            second,
-        }
-    }
-
-    /// Columns left for a mechanism once floor and step have theirs.
-    fn rest(&self) -> usize {
-        let both = if self.second.is_empty() {
-            self.first.len().saturating_sub(usize::from(self.words.is_empty()))
-        } else {
-            2 * self.first.len().min(self.second.len())
-        };
-        let shared = self.floors.iter().filter(|floor| self.first.contains(floor)).count();
-        both - usize::from(shared > 0).min(both)
-    }
-
-    /// Deals the columns out in random order.
-    fn deal<'a>(&self, population: &'a Frame, draws: &mut Draws) -> Option<Columns<'a>> {
-        let shuffled = |list: &Vec<String>, draws: &mut Draws| {
-            let mut list = list.clone();
-            draws.shuffle(&mut list);
-            list
-        };
-        let floor = shuffled(&self.floors, draws).first()?.clone();
-        let step = if self.words.is_empty() {
-            Step::Jump(shuffled(&self.jumps, draws).first()?.clone())
-        } else {
-            let (column, words) = draws.pick(&self.words).clone();
-            Step::Words(column, words)
-        };
-        let free = |list: Vec<String>| -> Vec<String> {
-            let taken = |name: &String| {
-                *name == floor || matches!(&step, Step::Jump(column) if column == name)
-            };
-            list.into_iter().filter(|name| !taken(name)).collect()
-        };
-        let first = free(shuffled(&self.first, draws));
-        let second = free(shuffled(&self.second, draws));
-        let rest = if second.is_empty() {
-            first
-        } else {
-            first.into_iter().zip(second).flat_map(|(one, other)| [one, other]).collect()
-        };
-        Some(Columns { floor, step, shares: self.shares, rest, population })
-    }
-}
-
-/// A blueprint of several series.
-fn series(
-    brief: &Brief<'_>,
-    story: &SeriesScenario,
-    draws: &mut Draws,
-) -> Result<Blueprint, RoleError> {
-    let mut names = story.series.words.clone();
-    draws.shuffle(&mut names);
-    let count = draws.whole(4, 6);
-    names.truncate(count);
-    let train_steps = draws.whole(168, 200) / count;
-    let horizon = (draws.whole(240, 300) / count).max(30);
-    let spec = SeriesSpec {
-        series: WordColumn { name: story.series.name.clone(), words: names.clone() },
-        step: story.step.clone(),
-        season: story.season.clone(),
-        period: story.period,
-        regime: story.regime.clone(),
-        regime_steps: draws.whole(4, 9) as f64,
-        train_steps,
-        horizon,
-    };
-    let metric = *draws.pick(&[Metric::Rmse, Metric::Mae, Metric::Smape, Metric::Rmse]);
-    let mut numbers: Vec<NumberSpec> = story
-        .drivers
-        .iter()
-        .map(|column| NumberSpec { column: column.clone(), follows: None })
-        .collect();
-    draws.shuffle(&mut numbers);
-    let mut blueprint = Blueprint {
-        metric,
-        prediction: Prediction::Number { column: story.target.name.clone() },
-        rows: RowCounts { train: train_steps * count, test: horizon * count },
-        series: Some(spec),
-        numbers,
-        ..outline(brief, &story.title, &story.key)
-    };
-    let population = assets::population(&blueprint, POPULATION);
-    let rule = balanced(&population, draws, |draws| {
-        let mut numbers: Vec<String> =
-            blueprint.numbers.iter().map(|spec| spec.column.name.clone()).collect();
-        draws.shuffle(&mut numbers);
-        let floor = numbers.swap_remove(0);
-        let step = Step::Words(story.series.name.clone(), names.clone());
-        let (shares, rest) = (Shares::WRITTEN, numbers);
-        let columns = Columns { floor, step, shares, rest, population: &population };
-        let season = (story.season.as_str(), story.period);
-        let regime = (story.regime.name.as_str(), &story.regime.words[..]);
-        let parts = families::draft_series(&columns, season, regime, draws)?;
-        Some((Family::LagRegime, parts))
-    })?;
-    let (low, high) = (story.target.low, story.target.high);
-    let link = Link::Linear {
-        center: f64::midpoint(low, high),
-        scale: (high - low) / 8.0,
-        noise: percent(draws.between(0.25, 0.4)),
-        decimals: story.target.decimals,
-    };
-    let (column, classes) = (story.target.name.clone(), Vec::new());
-    blueprint.targets = vec![Target { column, classes, rule, link }];
-    Ok(blueprint)
-}
-
 /// What a blueprint takes from its brief; the rest is still to be drawn.
-fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Blueprint {
+pub(super) fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Blueprint {
     Blueprint {
         version: BLUEPRINT_VERSION,
         task: brief.slot.task.clone(),
@@ -441,10 +263,10 @@ fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Blueprint {
 }
 
 /// Drafts rules until every term carries its weight.
-fn balanced(
+pub(super) fn balanced(
     population: &Frame,
     draws: &mut Draws,
-    mut draft: impl FnMut(&mut Draws) -> Option<(Family, Vec<(f64, crate::rule::Expr)>)>,
+    mut draft: impl FnMut(&mut Draws) -> Option<(Family, Vec<(f64, Expr)>)>,
 ) -> Result<Rule, RoleError> {
     for _ in 0..DRAFTS {
         let Some((family, parts)) = draft(draws) else { continue };
@@ -454,94 +276,6 @@ fn balanced(
         }
     }
     Err(RoleError::NoRule(DRAFTS))
-}
-
-/// Two or three blemishes that suit the seed's traits and the data.
-fn mutations(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
-    let mut mutations = Vec::new();
-    let dna = &blueprint.dna;
-    let classifies = blueprint.targets.iter().any(|target| !target.classes.is_empty());
-    if classifies && blueprint.queries.is_none() {
-        // Items are noisy to read as it is.
-        let (least, most) = match (dna.has(Trait::LabelNoise), blueprint.item.is_some()) {
-            (true, false) => (0.03, 0.08),
-            (false, false) => (0.03, 0.06),
-            (true, true) => (0.02, 0.05),
-            (false, true) => (0.02, 0.04),
-        };
-        mutations.push(Mutation::LabelNoise { share: percent(draws.between(least, most)) });
-    }
-    // Accuracy-like metrics would reward the majority class alone.
-    let uneven =
-        matches!(blueprint.metric, Metric::RocAuc | Metric::AveragePrecision | Metric::LogLoss);
-    if blueprint.formulation == Formulation::Binary && uneven {
-        let likely = if dna.has(Trait::ClassImbalance) { 0.8 } else { 0.4 };
-        if draws.chance(likely) {
-            mutations.push(Mutation::Imbalance { share: percent(draws.between(0.25, 0.38)) });
-        }
-    }
-    if let Some(item) = &blueprint.item {
-        let mut blemishes: Vec<&Blemish> = item.medium.medium().blemishes().iter().collect();
-        draws.shuffle(&mut blemishes);
-        let count = draws.whole(1, 2.min(blemishes.len()));
-        for blemish in blemishes.into_iter().take(count) {
-            // Two together are as bad as one: the strength that readings bear is divided.
-            let high = blemish.low + (blemish.high - blemish.low) / count as f64;
-            let strength = crate::rule::digits(draws.between(blemish.low, high));
-            mutations.push(Mutation::Blemish { name: blemish.name.to_owned(), strength });
-        }
-    }
-    mutations.extend(gaps(blueprint, draws));
-    mutations
-}
-
-/// What is wrong with the written number columns. Each is blemished once at most, so that
-/// blemishes can be undone in any order.
-fn gaps(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
-    let dna = &blueprint.dna;
-    let mut mutations = Vec::new();
-    let names: Vec<&str> = blueprint.numbers.iter().map(|spec| spec.column.name.as_str()).collect();
-    let missing = if dna.has(Trait::MissingValues) { 3 } else { 2 };
-    let mut columns: Vec<&str> = names.clone();
-    draws.shuffle(&mut columns);
-    // A query's own columns are whole: its other rows would give the value away.
-    let own = |name: &&str| {
-        blueprint.queries.as_ref().is_some_and(|q| q.own.iter().any(|own| own == name))
-    };
-    let mut next = columns.into_iter().filter(|name| !own(name));
-    let count = draws.whole(1, missing);
-    for _ in 0..count {
-        let Some(column) = next.next().map(str::to_owned) else { break };
-        let used = names.iter().take(RULED).any(|name| *name == column);
-        // Gaps in columns of the rule cost everyone, so they stay few.
-        let share =
-            percent(if used { draws.between(0.03, 0.06) } else { draws.between(0.05, 0.2) });
-        let spec = blueprint.numbers.iter().find(|spec| spec.column.name == column);
-        let companion = format!("{column}_unit");
-        let large = spec.is_some_and(|spec| spec.column.low > 0.0);
-        // A straight line breaks on sentinels and units; the floor stays in its reach.
-        let floor = blueprint.targets.iter().any(|target| {
-            matches!(target.rule.terms.first(), Some(term) if matches!(
-                &term.expr,
-                Expr::Deviation { column: floor, .. } if *floor == column
-            ))
-        });
-        mutations.push(match draws.whole(0, 3) {
-            _ if floor => Mutation::Missing { column, share },
-            0 | 1 => Mutation::Missing { column, share },
-            2 => Mutation::Sentinel { column, share },
-            _ if large => Mutation::Units { column, companion, factor: 10.0, share },
-            _ => Mutation::Missing { column, share },
-        });
-    }
-    if (dna.has(Trait::CorrelatedColumns) || draws.chance(0.25))
-        && let Some(column) = next.next()
-    {
-        let name = format!("{column}_est");
-        let noise = percent(draws.between(0.3, 0.6));
-        mutations.push(Mutation::Echo { column: column.to_owned(), name, noise });
-    }
-    mutations
 }
 
 /// What a target has until its link is drawn.
@@ -649,6 +383,6 @@ fn titled(title: &str, variant: usize) -> String {
 }
 
 /// Rounded to two decimals.
-fn percent(value: f64) -> f64 {
+pub(super) fn percent(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
