@@ -19,11 +19,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Growing forests and drawing items takes memory in many small pieces, which this allocator
-/// hands out faster than the system's (a tenth of all time; `docs/BUDGETS.md`).
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Something went wrong; the message says what.
 const FAILED: u8 = 1;
 /// Some slots stayed empty, or some tasks failed verification.
