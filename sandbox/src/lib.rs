@@ -11,6 +11,7 @@ pub mod grade;
 pub mod jail;
 pub mod mask;
 pub mod metrics;
+pub mod mlebench;
 pub mod policy;
 pub mod python;
 pub mod stream;

@@ -1,0 +1,291 @@
+//! Columns of one type, as pandas holds them, and what graders ask of them.
+
+use super::python;
+use std::cmp::Ordering;
+
+/// One cell. Texts are owned in a column and borrowed from it by who looks at one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<T> {
+    /// Nothing, or a word that stands for it.
+    Missing,
+    /// A truth value.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A whole number of a column that has some beyond [`i64::MAX`].
+    Unsigned(u64),
+    /// Any other number.
+    Float(f64),
+    /// Anything else.
+    Text(T),
+}
+
+impl Cell<&str> {
+    /// The number that stands there, of truth values too; nothing for texts and missing cells.
+    fn number(self) -> Option<f64> {
+        match self {
+            Self::Boolean(value) => Some(f64::from(u8::from(value))),
+            Self::Integer(value) => Some(value as f64),
+            Self::Unsigned(value) => Some(value as f64),
+            Self::Float(value) => Some(value),
+            Self::Missing | Self::Text(_) => None,
+        }
+    }
+
+    /// The same without rounding, if it is a whole number.
+    fn whole(self) -> Option<i128> {
+        match self {
+            Self::Boolean(value) => Some(i128::from(value)),
+            Self::Integer(value) => Some(i128::from(value)),
+            Self::Unsigned(value) => Some(i128::from(value)),
+            Self::Float(_) | Self::Missing | Self::Text(_) => None,
+        }
+    }
+
+    /// Whether Python finds both equal: numbers across types, and a missing cell never.
+    pub fn equals(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Text(a), Self::Text(b)) => a == b,
+            _ => self.compare_numbers(other) == Some(Ordering::Equal),
+        }
+    }
+
+    fn compare_numbers(self, other: Self) -> Option<Ordering> {
+        match (self.whole(), other.whole()) {
+            (Some(a), Some(b)) => Some(a.cmp(&b)),
+            _ => self.number()?.partial_cmp(&other.number()?),
+        }
+    }
+
+    /// The order that pandas sorts in, missing cells last; nothing between a number and a text.
+    pub(super) fn order(self, other: Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Missing, Self::Missing) => Some(Ordering::Equal),
+            (Self::Missing, _) => Some(Ordering::Greater),
+            (_, Self::Missing) => Some(Ordering::Less),
+            (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
+            _ => self.compare_numbers(other),
+        }
+    }
+}
+
+/// The cells of one column. A missing cell of `Floats` is NaN; the other types but `Objects`
+/// have none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// `int64`.
+    Integers(Vec<i64>),
+    /// `uint64`.
+    Unsigned(Vec<u64>),
+    /// `float64`.
+    Floats(Vec<f64>),
+    /// `bool`.
+    Booleans(Vec<bool>),
+    /// `object`: texts, and whatever has no common type.
+    Objects(Vec<Cell<Box<str>>>),
+}
+
+/// A column that holds both numbers and texts, which have no order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("numbers and texts stand in one column, which cannot be sorted")]
+pub struct Unsortable;
+
+impl Column {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Integers(cells) => cells.len(),
+            Self::Unsigned(cells) => cells.len(),
+            Self::Floats(cells) => cells.len(),
+            Self::Booleans(cells) => cells.len(),
+            Self::Objects(cells) => cells.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// pandas' name of the type.
+    pub fn dtype(&self) -> &'static str {
+        match self {
+            Self::Integers(_) => "int64",
+            Self::Unsigned(_) => "uint64",
+            Self::Floats(_) => "float64",
+            Self::Booleans(_) => "bool",
+            Self::Objects(_) => "object",
+        }
+    }
+
+    /// The cell of a row.
+    pub fn cell(&self, row: usize) -> Cell<&str> {
+        match self {
+            Self::Integers(cells) => Cell::Integer(cells[row]),
+            Self::Unsigned(cells) => Cell::Unsigned(cells[row]),
+            Self::Floats(cells) if cells[row].is_nan() => Cell::Missing,
+            Self::Floats(cells) => Cell::Float(cells[row]),
+            Self::Booleans(cells) => Cell::Boolean(cells[row]),
+            Self::Objects(cells) => match &cells[row] {
+                Cell::Missing => Cell::Missing,
+                Cell::Boolean(value) => Cell::Boolean(*value),
+                Cell::Integer(value) => Cell::Integer(*value),
+                Cell::Unsigned(value) => Cell::Unsigned(*value),
+                Cell::Float(value) => Cell::Float(*value),
+                Cell::Text(text) => Cell::Text(text),
+            },
+        }
+    }
+
+    /// All cells, from the top.
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell<&str>> {
+        (0..self.len()).map(|row| self.cell(row))
+    }
+
+    /// The rows in ascending order of their cells, missing ones last. Equal cells keep their
+    /// order, which the original leaves open.
+    ///
+    /// # Errors
+    /// [`Unsortable`] where numbers stand beside texts.
+    pub fn order(&self) -> Result<Vec<usize>, Unsortable> {
+        let is_text = |cell: Cell<&str>| match cell {
+            Cell::Missing => None,
+            cell => Some(matches!(cell, Cell::Text(_))),
+        };
+        let mut kinds = self.cells().filter_map(is_text);
+        let first = kinds.next();
+        if kinds.any(|kind| Some(kind) != first) {
+            return Err(Unsortable);
+        }
+        let mut rows: Vec<usize> = (0..self.len()).collect();
+        // What stands in one column is comparable now.
+        rows.sort_by(|a, b| self.cell(*a).order(self.cell(*b)).unwrap_or(Ordering::Equal));
+        Ok(rows)
+    }
+
+    /// As numbers, missing cells as NaN; nothing if there is a text.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        let number = |cell: Cell<&str>| match cell {
+            Cell::Missing => Some(f64::NAN),
+            cell => cell.number(),
+        };
+        self.cells().map(number).collect()
+    }
+
+    /// The same where `astype(float)` also reads texts that Python reads as numbers, such as
+    /// `1_000` and integers beyond 64 bits.
+    pub fn floats(&self) -> Option<Vec<f64>> {
+        let number = |cell: Cell<&str>| match cell {
+            Cell::Missing => Some(f64::NAN),
+            Cell::Text(text) => python::float(text),
+            cell => cell.number(),
+        };
+        self.cells().map(number).collect()
+    }
+
+    /// As texts the way Python prints them: a missing cell is `nan`, a float has its point.
+    pub fn texts(&self) -> Vec<String> {
+        let text = |cell: Cell<&str>| match cell {
+            Cell::Missing => python::repr(f64::NAN),
+            Cell::Boolean(true) => "True".to_owned(),
+            Cell::Boolean(false) => "False".to_owned(),
+            Cell::Integer(value) => value.to_string(),
+            Cell::Unsigned(value) => value.to_string(),
+            Cell::Float(value) => python::repr(value),
+            Cell::Text(text) => text.to_owned(),
+        };
+        self.cells().map(text).collect()
+    }
+
+    /// Parts of a column under each other, in the type that NumPy finds for all.
+    pub(super) fn concatenate(mut parts: Vec<Self>) -> Self {
+        if parts.len() <= 1 {
+            return parts.pop().unwrap_or(Self::Objects(Vec::new()));
+        }
+        let has = |kind: fn(&Self) -> bool| parts.iter().any(kind);
+        let floats = has(|part| matches!(part, Self::Floats(_)));
+        let integers = has(|part| matches!(part, Self::Integers(_)));
+        let unsigned = has(|part| matches!(part, Self::Unsigned(_)));
+        let booleans = has(|part| matches!(part, Self::Booleans(_)));
+        if has(|part| matches!(part, Self::Objects(_))) {
+            return Self::Objects(parts.into_iter().flat_map(Self::into_objects).collect());
+        }
+        let numbers = floats || integers || unsigned;
+        let joined = if floats || (integers && unsigned) {
+            let numbers = parts.iter().filter_map(Self::numbers).flatten();
+            Self::Floats(numbers.collect())
+        } else if integers {
+            Self::Integers(parts.iter().flat_map(Self::cells).filter_map(integer).collect())
+        } else if unsigned {
+            Self::Unsigned(parts.iter().flat_map(Self::cells).filter_map(natural).collect())
+        } else {
+            let truth = |cell: Cell<&str>| Some(matches!(cell, Cell::Boolean(true)));
+            Self::Booleans(parts.iter().flat_map(Self::cells).filter_map(truth).collect())
+        };
+        // pandas keeps truth values from becoming numbers, but only after they have.
+        if booleans && numbers { Self::Objects(joined.into_objects()) } else { joined }
+    }
+
+    fn into_objects(self) -> Vec<Cell<Box<str>>> {
+        match self {
+            Self::Integers(cells) => cells.into_iter().map(Cell::Integer).collect(),
+            Self::Unsigned(cells) => cells.into_iter().map(Cell::Unsigned).collect(),
+            Self::Floats(cells) => {
+                let float =
+                    |value: f64| if value.is_nan() { Cell::Missing } else { Cell::Float(value) };
+                cells.into_iter().map(float).collect()
+            }
+            Self::Booleans(cells) => cells.into_iter().map(Cell::Boolean).collect(),
+            Self::Objects(cells) => cells,
+        }
+    }
+}
+
+fn integer(cell: Cell<&str>) -> Option<i64> {
+    cell.whole().and_then(|value| i64::try_from(value).ok())
+}
+
+fn natural(cell: Cell<&str>) -> Option<u64> {
+    cell.whole().and_then(|value| u64::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(cells: &[&str]) -> Column {
+        Column::Objects(cells.iter().map(|cell| Cell::Text((*cell).into())).collect())
+    }
+
+    #[test]
+    fn parts_meet_in_the_type_that_numpy_finds() {
+        use Column::{Booleans, Floats, Integers, Unsigned};
+        let join = |parts: &[Column]| Column::concatenate(parts.to_vec());
+        let large = 1 << 63;
+        assert_eq!(join(&[Integers(vec![1]), Floats(vec![0.5])]), Floats(vec![1.0, 0.5]));
+        let rounded = Floats(vec![-1.0, 9_223_372_036_854_775_808.0]);
+        assert_eq!(join(&[Integers(vec![-1]), Unsigned(vec![large])]), rounded);
+        let mixed = join(&[Booleans(vec![true]), Integers(vec![7])]);
+        assert_eq!(mixed, Column::Objects(vec![Cell::Integer(1), Cell::Integer(7)]));
+        let mixed = join(&[Booleans(vec![true]), texts(&["x"]), Floats(vec![f64::NAN])]);
+        let cells = vec![Cell::Boolean(true), Cell::Text("x".into()), Cell::Missing];
+        assert_eq!(mixed, Column::Objects(cells));
+    }
+
+    #[test]
+    fn numbers_and_texts_have_no_order() {
+        let mixed = Column::Objects(vec![Cell::Integer(1), Cell::Missing, Cell::Text("a".into())]);
+        assert_eq!(mixed.order(), Err(Unsortable));
+        let numbers = Column::Objects(vec![Cell::Missing, Cell::Float(0.5), Cell::Boolean(false)]);
+        assert_eq!(numbers.order(), Ok(vec![2, 1, 0]));
+        assert_eq!(texts(&["b", "B", "ä", "a"]).order(), Ok(vec![1, 3, 0, 2]));
+    }
+
+    #[test]
+    fn equality_crosses_types_and_leaves_missing_cells_out() {
+        assert!(Cell::Integer(1).equals(Cell::Float(1.0)));
+        assert!(Cell::Boolean(true).equals(Cell::Unsigned(1)));
+        assert!(!Cell::Missing.equals(Cell::Missing));
+        assert!(!Cell::Text("1").equals(Cell::Integer(1)));
+    }
+}

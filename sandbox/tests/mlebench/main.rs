@@ -1,0 +1,8 @@
+//! MLE-bench's grading against pandas, scikit-learn, NumPy and the recorded behaviour of the
+//! original.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod files;
+mod frames;
+mod reference;
