@@ -1,6 +1,6 @@
 //! Columns of one type, as pandas holds them, and what graders ask of them.
 
-use super::python;
+use super::{order, python};
 use std::cmp::Ordering;
 
 /// One cell. Texts are owned in a column and borrowed from it by who looks at one.
@@ -57,12 +57,9 @@ impl Cell<&str> {
         }
     }
 
-    /// The order that pandas sorts in, missing cells last; nothing between a number and a text.
+    /// Which comes first; nothing between a number and a text, or with a missing cell.
     pub(super) fn order(self, other: Self) -> Option<Ordering> {
         match (self, other) {
-            (Self::Missing, Self::Missing) => Some(Ordering::Equal),
-            (Self::Missing, _) => Some(Ordering::Greater),
-            (_, Self::Missing) => Some(Ordering::Less),
             (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
             _ => self.compare_numbers(other),
         }
@@ -142,8 +139,8 @@ impl Column {
         (0..self.len()).map(|row| self.cell(row))
     }
 
-    /// The rows in ascending order of their cells, missing ones last. Equal cells keep their
-    /// order, which the original leaves open.
+    /// The rows in ascending order of their cells, missing ones last. Equal cells end in the
+    /// order of `order::sort`.
     ///
     /// # Errors
     /// [`Unsortable`] where numbers stand beside texts.
@@ -157,9 +154,12 @@ impl Column {
         if kinds.any(|kind| Some(kind) != first) {
             return Err(Unsortable);
         }
-        let mut rows: Vec<usize> = (0..self.len()).collect();
+        let (mut rows, missing): (Vec<usize>, Vec<usize>) =
+            (0..self.len()).partition(|row| self.cell(*row) != Cell::Missing);
         // What stands in one column is comparable now.
-        rows.sort_by(|a, b| self.cell(*a).order(self.cell(*b)).unwrap_or(Ordering::Equal));
+        let compare = |a, b| self.cell(a).order(self.cell(b)).unwrap_or(Ordering::Equal);
+        order::sort(&mut rows, compare);
+        rows.extend(missing);
         Ok(rows)
     }
 

@@ -17,7 +17,7 @@ const BATCH_CELLS: usize = 1 << 20;
 /// in 130 MB.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes of the file.
+    /// Bytes of the file, and those that pandas goes back over, which can be far more.
     pub bytes: usize,
     /// Columns.
     pub columns: usize,
@@ -271,6 +271,15 @@ mod tests {
         assert_eq!(error(b"x,y\n1,2\n3,4,5\n"), long);
         assert_eq!(error(b"a\n\"b"), FrameError::OpenQuote { line: 2 });
         assert_eq!(error(b"a\n1\n2\r 3\n4\n"), FrameError::Runaway);
+    }
+
+    #[test]
+    fn lines_that_are_read_over_and_over_have_an_end() {
+        let text = format!("{}a\r x", "\r".repeat(400));
+        let limits = Limits { bytes: 1000, ..Limits::default() };
+        let error = Frame::read_within(text.as_bytes(), limits).unwrap_err();
+        assert_eq!(error, FrameError::TooLarge { what: "bytes to go back", limit: 1000 });
+        assert!(Frame::read_within(b"a\n 1\n  2\n", limits).is_ok());
     }
 
     #[test]

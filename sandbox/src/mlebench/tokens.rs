@@ -55,6 +55,8 @@ pub(super) struct Tokens<'a> {
     /// How large the original's buffers would be: a file that outgrows them is refused.
     stream_room: usize,
     word_room: usize,
+    /// Bytes that were gone back over.
+    reread: usize,
     limits: Limits,
 }
 
@@ -72,6 +74,7 @@ impl<'a> Tokens<'a> {
             file_lines: 0,
             stream_room: FIRST_STREAM_ROOM,
             word_room: FIRST_WORD_ROOM,
+            reread: 0,
             limits,
         }
     }
@@ -175,7 +178,13 @@ impl<'a> Tokens<'a> {
                         // The blanks belong to the first field after all.
                         let before = &bytes[floor..self.position - 1];
                         let feed = before.iter().rposition(|byte| *byte == b'\n');
-                        self.position = feed.map_or(floor, |feed| floor + feed + 1);
+                        let start = feed.map_or(floor, |feed| floor + feed + 1);
+                        self.reread += self.position - start;
+                        if self.reread > self.limits.bytes {
+                            let limit = self.limits.bytes;
+                            return Err(FrameError::TooLarge { what: "bytes to go back", limit });
+                        }
+                        self.position = start;
                         self.state = State::StartOfField;
                     }
                 },

@@ -5,4 +5,7 @@
 
 mod files;
 mod frames;
+mod graders;
 mod reference;
+mod tables;
+mod vectors;

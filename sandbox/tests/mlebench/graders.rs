@@ -1,0 +1,69 @@
+//! The graders against the same checks in pandas and the metrics of scikit-learn.
+
+use crate::{reference, tables};
+use sandbox::mlebench::checks::Refusal;
+use sandbox::mlebench::frame::Frame;
+use sandbox::mlebench::graders::GRADERS;
+use sandbox::mlebench::score::Score;
+use sandbox::stream::Stream;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+const CASES: u64 = 80;
+/// Metrics with logarithms or square roots may differ in the last bits.
+const TOLERANCE: f64 = 1e-14;
+
+/// Whether the score is a matter of additions and divisions only.
+fn exact(competition: &str) -> bool {
+    let inexact = ["dog", "leaf", "spooky", "denoising", "new-york", "nomad"];
+    !inexact.iter().any(|start| competition.starts_with(start))
+}
+
+#[test]
+fn graders_agree_with_scikit_learn() {
+    let mut cases = Vec::new();
+    for (competition, grader) in GRADERS {
+        let stream = Stream::root(1).child(competition);
+        for index in 0..CASES {
+            cases.push((competition, grader, tables::case(competition, stream.index(index))));
+        }
+    }
+    let requests = cases.iter().map(|(competition, _, [answers, submission])| {
+        json!({"competition": competition, "answers": answers, "submission": submission})
+    });
+    let expected = reference::ask(requests.collect());
+    let mut scored = BTreeMap::<&str, usize>::new();
+    let mut disagreements = Vec::new();
+    for ((competition, grader, [answers, submission]), expected) in cases.iter().zip(expected) {
+        let read = |text: &str| Frame::read(text.as_bytes()).unwrap();
+        let found = grader(&read(submission), &read(answers));
+        let agree = match (&found, expected["value"].as_str()) {
+            (Ok(score), Some(bits)) => {
+                *scored.entry(competition).or_default() += 1;
+                let value = f64::from_bits(u64::from_str_radix(bits, 16).unwrap());
+                let ours = score.value();
+                let tolerance = if exact(competition) { 0.0 } else { TOLERANCE * value.abs() };
+                let rounded = match score {
+                    Score::NumPy(_) => expected["numpy"].as_f64(),
+                    Score::Plain(_) => expected["plain"].as_f64(),
+                };
+                let same = (ours - value).abs() <= tolerance && Some(score.rounded()) == rounded;
+                same || (ours.is_nan() && value.is_nan())
+            }
+            (Err(refusal), None) => {
+                matches!(refusal, Refusal::Invalid(_)) == (expected["invalid"] == true)
+            }
+            _ => false,
+        };
+        if !agree {
+            disagreements
+                .push(format!("{competition}: {found:?}, {expected}\n{answers}\n{submission}"));
+        }
+    }
+    let shown = disagreements.iter().take(5).map(String::as_str).collect::<Vec<_>>().join("\n");
+    assert!(disagreements.is_empty(), "{} cases:\n{shown}", disagreements.len());
+    for (competition, _) in GRADERS {
+        let count = scored.get(competition).copied().unwrap_or(0);
+        assert!(count >= 20, "{competition}: only {count} submissions had a score");
+    }
+}
