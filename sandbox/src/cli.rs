@@ -1,5 +1,7 @@
 //! The command line: what each command takes, does and answers.
 
+mod mlebench;
+
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
@@ -59,9 +61,11 @@ enum Command {
     ///
     /// Example: sandbox run generated/demo/task-001 solve.py --time-limit 10s --grade
     Run(RunArgs),
-    /// Grade a submission against a task's answers.
+    /// Grade a submission against a task's answers, or as MLE-bench does.
     ///
     /// Example: sandbox grade generated/demo/task-001 submission.csv --json
+    ///
+    /// Example: sandbox grade --competition leaf-classification --answers a.csv --submission s.csv
     Grade(GradeArgs),
     /// Say which layers of protection are up on this host, and why one is not.
     Check(CheckArgs),
@@ -92,12 +96,15 @@ struct RunArgs {
 #[derive(Debug, Args)]
 struct GradeArgs {
     /// The task's folder, the one that holds `task.json`.
-    task: Utf8PathBuf,
+    #[arg(required_unless_present_any = ["competition", "submissions"], requires = "submission")]
+    task: Option<Utf8PathBuf>,
     /// The submission.
-    submission: Utf8PathBuf,
+    submission: Option<Utf8PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    mlebench: mlebench::MlebenchArgs,
 }
 
 #[derive(Debug, Args)]
@@ -231,8 +238,14 @@ fn print_run(run: &Run, submission: &Result<Vec<u8>, CollectError>) {
 
 #[expect(clippy::print_stdout, reason = "the command's answer")]
 fn grade(args: &GradeArgs) -> Result<u8> {
-    let task = open_task(&args.task)?;
-    let bytes = fs_err::read(&args.submission).context("failed to read the submission")?;
+    if let Some(code) = mlebench::run(&args.mlebench, args.json)? {
+        return Ok(code);
+    }
+    let (Some(task), Some(submission)) = (&args.task, &args.submission) else {
+        anyhow::bail!("there is nothing to grade");
+    };
+    let task = open_task(task)?;
+    let bytes = fs_err::read(submission).context("failed to read the submission")?;
     let grade = Grader::open(&task)?.grade(&bytes, Part::All);
     if args.json {
         println!("{}", serde_json::to_string_pretty(&grade_json(&task, &grade))?);
