@@ -263,7 +263,7 @@ mod tests {
         let join = |parts: &[Column]| Column::concatenate(parts.to_vec());
         let large = 1 << 63;
         assert_eq!(join(&[Integers(vec![1]), Floats(vec![0.5])]), Floats(vec![1.0, 0.5]));
-        let rounded = Floats(vec![-1.0, 9_223_372_036_854_775_808.0]);
+        let rounded = Floats(vec![-1.0, 9_223_372_036_854_776_000.0]);
         assert_eq!(join(&[Integers(vec![-1]), Unsigned(vec![large])]), rounded);
         let mixed = join(&[Booleans(vec![true]), Integers(vec![7])]);
         assert_eq!(mixed, Column::Objects(vec![Cell::Integer(1), Cell::Integer(7)]));

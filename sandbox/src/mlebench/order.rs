@@ -24,7 +24,7 @@ pub(super) fn sort(rows: &mut [usize], compare: impl Fn(usize, usize) -> Orderin
                 break;
             }
             depth -= 1;
-            let pivot = partition(&mut rows[left..=right], &less) + left;
+            let pivot = partition(&mut rows[left..=right], less) + left;
             // The larger part waits.
             if pivot - left < right - pivot {
                 parts.push((pivot + 1, right, depth));
@@ -34,7 +34,7 @@ pub(super) fn sort(rows: &mut [usize], compare: impl Fn(usize, usize) -> Orderin
                 left = pivot + 1;
             }
         }
-        insert(&mut rows[left..=right], &less);
+        insert(&mut rows[left..=right], less);
     }
 }
 

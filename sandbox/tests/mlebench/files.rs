@@ -78,7 +78,7 @@ const TEXTS: [&str; 22] = [
     "\"a\"b\"c",
     "x\0y",
     "\0",
-    "1\02",
+    "1\x002",
     "0x10",
     "1_000",
     "1,",
@@ -130,24 +130,21 @@ fn cell<'a>(rng: &mut ChaCha8Rng, mood: usize) -> &'a str {
     let moods: [&[&str]; 6] = [&INTEGERS, &LARGE, &FLOATS, &BOOLEANS, &MISSING, &TEXTS];
     let all = rng.random_range(0..moods.len());
     match mood {
+        // The same as some below, with gaps, and two types in one column.
+        6..12 if chance(rng, 30) => pick(rng, &MISSING[..19]),
+        16 if chance(rng, 50) => pick(rng, &LARGE[..5]),
+        17 if chance(rng, 50) => pick(rng, &LARGE),
         // Clean columns of one type, so that every type is reached often.
-        0 => pick(rng, &INTEGERS),
+        0 | 6 | 12 | 17 => pick(rng, &INTEGERS),
         1 => pick(rng, &LARGE[..3]),
-        2 => pick(rng, &FLOATS[..7]),
+        2 | 16 => pick(rng, &FLOATS[..7]),
         3 => pick(rng, &BOOLEANS[..6]),
         4 => pick(rng, &MISSING[..19]),
         5 => pick(rng, &TEXTS[..7]),
-        // The same with gaps.
-        6..12 if chance(rng, 30) => pick(rng, &MISSING[..19]),
-        6 | 12 => pick(rng, &INTEGERS),
         7 | 13 => pick(rng, &LARGE),
         8 | 14 => pick(rng, &FLOATS),
         9 | 15 => pick(rng, &BOOLEANS),
         10 => pick(rng, &TEXTS),
-        16 if chance(rng, 50) => pick(rng, &LARGE[..5]),
-        16 => pick(rng, &FLOATS[..7]),
-        17 if chance(rng, 50) => pick(rng, &LARGE),
-        17 => pick(rng, &INTEGERS),
         _ => pick(rng, moods[all]),
     }
 }

@@ -193,7 +193,10 @@ fn mutate(rng: &mut ChaCha8Rng, rows: &mut Vec<Vec<String>>) {
             rows.remove(row.max(1));
         }
         3 => rows.push(rows[height - 1].clone()),
-        4 if height > 2 => rows[1][0] = rows[2][0].clone(),
+        4 if height > 2 => {
+            let other = rows[2][0].clone();
+            rows[1][0] = other;
+        }
         5 => rows[0][column].push('x'),
         _ if height > 1 => rows[row.max(1)][column] = odd,
         _ => {}
