@@ -14,13 +14,17 @@ use std::collections::BTreeMap;
 /// Closest that the nearest test rows may come, in units of typical training distances.
 pub(crate) const CLOSEST: f64 = 0.1;
 
-/// Nothing of one kind about rows goes with any target.
-pub(super) fn say_nothing(task: &Staged, carrier: Carrier) -> Result<(), Refusal> {
-    let telling = |probe: Probe| Some((probe.finding.telling()?, probe.what));
-    match suspects(task)?.probes(carrier).into_iter().find_map(telling) {
-        Some(((effect, p), what)) => Err(Refusal::Leak { carrier, what, effect, p }),
-        None => Ok(()),
+/// Nothing of these kinds about rows goes with any target.
+pub(super) fn say_nothing(task: &Staged, carriers: &[Carrier]) -> Result<(), Refusal> {
+    let suspects = suspects(task)?;
+    for carrier in carriers.iter().copied() {
+        for Probe { what, finding } in suspects.probes(carrier) {
+            if let Some((effect, p)) = finding.telling() {
+                return Err(Refusal::Leak { carrier, what, effect, p });
+            }
+        }
     }
+    Ok(())
 }
 
 /// What probes look at.
