@@ -351,7 +351,7 @@ class Server:
 
     def receive(self):
         """Takes one request; false at the end of the supervisor."""
-        packet, fds, _, _ = socket.recv_fds(self.control, PACKET, 8)
+        packet, fds, _, _ = socket.recv_fds(self.control, PACKET, 16)
         if not packet:
             return False
         reply = socket.socket(fileno=fds[0])
@@ -401,8 +401,9 @@ class Server:
         self.answer(reply, {"closed": {}})
         reply.close()
 
-    def start(self, cell, reply, stdout, stderr, code):
+    def start(self, cell, reply, stdout, stderr, code, *doors):
         """Forks a worker into a new pid namespace and reports that it runs."""
+        cell["doors"] = doors
         reaper = Reaper()
         check(self.library.sandbox_reaper_start(ctypes.byref(reaper)))
         run = Run(reply, reaper, cell["limits"]["memory"])

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
 use sandbox::exec::{CollectError, Fault, Options, Run, Sandbox, StartError};
 use sandbox::grade::{Grade, GradeError, Grader};
-use sandbox::jail::{Layer, State};
+use sandbox::jail::{State, Tier};
 use sandbox::policy::{ByteSize, Policy, Span};
 use sandbox::python::PythonEnv;
 use sandbox::submission::Part;
@@ -118,16 +118,15 @@ struct Common {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Carry on without this layer of protection if this host cannot offer it (may be repeated).
-    #[arg(long, value_name = "LAYER")]
-    allow_missing: Vec<Layer>,
+    /// The weakest tier of protection that is accepted: t1 has namespaces and control groups, t2
+    /// namespaces alone. The best that this host offers is used.
+    #[arg(long, value_name = "TIER", default_value_t = Options::default().allow_tier)]
+    allow_tier: Tier,
 }
 
 impl Common {
     fn options(&self, warm_up: bool) -> Options {
-        let mut options = Options { slots: 1, warm_up, ..Options::default() };
-        options.allow_missing.extend(&self.allow_missing);
-        options
+        Options { slots: 1, warm_up, allow_tier: self.allow_tier, ..Options::default() }
     }
 }
 
@@ -292,7 +291,7 @@ fn grade_text(task: &TaskDir, grade: &Result<Grade, GradeError>) -> String {
 fn check(args: &CheckArgs) -> Result<u8> {
     let sandbox = match start(args.common.options(false), None) {
         Ok(sandbox) => sandbox,
-        Err(StartError::Layer { layer, reason }) => {
+        Err(StartError::Layer { layer, reason } | StartError::Tier { layer, reason, .. }) => {
             if args.common.json {
                 println!("{}", json!({"ready": false, "layer": layer, "reason": reason}));
             } else {
@@ -306,9 +305,14 @@ fn check(args: &CheckArgs) -> Result<u8> {
     if args.common.json {
         println!(
             "{}",
-            serde_json::to_string_pretty(&json!({"ready": true, "layers": protection}))?
+            serde_json::to_string_pretty(&json!({
+                "ready": true,
+                "tier": sandbox.tier(),
+                "layers": protection,
+            }))?
         );
     } else {
+        println!("tier {}", sandbox.tier());
         for (layer, state) in protection.iter() {
             match state {
                 State::Up => println!("{layer:20} up"),

@@ -3,6 +3,7 @@
 use crate::jail::rlimits::Limits;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 /// | `time_limit` | wall-clock time, from the start of the script | 90 s |
 /// | `memory` | memory of each process, and of all together, beyond the warmed interpreter's | 2 GiB |
 /// | `processes` | processes and threads of the run together | 64 |
+/// | `cpus` | processors' worth of time; without it, a fair share of all | none |
 /// | `open_files` | open descriptors per process | 256 |
 /// | `file_size` | size of one file | 256 MiB |
 /// | `scratch` | size of `/tmp`, and of `/dev/shm`; both are new for each run | 64 MiB |
@@ -27,10 +29,14 @@ pub struct Policy {
     /// Wall-clock time, from the start of the script to the end of its last process.
     pub time_limit: Span,
     /// Memory beyond what the warmed interpreter already uses: address space of each process,
-    /// and resident memory of all processes of the run together (added up every 50 ms).
+    /// and resident memory of all processes of the run together (added up every 50 ms; in tier 1
+    /// the kernel bounds it at any moment, with what the work dir and `/tmp` may hold on top).
     pub memory: ByteSize,
     /// Processes and threads of the run together.
     pub processes: u64,
+    /// Processors' worth of time, at least 1. Without it runs share all processors fairly. Only
+    /// tier 1 can hold a run to it; in others it is refused.
+    pub cpus: Option<NonZeroU32>,
     /// Open descriptors per process.
     pub open_files: u64,
     /// Size of one file.
@@ -52,6 +58,7 @@ impl Default for Policy {
             time_limit: Span(Duration::from_secs(90)),
             memory: ByteSize::gib(2),
             processes: 64,
+            cpus: None,
             open_files: 256,
             file_size: ByteSize::mib(256),
             scratch: ByteSize::mib(64),

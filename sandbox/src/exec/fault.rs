@@ -1,6 +1,6 @@
 //! What goes wrong on our side. None of it is ever held against a script.
 
-use crate::jail::Layer;
+use crate::jail::{Layer, Tier};
 use crate::python::PythonError;
 use crate::task::TaskId;
 use camino::Utf8PathBuf;
@@ -29,12 +29,6 @@ pub enum StartError {
         /// The launcher.
         launcher: Utf8PathBuf,
     },
-    /// A layer was named as dispensable that is not.
-    #[error("the layer `{layer}` carries the others; a sandbox cannot do without it")]
-    Indispensable {
-        /// The layer.
-        layer: Layer,
-    },
     /// A task's folder could not be found.
     #[error("could not find the public files of task {task} ({source})")]
     Task {
@@ -54,8 +48,24 @@ pub enum StartError {
         /// The visible folder.
         folder: Utf8PathBuf,
     },
-    /// A barrier cannot be had on this host.
-    #[error("the layer `{layer}` is not up: {reason}{}", hint(*.layer))]
+    /// This host offers less than is asked for.
+    #[error(
+        "this host offers tier {found}, and {weakest} is the weakest accepted; the layer \
+         `{layer}` is not up: {reason}; to run in tier {found} all the same, pass \
+         `--allow-tier {found}`"
+    )]
+    Tier {
+        /// What could be had.
+        found: Tier,
+        /// What was asked for.
+        weakest: Tier,
+        /// The barrier that makes the difference.
+        layer: Layer,
+        /// Why it is not up.
+        reason: String,
+    },
+    /// A barrier that no accepted tier can do without cannot be had on this host.
+    #[error("the layer `{layer}` is not up: {reason}")]
     Layer {
         /// The barrier.
         layer: Layer,
@@ -71,14 +81,6 @@ pub enum StartError {
     /// An operation of our own failed.
     #[error(transparent)]
     Fault(#[from] Fault),
-}
-
-fn hint(layer: Layer) -> String {
-    if layer.may_be_missing() {
-        format!("; to run without it all the same, pass `--allow-missing {layer}`")
-    } else {
-        String::new()
-    }
 }
 
 /// A run or a work dir failed through no fault of the script.
@@ -110,6 +112,12 @@ pub enum Fault {
     /// The child ended before its jail stood.
     #[error("the script's process ended before its jail stood")]
     NeverJailed,
+    /// The policy asks for what only control groups can do.
+    #[error(
+        "the policy bounds processor time (`cpus`), which needs tier t1, and this host offers \
+         {0}; leave `cpus` out, or see `sandbox check` for what is missing"
+    )]
+    NeedsGroups(Tier),
     /// This sandbox was started without the task.
     #[error("the sandbox has no task {0}")]
     UnknownTask(TaskId),

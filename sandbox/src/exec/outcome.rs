@@ -1,6 +1,7 @@
 //! How a run ended, and what it took.
 
 use crate::exec::capture::Captured;
+use crate::jail::Tier;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -23,7 +24,8 @@ pub enum Outcome {
     },
     /// It was still running at its deadline and was killed.
     TimedOut,
-    /// An allocation beyond the memory limit reached the top as an error.
+    /// An allocation beyond the memory limit reached the top as an error, its processes together
+    /// held too much, or the kernel killed one of them because their control group was full.
     OutOfMemory,
     /// A write beyond the size of the work dir, of `/tmp` or of a file reached the top as an
     /// error.
@@ -77,6 +79,8 @@ pub struct Run {
     pub cpu: Duration,
     /// Bytes of the largest resident set, the warmed interpreter's own included.
     pub peak_memory: u64,
+    /// How strong the jail was.
+    pub tier: Tier,
 }
 
 fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

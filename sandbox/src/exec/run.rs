@@ -5,8 +5,10 @@ use crate::exec::fault::Fault;
 use crate::exec::outcome::{Outcome, Run};
 use crate::exec::wire::{self, Ended, Reply, Request};
 use crate::exec::zygote::{ANSWER, Zygote};
+use crate::jail::cgroup::{CgroupError, Group};
 use crate::jail::enter::Cell;
 use crate::jail::layer::Missing;
+use crate::jail::{Layer, Tier};
 use crate::policy::Policy;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -32,17 +34,29 @@ struct Stream {
     captured: Captured,
 }
 
-/// Runs `code` in `cell`. Also returns the layers that the cell is without.
+/// What a run is made from, besides its code and policy.
+pub(crate) struct Seat<'a> {
+    pub(crate) zygote: &'a Zygote,
+    pub(crate) cell: Cell,
+    /// Its control group, with bounds set; none in a tier without.
+    pub(crate) group: Option<&'a Group>,
+    pub(crate) tier: Tier,
+}
+
+/// Runs `code`. Also returns the layers that the cell is without.
 pub(crate) fn run(
-    zygote: &Zygote,
-    cell: &Cell,
+    seat: &Seat<'_>,
     code: &str,
     policy: &Policy,
 ) -> Result<(Run, Vec<Missing>), Fault> {
-    let mut running = begin(zygote, cell, code, policy)?;
+    let mut watch = seat.group.map(MemoryWatch::new).transpose().map_err(group_fault)?;
+    let mut running = begin(seat, code, policy)?;
     let started = Instant::now();
-    let (ended, killed_for) = running.follow(zygote, started + policy.time_limit.0, policy)?;
+    let deadline = started + policy.time_limit.0;
+    let (ended, killed_for) = running.follow(seat.zygote, deadline, policy, watch.as_mut())?;
     let wall = started.elapsed();
+    // Whatever became of the others after the kernel killed one of them.
+    let full = watch.is_some_and(|watch| watch.has_killed());
     running.stdout.drain()?;
     running.stderr.drain()?;
 
@@ -50,21 +64,59 @@ pub(crate) fn run(
         Ended::JAILED => serde_json::from_str(&ended.report)
             .map_err(|error| Fault::Protocol(error.to_string()))?,
         Ended::UNJAILED => return Err(unjailed(&ended.report)),
-        _ if killed_for.is_some() => Vec::new(),
+        _ if killed_for.is_some() || full => Vec::new(),
         _ => return Err(Fault::NeverJailed),
     };
     let run = Run {
-        outcome: outcome(&ended, killed_for),
+        outcome: if full { Outcome::OutOfMemory } else { outcome(&ended, killed_for) },
         stdout: running.stdout.captured,
         stderr: running.stderr.captured,
         wall,
         cpu: Duration::try_from_secs_f64(ended.user + ended.system).unwrap_or_default(),
         peak_memory: ended.peak,
+        tier: seat.tier,
     };
     Ok((run, missing))
 }
 
-fn begin(zygote: &Zygote, cell: &Cell, code: &str, policy: &Policy) -> Result<Running, Fault> {
+/// Looks whether the kernel has killed a process of the run for want of memory: not every time,
+/// but so often that a run does not go on for long without one of its parts.
+struct MemoryWatch<'a> {
+    group: &'a Group,
+    before: u64,
+    next: Instant,
+}
+
+impl<'a> MemoryWatch<'a> {
+    const EVERY: Duration = Duration::from_millis(50);
+
+    fn new(group: &'a Group) -> Result<Self, CgroupError> {
+        let before = group.killed_for_memory()?;
+        Ok(Self { group, before, next: Instant::now() + Self::EVERY })
+    }
+
+    /// A count that cannot be read any more is that of a group that is gone with its run.
+    fn has_killed(&self) -> bool {
+        self.group.killed_for_memory().is_ok_and(|now| now > self.before)
+    }
+
+    fn has_killed_by_now(&mut self) -> bool {
+        if Instant::now() < self.next {
+            return false;
+        }
+        self.next = Instant::now() + Self::EVERY;
+        self.has_killed()
+    }
+}
+
+/// A control group that fails after it has been made.
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub(crate) fn group_fault(error: CgroupError) -> Fault {
+    Fault::Layer { layer: Layer::Cgroup, reason: error.to_string() }
+}
+
+fn begin(seat: &Seat<'_>, code: &str, policy: &Policy) -> Result<Running, Fault> {
+    let Seat { zygote, cell, .. } = seat;
     let memory =
         memfd_create("script", MemfdFlags::CLOEXEC).map_err(Fault::system("hold the code"))?;
     let mut memory = std::fs::File::from(memory);
@@ -72,7 +124,9 @@ fn begin(zygote: &Zygote, cell: &Cell, code: &str, policy: &Policy) -> Result<Ru
     let memory = OwnedFd::from(memory);
     let (stdout, stdout_end) = new_pipe()?;
     let (stderr, stderr_end) = new_pipe()?;
-    let replies = zygote.request(&Request::Run { cell }, &[&stdout_end, &stderr_end, &memory])?;
+    let mut fds = vec![&stdout_end, &stderr_end, &memory];
+    fds.extend(seat.group.into_iter().flat_map(Group::doors));
+    let replies = zygote.request(&Request::Run { cell }, &fds)?;
     drop((stdout_end, stderr_end));
     let reaper = match zygote.answer(&replies)? {
         (Reply::Started {}, Some(reaper)) => reaper,
@@ -98,6 +152,7 @@ impl Running {
         zygote: &Zygote,
         deadline: Instant,
         policy: &Policy,
+        mut watch: Option<&mut MemoryWatch<'_>>,
     ) -> Result<(Ended, Option<Outcome>), Fault> {
         let mut killed_for = None;
         let mut deadline = deadline;
@@ -111,7 +166,8 @@ impl Running {
                         .filter_map(|s| s.pipe.as_ref())
                         .map(|p| PollFd::new(p, PollFlags::IN)),
                 );
-                match poll(&mut events, Some(&wire::remaining(deadline))) {
+                let until = watch.as_ref().map_or(deadline, |watch| watch.next.min(deadline));
+                match poll(&mut events, Some(&wire::remaining(until))) {
                     Err(Errno::INTR) => continue,
                     Err(errno) => return Err(Fault::system("wait for a run")(errno)),
                     Ok(_) => {}
@@ -145,7 +201,10 @@ impl Running {
                 continue;
             }
             let printed = self.stdout.captured.total() + self.stderr.captured.total();
-            let reason = if late {
+            let full = watch.as_mut().is_some_and(|watch| watch.has_killed_by_now());
+            let reason = if full {
+                Outcome::OutOfMemory
+            } else if late {
                 Outcome::TimedOut
             } else if printed > policy.output_limit.bytes() {
                 Outcome::OutputLimit
@@ -153,6 +212,7 @@ impl Running {
                 continue;
             };
             killed_for = Some(reason);
+            watch = None;
             deadline = Instant::now() + ANSWER;
             match pidfd_send_signal(&self.reaper, Signal::KILL) {
                 // Gone a moment ago: its end is about to be reported.

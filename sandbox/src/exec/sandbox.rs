@@ -1,15 +1,16 @@
 //! A sandbox: a warmed interpreter in its outer box, shared by all episodes of a process.
 
 use crate::exec::fault::{Fault, StartError};
-use crate::exec::run;
+use crate::exec::run::{self, Seat};
 use crate::exec::slots::{Slot, Slots};
-use crate::exec::workspace::Workspace;
+use crate::exec::workspace::{self, Mounted, Workspace};
 use crate::exec::zygote::{self, Zygote};
-use crate::jail::enter::{Cell, TASKS};
+use crate::jail::cgroup::{Bounds, Group, Groups};
+use crate::jail::enter::TASKS;
 use crate::jail::launcher::Launch;
 use crate::jail::layer::{Missing, Protection};
 use crate::jail::root::{Bind, SYSTEM};
-use crate::jail::{Layer, abi};
+use crate::jail::{Layer, Tier, abi};
 use crate::policy::{ByteSize, Policy};
 use crate::python::{PythonEnv, ZYGOTE};
 use crate::task::{PublicDir, TaskId};
@@ -29,9 +30,11 @@ pub struct Options {
     pub work_dir: ByteSize,
     /// Files and directories in an episode's work dir. Default: 10,000.
     pub work_files: u64,
-    /// Layers whose failure is accepted (and reported). Default: only [`Layer::Cgroup`], which
-    /// this version does not set up on any host.
-    pub allow_missing: Vec<Layer>,
+    /// The strongest tier that is tried. Default: [`Tier::T1`]; a weaker one is for comparison.
+    pub best_tier: Tier,
+    /// The weakest tier that is accepted, and reported, if the host offers no better. Default:
+    /// [`Tier::T2`].
+    pub allow_tier: Tier,
     /// What the zygote imports before it serves; what is not installed is left out. Default:
     /// numpy, pandas, parts of scipy, scikit-learn.
     pub modules: Vec<String>,
@@ -46,7 +49,8 @@ impl Default for Options {
             slots: std::thread::available_parallelism().map_or(1, Into::into),
             work_dir: ByteSize::mib(256),
             work_files: 10_000,
-            allow_missing: vec![Layer::Cgroup],
+            best_tier: Tier::T1,
+            allow_tier: Tier::T2,
             modules: MODULES.map(str::to_owned).to_vec(),
             warm_up: true,
         }
@@ -66,6 +70,9 @@ struct Inner {
     tasks: BTreeSet<TaskId>,
     slots: Slots,
     protection: Protection,
+    tier: Tier,
+    /// None in a tier without control groups.
+    groups: Option<Groups>,
     zygote: Mutex<Arc<Zygote>>,
 }
 
@@ -74,15 +81,12 @@ impl Sandbox {
     /// Scripts will see the public files of `tasks`, each its own task's.
     ///
     /// # Errors
-    /// A [`StartError`]; a layer that is not up and was not accepted to be missing is one.
+    /// A [`StartError`]; a host that offers no accepted tier is one.
     pub fn start(
         python: &PythonEnv,
         options: Options,
         tasks: &[(TaskId, PublicDir)],
     ) -> Result<Self, StartError> {
-        if let Some(layer) = options.allow_missing.iter().find(|layer| !layer.may_be_missing()) {
-            return Err(StartError::Indispensable { layer: *layer });
-        }
         let (launcher, library) = zygote::find_launcher()?;
         let data = data(&visible(python), tasks.iter().map(|(id, public)| (id, public.path())))?;
         let folders: Vec<_> = data.iter().map(|bind| bind.target.clone()).collect();
@@ -99,23 +103,14 @@ impl Sandbox {
                 "warm_up": options.warm_up,
             }),
             environment: environment(),
-            allow_missing: options.allow_missing.clone(),
         };
-        let (zygote, mut missing) = Zygote::start(&launcher, &launch)?;
-        missing.extend(probe(&zygote, &options)?);
-        let reason = "this version bounds memory by address space and by adding up, processes by \
-                      resource limits and disk by mount sizes, without cgroups"
-            .to_owned();
-        missing.push(Missing { layer: Layer::Cgroup, reason });
-        if let Some(Missing { layer, reason }) = missing
-            .iter()
-            .find(|missing| {
-                missing.layer == Layer::Cgroup && !options.allow_missing.contains(&missing.layer)
-            })
-            .cloned()
-        {
-            return Err(StartError::Layer { layer, reason });
-        }
+        let zygote = Zygote::start(&launcher, &launch)?;
+        let (groups, mut missing) = match groups(&zygote, &options) {
+            Ok(groups) => (Some(groups), Vec::new()),
+            Err(reason) => (None, vec![Missing { layer: Layer::Cgroup, reason }]),
+        };
+        missing.extend(probe(&zygote, &options, None)?);
+        let tier = accepted(&missing, options.allow_tier)?;
         Ok(Self(Arc::new(Inner {
             launcher,
             launch,
@@ -123,8 +118,15 @@ impl Sandbox {
             options,
             tasks: tasks.iter().map(|(id, _)| id.clone()).collect(),
             protection: Protection::except(missing),
+            tier,
+            groups,
             zygote: Mutex::new(Arc::new(zygote)),
         })))
+    }
+
+    /// How strong it is.
+    pub fn tier(&self) -> Tier {
+        self.0.tier
     }
 
     /// Which layers are up.
@@ -155,6 +157,16 @@ impl Sandbox {
         self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner).launcher_pid()
     }
 
+    /// A new control group for a work dir, in a tier with them.
+    pub(crate) fn group(&self) -> Result<Option<Group>, Fault> {
+        self.0.groups.as_ref().map(Groups::group).transpose().map_err(run::group_fault)
+    }
+
+    /// What the control group of a run is bounded by.
+    pub(crate) fn bounds(&self, policy: &Policy) -> Bounds {
+        bounds(&self.0.options, policy)
+    }
+
     /// Waits for one of the places for runs.
     pub(crate) fn slot(&self) -> Slot<'_> {
         self.0.slots.take()
@@ -166,7 +178,7 @@ impl Sandbox {
         if zygote.is_lost() {
             tracing::warn!("the warmed Python was lost and is started again");
             *zygote = match Zygote::start(&self.0.launcher, &self.0.launch) {
-                Ok((started, _)) => Arc::new(started),
+                Ok(started) => Arc::new(started),
                 Err(StartError::Fault(fault)) => return Err(fault),
                 Err(error) => return Err(Fault::ZygoteLost { log: error.to_string() }),
             };
@@ -175,19 +187,62 @@ impl Sandbox {
     }
 }
 
+/// Control groups that were tried out, or why there are none.
+fn groups(zygote: &Zygote, options: &Options) -> Result<Groups, String> {
+    if options.best_tier > Tier::T1 {
+        return Err(format!("tier {} was asked for", options.best_tier));
+    }
+    let text = |error: &dyn std::error::Error| error.to_string();
+    let groups = Groups::make(options.slots).map_err(|error| text(&error))?;
+    let group = groups.group().map_err(|error| text(&error))?;
+    group.bound(&bounds(options, &Policy::default())).map_err(|error| text(&error))?;
+    match probe(zygote, options, Some(&group)) {
+        Err(StartError::Layer { layer: Layer::Cgroup, reason }) => Err(reason),
+        // Other failures show again without the group, and are reported then.
+        _ => Ok(groups),
+    }
+}
+
+/// What a run's control group is bounded by. Files in memory are charged to it as well, so what
+/// the mounts may hold comes on top: full disks leave a script the memory it was promised.
+fn bounds(options: &Options, policy: &Policy) -> Bounds {
+    let disk = options.work_dir.bytes().saturating_add(2 * policy.scratch.bytes());
+    Bounds {
+        memory: policy.memory.bytes().saturating_add(disk),
+        processes: policy.processes,
+        cpus: policy.cpus,
+    }
+}
+
+/// The tier that is left without the `missing` layers, if it is accepted.
+fn accepted(missing: &[Missing], weakest: Tier) -> Result<Tier, StartError> {
+    let found = Protection::except(missing.iter().cloned()).tier();
+    match found {
+        Some(found) if found <= weakest => Ok(found),
+        _ => {
+            let short = |missing: &&Missing| weakest.needs(missing.layer);
+            let Missing { layer, reason } =
+                missing.iter().find(short).expect("a missing layer keeps the tier down").clone();
+            Err(match found {
+                Some(found) => StartError::Tier { found, weakest, layer, reason },
+                None => StartError::Layer { layer, reason },
+            })
+        }
+    }
+}
+
 /// Runs an empty script in a cell like any other, to see which layers stand.
-fn probe(zygote: &Zygote, options: &Options) -> Result<Vec<Missing>, StartError> {
-    let workspace = crate::exec::workspace::Mounted::open(zygote, options)?;
+fn probe(
+    zygote: &Zygote,
+    options: &Options,
+    group: Option<&Group>,
+) -> Result<Vec<Missing>, StartError> {
+    let mounted = Mounted::open(zygote, options)?;
     let policy = Policy::default();
-    let cell = Cell {
-        workspace: workspace.path.clone(),
-        input: None,
-        scratch: policy.scratch.bytes(),
-        limits: policy.limits(),
-        allow_missing: options.allow_missing.clone(),
-    };
-    let result = run::run(zygote, &cell, "", &policy);
-    workspace.close(zygote);
+    let seat =
+        Seat { zygote, cell: workspace::cell(&mounted, None, &policy), group, tier: Tier::T1 };
+    let result = run::run(&seat, "", &policy);
+    mounted.close(zygote);
     match result {
         Ok((_, missing)) => Ok(missing),
         Err(Fault::Layer { layer, reason }) => Err(StartError::Layer { layer, reason }),

@@ -28,7 +28,8 @@ pub(crate) enum Request<'a> {
     Open { path: &'a str, bytes: u64, files: u64 },
     /// Unmount it.
     Close { path: &'a str },
-    /// Run a script; standard output, standard error and the code follow as descriptors.
+    /// Run a script; standard output, standard error, the code and the doors of a control group,
+    /// if there is one, follow as descriptors.
     Run { cell: &'a Cell },
 }
 
@@ -88,17 +89,17 @@ pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Fault> {
         .map_err(Fault::system("make a socket pair"))
 }
 
-/// Sends a packet with up to four descriptors.
+/// Sends a packet with up to eight descriptors.
 pub(crate) fn send(
     socket: BorrowedFd<'_>,
     message: &impl Serialize,
     fds: &[BorrowedFd<'_>],
 ) -> Result<(), Fault> {
     let packet = serde_json::to_vec(message).map_err(|e| Fault::Protocol(e.to_string()))?;
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let fits = fds.is_empty() || control.push(SendAncillaryMessage::ScmRights(fds));
-    debug_assert!(fits, "at most four descriptors");
+    debug_assert!(fits, "at most eight descriptors");
     loop {
         match sendmsg(socket, &[IoSlice::new(&packet)], &mut control, SendFlags::NOSIGNAL) {
             Err(Errno::INTR) => {}

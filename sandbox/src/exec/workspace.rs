@@ -3,11 +3,11 @@
 use crate::exec::collect::{self, CollectError};
 use crate::exec::fault::Fault;
 use crate::exec::outcome::Run;
-use crate::exec::run;
+use crate::exec::run::{self, Seat};
 use crate::exec::sandbox::{Options, Sandbox};
 use crate::exec::wire::{Reply, Request};
 use crate::exec::zygote::Zygote;
-use crate::jail::Layer;
+use crate::jail::cgroup::Group;
 use crate::jail::enter::Cell;
 use crate::policy::Policy;
 use rustix::fd::OwnedFd;
@@ -22,7 +22,8 @@ pub struct Workspace {
     zygote: Arc<Zygote>,
     mounted: Mounted,
     input: Option<String>,
-    allow_missing: Vec<Layer>,
+    /// The runs' control group, in a tier with one.
+    group: Option<Group>,
     /// Held while a run is in flight: runs of one episode follow each other, and nothing is
     /// collected beside one.
     busy: Mutex<()>,
@@ -68,7 +69,7 @@ impl Workspace {
             mounted: Mounted::open(&zygote, options)?,
             zygote,
             input,
-            allow_missing: options.allow_missing.clone(),
+            group: sandbox.group()?,
             busy: Mutex::new(()),
         })
     }
@@ -82,14 +83,18 @@ impl Workspace {
     pub fn run(&self, code: &str, policy: &Policy) -> Result<Run, Fault> {
         let _alone = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
         let _slot = self.sandbox.slot();
-        let cell = Cell {
-            workspace: self.mounted.path.clone(),
-            input: self.input.clone(),
-            scratch: policy.scratch.bytes(),
-            limits: policy.limits(),
-            allow_missing: self.allow_missing.clone(),
+        match &self.group {
+            Some(group) => group.bound(&self.sandbox.bounds(policy)).map_err(run::group_fault)?,
+            None if policy.cpus.is_some() => return Err(Fault::NeedsGroups(self.sandbox.tier())),
+            None => {}
+        }
+        let seat = Seat {
+            zygote: &self.zygote,
+            cell: cell(&self.mounted, self.input.clone(), policy),
+            group: self.group.as_ref(),
+            tier: self.sandbox.tier(),
         };
-        let (run, _) = run::run(&self.zygote, &cell, code, policy)?;
+        let (run, _) = run::run(&seat, code, policy)?;
         tracing::debug!(outcome = %run.outcome, wall = ?run.wall, "a script ran");
         Ok(run)
     }
@@ -102,6 +107,17 @@ impl Workspace {
     pub fn collect(&self, name: &str, max_bytes: u64) -> Result<Vec<u8>, CollectError> {
         let _alone = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
         collect::collect(&self.mounted.directory, name, max_bytes)
+    }
+}
+
+/// The inner box for a run in a work dir.
+pub(crate) fn cell(mounted: &Mounted, input: Option<String>, policy: &Policy) -> Cell {
+    Cell {
+        workspace: mounted.path.clone(),
+        input,
+        scratch: policy.scratch.bytes(),
+        limits: policy.limits(),
+        doors: Vec::new(),
     }
 }
 

@@ -37,12 +37,8 @@ pub(crate) struct Zygote {
 }
 
 impl Zygote {
-    /// Starts the launcher and waits until the interpreter is warm. Also returns the layers that
-    /// the outer box is without.
-    pub(crate) fn start(
-        launcher: &Utf8Path,
-        launch: &Launch,
-    ) -> Result<(Self, Vec<Missing>), StartError> {
+    /// Starts the launcher and waits until the interpreter is warm.
+    pub(crate) fn start(launcher: &Utf8Path, launch: &Launch) -> Result<Self, StartError> {
         let (control, theirs) = wire::pair()?;
         let log =
             memfd_create("zygote-log", MemfdFlags::CLOEXEC).map_err(Fault::system("make a log"))?;
@@ -70,15 +66,15 @@ impl Zygote {
             // A launcher that died says so through its socket and log, so that is asked next.
             let _ = lifeline.write_all(&line);
         }
-        let missing = match wire::receive(zygote.control.as_fd(), ANSWER) {
-            Ok((Launched::Boxed(missing), _)) => missing,
+        match wire::receive(zygote.control.as_fd(), ANSWER) {
+            Ok((Launched::Boxed {}, _)) => {}
             Ok((Launched::Failed(Missing { layer, reason }), _)) => {
                 return Err(StartError::Layer { layer, reason });
             }
             Err(fault) => return Err(zygote.did_not_start(fault)),
-        };
+        }
         match wire::receive(zygote.control.as_fd(), WARMING) {
-            Ok((Reply::Ready {}, _)) => Ok((zygote, missing)),
+            Ok((Reply::Ready {}, _)) => Ok(zygote),
             Ok((reply, _)) => Err(Fault::Protocol(format!("{reply:?}")).into()),
             Err(fault) => Err(zygote.did_not_start(fault)),
         }

@@ -16,7 +16,7 @@ use std::ffi::{c_int, c_void};
 use std::io;
 
 /// Must be the same in the launcher and in the library that the zygote loads.
-pub const VERSION: c_int = 1;
+pub const VERSION: c_int = 2;
 
 /// [`VERSION`] of the library.
 #[unsafe(no_mangle)]
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn sandbox_workspace_unmount(path: *const u8, length: usiz
 /// Puts the calling process into the cell that `spec`, JSON of a [`Cell`], describes.
 ///
 /// Returns the length of a JSON list of [`Missing`] layers written to `out`: on success (0 or
-/// more) those that are accepted to be down, on failure (negative length) the one that is not.
+/// more) those that the cell does without, on failure (negative length) the one it cannot.
 ///
 /// # Safety
 /// `spec` points to `length` bytes and `out` to `capacity` bytes that may be written.

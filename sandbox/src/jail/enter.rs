@@ -1,7 +1,8 @@
 //! The inner box: what the zygote's forked child does before it runs a script.
 //!
 //! The order is the design:
-//! 1. a session of its own: no terminal, no process group shared with others;
+//! 1. a session of its own: no terminal, no process group shared with others; and the run's
+//!    control group, so that all the rest is charged to it;
 //! 2. mount, network, IPC and host-name namespaces (the pid namespace came with the fork);
 //! 3. private mounts, while there is still the right to mount;
 //! 4. limits, and first place in the out-of-memory killer's queue;
@@ -52,8 +53,10 @@ pub struct Cell {
     pub scratch: u64,
     /// Resource limits.
     pub limits: Limits,
-    /// Layers whose failure the operator accepts.
-    pub allow_missing: Vec<Layer>,
+    /// Descriptors that lead into the run's control group (see [`crate::jail::cgroup`]); none
+    /// without that layer. The zygote, who gets them with the request, fills in their numbers.
+    #[serde(default)]
+    pub doors: Vec<i32>,
 }
 
 /// The inner box could not be built.
@@ -62,6 +65,9 @@ pub enum EnterError {
     /// No session of its own.
     #[error("could not start a session ({0})")]
     Session(rustix::io::Errno),
+    /// The control group could not be joined.
+    #[error("could not join the run's control group ({0})")]
+    Group(rustix::io::Errno),
     /// A namespace.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
@@ -99,6 +105,7 @@ impl EnterError {
     pub fn layer(&self) -> Layer {
         match self {
             Self::Session(_) => Layer::PidNamespace,
+            Self::Group(_) => Layer::Cgroup,
             Self::Namespace(error) => error.layer(),
             Self::Mount(_) | Self::Descriptors(_) | Self::WorkDir(_) => Layer::PrivateMounts,
             Self::Limit(_) | Self::Victim(_) => Layer::ResourceLimits,
@@ -111,32 +118,21 @@ impl EnterError {
     }
 }
 
-/// Puts the calling process into its cell. On success it returns the layers that failed and
-/// that the operator accepts to be without; on an error the process must end.
+/// Puts the calling process into its cell. On success it returns the layers that it can do
+/// without and that are not there; on an error the process must end.
 ///
 /// # Errors
 /// An [`EnterError`] naming the step.
 pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
     let mut missing = Vec::new();
-    let mut accept = |result: Result<(), EnterError>| match result {
-        Err(error) if cell.allow_missing.contains(&error.layer()) => {
-            missing.push(Missing { layer: error.layer(), reason: error.to_string() });
-            Ok(())
-        }
-        // A kernel without Landlock is no fault of this host's set-up: reported, not refused.
-        Err(EnterError::Landlock(error @ LandlockError::Unsupported)) => {
-            missing.push(Missing { layer: Layer::Landlock, reason: error.to_string() });
-            Ok(())
-        }
-        other => other,
-    };
 
     rustix::process::setsid().map_err(EnterError::Session)?;
+    join_group(&cell.doors).map_err(EnterError::Group)?;
 
     namespaces::unshare(Layer::MountNamespace)?;
-    accept(namespaces::unshare(Layer::NetworkNamespace).map_err(Into::into))?;
-    accept(namespaces::unshare(Layer::IpcNamespace).map_err(Into::into))?;
-    accept(namespaces::unshare(Layer::UtsNamespace).map_err(Into::into))?;
+    namespaces::unshare(Layer::NetworkNamespace)?;
+    namespaces::unshare(Layer::IpcNamespace)?;
+    namespaces::unshare(Layer::UtsNamespace)?;
 
     mount_private(cell)?;
     rlimits::apply(&cell.limits)?;
@@ -149,11 +145,29 @@ pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
 
     capabilities::forbid_new_privileges()?;
     capabilities::drop_all()?;
-    accept(landlock::apply().map_err(Into::into))?;
+    match landlock::apply() {
+        // A kernel without Landlock is no fault of this host's set-up: reported, not refused.
+        Err(error @ LandlockError::Unsupported) => {
+            missing.push(Missing { layer: Layer::Landlock, reason: error.to_string() });
+        }
+        other => other?,
+    }
     close_descriptors().map_err(EnterError::Descriptors)?;
     rustix::process::chdir(WORK).map_err(EnterError::WorkDir)?;
-    accept(seccomp::apply().map_err(Into::into))?;
+    seccomp::apply()?;
     Ok(missing)
+}
+
+/// Joins the run's control group, in each hierarchy.
+#[expect(unsafe_code, reason = "descriptors that arrive as numbers")]
+fn join_group(doors: &[i32]) -> rustix::io::Result<()> {
+    for door in doors {
+        // SAFETY: the zygote has just received it and keeps it open until after the fork.
+        let door = unsafe { rustix::fd::BorrowedFd::borrow_raw(*door) };
+        // 0 is whoever writes it.
+        rustix::io::write(door, b"0")?;
+    }
+    Ok(())
 }
 
 /// Work dir, public files, scratch space and process list of the run; all else is covered.

@@ -58,16 +58,14 @@ pub struct Launch {
     pub settings: serde_json::Value,
     /// The whole environment of everything in the box.
     pub environment: Vec<(String, String)>,
-    /// Layers whose failure the operator accepts.
-    pub allow_missing: Vec<Layer>,
 }
 
 /// The launcher's first and only packet to the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Launched {
-    /// The outer box stands; these accepted layers are missing.
-    Boxed(Vec<Missing>),
+    /// The outer box stands.
+    Boxed {},
     /// It does not stand, for want of this layer.
     Failed(Missing),
 }
@@ -147,8 +145,7 @@ pub fn main() -> Result<(), LaunchError> {
 /// Builds the box and forks the zygote. Returns in the parent only, except on an error.
 fn start(launch: &Launch) -> Result<Option<OwnedFd>, LaunchError> {
     arrange_descriptors(launch)?;
-    let mut missing = Vec::new();
-    let who = unshare_outer(launch, &mut missing)?;
+    let who = unshare_outer()?;
     let (host_proc, owner) = match who {
         Identity::Root => (HostProc::Fresh, (UNPRIVILEGED, UNPRIVILEGED)),
         Identity::Ordinary => (HostProc::Inherited, (0, 0)),
@@ -165,7 +162,7 @@ fn start(launch: &Launch) -> Result<Option<OwnedFd>, LaunchError> {
     match unsafe { libc::fork() } {
         -1 => Err(LaunchError::Fork(std::io::Error::last_os_error())),
         0 => {
-            become_zygote(launch, missing)?;
+            become_zygote(launch)?;
             Ok(None)
         }
         child => {
@@ -187,7 +184,7 @@ enum Identity {
 }
 
 /// Mount, network, IPC and host-name namespaces, by the way that this user has.
-fn unshare_outer(launch: &Launch, missing: &mut Vec<Missing>) -> Result<Identity, LaunchError> {
+fn unshare_outer() -> Result<Identity, LaunchError> {
     let (user, group) = (geteuid().as_raw(), rustix::process::getegid().as_raw());
     // Root inside a container may lack the right, or have no other user to become; then it is an
     // ordinary user to us.
@@ -202,15 +199,9 @@ fn unshare_outer(launch: &Launch, missing: &mut Vec<Missing>) -> Result<Identity
         Identity::Ordinary
     };
     for layer in [Layer::NetworkNamespace, Layer::IpcNamespace, Layer::UtsNamespace] {
-        match namespaces::unshare(layer) {
-            Err(error) if launch.allow_missing.contains(&layer) => {
-                missing.push(Missing { layer, reason: error.to_string() });
-            }
-            Err(error) => return Err(error.into()),
-            Ok(()) if layer == Layer::UtsNamespace => namespaces::set_host_name()?,
-            Ok(()) => {}
-        }
+        namespaces::unshare(layer)?;
     }
+    namespaces::set_host_name()?;
     Ok(who)
 }
 
@@ -266,7 +257,7 @@ fn become_unprivileged() -> Result<(), LaunchError> {
 }
 
 /// The child's way from fork to Python.
-fn become_zygote(launch: &Launch, missing: Vec<Missing>) -> Result<(), LaunchError> {
+fn become_zygote(launch: &Launch) -> Result<(), LaunchError> {
     // The keeper's end is the zygote's; the zygote's is that of everything in its namespace.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(LaunchError::Identity)?;
     mounts::proc("/proc", "")?;
@@ -288,7 +279,7 @@ fn become_zygote(launch: &Launch, missing: Vec<Missing>) -> Result<(), LaunchErr
         pointers
     });
     rustix::process::chdir(EMPTY).map_err(|errno| start(errno.into()))?;
-    tell(&Launched::Boxed(missing));
+    tell(&Launched::Boxed {});
     // The lifeline is the keeper's to watch.
     duplicate(1, 0)?;
     duplicate(2, 1)?;

@@ -1,5 +1,6 @@
 //! The barriers by name, and the report of which of them are up.
 
+use crate::jail::Tier;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,7 +36,7 @@ pub enum Layer {
     Landlock,
     /// System calls outside an allowlist are refused.
     Seccomp,
-    /// Memory and processes are bounded over the whole run, not only one by one.
+    /// Memory, processes and processor time are bounded over the whole run by the kernel.
     Cgroup,
 }
 
@@ -76,20 +77,6 @@ impl Layer {
             Self::Seccomp => "seccomp",
             Self::Cgroup => "cgroup",
         }
-    }
-
-    /// Whether an operator may choose to run without it. The others carry the rest: without
-    /// them there is no jail to speak of.
-    pub fn may_be_missing(self) -> bool {
-        matches!(
-            self,
-            Self::NetworkNamespace
-                | Self::IpcNamespace
-                | Self::UtsNamespace
-                | Self::Landlock
-                | Self::Seccomp
-                | Self::Cgroup
-        )
     }
 }
 
@@ -154,6 +141,14 @@ impl Protection {
     pub fn is_up(&self, layer: Layer) -> bool {
         self.layers.get(&layer) == Some(&State::Up)
     }
+
+    /// The strongest tier whose layers are all up; none if not even the weakest has them.
+    pub fn tier(&self) -> Option<Tier> {
+        let stands = |tier: &Tier| {
+            self.iter().all(|(layer, state)| *state == State::Up || !tier.needs(layer))
+        };
+        Tier::ALL.into_iter().find(stands)
+    }
 }
 
 /// A layer that is not up, and why.
@@ -185,5 +180,17 @@ mod tests {
         let protection = Protection::except([Missing { layer: Layer::Landlock, reason }]);
         assert!(!protection.is_up(Layer::Landlock));
         assert_eq!(protection.iter().filter(|(_, state)| **state == State::Up).count(), 13);
+    }
+
+    #[test]
+    fn the_tier_follows_from_the_layers() {
+        let without = |layers: &[Layer]| {
+            let missing = |layer: &Layer| Missing { layer: *layer, reason: String::new() };
+            Protection::except(layers.iter().map(missing)).tier()
+        };
+        assert_eq!(without(&[]), Some(Tier::T1));
+        assert_eq!(without(&[Layer::Landlock]), Some(Tier::T1));
+        assert_eq!(without(&[Layer::Cgroup, Layer::Landlock]), Some(Tier::T2));
+        assert_eq!(without(&[Layer::Seccomp]), None);
     }
 }

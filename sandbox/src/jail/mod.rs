@@ -6,20 +6,26 @@
 //! 2. [`enter`] puts each run into an **inner box**: its own namespaces, scratch space, limits and
 //!    filters. Its only caller is the zygote's forked child, through the C interface in [`abi`].
 //!
-//! One barrier per file; [`Protection`] reports which of them are up. This is the only module of
+//! One barrier per file; [`Protection`] reports which of them are up, and [`Tier`] what that is
+//! worth. Bounds over a whole run, [`cgroup`], are the supervisor's. This is the only module of
 //! the workspace with `unsafe` code: kernel interfaces that have no safe wrapper.
 
 pub mod abi;
 pub mod capabilities;
+pub mod cgroup;
 pub mod enter;
+pub mod hierarchy;
 pub mod landlock;
 pub mod launcher;
 pub mod layer;
 pub mod mounts;
 pub mod namespaces;
+mod owner;
 pub mod reaper;
 pub mod rlimits;
 pub mod root;
 pub mod seccomp;
+pub mod tier;
 
 pub use layer::{Layer, Protection, State};
+pub use tier::Tier;

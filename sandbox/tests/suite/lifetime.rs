@@ -1,11 +1,13 @@
 //! Nothing outlives what it belongs to, and what breaks is replaced.
 
-use crate::fixture::{Corpus, Place, assert_finished, policy, quick, within};
+use crate::fixture::{Corpus, Place, assert_finished, policy, quick, script, within};
+use camino::{Utf8Path, Utf8PathBuf};
 use sandbox::exec::{Fault, Options, Sandbox, StartError};
-use sandbox::jail::Layer;
+use sandbox::jail::{Layer, State, Tier};
 use sandbox::policy::{ByteSize, Policy};
 use sandbox::python::PythonEnv;
 use sandbox::task::TaskId;
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 /// All processes below `root`, by the kernel's own list of children.
@@ -34,6 +36,30 @@ fn all_gone_soon(pids: &[u32]) -> bool {
         std::thread::sleep(Duration::from_millis(20));
     }
     false
+}
+
+/// The control groups that the process `owner` has made, wherever they are mounted.
+pub(crate) fn groups_of(owner: u32) -> Vec<Utf8PathBuf> {
+    fn search(folder: &Utf8Path, owner: &str, found: &mut Vec<Utf8PathBuf>) {
+        for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let name = entry.file_name();
+                if name.starts_with("mle-sandbox-") && name.split('-').nth(3) == Some(owner) {
+                    found.push(entry.path().to_owned());
+                }
+                search(entry.path(), owner, found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for line in fs_err::read_to_string("/proc/self/mountinfo").unwrap().lines() {
+        if line.contains(" - cgroup") {
+            let point = line.split(' ').nth(4).unwrap();
+            search(Utf8Path::new(point), &owner.to_string(), &mut found);
+        }
+    }
+    found.sort();
+    found
 }
 
 #[test]
@@ -88,25 +114,83 @@ fn a_killed_zygote_is_our_fault_and_is_replaced() {
 }
 
 #[test]
-fn a_sandbox_says_which_layers_are_up_and_refuses_to_go_without_the_core() {
-    let place = Place::quick();
-    let protection = place.sandbox.protection();
-    for layer in Layer::ALL {
+fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
+    let options = Options { best_tier: Tier::T2, ..quick() };
+    let place = Place::with(options.clone());
+    assert_eq!(place.sandbox.tier(), Tier::T2);
+    assert_eq!(place.run("pass").tier, Tier::T2);
+    for (layer, state) in place.sandbox.protection().iter() {
         // Whether Landlock is there is the kernel's affair.
-        let expected = !matches!(layer, Layer::Cgroup | Layer::Landlock);
-        assert!(protection.is_up(layer) == expected || layer == Layer::Landlock, "{layer}");
+        let expected = layer != Layer::Cgroup;
+        assert!((*state == State::Up) == expected || layer == Layer::Landlock, "{layer}");
     }
-    let python = PythonEnv::locate().unwrap();
-    let start = |allow_missing| {
-        let options = Options { allow_missing, ..quick() };
-        Sandbox::start(&python, options, &place.corpus.tasks()).unwrap_err()
-    };
-    let error = start(vec![Layer::PivotedRoot]);
-    assert!(matches!(error, StartError::Indispensable { layer: Layer::PivotedRoot }));
-    let error = start(vec![]);
-    assert!(matches!(error, StartError::Layer { layer: Layer::Cgroup, .. }), "{error}");
+    let bounded = Policy { cpus: NonZeroU32::new(1), ..policy() };
+    let fault = place.workspace().run("pass", &bounded).unwrap_err();
+    assert!(matches!(fault, Fault::NeedsGroups(Tier::T2)), "{fault}");
     let unknown = TaskId::new("gamma").unwrap();
     assert!(matches!(place.sandbox.workspace(&unknown), Err(Fault::UnknownTask(_))));
+
+    let options = Options { allow_tier: Tier::T1, ..options };
+    let python = PythonEnv::locate().unwrap();
+    let error = Sandbox::start(&python, options, &place.corpus.tasks()).unwrap_err();
+    assert!(matches!(error, StartError::Tier { layer: Layer::Cgroup, .. }), "{error}");
+    assert!(error.to_string().contains("--allow-tier t2"), "{error}");
+}
+
+#[test]
+fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
+    let place = Place::quick();
+    if place.sandbox.tier() != Tier::T1 {
+        return eprintln!("this host offers no control groups: {:?}", place.sandbox.protection());
+    }
+    let spin = &script(
+        r"
+        import os, time
+        end = time.monotonic() + 1
+        for _ in range(2):
+            if os.fork() == 0:
+                while time.monotonic() < end: pass
+                os._exit(0)
+        for _ in range(2): os.wait()
+        print(open('/proc/self/cgroup').read())
+        ",
+    );
+    let bounded = Policy { cpus: NonZeroU32::new(1), ..policy() };
+    let workspace = place.workspace();
+    let run = workspace.run(spin, &bounded).unwrap();
+    assert_finished("spin", &run);
+    assert!(run.cpu < Duration::from_millis(1600), "{:?} of processor time", run.cpu);
+    let folders = groups_of(std::process::id());
+    assert!(!folders.is_empty());
+    drop((workspace, place));
+    assert_eq!(groups_of(std::process::id()), Vec::<Utf8PathBuf>::new());
+}
+
+#[test]
+fn groups_of_a_killed_supervisor_are_swept_by_the_next() {
+    let corpus = Corpus::new();
+    let code = corpus.path().join("sleep.py");
+    fs_err::write(&code, "import time; time.sleep(60)").unwrap();
+    let run = |code: &Utf8Path| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sandbox"));
+        command.args(["run", corpus.path().join("alpha").as_str(), code.as_str()]);
+        command.stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let mut supervisor = run(&code);
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while descendants(supervisor.id()).len() < 4 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let left = groups_of(supervisor.id());
+    supervisor.kill().unwrap();
+    supervisor.wait().unwrap();
+    // Without control groups there is nothing to sweep, and nothing to be seen here.
+    if !left.is_empty() {
+        assert_eq!(groups_of(supervisor.id()), left, "nobody was there to remove them");
+        fs_err::write(&code, "pass").unwrap();
+        assert!(run(&code).wait().unwrap().success());
+        assert_eq!(groups_of(supervisor.id()), Vec::<Utf8PathBuf>::new());
+    }
 }
 
 #[test]
