@@ -6,8 +6,8 @@
 //! 2. mount, network, IPC and host-name namespaces (the pid namespace came with the fork);
 //! 3. private mounts, while there is still the right to mount;
 //! 4. limits, and first place in the out-of-memory killer's queue;
-//! 5. a user namespace inside which nothing of the above can be undone, and in which no further
-//!    one can be made;
+//! 5. a user namespace inside which nothing of the above can be undone, in which processes are
+//!    counted, and in which no further one can be made;
 //! 6. capabilities and the way to new ones given up;
 //! 7. Landlock;
 //! 8. descriptors closed: only standard input, output and error remain;
@@ -141,6 +141,7 @@ pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
 
     namespaces::unshare(Layer::UserNamespace)?;
     namespaces::map_identity(AGENT, ZYGOTE, ZYGOTE)?;
+    rlimits::apply_to_processes(&cell.limits)?;
     fs::write("/proc/sys/user/max_user_namespaces", "0").map_err(EnterError::ForbidNesting)?;
 
     capabilities::forbid_new_privileges()?;

@@ -34,15 +34,14 @@ pub struct Limits {
     pub open_files: u64,
 }
 
-/// Sets the limits, hard and soft, for the calling process and its descendants.
+/// Sets the limits, hard and soft, for the calling process and its descendants; but not the
+/// number of processes, see [`apply_to_processes`].
 ///
 /// # Errors
 /// A [`LimitError`] naming the limit.
 pub fn apply(limits: &Limits) -> Result<(), LimitError> {
     let memory = own_size().map_err(LimitError::OwnSize)?.saturating_add(limits.memory);
     set("memory", Resource::As, memory)?;
-    // Counted per user namespace, so each run has its own count although all share one user.
-    set("processes", Resource::Nproc, limits.processes)?;
     set("file size", Resource::Fsize, limits.file_size)?;
     set("open files", Resource::Nofile, limits.open_files)?;
     // A core dump would be written into the work dir.
@@ -51,6 +50,18 @@ pub fn apply(limits: &Limits) -> Result<(), LimitError> {
     set("locked memory", Resource::Memlock, 0)?;
     set("message queues", Resource::Msgqueue, 0)?;
     set("real-time priority", Resource::Rtprio, 0)
+}
+
+/// Limits the number of processes, of the calling process's own user namespace.
+///
+/// Each user namespace has a count of its own, and so each run has, although all share one user;
+/// but what is the limit when a namespace is made binds the namespace around it as well, where
+/// all runs are counted. So this is for afterwards.
+///
+/// # Errors
+/// A [`LimitError`].
+pub fn apply_to_processes(limits: &Limits) -> Result<(), LimitError> {
+    set("processes", Resource::Nproc, limits.processes)
 }
 
 fn set(what: &'static str, resource: Resource, value: u64) -> Result<(), LimitError> {

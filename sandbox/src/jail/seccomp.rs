@@ -108,10 +108,10 @@ const ALLOWED: &[Group] = &[
         ],
     },
     Group {
-        why: "talk between the run's own processes; `socket` is below, with a condition",
+        why: "talk between the run's own processes; `socket` and `setsockopt` are below, with conditions",
         calls: calls![
             SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_connect SYS_getsockname SYS_getpeername
-            SYS_getsockopt SYS_setsockopt SYS_sendto SYS_recvfrom SYS_sendmsg SYS_recvmsg
+            SYS_getsockopt SYS_sendto SYS_recvfrom SYS_sendmsg SYS_recvmsg
             SYS_sendmmsg SYS_recvmmsg SYS_shutdown
         ],
     },
@@ -177,6 +177,11 @@ const CHOICES: &[Choice] = &[
     },
 ];
 
+/// Options of `setsockopt` that make a socket's buffers larger: memory of the kernel's that is
+/// added up nowhere but in a control group.
+const BUFFER_SIZES: [i32; 4] =
+    [libc::SO_SNDBUF, libc::SO_RCVBUF, libc::SO_SNDBUFFORCE, libc::SO_RCVBUFFORCE];
+
 /// Flags of `clone` that would make a namespace.
 const NEW_NAMESPACE: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
@@ -237,6 +242,13 @@ fn allowlist() -> Result<BpfProgram, SeccompError> {
     let plain = SeccompCmpOp::MaskedEq(NEW_NAMESPACE);
     let plain = SeccompCondition::new(0, SeccompCmpArgLen::Qword, plain, 0).map_err(compile)?;
     rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![plain]).map_err(compile)?]);
+    let other = |option: i32| {
+        let option = u64::from(option.unsigned_abs());
+        SeccompCondition::new(2, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, option)
+    };
+    let others: Result<Vec<_>, _> = BUFFER_SIZES.into_iter().map(other).collect();
+    let others = SeccompRule::new(others.map_err(compile)?).map_err(compile)?;
+    rules.insert(libc::SYS_setsockopt, vec![others]);
 
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(compile)?;
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());

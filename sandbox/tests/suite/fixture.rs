@@ -1,11 +1,14 @@
 //! A corpus of two tasks with a secret beside each public folder, and a sandbox on it.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use fs_err as fs;
 use sandbox::exec::{Options, Run, Sandbox, Workspace};
 use sandbox::policy::{Policy, Span};
 use sandbox::python::PythonEnv;
 use sandbox::task::{PublicDir, TaskDir, TaskId};
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::Duration;
 
 /// What no script may ever read.
@@ -68,6 +71,30 @@ pub(crate) fn quick() -> Options {
 pub(crate) struct Place {
     pub(crate) corpus: Corpus,
     pub(crate) sandbox: Sandbox,
+    listeners: Listeners,
+}
+
+/// Services of the host that no script may reach.
+struct Listeners {
+    tcp: TcpListener,
+    path: UnixListener,
+    /// The name of one without a path.
+    name: String,
+    named: UnixListener,
+}
+
+impl Listeners {
+    fn beside(corpus: &Corpus) -> Self {
+        let path = UnixListener::bind(corpus.path().join("listener")).unwrap();
+        let name = corpus.path().file_name().unwrap().to_owned();
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        let (tcp, named) =
+            (TcpListener::bind("127.0.0.1:0").unwrap(), UnixListener::bind_addr(&address).unwrap());
+        tcp.set_nonblocking(true).unwrap();
+        path.set_nonblocking(true).unwrap();
+        named.set_nonblocking(true).unwrap();
+        Self { tcp, path, name, named }
+    }
 }
 
 impl Place {
@@ -85,7 +112,26 @@ impl Place {
         let corpus = Corpus::new();
         let python = PythonEnv::locate().unwrap();
         let sandbox = Sandbox::start(&python, options, &corpus.tasks()).unwrap();
-        Self { corpus, sandbox }
+        let listeners = Listeners::beside(&corpus);
+        Self { corpus, sandbox, listeners }
+    }
+
+    /// A program with what it is to look for: the corpus, the secret (backwards, so that it finds
+    /// not only itself), and the listeners.
+    pub(crate) fn fill_in(&self, code: &str) -> String {
+        code.replace("@CORPUS@", self.corpus.path().as_str())
+            .replace("@CANARY@", &CANARY.chars().rev().collect::<String>())
+            .replace("@PORT@", &self.listeners.tcp.local_addr().unwrap().port().to_string())
+            .replace("@LISTENER@", &self.listeners.name)
+    }
+
+    /// How many listeners somebody has come to.
+    pub(crate) fn visitors(&self) -> usize {
+        let Listeners { tcp, path, named, .. } = &self.listeners;
+        [tcp.accept().is_ok(), path.accept().is_ok(), named.accept().is_ok()]
+            .into_iter()
+            .filter(|came| *came)
+            .count()
     }
 
     pub(crate) fn workspace(&self) -> Workspace {
@@ -113,12 +159,6 @@ pub(crate) fn script(text: &str) -> String {
     let margin = text.len() - text.trim_start().len();
     let lines = text.lines().map(|line| line.get(margin..).unwrap_or(""));
     lines.flat_map(|line| [line, "\n"]).collect()
-}
-
-/// The text of a program in `tests/hostile`.
-pub(crate) fn hostile(name: &str) -> String {
-    let folder = Utf8PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
-    fs::read_to_string(folder.join(format!("{name}.py"))).unwrap()
 }
 
 /// Fails with everything the script said unless it finished.

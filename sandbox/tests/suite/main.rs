@@ -1,8 +1,8 @@
 //! Scripts in the jail: honest ones get their work done, hostile ones get nothing else.
 //!
-//! Each program in `tests/hostile/` tries one thing and is named for it. It asserts in its own
-//! words that it failed to get it, so an ending other than "finished" means that a barrier did
-//! not hold (or that the program is wrong).
+//! Each program in `tests/hostile/` tries one thing, is named for it and says what must happen
+//! (see [`program`]). Where that is "finished" it asserts in its own words that it got nothing, so
+//! any other ending means that a barrier did not hold (or that the program is wrong).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -13,3 +13,4 @@ mod fixture;
 mod honest;
 mod hostile;
 mod lifetime;
+mod program;

@@ -1,0 +1,15 @@
+"""Leaves the root by a folder that was open before the root was changed."""
+import os
+
+os.mkdir("cell")
+outside = os.open(".", os.O_RDONLY)
+try:
+    os.chroot("cell")
+except PermissionError:
+    pass
+else:
+    raise AssertionError("the root was changed")
+os.fchdir(outside)
+for _ in range(100):
+    os.chdir("..")
+assert not os.path.exists("home") and not os.path.exists("@CORPUS@".lstrip("/"))

@@ -1,0 +1,15 @@
+"""Forks until the kernel says no, and counts how far it got."""
+# policy: {"processes": 20}
+import os
+import time
+
+made = 0
+try:
+    while made < 500:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        made += 1
+except BlockingIOError:
+    pass
+assert 15 <= made < 20, made

@@ -1,0 +1,7 @@
+"""Calls itself without end."""
+# must: raised RecursionError
+def f():
+    f()
+
+
+f()

@@ -1,0 +1,5 @@
+"""Submits a folder."""
+# submission: not a regular file
+import os
+
+os.mkdir("submission.csv")

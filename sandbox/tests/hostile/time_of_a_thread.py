@@ -1,0 +1,7 @@
+"""Ends, but for a thread that does not."""
+# policy: {"time_limit": "1s"}
+# must: timed out
+import threading
+import time
+
+threading.Thread(target=time.sleep, args=(60,)).start()

@@ -1,0 +1,170 @@
+//! Programs of `tests/hostile`, and what their headers say must happen.
+//!
+//! A program is one or more scripts, run one after the other in one work dir; a line
+//! `# --- next run` or `# --- next episode` (a work dir of its own) divides them. Each script may
+//! begin with lines of these kinds:
+//!
+//! | line | meaning | default |
+//! | --- | --- | --- |
+//! | `# policy: JSON` | the run's limits | 30 s, else the default policy |
+//! | `# must: A, B` | the outcome, as text that begins like one of these | `finished` |
+//! | `# at most: 8s` | wall-clock time | no bound but the deadline |
+//! | `# submission: A, B` | what fetching `submission.csv` says, as text that contains one of these | not fetched |
+
+use crate::fixture::{CANARY, Place};
+use sandbox::exec::{Run, Workspace};
+use sandbox::policy::{Policy, Span};
+use std::fmt::Write as _;
+
+/// The largest submission that is fetched.
+const SUBMISSION_LIMIT: u64 = 1 << 20;
+
+/// A hostile program, or an honest one that stays just inside a limit.
+pub(crate) struct Program {
+    pub(crate) name: String,
+    /// The first line of its first script.
+    pub(crate) tries: String,
+    scripts: Vec<Script>,
+}
+
+struct Script {
+    code: String,
+    own_episode: bool,
+    policy: Policy,
+    must: Vec<String>,
+    at_most: Option<Span>,
+    submission: Vec<String>,
+}
+
+impl Program {
+    /// All programs, by name.
+    pub(crate) fn all() -> Vec<Self> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hostile");
+        let mut all: Vec<Self> = fs_err::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| {
+                let name = entry.file_name().into_string().unwrap();
+                let text = fs_err::read_to_string(entry.path()).unwrap();
+                Self::parse(name.strip_suffix(".py").unwrap(), &text)
+            })
+            .collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    fn parse(name: &str, text: &str) -> Self {
+        let mut scripts = vec![Script::new(false)];
+        for line in text.lines() {
+            match line.strip_prefix("# --- next ") {
+                Some(next) => scripts.push(Script::new(next == "episode")),
+                None => scripts.last_mut().unwrap().take(line),
+            }
+        }
+        let tries = text.lines().next().unwrap().trim_matches('"').to_owned();
+        Self { name: name.to_owned(), tries, scripts }
+    }
+
+    /// What must happen, for a table: the endings of the last script, and of fetching.
+    pub(crate) fn must(&self) -> String {
+        let last = self.scripts.last().unwrap();
+        let mut text = last.must.join(" or ");
+        if !last.submission.is_empty() {
+            let _ = write!(text, "; submission: {}", last.submission.join(" or "));
+        }
+        text
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// What happened instead of what must.
+    pub(crate) fn try_on(&self, place: &Place) -> Result<(), String> {
+        let mut workspace = place.workspace();
+        for (number, script) in self.scripts.iter().enumerate() {
+            if script.own_episode {
+                workspace = place.workspace();
+            }
+            let code = place.fill_in(&script.code);
+            let run = workspace
+                .run(&code, &script.policy)
+                .map_err(|fault| format!("{}, script {number}: {fault}", self.name))?;
+            script
+                .judge(&run, &workspace)
+                .map_err(|problem| format!("{}, script {number}: {problem}", self.name))?;
+        }
+        Ok(())
+    }
+}
+
+impl Script {
+    fn new(own_episode: bool) -> Self {
+        Self {
+            code: String::new(),
+            own_episode,
+            policy: crate::fixture::policy(),
+            must: vec!["finished".to_owned()],
+            at_most: None,
+            submission: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, line: &str) {
+        self.code.push_str(line);
+        self.code.push('\n');
+        let list = |text: &str| text.split(", ").map(str::to_owned).collect();
+        let Some((key, value)) = line.strip_prefix("# ").and_then(|line| line.split_once(": "))
+        else {
+            return;
+        };
+        match key {
+            "policy" => {
+                let mut policy = serde_json::to_value(&self.policy).unwrap();
+                let given: serde_json::Value = serde_json::from_str(value).unwrap();
+                policy.as_object_mut().unwrap().extend(given.as_object().unwrap().clone());
+                self.policy = serde_json::from_value(policy).unwrap();
+            }
+            "must" => self.must = list(value),
+            "at most" => self.at_most = Some(value.parse().unwrap()),
+            "submission" => self.submission = list(value),
+            // An ordinary comment.
+            _ => {}
+        }
+    }
+
+    fn judge(&self, run: &Run, workspace: &Workspace) -> Result<(), String> {
+        let outcome = run.outcome.to_string();
+        if !self.must.iter().any(|must| outcome.starts_with(must.as_str())) {
+            let (stdout, stderr) = (run.stdout.text(), run.stderr.text());
+            let must = self.must.join(" or ");
+            return Err(format!("it {outcome}, and must be: {must}\n{stdout}\n{stderr}"));
+        }
+        if self.at_most.is_some_and(|most| run.wall > most.0) {
+            return Err(format!("it took {:?}", run.wall));
+        }
+        if self.submission.is_empty() {
+            return Ok(());
+        }
+        let fetched = match workspace.collect("submission.csv", SUBMISSION_LIMIT) {
+            Ok(bytes) => format!("{} bytes", bytes.len()),
+            Err(error) => error.to_string(),
+        };
+        if fetched.contains(CANARY) || !self.submission.iter().any(|must| fetched.contains(must)) {
+            return Err(format!("fetching: {fetched}"));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn headers_are_read() {
+    let text = "\"\"\"Tries it.\"\"\"\n# policy: {\"memory\": \"1MiB\"}\n# must: timed out, raised \
+                X\nx = 1\n# --- next episode\n# submission: 5 bytes\n# a comment\n";
+    let program = Program::parse("name", text);
+    assert_eq!(program.tries, "Tries it.");
+    assert_eq!(program.must(), "finished; submission: 5 bytes");
+    assert_eq!(program.scripts[0].policy.memory.bytes(), 1 << 20);
+    assert_eq!(program.scripts[0].policy.time_limit, Span::seconds(30));
+    assert_eq!(program.scripts[0].must, ["timed out", "raised X"]);
+    assert!(program.scripts[1].own_episode && !program.scripts[0].own_episode);
+}
