@@ -14,3 +14,4 @@ mod honest;
 mod hostile;
 mod lifetime;
 mod program;
+mod thousand;

@@ -65,6 +65,14 @@ impl Program {
         Self { name: name.to_owned(), tries, scripts }
     }
 
+    /// Whether it does not wait for the clock, neither its own nor ours.
+    pub(crate) fn is_brief(&self) -> bool {
+        let waits = |script: &Script| {
+            script.must.iter().any(|must| must == "timed out") || script.code.contains("sleep(")
+        };
+        !self.scripts.iter().any(waits)
+    }
+
     /// What must happen, for a table: the endings of the last script, and of fetching.
     pub(crate) fn must(&self) -> String {
         let last = self.scripts.last().unwrap();
