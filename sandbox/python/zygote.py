@@ -20,6 +20,7 @@ import mmap
 import os
 import random
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -31,8 +32,8 @@ import warnings
 
 CONTROL = 4
 LIBRARY = 5
+# Where a run in a box finds itself.
 WORK = "/work"
-WORKSPACES = "/workspaces"
 SCRIPT = "script.py"
 # The largest packet that either side sends.
 PACKET = 64 * 1024
@@ -63,6 +64,7 @@ def load_library():
     library.sandbox_workspace_mount.argtypes = [text, size, u64, u64]
     library.sandbox_workspace_unmount.argtypes = [text, size]
     library.sandbox_enter.argtypes = [text, size, ctypes.c_void_p, size]
+    library.sandbox_keeper.argtypes = [ctypes.c_int, ctypes.c_void_p, size]
     return library
 
 
@@ -179,6 +181,43 @@ def jail(library, cell, gate):
     return length >= 0
 
 
+def keep(library, zygote, run, work):
+    """The life of a keeper: has `work` done by a child, and ends everything that comes of it.
+
+    See `bare.rs` for whom its signals reach.
+    """
+    report = ctypes.create_string_buffer(PAGE)
+    length = library.sandbox_keeper(zygote, report, PAGE - 2)
+    if length < 0:
+        write_page(run.gate, UNJAILED, report.raw[:-length].decode())
+        return
+    # Asked to stop, by the zygote, the supervisor, or the end of either.
+    signal.signal(signal.SIGTERM, lambda *_: kill_all())
+    worker = os.fork()
+    if worker == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        run.verdict.close()
+        work()
+    _, status, usage = os.wait4(worker, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        kill_all()
+        try:
+            os.wait()
+        except ChildProcessError:
+            break
+    verdict = [status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss]
+    write_page(run.verdict, FINISHED, json.dumps(verdict))
+
+
+def kill_all():
+    """Kills every process that the caller's signals reach."""
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except OSError:
+        pass
+
+
 def work(library, cell, code_fd, stdout, stderr, gate, note):
     """Jails this process and executes the script; returns the exit code."""
     null = os.open("/dev/null", os.O_RDONLY)
@@ -189,6 +228,12 @@ def work(library, cell, code_fd, stdout, stderr, gate, note):
         source = file.read()
     if not jail(library, cell, gate):
         return 125
+    folder = WORK
+    if cell["bare"]:
+        folder = os.environ["HOME"] = cell["workspace"]
+        os.environ["TMPDIR"] = scratch(folder)
+        if "tempfile" in sys.modules:
+            sys.modules["tempfile"].tempdir = None
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
@@ -200,17 +245,17 @@ def work(library, cell, code_fd, stdout, stderr, gate, note):
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
     gc.enable()
-    return execute(source, note)
+    return execute(source, note, folder)
 
 
-def execute(source, note):
+def execute(source, note, folder):
     """Executes `source` as a fresh `__main__` and reports how it ended."""
     main = types.ModuleType("__main__")
     main.__file__ = SCRIPT
     main.__builtins__ = builtins
     sys.modules["__main__"] = main
     sys.argv = [SCRIPT]
-    sys.path.insert(0, WORK)
+    sys.path.insert(0, folder)
     ending, text, code = FINISHED, "", 0
     try:
         try:
@@ -276,24 +321,100 @@ def print_error(error):
 
 
 class Run:
-    """One run in flight: the worker, its reaper, and where to report."""
+    """One run in flight: the worker, its reaper or keeper, and where to report."""
 
-    def __init__(self, reply, reaper, memory):
+    def __init__(self, reply, reaper, memory, folders=()):
         self.reply = reply
+        # None for a run without a box; then the keeper is the process that is known here.
         self.reaper = reaper
+        # Those whose size must be watched.
+        self.folders = folders
+        self.too_large = False
         # Bytes that all processes of the run may hold together.
         self.memory = memory
         self.too_heavy = False
         self.gate = mmap.mmap(-1, PAGE)
         self.note = mmap.mmap(-1, PAGE)
+        # A keeper's word about the worker's end.
+        self.verdict = mmap.mmap(-1, PAGE)
         self.pid = self.pidfd = -1
         self.status = self.usage = None
 
     def hide(self):
         """Lets go of everything in a forked child, so that no run can reach another's."""
         self.reply.close()
+        self.close_pages()
+
+    def close_pages(self):
         self.gate.close()
         self.note.close()
+        self.verdict.close()
+
+    def is_too_large(self, processes):
+        """Whether its files are more than its folders may hold, those without a name included."""
+        if self.folders and not self.too_large:
+            size = self.folders[0][1]
+            self.too_large = (
+                not all(is_within(*folder) for folder in self.folders)
+                or sum(nameless_bytes(pid) for pid in processes) > size
+            )
+        return self.too_large
+
+    def stop(self):
+        """Has the run ended; a reaper takes its namespace along, a keeper kills."""
+        if self.reaper:
+            signal.pidfd_send_signal(self.reaper.pidfd, signal.SIGKILL)
+        else:
+            signal.pidfd_send_signal(self.pidfd, signal.SIGTERM)
+
+
+def scratch(workspace):
+    """Where the temporary files of a run without a box go."""
+    return f"{workspace}.tmp"
+
+
+def remove(folder):
+    """Removes a folder of the host, whatever a script has left in it."""
+    for parent, names, _ in os.walk(folder):
+        for path in (os.path.join(parent, name) for name in names):
+            # It may have been made with no rights for anybody.
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    shutil.rmtree(folder)
+
+
+def nameless_bytes(pid):
+    """Bytes on disk of deleted files that a process has open."""
+    total = 0
+    try:
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            about = os.stat(entry.path)
+            if about.st_nlink == 0:
+                total += about.st_blocks * 512
+    except OSError:
+        # The process or the descriptor is gone.
+        pass
+    return total
+
+
+def is_within(folder, size, files):
+    """Whether what lies in a folder has at most so many bytes and entries."""
+    pending = [folder]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    about = entry.stat(follow_symlinks=False)
+                    size -= about.st_blocks * 512
+                    files -= 1
+                    if size < 0 or files < 0:
+                        return False
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+        except OSError:
+            # Gone meanwhile, or shut by the script: then it adds nothing either.
+            pass
+    return True
 
 
 def anonymous_memory(pid):
@@ -321,8 +442,11 @@ def descendants(roots):
 
 
 class Server:
-    def __init__(self, library):
+    def __init__(self, library, bare):
         self.library = library
+        # Whether runs are without a box; then, by work dir, how much may be in it.
+        self.bare = bare
+        self.quotas = {}
         self.control = socket.socket(fileno=CONTROL)
         self.own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self.poller = select.poll()
@@ -386,24 +510,35 @@ class Server:
         """Mounts a work dir and passes a descriptor of it."""
         path = request["path"]
         os.mkdir(path)
-        name = path.encode()
-        check(self.library.sandbox_workspace_mount(name, len(name), request["bytes"], request["files"]))
-        os.mkdir(os.path.join(path, "input"))
+        if self.bare:
+            self.quotas[path] = (request["bytes"], request["files"])
+        else:
+            name = path.encode()
+            check(self.library.sandbox_workspace_mount(name, len(name), request["bytes"], request["files"]))
+            os.mkdir(os.path.join(path, "input"))
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.answer(reply, {"opened": {}}, [directory])
         os.close(directory)
         reply.close()
 
     def close(self, request, reply):
-        name = request["path"].encode()
-        check(self.library.sandbox_workspace_unmount(name, len(name)))
-        os.rmdir(name)
+        path = request["path"]
+        if self.bare:
+            remove(path)
+            del self.quotas[path]
+        else:
+            name = path.encode()
+            check(self.library.sandbox_workspace_unmount(name, len(name)))
+            os.rmdir(path)
         self.answer(reply, {"closed": {}})
         reply.close()
 
     def start(self, cell, reply, stdout, stderr, code, *doors):
         """Forks a worker into a new pid namespace and reports that it runs."""
         cell["doors"] = doors
+        if self.bare:
+            self.start_bare(cell, reply, stdout, stderr, code)
+            return
         reaper = Reaper()
         check(self.library.sandbox_reaper_start(ctypes.byref(reaper)))
         run = Run(reply, reaper, cell["limits"]["memory"])
@@ -426,19 +561,67 @@ class Server:
         self.watch(reply.fileno(), lambda: self.hung_up(run), 0)
         self.answer(reply, {"started": {}}, [reaper.pidfd])
 
+    def start_bare(self, cell, reply, stdout, stderr, code):
+        """Forks a keeper, which will fork the worker, and reports that the run goes on."""
+        path = cell["workspace"]
+        temporary = scratch(path)
+        os.mkdir(temporary, 0o700)
+        most = cell["scratch"]
+        folders = [(path, *self.quotas[path]), (temporary, most, max(64, most // PAGE))]
+        run = Run(reply, None, cell["limits"]["memory"], folders)
+        zygote = os.getpid()
+        run.pid = os.fork()
+        if run.pid == 0:
+            try:
+                self.leave(run)
+                keep(self.library, zygote, run, lambda: self.be_worker(run, cell, code, stdout, stderr))
+            finally:
+                os._exit(0)
+        run.pidfd = os.pidfd_open(run.pid)
+        self.runs[run.pid] = run
+        self.watch(run.pidfd, lambda: self.keeper_gone(run, temporary))
+        self.watch(reply.fileno(), lambda: self.hung_up(run), 0)
+        self.answer(reply, {"started": {}}, [run.pidfd])
+
+    def keeper_gone(self, run, temporary):
+        """A keeper ends last of its run, unless it was killed: then the rest falls to us."""
+        os.waitpid(run.pid, 0)
+        self.ignore(run.pidfd)
+        self.ignore(run.reply.fileno())
+        os.close(run.pidfd)
+        while orphans := set(descendants([os.getpid()])[1:]) - set(descendants(set(self.runs) - {run.pid})):
+            for pid in orphans:
+                os.kill(pid, signal.SIGKILL)
+            for pid in orphans:
+                try:
+                    os.waitpid(pid, 0)
+                except ChildProcessError:
+                    pass
+        kind, text = read_page(run.verdict)
+        # Without a verdict the worker was killed together with its keeper.
+        end = json.loads(text) if kind == FINISHED else [signal.SIGKILL, 0.0, 0.0, 0]
+        run.is_too_large([])
+        remove(temporary)
+        self.answer(run.reply, self.account(run, *end))
+        run.hide()
+
     def be_worker(self, run, cell, code, stdout, stderr):
         """The child's whole life."""
         status = 125
         try:
-            for other in self.runs.values():
-                other.hide()
-            self.runs.clear()
-            self.handlers.clear()
-            self.control.close()
-            run.reply.close()
+            self.leave(run)
             status = work(self.library, cell, code, stdout, stderr, run.gate, run.note)
         finally:
             os._exit(status)
+
+    def leave(self, run):
+        """Lets go, in a forked child, of all that belongs to this server and to other runs."""
+        for other in self.runs.values():
+            other.hide()
+        self.runs.clear()
+        self.handlers.clear()
+        self.control.close()
+        run.reply.close()
 
     def watch(self, fd, handler, events=select.POLLIN):
         self.handlers[fd] = handler
@@ -450,7 +633,7 @@ class Server:
 
     def hung_up(self, run):
         self.ignore(run.reply.fileno())
-        signal.pidfd_send_signal(run.reaper.pidfd, signal.SIGKILL)
+        run.stop()
 
     def weigh(self, run):
         """Ends a run whose processes together hold too much.
@@ -459,11 +642,14 @@ class Server:
         with this process through the fork is not its own and is left out.
         """
         total = 0
-        for pid in descendants([run.pid, run.reaper.pid]):
+        roots = [run.pid, run.reaper.pid] if run.reaper else [run.pid]
+        for pid in descendants(roots):
             total += max(0, anonymous_memory(pid) - self.own_weight)
         if total > run.memory:
             run.too_heavy = True
-            signal.pidfd_send_signal(run.reaper.pidfd, signal.SIGKILL)
+            run.stop()
+        elif run.is_too_large(descendants(roots)):
+            run.stop()
 
     def worker_gone(self, run):
         """The worker ended by itself or with its namespace: make sure of the rest."""
@@ -477,30 +663,36 @@ class Server:
         """The kernel lets a reaper end only after everything in its namespace has."""
         self.ignore(run.reaper.pidfd)
         self.ignore(run.reply.fileno())
+        usage = run.usage
+        message = self.account(run, run.status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss)
+        self.bury(run)
+        self.answer(run.reply, message)
+        run.reply.close()
+
+    def account(self, run, status, user, system, peak):
+        """How a run ended, for the supervisor."""
         gate, report = read_page(run.gate)
         kind, text = read_page(run.note)
+        del self.runs[run.pid]
         message = {
             "gate": gate,
             "report": report,
             "kind": kind,
             "text": text,
             "too_heavy": run.too_heavy,
-            "status": run.status,
-            "user": run.usage.ru_utime,
-            "system": run.usage.ru_stime,
-            "peak": run.usage.ru_maxrss * 1024,
+            "too_large": run.too_large,
+            "status": status,
+            "user": user,
+            "system": system,
+            "peak": peak * 1024,
         }
-        del self.runs[run.pid]
-        self.bury(run)
-        self.answer(run.reply, {"ended": message})
-        run.reply.close()
+        return {"ended": message}
 
     def bury(self, run):
         os.waitpid(run.reaper.pid, 0)
         os.close(run.reaper.pidfd)
         self.library.sandbox_reaper_release(run.reaper.stack)
-        run.gate.close()
-        run.note.close()
+        run.close_pages()
 
 
 def main():
@@ -511,7 +703,7 @@ def main():
     version = library.sandbox_version()
     if version != settings["version"]:
         raise RuntimeError(f"the library is version {version}, not {settings['version']}")
-    check(library.sandbox_prepare())
+    check(library.sandbox_prepare(settings["bare"]))
     check_data(settings["data"])
     import_libraries(settings["modules"])
     if settings["warm_up"]:
@@ -526,7 +718,7 @@ def main():
     gc.collect()
     gc.freeze()
     gc.disable()
-    server = Server(library)
+    server = Server(library, settings["bare"])
     Server.answer(server.control, {"ready": {}})
     server.serve()
 

@@ -119,7 +119,7 @@ struct Common {
     #[arg(long)]
     json: bool,
     /// The weakest tier of protection that is accepted: t1 has namespaces and control groups, t2
-    /// namespaces alone. The best that this host offers is used.
+    /// namespaces alone, t3 neither. The best that this host offers is used.
     #[arg(long, value_name = "TIER", default_value_t = Options::default().allow_tier)]
     allow_tier: Tier,
 }

@@ -1,5 +1,6 @@
 //! What goes wrong on our side. None of it is ever held against a script.
 
+use crate::jail::bare::WITHOUT;
 use crate::jail::{Layer, Tier};
 use crate::python::PythonError;
 use crate::task::TaskId;
@@ -65,7 +66,7 @@ pub enum StartError {
         reason: String,
     },
     /// A barrier that no accepted tier can do without cannot be had on this host.
-    #[error("the layer `{layer}` is not up: {reason}")]
+    #[error("the layer `{layer}` is not up: {reason}{}", hint(*.layer))]
     Layer {
         /// The barrier.
         layer: Layer,
@@ -81,6 +82,14 @@ pub enum StartError {
     /// An operation of our own failed.
     #[error(transparent)]
     Fault(#[from] Fault),
+}
+
+fn hint(layer: Layer) -> &'static str {
+    if WITHOUT.contains(&layer) {
+        "; `--allow-tier t3` does without it, for a weaker jail that needs Landlock (Linux 6.12)"
+    } else {
+        ""
+    }
 }
 
 /// A run or a work dir failed through no fault of the script.

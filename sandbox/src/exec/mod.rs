@@ -7,9 +7,11 @@
 mod capture;
 mod collect;
 mod fault;
+mod host_folder;
 mod outcome;
 mod run;
 mod sandbox;
+mod setup;
 mod slots;
 mod wire;
 mod workspace;

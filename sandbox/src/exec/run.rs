@@ -53,7 +53,7 @@ pub(crate) fn run(
     let mut running = begin(seat, code, policy)?;
     let started = Instant::now();
     let deadline = started + policy.time_limit.0;
-    let (ended, killed_for) = running.follow(seat.zygote, deadline, policy, watch.as_mut())?;
+    let (ended, killed_for) = running.follow(seat, deadline, policy, watch.as_mut())?;
     let wall = started.elapsed();
     // Whatever became of the others after the kernel killed one of them.
     let full = watch.is_some_and(|watch| watch.has_killed());
@@ -149,7 +149,7 @@ impl Running {
     /// deadline or output limit.
     fn follow(
         &mut self,
-        zygote: &Zygote,
+        seat: &Seat<'_>,
         deadline: Instant,
         policy: &Policy,
         mut watch: Option<&mut MemoryWatch<'_>>,
@@ -189,7 +189,7 @@ impl Running {
                     Ok((Reply::Ended(ended), _)) => Ok((ended, killed_for)),
                     Ok((Reply::Failed(why), _)) => Err(Fault::Refused(why)),
                     Ok((reply, _)) => Err(Fault::Protocol(format!("{reply:?} instead of an end"))),
-                    Err(fault) => Err(zygote.explain(fault)),
+                    Err(fault) => Err(seat.zygote.explain(fault)),
                 };
             }
             let late = Instant::now() >= deadline;
@@ -214,7 +214,9 @@ impl Running {
             killed_for = Some(reason);
             watch = None;
             deadline = Instant::now() + ANSWER;
-            match pidfd_send_signal(&self.reaper, Signal::KILL) {
+            // A keeper, unlike a reaper, has work to do before its own end.
+            let signal = if seat.cell.bare.is_some() { Signal::TERM } else { Signal::KILL };
+            match pidfd_send_signal(&self.reaper, signal) {
                 // Gone a moment ago: its end is about to be reported.
                 Ok(()) | Err(Errno::SRCH) => {}
                 Err(errno) => return Err(Fault::system("kill a run")(errno)),
@@ -249,6 +251,9 @@ impl Stream {
 /// The ending, from what the kernel says first and what the script says second.
 fn outcome(ended: &Ended, killed_for: Option<Outcome>) -> Outcome {
     let signal = libc::WIFSIGNALED(ended.status).then(|| libc::WTERMSIG(ended.status));
+    if ended.too_large && killed_for.is_none() {
+        return Outcome::DiskLimit;
+    }
     match (signal, killed_for) {
         // It was we who killed it; an ending of its own that came first counts as such.
         (Some(libc::SIGKILL), Some(reason)) => reason,
@@ -284,6 +289,7 @@ mod tests {
             kind,
             text,
             too_heavy: false,
+            too_large: false,
             status,
             user: 0.0,
             system: 0.0,

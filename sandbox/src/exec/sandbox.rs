@@ -1,21 +1,22 @@
 //! A sandbox: a warmed interpreter in its outer box, shared by all episodes of a process.
 
 use crate::exec::fault::{Fault, StartError};
+use crate::exec::host_folder::HostFolder;
 use crate::exec::run::{self, Seat};
+use crate::exec::setup::Setup;
 use crate::exec::slots::{Slot, Slots};
 use crate::exec::workspace::{self, Mounted, Workspace};
 use crate::exec::zygote::{self, Zygote};
+use crate::jail::bare::{Bare, WITHOUT};
 use crate::jail::cgroup::{Bounds, Group, Groups};
-use crate::jail::enter::TASKS;
 use crate::jail::launcher::Launch;
 use crate::jail::layer::{Missing, Protection};
-use crate::jail::root::{Bind, SYSTEM};
-use crate::jail::{Layer, Tier, abi};
+use crate::jail::{Layer, Tier};
 use crate::policy::{ByteSize, Policy};
-use crate::python::{PythonEnv, ZYGOTE};
+use crate::python::PythonEnv;
 use crate::task::{PublicDir, TaskId};
 use camino::{Utf8Path, Utf8PathBuf};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What nearly every script imports. More would make every fork dearer.
@@ -67,13 +68,70 @@ struct Inner {
     launcher: Utf8PathBuf,
     launch: Launch,
     options: Options,
-    tasks: BTreeSet<TaskId>,
+    /// Where a run finds its task's public files.
+    inputs: BTreeMap<TaskId, String>,
     slots: Slots,
     protection: Protection,
     tier: Tier,
     /// None in a tier without control groups.
     groups: Option<Groups>,
+    /// For runs without a box.
+    bare: Option<Bare>,
     zygote: Mutex<Arc<Zygote>>,
+    /// Their work dirs, to be removed after the zygote.
+    _folder: Option<HostFolder>,
+}
+
+/// A zygote, and what was found out about its host.
+struct Started {
+    zygote: Zygote,
+    launch: Launch,
+    groups: Option<Groups>,
+    missing: Vec<Missing>,
+    folder: Option<HostFolder>,
+}
+
+impl Started {
+    /// In a box.
+    fn boxed(launcher: &Utf8Path, setup: &Setup<'_>) -> Result<Self, StartError> {
+        if setup.options.best_tier == Tier::T3 {
+            let reason = "tier t3 was asked for".to_owned();
+            return Err(StartError::Layer { layer: Layer::UserNamespace, reason });
+        }
+        Self::with(launcher, setup, setup.boxed(), None, Vec::new())
+    }
+
+    /// On the host, which cannot have `reason`.
+    fn bare(launcher: &Utf8Path, setup: &Setup<'_>, first: Missing) -> Result<Self, StartError> {
+        let folder = HostFolder::make()?;
+        let reason = format!("it is not tried without {}", first.layer);
+        let others = WITHOUT.into_iter().filter(|layer| *layer != first.layer);
+        let mut missing: Vec<_> =
+            others.map(|layer| Missing { layer, reason: reason.clone() }).collect();
+        missing.insert(0, first);
+        let launch = setup.bare(folder.path());
+        Self::with(launcher, setup, launch, Some(folder), missing)
+    }
+
+    fn with(
+        launcher: &Utf8Path,
+        setup: &Setup<'_>,
+        launch: Launch,
+        folder: Option<HostFolder>,
+        mut missing: Vec<Missing>,
+    ) -> Result<Self, StartError> {
+        let zygote = Zygote::start(launcher, &launch)?;
+        let bare = launch.bare.then(|| setup.readable());
+        let groups = match groups(&zygote, setup.options, bare.as_ref()) {
+            Ok(groups) => Some(groups),
+            Err(reason) => {
+                missing.push(Missing { layer: Layer::Cgroup, reason });
+                None
+            }
+        };
+        missing.extend(probe(&zygote, setup.options, bare.as_ref(), None)?);
+        Ok(Self { zygote, launch, groups, missing, folder })
+    }
 }
 
 impl Sandbox {
@@ -88,39 +146,29 @@ impl Sandbox {
         tasks: &[(TaskId, PublicDir)],
     ) -> Result<Self, StartError> {
         let (launcher, library) = zygote::find_launcher()?;
-        let data = data(&visible(python), tasks.iter().map(|(id, public)| (id, public.path())))?;
-        let folders: Vec<_> = data.iter().map(|bind| bind.target.clone()).collect();
-        let launch = Launch {
-            interpreter: python.interpreter_in_box().into(),
-            programs: programs(python),
-            data,
-            library: library.into(),
-            script: ZYGOTE.to_owned(),
-            settings: serde_json::json!({
-                "version": abi::VERSION,
-                "modules": options.modules,
-                "data": folders,
-                "warm_up": options.warm_up,
-            }),
-            environment: environment(),
+        let setup = Setup::new(python, &options, tasks, library)?;
+        let started = match Started::boxed(&launcher, &setup) {
+            Err(StartError::Layer { layer, reason })
+                if options.allow_tier == Tier::T3 && WITHOUT.contains(&layer) =>
+            {
+                Started::bare(&launcher, &setup, Missing { layer, reason })?
+            }
+            other => other?,
         };
-        let zygote = Zygote::start(&launcher, &launch)?;
-        let (groups, mut missing) = match groups(&zygote, &options) {
-            Ok(groups) => (Some(groups), Vec::new()),
-            Err(reason) => (None, vec![Missing { layer: Layer::Cgroup, reason }]),
-        };
-        missing.extend(probe(&zygote, &options, None)?);
+        let Started { zygote, launch, groups, missing, folder } = started;
         let tier = accepted(&missing, options.allow_tier)?;
         Ok(Self(Arc::new(Inner {
             launcher,
-            launch,
             slots: Slots::new(options.slots),
-            options,
-            tasks: tasks.iter().map(|(id, _)| id.clone()).collect(),
+            inputs: setup.inputs(launch.bare).collect(),
+            bare: launch.bare.then(|| setup.readable()),
+            launch,
             protection: Protection::except(missing),
             tier,
             groups,
             zygote: Mutex::new(Arc::new(zygote)),
+            _folder: folder,
+            options,
         })))
     }
 
@@ -139,14 +187,11 @@ impl Sandbox {
     /// # Errors
     /// [`Fault::UnknownTask`], or another fault of ours.
     pub fn workspace(&self, task: &TaskId) -> Result<Workspace, Fault> {
-        if !self.0.tasks.contains(task) {
-            return Err(Fault::UnknownTask(task.clone()));
-        }
-        let input = format!("{TASKS}/{task}");
+        let input = self.0.inputs.get(task).ok_or_else(|| Fault::UnknownTask(task.clone()))?;
         match Workspace::open(self, self.zygote()?, &self.0.options, Some(input.clone())) {
             // Found to be gone only now: a new one gets the same request.
             Err(Fault::ZygoteLost { .. }) => {
-                Workspace::open(self, self.zygote()?, &self.0.options, Some(input))
+                Workspace::open(self, self.zygote()?, &self.0.options, Some(input.clone()))
             }
             other => other,
         }
@@ -155,6 +200,11 @@ impl Sandbox {
     /// The process number of the launcher, whose end is the end of everything below it.
     pub fn launcher_pid(&self) -> u32 {
         self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner).launcher_pid()
+    }
+
+    /// What a run without a box may read; none for one in a box.
+    pub(crate) fn bare(&self) -> Option<&Bare> {
+        self.0.bare.as_ref()
     }
 
     /// A new control group for a work dir, in a tier with them.
@@ -188,7 +238,7 @@ impl Sandbox {
 }
 
 /// Control groups that were tried out, or why there are none.
-fn groups(zygote: &Zygote, options: &Options) -> Result<Groups, String> {
+fn groups(zygote: &Zygote, options: &Options, bare: Option<&Bare>) -> Result<Groups, String> {
     if options.best_tier > Tier::T1 {
         return Err(format!("tier {} was asked for", options.best_tier));
     }
@@ -196,7 +246,7 @@ fn groups(zygote: &Zygote, options: &Options) -> Result<Groups, String> {
     let groups = Groups::make(options.slots).map_err(|error| text(&error))?;
     let group = groups.group().map_err(|error| text(&error))?;
     group.bound(&bounds(options, &Policy::default())).map_err(|error| text(&error))?;
-    match probe(zygote, options, Some(&group)) {
+    match probe(zygote, options, bare, Some(&group)) {
         Err(StartError::Layer { layer: Layer::Cgroup, reason }) => Err(reason),
         // Other failures show again without the group, and are reported then.
         _ => Ok(groups),
@@ -235,111 +285,18 @@ fn accepted(missing: &[Missing], weakest: Tier) -> Result<Tier, StartError> {
 fn probe(
     zygote: &Zygote,
     options: &Options,
+    bare: Option<&Bare>,
     group: Option<&Group>,
 ) -> Result<Vec<Missing>, StartError> {
     let mounted = Mounted::open(zygote, options)?;
     let policy = Policy::default();
-    let seat =
-        Seat { zygote, cell: workspace::cell(&mounted, None, &policy), group, tier: Tier::T1 };
+    let tier = if bare.is_some() { Tier::T3 } else { Tier::T1 };
+    let seat = Seat { zygote, cell: workspace::cell(&mounted, None, &policy, bare), group, tier };
     let result = run::run(&seat, "", &policy);
     mounted.close(zygote);
     match result {
         Ok((_, missing)) => Ok(missing),
         Err(Fault::Layer { layer, reason }) => Err(StartError::Layer { layer, reason }),
         Err(fault) => Err(fault.into()),
-    }
-}
-
-fn programs(python: &PythonEnv) -> Vec<Bind> {
-    let bind = |(source, target): (Utf8PathBuf, Utf8PathBuf)| Bind {
-        source: source.into(),
-        target: target.into(),
-    };
-    python.folders().into_iter().map(bind).collect()
-}
-
-/// Host folders that every script can read.
-fn visible(python: &PythonEnv) -> Vec<Utf8PathBuf> {
-    let python = python.folders();
-    let system = SYSTEM.iter().map(Utf8Path::new);
-    let all = system.chain(python.iter().map(|(source, _)| source.as_path()));
-    all.filter_map(|path| path.canonicalize_utf8().ok()).collect()
-}
-
-/// One tree per task: its public files and no more.
-fn data<'a>(
-    visible: &[Utf8PathBuf],
-    tasks: impl Iterator<Item = (&'a TaskId, &'a Utf8Path)>,
-) -> Result<Vec<Bind>, StartError> {
-    let bind = |(task, public): (&TaskId, &Utf8Path)| {
-        let source = public
-            .canonicalize_utf8()
-            .map_err(|source| StartError::Task { task: task.clone(), source })?;
-        match visible.iter().find(|folder| source.starts_with(folder)) {
-            // The answers lie beside the public files, and would be just as visible.
-            Some(folder) => Err(StartError::Exposed { task: task.clone(), folder: folder.clone() }),
-            None => Ok(Bind { source: source.into(), target: format!("{TASKS}/{task}") }),
-        }
-    };
-    tasks.map(bind).collect()
-}
-
-/// The whole environment of the box: nothing of the supervisor's own.
-fn environment() -> Vec<(String, String)> {
-    let fixed = [
-        ("PATH", "/opt/venv/bin:/usr/local/bin:/usr/bin:/bin"),
-        ("HOME", "/work"),
-        ("TMPDIR", "/tmp"),
-        ("USER", "agent"),
-        ("LOGNAME", "agent"),
-        ("LANG", "C.UTF-8"),
-        ("TZ", "UTC"),
-        // The same order of sets and dicts in every run.
-        ("PYTHONHASHSEED", "0"),
-        // There is nowhere to write them.
-        ("PYTHONDONTWRITEBYTECODE", "1"),
-        // One thread per maths library: a zygote with more cannot fork safely, and runs side by
-        // side would only get in each other's way.
-        ("OMP_NUM_THREADS", "1"),
-        ("OPENBLAS_NUM_THREADS", "1"),
-        ("MKL_NUM_THREADS", "1"),
-        ("NUMEXPR_NUM_THREADS", "1"),
-        ("VECLIB_MAXIMUM_THREADS", "1"),
-        // `n_jobs=-1` and `n_jobs=4` alike run in the process itself: on such data, starting
-        // workers costs a hundred times what they save.
-        ("JOBLIB_MULTIPROCESSING", "0"),
-        ("LOKY_MAX_CPU_COUNT", "1"),
-        ("MPLBACKEND", "Agg"),
-        ("MPLCONFIGDIR", "/tmp/matplotlib"),
-    ];
-    fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_corpus_where_scripts_can_look_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
-        let public = folder.join("venv/generated/alpha/prepared/public");
-        fs_err::create_dir_all(&public).unwrap();
-        let task = TaskId::new("alpha").unwrap();
-        let tasks = || std::iter::once((&task, public.as_path()));
-        let exposed = data(&[folder.join("venv")], tasks()).unwrap_err();
-        assert!(matches!(exposed, StartError::Exposed { .. }), "{exposed}");
-        // Through a link as well: what counts is where it really is.
-        std::os::unix::fs::symlink(folder.join("venv/generated"), folder.join("link")).unwrap();
-        let link = folder.join("link/alpha/prepared/public");
-        assert!(data(&[folder.join("venv")], std::iter::once((&task, link.as_path()))).is_err());
-        let bound = data(&[folder.join("elsewhere")], tasks()).unwrap();
-        assert_eq!(
-            (bound[0].source.as_str(), bound[0].target.as_str()),
-            (public.as_str(), "/tasks/alpha")
-        );
-        let missing = folder.join("missing");
-        let error = data(&[], std::iter::once((&task, missing.as_path()))).unwrap_err();
-        assert!(matches!(error, StartError::Task { .. }));
     }
 }

@@ -65,6 +65,9 @@ pub(crate) struct Ended {
     pub(crate) text: String,
     /// Whether the zygote ended it because its processes together held too much memory.
     pub(crate) too_heavy: bool,
+    /// Whether it ended it because its files together were too many or too large; in a box that
+    /// cannot happen.
+    pub(crate) too_large: bool,
     /// As `waitpid` gave it.
     pub(crate) status: i32,
     /// Seconds of processor time.

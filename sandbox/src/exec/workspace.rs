@@ -7,6 +7,7 @@ use crate::exec::run::{self, Seat};
 use crate::exec::sandbox::{Options, Sandbox};
 use crate::exec::wire::{Reply, Request};
 use crate::exec::zygote::Zygote;
+use crate::jail::bare::Bare;
 use crate::jail::cgroup::Group;
 use crate::jail::enter::Cell;
 use crate::policy::Policy;
@@ -90,7 +91,7 @@ impl Workspace {
         }
         let seat = Seat {
             zygote: &self.zygote,
-            cell: cell(&self.mounted, self.input.clone(), policy),
+            cell: cell(&self.mounted, self.input.clone(), policy, self.sandbox.bare()),
             group: self.group.as_ref(),
             tier: self.sandbox.tier(),
         };
@@ -110,14 +111,20 @@ impl Workspace {
     }
 }
 
-/// The inner box for a run in a work dir.
-pub(crate) fn cell(mounted: &Mounted, input: Option<String>, policy: &Policy) -> Cell {
+/// The inner box, or what stands in its place, for a run in a work dir.
+pub(crate) fn cell(
+    mounted: &Mounted,
+    input: Option<String>,
+    policy: &Policy,
+    bare: Option<&Bare>,
+) -> Cell {
     Cell {
         workspace: mounted.path.clone(),
         input,
         scratch: policy.scratch.bytes(),
         limits: policy.limits(),
         doors: Vec::new(),
+        bare: bare.cloned(),
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Zygote {
     control: OwnedFd,
     log: OwnedFd,
     lost: AtomicBool,
+    /// Where work dirs are made.
+    root: String,
     workspaces: AtomicU64,
 }
 
@@ -58,6 +60,7 @@ impl Zygote {
             control,
             log,
             lost: AtomicBool::new(false),
+            root: launch.workspaces.clone(),
             workspaces: AtomicU64::new(0),
         };
         let mut line = serde_json::to_vec(launch).map_err(|e| Fault::Protocol(e.to_string()))?;
@@ -93,7 +96,7 @@ impl Zygote {
     /// A path for a new work dir.
     pub(crate) fn new_workspace(&self) -> String {
         let number = self.workspaces.fetch_add(1, Ordering::Relaxed);
-        format!("{}/{number}", crate::jail::enter::WORKSPACES)
+        format!("{}/{number}", self.root)
     }
 
     /// Sends a request; the answers come through the returned socket.

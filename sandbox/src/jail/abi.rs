@@ -6,17 +6,19 @@
 
 #![expect(unsafe_code, reason = "an interface for C callers takes raw pointers")]
 
-use crate::jail::enter::{self, Cell};
+use crate::jail::bare;
+use crate::jail::enter::{self, Cell, EnterError};
 use crate::jail::layer::Missing;
+use crate::jail::mounts;
 use crate::jail::reaper::{self, Reaper};
-use crate::jail::{Layer, mounts, seccomp};
+use crate::jail::seccomp::{self, Surroundings};
 use rustix::fd::BorrowedFd;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::ffi::{c_int, c_void};
 use std::io;
 
 /// Must be the same in the launcher and in the library that the zygote loads.
-pub const VERSION: c_int = 2;
+pub const VERSION: c_int = 3;
 
 /// [`VERSION`] of the library.
 #[unsafe(no_mangle)]
@@ -24,10 +26,30 @@ pub extern "C" fn sandbox_version() -> c_int {
     VERSION
 }
 
-/// Does what can be done once for all runs.
+/// Does what can be done once for all runs; `bare` is 0 if they will be in a box.
 #[unsafe(no_mangle)]
-pub extern "C" fn sandbox_prepare() -> c_int {
-    answer(seccomp::prepare().map(drop).map_err(io::Error::other))
+pub extern "C" fn sandbox_prepare(bare: c_int) -> c_int {
+    let surroundings = if bare == 0 { Surroundings::Box } else { Surroundings::Host };
+    if surroundings == Surroundings::Host {
+        // Should a keeper be killed, its run falls to the zygote.
+        let own = rustix::process::getpid();
+        if let Err(errno) = rustix::process::set_child_subreaper(Some(own)) {
+            return negative(&errno.into());
+        }
+    }
+    answer(seccomp::prepare(surroundings).map(drop).map_err(io::Error::other))
+}
+
+/// Makes the caller, a child of `zygote`, the keeper of a run without a box (see [`bare`]).
+/// Writes to `out` as [`sandbox_enter`] does.
+///
+/// # Safety
+/// `out` points to `capacity` bytes that may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sandbox_keeper(zygote: c_int, out: *mut u8, capacity: usize) -> c_int {
+    let result = bare::become_keeper(zygote).map(|()| Vec::new());
+    // SAFETY: passed on from this function's contract.
+    unsafe { report(result, out, capacity) }
 }
 
 /// Starts a reaper (see [`reaper`]) and describes it in `out`.
@@ -118,12 +140,17 @@ pub unsafe extern "C" fn sandbox_enter(
     // SAFETY: passed on from this function's contract.
     let cell = unsafe { text(spec, length) }
         .and_then(|spec| serde_json::from_str::<Cell>(spec).map_err(io::Error::from));
-    let (missing, sign) = match cell.map(|cell| enter::enter(&cell)) {
-        Ok(Ok(missing)) => (missing, 1),
-        Ok(Err(error)) => (vec![Missing { layer: error.layer(), reason: error.to_string() }], -1),
-        Err(error) => {
-            (vec![Missing { layer: Layer::PrivateMounts, reason: error.to_string() }], -1)
-        }
+    let result = cell.map_err(EnterError::Cell).and_then(|cell| enter::enter(&cell));
+    // SAFETY: passed on from this function's contract.
+    unsafe { report(result, out, capacity) }
+}
+
+/// # Safety
+/// `out` points to `capacity` bytes that may be written.
+unsafe fn report(result: Result<Vec<Missing>, EnterError>, out: *mut u8, capacity: usize) -> c_int {
+    let (missing, sign) = match result {
+        Ok(missing) => (missing, 1),
+        Err(error) => (vec![Missing { layer: error.layer(), reason: error.to_string() }], -1),
     };
     let report = serde_json::to_vec(&missing).unwrap_or_default();
     let length = report.len().min(capacity);

@@ -43,6 +43,15 @@ pub fn drop_all() -> Result<(), CapabilityError> {
             Err(source) => return Err(CapabilityError::Bounding { number, source }),
         }
     }
+    drop_own()
+}
+
+/// Empties the sets that an ordinary user may empty. The bounding set is left; without new
+/// privileges nothing comes of it.
+///
+/// # Errors
+/// A [`CapabilityError`] naming the set.
+pub fn drop_own() -> Result<(), CapabilityError> {
     clear_ambient_capability_set().map_err(CapabilityError::Ambient)?;
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };

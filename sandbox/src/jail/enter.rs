@@ -14,13 +14,14 @@
 //! 9. seccomp, last, because the steps above need calls that it refuses.
 
 use crate::jail::Layer;
+use crate::jail::bare::{self, Bare};
 use crate::jail::capabilities::{self, CapabilityError};
 use crate::jail::landlock::{self, LandlockError};
 use crate::jail::layer::Missing;
 use crate::jail::mounts::{self, MountError};
 use crate::jail::namespaces::{self, NamespaceError};
 use crate::jail::rlimits::{self, LimitError, Limits};
-use crate::jail::seccomp::{self, SeccompError};
+use crate::jail::seccomp::{self, SeccompError, Surroundings};
 use fs_err as fs;
 use rustix::fd::AsFd;
 use serde::{Deserialize, Serialize};
@@ -57,14 +58,25 @@ pub struct Cell {
     /// without that layer. The zygote, who gets them with the request, fills in their numbers.
     #[serde(default)]
     pub doors: Vec<i32>,
+    /// Instead of an inner box, on a host that offers none.
+    pub bare: Option<Bare>,
 }
 
 /// The inner box could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum EnterError {
+    /// The request could not be read.
+    #[error("could not read what the cell is made from ({0})")]
+    Cell(std::io::Error),
     /// No session of its own.
     #[error("could not start a session ({0})")]
     Session(rustix::io::Errno),
+    /// The keeper of a run without a box could not be set up.
+    #[error("could not set up the run's keeper ({0})")]
+    Keeper(std::io::Error),
+    /// The public files could not be put into the work dir.
+    #[error("could not link the public files into the work dir ({0})")]
+    Input(std::io::Error),
     /// The control group could not be joined.
     #[error("could not join the run's control group ({0})")]
     Group(rustix::io::Errno),
@@ -107,12 +119,15 @@ impl EnterError {
             Self::Session(_) => Layer::PidNamespace,
             Self::Group(_) => Layer::Cgroup,
             Self::Namespace(error) => error.layer(),
-            Self::Mount(_) | Self::Descriptors(_) | Self::WorkDir(_) => Layer::PrivateMounts,
+            Self::Mount(_) | Self::Descriptors(_) | Self::WorkDir(_) | Self::Input(_) => {
+                Layer::PrivateMounts
+            }
+            Self::Cell(_) => Layer::PrivateMounts,
             Self::Limit(_) | Self::Victim(_) => Layer::ResourceLimits,
             Self::ForbidNesting(_) => Layer::UserNamespace,
             Self::Capability(CapabilityError::NoNewPrivileges(_)) => Layer::NoNewPrivileges,
             Self::Capability(_) => Layer::Capabilities,
-            Self::Landlock(_) => Layer::Landlock,
+            Self::Landlock(_) | Self::Keeper(_) => Layer::Landlock,
             Self::Seccomp(_) => Layer::Seccomp,
         }
     }
@@ -124,6 +139,9 @@ impl EnterError {
 /// # Errors
 /// An [`EnterError`] naming the step.
 pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
+    if let Some(bare) = &cell.bare {
+        return bare::enter(cell, bare).map(|()| Vec::new());
+    }
     let mut missing = Vec::new();
 
     rustix::process::setsid().map_err(EnterError::Session)?;
@@ -155,13 +173,13 @@ pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
     }
     close_descriptors().map_err(EnterError::Descriptors)?;
     rustix::process::chdir(WORK).map_err(EnterError::WorkDir)?;
-    seccomp::apply()?;
+    seccomp::apply(Surroundings::Box)?;
     Ok(missing)
 }
 
 /// Joins the run's control group, in each hierarchy.
 #[expect(unsafe_code, reason = "descriptors that arrive as numbers")]
-fn join_group(doors: &[i32]) -> rustix::io::Result<()> {
+pub(super) fn join_group(doors: &[i32]) -> rustix::io::Result<()> {
     for door in doors {
         // SAFETY: the zygote has just received it and keeps it open until after the fork.
         let door = unsafe { rustix::fd::BorrowedFd::borrow_raw(*door) };
@@ -192,7 +210,7 @@ fn mount_private(cell: &Cell) -> Result<(), MountError> {
 }
 
 #[expect(unsafe_code, reason = "close_range has no safe wrapper")]
-fn close_descriptors() -> std::io::Result<()> {
+pub(super) fn close_descriptors() -> std::io::Result<()> {
     // SAFETY: the zygote's child has detached every Python object that owns one of these, and
     // nothing below this call uses them.
     let answer = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) };

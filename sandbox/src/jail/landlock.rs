@@ -2,9 +2,10 @@
 //! for this process tree no matter what its mounts and namespaces look like.
 
 use ::landlock::{
-    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, PathFdError, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, PathFdError,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
+use std::path::Path;
 
 /// The newest rules this build knows; older kernels enforce what they can of them.
 const RULES: ABI = ABI::V6;
@@ -48,6 +49,48 @@ pub fn apply() -> Result<(), LandlockError> {
         let write = AccessFs::ReadFile | AccessFs::WriteFile;
         rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, write))?;
     }
+    enforced(rules)
+}
+
+/// Keeps signals and abstract sockets of the calling process and its descendants among them.
+///
+/// # Errors
+/// A [`LandlockError`]; unlike [`apply`], this fails on a kernel that knows only a part of it.
+pub fn apply_scopes() -> Result<(), LandlockError> {
+    let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    enforced(rules.scope(Scope::from_all(RULES))?.create()?)
+}
+
+/// Restricts the calling process and its descendants to reading below `readable`, to reading and
+/// writing below `writable`, and like [`apply`] in all else.
+///
+/// # Errors
+/// A [`LandlockError`]; unlike [`apply`], this fails on a kernel that knows only a part of it.
+pub fn apply_allowlist(readable: &[&str], writable: &[&str]) -> Result<(), LandlockError> {
+    let all = AccessFs::from_all(RULES);
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(all)?
+        .handle_access(AccessNet::from_all(RULES))?
+        .scope(Scope::from_all(RULES))?
+        .create()?;
+    for path in readable {
+        let read = AccessFs::from_read(RULES);
+        // Of a file there is nothing to list.
+        let read = if Path::new(path).is_dir() { read } else { read & AccessFs::from_file(RULES) };
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, read))?;
+    }
+    for path in writable {
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, all))?;
+    }
+    for path in WRITABLE_DEVICES {
+        let write = AccessFs::ReadFile | AccessFs::WriteFile;
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, write))?;
+    }
+    enforced(rules)
+}
+
+fn enforced(rules: RulesetCreated) -> Result<(), LandlockError> {
     match rules.restrict_self()?.ruleset {
         RulesetStatus::NotEnforced => Err(LandlockError::Unsupported),
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),

@@ -52,6 +52,12 @@ pub struct Launch {
     pub data: Vec<Bind>,
     /// The shared library with [`crate::jail::abi`], a path on the host.
     pub library: String,
+    /// Whether there is to be no box (see [`crate::jail::bare`]): then all paths are the host's.
+    pub bare: bool,
+    /// Without a box: whom root turns into.
+    pub user: Option<u32>,
+    /// Where work dirs are made, as the zygote sees it.
+    pub workspaces: String,
     /// The zygote's program text.
     pub script: String,
     /// What the zygote is told: JSON, its own affair.
@@ -142,21 +148,16 @@ pub fn main() -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Builds the box and forks the zygote. Returns in the parent only, except on an error.
+/// Builds the box, if there is to be one, and forks the zygote. Returns in the parent only, except on an error.
 fn start(launch: &Launch) -> Result<Option<OwnedFd>, LaunchError> {
     arrange_descriptors(launch)?;
-    let who = unshare_outer()?;
-    let (host_proc, owner) = match who {
-        Identity::Root => (HostProc::Fresh, (UNPRIVILEGED, UNPRIVILEGED)),
-        Identity::Ordinary => (HostProc::Inherited, (0, 0)),
-    };
-    root::build(&launch.programs, &launch.data, host_proc, owner)?;
-    if matches!(who, Identity::Root) {
-        become_unprivileged()?;
-        namespaces::unshare_user_and_mounts()?;
-        namespaces::map_identity(0, UNPRIVILEGED, UNPRIVILEGED)?;
+    if launch.bare {
+        if let Some(user) = launch.user {
+            become_unprivileged(user)?;
+        }
+    } else {
+        build_box(launch)?;
     }
-    namespaces::unshare(Layer::PidNamespace)?;
 
     // SAFETY: this process has one thread, so the child may do anything a process may.
     match unsafe { libc::fork() } {
@@ -172,6 +173,23 @@ fn start(launch: &Launch) -> Result<Option<OwnedFd>, LaunchError> {
             Ok(Some(zygote))
         }
     }
+}
+
+/// The outer box, with the calling process in it and its next children in a pid namespace.
+fn build_box(launch: &Launch) -> Result<(), LaunchError> {
+    let who = unshare_outer()?;
+    let (host_proc, owner) = match who {
+        Identity::Root => (HostProc::Fresh, (UNPRIVILEGED, UNPRIVILEGED)),
+        Identity::Ordinary => (HostProc::Inherited, (0, 0)),
+    };
+    root::build(&launch.programs, &launch.data, host_proc, owner)?;
+    if matches!(who, Identity::Root) {
+        become_unprivileged(UNPRIVILEGED)?;
+        namespaces::unshare_user_and_mounts()?;
+        namespaces::map_identity(0, UNPRIVILEGED, UNPRIVILEGED)?;
+    }
+    namespaces::unshare(Layer::PidNamespace)?;
+    Ok(())
 }
 
 /// With whose rights the box is built.
@@ -245,13 +263,21 @@ fn duplicate(from: i32, to: i32) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// Who a zygote without a box turns into, if not its supervisor's user: root has somebody to
+/// become, unless it is root in a container of one user. Each supervisor has another number, for
+/// the kernel counts processes by it.
+pub(crate) fn bare_user() -> Option<u32> {
+    let user = UNPRIVILEGED + 1 + std::process::id() % 4000;
+    (geteuid().is_root() && namespaces::can_become(user)).then_some(user)
+}
+
 /// Real root turns into nobody. The user namespace entered afterwards has no way back.
-fn become_unprivileged() -> Result<(), LaunchError> {
-    let (user, group) = (Uid::from_raw(UNPRIVILEGED), Gid::from_raw(UNPRIVILEGED));
+fn become_unprivileged(number: u32) -> Result<(), LaunchError> {
+    let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
     rustix::thread::set_thread_groups(&[]).map_err(LaunchError::Identity)?;
     rustix::thread::set_thread_res_gid(group, group, group).map_err(LaunchError::Identity)?;
     rustix::thread::set_thread_res_uid(user, user, user).map_err(LaunchError::Identity)?;
-    debug_assert_eq!(getuid().as_raw(), UNPRIVILEGED);
+    debug_assert_eq!(getuid().as_raw(), number);
     // A change of user makes a process's own entries in /proc root's; the maps are among them.
     set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(LaunchError::Identity)
 }
@@ -260,7 +286,9 @@ fn become_unprivileged() -> Result<(), LaunchError> {
 fn become_zygote(launch: &Launch) -> Result<(), LaunchError> {
     // The keeper's end is the zygote's; the zygote's is that of everything in its namespace.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(LaunchError::Identity)?;
-    mounts::proc("/proc", "")?;
+    if !launch.bare {
+        mounts::proc("/proc", "")?;
+    }
     let environment = launch.environment.iter().map(|(name, value)| format!("{name}={value}"));
     let arguments = [
         launch.interpreter.clone(),
@@ -278,7 +306,8 @@ fn become_zygote(launch: &Launch) -> Result<(), LaunchError> {
         pointers.push(std::ptr::null());
         pointers
     });
-    rustix::process::chdir(EMPTY).map_err(|errno| start(errno.into()))?;
+    let start_in = if launch.bare { "/" } else { EMPTY };
+    rustix::process::chdir(start_in).map_err(|errno| start(errno.into()))?;
     tell(&Launched::Boxed {});
     // The lifeline is the keeper's to watch.
     duplicate(1, 0)?;

@@ -191,6 +191,9 @@ mod tests {
         assert_eq!(without(&[]), Some(Tier::T1));
         assert_eq!(without(&[Layer::Landlock]), Some(Tier::T1));
         assert_eq!(without(&[Layer::Cgroup, Layer::Landlock]), Some(Tier::T2));
+        let none = [Layer::UserNamespace, Layer::PivotedRoot, Layer::Cgroup];
+        assert_eq!(without(&none), Some(Tier::T3));
+        assert_eq!(without(&[Layer::UserNamespace, Layer::Landlock]), None);
         assert_eq!(without(&[Layer::Seccomp]), None);
     }
 }

@@ -6,11 +6,14 @@
 //! 2. [`enter`] puts each run into an **inner box**: its own namespaces, scratch space, limits and
 //!    filters. Its only caller is the zygote's forked child, through the C interface in [`abi`].
 //!
+//! A host without user namespaces offers no boxes; [`bare`] is what is left then.
+//!
 //! One barrier per file; [`Protection`] reports which of them are up, and [`Tier`] what that is
 //! worth. Bounds over a whole run, [`cgroup`], are the supervisor's. This is the only module of
 //! the workspace with `unsafe` code: kernel interfaces that have no safe wrapper.
 
 pub mod abi;
+pub mod bare;
 pub mod capabilities;
 pub mod cgroup;
 pub mod enter;
@@ -20,7 +23,7 @@ pub mod launcher;
 pub mod layer;
 pub mod mounts;
 pub mod namespaces;
-mod owner;
+pub(crate) mod owner;
 pub mod reaper;
 pub mod rlimits;
 pub mod root;

@@ -10,6 +10,9 @@ pub enum LimitError {
     /// The size of the process could not be read.
     #[error("could not read the interpreter's own size ({0})")]
     OwnSize(std::io::Error),
+    /// The user's other processes could not be counted.
+    #[error("could not count this user's processes ({0})")]
+    Others(std::io::Error),
     /// `setrlimit` refused.
     #[error("could not limit {what} ({source})")]
     Set {
@@ -62,6 +65,23 @@ pub fn apply(limits: &Limits) -> Result<(), LimitError> {
 /// A [`LimitError`].
 pub fn apply_to_processes(limits: &Limits) -> Result<(), LimitError> {
     set("processes", Resource::Nproc, limits.processes)
+}
+
+/// Limits the number of processes where there is no user namespace: what this user has now
+/// counts, and runs side by side share what is left.
+///
+/// # Errors
+/// A [`LimitError`].
+pub fn apply_beside_others(limits: &Limits) -> Result<(), LimitError> {
+    let own = rustix::process::getuid().as_raw();
+    let threads = |entry: &fs_err::DirEntry| {
+        std::os::unix::fs::MetadataExt::uid(&entry.metadata().ok()?).eq(&own).then_some(())?;
+        Some(fs_err::read_dir(entry.path().join("task")).ok()?.count() as u64)
+    };
+    let entries = fs_err::read_dir("/proc").map_err(LimitError::Others)?;
+    let others: u64 = entries.flatten().filter_map(|entry| threads(&entry)).sum();
+    // The calling process is one of them.
+    set("processes", Resource::Nproc, others.saturating_sub(1) + limits.processes)
 }
 
 fn set(what: &'static str, resource: Resource, value: u64) -> Result<(), LimitError> {

@@ -191,25 +191,51 @@ const NEW_NAMESPACE: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u64;
 
+/// What the filters may rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surroundings {
+    /// Namespaces: what a script reaches by path or number is its own.
+    Box,
+    /// None: what it reaches may be the host's.
+    Host,
+}
+
+/// Calls that are refused on the host itself: Landlock has no word about modes and times of
+/// files, watching folders, sockets with a path, and other processes' priority.
+const REFUSED_ON_HOST: &[i64] = calls![
+    SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_inotify_add_watch SYS_socket
+    SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_connect SYS_setpriority
+];
+#[cfg(target_arch = "x86_64")]
+const REFUSED_ON_HOST_LEGACY: &[i64] = calls![
+    SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat
+];
+#[cfg(not(target_arch = "x86_64"))]
+const REFUSED_ON_HOST_LEGACY: &[i64] = &[];
+/// Calls whose first argument names a process, and must name the caller.
+const ONLY_ITSELF: [i64; 2] = [libc::SYS_prlimit64, libc::SYS_sched_setaffinity];
+
 /// Compiles the filters, once per process; a zygote does it before it forks.
 ///
 /// # Errors
 /// [`SeccompError::Compile`].
-pub fn prepare() -> Result<&'static [BpfProgram; 2], SeccompError> {
-    static FILTERS: OnceLock<[BpfProgram; 2]> = OnceLock::new();
-    if let Some(filters) = FILTERS.get() {
+pub fn prepare(surroundings: Surroundings) -> Result<&'static [BpfProgram; 2], SeccompError> {
+    static IN_BOX: OnceLock<[BpfProgram; 2]> = OnceLock::new();
+    static ON_HOST: OnceLock<[BpfProgram; 2]> = OnceLock::new();
+    let kept = if surroundings == Surroundings::Box { &IN_BOX } else { &ON_HOST };
+    if let Some(filters) = kept.get() {
         return Ok(filters);
     }
-    let filters = [allowlist()?, by_number()];
-    Ok(FILTERS.get_or_init(|| filters))
+    let filters = [allowlist(surroundings)?, by_number()];
+    Ok(kept.get_or_init(|| filters))
 }
 
 /// Puts the filters up for the calling process and its descendants, for good.
 ///
 /// # Errors
 /// A [`SeccompError`].
-pub fn apply() -> Result<(), SeccompError> {
-    let [allowlist, by_number] = prepare()?;
+pub fn apply(surroundings: Surroundings) -> Result<(), SeccompError> {
+    let [allowlist, by_number] = prepare(surroundings)?;
     // Each filter must let the next one be installed, so the allowlist, which does not have the
     // call for it, goes last. Where they disagree the kernel takes the stricter answer, and
     // between two error numbers that of the filter installed last: the allowlist's rule for
@@ -219,7 +245,7 @@ pub fn apply() -> Result<(), SeccompError> {
     Ok(())
 }
 
-fn allowlist() -> Result<BpfProgram, SeccompError> {
+fn allowlist(surroundings: Surroundings) -> Result<BpfProgram, SeccompError> {
     let compile = |error: seccompiler::BackendError| SeccompError::Compile(error.to_string());
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     let groups = ALLOWED.iter().flat_map(|group| group.calls);
@@ -249,6 +275,25 @@ fn allowlist() -> Result<BpfProgram, SeccompError> {
     let others: Result<Vec<_>, _> = BUFFER_SIZES.into_iter().map(other).collect();
     let others = SeccompRule::new(others.map_err(compile)?).map_err(compile)?;
     rules.insert(libc::SYS_setsockopt, vec![others]);
+
+    if surroundings == Surroundings::Host {
+        for call in REFUSED_ON_HOST.iter().chain(REFUSED_ON_HOST_LEGACY) {
+            rules.remove(call);
+        }
+        let argument = |number, operator, value| {
+            SeccompCondition::new(number, SeccompCmpArgLen::Dword, operator, value)
+        };
+        for call in ONLY_ITSELF {
+            let itself = argument(0, SeccompCmpOp::Eq, 0).map_err(compile)?;
+            rules.insert(call, vec![SeccompRule::new(vec![itself]).map_err(compile)?]);
+        }
+        // Ends that are connected for good: a datagram's could be sent to a path.
+        let family = argument(0, SeccompCmpOp::Eq, u64::from(libc::AF_UNIX.unsigned_abs()));
+        let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
+        let kind = argument(1, SeccompCmpOp::MaskedEq(0xf), stream);
+        let pair = vec![family.map_err(compile)?, kind.map_err(compile)?];
+        rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(pair).map_err(compile)?]);
+    }
 
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(compile)?;
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
@@ -296,7 +341,8 @@ mod tests {
 
     #[test]
     fn the_table_compiles_and_gives_reasons() {
-        assert!(allowlist().unwrap().len() > 300);
+        let lengths = [Surroundings::Box, Surroundings::Host].map(|s| allowlist(s).unwrap().len());
+        assert!(lengths[1] > 300 && lengths[0] > lengths[1], "{lengths:?}");
         assert!(ALLOWED.iter().all(|group| !group.why.is_empty()));
     }
 

@@ -1,14 +1,21 @@
 """Looks for another root, working directory or open file behind /proc."""
 import os
 
-processes = [name for name in os.listdir("/proc") if name.isdigit()]
-assert os.getpid() == 2 and set(processes) <= {"2"}, processes
+# Without a box the host's paths are there to be named, and must not open.
+boxed = "@TIER@" != "t3"
+if boxed:
+    processes = [name for name in os.listdir("/proc") if name.isdigit()]
+    assert os.getpid() == 2 and set(processes) <= {"2"}, processes
 for pid in ("self", "thread-self", "1", "2", str(os.getppid())):
     for link in ("root", "cwd"):
         for path in ("@CORPUS@/alpha/prepared/private/answer.csv", "tasks/beta", "workspaces/0"):
-            assert not os.path.exists(f"/proc/{pid}/{link}/{path.lstrip('/')}"), (pid, link, path)
+            try:
+                open(f"/proc/{pid}/{link}/{path.lstrip('/')}").read()
+            except OSError:
+                continue
+            raise AssertionError((pid, link, path))
 for secret in ("root", "cwd", "fd", "environ", "mem", "maps", "exe", "ns/mnt"):
-    for pid in ("1", "0"):
+    for pid in ("1", "0", str(os.getppid()), "@SUPERVISOR@"):
         path = f"/proc/{pid}/{secret}"
         try:
             os.listdir(path) if secret in ("fd", "root", "cwd") else open(path, "rb").read(1)

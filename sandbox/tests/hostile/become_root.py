@@ -3,7 +3,8 @@ import ctypes
 import os
 import subprocess
 
-assert os.getuid() == os.geteuid() == os.getgid() == 1000, (os.getuid(), os.getgid())
+boxed = "@TIER@" != "t3"
+assert os.getuid() == os.geteuid() != 0 and (not boxed or os.getuid() == os.getgid() == 1000)
 for attempt in (
     lambda: os.setuid(0), lambda: os.setgid(0), lambda: os.setresuid(0, 0, 0),
     lambda: os.setgroups([0]), lambda: os.chown("/work", 0, 0), lambda: os.nice(-5),
@@ -15,7 +16,7 @@ for attempt in (
         continue
     raise AssertionError("rights were given")
 status = open("/proc/self/status").read()
-for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+for name in ("CapInh", "CapPrm", "CapEff", "CapAmb") + (("CapBnd",) if boxed else ()):
     assert f"{name}:\t{0:016x}" in status, status
 assert "NoNewPrivs:\t1" in status and "Seccomp:\t2" in status
 for program in ("su", "sudo", "mount", "passwd"):

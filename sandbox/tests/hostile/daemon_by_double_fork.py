@@ -19,5 +19,6 @@ import time
 before = os.stat("alive").st_mtime_ns
 time.sleep(0.3)
 assert os.stat("alive").st_mtime_ns == before, "it still writes"
-others = [name for name in os.listdir("/proc") if name.isdigit() and int(name) > 2]
-assert not others, others
+if "@TIER@" != "t3":
+    others = [name for name in os.listdir("/proc") if name.isdigit() and int(name) > 2]
+    assert not others, others

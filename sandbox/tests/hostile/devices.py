@@ -2,13 +2,20 @@
 import os
 import stat
 
-assert set(os.listdir("/dev")) == {
-    "null", "zero", "random", "urandom", "shm", "fd", "stdin", "stdout", "stderr"
-}, os.listdir("/dev")
+if "@TIER@" != "t3":
+    assert set(os.listdir("/dev")) == {
+        "null", "zero", "random", "urandom", "shm", "fd", "stdin", "stdout", "stderr"
+    }, os.listdir("/dev")
+for name in ("mem", "kmsg", "vda", "sda", "tty", "ptmx", "fuse", "net/tun", "kvm", "vsock"):
+    try:
+        open(f"/dev/{name}", "rb")
+    except OSError:
+        continue
+    raise AssertionError(name)
 for number in ((1, 1), (8, 0), (254, 0), (5, 1)):
     for kind in (stat.S_IFCHR, stat.S_IFBLK):
         try:
-            os.mknod("/work/device", kind | 0o666, os.makedev(*number))
+            os.mknod("device", kind | 0o666, os.makedev(*number))
         except OSError:
             continue
         raise AssertionError(number)

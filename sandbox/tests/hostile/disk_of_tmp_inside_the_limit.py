@@ -1,3 +1,5 @@
-"""Writes to /tmp what it may hold."""
+"""Writes as many temporary files as there may be."""
 # policy: {"scratch": "4MiB"}
-open("/tmp/part", "wb").write(bytes(3 << 20))
+import os
+
+open(f"{os.environ['TMPDIR']}/part", "wb").write(bytes(3 << 20))

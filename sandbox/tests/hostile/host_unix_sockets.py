@@ -5,11 +5,14 @@ for path in (
     "/run/docker.sock", "/var/run/docker.sock", "/run/dbus/system_bus_socket",
     "/run/systemd/private", "/tmp/.X11-unix/X0", "\0/tmp/.X11-unix/X0", "\0dbus", "/dev/log",
 ):
-    with socket.socket(socket.AF_UNIX) as client:
-        try:
+    try:
+        with socket.socket(socket.AF_UNIX) as client:
             client.connect(path)
-        except OSError:
-            continue
+    except OSError:
+        continue
     raise AssertionError(path)
-listening = open("/proc/net/unix").read().splitlines()[1:]
+try:
+    listening = open("/proc/net/unix").read().splitlines()[1:]
+except PermissionError:
+    listening = []
 assert not [line for line in listening if "/" in line or "@" in line], listening

@@ -5,9 +5,18 @@ open("json.py", "w").write("raise SystemExit('planted')")
 import json
 import os
 
-for folder, _, files in os.walk("/"):
-    if folder == "/":
-        _.remove("proc")
-    assert "secret.txt" not in files, folder
-assert os.listdir("/workspaces") == [] and os.listdir("/work") == ["input"]
+if "@TIER@" != "t3":
+    for folder, folders, files in os.walk("/"):
+        if folder == "/":
+            folders.remove("proc")
+        assert "secret.txt" not in files, folder
+    assert os.listdir("/workspaces") == []
+assert os.listdir(".") == ["input"]
+for number in range(500):
+    for path in (f"../{number}/secret.txt", f"/workspaces/{number}/secret.txt"):
+        try:
+            open(path)
+        except OSError:
+            continue
+        raise AssertionError(path)
 assert json.dumps([1]) == "[1]"

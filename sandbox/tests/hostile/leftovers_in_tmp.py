@@ -1,10 +1,13 @@
 """Leaves files where every run may write."""
 import os
 
-for folder in ("/tmp", "/dev/shm"):
+boxed = "@TIER@" != "t3"
+for folder in ("/tmp", "/dev/shm") if boxed else (os.environ["TMPDIR"],):
     os.makedirs(f"{folder}/left/over")
     open(f"{folder}/left/over/file", "w").write("x")
 # --- next run
 import os
 
-assert os.listdir("/tmp") == [] and os.listdir("/dev/shm") == []
+boxed = "@TIER@" != "t3"
+for folder in ("/tmp", "/dev/shm") if boxed else (os.environ["TMPDIR"],):
+    assert os.listdir(folder) == [], folder

@@ -5,9 +5,11 @@ import os
 libc = ctypes.CDLL(None, use_errno=True)
 libc.sem_open.restype = ctypes.c_void_p
 # 0o100 is O_CREAT.
-libc.sem_open(b"/left", 0o100, 0o600, 1)
-open("tried", "w").write(" ".join(os.listdir("/dev/shm")))
+made = libc.sem_open(b"/left", 0o100, 0o600, 1)
+assert ("@TIER@" == "t3") == (not made)
+open("tried", "w").write(str(os.path.exists("/dev/shm/sem.left")))
 # --- next run
 import os
 
-assert open("tried").read() == "sem.left" and os.listdir("/dev/shm") == []
+assert open("tried").read() == str("@TIER@" != "t3")
+assert not os.path.exists("/dev/shm/sem.left")

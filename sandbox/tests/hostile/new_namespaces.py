@@ -10,4 +10,4 @@ for flag in (0x10000000, 0x00020000, 0x20000000, 0x40000000, 0x04000000, 0x08000
     assert libc.syscall(56, flag | 17, 0, 0, 0, 0) == -1, hex(flag)
     assert ctypes.get_errno() == errno.EPERM, (hex(flag), ctypes.get_errno())
 assert subprocess.run(["unshare", "-U", "true"], capture_output=True).returncode != 0
-assert open("/proc/sys/user/max_user_namespaces").read().strip() == "0"
+assert "@TIER@" == "t3" or open("/proc/sys/user/max_user_namespaces").read().strip() == "0"

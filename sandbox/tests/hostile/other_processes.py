@@ -2,8 +2,11 @@
 import os
 import signal
 
-assert os.getppid() == 0, "the parent is outside"
-for pid in [1] + list(range(3, 400)):
+boxed = "@TIER@" != "t3"
+assert not boxed or os.getppid() == 0, "the parent is outside"
+for pid in [1, int("@SUPERVISOR@")] + list(range(3, 400)) + ([os.getppid()] if not boxed else []):
+    if pid == os.getpid():
+        continue
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP):
         try:
             os.kill(pid, number)

@@ -1,5 +1,6 @@
 """Submits a socket."""
-# submission: not a regular file
+# must in t3: raised PermissionError
+# submission: not a regular file, there is no file
 import socket
 
 socket.socket(socket.AF_UNIX).bind("submission.csv")

@@ -6,7 +6,7 @@ import sys
 import numpy
 
 places = [os.path.dirname(numpy.__file__), sys.prefix, os.path.dirname(os.__file__), "/usr/lib", "/usr/bin", "/bin", "/etc", "/", "/opt", "/dev", "/empty"]
-for place in places:
+for place in filter(os.path.isdir, places):
     for attempt in (
         lambda: open(f"{place}/planted.py", "w"),
         lambda: os.mkdir(f"{place}/planted"),

@@ -6,8 +6,10 @@ use sandbox::exec::{Options, Run, Sandbox, Workspace};
 use sandbox::policy::{Policy, Span};
 use sandbox::python::PythonEnv;
 use sandbox::task::{PublicDir, TaskDir, TaskId};
+use std::fs::Permissions;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::Duration;
 
@@ -22,6 +24,8 @@ pub(crate) struct Corpus {
 impl Corpus {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
+        // Without a box, scripts reach their data by its own path.
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         let corpus = Self { folder };
         for task in ["alpha", "beta"] {
             let root = corpus.path().join(task);
@@ -117,12 +121,14 @@ impl Place {
     }
 
     /// A program with what it is to look for: the corpus, the secret (backwards, so that it finds
-    /// not only itself), and the listeners.
+    /// not only itself), the listeners, the supervisor and the tier.
     pub(crate) fn fill_in(&self, code: &str) -> String {
         code.replace("@CORPUS@", self.corpus.path().as_str())
             .replace("@CANARY@", &CANARY.chars().rev().collect::<String>())
             .replace("@PORT@", &self.listeners.tcp.local_addr().unwrap().port().to_string())
             .replace("@LISTENER@", &self.listeners.name)
+            .replace("@SUPERVISOR@", &std::process::id().to_string())
+            .replace("@TIER@", self.sandbox.tier().name())
     }
 
     /// How many listeners somebody has come to.

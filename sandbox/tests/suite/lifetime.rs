@@ -41,16 +41,15 @@ fn all_gone_soon(pids: &[u32]) -> bool {
 /// The control groups that the process `owner` has made and those in them, wherever they are
 /// mounted.
 pub(crate) fn groups_of(owner: u32) -> Vec<Utf8PathBuf> {
-    fn search(folder: &Utf8Path, owner: &str, found: &mut Vec<Utf8PathBuf>) {
+    fn search(folder: &Utf8Path, owner: &str, inside: bool, found: &mut Vec<Utf8PathBuf>) {
         for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let name = entry.file_name();
-                let inside = found.last().is_some_and(|last| folder.starts_with(last));
                 let own = name.starts_with("mle-sandbox-") && name.split('-').nth(3) == Some(owner);
                 if inside || own {
                     found.push(entry.path().to_owned());
                 }
-                search(entry.path(), owner, found);
+                search(entry.path(), owner, inside || own, found);
             }
         }
     }
@@ -58,7 +57,7 @@ pub(crate) fn groups_of(owner: u32) -> Vec<Utf8PathBuf> {
     for line in fs_err::read_to_string("/proc/self/mountinfo").unwrap().lines() {
         if line.contains(" - cgroup") {
             let point = line.split(' ').nth(4).unwrap();
-            search(Utf8Path::new(point), &owner.to_string(), &mut found);
+            search(Utf8Path::new(point), &owner.to_string(), false, &mut found);
         }
     }
     found.sort();

@@ -8,11 +8,13 @@
 //! | --- | --- | --- |
 //! | `# policy: JSON` | the run's limits | 30 s, else the default policy |
 //! | `# must: A, B` | the outcome, as text that begins like one of these | `finished` |
+//! | `# must in t3: A, B` | the same where there is no box | as in a box |
 //! | `# at most: 8s` | wall-clock time | no bound but the deadline |
 //! | `# submission: A, B` | what fetching `submission.csv` says, as text that contains one of these | not fetched |
 
 use crate::fixture::{CANARY, Place};
 use sandbox::exec::{Run, Workspace};
+use sandbox::jail::Tier;
 use sandbox::policy::{Policy, Span};
 use std::fmt::Write as _;
 
@@ -32,6 +34,7 @@ struct Script {
     own_episode: bool,
     policy: Policy,
     must: Vec<String>,
+    must_in_t3: Option<Vec<String>>,
     at_most: Option<Span>,
     submission: Vec<String>,
 }
@@ -77,6 +80,9 @@ impl Program {
     pub(crate) fn must(&self) -> String {
         let last = self.scripts.last().unwrap();
         let mut text = last.must.join(" or ");
+        if let Some(must) = &last.must_in_t3 {
+            let _ = write!(text, " (t3: {})", must.join(" or "));
+        }
         if !last.submission.is_empty() {
             let _ = write!(text, "; submission: {}", last.submission.join(" or "));
         }
@@ -112,6 +118,7 @@ impl Script {
             own_episode,
             policy: crate::fixture::policy(),
             must: vec!["finished".to_owned()],
+            must_in_t3: None,
             at_most: None,
             submission: Vec::new(),
         }
@@ -133,6 +140,7 @@ impl Script {
                 self.policy = serde_json::from_value(policy).unwrap();
             }
             "must" => self.must = list(value),
+            "must in t3" => self.must_in_t3 = Some(list(value)),
             "at most" => self.at_most = Some(value.parse().unwrap()),
             "submission" => self.submission = list(value),
             // An ordinary comment.
@@ -142,9 +150,13 @@ impl Script {
 
     fn judge(&self, run: &Run, workspace: &Workspace) -> Result<(), String> {
         let outcome = run.outcome.to_string();
-        if !self.must.iter().any(|must| outcome.starts_with(must.as_str())) {
+        let must = match &self.must_in_t3 {
+            Some(must) if run.tier == Tier::T3 => must,
+            _ => &self.must,
+        };
+        if !must.iter().any(|must| outcome.starts_with(must.as_str())) {
             let (stdout, stderr) = (run.stdout.text(), run.stderr.text());
-            let must = self.must.join(" or ");
+            let must = must.join(" or ");
             return Err(format!("it {outcome}, and must be: {must}\n{stdout}\n{stderr}"));
         }
         if self.at_most.is_some_and(|most| run.wall > most.0) {
