@@ -291,11 +291,14 @@ fn grade_text(task: &TaskDir, grade: &Result<Grade, GradeError>) -> String {
 fn check(args: &CheckArgs) -> Result<u8> {
     let sandbox = match start(args.common.options(false), None) {
         Ok(sandbox) => sandbox,
-        Err(StartError::Layer { layer, reason } | StartError::Tier { layer, reason, .. }) => {
+        Err(
+            ref error @ (StartError::Layer { layer, ref reason }
+            | StartError::Tier { layer, ref reason, .. }),
+        ) => {
             if args.common.json {
                 println!("{}", json!({"ready": false, "layer": layer, "reason": reason}));
             } else {
-                println!("{layer:20} down: {reason}\nscripts will not be run on this host");
+                println!("{error}\nscripts will not be run on this host");
             }
             return Ok(exit::UNPROTECTED);
         }

@@ -12,4 +12,5 @@ try:
         made += 1
 except BlockingIOError:
     pass
-assert 15 <= made < 20, made
+# Without a box the user's other processes count as well.
+assert 15 <= made < 20 or "@TIER@" == "t3" and made < 500, made

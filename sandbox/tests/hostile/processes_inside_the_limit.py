@@ -1,5 +1,6 @@
 """Has as many processes as it may."""
 # policy: {"processes": 20}
+# must in t3: finished, raised BlockingIOError
 import os
 import time
 

@@ -11,4 +11,5 @@ try:
 except RuntimeError:
     pass
 stop.set()
-assert 10 <= made < 20, made
+# Without a box the user's other processes count as well.
+assert 10 <= made < 20 or "@TIER@" == "t3" and made < 500, made

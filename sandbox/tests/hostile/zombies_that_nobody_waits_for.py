@@ -10,4 +10,5 @@ try:
         made += 1
 except BlockingIOError:
     pass
-assert made <= 20, made
+# Without a box the user's other processes count as well.
+assert made < 20 or "@TIER@" == "t3" and made < 500, made

@@ -76,6 +76,7 @@ fn check_lists_every_layer() {
     let answer = sandbox(&["check"]);
     assert_eq!(answer.status.code(), Some(0), "{}", text(&answer.stderr));
     let lines = text(&answer.stdout);
+    assert!(lines.starts_with("tier t1\n") || lines.starts_with("tier t2\n"), "{lines}");
     for layer in sandbox::jail::Layer::ALL {
         assert!(lines.lines().any(|line| line.starts_with(layer.name())), "{layer}: {lines}");
     }
@@ -96,6 +97,7 @@ fn a_host_without_user_namespaces_is_refused_with_the_reason() {
     assert_eq!(answer.status.code(), Some(5), "{}", text(&answer.stderr));
     let said = text(&answer.stdout);
     assert!(said.contains("user-namespace") && said.contains("max_user_namespaces"), "{said}");
+    assert!(said.contains("--allow-tier t3"), "{said}");
     // Root of such a namespace, with no other user to become, is treated like anybody else.
     let answer = check_in_a_user_namespace("");
     let (said, why) = (text(&answer.stdout), text(&answer.stderr));

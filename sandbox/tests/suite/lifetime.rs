@@ -2,9 +2,9 @@
 
 use crate::fixture::{Corpus, Place, assert_finished, policy, quick, script};
 use camino::{Utf8Path, Utf8PathBuf};
-use sandbox::exec::{Fault, Options, Sandbox, StartError};
+use sandbox::exec::{Fault, Options, Outcome, Sandbox, StartError};
 use sandbox::jail::{Layer, State, Tier};
-use sandbox::policy::Policy;
+use sandbox::policy::{ByteSize, Policy};
 use sandbox::python::PythonEnv;
 use sandbox::task::TaskId;
 use std::num::NonZeroU32;
@@ -169,6 +169,28 @@ fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
 }
 
 #[test]
+fn a_run_that_the_kernel_finds_too_heavy_is_out_of_memory_and_the_zygote_lives() {
+    let place = Place::quick();
+    if place.sandbox.tier() != Tier::T1 {
+        return eprintln!("this host offers no control groups: {:?}", place.sandbox.protection());
+    }
+    // Bytes in sockets are no process's, so that nobody but the kernel can add them up.
+    let code = fs_err::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/hostile/memory_of_sockets_over_children.py"
+    ));
+    let little =
+        Policy { memory: ByteSize::mib(100), scratch: ByteSize::mib(4), processes: 40, ..policy() };
+    let launcher = place.sandbox.launcher_pid();
+    let zygote = descendants(launcher);
+    let workspace = place.workspace();
+    let run = workspace.run(&code.unwrap(), &little).unwrap();
+    assert_eq!(run.outcome, Outcome::OutOfMemory, "{}", run.stderr.text());
+    assert_finished("the next", &workspace.run("pass", &little).unwrap());
+    assert_eq!(descendants(launcher), zygote);
+}
+
+#[test]
 fn groups_of_a_killed_supervisor_are_swept_by_the_next() {
     let corpus = Corpus::new();
     let code = corpus.path().join("sleep.py");
@@ -216,6 +238,42 @@ fn a_killed_supervisor_leaves_nothing() {
     supervisor.kill().unwrap();
     supervisor.wait().unwrap();
     assert!(all_gone_soon(&below), "{below:?}");
+}
+
+#[test]
+fn without_a_box_a_killed_supervisor_leaves_no_process_and_the_next_no_folder() {
+    let corpus = Corpus::new();
+    let code = corpus.path().join("sleep.py");
+    let folder = corpus.path().join("temporary");
+    fs_err::create_dir(&folder).unwrap();
+    let run = |text: &str| {
+        fs_err::write(&code, text).unwrap();
+        let barred = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
+        std::process::Command::new("unshare")
+            .args(["-Ur", "sh", "-c", barred, env!("CARGO_BIN_EXE_sandbox"), "run"])
+            .args([corpus.path().join("alpha").as_str(), code.as_str(), "--allow-tier", "t3"])
+            .env("TMPDIR", &folder)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let daemons = "import os, time\nif os.fork() == 0:\n  os.setsid()\n  os.fork()\ntime.sleep(60)";
+    let mut supervisor = run(daemons);
+    // Launcher, zygote, keeper, worker and its two daemons.
+    let deadline = Instant::now() + Duration::from_mins(1);
+    let mut below = Vec::new();
+    while below.len() < 6 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+        below = descendants(supervisor.id());
+    }
+    assert!(below.len() >= 6, "{below:?}");
+    supervisor.kill().unwrap();
+    supervisor.wait().unwrap();
+    assert!(all_gone_soon(&below), "{below:?}");
+    let left = || folder.read_dir_utf8().unwrap().count();
+    assert_eq!(left(), 1, "nobody was there to remove it");
+    assert!(run("pass").wait().unwrap().success());
+    assert_eq!(left(), 0);
 }
 
 #[test]
