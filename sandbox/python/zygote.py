@@ -7,47 +7,29 @@ run's code and output pass through it only as descriptors.
 
 Descriptors: 4 is the control socket, 5 the library with the jail's system calls.
 Argument: one JSON object, the settings.
+
+The program is one text, put together from `worker.py`, `bare.py` and this file, in that order.
 """
 
-import builtins
 import ctypes
-import errno
 import gc
 import importlib
 import json
-import linecache
 import mmap
 import os
-import random
 import select
-import shutil
 import signal
 import socket
 import sys
-import threading
 import time
-import traceback
-import types
 import warnings
 
 CONTROL = 4
 LIBRARY = 5
-# Where a run in a box finds itself.
-WORK = "/work"
-SCRIPT = "script.py"
 # The largest packet that either side sends.
 PACKET = 64 * 1024
-# A worker leaves word in pages shared with this process: one byte of kind, then text up to a
-# zero byte. Two pages, because the first must stay out of the script's reach: whoever could write
-# there could pass its own failure off as ours.
-# The gate says whether the jail stands; it is unmapped before the script runs.
-PENDING, JAILED, UNJAILED = range(3)
-# The note says how the script ended, on its own word.
-RUNNING, FINISHED, RAISED, EXITED, MEMORY, DISK = range(6)
-PAGE = 4096
 # How often the memory of runs is added up, in milliseconds.
 WEIGH_EVERY = 50
-DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 class Reaper(ctypes.Structure):
@@ -157,169 +139,6 @@ def warm_up():
     np.linalg.lstsq(numbers, classes, rcond=None)
 
 
-# --- the worker: the forked child ---------------------------------------------------------------
-
-
-def write_page(page, kind, text=""):
-    """Leaves word for the zygote; the last word counts."""
-    body = text.encode("utf-8", "replace")[: PAGE - 2] + b"\0"
-    page[1 : 1 + len(body)] = body
-    page[0] = kind
-
-
-def read_page(page):
-    return page[0], page[1:].split(b"\0", 1)[0].decode("utf-8", "replace")
-
-
-def jail(library, cell, gate):
-    """Puts this process into its cell; false if the cell does not stand."""
-    spec = json.dumps(cell).encode()
-    report = ctypes.create_string_buffer(PAGE)
-    length = library.sandbox_enter(spec, len(spec), report, PAGE - 2)
-    write_page(gate, JAILED if length >= 0 else UNJAILED, report.raw[: abs(length)].decode())
-    gate.close()
-    return length >= 0
-
-
-def keep(library, zygote, run, work):
-    """The life of a keeper: has `work` done by a child, and ends everything that comes of it.
-
-    See `bare.rs` for whom its signals reach.
-    """
-    report = ctypes.create_string_buffer(PAGE)
-    length = library.sandbox_keeper(zygote, report, PAGE - 2)
-    if length < 0:
-        write_page(run.gate, UNJAILED, report.raw[:-length].decode())
-        return
-    # Asked to stop, by the zygote, the supervisor, or the end of either.
-    signal.signal(signal.SIGTERM, lambda *_: kill_all())
-    worker = os.fork()
-    if worker == 0:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        run.verdict.close()
-        work()
-    _, status, usage = os.wait4(worker, 0)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    while True:
-        kill_all()
-        try:
-            os.wait()
-        except ChildProcessError:
-            break
-    verdict = [status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss]
-    write_page(run.verdict, FINISHED, json.dumps(verdict))
-
-
-def kill_all():
-    """Kills every process that the caller's signals reach."""
-    try:
-        os.kill(-1, signal.SIGKILL)
-    except OSError:
-        pass
-
-
-def work(library, cell, code_fd, stdout, stderr, gate, note):
-    """Jails this process and executes the script; returns the exit code."""
-    null = os.open("/dev/null", os.O_RDONLY)
-    for target, source in ((0, null), (1, stdout), (2, stderr)):
-        os.dup2(source, target)
-    with open(code_fd, "rb") as file:
-        file.seek(0)
-        source = file.read()
-    if not jail(library, cell, gate):
-        return 125
-    folder = WORK
-    if cell["bare"]:
-        folder = os.environ["HOME"] = cell["workspace"]
-        os.environ["TMPDIR"] = scratch(folder)
-        if "tempfile" in sys.modules:
-            sys.modules["tempfile"].tempdir = None
-
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.__stdout__, sys.__stderr__, sys.__stdin__ = sys.stdout, sys.stderr, sys.stdin
-    # Every run draws numbers of its own unless the script seeds them itself.
-    random.seed()
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed()
-    gc.enable()
-    return execute(source, note, folder)
-
-
-def execute(source, note, folder):
-    """Executes `source` as a fresh `__main__` and reports how it ended."""
-    main = types.ModuleType("__main__")
-    main.__file__ = SCRIPT
-    main.__builtins__ = builtins
-    sys.modules["__main__"] = main
-    sys.argv = [SCRIPT]
-    sys.path.insert(0, folder)
-    ending, text, code = FINISHED, "", 0
-    try:
-        try:
-            text_source = source.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise SyntaxError(f"the script is not UTF-8: {error}") from None
-        lines = text_source.splitlines(keepends=True)
-        # Lets tracebacks show the script's lines although there is no such file.
-        linecache.cache[SCRIPT] = (len(source), None, lines, SCRIPT)
-        exec(compile(text_source, SCRIPT, "exec"), main.__dict__)
-    except SystemExit as error:
-        code = exit_code(error.code)
-        ending = EXITED if code else FINISHED
-    except BaseException as error:
-        ending, text, code = RAISED, type(error).__name__, 1
-        if isinstance(error, MemoryError):
-            ending = MEMORY
-        elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
-            ending = DISK
-        print_error(error)
-    # As at the end of an ordinary interpreter: threads, exit handlers, buffers.
-    try:
-        threading._shutdown()
-        import atexit
-
-        atexit._run_exitfuncs()
-    except BaseException as error:
-        print_error(error)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:
-            pass
-    write_page(note, ending, text)
-    return code
-
-
-def exit_code(value):
-    """What `sys.exit(value)` means, in the range that a process can end with."""
-    if value is None:
-        return 0
-    if isinstance(value, int):
-        return value & 0xFF
-    print(value, file=sys.stderr)
-    return 1
-
-
-def print_error(error):
-    """Prints the traceback without the frames of this file."""
-    try:
-        frame = error.__traceback__
-        while frame is not None and frame.tb_frame.f_code.co_filename == __file__:
-            frame = frame.tb_next
-        traceback.print_exception(type(error), error, frame)
-    except BaseException:
-        try:
-            os.write(2, f"{type(error).__name__} (its traceback could not be printed)\n".encode())
-        except OSError:
-            pass
-
-
-# --- the server ---------------------------------------------------------------------------------
-
-
 class Run:
     """One run in flight: the worker, its reaper or keeper, and where to report."""
 
@@ -366,55 +185,6 @@ class Run:
             signal.pidfd_send_signal(self.reaper.pidfd, signal.SIGKILL)
         else:
             signal.pidfd_send_signal(self.pidfd, signal.SIGTERM)
-
-
-def scratch(workspace):
-    """Where the temporary files of a run without a box go."""
-    return f"{workspace}.tmp"
-
-
-def remove(folder):
-    """Removes a folder of the host, whatever a script has left in it."""
-    for parent, names, _ in os.walk(folder):
-        for path in (os.path.join(parent, name) for name in names):
-            # It may have been made with no rights for anybody.
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-    shutil.rmtree(folder)
-
-
-def nameless_bytes(pid):
-    """Bytes on disk of deleted files that a process has open."""
-    total = 0
-    try:
-        for entry in os.scandir(f"/proc/{pid}/fd"):
-            about = os.stat(entry.path)
-            if about.st_nlink == 0:
-                total += about.st_blocks * 512
-    except OSError:
-        # The process or the descriptor is gone.
-        pass
-    return total
-
-
-def is_within(folder, size, files):
-    """Whether what lies in a folder has at most so many bytes and entries."""
-    pending = [folder]
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    about = entry.stat(follow_symlinks=False)
-                    size -= about.st_blocks * 512
-                    files -= 1
-                    if size < 0 or files < 0:
-                        return False
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append(entry.path)
-        except OSError:
-            # Gone meanwhile, or shut by the script: then it adds nothing either.
-            pass
-    return True
 
 
 def anonymous_memory(pid):

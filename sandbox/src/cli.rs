@@ -223,11 +223,12 @@ fn print_run(run: &Run, submission: &Result<Vec<u8>, CollectError>) {
         }
     }
     println!(
-        "--- {} in {:.2} s ({:.2} s of processor time, {} MiB at most)",
+        "--- {} in {:.2} s ({:.2} s of processor time, {} MiB at most, tier {})",
         run.outcome,
         run.wall.as_secs_f64(),
         run.cpu.as_secs_f64(),
-        run.peak_memory >> 20
+        run.peak_memory >> 20,
+        run.tier
     );
     match submission {
         Ok(bytes) => println!("{SUBMISSION}: {} bytes", bytes.len()),

@@ -37,8 +37,6 @@ pub(crate) enum Request<'a> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Reply {
-    /// The interpreter is warm.
-    Ready {},
     /// The work dir is mounted; its descriptor is attached.
     Opened {},
     /// It is unmounted.

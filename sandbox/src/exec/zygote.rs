@@ -7,6 +7,7 @@ use crate::jail::layer::Missing;
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, memfd_create};
+use serde::Deserialize;
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,6 +24,16 @@ const WARMING: Duration = Duration::from_mins(2);
 pub(crate) const ANSWER: Duration = Duration::from_mins(1);
 /// How much of its log is shown.
 const LOG: usize = 2000;
+
+/// What is heard once the box stands.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum FirstWord {
+    /// From the zygote: the interpreter is warm.
+    Ready {},
+    /// From the launcher: there is no zygote.
+    Failed(Missing),
+}
 
 /// A running zygote. Dropping it ends it and everything it started.
 #[derive(Debug)]
@@ -77,8 +88,14 @@ impl Zygote {
             Err(fault) => return Err(zygote.did_not_start(fault)),
         }
         match wire::receive(zygote.control.as_fd(), WARMING) {
-            Ok((Reply::Ready {}, _)) => Ok(zygote),
-            Ok((reply, _)) => Err(Fault::Protocol(format!("{reply:?}")).into()),
+            Ok((FirstWord::Ready {}, _)) => Ok(zygote),
+            Ok((FirstWord::Failed(Missing { reason, .. }), _)) => {
+                let hint = match launch.user {
+                    Some(_) => "; without a box, root's scripts run as a user who must reach it",
+                    None => "",
+                };
+                Err(StartError::Zygote { detail: format!("{reason}{hint}") })
+            }
             Err(fault) => Err(zygote.did_not_start(fault)),
         }
     }

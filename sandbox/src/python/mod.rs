@@ -5,4 +5,10 @@ mod env;
 pub use env::{PythonEnv, PythonError, VARIABLE};
 
 /// The zygote's program; see its own comments.
-pub(crate) const ZYGOTE: &str = include_str!("../../python/zygote.py");
+pub(crate) const ZYGOTE: &str = concat!(
+    include_str!("../../python/worker.py"),
+    "\n\n",
+    include_str!("../../python/bare.py"),
+    "\n\n",
+    include_str!("../../python/zygote.py"),
+);

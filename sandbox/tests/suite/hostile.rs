@@ -68,6 +68,11 @@ fn offered(options: Options) -> Option<Place> {
             eprintln!("not on this host, which offers {found}: {layer} is down: {reason}");
             None
         }
+        // Root's scripts turn into another user here, who may not reach Python.
+        Err(StartError::Zygote { detail }) if detail.contains("without a box") => {
+            eprintln!("not on this host: {detail}");
+            None
+        }
         other => {
             drop(other.unwrap());
             Some(Place::with(options))
