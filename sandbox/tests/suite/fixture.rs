@@ -167,6 +167,28 @@ pub(crate) fn script(text: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
+/// Whether the calling test, `name`, has a process of its own. If not, it has been run in one by
+/// the time of the answer, and must have passed there: what a process holds open can be counted
+/// only where no other test holds anything.
+pub(crate) fn is_alone(name: &str) -> bool {
+    const ALONE: &str = "MLE_SUITE_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let answer = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&answer.stdout);
+    assert!(
+        answer.status.success() && said.contains("1 passed"),
+        "{said}\n{}",
+        String::from_utf8_lossy(&answer.stderr)
+    );
+    false
+}
+
 /// Fails with everything the script said unless it finished.
 pub(crate) fn assert_finished(name: &str, run: &Run) {
     assert!(

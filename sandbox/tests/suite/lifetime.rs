@@ -1,6 +1,6 @@
 //! Nothing outlives what it belongs to, and what breaks is replaced.
 
-use crate::fixture::{Corpus, Place, assert_finished, policy, quick, script};
+use crate::fixture::{Corpus, Place, assert_finished, is_alone, policy, quick, script};
 use camino::{Utf8Path, Utf8PathBuf};
 use sandbox::exec::{Fault, Options, Outcome, Sandbox, StartError};
 use sandbox::jail::{Layer, State, Tier};
@@ -141,6 +141,9 @@ fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
 
 #[test]
 fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
+    if !is_alone("lifetime::control_groups_bound_processor_time_and_go_with_their_sandbox") {
+        return;
+    }
     let place = Place::quick();
     if place.sandbox.tier() != Tier::T1 {
         return eprintln!("this host offers no control groups: {:?}", place.sandbox.protection());
