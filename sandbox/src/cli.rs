@@ -1,5 +1,6 @@
 //! The command line: what each command takes, does and answers.
 
+mod bench;
 mod mlebench;
 
 use anyhow::{Context as _, Result};
@@ -69,6 +70,8 @@ enum Command {
     Grade(GradeArgs),
     /// Say which layers of protection are up on this host, and why one is not.
     Check(CheckArgs),
+    /// Measure what a run costs, beside a cold interpreter, bubblewrap and a plain fork.
+    Bench(bench::BenchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -149,6 +152,7 @@ pub(crate) fn run(cli: &Cli) -> Result<u8> {
         Command::Run(args) => run_script(args),
         Command::Grade(args) => grade(args),
         Command::Check(args) => check(args),
+        Command::Bench(args) => bench::run(args),
     }
 }
 

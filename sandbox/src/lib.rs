@@ -2,6 +2,7 @@
 //!
 //! `(task directory, code) -> outcome -> grade`
 
+pub mod bench;
 pub mod boxes;
 pub mod cells;
 pub mod env;

@@ -19,6 +19,7 @@ pub use capture::Captured;
 pub use collect::CollectError;
 pub use fault::{Fault, StartError};
 pub use outcome::{Outcome, Run};
+pub(crate) use sandbox::environment;
 pub use sandbox::{Options, Sandbox};
 pub use workspace::Workspace;
 pub use zygote::LAUNCH;

@@ -140,11 +140,22 @@ impl Sandbox {
         if !self.0.tasks.contains(task) {
             return Err(Fault::UnknownTask(task.clone()));
         }
-        let input = format!("{TASKS}/{task}");
-        match Workspace::open(self, self.zygote()?, &self.0.options, Some(input.clone())) {
+        self.open(Some(format!("{TASKS}/{task}")))
+    }
+
+    /// Opens a work dir without a task: scripts find no `input`.
+    ///
+    /// # Errors
+    /// A fault of ours.
+    pub fn empty_workspace(&self) -> Result<Workspace, Fault> {
+        self.open(None)
+    }
+
+    fn open(&self, input: Option<String>) -> Result<Workspace, Fault> {
+        match Workspace::open(self, self.zygote()?, &self.0.options, input.clone()) {
             // Found to be gone only now: a new one gets the same request.
             Err(Fault::ZygoteLost { .. }) => {
-                Workspace::open(self, self.zygote()?, &self.0.options, Some(input))
+                Workspace::open(self, self.zygote()?, &self.0.options, input)
             }
             other => other,
         }
@@ -230,7 +241,7 @@ fn data<'a>(
 }
 
 /// The whole environment of the box: nothing of the supervisor's own.
-fn environment() -> Vec<(String, String)> {
+pub(crate) fn environment() -> Vec<(String, String)> {
     let fixed = [
         ("PATH", "/opt/venv/bin:/usr/local/bin:/usr/bin:/bin"),
         ("HOME", "/work"),

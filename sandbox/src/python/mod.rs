@@ -6,3 +6,6 @@ pub use env::{PythonEnv, PythonError, VARIABLE};
 
 /// The zygote's program; see its own comments.
 pub(crate) const ZYGOTE: &str = include_str!("../../python/zygote.py");
+
+/// The plain fork server that the jail is compared with; see its own comments.
+pub(crate) const FORK: &str = include_str!("../../python/fork.py");
