@@ -27,7 +27,7 @@ pub enum SubmissionError {
     /// The header has not exactly the columns of the sample submission.
     #[error("the columns are [{}], expected exactly [{}]", found.join(", "), expected.join(", "))]
     Columns {
-        /// As in the header.
+        /// As in the header, shortened.
         found: Vec<String>,
         /// As in the sample submission.
         expected: Vec<String>,
@@ -235,7 +235,7 @@ impl Table {
             .collect();
         let Some(positions) = positions.filter(|_| header.len() == expected.len()) else {
             return Err(SubmissionError::Columns {
-                found: header.iter().map(shorten).collect(),
+                found: shortened(&header),
                 expected: expected.iter().map(|column| (*column).to_owned()).collect(),
             });
         };
@@ -301,6 +301,16 @@ impl Table {
             }
         }
     }
+}
+
+/// The first columns of a header, so that an error message stays a message.
+fn shortened(header: &csv::StringRecord) -> Vec<String> {
+    const SHOWN: usize = 30;
+    let mut names: Vec<String> = header.iter().take(SHOWN).map(shorten).collect();
+    if header.len() > SHOWN {
+        names.push(format!("... and {} more", header.len() - SHOWN));
+    }
+    names
 }
 
 /// At most 40 characters of a cell, so that an error message stays a message.
