@@ -10,6 +10,7 @@ pub mod exec;
 pub mod files;
 pub mod grade;
 pub mod jail;
+pub mod judge;
 pub mod mask;
 pub mod metrics;
 pub mod mlebench;

@@ -106,7 +106,8 @@ pub enum Part {
 }
 
 impl Part {
-    fn holds(self, key: &str) -> bool {
+    /// Whether the row (or query) of this name belongs to it.
+    pub(crate) fn holds(self, key: &str) -> bool {
         let position = || {
             let hash = Stream::root(0).child("feedback rows").child(key).seed();
             hash as f64 / u64::MAX as f64
@@ -212,12 +213,13 @@ impl Submission {
 }
 
 /// A CSV table whose cells stand in the order of the expected columns, with line numbers.
-struct Table {
-    rows: Vec<(u64, Vec<String>)>,
+pub(crate) struct Table {
+    /// Line number and cells of each row.
+    pub(crate) rows: Vec<(u64, Vec<String>)>,
 }
 
 impl Table {
-    fn parse(bytes: &[u8], expected: &[&str]) -> Result<Self, SubmissionError> {
+    pub(crate) fn parse(bytes: &[u8], expected: &[&str]) -> Result<Self, SubmissionError> {
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         if bytes.contains(&0) {
             return Err(SubmissionError::Csv("it contains NUL bytes".to_owned()));
@@ -314,7 +316,7 @@ fn shortened(header: &csv::StringRecord) -> Vec<String> {
 }
 
 /// At most 40 characters of a cell, so that an error message stays a message.
-fn shorten(cell: &str) -> String {
+pub(crate) fn shorten(cell: &str) -> String {
     if cell.chars().count() <= 40 {
         return cell.to_owned();
     }

@@ -3,5 +3,7 @@
 mod episode;
 mod observation;
 
-pub use episode::{Action, Budget, Episode, EpisodeConfig, EpisodeFault, Feedback, Finish, Step};
+pub use episode::{
+    Action, Budget, Episode, EpisodeConfig, EpisodeFault, Feedback, Finish, Step, Told,
+};
 pub use observation::Observation;
