@@ -257,8 +257,4 @@ impl Judge for Grader {
     fn metric(&self) -> Option<Metric> {
         Some(self.metric)
     }
-
-    fn takes_parts(&self) -> bool {
-        true
-    }
 }

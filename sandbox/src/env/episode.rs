@@ -5,12 +5,13 @@
 //! rows, so asking for scores cannot be used to fit the rows that count.
 
 use super::observation::Observation;
+use super::record::RecordError;
 use crate::exec::{Fault, Outcome, Run, Sandbox, Workspace};
 use crate::grade::{Grade, GradeError, Tier};
 use crate::judge::Judge;
 use crate::policy::{Policy, Span};
 use crate::submission::Part;
-use crate::task::{Task, TaskId};
+use crate::task::{Task, TaskError, TaskId};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
@@ -99,6 +100,15 @@ pub enum EpisodeFault {
     /// The task's answers, or its evaluator, are unusable.
     #[error("failed to grade the episode")]
     Answers(#[source] GradeError),
+    /// The task's page cannot be read.
+    #[error("failed to read the task's description")]
+    Description(#[source] TaskError),
+    /// There is nothing to take a step in.
+    #[error("the episode is over")]
+    Over,
+    /// The episode could not be written down.
+    #[error("failed to record the episode")]
+    Record(#[from] RecordError),
     /// The task's grader takes whole submissions only.
     #[error(
         "task {0} is graded on all its test rows at once, so an agent can be told no more than \
@@ -184,10 +194,10 @@ impl Episode {
         task: &Task,
         config: &EpisodeConfig,
     ) -> Result<Self, EpisodeFault> {
-        let judge = task.judge().map_err(EpisodeFault::Answers)?;
-        if config.feedback != Feedback::Validate && !judge.takes_parts() {
+        if config.feedback != Feedback::Validate && !task.takes_parts() {
             return Err(EpisodeFault::WholeOnly(task.id().clone()));
         }
+        let judge = task.judge().map_err(EpisodeFault::Answers)?;
         let workspace = sandbox.workspace(task.id())?;
         let started = Instant::now();
         Ok(Self { config: config.clone(), judge, workspace, started, turns: 0, done: false })

@@ -67,8 +67,4 @@ impl Judge for CompetitionGrader {
     fn metric(&self) -> Option<Metric> {
         None
     }
-
-    fn takes_parts(&self) -> bool {
-        false
-    }
 }

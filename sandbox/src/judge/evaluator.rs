@@ -195,8 +195,4 @@ impl Judge for Evaluator {
     fn metric(&self) -> Option<Metric> {
         None
     }
-
-    fn takes_parts(&self) -> bool {
-        true
-    }
 }

@@ -21,8 +21,8 @@ use std::fmt::Debug;
 
 /// Grades one task's submissions.
 pub trait Judge: Debug + Send {
-    /// Scores a submission's `part` of the test rows; a judge that does not take parts is asked
-    /// for [`Part::All`] only.
+    /// Scores a submission's `part` of the test rows. Where the task does not
+    /// [take parts](crate::task::Task::takes_parts), only [`Part::All`] is asked for.
     ///
     /// # Errors
     /// A [`GradeError`], which says whether the agent or the task is to blame.
@@ -36,7 +36,4 @@ pub trait Judge: Debug + Send {
 
     /// What is computed, where that has a name here.
     fn metric(&self) -> Option<Metric>;
-
-    /// Whether feedback can be given on some test rows and the final grade on the others.
-    fn takes_parts(&self) -> bool;
 }

@@ -148,7 +148,7 @@ mod tests {
     fn feedback_and_final_rows_are_the_same_rows_in_both_tables() {
         let ids: Vec<String> = (0..200).map(|id| format!("r{id}")).collect();
         let table = |column: &str, rows: &mut dyn Iterator<Item = &String>| {
-            let rows: String = rows.map(|id| format!("{id},1\n")).collect();
+            let rows: String = rows.flat_map(|id| [id.as_str(), ",1\n"]).collect();
             format!("id,{column}\n{rows}")
         };
         let answers = table("y", &mut ids.iter());

@@ -103,6 +103,14 @@ impl Task {
         }
     }
 
+    /// Whether feedback can be given on some test rows and the final grade on the others.
+    pub fn takes_parts(&self) -> bool {
+        match &self.truth {
+            Truth::Ours(_) | Truth::Bundle(..) => true,
+            Truth::Competition(_) => false,
+        }
+    }
+
     /// Reads the answers, and makes sure that an evaluator works.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Bundles that keep answers and evaluator beside the data.
 
-use crate::fixture::{CANARY, EVALUATOR, Folder, config, python, sandbox};
+use crate::fixture::{CANARY, EVALUATOR, Folder, config, lines, python, sandbox};
 use sandbox::env::{Action, Episode, EpisodeFault, Feedback, Told};
 use sandbox::grade::{GradeError, Tier};
 use sandbox::judge::Judge;
@@ -130,7 +130,7 @@ fn judge_with(evaluator: &str) -> Result<(Folder, Box<dyn Judge>), GradeError> {
 }
 
 fn submission(value: &str) -> Vec<u8> {
-    let rows: String = (0..4).map(|row| format!("t{row},{value}\n")).collect();
+    let rows = lines(4, |row| format!("t{row},{value}\n"));
     format!("id,y\n{rows}").into_bytes()
 }
 

@@ -54,10 +54,10 @@ impl Folder {
     pub(crate) fn bundle(&self, name: &str, rows: usize) {
         let of = |file: &str| format!("{name}/prepared/public/{file}");
         let table = |value: &str| {
-            let rows: String = (0..rows).map(|row| format!("t{row},{value}\n")).collect();
+            let rows = lines(rows, |row| format!("t{row},{value}\n"));
             format!("id,y\n{rows}")
         };
-        let test: String = (0..rows).map(|row| format!("t{row},{row}\n")).collect();
+        let test = lines(rows, |row| format!("t{row},{row}\n"));
         self.write(&of("description.md"), "Predict y from x.\n");
         self.write(&of("train.csv"), "id,x,y\na,1,0.5\nb,2,0.25\n");
         self.write(&of("test.csv"), &format!("id,x\n{test}"));
@@ -69,6 +69,11 @@ impl Folder {
         self.write(&of("notes/copy.txt"), &table(CANARY));
         self.write(&of("evaluator.py"), EVALUATOR);
     }
+}
+
+/// So many lines.
+pub(crate) fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).map(line).collect::<Vec<String>>().concat()
 }
 
 /// As the released ones are written: baked-in thresholds, a command line, JSON on standard output.
