@@ -2,6 +2,7 @@
 
 mod bench;
 mod mlebench;
+mod serve;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -32,6 +33,8 @@ pub(crate) mod exit {
     pub(crate) const SUBMISSION: u8 = 4;
     /// `check` found a layer that is down.
     pub(crate) const UNPROTECTED: u8 = 5;
+    /// `replay` found that something went otherwise than recorded.
+    pub(crate) const DIFFERENT: u8 = 6;
 }
 
 /// The largest submission that is read.
@@ -41,7 +44,7 @@ const SUBMISSION: &str = "submission.csv";
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 fine; 1 a fault of ours; 2 wrong usage; 3 the script did not finish;
-4 no acceptable submission; 5 `check` found a layer down.
+4 no acceptable submission; 5 `check` found a layer down; 6 `replay` found a difference.
 
 Python is found through MLE_PYTHON, else as `.venv/bin/python` in or above the current folder.";
 
@@ -73,6 +76,18 @@ enum Command {
     Check(CheckArgs),
     /// Measure what a run costs, beside a cold interpreter, bubblewrap and a plain fork.
     Bench(bench::BenchArgs),
+    /// Serve episodes to clients of OpenEnv, until interrupted.
+    ///
+    /// Clients connect to `/ws`, reset with the name of a task (or with a seed, or with neither)
+    /// and call the tools `python`, `score` and `submit`. Every episode is written down, a JSONL
+    /// file each. Interrupted, the server finishes the steps in flight and ends every episode.
+    ///
+    /// Example: sandbox serve generated/demo --feedback full --max-episodes 32
+    Serve(serve::ServeArgs),
+    /// Play a recorded episode again and say what goes otherwise.
+    ///
+    /// Example: sandbox replay generated/episodes/task-001/1.jsonl generated/demo
+    Replay(serve::ReplayArgs),
 }
 
 #[derive(Debug, Args)]
@@ -171,6 +186,8 @@ pub(crate) fn run(cli: &Cli) -> Result<u8> {
         Command::Grade(args) => grade(args),
         Command::Check(args) => check(args),
         Command::Bench(args) => bench::run(args),
+        Command::Serve(args) => serve::serve(args),
+        Command::Replay(args) => serve::replay_record(args),
     }
 }
 

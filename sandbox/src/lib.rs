@@ -16,6 +16,8 @@ pub mod metrics;
 pub mod mlebench;
 pub mod policy;
 pub mod python;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod stream;
 pub mod submission;
 pub mod task;
