@@ -5,6 +5,7 @@ use sandbox::env::{Action, Episode, EpisodeFault, Feedback, Told};
 use sandbox::grade::{GradeError, Tier};
 use sandbox::judge::Judge;
 use sandbox::submission::Part;
+use std::process::Command;
 
 /// Tries all the usual ways to the answers and says what it found.
 const ATTACK: &str = r#"
@@ -176,4 +177,26 @@ fn a_fault_of_the_evaluator_is_a_fault_of_the_episode() {
     let sandbox = sandbox(&tasks);
     let fault = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Tier)).unwrap_err();
     assert!(matches!(fault, EpisodeFault::Answers(GradeError::Evaluator { .. })), "{fault}");
+}
+
+#[test]
+fn the_command_line_runs_and_grades_on_a_bundle() {
+    let folder = Folder::new();
+    folder.bundle("b", 4);
+    let task = folder.path().join("b");
+    let script = folder.write("solve.py", "import os\nassert not os.path.exists('input/answer.csv')\n\
+                                           import shutil; shutil.copy('input/sample_submission.csv', 'submission.csv')");
+    let output = Command::new(env!("CARGO_BIN_EXE_sandbox"))
+        .args(["run", task.as_str(), script.as_str(), "--grade", "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["run"]["outcome"], "finished");
+    let grade = &report["grade"];
+    assert_eq!(
+        (&grade["score"], &grade["tier"]),
+        (&CANARY.parse::<f64>().unwrap().into(), &serde_json::Value::Null)
+    );
+    assert_eq!(grade["thresholds"]["bronze_threshold"], 0.1);
 }
