@@ -34,6 +34,8 @@ const CONNECTIONS: usize = 256;
 /// Clients at a time that are told in OpenEnv's own words that there is no place; more are told
 /// in HTTP's.
 const REFUSALS: usize = 64;
+/// Time to wait for a place before there is none.
+const SEAT: Duration = Duration::from_secs(1);
 /// Time to send a request's headers.
 const HEADERS: Duration = Duration::from_secs(10);
 /// After a failure to accept, as when descriptors have run out: time for some to come back.
@@ -277,8 +279,17 @@ async fn session(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -
     if let Ok(seat) = Arc::clone(&shared.seats).try_acquire_owned() {
         return upgrade.on_upgrade(|socket| session::play(socket, shared, seat));
     }
-    match Arc::clone(&shared.refusals).try_acquire_owned() {
-        Ok(permit) => upgrade.on_upgrade(|socket| session::refuse(socket, shared, permit)),
-        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "all places are taken").into_response(),
-    }
+    let Ok(permit) = Arc::clone(&shared.refusals).try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "all places are taken").into_response();
+    };
+    upgrade.on_upgrade(|socket| async move {
+        // A client that begins anew may be here before its last session is put away.
+        match timeout(SEAT, Arc::clone(&shared.seats).acquire_owned()).await {
+            Ok(Ok(seat)) => {
+                drop(permit);
+                session::play(socket, shared, seat).await;
+            }
+            _ => session::refuse(socket, shared, permit).await,
+        }
+    })
 }
