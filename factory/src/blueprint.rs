@@ -289,6 +289,13 @@ impl Blueprint {
         self.mutations.iter().find_map(share).unwrap_or(0.0)
     }
 
+    /// The column that names the rows' files; none where rows have no files.
+    pub fn file_column(&self) -> Option<&str> {
+        let in_files = |item: &&ItemLayout| matches!(item.storage(), Storage::Files { .. });
+        let item = self.item.as_ref().filter(in_files).map(|item| &item.column);
+        item.or(self.scene.as_ref().map(|scene| &scene.column)).map(String::as_str)
+    }
+
     /// The mechanism that the rules are built around.
     pub fn family(&self) -> Option<Family> {
         self.targets.first().map(|target| target.rule.family)

@@ -7,7 +7,7 @@ use crate::shard::Shard;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::files;
-use sandbox::task::{Split, TaskDir};
+use sandbox::task::{Manifest, Split, TaskDir};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -229,7 +229,7 @@ pub fn record(out: &Utf8Path, frame: Frame<'_>, entries: &[Entry]) -> Result<Rec
         count("domain", manifest.domain.clone());
         count("metric", manifest.metric.to_string());
         count("seed", manifest.seed_task.clone());
-        count("family", text("family"));
+        count("family", family(manifest).to_owned());
         if let Some(mutations) = manifest.provenance["mutations"].as_array() {
             for mutation in mutations {
                 count("mutation", mutation["kind"].as_str().unwrap_or_default().to_owned());
@@ -245,6 +245,11 @@ pub fn record(out: &Utf8Path, frame: Frame<'_>, entries: &[Entry]) -> Result<Rec
     }
     files::write_json(&out.join("corpus.json"), &record)?;
     Ok(record)
+}
+
+/// The mechanism that a task's rule is built around; scenes have rules of their own kind.
+pub(crate) fn family(manifest: &Manifest) -> &str {
+    manifest.provenance["family"].as_str().unwrap_or("scene")
 }
 
 fn funnel(entries: &[Entry]) -> Funnel {

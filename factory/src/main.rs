@@ -15,9 +15,11 @@ use factory::roles::Builtin;
 use factory::trial;
 use indicatif::{ProgressBar, ProgressStyle};
 use sandbox::task::{Corpus, Split, TaskDir};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tracing_subscriber::EnvFilter;
 
 /// Something went wrong; the message says what.
 const FAILED: u8 = 1;
@@ -28,6 +30,13 @@ const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_ansi(io::stderr().is_terminal())
+        .with_writer(io::stderr)
+        .init();
     let result = match cli.command {
         Command::Generate(flags) => generate(&flags),
         Command::Verify(flags) => verify(&flags),

@@ -2,15 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod ladder;
+
 use agents::playground::Playground;
-use agents::scaffold::ladder::{ScriptedJob, Stage, play_all};
-use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::Approach;
 use camino::Utf8Path;
-use sandbox::stream::Stream;
 use sandbox::task::Split;
-use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::process::Command;
 
 /// Makes one task of a formulation and returns the gain of each level on it, weakest level
@@ -26,27 +22,7 @@ fn gains(formulation: &str) -> ([f64; 5], f64) {
     assert!(made.success());
     let playground = Playground::open(&corpus).unwrap();
     let task = playground.tasks(Split::Val).unwrap()[0];
-    let rules = Rules::default();
-    let sandbox = playground.sandbox();
-    let stage = Stage { sandbox, rules: &rules, workers: 2, stream: Stream::root(1) };
-    let jobs = Approach::ALL.map(|approach| ScriptedJob { task, approach, attempt: 0 });
-    let mut scores = BTreeMap::new();
-    play_all(&stage, &jobs, &mut |played| {
-        let played = played.unwrap();
-        let outcomes: Vec<&str> =
-            played.turns.iter().filter_map(|turn| turn.outcome.as_deref()).collect();
-        // A script that failed would have been followed by the sample submission.
-        assert_eq!(outcomes, ["finished"], "{} on {}", played.agent, played.task);
-        scores.insert(played.agent, played.finish.grade.unwrap().score);
-        Ok::<(), Infallible>(())
-    })
-    .unwrap();
-    let direction = task.manifest().direction();
-    let score = |approach: Approach| scores[&format!("scripted/{}", approach.name())];
-    (
-        Approach::ALL.map(|approach| direction.gain(score(approach))),
-        direction.gain(task.manifest().thresholds.bronze_threshold),
-    )
+    ladder::gains(&playground, task)
 }
 
 #[test]

@@ -5,6 +5,8 @@
 
 #[path = "../../sandbox/tests/random/mod.rs"]
 mod random;
+#[path = "../../sandbox/tests/reference/mod.rs"]
+mod reference;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::roles::operator;
@@ -15,8 +17,6 @@ use sandbox::stream::Stream;
 use sandbox::submission::{Part, Submission, read_answers};
 use sandbox::task::Prediction;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 const CASES_PER_METRIC: u64 = 8;
 const THRESHOLDS: &str = r#"{"gold_threshold": 4, "silver_threshold": 3,
@@ -66,28 +66,8 @@ fn csv(columns: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 fn evaluate(tasks: &[Task]) -> Vec<serde_json::Value> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let python = std::env::var("MLE_PYTHON").unwrap_or(format!("{root}/.venv/bin/python"));
-    let mut python = Command::new(python)
-        .arg(format!("{root}/factory/tests/reference/evaluate.py"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("`make venv` sets up the Python environment that evaluators run in");
-    let mut stdin = python.stdin.take().unwrap();
     let paths: Vec<Utf8PathBuf> = tasks.iter().map(|task| task.path.clone()).collect();
-    let writer = std::thread::spawn(move || {
-        for path in paths {
-            writeln!(stdin, "{path}").unwrap();
-        }
-    });
-    let output = python.wait_with_output().unwrap();
-    writer.join().unwrap();
-    assert!(output.status.success());
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let results: Vec<_> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(results.len(), tasks.len());
-    results
+    reference::ask("factory/tests/reference/evaluate.py", paths)
 }
 
 fn write(case: &Case, path: Utf8PathBuf) -> Task {

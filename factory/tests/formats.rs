@@ -3,19 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod ladder;
+
 use agents::playground::Playground;
-use agents::scaffold::ladder::{ScriptedJob, Stage, play_all};
-use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::Approach;
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::blueprint::Blueprint;
 use factory::media::Format;
 use factory::{assets, audit};
 use fs_err as fs;
-use sandbox::stream::Stream;
 use sandbox::task::{Corpus, Split, TaskDir};
-use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::process::Command;
 
 /// Tasks of one kind; some of them are of either format.
@@ -42,30 +38,6 @@ fn corpus(desk: &tempfile::TempDir, modality: &str) -> Utf8PathBuf {
     out
 }
 
-/// The gain of each scripted level on a task, weakest level first, and what bronze takes.
-fn gains(playground: &Playground, task: &TaskDir) -> ([f64; 5], f64) {
-    let (rules, sandbox) = (Rules::default(), playground.sandbox());
-    let stage = Stage { sandbox, rules: &rules, workers: 2, stream: Stream::root(1) };
-    let jobs = Approach::ALL.map(|approach| ScriptedJob { task, approach, attempt: 0 });
-    let mut scores = BTreeMap::new();
-    play_all(&stage, &jobs, &mut |played| {
-        let played = played.unwrap();
-        let outcomes: Vec<&str> =
-            played.turns.iter().filter_map(|turn| turn.outcome.as_deref()).collect();
-        // A script that failed would have been followed by the sample submission.
-        assert_eq!(outcomes, ["finished"], "{} on {}", played.agent, played.task);
-        scores.insert(played.agent, played.finish.grade.unwrap().score);
-        Ok::<(), Infallible>(())
-    })
-    .unwrap();
-    let direction = task.manifest().direction();
-    let score = |approach: Approach| scores[&format!("scripted/{}", approach.name())];
-    (
-        Approach::ALL.map(|approach| direction.gain(score(approach))),
-        direction.gain(task.manifest().thresholds.bronze_threshold),
-    )
-}
-
 /// Makes tasks, looks at those of a format and returns the text of a page among them.
 fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str) -> String {
     let desk = tempfile::tempdir().unwrap();
@@ -86,7 +58,7 @@ fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str
         let file = task.public().path().join(folder).join(format!("{id}.{extension}"));
         assert!(fs::read(&file).unwrap() == item.bytes, "{file}");
     }
-    let (gains, bronze) = gains(&playground, task);
+    let (gains, bronze) = ladder::gains(&playground, task);
     let [constant, linear, forest, operators, oracle] = gains;
     assert!(constant < bronze && bronze <= oracle, "{gains:?}, {bronze}");
     // Neighbouring levels may swap places on a single task.

@@ -132,6 +132,24 @@ fn a_killed_run_is_finished_by_the_same_command() {
 }
 
 #[test]
+fn a_damaged_line_of_the_ledger_is_named_and_made_again() {
+    let desk = Desk::new();
+    let corpus = desk.path("corpus");
+    assert!(run(Desk::generate(&corpus, &[])).status.success());
+    let whole = files(&corpus);
+    let ledger = corpus.join("ledger.jsonl");
+    let text = fs::read_to_string(&ledger).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[1] = "{\"slot\": 1,";
+    fs::write(&ledger, lines.join("\n") + "\n").unwrap();
+    let output = run(Desk::generate(&corpus, &[]));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("ledger.jsonl` is damaged in line 2"), "{said}");
+    assert!(files(&corpus) == whole, "the corpus changed");
+}
+
+#[test]
 fn a_finished_corpus_verifies_and_can_be_looked_at() {
     let desk = Desk::new();
     let out = desk.path("corpus");

@@ -493,4 +493,5 @@ def main():
     server.serve()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,17 +1,20 @@
 //! The command line: what each command takes, does and answers.
 
+mod bench;
 mod mlebench;
+mod serve;
 
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
 use sandbox::exec::{CollectError, Fault, Options, Run, Sandbox, StartError};
-use sandbox::grade::{Grade, GradeError, Grader};
+use sandbox::grade::{Direction, Grade, GradeError};
 use sandbox::jail::{State, Tier};
+use sandbox::judge::Judge;
 use sandbox::policy::{ByteSize, Policy, Span};
 use sandbox::python::PythonEnv;
 use sandbox::submission::Part;
-use sandbox::task::TaskDir;
+use sandbox::task::{Opening, Task};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -30,6 +33,8 @@ pub(crate) mod exit {
     pub(crate) const SUBMISSION: u8 = 4;
     /// `check` found a layer that is down.
     pub(crate) const UNPROTECTED: u8 = 5;
+    /// `replay` found that something went otherwise than recorded.
+    pub(crate) const DIFFERENT: u8 = 6;
 }
 
 /// The largest submission that is read.
@@ -39,7 +44,7 @@ const SUBMISSION: &str = "submission.csv";
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 fine; 1 a fault of ours; 2 wrong usage; 3 the script did not finish;
-4 no acceptable submission; 5 `check` found a layer down.
+4 no acceptable submission; 5 `check` found a layer down; 6 `replay` found a difference.
 
 Python is found through MLE_PYTHON, else as `.venv/bin/python` in or above the current folder.";
 
@@ -69,11 +74,25 @@ enum Command {
     Grade(GradeArgs),
     /// Say which layers of protection are up on this host, and why one is not.
     Check(CheckArgs),
+    /// Measure what a run costs, beside a cold interpreter, bubblewrap and a plain fork.
+    Bench(bench::BenchArgs),
+    /// Serve episodes to clients of OpenEnv, until interrupted.
+    ///
+    /// Clients connect to `/ws`, reset with the name of a task (or with a seed, or with neither)
+    /// and call the tools `python`, `score` and `submit`. Every episode is written down, a JSONL
+    /// file each. Interrupted, the server finishes the steps in flight and ends every episode.
+    ///
+    /// Example: sandbox serve generated/demo --feedback full --max-episodes 32
+    Serve(serve::ServeArgs),
+    /// Play a recorded episode again and say what goes otherwise.
+    ///
+    /// Example: sandbox replay generated/episodes/task-001/1.jsonl generated/demo
+    Replay(serve::ReplayArgs),
 }
 
 #[derive(Debug, Args)]
 struct RunArgs {
-    /// The task's folder, the one that holds `task.json`.
+    /// The task's folder: one of ours, a prepared competition of MLE-bench, or a released bundle.
     task: Utf8PathBuf,
     /// The Python script.
     script: Utf8PathBuf,
@@ -89,13 +108,16 @@ struct RunArgs {
     /// Grade `submission.csv` afterwards.
     #[arg(long)]
     grade: bool,
+    /// Take the leaderboard of a competition from this checkout of mle-bench.
+    #[arg(long, value_name = "DIR")]
+    mlebench: Option<Utf8PathBuf>,
     #[command(flatten)]
     common: Common,
 }
 
 #[derive(Debug, Args)]
 struct GradeArgs {
-    /// The task's folder, the one that holds `task.json`.
+    /// The task's folder: one of ours, a prepared competition of MLE-bench, or a released bundle.
     #[arg(required_unless_present_any = ["competition", "submissions"], requires = "submission")]
     task: Option<Utf8PathBuf>,
     /// The submission.
@@ -103,6 +125,8 @@ struct GradeArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    jail: Jail,
     #[command(flatten)]
     mlebench: mlebench::MlebenchArgs,
 }
@@ -118,6 +142,12 @@ struct Common {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    jail: Jail,
+}
+
+#[derive(Debug, Args)]
+struct Jail {
     /// The weakest tier of protection that is accepted: t1 has namespaces and control groups, t2
     /// namespaces alone, t3 neither. The best that this host offers is used.
     #[arg(long, value_name = "TIER", default_value_t = Options::default().allow_tier)]
@@ -126,7 +156,13 @@ struct Common {
 
 impl Common {
     fn options(&self, warm_up: bool) -> Options {
-        Options { slots: 1, warm_up, allow_tier: self.allow_tier, ..Options::default() }
+        self.jail.options(1, warm_up)
+    }
+}
+
+impl Jail {
+    fn options(&self, slots: usize, warm_up: bool) -> Options {
+        Options { slots, warm_up, allow_tier: self.allow_tier, ..Options::default() }
     }
 }
 
@@ -148,24 +184,31 @@ pub(crate) fn run(cli: &Cli) -> Result<u8> {
         Command::Run(args) => run_script(args),
         Command::Grade(args) => grade(args),
         Command::Check(args) => check(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Serve(args) => serve::serve(args),
+        Command::Replay(args) => serve::replay_record(args),
     }
 }
 
-fn open_task(path: &Utf8Path) -> Result<TaskDir> {
-    TaskDir::open(path).with_context(|| {
-        format!("`{path}` is no task folder; give the folder that holds `task.json`")
-    })
+fn open_task(path: &Utf8Path, checkout: Option<&Utf8PathBuf>, options: Options) -> Result<Task> {
+    let task = Task::open(path, &Opening { checkout: checkout.cloned() })
+        .with_context(|| format!("failed to open the task in `{path}`"))?;
+    if let Some(evaluators) = task.evaluators() {
+        evaluators.configure(options);
+    }
+    Ok(task)
 }
 
-fn start(options: Options, task: Option<&TaskDir>) -> Result<Sandbox, StartError> {
+fn start(options: Options, task: Option<&Task>) -> Result<Sandbox, StartError> {
     let python = PythonEnv::locate()?;
-    let tasks: Vec<_> = task.iter().map(|task| (task.id().clone(), task.public())).collect();
+    let tasks: Vec<_> =
+        task.iter().map(|task| (task.id().clone(), task.public().clone())).collect();
     Sandbox::start(&python, options, &tasks)
 }
 
 #[expect(clippy::print_stdout, reason = "the command's answer")]
 fn run_script(args: &RunArgs) -> Result<u8> {
-    let task = open_task(&args.task)?;
+    let task = open_task(&args.task, args.mlebench.as_ref(), args.common.options(false))?;
     let code = fs_err::read_to_string(&args.script).context("failed to read the script")?;
     let policy = Policy { time_limit: args.time_limit, memory: args.memory, ..Policy::default() };
     // One run does not repay a warm-up.
@@ -177,8 +220,12 @@ fn run_script(args: &RunArgs) -> Result<u8> {
     if let (Some(out), Ok(bytes)) = (&args.out, &submission) {
         sandbox::files::write_atomic(out, bytes).context("failed to save the submission")?;
     }
-    let grade = match (&submission, args.grade) {
-        (Ok(bytes), true) => Some(Grader::open(&task)?.grade(bytes, Part::All)),
+    let judged = match (&submission, args.grade) {
+        (Ok(bytes), true) => {
+            let judge = task.judge()?;
+            let grade = judge.grade(bytes, Part::All);
+            Some((judge, grade))
+        }
         _ => None,
     };
     if args.common.json {
@@ -189,23 +236,23 @@ fn run_script(args: &RunArgs) -> Result<u8> {
                 |error| json!({"error": error}),
                 |bytes| json!({"bytes": bytes}),
             ),
-            "grade": grade.as_ref().map(|grade| grade_json(&task, grade)),
+            "grade": judged.as_ref().map(|(judge, grade)| grade_json(&task, &**judge, grade)),
             "policy": policy,
             "protection": sandbox.protection(),
         });
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         print_run(&run, &submission);
-        if let Some(grade) = &grade {
-            println!("{}", grade_text(&task, grade));
+        if let Some((judge, grade)) = &judged {
+            println!("{}", grade_text(&**judge, grade));
         }
     }
     if !run.outcome.is_finished() {
         return Ok(exit::SCRIPT);
     }
-    match (&submission, &grade) {
+    match (&submission, &judged) {
         (Err(_), _) if args.out.is_some() || args.grade => Ok(exit::SUBMISSION),
-        (_, Some(Err(error))) => grade_code(error),
+        (_, Some((_, Err(error)))) => grade_code(error),
         _ => Ok(exit::SUCCESS),
     }
 }
@@ -244,13 +291,16 @@ fn grade(args: &GradeArgs) -> Result<u8> {
     let (Some(task), Some(submission)) = (&args.task, &args.submission) else {
         anyhow::bail!("there is nothing to grade");
     };
-    let task = open_task(task)?;
+    let checkout = args.mlebench.checkout();
+    let task = open_task(task, checkout, args.jail.options(1, false))?;
     let bytes = fs_err::read(submission).context("failed to read the submission")?;
-    let grade = Grader::open(&task)?.grade(&bytes, Part::All);
+    let judge = task.judge()?;
+    let grade = judge.grade(&bytes, Part::All);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&grade_json(&task, &grade))?);
+        let report = grade_json(&task, &*judge, &grade);
+        println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
-        println!("{}", grade_text(&task, &grade));
+        println!("{}", grade_text(&*judge, &grade));
     }
     match &grade {
         Ok(_) => Ok(exit::SUCCESS),
@@ -260,27 +310,41 @@ fn grade(args: &GradeArgs) -> Result<u8> {
 
 fn grade_code(error: &GradeError) -> Result<u8> {
     if error.is_fault() {
-        anyhow::bail!("the task's own answers cannot be used: {error}");
+        anyhow::bail!("the task itself cannot be graded: {}", chain(error));
     }
     Ok(exit::SUBMISSION)
 }
 
-fn grade_json(task: &TaskDir, grade: &Result<Grade, GradeError>) -> serde_json::Value {
-    let manifest = task.manifest();
+/// An error with all its reasons.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text = format!("{text}: {source}");
+        next = source.source();
+    }
+    text
+}
+
+fn grade_json(
+    task: &Task,
+    judge: &dyn Judge,
+    grade: &Result<Grade, GradeError>,
+) -> serde_json::Value {
     json!({
         "task": task.id(),
-        "metric": manifest.metric,
+        "metric": judge.metric(),
         "valid": grade.is_ok(),
         "score": grade.as_ref().ok().map(|grade| grade.score),
         "tier": grade.as_ref().ok().and_then(|grade| grade.tier),
         "error": grade.as_ref().err().map(ToString::to_string),
-        "thresholds": manifest.thresholds,
-        "is_lower_better": manifest.direction().better(0.0, 1.0),
+        "thresholds": judge.thresholds(),
+        "is_lower_better": judge.direction() == Direction::LowerIsBetter,
     })
 }
 
-fn grade_text(task: &TaskDir, grade: &Result<Grade, GradeError>) -> String {
-    let metric = task.manifest().metric;
+fn grade_text(judge: &dyn Judge, grade: &Result<Grade, GradeError>) -> String {
+    let metric = judge.metric().map_or_else(|| "score".to_owned(), |metric| metric.to_string());
     match grade {
         Ok(Grade { score, tier: Some(tier) }) => format!("{metric}: {score} ({tier:?})"),
         Ok(Grade { score, tier: None }) => format!("{metric}: {score} (below the median)"),

@@ -1,8 +1,11 @@
 //! From a valid submission to a score and the milestones it reaches.
 
+use crate::judge::{EvaluatorFault, Judge};
 use crate::metrics::{Metric, MetricError};
+use crate::mlebench::checks::Refusal;
+use crate::mlebench::grading::GradingError;
 use crate::submission::{self, Answers, Part, Submission, SubmissionError};
-use crate::task::{Prediction, TaskDir};
+use crate::task::{Prediction, TaskDir, TaskId};
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
@@ -134,6 +137,27 @@ pub enum GradeError {
         /// Why.
         source: MetricError,
     },
+    /// The task's grader refused it; the text is written for the agent.
+    #[error("invalid submission: {0}")]
+    Refused(String),
+    /// The competition's grader refused it, or broke on it as the original would.
+    #[error(transparent)]
+    Original(#[from] Refusal),
+    /// The grader found it acceptable and its score is no finite number.
+    #[error("invalid submission: its score is not a finite number")]
+    NoScore,
+    /// A competition's answers could not be used.
+    #[error("failed to open the grader of the competition")]
+    Competition(#[source] GradingError),
+    /// A task's own evaluator did not do its work.
+    #[error("the evaluator of task {task} failed")]
+    Evaluator {
+        /// The task.
+        task: TaskId,
+        /// How.
+        #[source]
+        source: EvaluatorFault,
+    },
     /// The task's own answers could not be used.
     #[error("failed to read the answers `{path}`")]
     Answers {
@@ -148,11 +172,18 @@ pub enum GradeError {
 impl GradeError {
     /// Whether the fault lies with the task rather than with what the agent submitted.
     pub fn is_fault(&self) -> bool {
-        matches!(self, Self::Answers { .. })
+        match self {
+            Self::Answers { .. } | Self::Competition(_) | Self::Evaluator { .. } => true,
+            Self::Submission(_)
+            | Self::NotFinite { .. }
+            | Self::Refused(_)
+            | Self::Original(_)
+            | Self::NoScore => false,
+        }
     }
 }
 
-/// Grades one task's submissions. Answers are read once and stay in this value.
+/// Grades the submissions to one of our own tasks. Answers are read once and stay in this value.
 #[derive(Debug)]
 pub struct Grader {
     answers: Answers,
@@ -207,5 +238,23 @@ impl Grader {
     /// The task's milestones.
     pub fn thresholds(&self) -> &Thresholds {
         &self.thresholds
+    }
+}
+
+impl Judge for Grader {
+    fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
+        Self::grade(self, csv, part)
+    }
+
+    fn thresholds(&self) -> Thresholds {
+        self.thresholds
+    }
+
+    fn direction(&self) -> Direction {
+        self.metric.direction()
+    }
+
+    fn metric(&self) -> Option<Metric> {
+        Some(self.metric)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `(task directory, code) -> outcome -> grade`
 
+pub mod bench;
 pub mod boxes;
 pub mod cells;
 pub mod env;
@@ -9,11 +10,14 @@ pub mod exec;
 pub mod files;
 pub mod grade;
 pub mod jail;
+pub mod judge;
 pub mod mask;
 pub mod metrics;
 pub mod mlebench;
 pub mod policy;
 pub mod python;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod stream;
 pub mod submission;
 pub mod task;

@@ -27,7 +27,7 @@ pub enum SubmissionError {
     /// The header has not exactly the columns of the sample submission.
     #[error("the columns are [{}], expected exactly [{}]", found.join(", "), expected.join(", "))]
     Columns {
-        /// As in the header.
+        /// As in the header, shortened.
         found: Vec<String>,
         /// As in the sample submission.
         expected: Vec<String>,
@@ -106,7 +106,8 @@ pub enum Part {
 }
 
 impl Part {
-    fn holds(self, key: &str) -> bool {
+    /// Whether the row (or query) of this name belongs to it.
+    pub(crate) fn holds(self, key: &str) -> bool {
         let position = || {
             let hash = Stream::root(0).child("feedback rows").child(key).seed();
             hash as f64 / u64::MAX as f64
@@ -212,12 +213,13 @@ impl Submission {
 }
 
 /// A CSV table whose cells stand in the order of the expected columns, with line numbers.
-struct Table {
-    rows: Vec<(u64, Vec<String>)>,
+pub(crate) struct Table {
+    /// Line number and cells of each row.
+    pub(crate) rows: Vec<(u64, Vec<String>)>,
 }
 
 impl Table {
-    fn parse(bytes: &[u8], expected: &[&str]) -> Result<Self, SubmissionError> {
+    pub(crate) fn parse(bytes: &[u8], expected: &[&str]) -> Result<Self, SubmissionError> {
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         if bytes.contains(&0) {
             return Err(SubmissionError::Csv("it contains NUL bytes".to_owned()));
@@ -235,7 +237,7 @@ impl Table {
             .collect();
         let Some(positions) = positions.filter(|_| header.len() == expected.len()) else {
             return Err(SubmissionError::Columns {
-                found: header.iter().map(shorten).collect(),
+                found: shortened(&header),
                 expected: expected.iter().map(|column| (*column).to_owned()).collect(),
             });
         };
@@ -303,8 +305,18 @@ impl Table {
     }
 }
 
+/// The first columns of a header, so that an error message stays a message.
+fn shortened(header: &csv::StringRecord) -> Vec<String> {
+    const SHOWN: usize = 30;
+    let mut names: Vec<String> = header.iter().take(SHOWN).map(shorten).collect();
+    if header.len() > SHOWN {
+        names.push(format!("... and {} more", header.len() - SHOWN));
+    }
+    names
+}
+
 /// At most 40 characters of a cell, so that an error message stays a message.
-fn shorten(cell: &str) -> String {
+pub(crate) fn shorten(cell: &str) -> String {
     if cell.chars().count() <= 40 {
         return cell.to_owned();
     }

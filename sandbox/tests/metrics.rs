@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod random;
+mod reference;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use random::{Case, Kind};
@@ -13,10 +14,9 @@ use sandbox::metrics::{Metric, MetricError, text};
 use sandbox::stream::Stream;
 use sandbox::values::{self, Values};
 use serde_json::json;
-use std::io::Write;
-use std::process::{Command, Stdio};
 
-const CASES_PER_METRIC: u64 = 80;
+/// Cases of each metric and kind that are compared at a time.
+const ROUND: u64 = 80;
 const TOLERANCE: f64 = 1e-9;
 
 const KINDS: [Kind; 11] = [
@@ -42,28 +42,6 @@ fn request(case: &Case) -> serde_json::Value {
     })
 }
 
-fn reference(requests: Vec<serde_json::Value>) -> Vec<Option<f64>> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let python = std::env::var("MLE_PYTHON").unwrap_or(format!("{root}/.venv/bin/python"));
-    let mut python = Command::new(python)
-        .arg(format!("{root}/sandbox/tests/reference/metrics.py"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("`make venv` sets up the Python environment that this test compares with");
-    let mut stdin = python.stdin.take().unwrap();
-    let writer = std::thread::spawn(move || {
-        for request in requests {
-            writeln!(stdin, "{request}").unwrap();
-        }
-    });
-    let output = python.wait_with_output().unwrap();
-    writer.join().unwrap();
-    assert!(output.status.success());
-    let lines = String::from_utf8(output.stdout).unwrap();
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 /// Where we refuse although the reference has a value, each on purpose: a constant or
 /// one-class input says nothing about a submission, and scikit-learn's conventions for it differ
 /// from metric to metric.
@@ -75,39 +53,51 @@ fn refused_on_purpose(case: &Case) -> bool {
     )
 }
 
+/// Cases of each metric and kind, in rounds: `METRIC_CASES=10000 cargo test --release -p sandbox
+/// --test metrics` for the long run.
+fn rounds() -> std::ops::Range<u64> {
+    let asked = std::env::var("METRIC_CASES").map_or(ROUND, |count| count.parse().unwrap());
+    0..asked.div_ceil(ROUND)
+}
+
 #[test]
 fn metrics_agree_with_the_reference() {
-    let mut cases = Vec::new();
-    for metric in Metric::ALL {
-        for (index, kind) in random::kinds(metric).into_iter().enumerate() {
-            let stream = Stream::root(1).child(metric.name()).index(index as u64);
-            let case = |i| random::case(metric, kind, stream.index(i));
-            cases.extend((0..CASES_PER_METRIC).map(case));
-        }
-    }
-    let expected = reference(cases.iter().map(request).collect());
-    assert_eq!(expected.len(), cases.len());
-    let mut scored = 0;
-    for (case, expected) in cases.iter().zip(expected) {
-        match (&case.score, expected) {
-            (Ok(ours), Some(expected)) => {
-                let scale = expected.abs().max(1.0);
-                assert!(
-                    (ours - expected).abs() <= TOLERANCE * scale,
-                    "{}: ours {ours}, reference {expected}, {}",
-                    case.metric,
-                    request(case)
-                );
-                scored += 1;
-            }
-            (Err(_), None) => {}
-            (Err(_), Some(_)) if refused_on_purpose(case) => {}
-            (ours, expected) => {
-                panic!("{}: ours {ours:?}, reference {expected:?}, {}", case.metric, request(case))
+    for round in rounds() {
+        let mut cases = Vec::new();
+        for metric in Metric::ALL {
+            for (index, kind) in random::kinds(metric).into_iter().enumerate() {
+                let stream = Stream::root(1).child(metric.name()).index(index as u64);
+                let case = |i| random::case(metric, kind, stream.index(i));
+                cases.extend((round * ROUND..(round + 1) * ROUND).map(case));
             }
         }
+        let requests = cases.iter().map(request).collect();
+        let expected = reference::ask("sandbox/tests/reference/metrics.py", requests);
+        let scored = cases.iter().zip(expected).filter(|(case, expected)| agrees(case, expected));
+        let scored = scored.count();
+        assert!(scored > cases.len() / 2, "most cases must have a value, {scored} had");
     }
-    assert!(scored > cases.len() / 2, "most cases must have a value, {scored} had");
+}
+
+/// Whether a case has a value, which is then the reference's.
+fn agrees(case: &Case, expected: &serde_json::Value) -> bool {
+    match (&case.score, expected.as_f64()) {
+        (Ok(ours), Some(expected)) => {
+            let scale = expected.abs().max(1.0);
+            assert!(
+                (ours - expected).abs() <= TOLERANCE * scale,
+                "{}: ours {ours}, reference {expected}, {}",
+                case.metric,
+                request(case)
+            );
+            true
+        }
+        (Err(_), None) => false,
+        (Err(_), Some(_)) if refused_on_purpose(case) => false,
+        (ours, expected) => {
+            panic!("{}: ours {ours:?}, reference {expected:?}, {}", case.metric, request(case))
+        }
+    }
 }
 
 #[test]

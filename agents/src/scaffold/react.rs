@@ -8,7 +8,7 @@ use crate::reward::{RewardWeights, reward};
 use crate::trajectory::{Ending, Segment, TRAJECTORY_VERSION, Trajectory, TurnRecord};
 use sandbox::env::{Action, Episode, EpisodeConfig, EpisodeFault, Feedback};
 use sandbox::exec::{Outcome, Sandbox};
-use sandbox::task::{TaskDir, TaskId};
+use sandbox::task::{Task, TaskDir, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// The rules that all agents of one run play by. Serialised into configs and reports.
@@ -63,7 +63,7 @@ impl Session {
             task: task.id().clone(),
             feedback: rules.episode.feedback,
             weights: rules.reward,
-            episode: Episode::reset(sandbox, task, &rules.episode)?,
+            episode: Episode::reset(sandbox, &Task::from(task), &rules.episode)?,
             turns: Vec::new(),
             timed_out: false,
         })

@@ -23,7 +23,7 @@ pub(super) struct Recipe {
     pub(super) leaf: u32,
     /// Constructed columns that are kept.
     keep: u32,
-    /// Whether the constructed columns go to a boosted ensemble instead of a forest.
+    /// Whether the trees over constructed columns are boosted instead of a forest.
     boosts: bool,
 }
 
@@ -98,6 +98,12 @@ impl Recipe {
             Prediction::Flags { .. } => {
                 "s[t] = [\" \".join(y.columns[r > 0]) for r in m.predict(x[n:])]\n"
             }
+            // No extrapolation: beyond the known range some metrics are not even defined.
+            Prediction::Number { .. } | Prediction::Numbers { .. }
+                if self.approach == Approach::Operators =>
+            {
+                "s[t] = np.clip(m.predict(x[n:]), y.values.min(0), y.values.max(0))\n"
+            }
             _ => "s[t] = m.predict(x[n:])\n",
         });
         if self.approach == Approach::Oracle && oracle(manifest).1 {
@@ -145,10 +151,21 @@ impl Recipe {
                 )
             }
             Approach::Forest => format!("from sklearn.ensemble import {ensemble}\n"),
-            Approach::Operators => format!(
-                "from sklearn.ensemble import {ensemble}\n\
-                 from sklearn.feature_selection import {select}\n"
-            ),
+            Approach::Operators => {
+                let kind = if shape.classifies() { "Classifier" } else { "Regressor" };
+                let several = if shape.is_several() {
+                    format!("from sklearn.multioutput import MultiOutput{kind}\n")
+                } else {
+                    String::new()
+                };
+                format!(
+                    "from sklearn.ensemble import {ensemble}, Voting{kind}\n\
+                     from sklearn.feature_selection import {select}\n\
+                     from sklearn.linear_model import {linear}\n{several}\
+                     from sklearn.pipeline import make_pipeline\n\
+                     from sklearn.preprocessing import StandardScaler\n"
+                )
+            }
         }
     }
 
@@ -164,28 +181,39 @@ impl Recipe {
 
     /// Boosted ensembles predict one thing at a time.
     fn boosts(&self, shape: Shape) -> bool {
-        let one = matches!(shape, Shape::Number | Shape::Class);
-        self.approach == Approach::Operators && self.boosts && one
+        self.approach == Approach::Operators && self.boosts && !shape.is_several()
     }
 
     fn model(&self, shape: Shape) -> String {
-        let Self { strength, trees, leaf, .. } = self;
-        let ensemble = self.ensemble(shape);
-        match (self.approach, shape.classifies()) {
-            (Approach::Linear | Approach::Oracle, true) => {
-                let one = format!(
-                    "make_pipeline(StandardScaler(), LogisticRegression(C={strength}, max_iter=500))"
-                );
+        match self.approach {
+            Approach::Linear | Approach::Oracle => {
+                let one = linear(shape, self.strength);
                 if shape == Shape::Flags { format!("MultiOutputClassifier({one})") } else { one }
             }
-            (Approach::Linear | Approach::Oracle, false) => {
-                format!("make_pipeline(StandardScaler(), Ridge({strength}))")
-            }
-            (Approach::Operators, _) if self.boosts(shape) => {
-                format!("{ensemble}(n_estimators=50, subsample=0.7, random_state=0)")
-            }
-            _ => format!("{ensemble}({trees}, min_samples_leaf={leaf}, random_state=0)"),
+            Approach::Operators => self.vote(shape),
+            Approach::Constant | Approach::Forest => self.trees(shape),
         }
+    }
+
+    fn trees(&self, shape: Shape) -> String {
+        let ensemble = self.ensemble(shape);
+        if self.boosts(shape) {
+            return format!("{ensemble}(n_estimators=50, subsample=0.7, random_state=0)");
+        }
+        format!("{ensemble}({}, min_samples_leaf={}, random_state=0)", self.trees, self.leaf)
+    }
+
+    /// A linear model and trees, averaged: the one is good at the terms that the search found,
+    /// the other at those it missed. Many columns on few rows want a strong penalty.
+    fn vote(&self, shape: Shape) -> String {
+        let (kind, soft, penalty) = if shape.classifies() {
+            ("Classifier", ", voting=\"soft\"", "0.1")
+        } else {
+            ("Regressor", "", "10")
+        };
+        let (linear, trees) = (linear(shape, penalty), self.trees(shape));
+        let vote = format!("Voting{kind}([(\"l\", {linear}), (\"t\", {trees})]{soft})");
+        if shape.is_several() { format!("MultiOutput{kind}({vote})") } else { vote }
     }
 
     /// Products, squares and ratios over all pairs of columns, lags first where rows are ordered
@@ -248,6 +276,19 @@ impl Shape {
 
     fn classifies(self) -> bool {
         matches!(self, Self::Class | Self::Flags)
+    }
+
+    fn is_several(self) -> bool {
+        matches!(self, Self::Numbers | Self::Flags)
+    }
+}
+
+/// A linear model of one target on columns of one scale; `strength` as in [`Recipe::strength`].
+fn linear(shape: Shape, strength: &str) -> String {
+    if shape.classifies() {
+        format!("make_pipeline(StandardScaler(), LogisticRegression(C={strength}, max_iter=500))")
+    } else {
+        format!("make_pipeline(StandardScaler(), Ridge({strength}))")
     }
 }
 

@@ -28,7 +28,7 @@ pub enum Approach {
     Linear,
     /// A random forest on all columns.
     Forest,
-    /// Searches products, ratios, differences and lags, then fits a forest.
+    /// Searches products, ratios and lags, then averages a linear model and trees.
     Operators,
     /// Fits on the hidden rule's own transforms.
     Oracle,
@@ -164,8 +164,8 @@ fn opening_thoughts(approach: Approach) -> &'static [&'static str] {
         ],
         Approach::Operators => &[
             "Columns may act together. Search pairs of columns.",
-            "Build products and ratios, keep the best, then a forest.",
-            "Look for interactions first, then fit trees.",
+            "Build products and ratios, keep the best, then average two models.",
+            "Look for interactions first, then fit a line and trees.",
         ],
         Approach::Oracle => &["Use the known transforms."],
     }

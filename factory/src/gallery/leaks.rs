@@ -9,7 +9,6 @@ use super::rows::Rows;
 use super::task::{Target, Task};
 use super::{GalleryError, graphs};
 use crate::assets::items::Item;
-use crate::blueprint::Blueprint;
 use crate::media::{MediumError, Reading, Storage};
 use crate::scenes;
 use crate::verify::leaks::CLOSEST;
@@ -137,9 +136,6 @@ fn suspects<'a>(task: &'a Task, items: &'a [Item]) -> Result<Suspects<'a>, Galle
     let links = graphs::network(task)?.map_or_else(Vec::new, |list| {
         list.rows.iter().filter_map(|row| Some([end(&row[0])?, end(&row[1])?])).collect()
     });
-    let Blueprint { item, scene, .. } = &task.blueprint;
-    let in_files = item.as_ref().filter(|item| matches!(item.storage(), Storage::Files { .. }));
-    let column = in_files.map(|item| &item.column).or(scene.as_ref().map(|scene| &scene.column));
     let graded = matches!(task.dir.manifest().prediction, Prediction::Relevance { .. });
     let truths = |target: &Target| Truths {
         values: [&target.train[..], &target.test].concat(),
@@ -147,10 +143,12 @@ fn suspects<'a>(task: &'a Task, items: &'a [Item]) -> Result<Suspects<'a>, Galle
     };
     Ok(Suspects {
         stream: task.blueprint.origin.stream("leaks"),
-        names: column
+        names: task
+            .blueprint
+            .file_column()
             .map_or_else(Vec::new, |column| cells(column).into_iter().map(str::to_owned).collect()),
         items: items.iter().collect(),
-        format: item.as_ref().map(|layout| layout.format),
+        format: task.blueprint.item.as_ref().map(|layout| layout.format),
         links,
         truths: task.targets.iter().map(truths).collect(),
         known: task.train.rows.len(),

@@ -7,6 +7,7 @@ use super::{
     GalleryError, charts, graphs, ladder, leaks, markdown, pictures, sounds, tables, texts,
 };
 use crate::blueprint::{Derivation, Link};
+use crate::corpus;
 use crate::mix::name;
 use crate::mutation::Mutation;
 use camino::Utf8Path;
@@ -138,7 +139,7 @@ fn facts(task: &Task) -> String {
         ("rows", rows),
         ("split", name(&manifest.split)),
         ("domain", manifest.domain.clone()),
-        ("family", task.blueprint.family().map(|family| name(&family)).unwrap_or_default()),
+        ("family", corpus::family(manifest).to_owned()),
         ("seed", manifest.seed_task.clone()),
         ("derivation", derivation),
     ];

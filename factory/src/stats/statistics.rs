@@ -140,7 +140,7 @@ pub fn gather(dir: &Utf8Path) -> Result<Statistics, StatisticsError> {
         sizes: Sizes::of(&rows),
         passage: funnel::follow(&ledger(&dir.join("ledger.jsonl"))?),
         coverage,
-        families: count(manifests.iter().map(|manifest| text(manifest, "family"))),
+        families: count(manifests.iter().map(|manifest| corpus::family(manifest).to_owned())),
         metrics: count(manifests.iter().map(|manifest| manifest.metric.to_string())),
         mutations,
         discovery: discovery

@@ -2,8 +2,6 @@
 
 use super::{Refusal, chunks};
 use crate::assets::network;
-use crate::blueprint::ItemLayout;
-use crate::media::Storage;
 use crate::package::{self, Staged};
 use crate::scenes;
 use camino::Utf8Path;
@@ -78,11 +76,7 @@ fn public(dir: &TaskDir) -> impl Iterator<Item = &str> {
 
 /// The files that the tables name, the rows of `train.csv` first; none where rows have none.
 pub(super) fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
-    let blueprint = &task.draft.blueprint;
-    let in_files = |item: &&ItemLayout| matches!(item.storage(), Storage::Files { .. });
-    let item = blueprint.item.as_ref().filter(in_files);
-    let scene = blueprint.scene.as_ref().map(|layout| &layout.column);
-    let Some(column) = item.map(|item| &item.column).or(scene) else { return Ok(Vec::new()) };
+    let Some(column) = task.draft.blueprint.file_column() else { return Ok(Vec::new()) };
     let mut names = Vec::new();
     for file in ["train.csv", "test.csv"] {
         let broken = |error: csv::Error| Refusal::Contract(format!("`{file}`: {error}"));

@@ -37,20 +37,24 @@ pub(super) struct MlebenchArgs {
     leaderboard: Option<Utf8PathBuf>,
     /// Take leaderboards and configurations from this checkout of mle-bench, or from one
     /// competition's folder in it.
-    #[arg(long, value_name = "DIR", conflicts_with = "task")]
+    #[arg(long, value_name = "DIR")]
     mlebench: Option<Utf8PathBuf>,
 }
 
 impl MlebenchArgs {
+    /// Where leaderboards and configurations come from.
+    pub(super) fn checkout(&self) -> Option<&Utf8PathBuf> {
+        self.mlebench.as_ref()
+    }
+
     fn board(&self, id: &str) -> Result<Board> {
-        let known = grading::known_board(id)?;
-        let path = match (&self.leaderboard, &self.mlebench) {
-            (Some(path), _) => path.clone(),
-            (None, Some(folder)) => grading::leaderboard_path(folder, id),
-            (None, None) => return Ok(known),
-        };
-        let bytes = fs_err::read(&path).context("failed to read the leaderboard")?;
-        Board::read(&bytes).with_context(|| format!("`{path}` is no leaderboard"))
+        match &self.leaderboard {
+            Some(path) => {
+                grading::known_board(id)?;
+                Ok(grading::read_board(path)?)
+            }
+            None => Ok(grading::board(id, self.mlebench.as_deref())?),
+        }
     }
 }
 

@@ -5,11 +5,13 @@
 //! rows, so asking for scores cannot be used to fit the rows that count.
 
 use super::observation::Observation;
+use super::record::RecordError;
 use crate::exec::{Fault, Outcome, Run, Sandbox, Workspace};
-use crate::grade::{Grade, GradeError, Grader};
+use crate::grade::{Grade, GradeError, Tier};
+use crate::judge::Judge;
 use crate::policy::{Policy, Span};
 use crate::submission::Part;
-use crate::task::TaskDir;
+use crate::task::{Task, TaskError, TaskId};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
@@ -55,7 +57,7 @@ pub struct EpisodeConfig {
     /// What `Score` tells.
     pub feedback: Feedback,
     /// Share of test rows that `Score` uses, in (0, 1); the final grade uses the others. With
-    /// [`Feedback::Validate`] nothing is revealed and the final grade uses all rows.
+    /// [`Feedback::Validate`] nothing is revealed, and both use all rows.
     pub feedback_share: f64,
     /// Limits on each script.
     pub policy: Policy,
@@ -73,6 +75,13 @@ impl Default for EpisodeConfig {
 }
 
 impl EpisodeConfig {
+    fn feedback_part(&self) -> Part {
+        match self.feedback {
+            Feedback::Validate => Part::All,
+            Feedback::Tier | Feedback::Full => Part::Feedback(self.feedback_share),
+        }
+    }
+
     fn final_part(&self) -> Part {
         match self.feedback {
             Feedback::Validate => Part::All,
@@ -88,9 +97,24 @@ pub enum EpisodeFault {
     /// The jail or the interpreter failed.
     #[error("failed to run the episode")]
     Execution(#[from] Fault),
-    /// The task's answers are unusable.
+    /// The task's answers, or its evaluator, are unusable.
     #[error("failed to grade the episode")]
     Answers(#[source] GradeError),
+    /// The task's page cannot be read.
+    #[error("failed to read the task's description")]
+    Description(#[source] TaskError),
+    /// There is nothing to take a step in.
+    #[error("the episode is over")]
+    Over,
+    /// The episode could not be written down.
+    #[error("failed to record the episode")]
+    Record(#[from] RecordError),
+    /// The task's grader takes whole submissions only.
+    #[error(
+        "task {0} is graded on all its test rows at once, so an agent can be told no more than \
+         whether a submission is valid; play it with the feedback mode `validate`"
+    )]
+    WholeOnly(TaskId),
 }
 
 /// What an agent does in one turn.
@@ -118,12 +142,24 @@ pub enum Action {
 pub struct Step {
     /// For the agent; empty after [`Action::Answer`].
     pub observation: Observation,
+    /// What `Score` made of the submission, as far as the feedback mode lets it tell.
+    pub told: Option<Told>,
     /// How the script ended, if one ran.
     pub outcome: Option<Outcome>,
     /// Its wall time.
     pub wall: Duration,
     /// No further action is accepted.
     pub done: bool,
+}
+
+/// What [`Action::Score`] lets an agent know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Told {
+    /// Whether the submission is valid.
+    pub valid: bool,
+    /// The tier it reaches on the feedback rows; always `None` with [`Feedback::Validate`].
+    pub tier: Option<Tier>,
 }
 
 /// The end of an episode.
@@ -140,7 +176,7 @@ pub struct Finish {
 #[derive(Debug)]
 pub struct Episode {
     config: EpisodeConfig,
-    grader: Grader,
+    judge: Box<dyn Judge>,
     workspace: Workspace,
     started: Instant,
     turns: u32,
@@ -151,16 +187,20 @@ impl Episode {
     /// Sets up a fresh working directory for `task`.
     ///
     /// # Errors
-    /// An [`EpisodeFault`]: the jail cannot be set up or the task's answers are unreadable.
+    /// An [`EpisodeFault`]: the jail cannot be set up, the task's answers are unreadable, or its
+    /// grader cannot give the feedback asked for.
     pub fn reset(
         sandbox: &Sandbox,
-        task: &TaskDir,
+        task: &Task,
         config: &EpisodeConfig,
     ) -> Result<Self, EpisodeFault> {
-        let grader = Grader::open(task).map_err(EpisodeFault::Answers)?;
+        if config.feedback != Feedback::Validate && !task.takes_parts() {
+            return Err(EpisodeFault::WholeOnly(task.id().clone()));
+        }
+        let judge = task.judge().map_err(EpisodeFault::Answers)?;
         let workspace = sandbox.workspace(task.id())?;
         let started = Instant::now();
-        Ok(Self { config: config.clone(), grader, workspace, started, turns: 0, done: false })
+        Ok(Self { config: config.clone(), judge, workspace, started, turns: 0, done: false })
     }
 
     /// Carries out one action.
@@ -175,7 +215,7 @@ impl Episode {
         self.turns += 1;
         let mut step = match action {
             Action::Python { code } => self.run(code)?,
-            Action::Score => Step::saying(self.score()?),
+            Action::Score => self.score()?,
             Action::Answer => Step { done: true, ..Step::saying(Observation::plain("")) },
             Action::Malformed { reason } => {
                 Step::saying(Observation::plain(format!("malformed turn: {reason}")))
@@ -212,23 +252,25 @@ impl Episode {
         let run: Run = self.workspace.run(code, &policy)?;
         let has_submission = self.workspace.collect(SUBMISSION, SUBMISSION_LIMIT).is_ok();
         let observation = Observation::of_run(&run, has_submission, policy.time_limit.0);
-        Ok(Step { observation, outcome: Some(run.outcome), wall: run.wall, done: false })
+        let outcome = Some(run.outcome);
+        Ok(Step { observation, told: None, outcome, wall: run.wall, done: false })
     }
 
-    fn score(&self) -> Result<Observation, EpisodeFault> {
-        let part = Part::Feedback(self.config.feedback_share);
-        let grade = match self.grade(part)? {
+    fn score(&self) -> Result<Step, EpisodeFault> {
+        let told = |valid, tier| Some(Told { valid, tier });
+        let grade = match self.grade(self.config.feedback_part())? {
             Ok(grade) => grade,
-            Err(refusal) => return Ok(refusal),
+            Err(refusal) => return Ok(Step { told: told(false, None), ..Step::saying(refusal) }),
         };
-        Ok(match self.config.feedback {
-            Feedback::Validate => Observation::valid(),
-            Feedback::Tier => Observation::tier(grade.tier),
+        let (observation, tier) = match self.config.feedback {
+            Feedback::Validate => (Observation::valid(), None),
+            Feedback::Tier => (Observation::tier(grade.tier), grade.tier),
             Feedback::Full => {
-                let direction = self.grader.metric().direction();
-                Observation::full(&grade, self.grader.thresholds(), direction)
+                let (thresholds, direction) = (self.judge.thresholds(), self.judge.direction());
+                (Observation::full(&grade, &thresholds, direction), grade.tier)
             }
-        })
+        };
+        Ok(Step { told: told(true, tier), ..Step::saying(observation) })
     }
 
     /// The grade of the current submission, or the refusal in words for the agent.
@@ -239,9 +281,9 @@ impl Episode {
                 return Ok(Err(Observation::plain(format!("invalid submission: {refusal}"))));
             }
         };
-        match self.grader.grade(&csv, part) {
+        match self.judge.grade(&csv, part) {
             Ok(grade) => Ok(Ok(grade)),
-            Err(error @ GradeError::Answers { .. }) => Err(EpisodeFault::Answers(error)),
+            Err(error) if error.is_fault() => Err(EpisodeFault::Answers(error)),
             Err(error) => Ok(Err(Observation::refused(&error))),
         }
     }
@@ -249,6 +291,6 @@ impl Episode {
 
 impl Step {
     fn saying(observation: Observation) -> Self {
-        Self { observation, outcome: None, wall: Duration::ZERO, done: false }
+        Self { observation, told: None, outcome: None, wall: Duration::ZERO, done: false }
     }
 }

@@ -1,7 +1,15 @@
-//! One agent working on one task: `reset -> step* -> close`.
+//! One agent working on one task: `reset -> step* -> close`, written down as it happens.
 
 mod episode;
 mod observation;
+mod record;
+mod recorded;
+mod replay;
 
-pub use episode::{Action, Budget, Episode, EpisodeConfig, EpisodeFault, Feedback, Finish, Step};
+pub use episode::{
+    Action, Budget, Episode, EpisodeConfig, EpisodeFault, Feedback, Finish, Step, Told,
+};
 pub use observation::Observation;
+pub use record::{Ending, Event, RECORD_VERSION, Record, RecordError, Turn};
+pub use recorded::{Label, Recorded};
+pub use replay::{Difference, ReplayError, replay};

@@ -22,5 +22,6 @@ pub use collect::CollectError;
 pub use fault::{Fault, StartError};
 pub use outcome::{Outcome, Run};
 pub use sandbox::{Options, Sandbox};
+pub(crate) use setup::environment;
 pub use workspace::Workspace;
 pub use zygote::LAUNCH;

@@ -188,10 +188,22 @@ impl Sandbox {
     /// [`Fault::UnknownTask`], or another fault of ours.
     pub fn workspace(&self, task: &TaskId) -> Result<Workspace, Fault> {
         let input = self.0.inputs.get(task).ok_or_else(|| Fault::UnknownTask(task.clone()))?;
-        match Workspace::open(self, self.zygote()?, &self.0.options, Some(input.clone())) {
+        self.open(Some(input.clone()))
+    }
+
+    /// Opens a work dir without a task: scripts find no `input`.
+    ///
+    /// # Errors
+    /// A fault of ours.
+    pub fn empty_workspace(&self) -> Result<Workspace, Fault> {
+        self.open(None)
+    }
+
+    fn open(&self, input: Option<String>) -> Result<Workspace, Fault> {
+        match Workspace::open(self, self.zygote()?, &self.0.options, input.clone()) {
             // Found to be gone only now: a new one gets the same request.
             Err(Fault::ZygoteLost { .. }) => {
-                Workspace::open(self, self.zygote()?, &self.0.options, Some(input.clone()))
+                Workspace::open(self, self.zygote()?, &self.0.options, input)
             }
             other => other,
         }

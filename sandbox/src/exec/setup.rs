@@ -40,7 +40,7 @@ impl<'a> Setup<'a> {
             programs: programs(self.python),
             data: self.data.iter().map(|(_, bind)| bind.clone()).collect(),
             workspaces: WORKSPACES.to_owned(),
-            environment: environment("/opt/venv/bin", "/work", "/tmp"),
+            environment: environment(),
             ..self.launch(self.data.iter().map(|(_, bind)| bind.target.as_str()), false)
         }
     }
@@ -53,7 +53,7 @@ impl<'a> Setup<'a> {
             interpreter: interpreter.as_str().to_owned(),
             workspaces: workspaces.as_str().to_owned(),
             // A run gets folders of its own.
-            environment: environment(bin.as_str(), "/", "/"),
+            environment: environment_with(bin.as_str(), "/", "/"),
             ..self.launch(self.data.iter().map(|(_, bind)| bind.source.as_str()), true)
         }
     }
@@ -127,9 +127,13 @@ fn data<'a>(
     tasks.map(bind).collect()
 }
 
-/// The whole environment of a zygote and its runs: nothing of the supervisor's own. `bin` is
-/// where Python's programs are.
-fn environment(bin: &str, home: &str, temporary: &str) -> Vec<(String, String)> {
+/// The whole environment of the box: nothing of the supervisor's own.
+pub(crate) fn environment() -> Vec<(String, String)> {
+    environment_with("/opt/venv/bin", "/work", "/tmp")
+}
+
+/// The same where Python's programs are in `bin`.
+fn environment_with(bin: &str, home: &str, temporary: &str) -> Vec<(String, String)> {
     let path = format!("{bin}:/usr/local/bin:/usr/bin:/bin");
     let fixed = [
         ("PATH", path.as_str()),

@@ -1,6 +1,6 @@
 //! From files to reports: what is missing, what is refused, and what stops everything.
 
-use super::board::{Board, competition, near_names};
+use super::board::{Board, BoardError, competition, near_names};
 use super::checks::Refusal;
 use super::frame::{Frame, FrameError, Limits};
 use super::graders::grader;
@@ -53,6 +53,15 @@ pub enum GradingError {
     /// A file could not be read.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// A leaderboard that is none.
+    #[error("`{path}` is no leaderboard")]
+    Board {
+        /// The file.
+        path: Utf8PathBuf,
+        /// Why not.
+        #[source]
+        source: BoardError,
+    },
     /// A line of a list of submissions.
     #[error(
         "line {line} of the list of submissions is not a JSON object with `competition_id` and `submission_path`"
@@ -107,6 +116,37 @@ pub fn known_board(id: &str) -> Result<Board, GradingError> {
     }
 }
 
+/// The thresholds of a competition with a grader: those of its leaderboard in a checkout of
+/// mle-bench (or in the competition's folder of one), else those of the built-in table.
+///
+/// # Errors
+/// As [`known_board`], and [`GradingError::Board`] for a leaderboard that is none.
+pub fn board(id: &str, checkout: Option<&Utf8Path>) -> Result<Board, GradingError> {
+    let known = known_board(id)?;
+    match checkout {
+        None => Ok(known),
+        Some(folder) => read_board(&leaderboard_path(folder, id)),
+    }
+}
+
+/// The thresholds that a leaderboard gives.
+///
+/// # Errors
+/// [`GradingError::Io`] and [`GradingError::Board`].
+pub fn read_board(path: &Utf8Path) -> Result<Board, GradingError> {
+    let bytes = fs_err::read(path)?;
+    Board::read(&bytes).map_err(|source| GradingError::Board { path: path.to_owned(), source })
+}
+
+/// Reads the answers of a competition.
+///
+/// # Errors
+/// [`GradingError::Io`] and [`GradingError::Answers`].
+pub fn read_answers(path: &Utf8Path) -> Result<Frame, GradingError> {
+    Frame::read(&read(path)?)
+        .map_err(|source| GradingError::Answers { path: path.to_owned(), source })
+}
+
 /// Grades one submission. A file that is missing or does not end in `.csv` is not read, nor are
 /// the answers.
 ///
@@ -134,8 +174,7 @@ pub fn grade(
     if let (true, Some(grader)) = (submission_exists, grader(id)) {
         let table = Frame::read(&read(submission)?)
             .map_err(|source| GradingError::Submission { path: submission.to_owned(), source })?;
-        let truth = Frame::read(&read(answers)?)
-            .map_err(|source| GradingError::Answers { path: answers.to_owned(), source })?;
+        let truth = read_answers(answers)?;
         match grader(&table, &truth) {
             Ok(score) => report.score = Some(score.rounded()),
             Err(error) => refusal = Some(error),

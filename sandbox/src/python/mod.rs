@@ -12,3 +12,6 @@ pub(crate) const ZYGOTE: &str = concat!(
     "\n\n",
     include_str!("../../python/zygote.py"),
 );
+
+/// The plain fork server that the jail is compared with; see its own comments.
+pub(crate) const FORK: &str = include_str!("../../python/fork.py");

@@ -157,7 +157,6 @@ fn mistakes_are_explained() {
         ][..],
         &["task", "submission.csv", "--submissions", &file, "--data-dir", "d"],
         &["task", "submission.csv", "--leaderboard", &file],
-        &["task", "submission.csv", "--mlebench", "d"],
         &[cactus[0], cactus[1], "--answers", &file],
         &[cactus[0], cactus[1], "--submission", &file],
         &["--submissions", &file],

@@ -1,6 +1,6 @@
 //! `Frame` against pandas: names, types and every cell, to the bit.
 
-use crate::{files, reference};
+use crate::{REFERENCE, files, reference};
 use sandbox::mlebench::column::{Cell, Column};
 use sandbox::mlebench::frame::{Frame, FrameError};
 use sandbox::stream::Stream;
@@ -62,7 +62,7 @@ fn frames_agree_with_pandas() {
     let request = |(index, bytes): (usize, &Vec<u8>)| json!({"bytes": latin(bytes), "whole": index.is_multiple_of(8)});
     let requests = files.iter().enumerate().map(request).collect();
     let mut seen = std::collections::BTreeMap::<String, usize>::new();
-    for (bytes, expected) in files.iter().zip(reference::ask(requests)) {
+    for (bytes, expected) in files.iter().zip(reference::ask(REFERENCE, requests)) {
         let ours = ours(Frame::read(bytes));
         assert_eq!(ours, expected, "{:?}", String::from_utf8_lossy(bytes));
         let kinds = match &expected["error"] {
@@ -112,7 +112,9 @@ fn large_frames_agree_with_pandas() {
             json!({"bytes": line, "times": times, "head": head, "tail": tail, "whole": true})
         })
         .collect();
-    for ((head, line, times, tail), expected) in cases.iter().zip(reference::ask(requests)) {
+    for ((head, line, times, tail), expected) in
+        cases.iter().zip(reference::ask(REFERENCE, requests))
+    {
         let text = format!("{head}{}{tail}", line.repeat(*times));
         assert_eq!(ours(Frame::read(text.as_bytes())), expected, "{line:?} then {tail:?}");
     }

@@ -1,6 +1,6 @@
 //! The graders against the same checks in pandas and the metrics of scikit-learn.
 
-use crate::{reference, tables};
+use crate::{REFERENCE, reference, tables};
 use sandbox::mlebench::checks::Refusal;
 use sandbox::mlebench::frame::Frame;
 use sandbox::mlebench::graders::GRADERS;
@@ -36,7 +36,7 @@ fn graders_agree_with_scikit_learn() {
     let requests = cases.iter().map(|(competition, _, [answers, submission])| {
         json!({"competition": competition, "answers": answers, "submission": submission})
     });
-    let expected = reference::ask(requests.collect());
+    let expected = reference::ask(REFERENCE, requests.collect());
     let mut scored = BTreeMap::<&str, usize>::new();
     let mut disagreements = Vec::new();
     for ((competition, grader, [answers, submission]), expected) in cases.iter().zip(expected) {

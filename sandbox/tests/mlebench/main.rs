@@ -7,6 +7,10 @@ mod commands;
 mod files;
 mod frames;
 mod graders;
+#[path = "../reference/mod.rs"]
 mod reference;
 mod tables;
 mod vectors;
+
+/// What the graders are compared with.
+const REFERENCE: &str = "sandbox/tests/reference/mlebench.py";

@@ -1,0 +1,348 @@
+//! What a run costs beside its script's own work: the jail against a cold interpreter, one in
+//! bubblewrap, and a plain fork of a warmed one, in turns.
+//!
+//! All ways get the same environment and the same scripts. Times are from asking for a run to
+//! knowing its end, in milliseconds.
+
+use crate::exec::{Fault, Options, Sandbox, StartError, Workspace, environment};
+use crate::policy::Policy;
+use crate::python::{FORK, PythonEnv, ZYGOTE};
+use serde::Serialize;
+use std::fmt;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+/// How often things are run.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Runs of each script in each warmed way.
+    pub runs: usize,
+    /// Runs of each script in a cold interpreter, which takes a second or more each.
+    pub cold_runs: usize,
+}
+
+/// Why nothing was measured.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// There is no sandbox.
+    #[error("no sandbox")]
+    Start(#[from] StartError),
+    /// A run failed through no fault of its script.
+    #[error("a jailed run failed")]
+    Run(#[from] Fault),
+    /// What the jail is compared with does not work.
+    #[error("failed to run the comparison `{way}`: {why}")]
+    Comparison {
+        /// Which.
+        way: Way,
+        /// What it said.
+        why: String,
+    },
+}
+
+/// What is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Script {
+    /// Nothing.
+    NoOp,
+    /// A logistic regression on 150 rows.
+    Logistic,
+    /// A forest of 200 trees on 150 rows.
+    Forest,
+}
+
+impl Script {
+    const ALL: [Self; 3] = [Self::NoOp, Self::Logistic, Self::Forest];
+
+    fn code(self) -> String {
+        let fit = |import: &str, model: &str| {
+            format!(
+                "import numpy as np\nimport pandas as pd\nfrom {import}\n\
+                 g = np.random.default_rng(0)\n\
+                 x = pd.DataFrame(g.normal(size=(150, 8)))\n\
+                 y = (x[0] * x[1] + x[2] > 0).astype(int)\n\
+                 {model}.fit(x, y).predict_proba(x)\n"
+            )
+        };
+        match self {
+            Self::NoOp => "pass\n".to_owned(),
+            Self::Logistic => {
+                fit("sklearn.linear_model import LogisticRegression", "LogisticRegression()")
+            }
+            Self::Forest => fit(
+                "sklearn.ensemble import RandomForestClassifier",
+                "RandomForestClassifier(200, random_state=0)",
+            ),
+        }
+    }
+}
+
+/// How it is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// A new interpreter.
+    Cold,
+    /// A new interpreter in a box made by bubblewrap.
+    Bubblewrap,
+    /// A fork of a warmed interpreter, with no jail.
+    Fork,
+    /// A run of this sandbox.
+    Jailed,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Cold => "cold",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Fork => "fork",
+            Self::Jailed => "jailed",
+        })
+    }
+}
+
+/// One script, run one way.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Timing {
+    /// What.
+    pub script: Script,
+    /// How.
+    pub way: Way,
+    /// How often.
+    pub runs: usize,
+    /// Median, in milliseconds.
+    pub p50: f64,
+    /// 95th percentile, in milliseconds.
+    pub p95: f64,
+}
+
+/// Runs per second over several places.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Throughput {
+    /// What.
+    pub script: Script,
+    /// With one run at a time.
+    pub one: f64,
+    /// With two.
+    pub two: f64,
+}
+
+/// What came out.
+#[derive(Debug, Clone, Serialize)]
+pub struct Bench {
+    /// Latencies.
+    pub timings: Vec<Timing>,
+    /// Throughputs of the jail.
+    pub throughputs: Vec<Throughput>,
+    /// What could not be compared with, and why.
+    pub left_out: Vec<String>,
+}
+
+/// Measures; `tick` is told what is measured next.
+///
+/// # Errors
+/// [`BenchError`].
+pub fn bench(
+    python: &PythonEnv,
+    options: &Options,
+    settings: Settings,
+    mut tick: impl FnMut(Script),
+) -> Result<Bench, BenchError> {
+    let folder = tempfile::tempdir().map_err(comparison(Way::Cold))?;
+    let mut forks = Forks::start(python, &options.modules)?;
+    let sandbox = Sandbox::start(python, Options { slots: 2, ..options.clone() }, &[])?;
+    let workspace = sandbox.empty_workspace()?;
+    let bubblewrap = bubblewrap_stands(python, folder.path());
+    let mut bench = Bench { timings: Vec::new(), throughputs: Vec::new(), left_out: Vec::new() };
+    if let Err(why) = &bubblewrap {
+        bench.left_out.push(format!("{}: {why}", Way::Bubblewrap));
+    }
+    for script in Script::ALL {
+        tick(script);
+        let code = script.code();
+        let path = folder.path().join("script.py");
+        fs_err::write(&path, &code).map_err(comparison(Way::Cold))?;
+        let mut times: [Vec<f64>; 4] = Default::default();
+        let [cold, wrapped, forked, jailed] = &mut times;
+        // In turns, so that what else the machine does disturbs all ways alike.
+        for round in 0..settings.runs.max(settings.cold_runs) {
+            if round < settings.cold_runs {
+                cold.push(timed(|| run(Way::Cold, plain(python, &path)))?);
+                if bubblewrap.is_ok() {
+                    let command = wrap(python, folder.path(), &path);
+                    wrapped.push(timed(|| run(Way::Bubblewrap, command))?);
+                }
+            }
+            if round < settings.runs {
+                forked.push(timed(|| forks.run(&code))?);
+                jailed.push(timed(|| jail(&workspace, &code))?);
+            }
+        }
+        let ways = [Way::Cold, Way::Bubblewrap, Way::Fork, Way::Jailed];
+        for (way, mut times) in ways.into_iter().zip(times).filter(|(_, times)| !times.is_empty()) {
+            times.sort_by(f64::total_cmp);
+            let at = |percent: usize| times[((times.len() - 1) * percent + 50) / 100];
+            let (p50, p95) = (at(50), at(95));
+            bench.timings.push(Timing { script, way, runs: times.len(), p50, p95 });
+        }
+        let [one, two] = [1, 2].map(|slots| rate(&sandbox, &code, slots, settings.runs));
+        bench.throughputs.push(Throughput { script, one: one?, two: two? });
+    }
+    Ok(bench)
+}
+
+/// Milliseconds that something takes.
+fn timed(work: impl FnOnce() -> Result<(), BenchError>) -> Result<f64, BenchError> {
+    let started = Instant::now();
+    work()?;
+    Ok(started.elapsed().as_secs_f64() * 1e3)
+}
+
+fn jail(workspace: &Workspace, code: &str) -> Result<(), BenchError> {
+    let run = workspace.run(code, &Policy::default())?;
+    if run.outcome.is_finished() {
+        return Ok(());
+    }
+    let why = format!("it {}: {}", run.outcome, run.stderr.text());
+    Err(BenchError::Comparison { way: Way::Jailed, why })
+}
+
+/// Runs per second with `slots` runs at a time.
+fn rate(sandbox: &Sandbox, code: &str, slots: usize, runs: usize) -> Result<f64, BenchError> {
+    let workspaces: Vec<Workspace> =
+        (0..slots).map(|_| sandbox.empty_workspace()).collect::<Result<_, _>>()?;
+    let each = runs.div_ceil(slots);
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        let work =
+            |workspace| scope.spawn(move || (0..each).try_for_each(|_| jail(workspace, code)));
+        let threads: Vec<_> = workspaces.iter().map(work).collect();
+        threads.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })?;
+    Ok((each * slots) as f64 / started.elapsed().as_secs_f64())
+}
+
+/// A command that starts with nothing but the environment of scripts.
+fn bare(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs(environment()).env("HOME", "/tmp");
+    command
+}
+
+fn plain(python: &PythonEnv, script: &Path) -> Command {
+    let mut command = bare(python.interpreter());
+    command.arg(script);
+    command
+}
+
+fn wrap(python: &PythonEnv, folder: &Path, script: &Path) -> Command {
+    let mut command = bare("bwrap");
+    command.args(["--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"]);
+    command.args(["--proc", "/proc", "--tmpfs", "/tmp", "--ro-bind"]);
+    command.args([folder, folder]).arg(python.interpreter()).arg(script);
+    command
+}
+
+/// Whether bubblewrap is there and works, with an empty script.
+fn bubblewrap_stands(python: &PythonEnv, folder: &Path) -> Result<(), String> {
+    let script = folder.join("empty.py");
+    fs_err::write(&script, "").map_err(|error| error.to_string())?;
+    run(Way::Bubblewrap, wrap(python, folder, &script)).map_err(|error| match error {
+        BenchError::Comparison { why, .. } => why,
+        other => other.to_string(),
+    })
+}
+
+/// Runs a command that says nothing if all is well.
+fn run(way: Way, mut command: Command) -> Result<(), BenchError> {
+    let output = command.stdin(Stdio::null()).output().map_err(comparison(way))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(BenchError::Comparison { way, why })
+}
+
+fn comparison(way: Way) -> impl FnOnce(std::io::Error) -> BenchError {
+    move |error| BenchError::Comparison { way, why: error.to_string() }
+}
+
+/// The plain fork server.
+struct Forks {
+    child: Child,
+    scripts: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Forks {
+    fn start(python: &PythonEnv, modules: &[String]) -> Result<Self, BenchError> {
+        let fault = comparison(Way::Fork);
+        let modules = serde_json::Value::from(modules).to_string();
+        let mut child = bare(python.interpreter())
+            .args(["-c", FORK, ZYGOTE, &modules])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(fault)?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let Some((scripts, answers)) = pipes else {
+            let why = "it has no pipes".to_owned();
+            return Err(BenchError::Comparison { way: Way::Fork, why });
+        };
+        let mut forks = Self { child, scripts, answers: BufReader::new(answers) };
+        forks.expect("ready")?;
+        Ok(forks)
+    }
+
+    fn run(&mut self, code: &str) -> Result<(), BenchError> {
+        let line = serde_json::Value::from(code);
+        writeln!(self.scripts, "{line}").map_err(comparison(Way::Fork))?;
+        self.expect("0")
+    }
+
+    fn expect(&mut self, wanted: &str) -> Result<(), BenchError> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).map_err(comparison(Way::Fork))?;
+        if line.trim_end() == wanted {
+            return Ok(());
+        }
+        let why = format!("`{}` instead of `{wanted}`", line.trim_end());
+        Err(BenchError::Comparison { way: Way::Fork, why })
+    }
+}
+
+impl Drop for Forks {
+    fn drop(&mut self) {
+        // It may be gone already, which is all that is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl fmt::Display for Bench {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "script    way          runs     p50 ms     p95 ms")?;
+        for Timing { script, way, runs, p50, p95 } in &self.timings {
+            writeln!(f, "{:9} {way:10} {runs:>6} {p50:>10.1} {p95:>10.1}", name(*script))?;
+        }
+        writeln!(f, "\nscript    runs/s, 1 at a time  2 at a time   ratio")?;
+        for Throughput { script, one, two } in &self.throughputs {
+            writeln!(f, "{:9} {one:>19.1} {two:>12.1} {:>7.2}", name(*script), two / one)?;
+        }
+        self.left_out.iter().try_for_each(|what| writeln!(f, "\nleft out: {what}"))
+    }
+}
+
+fn name(script: Script) -> &'static str {
+    match script {
+        Script::NoOp => "no-op",
+        Script::Logistic => "logistic",
+        Script::Forest => "forest",
+    }
+}

@@ -1,0 +1,36 @@
+//! `sandbox bench`.
+
+use super::{Common, exit};
+use anyhow::{Context as _, Result};
+use clap::Args;
+use sandbox::bench::{Settings, bench};
+use sandbox::python::PythonEnv;
+
+/// Arguments of `sandbox bench`.
+#[derive(Debug, Args)]
+pub(super) struct BenchArgs {
+    /// Runs of each script, jailed and in a plain fork.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..))]
+    runs: u16,
+    /// Runs of each script in a cold interpreter.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
+    cold_runs: u16,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the command's answer")]
+pub(super) fn run(args: &BenchArgs) -> Result<u8> {
+    let settings = Settings { runs: args.runs.into(), cold_runs: args.cold_runs.into() };
+    let python = PythonEnv::locate()?;
+    let bench = bench(&python, &args.common.options(true), settings, |script| {
+        eprintln!("measuring {script:?}");
+    })
+    .context("nothing was measured")?;
+    if args.common.json {
+        println!("{}", serde_json::to_string_pretty(&bench)?);
+    } else {
+        print!("{bench}");
+    }
+    Ok(exit::SUCCESS)
+}

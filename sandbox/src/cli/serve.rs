@@ -1,0 +1,183 @@
+//! `sandbox serve` and `sandbox replay`.
+
+use super::{Jail, exit};
+use anyhow::{Context as _, Result};
+use camino::Utf8PathBuf;
+use clap::{Args, ValueEnum};
+use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, replay};
+use sandbox::exec::{Options, Sandbox};
+use sandbox::policy::{ByteSize, Keep, Policy, Span};
+use sandbox::python::PythonEnv;
+use sandbox::serve::{Limits, ServeConfig, Server, Token};
+use sandbox::task::{Collection, Opening};
+use std::net::SocketAddr;
+
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    /// A folder of tasks, of whichever kind, or a single task.
+    corpus: Utf8PathBuf,
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
+    listen: SocketAddr,
+    /// What clients must show, needed to listen to other machines. Better given in the
+    /// environment, where other users of this machine do not see it.
+    #[arg(long, env = "SANDBOX_TOKEN", hide_env_values = true)]
+    token: Option<Token>,
+    /// Where the record of every episode is written.
+    #[arg(long, value_name = "DIR", default_value = "generated/episodes")]
+    records: Utf8PathBuf,
+    /// How much the tool `score` tells.
+    #[arg(long, value_enum, default_value = "tier")]
+    feedback: FeedbackArg,
+    /// Share of the test rows that `score` uses; the final grade uses the others.
+    #[arg(long, default_value_t = EpisodeConfig::default().feedback_share)]
+    feedback_share: f64,
+    /// Turns of an episode.
+    #[arg(long, default_value_t = Budget::default().turns)]
+    turns: u32,
+    /// Time of an episode.
+    #[arg(long, default_value_t = Span::seconds(Budget::default().wall_seconds))]
+    episode_limit: Span,
+    /// Time of one script. Clients of OpenEnv wait 60 s for an answer unless told otherwise.
+    #[arg(long, default_value_t = Span::seconds(30))]
+    step_limit: Span,
+    /// Time by which a step is answered; a script that finds no place to run until it is too late
+    /// is told so and may be tried again.
+    #[arg(long, default_value_t = Limits::default().answer)]
+    answer_limit: Span,
+    /// Memory limit of each process of a script.
+    #[arg(long, default_value_t = Policy::default().memory)]
+    memory: ByteSize,
+    /// What is kept of the beginning of each of a script's two streams.
+    #[arg(long, value_name = "SIZE", default_value_t = ByteSize::kib(16))]
+    keep_head: ByteSize,
+    /// What is kept of the end of each.
+    #[arg(long, value_name = "SIZE", default_value_t = ByteSize::kib(16))]
+    keep_tail: ByteSize,
+    /// Sessions at a time.
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().episodes)]
+    max_episodes: usize,
+    /// Scripts that run at a time. Default: the number of processors.
+    #[arg(long, value_name = "COUNT")]
+    slots: Option<usize>,
+    /// Time without a message after which a session is ended.
+    #[arg(long, default_value_t = Limits::default().idle)]
+    idle_limit: Span,
+    /// Size of a client's message.
+    #[arg(long, default_value_t = Limits::default().message)]
+    message_limit: ByteSize,
+    /// Take the leaderboards of competitions from this checkout of mle-bench.
+    #[arg(long, value_name = "DIR")]
+    mlebench: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    jail: Jail,
+}
+
+/// [`Feedback`] on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FeedbackArg {
+    /// Whether a submission is valid, and why not.
+    Validate,
+    /// Also the tier it reaches.
+    Tier,
+    /// Also the score and the thresholds.
+    Full,
+}
+
+impl From<FeedbackArg> for Feedback {
+    fn from(feedback: FeedbackArg) -> Self {
+        match feedback {
+            FeedbackArg::Validate => Self::Validate,
+            FeedbackArg::Tier => Self::Tier,
+            FeedbackArg::Full => Self::Full,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReplayArgs {
+    /// The record, a `.jsonl` file.
+    record: Utf8PathBuf,
+    /// The folder of tasks that it was made with, or the task itself.
+    corpus: Utf8PathBuf,
+    /// Take the leaderboards of competitions from this checkout of mle-bench.
+    #[arg(long, value_name = "DIR")]
+    mlebench: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    jail: Jail,
+}
+
+impl ServeArgs {
+    fn config(&self) -> ServeConfig {
+        let keep = Keep { head: self.keep_head, tail: self.keep_tail };
+        let policy = Policy {
+            time_limit: self.step_limit,
+            memory: self.memory,
+            stdout: keep,
+            stderr: keep,
+            ..Policy::default()
+        };
+        let budget = Budget { turns: self.turns, wall_seconds: self.episode_limit.0.as_secs() };
+        ServeConfig {
+            listen: self.listen,
+            token: self.token.clone(),
+            records: self.records.clone(),
+            episode: EpisodeConfig {
+                budget,
+                feedback: self.feedback.into(),
+                feedback_share: self.feedback_share,
+                policy,
+            },
+            limits: Limits {
+                episodes: self.max_episodes,
+                answer: self.answer_limit,
+                idle: self.idle_limit,
+                message: self.message_limit,
+                ..Limits::default()
+            },
+        }
+    }
+}
+
+/// The tasks, and a sandbox that shows them.
+fn open(
+    corpus: &Utf8PathBuf,
+    mlebench: Option<&Utf8PathBuf>,
+    options: Options,
+) -> Result<(Collection, Sandbox)> {
+    let opening = Opening { checkout: mlebench.cloned() };
+    let tasks = Collection::open(corpus, &opening).context("failed to open the tasks")?;
+    tasks.evaluators().configure(options.clone());
+    let sandbox =
+        Sandbox::start(&PythonEnv::locate()?, options, &tasks.public()).context("no sandbox")?;
+    Ok((tasks, sandbox))
+}
+
+#[expect(clippy::print_stdout, reason = "the command's answer")]
+pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
+    let slots = args.slots.unwrap_or(Options::default().slots).max(1);
+    let options = args.jail.options(slots, true);
+    let (tasks, sandbox) = open(&args.corpus, args.mlebench.as_ref(), options)?;
+    let count = tasks.tasks().len();
+    let server = Server::bind(args.config(), tasks, sandbox, slots)?;
+    println!("serving {count} tasks at http://{}", server.address());
+    server.run()?;
+    Ok(exit::SUCCESS)
+}
+
+#[expect(clippy::print_stdout, reason = "the command's answer")]
+pub(super) fn replay_record(args: &ReplayArgs) -> Result<u8> {
+    let record = Record::read(&args.record)?;
+    let options = args.jail.options(1, true);
+    let (tasks, sandbox) = open(&args.corpus, args.mlebench.as_ref(), options)?;
+    let task = tasks
+        .task(&record.task)
+        .with_context(|| format!("`{}` has no task `{}`", args.corpus, record.task))?;
+    let differences = replay(&record, &sandbox, task)?;
+    for difference in &differences {
+        println!("{difference}");
+    }
+    let turns = record.turns.iter().filter(|turn| turn.step.is_some()).count();
+    println!("{turns} turns played again, {} differences", differences.len());
+    Ok(if differences.is_empty() { exit::SUCCESS } else { exit::DIFFERENT })
+}

@@ -1,0 +1,356 @@
+//! The record of an episode: a JSONL file that grows a line at a time, each as soon as what it
+//! tells has happened, so that a killed program leaves whole lines up to its end.
+//!
+//! ```text
+//! {"event":"header", ...}                 task, settings, seed, versions
+//! {"event":"action","turn":1, ...}        before it is carried out
+//! {"event":"step","turn":1, ...}          what came of it
+//! {"event":"finish", ...}                 how it ended, and the grade
+//! ```
+//! It holds what the environment saw and said, which is all that is needed to play it again. The
+//! trajectories of `agents` are another thing: conversations, token by token, to train on.
+
+use super::episode::{Action, EpisodeConfig, Finish, Told};
+use crate::task::TaskId;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, Write};
+
+/// The version of the format that this build reads and writes.
+pub const RECORD_VERSION: u32 = 1;
+
+/// One line of a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Event {
+    /// The first line.
+    Header {
+        /// [`RECORD_VERSION`].
+        version: u32,
+        /// The episode's name.
+        episode: String,
+        /// The task.
+        task: TaskId,
+        /// The rules.
+        config: EpisodeConfig,
+        /// What the task was chosen by, if it was chosen by chance.
+        seed: Option<u64>,
+        /// The version of this software.
+        software: String,
+        /// When it began, in UTC.
+        started: String,
+    },
+    /// What the agent is about to do.
+    Action {
+        /// From 1.
+        turn: u32,
+        /// The action.
+        action: Action,
+    },
+    /// What came of it.
+    Step {
+        /// As in the action.
+        turn: u32,
+        /// What the agent was told.
+        observation: String,
+        /// What `Score` let it know.
+        told: Option<Told>,
+        /// How the script ended, in words, if one ran.
+        outcome: Option<String>,
+        /// Its wall time, in seconds.
+        seconds: f64,
+        /// Whether the episode was over with it.
+        done: bool,
+    },
+    /// The last line of an episode that was not cut short by a crash.
+    Finish {
+        /// Why it ended.
+        ending: Ending,
+        /// The final grade, of an episode that was graded.
+        finish: Option<Finish>,
+    },
+}
+
+/// Why an episode ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// It was played to the end and graded.
+    Closed,
+    /// The agent started another.
+    Reset,
+    /// The agent said that it would not go on.
+    Left,
+    /// The agent was gone without a word.
+    Vanished,
+    /// The agent did nothing for too long.
+    Idle,
+    /// The environment was shut down.
+    Drained,
+    /// A fault of ours; the log has more.
+    Fault,
+}
+
+/// A record could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file system's word.
+    #[error("failed to read or write an episode's record")]
+    Io(#[from] std::io::Error),
+    /// A line that cannot be understood.
+    #[error("`{path}` line {line} is not part of a version {RECORD_VERSION} record")]
+    Line {
+        /// The file.
+        path: Utf8PathBuf,
+        /// 1-based.
+        line: usize,
+        /// What serde found.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// A line that does not follow the one before.
+    #[error("`{path}` line {line} is out of place")]
+    Order {
+        /// The file.
+        path: Utf8PathBuf,
+        /// 1-based.
+        line: usize,
+    },
+    /// Made by another version of this software.
+    #[error("`{path}` is a version {found} record; this build reads version {RECORD_VERSION}")]
+    Version {
+        /// The file.
+        path: Utf8PathBuf,
+        /// Its version.
+        found: u32,
+    },
+}
+
+/// Appends events to a new file.
+#[derive(Debug)]
+pub(super) struct Recorder(fs::File);
+
+impl Recorder {
+    /// Makes the file, which must not be there, and the folders above it.
+    pub(super) fn create(path: &Utf8Path) -> Result<Self, RecordError> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        Ok(Self(fs::OpenOptions::new().create_new(true).append(true).open(path)?))
+    }
+
+    /// Hands a line to the system in one piece.
+    pub(super) fn write(&mut self, event: &Event) -> Result<(), RecordError> {
+        let mut line = serde_json::to_vec(event).map_err(std::io::Error::from)?;
+        line.push(b'\n');
+        Ok(self.0.write_all(&line)?)
+    }
+
+    /// Writes the last line, to the disk itself.
+    pub(super) fn finish(mut self, event: &Event) -> Result<(), RecordError> {
+        self.write(event)?;
+        Ok(self.0.sync_data()?)
+    }
+}
+
+/// An action and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// What the agent did.
+    pub action: Action,
+    /// The [`Event::Step`] that followed; nothing where the program was killed before.
+    pub step: Option<Event>,
+}
+
+/// A record, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The [`Event::Header`].
+    pub header: Event,
+    /// The task that it names.
+    pub task: TaskId,
+    /// The rules that it names.
+    pub config: EpisodeConfig,
+    /// The turns in order.
+    pub turns: Vec<Turn>,
+    /// How it ended; nothing where the program was killed before.
+    pub ending: Option<Ending>,
+    /// The final grade, if it was graded.
+    pub finish: Option<Finish>,
+}
+
+impl Record {
+    /// Reads a record. A last line without its newline is what a killed program leaves behind,
+    /// and is passed over.
+    ///
+    /// # Errors
+    /// A [`RecordError`] that names the first line that is wrong.
+    pub fn read(path: &Utf8Path) -> Result<Self, RecordError> {
+        let mut reader = BufReader::new(fs::File::open(path)?);
+        let mut text = String::new();
+        let mut record: Option<Self> = None;
+        let mut number = 0;
+        while reader.read_line(&mut text)? > 0 && text.ends_with('\n') {
+            number += 1;
+            // The version is looked at first: a record of another version may differ anywhere.
+            if let (1, Some(found)) = (number, version(&text))
+                && found != RECORD_VERSION
+            {
+                return Err(RecordError::Version { path: path.to_owned(), found });
+            }
+            let event = serde_json::from_str(&text).map_err(|source| RecordError::Line {
+                path: path.to_owned(),
+                line: number,
+                source,
+            })?;
+            let misplaced = || RecordError::Order { path: path.to_owned(), line: number };
+            match &mut record {
+                None => record = Some(Self::begun(event).ok_or_else(misplaced)?),
+                Some(record) => record.take(event).ok_or_else(misplaced)?,
+            }
+            text.clear();
+        }
+        record.ok_or_else(|| RecordError::Order { path: path.to_owned(), line: 1 })
+    }
+
+    fn begun(header: Event) -> Option<Self> {
+        let Event::Header { task, config, .. } = &header else { return None };
+        Some(Self {
+            task: task.clone(),
+            config: config.clone(),
+            header,
+            turns: Vec::new(),
+            ending: None,
+            finish: None,
+        })
+    }
+
+    /// Adds the next line; nothing if it cannot be the next.
+    fn take(&mut self, event: Event) -> Option<()> {
+        let number = u32::try_from(self.turns.len()).ok()?;
+        let pending = self.turns.last().is_some_and(|turn| turn.step.is_none());
+        match event {
+            _ if self.ending.is_some() => return None,
+            Event::Action { turn, action } if turn == number + 1 && !pending => {
+                self.turns.push(Turn { action, step: None });
+            }
+            Event::Step { turn, .. } if turn == number && pending => {
+                self.turns.last_mut()?.step = Some(event);
+            }
+            Event::Finish { ending, finish } => {
+                (self.ending, self.finish) = (Some(ending), finish);
+            }
+            Event::Header { .. } | Event::Action { .. } | Event::Step { .. } => return None,
+        }
+        Some(())
+    }
+}
+
+/// The version that a line claims.
+fn version(line: &str) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Claim {
+        version: u32,
+    }
+    serde_json::from_str(line).ok().map(|claim: Claim| claim.version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines() -> Vec<Event> {
+        let step = |turn, done| Event::Step {
+            turn,
+            observation: "valid submission".to_owned(),
+            told: Some(Told { valid: true, tier: None }),
+            outcome: None,
+            seconds: 0.25,
+            done,
+        };
+        vec![
+            Event::Header {
+                version: RECORD_VERSION,
+                episode: "e".to_owned(),
+                task: TaskId::new("t").unwrap(),
+                config: EpisodeConfig::default(),
+                seed: Some(3),
+                software: "0".to_owned(),
+                started: "2026-01-01T00:00:00".to_owned(),
+            },
+            Event::Action { turn: 1, action: Action::Python { code: "a\nb".to_owned() } },
+            step(1, false),
+            Event::Action { turn: 2, action: Action::Answer },
+            step(2, true),
+            Event::Finish {
+                ending: Ending::Closed,
+                finish: Some(Finish { grade: None, refusal: Some("no file".to_owned()) }),
+            },
+        ]
+    }
+
+    fn written(events: &[Event]) -> (tempfile::TempDir, Utf8PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(folder.path()).unwrap().join("deep/record.jsonl");
+        let mut recorder = Recorder::create(&path).unwrap();
+        for event in events {
+            recorder.write(event).unwrap();
+        }
+        (folder, path)
+    }
+
+    #[test]
+    fn a_record_round_trips_and_is_never_written_over() {
+        let (_folder, path) = written(&lines());
+        let record = Record::read(&path).unwrap();
+        assert_eq!((record.turns.len(), record.ending), (2, Some(Ending::Closed)));
+        assert_eq!(record.turns[0].step.as_ref(), Some(&lines()[2]));
+        assert!(matches!(Recorder::create(&path), Err(RecordError::Io(_))));
+    }
+
+    #[test]
+    fn what_a_killed_program_leaves_can_be_read() {
+        let (_folder, path) = written(&lines());
+        let whole = fs::read_to_string(&path).unwrap();
+        let first = whole.find('\n').unwrap() + 1;
+        for length in first..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            let record = Record::read(&path).unwrap();
+            let ended = record.ending.is_some();
+            assert_eq!((record.turns.len() <= 2, ended), (true, false), "{length}");
+        }
+    }
+
+    #[test]
+    fn lines_out_of_place_are_refused() {
+        for (order, line) in [
+            (&[1][..], 1),
+            (&[0, 0], 2),
+            (&[0, 2], 2),
+            (&[0, 3], 2),
+            (&[0, 1, 1], 3),
+            (&[0, 1, 3], 3),
+            (&[0, 1, 2, 2], 4),
+            (&[0, 5, 1], 3),
+            (&[0, 5, 5], 3),
+        ] {
+            let events: Vec<Event> = order.iter().map(|at| lines()[*at].clone()).collect();
+            let (_folder, path) = written(&events);
+            let error = Record::read(&path).unwrap_err();
+            assert!(
+                matches!(&error, RecordError::Order { line: found, .. } if *found == line),
+                "{order:?}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn another_version_says_so() {
+        let (_folder, path) = written(&lines());
+        let text = fs::read_to_string(&path).unwrap().replace("\"version\":1", "\"version\":9");
+        fs::write(&path, text.replace("software", "hardware")).unwrap();
+        let error = Record::read(&path).unwrap_err();
+        assert!(matches!(error, RecordError::Version { found: 9, .. }), "{error}");
+    }
+}

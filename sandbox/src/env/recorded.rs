@@ -1,0 +1,106 @@
+//! An episode that writes itself down.
+
+use super::episode::{Action, Episode, EpisodeConfig, EpisodeFault, Finish, Step};
+use super::record::{Ending, Event, RECORD_VERSION, Recorder};
+use crate::exec::Sandbox;
+use crate::mlebench::report::timestamp;
+use crate::task::Task;
+use camino::Utf8Path;
+use std::time::SystemTime;
+
+/// What an episode is known by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// Its name, as the record's header gives it.
+    pub episode: String,
+    /// What the task was chosen by, if it was chosen by chance.
+    pub seed: Option<u64>,
+}
+
+/// An [`Episode`] with a record. A step counts only once it is written down.
+#[derive(Debug)]
+pub struct Recorded {
+    episode: Episode,
+    recorder: Recorder,
+}
+
+impl Recorded {
+    /// Sets up an episode as [`Episode::reset`] does, and its record at `path`.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`], also if there is a file at `path`.
+    pub fn reset(
+        sandbox: &Sandbox,
+        task: &Task,
+        config: &EpisodeConfig,
+        label: &Label,
+        path: &Utf8Path,
+    ) -> Result<Self, EpisodeFault> {
+        let episode = Episode::reset(sandbox, task, config)?;
+        let mut recorder = Recorder::create(path)?;
+        recorder.write(&Event::Header {
+            version: RECORD_VERSION,
+            episode: label.episode.clone(),
+            task: task.id().clone(),
+            config: config.clone(),
+            seed: label.seed,
+            software: env!("CARGO_PKG_VERSION").to_owned(),
+            started: timestamp(SystemTime::now()),
+        })?;
+        Ok(Self { episode, recorder })
+    }
+
+    /// Carries out one action as [`Episode::step`] does.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`], after which the episode should be [abandoned](Self::abandon).
+    ///
+    /// # Panics
+    /// After a step that was `done`.
+    pub fn step(&mut self, action: &Action) -> Result<Step, EpisodeFault> {
+        let turn = self.episode.turns() + 1;
+        self.recorder.write(&Event::Action { turn, action: action.clone() })?;
+        let step = self.episode.step(action)?;
+        self.recorder.write(&Event::Step {
+            turn,
+            observation: step.observation.text.clone(),
+            told: step.told,
+            outcome: step.outcome.as_ref().map(ToString::to_string),
+            seconds: step.wall.as_secs_f64(),
+            done: step.done,
+        })?;
+        Ok(step)
+    }
+
+    /// Actions taken so far.
+    pub fn turns(&self) -> u32 {
+        self.episode.turns()
+    }
+
+    /// Grades what lies in the working directory, as [`Episode::close`] does.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`], which the record tells too.
+    pub fn close(self) -> Result<Finish, EpisodeFault> {
+        let Self { episode, recorder } = self;
+        match episode.close() {
+            Ok(finish) => {
+                let (ending, told) = (Ending::Closed, Some(finish.clone()));
+                recorder.finish(&Event::Finish { ending, finish: told })?;
+                Ok(finish)
+            }
+            Err(fault) => {
+                recorder.finish(&Event::Finish { ending: Ending::Fault, finish: None })?;
+                Err(fault)
+            }
+        }
+    }
+
+    /// Ends the episode without a grade.
+    ///
+    /// # Errors
+    /// [`EpisodeFault::Record`].
+    pub fn abandon(self, ending: Ending) -> Result<(), EpisodeFault> {
+        Ok(self.recorder.finish(&Event::Finish { ending, finish: None })?)
+    }
+}

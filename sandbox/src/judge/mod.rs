@@ -1,0 +1,39 @@
+//! Whoever can say what a submission is worth, for each kind of task.
+//!
+//! `(submission, part of the test rows) -> grade`. Our own tasks have
+//! [`Grader`](crate::grade::Grader), competitions the graders of [`mlebench`](crate::mlebench),
+//! released bundles a script of their own, which runs in a jail with the answers.
+
+mod competition;
+mod evaluator;
+mod evaluators;
+mod sample;
+mod verdict;
+
+pub use competition::CompetitionGrader;
+pub use evaluator::{Evaluator, EvaluatorFault};
+pub use evaluators::Evaluators;
+
+use crate::grade::{Direction, Grade, GradeError, Thresholds};
+use crate::metrics::Metric;
+use crate::submission::Part;
+use std::fmt::Debug;
+
+/// Grades one task's submissions.
+pub trait Judge: Debug + Send {
+    /// Scores a submission's `part` of the test rows. Where the task does not
+    /// [take parts](crate::task::Task::takes_parts), only [`Part::All`] is asked for.
+    ///
+    /// # Errors
+    /// A [`GradeError`], which says whether the agent or the task is to blame.
+    fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError>;
+
+    /// The task's milestones.
+    fn thresholds(&self) -> Thresholds;
+
+    /// Which way scores improve.
+    fn direction(&self) -> Direction;
+
+    /// What is computed, where that has a name here.
+    fn metric(&self) -> Option<Metric>;
+}

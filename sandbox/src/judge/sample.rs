@@ -1,0 +1,171 @@
+//! What a submission to a bundle must look like, taken from its sample submission: checked here,
+//! so that an evaluator only ever sees a table of the right form and its failures are its own.
+
+use crate::submission::{Part, SubmissionError, Table, shorten};
+use std::collections::BTreeMap;
+
+/// The form of a submission.
+#[derive(Debug)]
+pub(super) struct Sample {
+    columns: Vec<String>,
+    /// How often each id occurs; the ids are in the first column.
+    ids: BTreeMap<String, usize>,
+    rows: usize,
+    /// Columns that hold numbers, in the sample and in the answers if these have them.
+    numbers: Vec<bool>,
+}
+
+impl Sample {
+    /// From a sample submission and the answers.
+    pub(super) fn read(sample: &[u8], answers: &[u8]) -> Result<Self, SubmissionError> {
+        let columns = header(sample)?;
+        let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let table = Table::parse(sample, &names)?;
+        let answer_columns = header(answers)?;
+        let answer_names: Vec<&str> = answer_columns.iter().map(String::as_str).collect();
+        let truth = Table::parse(answers, &answer_names)?;
+        let all_numbers = |table: &Table, at: usize| {
+            table.rows.iter().all(|(_, cells)| cells.get(at).is_some_and(|cell| is_number(cell)))
+        };
+        let numbers = columns.iter().enumerate().map(|(at, name)| {
+            let in_answers = answer_columns.iter().position(|other| other == name);
+            // An id is compared as it is written.
+            at > 0 && all_numbers(&table, at) && in_answers.is_none_or(|at| all_numbers(&truth, at))
+        });
+        Ok(Self { numbers: numbers.collect(), ids: count(&table), rows: table.rows.len(), columns })
+    }
+
+    /// Refuses what has not the sample's columns and ids, or no number where the sample has one.
+    pub(super) fn check(&self, csv: &[u8]) -> Result<(), SubmissionError> {
+        let names: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        let table = Table::parse(csv, &names)?;
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        for (line, cells) in &table.rows {
+            let (line, id) = (*line, cells[0].as_str());
+            let times = seen.entry(id).or_default();
+            *times += 1;
+            match self.ids.get(id) {
+                None => return Err(SubmissionError::UnknownId { line, id: shorten(id) }),
+                Some(often) if *times > *often => {
+                    return Err(SubmissionError::DuplicateId { line, id: shorten(id) });
+                }
+                Some(_) => {}
+            }
+            for (at, cell) in cells.iter().enumerate() {
+                if self.numbers[at] && !is_number(cell) {
+                    let (column, value) = (self.columns[at].clone(), shorten(cell));
+                    let expected = "a finite number".to_owned();
+                    return Err(SubmissionError::Value { line, column, value, expected });
+                }
+            }
+        }
+        let lacks = |(id, often): &(&String, &usize)| seen.get(id.as_str()) != Some(often);
+        match self.ids.iter().find(lacks) {
+            None => Ok(()),
+            Some((id, _)) => Err(SubmissionError::MissingIds {
+                count: self.rows - table.rows.len(),
+                total: self.rows,
+                example: shorten(id),
+            }),
+        }
+    }
+
+    /// The rows of `csv` that belong to `part`: a table of the answers or of a submission. A row
+    /// is told by its id, or by its number in a table without the column of ids.
+    pub(super) fn take(&self, csv: &[u8], part: Part) -> Result<Vec<u8>, SubmissionError> {
+        if part == Part::All {
+            return Ok(csv.to_vec());
+        }
+        let csv = csv.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(csv);
+        let broken = |error: csv::Error| SubmissionError::Csv(error.to_string());
+        let mut reader = csv::ReaderBuilder::new().from_reader(csv);
+        let header = reader.headers().map_err(broken)?.clone();
+        let key = header.iter().position(|name| name.trim() == self.columns[0]);
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&header).map_err(broken)?;
+        for (number, row) in reader.records().enumerate() {
+            let row = row.map_err(broken)?;
+            let name = match key.and_then(|at| row.get(at)) {
+                Some(id) => id.trim().to_owned(),
+                None => number.to_string(),
+            };
+            if part.holds(&name) {
+                writer.write_record(&row).map_err(broken)?;
+            }
+        }
+        writer.into_inner().map_err(|error| SubmissionError::Csv(error.to_string()))
+    }
+}
+
+fn header(csv: &[u8]) -> Result<Vec<String>, SubmissionError> {
+    let csv = csv.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(csv);
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(csv);
+    let header = reader.headers().map_err(|error| SubmissionError::Csv(error.to_string()))?;
+    if header.is_empty() {
+        return Err(SubmissionError::Empty);
+    }
+    Ok(header.iter().map(str::to_owned).collect())
+}
+
+fn count(table: &Table) -> BTreeMap<String, usize> {
+    let mut ids = BTreeMap::new();
+    for (_, cells) in &table.rows {
+        *ids.entry(cells[0].clone()).or_default() += 1;
+    }
+    ids
+}
+
+fn is_number(cell: &str) -> bool {
+    cell.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANSWERS: &[u8] = b"id,y,kind\na,1,x\nb,2,3\nb,3,4\n";
+
+    fn sample() -> Sample {
+        Sample::read(b"id,y,kind\na,0,1\nb,0,1\nb,0,1\n", ANSWERS).unwrap()
+    }
+
+    fn refusal(csv: &str) -> String {
+        sample().check(csv.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_form_of_the_sample_is_asked_for() {
+        sample().check(b"kind,id,y\nanything,b,1e3\n,b,2\nz,a,3\n").unwrap();
+        assert!(refusal("id,y\na,1\n").contains("expected exactly [id, y, kind]"));
+        assert!(refusal("id,y,kind\na,nan,1\nb,1,1\nb,1,1\n").contains("not a finite number"));
+        assert!(refusal("id,y,kind\na,1,1\na,1,1\nb,1,1\n").contains("repeats the id"));
+        assert!(refusal("id,y,kind\nc,1,1\n").contains("not in the test set"));
+        assert!(refusal("id,y,kind\na,1,1\nb,1,1\n").contains("1 of 3 test ids"));
+        assert!(refusal("").contains("empty"));
+    }
+
+    #[test]
+    fn feedback_and_final_rows_are_the_same_rows_in_both_tables() {
+        let ids: Vec<String> = (0..200).map(|id| format!("r{id}")).collect();
+        let table = |column: &str, rows: &mut dyn Iterator<Item = &String>| {
+            let rows: String = rows.flat_map(|id| [id.as_str(), ",1\n"]).collect();
+            format!("id,{column}\n{rows}")
+        };
+        let answers = table("y", &mut ids.iter());
+        let submitted = table("y", &mut ids.iter().rev());
+        let sample = Sample::read(answers.as_bytes(), answers.as_bytes()).unwrap();
+        let names = |csv: &str, part| {
+            let kept = String::from_utf8(sample.take(csv.as_bytes(), part).unwrap()).unwrap();
+            let mut names: Vec<String> = kept.lines().skip(1).map(str::to_owned).collect();
+            names.sort();
+            names
+        };
+        let feedback = names(&answers, Part::Feedback(0.3));
+        let last = names(&answers, Part::Final(0.3));
+        assert_eq!(feedback, names(&submitted, Part::Feedback(0.3)));
+        assert_eq!(last, names(&submitted, Part::Final(0.3)));
+        assert_eq!(feedback.len() + last.len(), 200);
+        assert!((30..90).contains(&feedback.len()));
+        assert!(feedback.iter().all(|name| !last.contains(name)));
+    }
+}

@@ -1,0 +1,140 @@
+//! The settings of a server, and why it does not start.
+
+use super::access::Token;
+use crate::env::{EpisodeConfig, Feedback};
+use crate::policy::{ByteSize, Span};
+use crate::task::{Collection, TaskId};
+use camino::Utf8PathBuf;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What is left between the end of a step and the moment by which a client must have its answer.
+const MARGIN: Duration = Duration::from_secs(2);
+
+/// How a server behaves.
+#[derive(Debug, Clone)]
+pub struct ServeConfig {
+    /// Where it listens; port 0 lets the system choose one.
+    pub listen: SocketAddr,
+    /// What clients must show. Without it only this machine is served.
+    pub token: Option<Token>,
+    /// Where the records of episodes go: `<records>/<task>/<name>.jsonl`.
+    pub records: Utf8PathBuf,
+    /// The rules of every episode; `episode.policy.time_limit` is the limit of one step.
+    pub episode: EpisodeConfig,
+    /// Bounds on clients.
+    pub limits: Limits,
+}
+
+/// Bounds on what clients can take.
+///
+/// | field | purpose | default |
+/// | --- | --- | --- |
+/// | `episodes` | sessions at a time; one more is told that there is no place | 64 |
+/// | `answer` | time by which a step is answered, the wait for a place to run included | 55 s |
+/// | `idle` | time without a message after which a session is ended | 10 min |
+/// | `message` | size of one message | 1 MiB |
+/// | `send` | time a client may take to accept an answer | 30 s |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Sessions at a time.
+    pub episodes: usize,
+    /// Time by which a step is answered.
+    pub answer: Span,
+    /// Time without a message after which a session is ended.
+    pub idle: Span,
+    /// Size of one message.
+    pub message: ByteSize,
+    /// Time a client may take to accept an answer.
+    pub send: Span,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            episodes: 64,
+            answer: Span::seconds(55),
+            idle: Span::seconds(600),
+            message: ByteSize::mib(1),
+            send: Span::seconds(30),
+        }
+    }
+}
+
+/// A server does not start, or fails as a whole.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Anybody could use it.
+    #[error(
+        "{0} can be reached from other machines; set a token that clients must show \
+         (`--token`, or SANDBOX_TOKEN), or listen on 127.0.0.1"
+    )]
+    Open(SocketAddr),
+    /// A step that no client would wait for.
+    #[error(
+        "a step may take {step}, and is to be answered within {answer}, which leaves less than \
+         2 s; lower the step limit (`--step-limit`) or raise the other (`--answer-limit`)"
+    )]
+    Slow {
+        /// The limit of a step.
+        step: Span,
+        /// The limit of an answer.
+        answer: Span,
+    },
+    /// Feedback that a task's grader cannot give.
+    #[error(
+        "the task {0} does not allow the feedback asked for; serve it with `--feedback validate`"
+    )]
+    Feedback(TaskId),
+    /// A share that is none.
+    #[error("the share of test rows for feedback is {0}; it must be more than 0 and less than 1")]
+    Share(f64),
+    /// No sessions, or more than there can be.
+    #[error("{0} sessions cannot be served; ask for 1 to 4096")]
+    Episodes(usize),
+    /// The address cannot be had.
+    #[error("failed to listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's word.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Records cannot be written.
+    #[error("failed to make the folder for records")]
+    Records(#[source] std::io::Error),
+    /// Threads or signals cannot be had.
+    #[error("failed to set up the server")]
+    Runtime(#[source] std::io::Error),
+}
+
+impl ServeConfig {
+    /// Makes sure that the settings fit each other and the tasks.
+    pub(super) fn check(&self, tasks: &Collection) -> Result<(), ServeError> {
+        if !self.listen.ip().is_loopback() && self.token.is_none() {
+            return Err(ServeError::Open(self.listen));
+        }
+        let (step, answer) = (self.episode.policy.time_limit, self.limits.answer);
+        if step.0 + MARGIN > answer.0 {
+            return Err(ServeError::Slow { step, answer });
+        }
+        if !(1..=4096).contains(&self.limits.episodes) {
+            return Err(ServeError::Episodes(self.limits.episodes));
+        }
+        let share = self.episode.feedback_share;
+        if !(share > 0.0 && share < 1.0) {
+            return Err(ServeError::Share(share));
+        }
+        let validate = self.episode.feedback == Feedback::Validate;
+        match tasks.tasks().iter().find(|task| !validate && !task.takes_parts()) {
+            Some(task) => Err(ServeError::Feedback(task.id().clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// How long a step may wait for a place to run.
+    pub(super) fn patience(&self) -> Duration {
+        self.limits.answer.0.saturating_sub(self.episode.policy.time_limit.0 + MARGIN)
+    }
+}

@@ -1,0 +1,28 @@
+//! The environment server: many episodes at a time over OpenEnv's WebSocket protocol.
+//!
+//! One connection is one session, and plays one episode at a time. The connections are
+//! asynchronous, and only they: episodes run on threads that may block, one step of an episode
+//! at a time, and every episode is written down ([`Recorded`](crate::env::Recorded)).
+//!
+//! ```text
+//! GET /ws            reset, step, state, close; tools are called by steps
+//! GET /health        whether it is up; needs no token
+//! GET /metadata      what it serves
+//! GET /schema        the forms of actions, observations and states
+//! GET /openapi.json  the above for machines
+//! ```
+//! Built from the behaviour of `openenv-core` 0.3.0, whose client plays against it in the tests.
+
+mod access;
+mod config;
+mod pages;
+mod player;
+mod protocol;
+mod reward;
+mod server;
+mod session;
+
+pub use access::{Token, WeakToken};
+pub use config::{Limits, ServeConfig, ServeError};
+pub use reward::{final_value, told_value};
+pub use server::Server;

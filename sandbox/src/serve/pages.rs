@@ -1,0 +1,143 @@
+//! What can be asked without a session.
+
+use super::protocol::tools;
+use super::server::Shared;
+use axum::extract::State;
+use axum::http::header::{CONTENT_TYPE, HeaderName};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+type Page = ([(HeaderName, &'static str); 1], String);
+
+fn page(value: &Value) -> Page {
+    ([(CONTENT_TYPE, "application/json")], value.to_string())
+}
+
+/// `GET /health`.
+pub(super) async fn health() -> Page {
+    page(&json!({"status": "healthy"}))
+}
+
+/// `GET /metadata`.
+pub(super) async fn metadata(State(shared): State<Arc<Shared>>) -> Page {
+    let (episode, limits) = (&shared.config.episode, &shared.config.limits);
+    let feedback = json!(episode.feedback);
+    let description = format!(
+        "{} tasks of machine learning, solved by scripts in a sandbox. Feedback: {}. At most {} \
+         turns and {} s per episode, {} per script; steps are answered within {}; {} sessions at a \
+         time, each ended after {} without a message.",
+        shared.tasks.tasks().len(),
+        feedback.as_str().unwrap_or_default(),
+        episode.budget.turns,
+        episode.budget.wall_seconds,
+        episode.policy.time_limit,
+        limits.answer,
+        limits.episodes,
+        limits.idle,
+    );
+    page(&json!({
+        "name": "sandbox",
+        "description": description,
+        "readme_content": null,
+        "version": env!("CARGO_PKG_VERSION"),
+        "author": null,
+        "documentation_url": null,
+    }))
+}
+
+/// `GET /schema`.
+pub(super) async fn schema() -> Page {
+    page(&json!({
+        "action": action(),
+        "observation": observation(),
+        "state": state(),
+    }))
+}
+
+/// `GET /openapi.json`.
+pub(super) async fn openapi() -> Page {
+    let get = |summary: &str, schema: Value| {
+        let content = json!({"application/json": {"schema": schema}});
+        let answer = json!({"200": {"description": summary, "content": content}});
+        json!({"get": {"summary": summary, "responses": answer}})
+    };
+    let object = json!({"type": "object"});
+    let socket = json!({"get": {
+        "summary": "A WebSocket: reset, step, state and close as JSON messages.",
+        "responses": {"101": {"description": "the session begins"}},
+    }});
+    page(&json!({
+        "openapi": "3.1.0",
+        "info": {"title": "sandbox", "version": env!("CARGO_PKG_VERSION")},
+        "paths": {
+            "/ws": socket,
+            "/health": get("Whether the server is up.", object.clone()),
+            "/metadata": get("What is served.", object.clone()),
+            "/schema": get("The forms of actions, observations and states.", object),
+        },
+        "components": {"schemas": {
+            "Action": action(), "Observation": observation(), "State": state(),
+        }},
+    }))
+}
+
+fn action() -> Value {
+    let tools = tools();
+    let names: Vec<&Value> =
+        tools.as_array().into_iter().flatten().map(|tool| &tool["name"]).collect();
+    json!({
+        "title": "Action",
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"type": {"const": "list_tools"}, "metadata": {"type": "object"}},
+                "required": ["type"],
+                "additionalProperties": false,
+            },
+            {
+                "type": "object",
+                "properties": {
+                    "type": {"const": "call_tool"},
+                    "tool_name": {"enum": names},
+                    "arguments": {"type": "object"},
+                    "metadata": {"type": "object"},
+                },
+                "required": ["type", "tool_name"],
+                "additionalProperties": false,
+            },
+        ],
+    })
+}
+
+fn observation() -> Value {
+    json!({
+        "title": "Observation",
+        "description": "Of a reset: the task. Of a step: what the tool said.",
+        "type": "object",
+        "properties": {
+            "task": {"type": "string"},
+            "description": {"type": "string"},
+            "tools": {"type": "array", "items": {"type": "object"}},
+            "tool_name": {"type": "string"},
+            "result": {"type": "string"},
+            "error": {"type": ["object", "null"]},
+            "metadata": {"type": "object"},
+        },
+    })
+}
+
+fn state() -> Value {
+    json!({
+        "title": "State",
+        "type": "object",
+        "properties": {
+            "episode_id": {"type": ["string", "null"]},
+            "step_count": {"type": "integer", "minimum": 0},
+            "task": {"type": "string"},
+            "turns_left": {"type": "integer", "minimum": 0},
+            "done": {"type": "boolean"},
+            "reward": {"type": "number"},
+        },
+        "required": ["episode_id", "step_count"],
+    })
+}

@@ -1,0 +1,185 @@
+//! An episode as a client sees it: tools in, observations and rewards out. Blocks.
+
+use super::protocol::{Reply, ToolFault, tool_answer};
+use super::reward::{final_value, told_value};
+use super::server::Shared;
+use crate::env::{Action, Ending, EpisodeFault, Label, Recorded, Step};
+use crate::task::{Task, TaskId};
+use serde_json::{Map, Value, json};
+
+/// An episode in progress, or at its end.
+#[derive(Debug)]
+pub(super) struct Player {
+    task: TaskId,
+    name: String,
+    /// Nothing after its end.
+    episode: Option<Recorded>,
+    turns: u32,
+    turns_allowed: u32,
+    /// The sum of the rewards so far.
+    paid: f64,
+}
+
+impl Player {
+    /// Begins an episode; also returns what the client is told of the task.
+    pub(super) fn start(
+        shared: &Shared,
+        task: &Task,
+        label: &Label,
+        file: &str,
+    ) -> Result<(Self, Reply), EpisodeFault> {
+        let config = &shared.config;
+        let path = config.records.join(task.id().as_str()).join(format!("{file}.jsonl"));
+        let description = task.description().map_err(EpisodeFault::Description)?;
+        let episode = Recorded::reset(&shared.sandbox, task, &config.episode, label, &path)?;
+        let about = json!({
+            "task": task.id(),
+            "description": description,
+            "feedback": config.episode.feedback,
+            "turns": config.episode.budget.turns,
+            "step_limit": config.episode.policy.time_limit,
+            "episode_limit": format!("{}s", config.episode.budget.wall_seconds),
+        });
+        // Some clients read the whole observation, others only its metadata.
+        let mut observation = about.clone();
+        observation["metadata"] = about;
+        let player = Self {
+            task: task.id().clone(),
+            name: label.episode.clone(),
+            episode: Some(episode),
+            turns: 0,
+            turns_allowed: config.episode.budget.turns,
+            paid: 0.0,
+        };
+        Ok((player, Reply { observation, reward: None, done: false }))
+    }
+
+    /// Whether no step can follow.
+    pub(super) fn is_over(&self) -> bool {
+        self.episode.is_none()
+    }
+
+    /// Uses a tool. A call that makes no sense takes a turn too: it is the agent's.
+    pub(super) fn call(
+        &mut self,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Reply, EpisodeFault> {
+        let Some(episode) = &mut self.episode else { return Err(EpisodeFault::Over) };
+        let (action, fault) = match action(tool, arguments) {
+            Ok(action) => (action, None),
+            Err((kind, reason)) => {
+                (Action::Malformed { reason: reason.clone() }, Some((kind, reason)))
+            }
+        };
+        let step = episode.step(&action)?;
+        self.turns = episode.turns();
+        let mut reward = step.told.as_ref().map_or(0.0, |told| told_value(told) - self.paid);
+        let mut text = step.observation.text.clone();
+        let mut metadata = self.metadata(&step);
+        if step.done {
+            let finish = match self.episode.take() {
+                Some(episode) => episode.close()?,
+                None => return Err(EpisodeFault::Over),
+            };
+            reward = final_value(&finish) - self.paid;
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(match action {
+                Action::Answer => "submitted; the episode is over",
+                _ => "the budget is used up; the episode is over",
+            });
+            metadata["finish"] = json!(finish);
+        }
+        self.paid += reward;
+        let fault = fault.as_ref().map(|(kind, reason)| (*kind, reason.as_str()));
+        let observation = tool_answer(tool, &text, fault, &metadata);
+        Ok(Reply { observation, reward: Some(reward), done: step.done })
+    }
+
+    /// Ends the episode without a grade, if it is still going on.
+    pub(super) fn abandon(self, ending: Ending) {
+        if let Some(episode) = self.episode
+            && let Err(fault) = episode.abandon(ending)
+        {
+            tracing::error!(task = %self.task, fault = &fault as &dyn std::error::Error, "an episode's end was not recorded");
+        }
+    }
+
+    /// For `state`.
+    pub(super) fn state(&self) -> Value {
+        json!({
+            "episode_id": self.name,
+            "step_count": self.turns,
+            "task": self.task,
+            "turns_left": self.turns_allowed.saturating_sub(self.turns),
+            "done": self.is_over(),
+            "reward": self.paid,
+        })
+    }
+
+    fn metadata(&self, step: &Step) -> Value {
+        json!({
+            "turn": self.turns,
+            "turns_left": self.turns_allowed.saturating_sub(self.turns),
+            "outcome": step.outcome,
+            "seconds": step.wall.as_secs_f64(),
+        })
+    }
+}
+
+/// What a call of a tool means.
+fn action(tool: &str, arguments: &Map<String, Value>) -> Result<Action, (ToolFault, String)> {
+    let action = match tool {
+        "python" => {
+            let code = arguments.get("code").and_then(Value::as_str);
+            let unknown = arguments.keys().any(|name| name != "code");
+            match code {
+                Some(code) if !unknown => Action::Python { code: code.to_owned() },
+                _ => {
+                    let message = "`python` takes one argument, the text `code`".to_owned();
+                    return Err((ToolFault::InvalidArgs, message));
+                }
+            }
+        }
+        "score" => Action::Score,
+        "submit" => Action::Answer,
+        _ => {
+            let known = "`python`, `score` and `submit`";
+            let message = format!("there is no such tool; there are {known}");
+            return Err((ToolFault::ToolNotFound, message));
+        }
+    };
+    if matches!(action, Action::Score | Action::Answer) && !arguments.is_empty() {
+        return Err((ToolFault::InvalidArgs, format!("`{tool}` takes no arguments")));
+    }
+    Ok(action)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_become_actions_or_are_explained() {
+        let call = |tool: &str, arguments: Value| match arguments {
+            Value::Object(arguments) => action(tool, &arguments),
+            _ => unreachable!("the arguments of a call are an object"),
+        };
+        let code = Action::Python { code: "1".to_owned() };
+        assert_eq!(call("python", json!({"code": "1"})), Ok(code));
+        assert_eq!(call("score", json!({})), Ok(Action::Score));
+        assert_eq!(call("submit", json!({})), Ok(Action::Answer));
+        for (tool, arguments) in [
+            ("python", json!({})),
+            ("python", json!({"code": 1})),
+            ("python", json!({"code": "1", "timeout": 5})),
+            ("score", json!({"x": 1})),
+            ("submit", json!({"answer": 42})),
+        ] {
+            assert_eq!(call(tool, arguments).unwrap_err().0, ToolFault::InvalidArgs, "{tool}");
+        }
+        assert_eq!(call("bash", json!({})).unwrap_err().0, ToolFault::ToolNotFound);
+    }
+}

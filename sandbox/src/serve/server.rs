@@ -1,0 +1,295 @@
+//! Listening, admitting, and shutting down without leaving anything half done.
+
+use super::access::is_from_a_page;
+use super::config::{ServeConfig, ServeError};
+use super::pages;
+use super::protocol::{Code, Mistake, Reset};
+use super::session;
+use crate::env::Label;
+use crate::exec::Sandbox;
+use crate::stream::Stream;
+use crate::task::{Collection, Task, TaskId};
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{HeaderMap, WWW_AUTHENTICATE};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// Connections that are not yet sessions, at a time; more wait to be accepted.
+const CONNECTIONS: usize = 256;
+/// Clients at a time that are told in OpenEnv's own words that there is no place; more are told
+/// in HTTP's.
+const REFUSALS: usize = 64;
+/// Time to wait for a place before there is none.
+const SEAT: Duration = Duration::from_secs(1);
+/// Time to send a request's headers.
+const HEADERS: Duration = Duration::from_secs(10);
+/// After a failure to accept, as when descriptors have run out: time for some to come back.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Beyond what a step may take, time for all sessions to end when the server does.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// What all sessions share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) config: ServeConfig,
+    pub(super) tasks: Collection,
+    pub(super) sandbox: Sandbox,
+    /// A permit per session.
+    seats: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
+    /// A permit per run in flight.
+    pub(super) places: Arc<Semaphore>,
+    /// Episodes begun.
+    begun: AtomicU64,
+    /// Turns true when the server is to end.
+    pub(super) stopping: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// The task that a client asks for, and what its episode is called.
+    pub(super) fn choose(&self, reset: &Reset) -> Result<(Task, Label, String), Mistake> {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let tasks = self.tasks.tasks();
+        let nth = |number: u64| {
+            let at = number % tasks.len().max(1) as u64;
+            usize::try_from(at).ok().and_then(|at| tasks.get(at))
+        };
+        let task = match (&reset.task, reset.seed) {
+            (Some(name), _) => TaskId::new(name).ok().and_then(|id| self.tasks.task(&id)),
+            (None, Some(seed)) => nth(Stream::root(seed).child("task").seed()),
+            (None, None) => nth(number),
+        };
+        let Some(task) = task else {
+            let name = reset.task.as_deref().unwrap_or_default();
+            let first = tasks.first().map_or("", |task| task.id().as_str());
+            let known = format!("there are {}, `{first}` the first of them", tasks.len());
+            let message = format!("there is no task `{name}`; {known}");
+            return Err(Mistake::new(Code::ValidationError, message));
+        };
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let file = format!("{}-{}-{number}", since.as_millis(), std::process::id());
+        let episode = reset.episode_id.clone().unwrap_or_else(|| format!("{}/{file}", task.id()));
+        Ok((task.clone(), Label { episode, seed: reset.seed }, file))
+    }
+}
+
+/// A server that listens and does not yet answer.
+#[derive(Debug)]
+pub struct Server {
+    shared: Shared,
+    stop: watch::Sender<bool>,
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Checks the settings and takes the address. `slots` is how many runs the sandbox takes at a
+    /// time.
+    ///
+    /// # Errors
+    /// A [`ServeError`].
+    pub fn bind(
+        config: ServeConfig,
+        tasks: Collection,
+        sandbox: Sandbox,
+        slots: usize,
+    ) -> Result<Self, ServeError> {
+        config.check(&tasks)?;
+        fs_err::create_dir_all(&config.records).map_err(ServeError::Records)?;
+        let refused = |source| ServeError::Listen { address: config.listen, source };
+        let listener = std::net::TcpListener::bind(config.listen).map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let (stop, stopping) = watch::channel(false);
+        let shared = Shared {
+            seats: Arc::new(Semaphore::new(config.limits.episodes)),
+            refusals: Arc::new(Semaphore::new(REFUSALS)),
+            places: Arc::new(Semaphore::new(slots.max(1))),
+            begun: AtomicU64::new(0),
+            config,
+            tasks,
+            sandbox,
+            stopping,
+        };
+        Ok(Self { shared, stop, listener, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until the process is interrupted or asked to terminate; then finishes the steps in
+    /// flight, ends every episode and returns. A second such signal ends it at once.
+    ///
+    /// # Errors
+    /// [`ServeError::Runtime`].
+    pub fn run(self) -> Result<(), ServeError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            // One step at most per session, and what ends episodes.
+            .max_blocking_threads(self.shared.config.limits.episodes + 8)
+            .thread_name("serve")
+            .enable_all()
+            .build()
+            .map_err(ServeError::Runtime)?;
+        let result = runtime.block_on(self.serve());
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        result
+    }
+
+    async fn serve(self) -> Result<(), ServeError> {
+        let Self { shared, stop, listener, .. } = self;
+        let listener = TcpListener::from_std(listener).map_err(ServeError::Runtime)?;
+        let mut signals = Signals::new().map_err(ServeError::Runtime)?;
+        let shared = Arc::new(shared);
+        let router = router(&shared);
+        tokio::select! {
+            () = accept(&listener, &router) => {}
+            () = signals.next() => {}
+        }
+        drop(listener);
+        tracing::info!("shutting down: steps in flight are finished");
+        // Sessions may all be gone already.
+        let _ = stop.send(true);
+        let limits = shared.config.limits;
+        let all = u32::try_from(limits.episodes).unwrap_or(u32::MAX);
+        tokio::select! {
+            ended = timeout(limits.answer.0 + DRAIN, shared.seats.acquire_many(all)) => {
+                if ended.is_err() {
+                    tracing::warn!("some sessions did not end in time");
+                }
+            }
+            () = signals.next() => tracing::warn!("ended at once, as was asked"),
+        }
+        Ok(())
+    }
+}
+
+/// The two ways to ask a process to end.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Takes in connections for ever.
+async fn accept(listener: &TcpListener, router: &Router) {
+    let connections = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut tasks = JoinSet::new();
+    loop {
+        while tasks.try_join_next().is_some() {}
+        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let router = router.clone();
+                tasks.spawn(async move {
+                    connect(stream, router).await;
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Answers the requests of one connection, until it becomes a session.
+async fn connect(stream: TcpStream, router: Router) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection could not be set up");
+    }
+    let served = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .with_upgrades()
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended badly");
+    }
+}
+
+fn router(shared: &Arc<Shared>) -> Router {
+    let guarded = Router::new()
+        .route("/ws", get(session))
+        .route("/metadata", get(pages::metadata))
+        .route("/schema", get(pages::schema))
+        .route("/openapi.json", get(pages::openapi))
+        .layer(middleware::from_fn_with_state(Arc::clone(shared), admit));
+    guarded.route("/health", get(pages::health)).with_state(Arc::clone(shared))
+}
+
+/// Turns away who has no business here.
+async fn admit(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    request: Request,
+    next: Next,
+) -> Response {
+    if is_from_a_page(&headers) {
+        let reason = "pages in a browser are not served";
+        return (StatusCode::FORBIDDEN, reason).into_response();
+    }
+    match &shared.config.token {
+        Some(token) if !token.is_shown(&headers) => {
+            let how = [(WWW_AUTHENTICATE, "Bearer, Basic realm=\"sandbox\"")];
+            let reason = "show the server's token, as `Authorization: Bearer TOKEN` or in the \
+                          URL, as `http://agent:TOKEN@host`";
+            (StatusCode::UNAUTHORIZED, how, reason).into_response()
+        }
+        _ => next.run(request).await,
+    }
+}
+
+/// Makes a session of a connection, if there is a place.
+async fn session(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
+    let size = shared.config.limits.message.length();
+    let upgrade = upgrade.max_message_size(size).max_frame_size(size);
+    if let Ok(seat) = Arc::clone(&shared.seats).try_acquire_owned() {
+        return upgrade.on_upgrade(|socket| session::play(socket, shared, seat));
+    }
+    let Ok(permit) = Arc::clone(&shared.refusals).try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "all places are taken").into_response();
+    };
+    upgrade.on_upgrade(|socket| async move {
+        // A client that begins anew may be here before its last session is put away.
+        match timeout(SEAT, Arc::clone(&shared.seats).acquire_owned()).await {
+            Ok(Ok(seat)) => {
+                drop(permit);
+                session::play(socket, shared, seat).await;
+            }
+            _ => session::refuse(socket, shared, permit).await,
+        }
+    })
+}

@@ -1,0 +1,282 @@
+//! One client: its messages, one after the other, and the episode that it plays.
+
+use super::player::Player;
+use super::protocol::{
+    Call, Code, Mistake, Reply, Request, Reset, ToolFault, state, tool_answer, tools,
+};
+use super::server::Shared;
+use crate::env::Ending;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// Messages in a row that cannot be followed, after which a client is given up.
+const MISTAKES: usize = 32;
+/// Time for a client to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(1);
+/// Time for a client that found no place to read that.
+const REFUSAL: Duration = Duration::from_secs(5);
+
+/// Tells a client that there is no place, when it asks for one.
+pub(super) async fn refuse(socket: WebSocket, shared: Arc<Shared>, _permit: OwnedSemaphorePermit) {
+    let mut link = Link { socket, send: shared.config.limits.send.0 };
+    let places = shared.config.limits.episodes;
+    let message = format!("all {places} places are taken; try again when a session has ended");
+    let refusal = Mistake::new(Code::CapacityReached, message).to_json();
+    if link.send(refusal).await.is_ok() {
+        // Clients read after they have sent something, and not if the connection is closed then.
+        let _ = timeout(REFUSAL, link.next()).await;
+    }
+    link.goodbye(close_code::AGAIN, "all places are taken").await;
+}
+
+/// Serves a client until it leaves or has to go.
+pub(super) async fn play(socket: WebSocket, shared: Arc<Shared>, _seat: OwnedSemaphorePermit) {
+    let link = Link { socket, send: shared.config.limits.send.0 };
+    let mut session = Session { shared, link, early: None, player: None, mistakes: 0 };
+    let ending = session.follow().await;
+    let Session { link, player, .. } = session;
+    if let Some(player) = player {
+        abandon(player, ending).await;
+    }
+    match ending {
+        Ending::Drained => link.goodbye(close_code::AWAY, "the server is shutting down").await,
+        Ending::Idle => link.goodbye(close_code::POLICY, "no message for too long").await,
+        Ending::Vanished => link.goodbye(close_code::POLICY, "the session is over").await,
+        _ => link.goodbye(close_code::NORMAL, "").await,
+    }
+}
+
+/// Ends an episode, which may wait for the disk.
+async fn abandon(player: Player, ending: Ending) {
+    if let Err(error) = spawn_blocking(move || player.abandon(ending)).await {
+        tracing::error!(%error, "an episode was not ended");
+    }
+}
+
+struct Session {
+    shared: Arc<Shared>,
+    link: Link,
+    /// A message that came while a step was in flight. More are not read before their turn.
+    early: Option<Incoming>,
+    player: Option<Player>,
+    mistakes: usize,
+}
+
+/// What is sent back.
+type Answer = Result<String, Mistake>;
+
+impl Session {
+    /// Answers message after message; returns why there is no more.
+    async fn follow(&mut self) -> Ending {
+        let mut stopping = self.shared.stopping.clone();
+        let idle = self.shared.config.limits.idle.0;
+        loop {
+            let deadline = Instant::now() + idle;
+            let incoming = match self.early.take() {
+                _ if *stopping.borrow() => return Ending::Drained,
+                Some(early) => early,
+                None => tokio::select! {
+                    _ = stopping.wait_for(|stop| *stop) => return Ending::Drained,
+                    incoming = timeout_at(deadline, self.link.next()) => match incoming {
+                        Ok(incoming) => incoming,
+                        Err(_) => return Ending::Idle,
+                    },
+                },
+            };
+            let answer = match incoming {
+                Incoming::Gone(ending) => return ending,
+                Incoming::Binary => {
+                    Err(Mistake::new(Code::InvalidJson, "invalid JSON: send it as text"))
+                }
+                Incoming::Text(text) => match Request::parse(&text) {
+                    Err(mistake) => Err(mistake),
+                    Ok(Request::Close) => return Ending::Left,
+                    Ok(request) => self.answer(request).await,
+                },
+            };
+            self.mistakes = if answer.is_ok() { 0 } else { self.mistakes + 1 };
+            let text = answer.unwrap_or_else(|mistake| mistake.to_json());
+            if self.link.send(text).await.is_err() || self.mistakes >= MISTAKES {
+                return Ending::Vanished;
+            }
+        }
+    }
+
+    async fn answer(&mut self, request: Request) -> Answer {
+        match request {
+            Request::Reset(reset) => self.reset(reset).await,
+            Request::Step(Call::ListTools { .. }) => {
+                let observation = json!({"tools": tools()});
+                let done = self.player.as_ref().is_some_and(Player::is_over);
+                Ok(Reply { observation, reward: None, done }.to_json())
+            }
+            Request::Step(Call::CallTool { tool_name, arguments, .. }) => {
+                self.step(tool_name, arguments).await
+            }
+            Request::State => Ok(state(&match &self.player {
+                Some(player) => player.state(),
+                None => json!({"episode_id": null, "step_count": 0}),
+            })),
+            Request::Close => Err(Mistake::new(Code::SessionError, "the session is over")),
+        }
+    }
+
+    async fn reset(&mut self, reset: Reset) -> Answer {
+        let (task, label, file) = self.shared.choose(&reset)?;
+        if let Some(player) = self.player.take() {
+            abandon(player, Ending::Reset).await;
+        }
+        let shared = Arc::clone(&self.shared);
+        let begin = spawn_blocking(move || Player::start(&shared, &task, &label, &file));
+        match self.meanwhile(begin).await {
+            Ok(Ok((player, observation))) => {
+                self.player = Some(player);
+                Ok(observation.to_json())
+            }
+            Ok(Err(fault)) => Err(Self::fault(&fault)),
+            Err(error) => Err(Self::fault(&error)),
+        }
+    }
+
+    async fn step(
+        &mut self,
+        tool: String,
+        arguments: serde_json::Map<String, serde_json::Value>,
+    ) -> Answer {
+        let mut player = match self.player.take() {
+            Some(player) if !player.is_over() => player,
+            other => {
+                let message = match other {
+                    Some(_) => "the episode is over; reset to begin another",
+                    None => "there is no episode; reset to begin one",
+                };
+                self.player = other;
+                return Err(Mistake::new(Code::ExecutionError, message));
+            }
+        };
+        let places = (tool == "python").then(|| Arc::clone(&self.shared.places));
+        let patience = self.shared.config.patience();
+        let name = tool.clone();
+        let work = async move {
+            let place = match places {
+                None => None,
+                Some(places) => match timeout(patience, places.acquire_owned()).await {
+                    Ok(place) => place.ok(),
+                    Err(_) => return Ok((player, None)),
+                },
+            };
+            let call = spawn_blocking(move || {
+                let answer = player.call(&tool, &arguments);
+                drop(place);
+                (player, Some(answer))
+            });
+            call.await
+        };
+        match self.meanwhile(work).await {
+            Ok((player, Some(Ok(observation)))) => {
+                self.player = Some(player);
+                Ok(observation.to_json())
+            }
+            Ok((player, None)) => {
+                self.player = Some(player);
+                Ok(busy(&name, patience))
+            }
+            Ok((player, Some(Err(fault)))) => {
+                abandon(player, Ending::Fault).await;
+                Err(Self::fault(&fault))
+            }
+            Err(error) => Err(Self::fault(&error)),
+        }
+    }
+
+    /// Waits for `work`. The connection is kept alive meanwhile: a client that gets no answer to
+    /// its pings gives up long before a step has to be over.
+    async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                result = &mut work => return result,
+                incoming = self.link.next(), if self.early.is_none() => {
+                    self.early = Some(incoming);
+                }
+            }
+        }
+    }
+
+    /// What a client is told of a fault of ours: not what it was, for that may tell of answers.
+    fn fault(fault: &(dyn std::error::Error + 'static)) -> Mistake {
+        tracing::error!(fault, "an episode failed");
+        let message = "the environment failed, which is no fault of the agent; this episode has \
+                       no reward and should be dropped; reset to begin another";
+        Mistake::new(Code::ExecutionError, message)
+    }
+}
+
+/// No place to run was to be had in time.
+fn busy(tool: &str, patience: Duration) -> String {
+    let message = format!(
+        "no place to run was free within {} s; the turn does not count, call again",
+        patience.as_secs()
+    );
+    let fault = Some((ToolFault::Timeout, message.as_str()));
+    let observation = tool_answer(tool, "", fault, &json!({"busy": true}));
+    Reply { observation, reward: Some(0.0), done: false }.to_json()
+}
+
+/// A connection, in whole messages.
+struct Link {
+    socket: WebSocket,
+    /// Time for the client to accept an answer.
+    send: Duration,
+}
+
+enum Incoming {
+    Text(String),
+    Binary,
+    Gone(Ending),
+}
+
+struct Stuck;
+
+impl Link {
+    async fn next(&mut self) -> Incoming {
+        loop {
+            match self.socket.recv().await {
+                Some(Ok(Message::Text(text))) => return Incoming::Text(text.as_str().to_owned()),
+                Some(Ok(Message::Binary(_))) => return Incoming::Binary,
+                // Pings are answered below.
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Close(_))) => return Incoming::Gone(Ending::Left),
+                Some(Err(error)) => {
+                    tracing::debug!(%error, "a connection broke");
+                    return Incoming::Gone(Ending::Vanished);
+                }
+                None => return Incoming::Gone(Ending::Vanished),
+            }
+        }
+    }
+
+    async fn send(&mut self, text: String) -> Result<(), Stuck> {
+        match timeout(self.send, self.socket.send(Message::Text(text.into()))).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Stuck),
+        }
+    }
+
+    /// Closes the connection as the protocol asks for, if the client still takes part in it.
+    async fn goodbye(mut self, code: u16, reason: &'static str) {
+        let frame = CloseFrame { code, reason: reason.into() };
+        let closing = async {
+            if self.socket.send(Message::Close(Some(frame))).await.is_ok() {
+                while matches!(self.socket.recv().await, Some(Ok(_))) {}
+            }
+        };
+        // A client that does not answer is cut off.
+        let _ = timeout(GOODBYE, closing).await;
+    }
+}

@@ -1,0 +1,114 @@
+//! What can be wrong with a task's folder.
+
+use super::id::TaskId;
+use super::kind::Kind;
+use super::manifest::MANIFEST_VERSION;
+use crate::mlebench::grading::GradingError;
+use camino::Utf8PathBuf;
+
+/// Why a task directory could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// Not a valid task name.
+    #[error(
+        "`{0}` is not a task id (1 to 100 lower-case letters, digits and dashes, no dash at either end)"
+    )]
+    BadId(String),
+    /// A file of the contract is missing or unreadable.
+    #[error("failed to read a file of the task")]
+    Io(#[from] std::io::Error),
+    /// A JSON file does not have the form it must have.
+    #[error("`{path}` is damaged; restore it, or make the corpus again with `factory generate`")]
+    Json {
+        /// The file.
+        path: Utf8PathBuf,
+        /// What serde found.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// Made by another version of this software.
+    #[error("`{path}` has manifest version {found}; this build reads version {MANIFEST_VERSION}")]
+    Version {
+        /// The file.
+        path: Utf8PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// The folder's name and the manifest's id differ.
+    #[error("the folder `{folder}` holds a task that calls itself `{id}`")]
+    NameMismatch {
+        /// The folder.
+        folder: Utf8PathBuf,
+        /// The id in the manifest.
+        id: TaskId,
+    },
+    /// A file differs from what the manifest promises.
+    #[error(
+        "task `{task}` is damaged: `{file}` {fault}; restore it, or make the corpus again with `factory generate`"
+    )]
+    Damaged {
+        /// The task.
+        task: TaskId,
+        /// The file, relative to the task's folder.
+        file: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// A folder that is no task.
+    #[error(
+        "`{0}` is no task: give the folder that holds `task.json`, or one with \
+         `prepared/public` and `prepared/private` as MLE-bench prepares them, or a released \
+         bundle with `evaluator.py` and `answer.csv` in `prepared/public`"
+    )]
+    NoTask(Utf8PathBuf),
+    /// A folder that is half a task.
+    #[error("`{path}` is no complete task: it has no `{missing}`")]
+    Incomplete {
+        /// The folder.
+        path: Utf8PathBuf,
+        /// What is not there, relative to the folder.
+        missing: String,
+    },
+    /// A task of another kind than the one that is needed.
+    #[error(
+        "`{path}` is a {kind}; `sandbox` runs, grades and serves those, nothing else can use them"
+    )]
+    OtherKind {
+        /// The folder.
+        path: Utf8PathBuf,
+        /// What it is.
+        kind: Kind,
+    },
+    /// A competition that cannot be graded.
+    #[error("`{path}` cannot be opened as a competition of MLE-bench")]
+    Competition {
+        /// The folder.
+        path: Utf8PathBuf,
+        /// Why not.
+        #[source]
+        source: GradingError,
+    },
+    /// Something that is neither a file nor a folder in what an agent is to see.
+    #[error("`{0}` is neither a file, a link to one, nor a folder; a task holds nothing else")]
+    Odd(Utf8PathBuf),
+    /// Two folders whose names become the same id.
+    #[error("two folders of `{path}` would both be called `{id}`; rename one")]
+    SameName {
+        /// The folder of tasks.
+        path: Utf8PathBuf,
+        /// The id.
+        id: TaskId,
+    },
+    /// A corpus folder without any task.
+    #[error("`{0}` holds no task; `factory generate --out {0}` makes some")]
+    EmptyCorpus(Utf8PathBuf),
+    /// A corpus folder without tasks of our own.
+    #[error(
+        "`{0}` holds no task of our own, only competitions or bundles, which `sandbox serve` \
+         can open; `factory generate` makes tasks of our own"
+    )]
+    ForeignCorpus(Utf8PathBuf),
+    /// A corpus folder that does not exist.
+    #[error("`{0}` is not a folder; `factory generate --out {0}` makes a corpus there")]
+    NoCorpus(Utf8PathBuf),
+}

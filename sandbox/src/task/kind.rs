@@ -1,0 +1,66 @@
+//! Which kind of task a folder holds, told by a few names in it.
+
+use super::bundle::{ANSWERS, EVALUATOR};
+use super::error::TaskError;
+use camino::Utf8Path;
+use std::fmt;
+
+/// The file that makes a folder one of ours.
+pub(super) const MANIFEST: &str = "task.json";
+/// Where every kind keeps what agents see, and bundles more than that.
+pub(super) const PUBLIC: &str = "prepared/public";
+/// Where ours and competitions keep answers.
+pub(super) const PRIVATE: &str = "prepared/private";
+
+/// A kind of task folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// With a manifest.
+    Ours,
+    /// Prepared by MLE-bench.
+    Competition,
+    /// Released with the SandMLE paper.
+    Bundle,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ours => "task of our own",
+            Self::Competition => "competition of MLE-bench",
+            Self::Bundle => "bundle with its own evaluator",
+        })
+    }
+}
+
+/// Whether a folder claims to be a task at all, whole or broken.
+pub(super) fn is_claimed(path: &Utf8Path) -> bool {
+    path.join(MANIFEST).is_file() || path.join("prepared").is_dir()
+}
+
+/// The kind of task in `path`.
+///
+/// # Errors
+/// [`TaskError::NoTask`] for a folder of no kind, [`TaskError::Incomplete`] for half a task.
+pub(super) fn of(path: &Utf8Path) -> Result<Kind, TaskError> {
+    if path.join(MANIFEST).is_file() {
+        return Ok(Kind::Ours);
+    }
+    if !is_claimed(path) {
+        return Err(TaskError::NoTask(path.to_owned()));
+    }
+    let incomplete = |missing: &str| {
+        Err(TaskError::Incomplete { path: path.to_owned(), missing: missing.to_owned() })
+    };
+    let public = path.join(PUBLIC);
+    if !public.is_dir() {
+        return incomplete(PUBLIC);
+    }
+    match [EVALUATOR, ANSWERS].map(|name| public.join(name).is_file()) {
+        [true, true] => Ok(Kind::Bundle),
+        [true, false] => incomplete(&format!("{PUBLIC}/{ANSWERS}")),
+        [false, true] => incomplete(&format!("{PUBLIC}/{EVALUATOR}")),
+        [false, false] if path.join(PRIVATE).is_dir() => Ok(Kind::Competition),
+        [false, false] => incomplete(PRIVATE),
+    }
+}

@@ -1,0 +1,122 @@
+//! What the columns of a submission hold.
+
+use serde::{Deserialize, Serialize};
+
+/// What a submission's prediction columns hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Prediction {
+    /// One column of real numbers.
+    Number {
+        /// Its name.
+        column: String,
+    },
+    /// One column that holds the probability of the class `1`, in [0, 1].
+    Probability {
+        /// Its name.
+        column: String,
+    },
+    /// One column that holds one of `classes`.
+    Label {
+        /// Its name.
+        column: String,
+        /// All admissible values, sorted.
+        classes: Vec<String>,
+    },
+    /// One probability column per class, each in [0, 1] and each row summing to 1 (± 1e-3).
+    /// The answers hold the class's name in `column`.
+    ClassProbabilities {
+        /// The answer column.
+        column: String,
+        /// Class names, sorted; the submission has a column per class, named like it.
+        classes: Vec<String>,
+    },
+    /// Several columns of real numbers, `[rows, columns]`.
+    Numbers {
+        /// Their names.
+        columns: Vec<String>,
+    },
+    /// One probability column per label, each in [0, 1] and independent of the others. The
+    /// answers hold 0 or 1 in the same columns.
+    Probabilities {
+        /// Label names, which name the columns.
+        columns: Vec<String>,
+    },
+    /// One column with the names of the labels that hold, each at most once, separated by
+    /// spaces; an empty cell where none holds.
+    Flags {
+        /// Its name.
+        column: String,
+        /// All admissible labels, sorted, without spaces in them.
+        labels: Vec<String>,
+    },
+    /// One column of real scores that rank the items of each query, the highest first. The
+    /// answers hold each row's grade (0, 1, 2, ...; 0 is irrelevant) in `column` and name its
+    /// query in `query`, a column that submissions do not have.
+    Relevance {
+        /// The column of scores, and of grades in the answers.
+        column: String,
+        /// The column of queries, in the answers only.
+        query: String,
+    },
+    /// One column with a binary mask of `width` x `height` pixels, run-length encoded as on
+    /// Kaggle: `start length start length ...`, where pixel 1 is at the top left and numbers run
+    /// down the columns, then from left to right; an empty cell where no pixel is set.
+    Mask {
+        /// Its name.
+        column: String,
+        /// Pixels from left to right.
+        width: usize,
+        /// Pixels from top to bottom.
+        height: usize,
+    },
+    /// One column with any number of boxes (at most [`MAX_BOXES`](crate::boxes::MAX_BOXES)),
+    /// each `class confidence x y w h`, separated by spaces; an empty cell where there is none.
+    /// `x y` is the corner with the smallest coordinates. The answers leave the confidence out.
+    Boxes {
+        /// Its name.
+        column: String,
+        /// All admissible classes, sorted, without spaces in them.
+        classes: Vec<String>,
+    },
+    /// One column with an image of `width` x `height` pixels: whole numbers in [0, levels),
+    /// separated by spaces, row by row from the top.
+    Pixels {
+        /// Its name.
+        column: String,
+        /// Pixels from left to right.
+        width: usize,
+        /// Pixels from top to bottom.
+        height: usize,
+        /// Number of intensities, 2 to 65536.
+        levels: u32,
+    },
+}
+
+impl Prediction {
+    /// The prediction columns that a submission must have, in the sample's order.
+    pub fn columns(&self) -> Vec<&str> {
+        match self {
+            Self::Number { column }
+            | Self::Probability { column }
+            | Self::Label { column, .. }
+            | Self::Flags { column, .. }
+            | Self::Relevance { column, .. }
+            | Self::Mask { column, .. }
+            | Self::Boxes { column, .. }
+            | Self::Pixels { column, .. } => vec![column],
+            Self::ClassProbabilities { classes: columns, .. }
+            | Self::Numbers { columns }
+            | Self::Probabilities { columns } => columns.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// The columns of `answer.csv` that hold the truth: that of the target first.
+    pub fn answer_columns(&self) -> Vec<&str> {
+        match self {
+            Self::ClassProbabilities { column, .. } => vec![column],
+            Self::Relevance { column, query } => vec![column, query],
+            _ => self.columns(),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Bundles that keep answers and evaluator beside the data.
+
+use crate::fixture::{CANARY, EVALUATOR, Folder, config, lines, python, sandbox};
+use sandbox::env::{Action, Episode, EpisodeFault, Feedback, Told};
+use sandbox::grade::{GradeError, Tier};
+use sandbox::judge::Judge;
+use sandbox::submission::Part;
+use std::process::Command;
+
+/// Tries all the usual ways to the answers and says what it found.
+const ATTACK: &str = r#"
+import os
+
+found = []
+for name in ("answer.csv", "evaluator.py", "threshold.json", "generate_task_env.py", "notes/copy.txt"):
+    for folder in ("input", "/work/input", ".", "..", "/", "/tasks/a-bundle", "/work/evaluation"):
+        path = os.path.join(folder, name)
+        if os.path.lexists(path):
+            found.append(path)
+# Everything but programs and the kernel's own files, by the front door and by two others.
+for door in ("", "/proc/self/root", "/proc/1/root"):
+    for top in os.listdir(door or "/") if os.access(door or "/", os.R_OK) else ():
+        if top in ("usr", "opt", "root", "proc", "sys", "lib", "lib64", "bin"):
+            continue
+        for folder, _, names in os.walk(f"{door}/{top}"):
+            for name in names:
+                path = os.path.join(folder, name)
+                try:
+                    if os.path.isfile(path) and CANARY.encode() in open(path, "rb").read(1 << 20):
+                        found.append(path)
+                except OSError:
+                    pass
+for pid in os.listdir("/proc"):
+    for part in ("environ", "cmdline", "cwd", "fd"):
+        try:
+            with open(f"/proc/{pid}/{part}", "rb") as file:
+                if CANARY.encode() in file.read():
+                    found.append(f"{pid}/{part}")
+        except OSError:
+            pass
+# What the mounts came from: no way back to the released folder.
+with open("/proc/self/mountinfo") as file:
+    for line in file:
+        source = line.split()[3]
+        for name in ("answer.csv", "evaluator.py"):
+            if os.path.exists(os.path.join(source, name)):
+                found.append(source)
+try:
+    os.link("input/train.csv", "/work/link")
+    found.append("a hard link across mounts")
+except OSError:
+    pass
+print("FOUND", found)
+print("SEEN", sorted(os.listdir("input")), os.listdir("input/notes"), os.listdir("input/images"))
+"#;
+
+#[test]
+fn an_attack_script_finds_no_answers_in_a_bundle() {
+    let folder = Folder::new();
+    folder.bundle("A_bundle", 10);
+    let tasks = folder.open();
+    let task = &tasks.tasks()[0];
+    assert_eq!(task.id().as_str(), "a-bundle");
+    let expected =
+        ["answer.csv", "evaluator.py", "generate_task_env.py", "notes/copy.txt", "threshold.json"];
+    assert_eq!(task.public().withheld(), expected);
+    let sandbox = sandbox(&tasks);
+    let mut episode = Episode::reset(&sandbox, task, &config(Feedback::Full)).unwrap();
+    // Grading once first, so that whatever it leaves behind would be there to find. The canary
+    // is put together by the script: it must not find itself.
+    python(
+        &mut episode,
+        "import shutil; shutil.copy('input/sample_submission.csv', 'submission.csv')",
+    );
+    assert!(episode.step(&Action::Score).unwrap().told.unwrap().valid);
+    let (left, right) = CANARY.split_at(5);
+    let seen = python(&mut episode, &format!("CANARY = {left:?} + {right:?}\n{ATTACK}"));
+    assert!(seen.contains("FOUND []"), "{seen}");
+    let files = "['description.md', 'images', 'notes', 'sample_submission.csv', 'test.csv', 'train.csv'] [] ['t0.txt']";
+    assert!(seen.contains(files), "{seen}");
+}
+
+#[test]
+fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
+    let folder = Folder::new();
+    folder.bundle("b", 40);
+    let tasks = folder.open();
+    let sandbox = sandbox(&tasks);
+    let mut episode = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Full)).unwrap();
+    let write = |episode: &mut Episode, value: &str| {
+        let code = format!(
+            "rows = [line.split(',')[0] for line in open('input/test.csv')][1:]\n\
+             open('submission.csv', 'w').write('id,y\\n' + ''.join(f'{{row}},{value}\\n' for row in rows))"
+        );
+        python(episode, &code)
+    };
+    write(&mut episode, "0.3518281828");
+    let step = episode.step(&Action::Score).unwrap();
+    assert_eq!(step.told, Some(Told { valid: true, tier: Some(Tier::Bronze) }));
+    assert!(
+        step.observation.text.contains("score: 0.08000 (lower is better)"),
+        "{:?}",
+        step.observation
+    );
+    write(&mut episode, "nan");
+    let step = episode.step(&Action::Score).unwrap();
+    assert!(
+        step.observation.text.contains("`nan` is not a finite number"),
+        "{:?}",
+        step.observation
+    );
+    write(&mut episode, "-2000");
+    let step = episode.step(&Action::Score).unwrap();
+    assert_eq!(step.told, Some(Told { valid: false, tier: None }));
+    // The evaluator's own words quote the answers, and so stay with us.
+    assert!(!step.observation.text.contains(CANARY), "{:?}", step.observation);
+    assert!(step.observation.text.contains("does not accept"), "{:?}", step.observation);
+    write(&mut episode, "0.2718281828");
+    let grade = episode.close().unwrap().grade.unwrap();
+    assert_eq!((grade.score, grade.tier), (0.0, Some(Tier::Gold)));
+}
+
+/// A judge of a bundle with another evaluator.
+fn judge_with(evaluator: &str) -> Result<(Folder, Box<dyn Judge>), GradeError> {
+    let folder = Folder::new();
+    folder.bundle("b", 4);
+    folder.write("b/prepared/public/evaluator.py", evaluator);
+    let tasks = folder.open();
+    tasks.evaluators().configure(crate::fixture::options());
+    Ok((folder, tasks.tasks()[0].judge()?))
+}
+
+fn submission(value: &str) -> Vec<u8> {
+    let rows = lines(4, |row| format!("t{row},{value}\n"));
+    format!("id,y\n{rows}").into_bytes()
+}
+
+#[test]
+fn an_evaluator_that_fails_is_the_tasks_fault() {
+    let (_folder, judge) = judge_with(EVALUATOR).unwrap();
+    let grade = |value: &str| judge.grade(&submission(value), Part::All);
+    assert_eq!(grade("0.2718281828").unwrap().tier, Some(Tier::Gold));
+    // It leaves without a word; its thresholds move.
+    for (value, words) in [("4500", "exited with code 3"), ("3500", "other thresholds")] {
+        let error = grade(value).unwrap_err();
+        assert!(error.is_fault(), "{value}: {error}");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains(words), "{value}: {source}");
+    }
+    // A score that is no number is what the submission made of the metric.
+    let error = grade("2500").unwrap_err();
+    assert!(matches!(error, GradeError::NoScore) && !error.is_fault(), "{error}");
+}
+
+#[test]
+fn a_broken_evaluator_is_found_before_the_first_step() {
+    for (evaluator, words) in [
+        ("raise RuntimeError('no')", "raised RuntimeError"),
+        ("print('all is well')", "printed no JSON"),
+        ("import json; print(json.dumps({'error': 'no'}))", "own sample submission"),
+        ("print('x' * 200_000)", "more than are read"),
+        ("import os; os.kill(os.getpid(), 9)", "signal 9"),
+    ] {
+        let error = judge_with(evaluator).map(|_| ()).unwrap_err();
+        assert!(error.is_fault(), "{evaluator}");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains(words), "{evaluator}: {source}");
+    }
+}
+
+#[test]
+fn a_fault_of_the_evaluator_is_a_fault_of_the_episode() {
+    let folder = Folder::new();
+    folder.bundle("b", 4);
+    folder.write("b/prepared/public/evaluator.py", "print('all is well')");
+    let tasks = folder.open();
+    let sandbox = sandbox(&tasks);
+    let fault = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Tier)).unwrap_err();
+    assert!(matches!(fault, EpisodeFault::Answers(GradeError::Evaluator { .. })), "{fault}");
+}
+
+#[test]
+fn the_command_line_runs_and_grades_on_a_bundle() {
+    let folder = Folder::new();
+    folder.bundle("b", 4);
+    let task = folder.path().join("b");
+    let script = folder.write("solve.py", "import os\nassert not os.path.exists('input/answer.csv')\n\
+                                           import shutil; shutil.copy('input/sample_submission.csv', 'submission.csv')");
+    let output = Command::new(env!("CARGO_BIN_EXE_sandbox"))
+        .args(["run", task.as_str(), script.as_str(), "--grade", "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["run"]["outcome"], "finished");
+    let grade = &report["grade"];
+    assert_eq!(
+        (&grade["score"], &grade["tier"]),
+        (&CANARY.parse::<f64>().unwrap().into(), &serde_json::Value::Null)
+    );
+    assert_eq!(grade["thresholds"]["bronze_threshold"], 0.1);
+}

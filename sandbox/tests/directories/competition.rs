@@ -1,0 +1,98 @@
+//! Competitions as MLE-bench prepares them.
+
+use crate::fixture::{Folder, config, python, sandbox};
+use sandbox::env::{Action, Episode, EpisodeFault, Feedback};
+use sandbox::grade::Tier;
+use sandbox::submission::Part;
+use sandbox::task::{Opening, Task};
+use std::process::Command;
+
+#[test]
+fn a_competition_is_played_and_graded_as_mle_bench_grades() {
+    let folder = Folder::new();
+    folder.competition();
+    let tasks = folder.open();
+    let task = &tasks.tasks()[0];
+    assert_eq!(task.id().as_str(), "spooky-author-identification");
+    assert_eq!(task.description().unwrap(), "Tell three authors apart.\n");
+    let sandbox = sandbox(&tasks);
+
+    let mut episode = Episode::reset(&sandbox, task, &config(Feedback::Validate)).unwrap();
+    let seen = python(
+        &mut episode,
+        "import os\nprint(sorted(os.listdir('input')))\n\
+         print([p for top in ('/work', '/tasks', '/tmp') for p, _, _ in os.walk(top) if 'private' in p])\n\
+         print(os.path.exists('input/../private'), os.path.exists('/work/input/../../private'))",
+    );
+    assert!(seen.contains("['description.md', 'sample_submission.csv', 'test.csv', 'train.csv']"));
+    assert!(seen.contains("[]\nFalse False"), "{seen}");
+    python(&mut episode, "open('submission.csv', 'w').write('id,EAP\\nid2,1\\n')");
+    let step = episode.step(&Action::Score).unwrap();
+    assert!(!step.told.unwrap().valid);
+    assert!(step.observation.text.starts_with("invalid submission: "), "{:?}", step.observation);
+
+    let write = "open('submission.csv', 'w').write(\
+                 'id,EAP,HPL,MWS\\nid2,0.1,0.8,0.1\\nid3,0.05,0.05,0.9\\n')";
+    python(&mut episode, write);
+    let step = episode.step(&Action::Score).unwrap();
+    assert_eq!(step.observation.text, "valid submission");
+    let grade = episode.close().unwrap().grade.unwrap();
+    // -(ln 0.8 + ln 0.9) / 2, rounded; gold is 0.16506.
+    assert_eq!((grade.score, grade.tier), (0.16425, Some(Tier::Gold)));
+}
+
+#[test]
+fn a_competition_tells_no_more_than_validity() {
+    let folder = Folder::new();
+    folder.competition();
+    let tasks = folder.open();
+    let sandbox = sandbox(&tasks);
+    for feedback in [Feedback::Tier, Feedback::Full] {
+        let fault = Episode::reset(&sandbox, &tasks.tasks()[0], &config(feedback)).unwrap_err();
+        assert!(matches!(fault, EpisodeFault::WholeOnly(_)), "{fault}");
+        assert!(fault.to_string().contains("`validate`"));
+    }
+}
+
+#[test]
+fn thresholds_come_from_a_checkout_if_one_is_named() {
+    let folder = Folder::new();
+    folder.competition();
+    let inside = "checkout/mlebench/competitions/spooky-author-identification";
+    folder.write(&format!("{inside}/leaderboard.csv"), "score\n0.1\n0.5\n0.9\n");
+    let answers = "answers: spooky-author-identification/prepared/private/test.csv\n";
+    folder.write(&format!("{inside}/config.yaml"), &format!("dataset:\n  {answers}"));
+    // A second file, so that only the configuration can say which are the answers.
+    folder.write("spooky-author-identification/prepared/private/gold.csv", "id\n");
+    let path = folder.path().join("spooky-author-identification");
+    let error = Task::open(&path, &Opening::default()).unwrap_err();
+    assert!(std::error::Error::source(&error).unwrap().to_string().contains("2 CSV files"));
+
+    let opening = Opening { checkout: Some(folder.path().join("checkout")) };
+    let judge = Task::open(&path, &opening).unwrap().judge().unwrap();
+    assert_eq!(judge.thresholds().median_threshold, 0.5);
+    let even = "id,EAP,HPL,MWS\nid2,0.2,0.6,0.2\nid3,0.2,0.2,0.6\n";
+    let grade = judge.grade(even.as_bytes(), Part::All).unwrap();
+    // The median itself would not count, 0.51083 is worse.
+    assert_eq!((grade.score, grade.tier), (0.51083, None));
+}
+
+#[test]
+fn the_command_line_takes_a_competitions_folder() {
+    let folder = Folder::new();
+    folder.competition();
+    let task = folder.path().join("spooky-author-identification");
+    let sample = task.join("prepared/public/sample_submission.csv");
+    let output = Command::new(env!("CARGO_BIN_EXE_sandbox"))
+        .args(["grade", task.as_str(), sample.as_str(), "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["score"], 1.20397);
+    assert_eq!(report["thresholds"]["gold_threshold"], 0.16506);
+    assert_eq!(
+        (&report["tier"], &report["is_lower_better"]),
+        (&serde_json::Value::Null, &true.into())
+    );
+}

@@ -1,0 +1,82 @@
+//! Who gets in, and who does not.
+
+use crate::fixture::{Client, Corpus, Server, sandbox};
+use serde_json::json;
+
+const TOKEN: &str = "0123456789abcdef";
+
+#[test]
+fn a_full_server_says_so_and_serves_again_when_a_place_is_free() {
+    let corpus = Corpus::new();
+    let server = Server::start(&corpus, &["--max-episodes", "2"]);
+    let said = server.play("capacity", &[]);
+    let refusal = said["refusal"].as_str().unwrap();
+    assert!(refusal.contains("all 2 places are taken"), "{refusal}");
+    assert!(refusal.contains("CAPACITY_REACHED"), "{refusal}");
+    assert_eq!(said["then"], 0);
+}
+
+#[test]
+fn without_the_token_only_health_is_answered() {
+    let corpus = Corpus::new();
+    let server = Server::start(&corpus, &["--token", TOKEN]);
+    assert_eq!(server.page("/health").0, 200);
+    for path in ["/metadata", "/schema", "/openapi.json", "/ws"] {
+        assert_eq!(server.page(path).0, 401, "{path}");
+    }
+    let from =
+        |user: &str| Client::start(&format!("{user}{}", server.address), "connect", &[]).end();
+    for wrong in ["", "agent:fedcba9876543210@"] {
+        assert!(from(wrong).as_str().unwrap().contains("401"), "{wrong}");
+    }
+    assert_eq!(from(&format!("agent:{TOKEN}@")), "alpha");
+}
+
+#[test]
+fn pages_in_a_browser_are_not_served() {
+    let corpus = Corpus::new();
+    let server = Server::start(&corpus, &[]);
+    assert_eq!(server.play("page", &[]), json!(403));
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused_at_once() {
+    let corpus = Corpus::new();
+    let tasks = corpus.tasks();
+    let records = corpus.path().join("records");
+    for (flags, code, words) in [
+        (&["--listen", "0.0.0.0:0"][..], 1, "set a token"),
+        (&["--token", "short"], 2, "at least 16 characters"),
+        (&["--step-limit", "60s"], 1, "`--answer-limit`"),
+        (&["--max-episodes", "0"], 1, "1 to 4096"),
+        (&["--feedback-share", "1"], 1, "less than 1"),
+    ] {
+        let listen = if flags[0] == "--listen" { &[][..] } else { &["--listen", "127.0.0.1:0"] };
+        let first = ["serve", tasks.as_str(), "--records", records.as_str()];
+        let arguments: Vec<&str> = first.iter().chain(listen).chain(flags).copied().collect();
+        let output = sandbox(&arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{flags:?}: {said}");
+        assert!(said.contains(words), "{flags:?}: {said}");
+    }
+}
+
+#[test]
+fn a_competition_is_served_with_the_feedback_that_it_allows() {
+    let corpus = Corpus::new();
+    let root = corpus.tasks().join("spooky-author-identification/prepared");
+    for (name, text) in [
+        ("public/description.md", "Tell three authors apart.\n"),
+        ("private/test.csv", "id,EAP,HPL,MWS\nid2,0,1,0\nid3,0,0,1\n"),
+    ] {
+        let path = root.join(name);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, text).unwrap();
+    }
+    let tasks = corpus.tasks();
+    let output = sandbox(&["serve", tasks.as_str(), "--listen", "127.0.0.1:0"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("serve it with `--feedback validate`"), "{said}");
+    let server = Server::start(&corpus, &["--feedback", "validate"]);
+    assert!(server.page("/metadata").1.contains("4 tasks"));
+}

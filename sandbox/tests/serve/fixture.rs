@@ -1,0 +1,193 @@
+//! A corpus of small tasks, a server on it, and clients in Python.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use sandbox::env::Record;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const TASKS: [&str; 3] = ["alpha", "beta", "gamma"];
+const ROWS: usize = 40;
+
+/// Three tasks; the class of a row is whether its number is odd.
+pub(crate) struct Corpus(TempDir);
+
+impl Corpus {
+    pub(crate) fn new() -> Self {
+        let corpus = Self(tempfile::tempdir().unwrap());
+        for task in TASKS {
+            let root = corpus.path().join("tasks").join(task);
+            let (public, private) = (root.join("prepared/public"), root.join("prepared/private"));
+            fs::create_dir_all(&public).unwrap();
+            fs::create_dir_all(&private).unwrap();
+            let table = |column: &str, value: fn(usize) -> usize| {
+                let mut text = format!("id,{column}\n");
+                for row in 0..ROWS {
+                    let _ = writeln!(text, "r{row},{}", value(row));
+                }
+                text
+            };
+            fs::write(public.join("description.md"), format!("# {task}\nodd or even?\n")).unwrap();
+            fs::write(public.join("test.csv"), table("x", |row| row)).unwrap();
+            fs::write(private.join("answer.csv"), table("y", |row| row % 2)).unwrap();
+            fs::write(root.join("task.json"), manifest(task)).unwrap();
+        }
+        corpus
+    }
+
+    pub(crate) fn path(&self) -> &Utf8Path {
+        Utf8Path::from_path(self.0.path()).unwrap()
+    }
+
+    pub(crate) fn tasks(&self) -> Utf8PathBuf {
+        self.path().join("tasks")
+    }
+
+    /// The records of all episodes, by file.
+    pub(crate) fn records(&self) -> Vec<(Utf8PathBuf, Record)> {
+        let mut found = Vec::new();
+        for task in TASKS {
+            let Ok(files) = self.path().join("records").join(task).read_dir_utf8() else {
+                continue;
+            };
+            for file in files {
+                let path = file.unwrap().into_path();
+                found.push((path.clone(), Record::read(&path).unwrap()));
+            }
+        }
+        found
+    }
+}
+
+fn manifest(id: &str) -> String {
+    serde_json::json!({
+        "version": sandbox::task::MANIFEST_VERSION, "id": id, "title": "A task", "seed_task": "none",
+        "domain": "retail", "modality": "tabular", "formulation": "binary", "metric": "roc_auc",
+        "id_column": "id", "prediction": {"kind": "probability", "column": "y"},
+        "thresholds": {
+            "gold_threshold": 0.95, "silver_threshold": 0.9, "bronze_threshold": 0.8,
+            "median_threshold": 0.4
+        },
+        "baselines": {"ladder": [0.5, 0.6, 0.7, 0.9], "ceiling": 0.95},
+        "rows": {"train": 2, "test": ROWS}, "split": "train", "provenance": null,
+        "hashes": {}
+    })
+    .to_string()
+}
+
+/// `sandbox serve`, killed at the end.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Server {
+    pub(crate) fn start(corpus: &Corpus, flags: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_sandbox"))
+            .args(["serve", corpus.tasks().as_str(), "--listen", "127.0.0.1:0", "--records"])
+            .arg(corpus.path().join("records"))
+            .args(flags)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit_once("http://").unwrap().1.to_owned();
+        Self { child, address }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    /// The exit code, once it has ended by itself.
+    pub(crate) fn end(&mut self) -> Option<i32> {
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("the server did not end");
+    }
+
+    /// The body of a page.
+    pub(crate) fn page(&self, path: &str) -> (u16, String) {
+        use std::io::Write as _;
+        let mut stream = std::net::TcpStream::connect(&self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// Starts a client of `client.py`.
+    pub(crate) fn client(&self, scenario: &str, arguments: &[&str]) -> Client {
+        Client::start(&self.address, scenario, arguments)
+    }
+
+    /// Runs one to its end and returns what it found.
+    pub(crate) fn play(&self, scenario: &str, arguments: &[&str]) -> Value {
+        self.client(scenario, arguments).end()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A Python process that plays a scenario.
+pub(crate) struct Client {
+    child: Child,
+    output: BufReader<std::process::ChildStdout>,
+}
+
+impl Client {
+    pub(crate) fn start(address: &str, scenario: &str, arguments: &[&str]) -> Self {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let python = std::env::var("MLE_PYTHON").unwrap_or(format!("{root}/.venv/bin/python"));
+        let mut child = Command::new(python)
+            .arg(format!("{root}/sandbox/tests/serve/client.py"))
+            .args([address, scenario])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self { child, output }
+    }
+
+    /// Waits for the word that a client says when it has got to some point.
+    pub(crate) fn wait_for(&mut self, word: &str) {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        assert_eq!(line.trim(), word);
+    }
+
+    /// The JSON that it prints last.
+    pub(crate) fn end(mut self) -> Value {
+        let mut text = String::new();
+        self.output.read_to_string(&mut text).unwrap();
+        let status = self.child.wait().unwrap();
+        assert!(
+            status.success(),
+            "the client failed; `make venv-test` installs what it needs\n{text}"
+        );
+        serde_json::from_str(text.lines().last().unwrap()).unwrap()
+    }
+}
+
+pub(crate) fn sandbox(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sandbox")).args(arguments).output().unwrap()
+}

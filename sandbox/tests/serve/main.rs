@@ -1,0 +1,9 @@
+//! The environment server with the client of OpenEnv, and with clients of the worse sort.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod access;
+mod endings;
+mod fixture;
+mod play;
+mod worse;
