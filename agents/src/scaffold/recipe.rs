@@ -7,7 +7,7 @@
 use super::scenes;
 use super::scripted::Approach;
 use rand::seq::IndexedRandom;
-use rand::{Rng, RngExt};
+use rand::Rng;
 use sandbox::task::{Formulation, Manifest, Prediction};
 use std::fmt::Write as _;
 
@@ -23,8 +23,6 @@ pub(super) struct Recipe {
     pub(super) leaf: u32,
     /// Constructed columns that are kept.
     keep: u32,
-    /// Whether the trees over constructed columns are boosted instead of a forest.
-    boosts: bool,
 }
 
 impl Recipe {
@@ -35,7 +33,6 @@ impl Recipe {
             trees: [30, 60].choose(rng).copied().unwrap_or(60),
             leaf: [1, 2, 4].choose(rng).copied().unwrap_or(1),
             keep: [10, 20, 40].choose(rng).copied().unwrap_or(20),
-            boosts: rng.random_bool(0.5),
         }
     }
 
@@ -136,7 +133,7 @@ impl Recipe {
         } else {
             ("Ridge", "f_regression")
         };
-        let ensemble = self.ensemble(shape);
+        let ensemble = Self::ensemble(shape);
         match self.approach {
             Approach::Constant => String::new(),
             Approach::Linear | Approach::Oracle => {
@@ -169,19 +166,9 @@ impl Recipe {
         }
     }
 
-    /// The class of the tree ensemble.
-    fn ensemble(&self, shape: Shape) -> &'static str {
-        match (self.boosts(shape), shape.classifies()) {
-            (true, true) => "GradientBoostingClassifier",
-            (true, false) => "GradientBoostingRegressor",
-            (false, true) => "RandomForestClassifier",
-            (false, false) => "RandomForestRegressor",
-        }
-    }
-
-    /// Boosted ensembles predict one thing at a time.
-    fn boosts(&self, shape: Shape) -> bool {
-        self.approach == Approach::Operators && self.boosts && !shape.is_several()
+    /// The class of the forest.
+    fn ensemble(shape: Shape) -> &'static str {
+        if shape.classifies() { "RandomForestClassifier" } else { "RandomForestRegressor" }
     }
 
     fn model(&self, shape: Shape) -> String {
@@ -191,28 +178,27 @@ impl Recipe {
                 if shape == Shape::Flags { format!("MultiOutputClassifier({one})") } else { one }
             }
             Approach::Operators => self.vote(shape),
-            Approach::Constant | Approach::Forest => self.trees(shape),
+            Approach::Constant | Approach::Forest => self.forest(shape),
         }
     }
 
-    fn trees(&self, shape: Shape) -> String {
-        let ensemble = self.ensemble(shape);
-        if self.boosts(shape) {
-            return format!("{ensemble}(n_estimators=50, subsample=0.7, random_state=0)");
-        }
-        format!("{ensemble}({}, min_samples_leaf={}, random_state=0)", self.trees, self.leaf)
+    fn forest(&self, shape: Shape) -> String {
+        let Self { trees, leaf, .. } = self;
+        let ensemble = Self::ensemble(shape);
+        format!("{ensemble}({trees}, min_samples_leaf={leaf}, random_state=0)")
     }
 
-    /// A linear model and trees, averaged: the one is good at the terms that the search found,
-    /// the other at those it missed. Many columns on few rows want a strong penalty.
+    /// A linear model and a forest, averaged: the one is good at the terms that the search found,
+    /// the other at those it missed. Many columns on few rows want a strong penalty. One choice
+    /// of trees for all tasks, because small policies import one and use another.
     fn vote(&self, shape: Shape) -> String {
         let (kind, soft, penalty) = if shape.classifies() {
             ("Classifier", ", voting=\"soft\"", "0.1")
         } else {
             ("Regressor", "", "10")
         };
-        let (linear, trees) = (linear(shape, penalty), self.trees(shape));
-        let vote = format!("Voting{kind}([(\"l\", {linear}), (\"t\", {trees})]{soft})");
+        let (linear, forest) = (linear(shape, penalty), self.forest(shape));
+        let vote = format!("Voting{kind}([(\"l\", {linear}), (\"f\", {forest})]{soft})");
         if shape.is_several() { format!("MultiOutput{kind}({vote})") } else { vote }
     }
 

@@ -28,7 +28,7 @@ pub enum Approach {
     Linear,
     /// A random forest on all columns.
     Forest,
-    /// Searches products, ratios and lags, then averages a linear model and trees.
+    /// Searches products, ratios and lags, then averages a linear model and a forest.
     Operators,
     /// Fits on the hidden rule's own transforms.
     Oracle,
@@ -165,7 +165,7 @@ fn opening_thoughts(approach: Approach) -> &'static [&'static str] {
         Approach::Operators => &[
             "Columns may act together. Search pairs of columns.",
             "Build products and ratios, keep the best, then average two models.",
-            "Look for interactions first, then fit a line and trees.",
+            "Look for interactions first, then fit a line and a forest.",
         ],
         Approach::Oracle => &["Use the known transforms."],
     }
