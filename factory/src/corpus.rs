@@ -135,6 +135,8 @@ pub fn enter(out: &Utf8Path, request: &Request, shard: Option<Shard>) -> Result<
     if lock.file().try_lock().is_err() {
         return Err(CorpusError::Busy(out.to_owned()));
     }
+    // The lock is ours, so whoever wrote them is gone.
+    files::remove_leftovers(out)?;
     if let Some(record) = read(out)? {
         compare(out, (&record.request, record.shard), (request, shard))?;
     } else {

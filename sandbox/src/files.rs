@@ -41,6 +41,24 @@ pub fn temporary_neighbour(path: &Utf8Path) -> Utf8PathBuf {
     path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
+/// Removes the files that killed writers left in `folder` under their temporary names. Only for
+/// who knows that nobody else is writing there.
+///
+/// # Errors
+/// Any I/O error, naming the file.
+pub fn remove_leftovers(folder: &Utf8Path) -> io::Result<()> {
+    for entry in folder.read_dir_utf8()? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let writer = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
+        let pid = writer.and_then(|name| name.rsplit_once('.')).map(|(_, pid)| pid);
+        if pid.is_some_and(|pid| pid.parse::<u32>().is_ok()) && entry.file_type()?.is_file() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +72,18 @@ mod tests {
         assert!(write_atomic(&dir.join("missing/value.json"), b"2").is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "1\n");
         assert_eq!(dir.read_dir_utf8().unwrap().count(), 1);
+    }
+
+    #[test]
+    fn leftovers_go_and_nothing_else_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let left = temporary_neighbour(&dir.join("value.json"));
+        let others = [".lock", ".tmp", ".value.json.tmp", "value.json", "a.1.tmp"];
+        for path in others.map(|name| dir.join(name)).iter().chain([&left]) {
+            fs::write(path, "").unwrap();
+        }
+        remove_leftovers(dir).unwrap();
+        assert!(!left.exists() && others.iter().all(|name| dir.join(name).exists()));
     }
 }

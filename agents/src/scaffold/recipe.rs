@@ -6,8 +6,8 @@
 
 use super::scenes;
 use super::scripted::Approach;
-use rand::seq::IndexedRandom;
 use rand::Rng;
+use rand::seq::IndexedRandom;
 use sandbox::task::{Formulation, Manifest, Prediction};
 use std::fmt::Write as _;
 
