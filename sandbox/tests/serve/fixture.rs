@@ -1,5 +1,6 @@
 //! A corpus of small tasks, a server on it, and clients in Python.
 
+use crate::manifest::manifest;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::env::Record;
@@ -34,7 +35,7 @@ impl Corpus {
             fs::write(public.join("description.md"), format!("# {task}\nodd or even?\n")).unwrap();
             fs::write(public.join("test.csv"), table("x", |row| row)).unwrap();
             fs::write(private.join("answer.csv"), table("y", |row| row % 2)).unwrap();
-            fs::write(root.join("task.json"), manifest(task)).unwrap();
+            fs::write(root.join("task.json"), manifest(task, ROWS, [0.95, 0.9, 0.8, 0.4])).unwrap();
         }
         corpus
     }
@@ -61,22 +62,6 @@ impl Corpus {
         }
         found
     }
-}
-
-fn manifest(id: &str) -> String {
-    serde_json::json!({
-        "version": sandbox::task::MANIFEST_VERSION, "id": id, "title": "A task", "seed_task": "none",
-        "domain": "retail", "modality": "tabular", "formulation": "binary", "metric": "roc_auc",
-        "id_column": "id", "prediction": {"kind": "probability", "column": "y"},
-        "thresholds": {
-            "gold_threshold": 0.95, "silver_threshold": 0.9, "bronze_threshold": 0.8,
-            "median_threshold": 0.4
-        },
-        "baselines": {"ladder": [0.5, 0.6, 0.7, 0.9], "ceiling": 0.95},
-        "rows": {"train": 2, "test": ROWS}, "split": "train", "provenance": null,
-        "hashes": {}
-    })
-    .to_string()
 }
 
 /// `sandbox serve`, killed at the end.

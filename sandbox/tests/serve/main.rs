@@ -5,5 +5,7 @@
 mod access;
 mod endings;
 mod fixture;
+#[path = "../manifest/mod.rs"]
+mod manifest;
 mod play;
 mod worse;

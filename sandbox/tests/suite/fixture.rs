@@ -1,5 +1,6 @@
 //! A corpus of two tasks with a secret beside each public folder, and a sandbox on it.
 
+use crate::manifest::manifest;
 use camino::Utf8Path;
 use fs_err as fs;
 use sandbox::exec::{Options, Run, Sandbox, Workspace};
@@ -36,7 +37,7 @@ impl Corpus {
             fs::write(public.join("test.csv"), format!("id,x\n3,0.4\n{task},0\n")).unwrap();
             fs::write(private.join("answer.csv"), format!("id,y\n3,1\n{task},0\n")).unwrap();
             fs::write(private.join("notes.txt"), CANARY).unwrap();
-            fs::write(root.join("task.json"), manifest(task)).unwrap();
+            fs::write(root.join("task.json"), manifest(task, 2, [0.9, 0.8, 0.7, 0.6])).unwrap();
         }
         corpus
     }
@@ -49,22 +50,6 @@ impl Corpus {
         let open = |name: &str| TaskDir::open(&self.path().join(name)).unwrap();
         ["alpha", "beta"].map(open).map(|task| (task.id().clone(), task.public())).to_vec()
     }
-}
-
-fn manifest(id: &str) -> String {
-    serde_json::json!({
-        "version": sandbox::task::MANIFEST_VERSION, "id": id, "title": "A task", "seed_task": "none",
-        "domain": "retail", "modality": "tabular", "formulation": "binary", "metric": "roc_auc",
-        "id_column": "id", "prediction": {"kind": "probability", "column": "y"},
-        "thresholds": {
-            "gold_threshold": 0.9, "silver_threshold": 0.8, "bronze_threshold": 0.7,
-            "median_threshold": 0.6
-        },
-        "baselines": {"ladder": [0.5, 0.6, 0.7, 0.9], "ceiling": 0.95},
-        "rows": {"train": 2, "test": 2}, "split": "train", "provenance": null,
-        "hashes": {}
-    })
-    .to_string()
 }
 
 pub(crate) fn quick() -> Options {

@@ -13,5 +13,7 @@ mod fixture;
 mod honest;
 mod hostile;
 mod lifetime;
+#[path = "../manifest/mod.rs"]
+mod manifest;
 mod program;
 mod thousand;
