@@ -9,7 +9,7 @@ import shutil
 import signal
 
 
-def keep(library, zygote, run, work):
+def keep(library, zygote, own, work):
     """The life of a keeper: has `work` done by a child, and ends everything that comes of it.
 
     See `bare.rs` for whom its signals reach.
@@ -17,14 +17,14 @@ def keep(library, zygote, run, work):
     report = ctypes.create_string_buffer(PAGE)
     length = library.sandbox_keeper(zygote, report, PAGE - 2)
     if length < 0:
-        write_page(run.gate, UNJAILED, report.raw[:-length].decode())
+        write_page(own.gate, UNJAILED, report.raw[:-length].decode())
         return
     # Asked to stop, by the zygote, the supervisor, or the end of either.
     signal.signal(signal.SIGTERM, lambda *_: kill_all())
     worker = os.fork()
     if worker == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        run.verdict.close()
+        own.verdict.close()
         work()
     _, status, usage = os.wait4(worker, 0)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -34,8 +34,8 @@ def keep(library, zygote, run, work):
             os.wait()
         except ChildProcessError:
             break
-    verdict = [status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss]
-    write_page(run.verdict, FINISHED, json.dumps(verdict))
+    verdict = [status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024]
+    write_page(own.verdict, FINISHED, json.dumps(verdict))
 
 
 def kill_all():

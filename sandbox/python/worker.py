@@ -2,6 +2,7 @@
 # Part of the zygote's program (see `zygote.py`): what a run's process does, from the fork to its
 # end.
 
+import ast
 import atexit
 import builtins
 import ctypes
@@ -12,6 +13,7 @@ import linecache
 import os
 import random
 import signal
+import socket
 import sys
 import threading
 import traceback
@@ -28,6 +30,8 @@ PENDING, JAILED, UNJAILED = range(3)
 # The note says how the script ended, on its own word.
 RUNNING, FINISHED, RAISED, EXITED, MEMORY, DISK = range(6)
 PAGE = 4096
+# Where a session has the socket through which it is asked for more.
+DOOR = 3
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
@@ -42,26 +46,48 @@ def read_page(page):
     return page[0], page[1:].split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
+def isolate(library, gate):
+    """Takes the steps into a cell that are the same for all; false if one failed."""
+    report = ctypes.create_string_buffer(PAGE)
+    length = library.sandbox_isolate(report, PAGE - 2)
+    if length < 0:
+        write_page(gate, UNJAILED, report.raw[:-length].decode())
+    return length >= 0
+
+
 def jail(library, cell, gate):
     """Puts this process into its cell; false if the cell does not stand."""
     spec = json.dumps(cell).encode()
     report = ctypes.create_string_buffer(PAGE)
     length = library.sandbox_enter(spec, len(spec), report, PAGE - 2)
     write_page(gate, JAILED if length >= 0 else UNJAILED, report.raw[: abs(length)].decode())
-    gate.close()
     return length >= 0
 
 
-def work(library, cell, code_fd, stdout, stderr, gate, note):
-    """Jails this process and executes the script; returns the exit code."""
+def wait_for_work(library, worker, door):
+    """The life of a spare: takes the first steps into a cell, and the others when a run needs it."""
+    isolated = isolate(library, worker.gate)
+    packet, fds, _, _ = socket.recv_fds(door, PACKET, 16)
+    if not packet or not isolated:
+        return 125
+    cell = json.loads(packet)
+    stdout, stderr, code, *cell["doors"] = fds
+    source = read_code(code)
+    if cell["session"]:
+        # In the place of the zygote's program, which has been read.
+        os.dup2(door.detach(), DOOR, inheritable=False)
+    return work(library, cell, source, stdout, stderr, worker.gate, worker.note)
+
+
+def work(library, cell, source, stdout, stderr, gate, note):
+    """Jails this process and executes what it is given; returns the exit code."""
     null = os.open("/dev/null", os.O_RDONLY)
-    for target, source in ((0, null), (1, stdout), (2, stderr)):
-        os.dup2(source, target)
-    with open(code_fd, "rb") as file:
-        file.seek(0)
-        source = file.read()
+    for target, stream in ((0, null), (1, stdout), (2, stderr)):
+        os.dup2(stream, target)
     if not jail(library, cell, gate):
         return 125
+    # Out of the script's reach.
+    gate.close()
     folder = WORK
     if cell["bare"]:
         folder = os.environ["HOME"] = cell["workspace"]
@@ -79,18 +105,52 @@ def work(library, cell, code_fd, stdout, stderr, gate, note):
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
     gc.enable()
-    return execute(source, note, folder)
+    main = fresh_main(folder)
+    if cell["session"]:
+        return converse(main, source, note)
+    return finish(note, *execute(main, source, SCRIPT))
 
 
-def execute(source, note, folder):
-    """Executes `source` as a fresh `__main__` and reports how it ended."""
+def read_code(fd):
+    """All of a file in memory, wherever its position is."""
+    return os.pread(fd, os.fstat(fd).st_size, 0)
+
+
+def fresh_main(folder):
+    """A `__main__` as at the start of a script."""
     main = types.ModuleType("__main__")
     main.__file__ = SCRIPT
     main.__builtins__ = builtins
     sys.modules["__main__"] = main
     sys.argv = [SCRIPT]
     sys.path.insert(0, folder)
-    ending, text, code = FINISHED, "", 0
+    return main
+
+
+def converse(main, source, note):
+    """Executes one code after the other in the same `main`, until one of them ends it."""
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=DOOR)
+    calls = 1
+    while True:
+        ending, text, code, left = execute(main, source, f"call_{calls}.py", show_last=True)
+        if left:
+            return finish(note, ending, text, code, left)
+        flush()
+        write_page(note, ending, text)
+        # Here it is stopped until it is asked for more.
+        door.send(b"done")
+        _, [code], _, _ = socket.recv_fds(door, 16, 1)
+        source = read_code(code)
+        os.close(code)
+        calls += 1
+
+
+def execute(main, source, name, show_last=False):
+    """Executes `source` in `main`: how it ended, the exception's name, the exit code, and whether
+    it wants the interpreter to end.
+
+    With `show_last`, the value of an expression at its end is shown, as in a notebook.
+    """
     try:
         try:
             text_source = source.decode("utf-8")
@@ -98,31 +158,50 @@ def execute(source, note, folder):
             raise SyntaxError(f"the script is not UTF-8: {error}") from None
         lines = text_source.splitlines(keepends=True)
         # Lets tracebacks show the script's lines although there is no such file.
-        linecache.cache[SCRIPT] = (len(source), None, lines, SCRIPT)
-        exec(compile(text_source, SCRIPT, "exec"), main.__dict__)
+        linecache.cache[name] = (len(source), None, lines, name)
+        for code in compiled(text_source, name, show_last):
+            exec(code, main.__dict__)
     except SystemExit as error:
         code = exit_code(error.code)
-        ending = EXITED if code else FINISHED
+        return EXITED if code else FINISHED, "", code, True
     except BaseException as error:
-        ending, text, code = RAISED, type(error).__name__, 1
+        ending = RAISED
         if isinstance(error, MemoryError):
             ending = MEMORY
         elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
             ending = DISK
         print_error(error)
-    # As at the end of an ordinary interpreter: threads, exit handlers, buffers.
+        return ending, type(error).__name__, 1, False
+    return FINISHED, "", 0, False
+
+
+def compiled(source, name, show_last):
+    """The code objects of a source, in order."""
+    if not show_last:
+        return [compile(source, name, "exec")]
+    tree = ast.parse(source, name)
+    shown = [tree.body.pop()] if tree.body and isinstance(tree.body[-1], ast.Expr) else []
+    return [compile(tree, name, "exec"), compile(ast.Interactive(shown), name, "single")]
+
+
+def finish(note, ending, text, code, _left):
+    """As at the end of an ordinary interpreter: threads, exit handlers, buffers."""
     try:
         threading._shutdown()
         atexit._run_exitfuncs()
     except BaseException as error:
         print_error(error)
+    flush()
+    write_page(note, ending, text)
+    return code
+
+
+def flush():
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except Exception:
             pass
-    write_page(note, ending, text)
-    return code
 
 
 def exit_code(value):

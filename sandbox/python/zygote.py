@@ -8,14 +8,13 @@ run's code and output pass through it only as descriptors.
 Descriptors: 4 is the control socket, 5 the library with the jail's system calls.
 Argument: one JSON object, the settings.
 
-The program is one text, put together from `worker.py`, `bare.py` and this file, in that order.
+The program is one text, put together from `worker.py`, `bare.py`, `warm.py`, `run.py` and this
+file, in that order.
 """
 
 import ctypes
 import gc
-import importlib
 import json
-import mmap
 import os
 import select
 import signal
@@ -32,10 +31,6 @@ PACKET = 64 * 1024
 WEIGH_EVERY = 50
 
 
-class Reaper(ctypes.Structure):
-    _fields_ = [("pid", ctypes.c_int), ("pidfd", ctypes.c_int), ("stack", ctypes.c_void_p)]
-
-
 def load_library():
     library = ctypes.CDLL(f"/proc/self/fd/{LIBRARY}")
     u64, size, text = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_char_p
@@ -45,6 +40,7 @@ def load_library():
     library.sandbox_children_join.argtypes = [ctypes.c_int]
     library.sandbox_workspace_mount.argtypes = [text, size, u64, u64]
     library.sandbox_workspace_unmount.argtypes = [text, size]
+    library.sandbox_isolate.argtypes = [ctypes.c_void_p, size]
     library.sandbox_enter.argtypes = [text, size, ctypes.c_void_p, size]
     library.sandbox_keeper.argtypes = [ctypes.c_int, ctypes.c_void_p, size]
     return library
@@ -56,163 +52,8 @@ def check(answer):
         raise OSError(-answer, os.strerror(-answer))
 
 
-def import_libraries(names):
-    """Imports what is there of `names`; a name that is not installed is not missed here."""
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not name.startswith(error.name):
-                raise
-
-
-def check_data(folders):
-    """Fails if a script could not read its data: on the host, files may be for root's eyes."""
-    for folder in folders:
-        for path in [folder, *(entry.path for entry in os.scandir(folder))]:
-            if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
-                raise RuntimeError(f"{path} is not readable for others; try `chmod -R o+rX` on it")
-
-
-def warm_up():
-    """Runs the usual code paths once, so that lazy imports and first-call set-up are behind us.
-
-    Everything runs in one thread: a forked child of a process that used several may hang.
-    """
-    import io
-
-    import numpy as np
-    import pandas as pd
-    from sklearn.compose import ColumnTransformer
-    from sklearn.ensemble import (
-        GradientBoostingRegressor,
-        HistGradientBoostingClassifier,
-        RandomForestClassifier,
-        RandomForestRegressor,
-    )
-    from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-    from sklearn.metrics import mean_squared_error, roc_auc_score
-    from sklearn.model_selection import cross_val_score, train_test_split
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-    from sklearn.svm import SVC
-
-    generator = np.random.default_rng(0)
-    numbers = generator.normal(size=(40, 3))
-    classes = (numbers[:, 0] > 0).astype(int)
-    frame = pd.DataFrame(numbers, columns=["a", "b", "c"])
-    frame["word"] = np.where(classes == 1, "yes", "no")
-    text = io.StringIO()
-    frame.to_csv(text, index=False)
-    frame = pd.read_csv(io.StringIO(text.getvalue()))
-    frame.groupby("word")["a"].mean()
-    frame.merge(frame[["word"]].drop_duplicates(), on="word")
-    frame.describe()
-    str(frame)
-    columns = ColumnTransformer(
-        [
-            ("words", OneHotEncoder(handle_unknown="ignore"), ["word"]),
-            ("numbers", StandardScaler(), ["a", "b", "c"]),
-        ]
-    )
-    make_pipeline(columns, LogisticRegression()).fit(frame, classes).predict_proba(frame)
-    left, right, _, _ = train_test_split(numbers, classes, test_size=0.5, random_state=0)
-    for model in (
-        LogisticRegression(),
-        KNeighborsClassifier(),
-        SVC(),
-        RandomForestClassifier(n_estimators=2),
-        HistGradientBoostingClassifier(max_iter=2),
-    ):
-        model.fit(numbers, classes).predict(numbers)
-    for model in (
-        LinearRegression(),
-        Ridge(),
-        RandomForestRegressor(n_estimators=2),
-        GradientBoostingRegressor(n_estimators=2),
-    ):
-        model.fit(numbers, numbers[:, 1]).predict(numbers)
-    cross_val_score(Ridge(), numbers, numbers[:, 1], cv=2)
-    roc_auc_score(classes, numbers[:, 0])
-    mean_squared_error(classes, numbers[:, 0])
-    np.linalg.lstsq(numbers, classes, rcond=None)
-
-
-class Run:
-    """One run in flight: the worker, its reaper or keeper, and where to report."""
-
-    def __init__(self, reply, reaper, memory, folders=()):
-        self.reply = reply
-        # None for a run without a box; then the keeper is the process that is known here.
-        self.reaper = reaper
-        # Those whose size must be watched.
-        self.folders = folders
-        self.too_large = False
-        # Bytes that all processes of the run may hold together.
-        self.memory = memory
-        self.too_heavy = False
-        self.gate = mmap.mmap(-1, PAGE)
-        self.note = mmap.mmap(-1, PAGE)
-        # A keeper's word about the worker's end.
-        self.verdict = mmap.mmap(-1, PAGE)
-        self.pid = self.pidfd = -1
-        self.status = self.usage = None
-
-    def hide(self):
-        """Lets go of everything in a forked child, so that no run can reach another's."""
-        self.reply.close()
-        self.close_pages()
-
-    def close_pages(self):
-        self.gate.close()
-        self.note.close()
-        self.verdict.close()
-
-    def is_too_large(self, processes):
-        """Whether its files are more than its folders may hold, those without a name included."""
-        if self.folders and not self.too_large:
-            size = self.folders[0][1]
-            self.too_large = (
-                not all(is_within(*folder) for folder in self.folders)
-                or sum(nameless_bytes(pid) for pid in processes) > size
-            )
-        return self.too_large
-
-    def stop(self):
-        """Has the run ended; a reaper takes its namespace along, a keeper kills."""
-        if self.reaper:
-            signal.pidfd_send_signal(self.reaper.pidfd, signal.SIGKILL)
-        else:
-            signal.pidfd_send_signal(self.pidfd, signal.SIGTERM)
-
-
-def anonymous_memory(pid):
-    """Bytes of resident memory that belong to no file; 0 for a process that is gone."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            _, resident, shared = file.read().split()[:3]
-    except (OSError, ValueError):
-        return 0
-    return (int(resident) - int(shared)) * mmap.PAGESIZE
-
-
-def descendants(roots):
-    """The processes `roots` and all below them."""
-    found, pending = [], list(roots)
-    while pending:
-        pid = pending.pop()
-        found.append(pid)
-        try:
-            with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
-                pending.extend(int(child) for child in file.read().split())
-        except (OSError, ValueError):
-            pass
-    return found
-
-
 class Server:
-    def __init__(self, library, bare):
+    def __init__(self, library, bare, spares):
         self.library = library
         # Whether runs are without a box; then, by work dir, how much may be in it.
         self.bare = bare
@@ -222,13 +63,18 @@ class Server:
         self.poller = select.poll()
         self.poller.register(CONTROL, select.POLLIN)
         self.handlers = {}
-        self.runs = {}
+        self.runs = set()
+        # Workers that wait for a run, how many there should be, and whether to make one when
+        # there is nothing else to do.
+        self.spares = []
+        self.spares_wanted = 0 if bare else spares
+        self.restock = True
         self.weighed = time.monotonic()
         self.own_weight = anonymous_memory(os.getpid())
 
     def serve(self):
         while True:
-            ready = [fd for fd, _ in self.poller.poll(WEIGH_EVERY if self.runs else None)]
+            ready = [fd for fd, _ in self.poller.poll(self.patience())]
             # Requests last: only they open descriptors, so no number seen above can have
             # changed its meaning by the time it is handled.
             for fd in ready:
@@ -236,11 +82,28 @@ class Server:
                     self.handlers[fd]()
             if CONTROL in ready and not self.receive():
                 return
-            if not self.runs:
-                self.weighed = time.monotonic()
-            elif time.monotonic() - self.weighed >= WEIGH_EVERY / 1000:
-                self.weighed = time.monotonic()
-                for run in self.runs.values():
+            if not ready and self.restock:
+                self.make_spare()
+            for run in [run for run in self.runs if run.state == SETTLING]:
+                self.settle(run)
+            self.weigh_all()
+
+    def patience(self):
+        """How long to wait for something to do, in milliseconds."""
+        if self.restock:
+            return 0
+        states = {run.state for run in self.runs}
+        if SETTLING in states:
+            return 1
+        return WEIGH_EVERY if WORKING in states else None
+
+    def weigh_all(self):
+        now = time.monotonic()
+        if now - self.weighed >= WEIGH_EVERY / 1000:
+            self.weighed = now
+            for run in self.runs:
+                # What is at rest grows no heavier.
+                if run.state in (WORKING, SETTLING):
                     self.weigh(run)
 
     def receive(self):
@@ -303,33 +166,83 @@ class Server:
         self.answer(reply, {"closed": {}})
         reply.close()
 
-    def start(self, cell, reply, stdout, stderr, code, *doors):
-        """Forks a worker into a new pid namespace and reports that it runs."""
-        cell["doors"] = doors
-        if self.bare:
-            self.start_bare(cell, reply, stdout, stderr, code)
-            return
+    def fork_spare(self):
+        """Forks a worker into a new pid namespace, where it waits for something to do."""
         reaper = Reaper()
         check(self.library.sandbox_reaper_start(ctypes.byref(reaper)))
-        run = Run(reply, reaper, cell["limits"]["memory"])
+        worker = Worker(reaper)
+        worker.door, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             check(self.library.sandbox_children_join(reaper.pidfd))
             try:
-                pid = os.fork()
-                if pid == 0:
-                    self.be_worker(run, cell, code, stdout, stderr)
+                worker.pid = os.fork()
+                if worker.pid == 0:
+                    self.be_worker(worker, lambda: wait_for_work(self.library, worker, inside))
             finally:
                 check(self.library.sandbox_children_join(self.own_namespace))
+            worker.pidfd = os.pidfd_open(worker.pid)
         except Exception:
-            signal.pidfd_send_signal(reaper.pidfd, signal.SIGKILL)
-            self.bury(run)
+            worker.stop()
+            self.bury(worker)
             raise
-        run.pid, run.pidfd = pid, os.pidfd_open(pid)
-        self.runs[pid] = run
-        self.watch(run.pidfd, lambda: self.worker_gone(run))
+        finally:
+            inside.close()
+        return worker
+
+    def make_spare(self):
+        self.restock = False
+        if len(self.spares) < self.spares_wanted:
+            try:
+                worker = self.fork_spare()
+            except OSError:
+                # No process to be had just now: the next run will need one and say so.
+                return
+            self.spares.append(worker)
+            self.watch(worker.pidfd, lambda: self.spare_gone(worker))
+            self.restock = len(self.spares) < self.spares_wanted
+
+    def spare_gone(self, worker):
+        """Somebody ended a spare: the next run will find another."""
+        self.spares.remove(worker)
+        self.ignore(worker.pidfd)
+        self.discard(worker)
+
+    def discard(self, worker):
+        """Ends a worker that no run will use."""
+        worker.stop()
+        os.waitpid(worker.pid, 0)
+        os.close(worker.pidfd)
+        self.bury(worker)
+
+    def start(self, cell, reply, stdout, stderr, code, *doors):
+        """Gives a worker something to do and reports that it runs."""
+        if self.bare:
+            cell["doors"] = doors
+            self.start_bare(cell, reply, stdout, stderr, code)
+            return
+        worker = self.spares.pop(0) if self.spares else self.fork_spare()
+        self.ignore(worker.pidfd)
+        try:
+            packet = json.dumps(cell).encode()
+            socket.send_fds(worker.door, [packet], [stdout, stderr, code, *doors], socket.MSG_NOSIGNAL)
+        except BrokenPipeError:
+            # It has just ended, which is seen, and reported, next.
+            pass
+        except Exception:
+            self.discard(worker)
+            raise
+        run = Run(reply, worker, cell["limits"]["memory"])
+        self.runs.add(run)
+        self.watch(worker.pidfd, lambda: self.worker_gone(run))
         # A supervisor that gives up waiting hangs up: then the run has no purpose any more.
-        self.watch(reply.fileno(), lambda: self.hung_up(run), 0)
-        self.answer(reply, {"started": {}}, [reaper.pidfd])
+        if cell["session"]:
+            self.watch(reply.fileno(), lambda: self.asked(run))
+            self.watch(worker.door.fileno(), lambda: self.call_over(run))
+        else:
+            self.watch(reply.fileno(), lambda: self.hung_up(run), 0)
+            worker.shut_door()
+        self.answer(reply, {"started": {}}, [worker.reaper.pidfd])
+        self.restock = True
 
     def start_bare(self, cell, reply, stdout, stderr, code):
         """Forks a keeper, which will fork the worker, and reports that the run goes on."""
@@ -338,28 +251,33 @@ class Server:
         os.mkdir(temporary, 0o700)
         most = cell["scratch"]
         folders = [(path, *self.quotas[path]), (temporary, most, max(64, most // PAGE))]
-        run = Run(reply, None, cell["limits"]["memory"], folders)
+        worker = Worker(None)
+        run = Run(reply, worker, cell["limits"]["memory"], folders)
         zygote = os.getpid()
-        run.pid = os.fork()
-        if run.pid == 0:
+        worker.pid = os.fork()
+        if worker.pid == 0:
             try:
-                self.leave(run)
-                keep(self.library, zygote, run, lambda: self.be_worker(run, cell, code, stdout, stderr))
+                self.leave()
+                reply.close()
+                script = lambda: work(self.library, cell, read_code(code), stdout, stderr, worker.gate, worker.note)
+                keep(self.library, zygote, worker, lambda: self.be_worker(worker, script))
             finally:
                 os._exit(0)
-        run.pidfd = os.pidfd_open(run.pid)
-        self.runs[run.pid] = run
-        self.watch(run.pidfd, lambda: self.keeper_gone(run, temporary))
+        worker.pidfd = os.pidfd_open(worker.pid)
+        self.runs.add(run)
+        self.watch(worker.pidfd, lambda: self.keeper_gone(run, temporary))
         self.watch(reply.fileno(), lambda: self.hung_up(run), 0)
-        self.answer(reply, {"started": {}}, [run.pidfd])
+        self.answer(reply, {"started": {}}, [worker.pidfd])
 
     def keeper_gone(self, run, temporary):
         """A keeper ends last of its run, unless it was killed: then the rest falls to us."""
-        os.waitpid(run.pid, 0)
-        self.ignore(run.pidfd)
+        worker = run.worker
+        os.waitpid(worker.pid, 0)
+        self.ignore(worker.pidfd)
         self.ignore(run.reply.fileno())
-        os.close(run.pidfd)
-        while orphans := set(descendants([os.getpid()])[1:]) - set(descendants(set(self.runs) - {run.pid})):
+        os.close(worker.pidfd)
+        self.runs.remove(run)
+        while orphans := set(descendants([os.getpid()])[1:]) - set(self.known()):
             for pid in orphans:
                 os.kill(pid, signal.SIGKILL)
             for pid in orphans:
@@ -367,31 +285,36 @@ class Server:
                     os.waitpid(pid, 0)
                 except ChildProcessError:
                     pass
-        kind, text = read_page(run.verdict)
+        kind, text = read_page(worker.verdict)
         # Without a verdict the worker was killed together with its keeper.
-        end = json.loads(text) if kind == FINISHED else [signal.SIGKILL, 0.0, 0.0, 0]
+        end = json.loads(text) if kind == FINISHED else [signal.SIGKILL, 0.0, 0]
         run.is_too_large([])
         remove(temporary)
-        self.answer(run.reply, self.account(run, *end))
+        self.answer(run.reply, {"ended": self.account(run, *end)})
         run.hide()
 
-    def be_worker(self, run, cell, code, stdout, stderr):
+    def known(self):
+        """All processes of the runs in flight."""
+        return descendants([run.worker.pid for run in self.runs])
+
+    def be_worker(self, worker, task):
         """The child's whole life."""
         status = 125
         try:
-            self.leave(run)
-            status = work(self.library, cell, code, stdout, stderr, run.gate, run.note)
+            self.leave()
+            worker.shut_door()
+            status = task()
         finally:
             os._exit(status)
 
-    def leave(self, run):
+    def leave(self):
         """Lets go, in a forked child, of all that belongs to this server and to other runs."""
-        for other in self.runs.values():
+        for other in [*self.runs, *self.spares]:
             other.hide()
         self.runs.clear()
+        self.spares.clear()
         self.handlers.clear()
         self.control.close()
-        run.reply.close()
 
     def watch(self, fd, handler, events=select.POLLIN):
         self.handlers[fd] = handler
@@ -403,7 +326,56 @@ class Server:
 
     def hung_up(self, run):
         self.ignore(run.reply.fileno())
-        run.stop()
+        run.worker.stop()
+
+    def asked(self, run):
+        """The supervisor of a session wants something done, or has hung up."""
+        packet, fds, _, _ = socket.recv_fds(run.reply, PACKET, 1)
+        try:
+            if not packet:
+                self.hung_up(run)
+            elif run.state == RESTING:
+                self.resume(run, *fds)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def resume(self, run, code):
+        """Gives a session at rest more to do."""
+        worker = run.worker
+        run.state = WORKING
+        write_page(worker.note, RUNNING)
+        self.watch(worker.door.fileno(), lambda: self.call_over(run))
+        try:
+            # What it said without being asked.
+            while worker.door.recv(PACKET, socket.MSG_DONTWAIT):
+                pass
+        except OSError:
+            pass
+        try:
+            packet, flags = [b"call"], socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
+            socket.send_fds(worker.door, packet, [code], flags)
+        except OSError:
+            # It has closed its end, and will do nothing until its time is up.
+            pass
+        signal.pidfd_send_signal(worker.pidfd, signal.SIGCONT)
+
+    def call_over(self, run):
+        """A session's worker says that it is done, or has closed its end, which is the same."""
+        self.ignore(run.worker.door.fileno())
+        run.state = SETTLING
+        run.patience = time.monotonic() + SETTLE_WITHIN
+        self.settle(run)
+
+    def settle(self, run):
+        """Brings a session to rest, and reports it; or ends one that will not rest."""
+        worker = run.worker
+        if run.settle():
+            run.state = RESTING
+            used = processor_time(worker.pid)
+            self.answer(run.reply, {"rested": self.account(run, 0, used, peak_memory(worker.pid))})
+        elif time.monotonic() > run.patience:
+            worker.stop()
 
     def weigh(self, run):
         """Ends a run whose processes together hold too much.
@@ -412,39 +384,45 @@ class Server:
         with this process through the fork is not its own and is left out.
         """
         total = 0
-        roots = [run.pid, run.reaper.pid] if run.reaper else [run.pid]
-        for pid in descendants(roots):
+        processes = descendants(run.worker.roots())
+        for pid in processes:
             total += max(0, anonymous_memory(pid) - self.own_weight)
         if total > run.memory:
             run.too_heavy = True
-            run.stop()
-        elif run.is_too_large(descendants(roots)):
-            run.stop()
+            run.worker.stop()
+        elif run.is_too_large(processes):
+            run.worker.stop()
 
     def worker_gone(self, run):
         """The worker ended by itself or with its namespace: make sure of the rest."""
-        _, run.status, run.usage = os.wait4(run.pid, 0)
-        self.ignore(run.pidfd)
-        os.close(run.pidfd)
-        signal.pidfd_send_signal(run.reaper.pidfd, signal.SIGKILL)
-        self.watch(run.reaper.pidfd, lambda: self.all_gone(run))
+        worker = run.worker
+        _, run.status, run.usage = os.wait4(worker.pid, 0)
+        self.ignore(worker.pidfd)
+        os.close(worker.pidfd)
+        if worker.door:
+            self.ignore(worker.door.fileno())
+        run.state = ENDING
+        worker.stop()
+        self.watch(worker.reaper.pidfd, lambda: self.all_gone(run))
 
     def all_gone(self, run):
         """The kernel lets a reaper end only after everything in its namespace has."""
-        self.ignore(run.reaper.pidfd)
+        self.ignore(run.worker.reaper.pidfd)
         self.ignore(run.reply.fileno())
-        usage = run.usage
-        message = self.account(run, run.status, usage.ru_utime, usage.ru_stime, usage.ru_maxrss)
-        self.bury(run)
-        self.answer(run.reply, message)
+        used = run.usage.ru_utime + run.usage.ru_stime
+        message = self.account(run, run.status, used, run.usage.ru_maxrss * 1024)
+        self.runs.remove(run)
+        self.bury(run.worker)
+        self.answer(run.reply, {"ended": message})
         run.reply.close()
 
-    def account(self, run, status, user, system, peak):
-        """How a run ended, for the supervisor."""
-        gate, report = read_page(run.gate)
-        kind, text = read_page(run.note)
-        del self.runs[run.pid]
-        message = {
+    @staticmethod
+    def account(run, status, used, peak):
+        """How a run, or a session's call, ended, for the supervisor."""
+        gate, report = read_page(run.worker.gate)
+        kind, text = read_page(run.worker.note)
+        used, run.accounted = max(0.0, used - run.accounted), used
+        return {
             "gate": gate,
             "report": report,
             "kind": kind,
@@ -452,17 +430,15 @@ class Server:
             "too_heavy": run.too_heavy,
             "too_large": run.too_large,
             "status": status,
-            "user": user,
-            "system": system,
-            "peak": peak * 1024,
+            "cpu": used,
+            "peak": peak,
         }
-        return {"ended": message}
 
-    def bury(self, run):
-        os.waitpid(run.reaper.pid, 0)
-        os.close(run.reaper.pidfd)
-        self.library.sandbox_reaper_release(run.reaper.stack)
-        run.close_pages()
+    def bury(self, worker):
+        os.waitpid(worker.reaper.pid, 0)
+        os.close(worker.reaper.pidfd)
+        self.library.sandbox_reaper_release(worker.reaper.stack)
+        worker.hide()
 
 
 def main():
@@ -488,7 +464,7 @@ def main():
     gc.collect()
     gc.freeze()
     gc.disable()
-    server = Server(library, settings["bare"])
+    server = Server(library, settings["bare"], settings["spares"])
     Server.answer(server.control, {"ready": {}})
     server.serve()
 

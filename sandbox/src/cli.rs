@@ -156,13 +156,14 @@ struct Jail {
 
 impl Common {
     fn options(&self, warm_up: bool) -> Options {
-        self.jail.options(1, warm_up)
+        // Nobody waits for a second run.
+        Options { spares: 0, ..self.jail.options(1, warm_up) }
     }
 }
 
 impl Jail {
     fn options(&self, slots: usize, warm_up: bool) -> Options {
-        Options { slots, warm_up, allow_tier: self.allow_tier, ..Options::default() }
+        Options { slots, spares: slots, warm_up, allow_tier: self.allow_tier, ..Options::default() }
     }
 }
 

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, replay};
-use sandbox::exec::{Options, Sandbox};
+use sandbox::exec::{Mode, Options, Sandbox};
 use sandbox::policy::{ByteSize, Keep, Policy, Span};
 use sandbox::python::PythonEnv;
 use sandbox::serve::{Limits, ServeConfig, Server, Token};
@@ -32,6 +32,9 @@ pub(super) struct ServeArgs {
     /// Share of the test rows that `score` uses; the final grade uses the others.
     #[arg(long, default_value_t = EpisodeConfig::default().feedback_share)]
     feedback_share: f64,
+    /// What a script finds of those before it.
+    #[arg(long, value_enum, default_value = "script")]
+    mode: ModeArg,
     /// Turns of an episode.
     #[arg(long, default_value_t = Budget::default().turns)]
     turns: u32,
@@ -94,6 +97,24 @@ impl From<FeedbackArg> for Feedback {
     }
 }
 
+/// [`Mode`] on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ModeArg {
+    /// The files.
+    Script,
+    /// The files and all variables, as in a notebook.
+    Session,
+}
+
+impl From<ModeArg> for Mode {
+    fn from(mode: ModeArg) -> Self {
+        match mode {
+            ModeArg::Script => Self::Script,
+            ModeArg::Session => Self::Session,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
     /// The record, a `.jsonl` file.
@@ -126,6 +147,7 @@ impl ServeArgs {
                 budget,
                 feedback: self.feedback.into(),
                 feedback_share: self.feedback_share,
+                mode: self.mode.into(),
                 policy,
             },
             limits: Limits {

@@ -6,7 +6,7 @@
 
 use super::observation::Observation;
 use super::record::RecordError;
-use crate::exec::{Fault, Outcome, Run, Sandbox, Workspace};
+use crate::exec::{Fault, Mode, Outcome, Run, Sandbox, Workspace};
 use crate::grade::{Grade, GradeError, Tier};
 use crate::judge::Judge;
 use crate::policy::{Policy, Span};
@@ -59,6 +59,8 @@ pub struct EpisodeConfig {
     /// Share of test rows that `Score` uses, in (0, 1); the final grade uses the others. With
     /// [`Feedback::Validate`] nothing is revealed, and both use all rows.
     pub feedback_share: f64,
+    /// What a script finds of those before it.
+    pub mode: Mode,
     /// Limits on each script.
     pub policy: Policy,
 }
@@ -69,6 +71,7 @@ impl Default for EpisodeConfig {
             budget: Budget::default(),
             feedback: Feedback::Tier,
             feedback_share: 0.3,
+            mode: Mode::Script,
             policy: Policy::default(),
         }
     }
@@ -198,7 +201,7 @@ impl Episode {
             return Err(EpisodeFault::WholeOnly(task.id().clone()));
         }
         let judge = task.judge().map_err(EpisodeFault::Answers)?;
-        let workspace = sandbox.workspace(task.id())?;
+        let workspace = sandbox.workspace(task.id())?.in_mode(config.mode)?;
         let started = Instant::now();
         Ok(Self { config: config.clone(), judge, workspace, started, turns: 0, done: false })
     }
@@ -251,7 +254,10 @@ impl Episode {
         policy.time_limit = Span(policy.time_limit.0.min(left.max(Duration::from_secs(1))));
         let run: Run = self.workspace.run(code, &policy)?;
         let has_submission = self.workspace.collect(SUBMISSION, SUBMISSION_LIMIT).is_ok();
-        let observation = Observation::of_run(&run, has_submission, policy.time_limit.0);
+        let mut observation = Observation::of_run(&run, has_submission, policy.time_limit.0);
+        if self.config.mode == Mode::Session && !run.kept {
+            observation.interpreter_lost();
+        }
         let outcome = Some(run.outcome);
         Ok(Step { observation, told: None, outcome, wall: run.wall, done: false })
     }

@@ -43,6 +43,11 @@ impl Observation {
         Self { text }
     }
 
+    /// Adds that a session will begin anew.
+    pub(super) fn interpreter_lost(&mut self) {
+        self.text.push_str("\n[the interpreter ended: variables are gone, files are kept]");
+    }
+
     /// That a submission is valid, and as much of its grade as the feedback mode allows.
     pub(super) fn valid() -> Self {
         Self { text: "valid submission".to_owned() }

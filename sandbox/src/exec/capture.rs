@@ -19,6 +19,11 @@ impl Captured {
         Self { keep, head: Vec::new(), tail: VecDeque::new(), total: 0 }
     }
 
+    /// All that was taken in; nothing is left here.
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::new(self.keep))
+    }
+
     /// Takes in what was printed next.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;

@@ -127,6 +127,12 @@ pub enum Fault {
          {0}; leave `cpus` out, or see `sandbox check` for what is missing"
     )]
     NeedsGroups(Tier),
+    /// Sessions need a box.
+    #[error(
+        "the mode `session` needs tier t2 or better, and this host offers {0}; use the mode \
+         `script`, or see `sandbox check` for what is missing"
+    )]
+    NoSessions(Tier),
     /// This sandbox was started without the task.
     #[error("the sandbox has no task {0}")]
     UnknownTask(TaskId),

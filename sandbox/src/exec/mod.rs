@@ -23,5 +23,5 @@ pub use fault::{Fault, StartError};
 pub use outcome::{Outcome, Run};
 pub use sandbox::{Options, Sandbox};
 pub(crate) use setup::environment;
-pub use workspace::Workspace;
+pub use workspace::{Mode, Workspace};
 pub use zygote::LAUNCH;

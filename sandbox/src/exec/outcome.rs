@@ -81,6 +81,9 @@ pub struct Run {
     pub peak_memory: u64,
     /// How strong the jail was.
     pub tier: Tier,
+    /// Whether its interpreter, with all variables, is there for the next run: only ever in
+    /// [`crate::exec::Mode::Session`].
+    pub kept: bool,
 }
 
 fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

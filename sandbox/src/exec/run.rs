@@ -1,9 +1,10 @@
-//! One run: start it, drain it, stop it in time, wait until nothing of it is left.
+//! One run: start it, drain it, stop it in time, wait until nothing of it is left but, of a
+//! session, its stopped interpreter.
 
 use crate::exec::capture::Captured;
 use crate::exec::fault::Fault;
 use crate::exec::outcome::{Outcome, Run};
-use crate::exec::wire::{self, Ended, Reply, Request};
+use crate::exec::wire::{self, Ended, Reply, Request, SessionRequest};
 use crate::exec::zygote::{ANSWER, Zygote};
 use crate::jail::cgroup::{CgroupError, Group};
 use crate::jail::enter::Cell;
@@ -12,15 +13,16 @@ use crate::jail::{Layer, Tier};
 use crate::policy::Policy;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// A run that has begun.
-struct Running {
+/// A run that has begun, or a session between two of its calls.
+#[derive(Debug)]
+pub(crate) struct Running {
     stdout: Stream,
     stderr: Stream,
     reaper: OwnedFd,
@@ -28,6 +30,7 @@ struct Running {
 }
 
 /// One of a script's two streams.
+#[derive(Debug)]
 struct Stream {
     /// None once its end was seen.
     pipe: Option<OwnedFd>,
@@ -49,34 +52,27 @@ pub(crate) fn run(
     code: &str,
     policy: &Policy,
 ) -> Result<(Run, Vec<Missing>), Fault> {
-    let mut watch = seat.group.map(MemoryWatch::new).transpose().map_err(group_fault)?;
-    let mut running = begin(seat, code, policy)?;
-    let started = Instant::now();
-    let deadline = started + policy.time_limit.0;
-    let (ended, killed_for) = running.follow(seat, deadline, policy, watch.as_mut())?;
-    let wall = started.elapsed();
-    // Whatever became of the others after the kernel killed one of them.
-    let full = watch.is_some_and(|watch| watch.has_killed());
-    running.stdout.drain()?;
-    running.stderr.drain()?;
-
-    let missing = match ended.gate {
-        Ended::JAILED => serde_json::from_str(&ended.report)
-            .map_err(|error| Fault::Protocol(error.to_string()))?,
-        Ended::UNJAILED => return Err(unjailed(&ended.report)),
-        _ if killed_for.is_some() || full => Vec::new(),
-        _ => return Err(Fault::NeverJailed),
-    };
-    let run = Run {
-        outcome: if full { Outcome::OutOfMemory } else { outcome(&ended, killed_for) },
-        stdout: running.stdout.captured,
-        stderr: running.stderr.captured,
-        wall,
-        cpu: Duration::try_from_secs_f64(ended.user + ended.system).unwrap_or_default(),
-        peak_memory: ended.peak,
-        tier: seat.tier,
-    };
+    let watch = MemoryWatch::of(seat)?;
+    let (run, missing, _) = begin(seat, code, policy)?.finish(seat, policy, watch)?;
     Ok((run, missing))
+}
+
+/// Runs `code` in the interpreter of the session `held`, or in a new one, and keeps there what
+/// goes on.
+pub(crate) fn call(
+    held: &mut Option<Running>,
+    seat: &Seat<'_>,
+    code: &str,
+    policy: &Policy,
+) -> Result<Run, Fault> {
+    let watch = MemoryWatch::of(seat)?;
+    let running = match held.take() {
+        None => begin(seat, code, policy)?,
+        Some(resting) => resting.resume(seat, code, policy)?,
+    };
+    let (run, _, resting) = running.finish(seat, policy, watch)?;
+    *held = resting;
+    Ok(run)
 }
 
 /// Looks whether the kernel has killed a process of the run for want of memory: not every time,
@@ -90,9 +86,11 @@ struct MemoryWatch<'a> {
 impl<'a> MemoryWatch<'a> {
     const EVERY: Duration = Duration::from_millis(50);
 
-    fn new(group: &'a Group) -> Result<Self, CgroupError> {
-        let before = group.killed_for_memory()?;
-        Ok(Self { group, before, next: Instant::now() + Self::EVERY })
+    /// None for a run without a control group.
+    fn of(seat: &Seat<'a>) -> Result<Option<Self>, Fault> {
+        let Some(group) = seat.group else { return Ok(None) };
+        let before = group.killed_for_memory().map_err(group_fault)?;
+        Ok(Some(Self { group, before, next: Instant::now() + Self::EVERY }))
     }
 
     /// A count that cannot be read any more is that of a group that is gone with its run.
@@ -117,14 +115,10 @@ pub(crate) fn group_fault(error: CgroupError) -> Fault {
 
 fn begin(seat: &Seat<'_>, code: &str, policy: &Policy) -> Result<Running, Fault> {
     let Seat { zygote, cell, .. } = seat;
-    let memory =
-        memfd_create("script", MemfdFlags::CLOEXEC).map_err(Fault::system("hold the code"))?;
-    let mut memory = std::fs::File::from(memory);
-    memory.write_all(code.as_bytes()).map_err(Fault::system("hold the code"))?;
-    let memory = OwnedFd::from(memory);
+    let code = in_memory(code)?;
     let (stdout, stdout_end) = new_pipe()?;
     let (stderr, stderr_end) = new_pipe()?;
-    let mut fds = vec![&stdout_end, &stderr_end, &memory];
+    let mut fds = vec![&stdout_end, &stderr_end, &code];
     fds.extend(seat.group.into_iter().flat_map(Group::doors));
     let replies = zygote.request(&Request::Run { cell }, &fds)?;
     drop((stdout_end, stderr_end));
@@ -137,6 +131,17 @@ fn begin(seat: &Seat<'_>, code: &str, policy: &Policy) -> Result<Running, Fault>
     Ok(Running { stdout, stderr, reaper, replies })
 }
 
+/// A file in memory with a run's code, which nobody can change.
+fn in_memory(code: &str) -> Result<OwnedFd, Fault> {
+    let hold = || Fault::system("hold the code");
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = std::fs::File::from(memfd_create("script", flags).map_err(hold())?);
+    file.write_all(code.as_bytes()).map_err(Fault::system("hold the code"))?;
+    let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals).map_err(hold())?;
+    Ok(file.into())
+}
+
 fn new_pipe() -> Result<(OwnedFd, OwnedFd), Fault> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(Fault::system("make a pipe"))?;
     // Ours never blocks; the script's does, as scripts expect.
@@ -145,15 +150,62 @@ fn new_pipe() -> Result<(OwnedFd, OwnedFd), Fault> {
 }
 
 impl Running {
-    /// Takes in output until the zygote reports that everything is gone; kills the run at its
-    /// deadline or output limit.
+    /// Has a session at rest execute more code.
+    fn resume(mut self, seat: &Seat<'_>, code: &str, policy: &Policy) -> Result<Self, Fault> {
+        let code = in_memory(code)?;
+        self.stdout.captured = Captured::new(policy.stdout);
+        self.stderr.captured = Captured::new(policy.stderr);
+        wire::send(self.replies.as_fd(), &SessionRequest::Call, &[code.as_fd()])
+            .map_err(|fault| seat.zygote.explain(fault))?;
+        Ok(self)
+    }
+
+    /// Follows it to the end of its code, and tells how that came about; what is still there
+    /// afterwards is a session at rest.
+    fn finish(
+        mut self,
+        seat: &Seat<'_>,
+        policy: &Policy,
+        mut watch: Option<MemoryWatch<'_>>,
+    ) -> Result<(Run, Vec<Missing>, Option<Self>), Fault> {
+        let started = Instant::now();
+        let deadline = started + policy.time_limit.0;
+        let (ended, kept, killed_for) = self.follow(seat, deadline, policy, watch.as_mut())?;
+        let wall = started.elapsed();
+        // Whatever became of the others after the kernel killed one of them.
+        let full = watch.is_some_and(|watch| watch.has_killed());
+        self.stdout.drain()?;
+        self.stderr.drain()?;
+
+        let missing = match ended.gate {
+            Ended::JAILED => serde_json::from_str(&ended.report)
+                .map_err(|error| Fault::Protocol(error.to_string()))?,
+            Ended::UNJAILED => return Err(unjailed(&ended.report)),
+            _ if killed_for.is_some() || full => Vec::new(),
+            _ => return Err(Fault::NeverJailed),
+        };
+        let run = Run {
+            outcome: if full { Outcome::OutOfMemory } else { outcome(&ended, killed_for) },
+            stdout: self.stdout.captured.take(),
+            stderr: self.stderr.captured.take(),
+            wall,
+            cpu: Duration::try_from_secs_f64(ended.cpu).unwrap_or_default(),
+            peak_memory: ended.peak,
+            tier: seat.tier,
+            kept,
+        };
+        Ok((run, missing, kept.then_some(self)))
+    }
+
+    /// Takes in output until the zygote reports that everything is gone or, which it says too,
+    /// at rest; kills the run at its deadline or output limit.
     fn follow(
         &mut self,
         seat: &Seat<'_>,
         deadline: Instant,
         policy: &Policy,
         mut watch: Option<&mut MemoryWatch<'_>>,
-    ) -> Result<(Ended, Option<Outcome>), Fault> {
+    ) -> Result<(Ended, bool, Option<Outcome>), Fault> {
         let mut killed_for = None;
         let mut deadline = deadline;
         loop {
@@ -186,7 +238,10 @@ impl Running {
             }
             if replies {
                 return match wire::receive_now(self.replies.as_fd()) {
-                    Ok((Reply::Ended(ended), _)) => Ok((ended, killed_for)),
+                    Ok((Reply::Ended(ended), _)) => Ok((ended, false, killed_for)),
+                    // The kill is on its way, and its end, which comes next, is the one that counts.
+                    Ok((Reply::Rested(_), _)) if killed_for.is_some() => continue,
+                    Ok((Reply::Rested(ended), _)) => Ok((ended, true, None)),
                     Ok((Reply::Failed(why), _)) => Err(Fault::Refused(why)),
                     Ok((reply, _)) => Err(Fault::Protocol(format!("{reply:?} instead of an end"))),
                     Err(fault) => Err(seat.zygote.explain(fault)),
@@ -291,8 +346,7 @@ mod tests {
             too_heavy: false,
             too_large: false,
             status,
-            user: 0.0,
-            system: 0.0,
+            cpu: 0.0,
             peak: 0,
         }
     }

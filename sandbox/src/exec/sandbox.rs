@@ -27,6 +27,10 @@ const MODULES: [&str; 6] = ["numpy", "pandas", "scipy", "scipy.stats", "scipy.op
 pub struct Options {
     /// Runs in flight at once; more wait. Default: the number of processors.
     pub slots: usize,
+    /// Processes that stand ready for runs to come, forked and half jailed, and used once: with
+    /// one, a run begins some milliseconds sooner. None without a box. Default: the number of
+    /// processors.
+    pub spares: usize,
     /// Size of an episode's work dir. Default: 256 MiB.
     pub work_dir: ByteSize,
     /// Files and directories in an episode's work dir. Default: 10,000.
@@ -46,8 +50,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, Into::into);
         Self {
-            slots: std::thread::available_parallelism().map_or(1, Into::into),
+            slots: processors,
+            spares: processors,
             work_dir: ByteSize::mib(256),
             work_files: 10_000,
             best_tier: Tier::T1,

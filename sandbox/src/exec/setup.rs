@@ -74,6 +74,7 @@ impl<'a> Setup<'a> {
                 "data": folders.collect::<Vec<_>>(),
                 "warm_up": self.options.warm_up,
                 "bare": bare,
+                "spares": self.options.spares,
             }),
             environment: Vec::new(),
         }

@@ -28,7 +28,7 @@ pub(crate) enum Request<'a> {
     Open { path: &'a str, bytes: u64, files: u64 },
     /// Unmount it.
     Close { path: &'a str },
-    /// Run a script; standard output, standard error, the code and the doors of a control group,
+    /// Run a script, or begin a session; standard output, standard error, the code and the doors of a control group,
     /// if there is one, follow as descriptors.
     Run { cell: &'a Cell },
 }
@@ -45,11 +45,21 @@ pub(crate) enum Reply {
     Started {},
     /// The run and all its processes are gone.
     Ended(Ended),
+    /// A session's code is through; its interpreter is stopped, and all else of it is gone.
+    Rested(Ended),
     /// The request could not be served.
     Failed(String),
 }
 
-/// How a run ended, as the zygote saw it.
+/// What a supervisor asks of a session at rest, through the socket with the session's replies.
+#[derive(Debug, Serialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(crate) enum SessionRequest {
+    /// Execute the code of the attached file in memory.
+    Call,
+}
+
+/// How a run, or a session's call, ended, as the zygote saw it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ended {
@@ -66,12 +76,10 @@ pub(crate) struct Ended {
     /// Whether it ended it because its files together were too many or too large; in a box that
     /// cannot happen.
     pub(crate) too_large: bool,
-    /// As `waitpid` gave it.
+    /// As `waitpid` gave it; 0 for a session at rest.
     pub(crate) status: i32,
     /// Seconds of processor time.
-    pub(crate) user: f64,
-    /// Seconds of processor time in the kernel.
-    pub(crate) system: f64,
+    pub(crate) cpu: f64,
     /// Bytes of the largest resident set.
     pub(crate) peak: u64,
 }

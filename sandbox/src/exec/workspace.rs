@@ -3,16 +3,34 @@
 use crate::exec::collect::{self, CollectError};
 use crate::exec::fault::Fault;
 use crate::exec::outcome::Run;
-use crate::exec::run::{self, Seat};
+use crate::exec::run::{self, Running, Seat};
 use crate::exec::sandbox::{Options, Sandbox};
 use crate::exec::wire::{Reply, Request};
 use crate::exec::zygote::Zygote;
+use crate::jail::Tier;
 use crate::jail::bare::Bare;
 use crate::jail::cgroup::Group;
 use crate::jail::enter::Cell;
 use crate::policy::Policy;
 use rustix::fd::OwnedFd;
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is left of a run for the next one in the same work dir.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Files. Each run is a script with an interpreter of its own.
+    #[default]
+    Script,
+    /// Files and the interpreter with all its variables, as in a notebook, where also the value
+    /// of a last expression is shown. Between runs the interpreter is stopped, and other
+    /// processes that a run has started are gone. It ends with a run that leaves it
+    /// (`sys.exit`), crashes, or is killed for passing a limit; the next run gets a new one.
+    /// Limits of memory, processes and files are those of the run that it began with. Needs
+    /// [`Tier::T2`] or better.
+    Session,
+}
 
 /// A private work dir. Scripts see it as `/work`, with the task's public files, read-only, in
 /// `/work/input`. Dropping it frees it.
@@ -25,9 +43,10 @@ pub struct Workspace {
     input: Option<String>,
     /// The runs' control group, in a tier with one.
     group: Option<Group>,
+    mode: Mode,
     /// Held while a run is in flight: runs of one episode follow each other, and nothing is
-    /// collected beside one.
-    busy: Mutex<()>,
+    /// collected beside one. In it, between runs, what is at rest.
+    resting: Mutex<Option<Running>>,
 }
 
 /// A mounted work dir.
@@ -71,18 +90,33 @@ impl Workspace {
             zygote,
             input,
             group: sandbox.group()?,
-            busy: Mutex::new(()),
+            mode: Mode::Script,
+            resting: Mutex::new(None),
         })
     }
 
-    /// Runs `code` as a script of its own, with `/work` as its directory: nothing of earlier runs
-    /// is left but the files there. Blocks until every process of the run is gone; waits for a
-    /// place first if all are taken.
+    /// The same with runs in another mode; a new one's is [`Mode::Script`].
+    ///
+    /// # Errors
+    /// [`Fault::NoSessions`] in a tier without a box.
+    pub fn in_mode(mut self, mode: Mode) -> Result<Self, Fault> {
+        let tier = self.sandbox.tier();
+        if mode == Mode::Session && tier > Tier::T2 {
+            return Err(Fault::NoSessions(tier));
+        }
+        self.mode = mode;
+        self.resting = Mutex::new(None);
+        Ok(self)
+    }
+
+    /// Runs `code` with `/work` as its directory, where the files of earlier runs are; what else
+    /// is left of them is a matter of the [`Mode`]. Blocks until every process of the run is
+    /// gone, or the session at rest; waits for a place first if all are taken.
     ///
     /// # Errors
     /// A [`Fault`] of ours. Whatever the script does is an [`crate::exec::Outcome`] instead.
     pub fn run(&self, code: &str, policy: &Policy) -> Result<Run, Fault> {
-        let _alone = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
         let _slot = self.sandbox.slot();
         match &self.group {
             Some(group) => group.bound(&self.sandbox.bounds(policy)).map_err(run::group_fault)?,
@@ -91,11 +125,17 @@ impl Workspace {
         }
         let seat = Seat {
             zygote: &self.zygote,
-            cell: cell(&self.mounted, self.input.clone(), policy, self.sandbox.bare()),
+            cell: Cell {
+                session: self.mode == Mode::Session,
+                ..cell(&self.mounted, self.input.clone(), policy, self.sandbox.bare())
+            },
             group: self.group.as_ref(),
             tier: self.sandbox.tier(),
         };
-        let (run, _) = run::run(&seat, code, policy)?;
+        let run = match self.mode {
+            Mode::Script => run::run(&seat, code, policy)?.0,
+            Mode::Session => run::call(&mut resting, &seat, code, policy)?,
+        };
         tracing::debug!(outcome = %run.outcome, wall = ?run.wall, "a script ran");
         Ok(run)
     }
@@ -106,7 +146,7 @@ impl Workspace {
     /// # Errors
     /// A [`CollectError`] that the agent can act on.
     pub fn collect(&self, name: &str, max_bytes: u64) -> Result<Vec<u8>, CollectError> {
-        let _alone = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
         collect::collect(&self.mounted.directory, name, max_bytes)
     }
 }
@@ -124,12 +164,15 @@ pub(crate) fn cell(
         scratch: policy.scratch.bytes(),
         limits: policy.limits(),
         doors: Vec::new(),
+        session: false,
         bare: bare.cloned(),
     }
 }
 
 impl Drop for Workspace {
     fn drop(&mut self) {
+        // What is at rest there hangs up first.
+        *self.resting.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         self.mounted.close(&self.zygote);
     }
 }

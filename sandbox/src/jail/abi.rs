@@ -18,7 +18,7 @@ use std::ffi::{c_int, c_void};
 use std::io;
 
 /// Must be the same in the launcher and in the library that the zygote loads.
-pub const VERSION: c_int = 3;
+pub const VERSION: c_int = 4;
 
 /// [`VERSION`] of the library.
 #[unsafe(no_mangle)]
@@ -121,6 +121,17 @@ pub unsafe extern "C" fn sandbox_workspace_unmount(path: *const u8, length: usiz
         Ok(path) => answer(mounts::unmount(path).map_err(io::Error::other)),
         Err(error) => negative(&error),
     }
+}
+
+/// Takes the steps into a cell that need no description of it (see [`enter::isolate`]). Writes to
+/// `out` as [`sandbox_enter`] does.
+///
+/// # Safety
+/// `out` points to `capacity` bytes that may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sandbox_isolate(out: *mut u8, capacity: usize) -> c_int {
+    // SAFETY: passed on from this function's contract.
+    unsafe { report(enter::isolate().map(|()| Vec::new()), out, capacity) }
 }
 
 /// Puts the calling process into the cell that `spec`, JSON of a [`Cell`], describes.

@@ -111,7 +111,7 @@ pub fn enter(cell: &Cell, bare: &Bare) -> Result<(), EnterError> {
         .filter(|path| Path::new(path).exists())
         .collect();
     landlock::apply_allowlist(&readable, &[&cell.workspace, &scratch])?;
-    enter::close_descriptors().map_err(EnterError::Descriptors)?;
+    enter::close_descriptors(3).map_err(EnterError::Descriptors)?;
     rustix::process::chdir(&*cell.workspace).map_err(EnterError::WorkDir)?;
     seccomp::apply(Surroundings::Host)?;
     Ok(())

@@ -1,16 +1,21 @@
 //! The inner box: what the zygote's forked child does before it runs a script.
 //!
-//! The order is the design:
-//! 1. a session of its own: no terminal, no process group shared with others; and the run's
-//!    control group, so that all the rest is charged to it;
-//! 2. mount, network, IPC and host-name namespaces (the pid namespace came with the fork);
+//! The order is the design. What is the same for all runs, and takes longest, comes first, so that
+//! a spare can have it behind itself before it is known what it will run ([`isolate`]):
+//! 1. a session of its own: no terminal, no process group shared with others;
+//! 2. network, IPC and host-name namespaces (the pid namespace came with the fork).
+//!
+//! Then, for one run ([`enter`]):
+//! 1. its control group, so that all the rest is charged to it;
+//! 2. a mount namespace: one that is made now has the work dirs and tasks of now in it;
 //! 3. private mounts, while there is still the right to mount;
 //! 4. limits, and first place in the out-of-memory killer's queue;
 //! 5. a user namespace inside which nothing of the above can be undone, in which processes are
 //!    counted, and in which no further one can be made;
 //! 6. capabilities and the way to new ones given up;
 //! 7. Landlock;
-//! 8. descriptors closed: only standard input, output and error remain;
+//! 8. descriptors closed: only standard input, output and error remain, and for a session the
+//!    one through which it gets more to do;
 //! 9. seccomp, last, because the steps above need calls that it refuses.
 
 use crate::jail::Layer;
@@ -58,6 +63,9 @@ pub struct Cell {
     /// without that layer. The zygote, who gets them with the request, fills in their numbers.
     #[serde(default)]
     pub doors: Vec<i32>,
+    /// Whether it goes on after its first code: then one more descriptor stays open, a socket to
+    /// the zygote, from which it gets the next.
+    pub session: bool,
     /// Instead of an inner box, on a host that offers none.
     pub bare: Option<Bare>,
 }
@@ -133,7 +141,20 @@ impl EnterError {
     }
 }
 
-/// Puts the calling process into its cell. On success it returns the layers that it can do
+/// Takes the steps that are the same for all runs in a box.
+///
+/// # Errors
+/// An [`EnterError`] naming the step; the process must end.
+pub fn isolate() -> Result<(), EnterError> {
+    rustix::process::setsid().map_err(EnterError::Session)?;
+    for layer in [Layer::NetworkNamespace, Layer::IpcNamespace, Layer::UtsNamespace] {
+        namespaces::unshare(layer)?;
+    }
+    Ok(())
+}
+
+/// Puts the calling process, which has been [isolated](isolate) unless the run is without a box,
+/// into its cell. On success it returns the layers that it can do
 /// without and that are not there; on an error the process must end.
 ///
 /// # Errors
@@ -144,14 +165,8 @@ pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
     }
     let mut missing = Vec::new();
 
-    rustix::process::setsid().map_err(EnterError::Session)?;
     join_group(&cell.doors).map_err(EnterError::Group)?;
-
     namespaces::unshare(Layer::MountNamespace)?;
-    namespaces::unshare(Layer::NetworkNamespace)?;
-    namespaces::unshare(Layer::IpcNamespace)?;
-    namespaces::unshare(Layer::UtsNamespace)?;
-
     mount_private(cell)?;
     rlimits::apply(&cell.limits)?;
     // If the machine itself runs short, a script goes before anybody else.
@@ -171,7 +186,7 @@ pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
         }
         other => other?,
     }
-    close_descriptors().map_err(EnterError::Descriptors)?;
+    close_descriptors(if cell.session { 4 } else { 3 }).map_err(EnterError::Descriptors)?;
     rustix::process::chdir(WORK).map_err(EnterError::WorkDir)?;
     seccomp::apply(Surroundings::Box)?;
     Ok(missing)
@@ -209,10 +224,11 @@ fn mount_private(cell: &Cell) -> Result<(), MountError> {
     mounts::proc("/proc", "hidepid=2")
 }
 
+/// Closes all from `first` on.
 #[expect(unsafe_code, reason = "close_range has no safe wrapper")]
-pub(super) fn close_descriptors() -> std::io::Result<()> {
+pub(super) fn close_descriptors(first: u32) -> std::io::Result<()> {
     // SAFETY: the zygote's child has detached every Python object that owns one of these, and
     // nothing below this call uses them.
-    let answer = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) };
+    let answer = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0u32) };
     if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }

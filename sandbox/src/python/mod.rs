@@ -10,6 +10,10 @@ pub(crate) const ZYGOTE: &str = concat!(
     "\n\n",
     include_str!("../../python/bare.py"),
     "\n\n",
+    include_str!("../../python/warm.py"),
+    "\n\n",
+    include_str!("../../python/run.py"),
+    "\n\n",
     include_str!("../../python/zygote.py"),
 );
 

@@ -36,6 +36,7 @@ impl Player {
             "task": task.id(),
             "description": description,
             "feedback": config.episode.feedback,
+            "mode": config.episode.mode,
             "turns": config.episode.budget.turns,
             "step_limit": config.episode.policy.time_limit,
             "episode_limit": format!("{}s", config.episode.budget.wall_seconds),

@@ -4,6 +4,7 @@ use crate::manifest::manifest;
 use camino::Utf8Path;
 use fs_err as fs;
 use sandbox::exec::{Options, Run, Sandbox, Workspace};
+use sandbox::jail::Tier;
 use sandbox::policy::{Policy, Span};
 use sandbox::python::PythonEnv;
 use sandbox::task::{PublicDir, TaskDir, TaskId};
@@ -60,6 +61,8 @@ pub(crate) fn quick() -> Options {
 pub(crate) struct Place {
     pub(crate) corpus: Corpus,
     pub(crate) sandbox: Sandbox,
+    /// How many processes stand ready between runs.
+    pub(crate) spares: usize,
     listeners: Listeners,
 }
 
@@ -100,9 +103,11 @@ impl Place {
     pub(crate) fn with(options: Options) -> Self {
         let corpus = Corpus::new();
         let python = PythonEnv::locate().unwrap();
+        let spares = options.spares;
         let sandbox = Sandbox::start(&python, options, &corpus.tasks()).unwrap();
+        let spares = if sandbox.tier() == Tier::T3 { 0 } else { spares };
         let listeners = Listeners::beside(&corpus);
-        Self { corpus, sandbox, listeners }
+        Self { corpus, sandbox, spares, listeners }
     }
 
     /// A program with what it is to look for: the corpus, the secret (backwards, so that it finds

@@ -3,7 +3,7 @@
 #![expect(clippy::print_stderr, reason = "a test says what it cannot try on this host")]
 
 use crate::fixture::{Place, assert_finished, policy, quick};
-use crate::lifetime::descendants;
+use crate::lifetime::zygote_at_rest;
 use crate::program::Program;
 use sandbox::exec::{Options, Sandbox, StartError};
 use sandbox::jail::Tier;
@@ -33,7 +33,7 @@ fn try_all(tier: Tier) {
     let Some(place) = offered(small(tier)) else { return };
     assert_eq!(place.sandbox.tier(), tier);
     assert_finished("the first", &place.run("pass"));
-    let zygote = descendants(place.sandbox.launcher_pid());
+    let zygote = zygote_at_rest(&place);
     let programs = Program::all();
     let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     // Without a box, runs share the count of processes that a program may look at.
@@ -55,8 +55,7 @@ fn try_all(tier: Tier) {
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     assert_eq!(place.visitors(), 0, "somebody came to a listener outside");
-    std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(descendants(place.sandbox.launcher_pid()), zygote);
+    assert_eq!(zygote_at_rest(&place), zygote);
 }
 
 /// A place with these options, unless this host offers less; then it says so.

@@ -38,6 +38,21 @@ fn all_gone_soon(pids: &[u32]) -> bool {
     false
 }
 
+/// The zygote, once nothing else is there below its launcher but as many spares as there should
+/// be, each with its reaper.
+pub(crate) fn zygote_at_rest(place: &Place) -> u32 {
+    let expected = 1 + 2 * place.spares;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let all = descendants(place.sandbox.launcher_pid());
+        if all.len() == expected {
+            return all[0];
+        }
+        assert!(Instant::now() < deadline, "{} processes instead of {expected}", all.len());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// The control groups that the process `owner` has made and those in them, wherever they are
 /// mounted.
 pub(crate) fn groups_of(owner: u32) -> Vec<Utf8PathBuf> {
@@ -77,14 +92,13 @@ fn a_dropped_sandbox_leaves_nothing() {
 }
 
 #[test]
-fn between_runs_only_the_zygote_is_there() {
+fn between_runs_only_the_zygote_and_its_spares_are_there() {
     let place = Place::quick();
     for _ in 0..5 {
         let code = "import os, time\nfor _ in range(5):\n  if os.fork() == 0: time.sleep(60)\n";
         assert_finished("fork", &place.run(code));
     }
-    assert_eq!(descendants(place.sandbox.launcher_pid()).len(), 1);
-    let zygote = descendants(place.sandbox.launcher_pid())[0];
+    let zygote = zygote_at_rest(&place);
     let open = || fs_err::read_dir(format!("/proc/{zygote}/fd")).unwrap().count();
     let mounts =
         || fs_err::read_to_string(format!("/proc/{zygote}/mounts")).unwrap().lines().count();
@@ -94,6 +108,7 @@ fn between_runs_only_the_zygote_is_there() {
     }
     // A work dir is closed without waiting for it.
     std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(zygote_at_rest(&place), zygote);
     assert!(open() <= before.0 && mounts() <= before.1, "{before:?}, now {:?}", (open(), mounts()));
 }
 
@@ -184,13 +199,12 @@ fn a_run_that_the_kernel_finds_too_heavy_is_out_of_memory_and_the_zygote_lives()
     ));
     let little =
         Policy { memory: ByteSize::mib(100), scratch: ByteSize::mib(4), processes: 40, ..policy() };
-    let launcher = place.sandbox.launcher_pid();
-    let zygote = descendants(launcher);
+    let zygote = zygote_at_rest(&place);
     let workspace = place.workspace();
     let run = workspace.run(&code.unwrap(), &little).unwrap();
     assert_eq!(run.outcome, Outcome::OutOfMemory, "{}", run.stderr.text());
     assert_finished("the next", &workspace.run("pass", &little).unwrap());
-    assert_eq!(descendants(launcher), zygote);
+    assert_eq!(zygote_at_rest(&place), zygote);
 }
 
 #[test]

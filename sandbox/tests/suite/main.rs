@@ -16,4 +16,5 @@ mod lifetime;
 #[path = "../manifest/mod.rs"]
 mod manifest;
 mod program;
+mod session;
 mod thousand;

@@ -1,7 +1,7 @@
 //! A thousand runs, honest and hostile, side by side: nothing is left, and nobody is disturbed.
 
 use crate::fixture::{Place, assert_finished, is_alone, policy, quick, script, within};
-use crate::lifetime::{descendants, groups_of};
+use crate::lifetime::{groups_of, zygote_at_rest};
 use crate::program::Program;
 use camino::{Utf8Path, Utf8PathBuf};
 use rand::RngExt as _;
@@ -34,14 +34,15 @@ import builtins, gc, os, resource, signal, sys, threading, numpy
 print(sorted(sys.modules), sorted(vars(builtins)), len(vars(numpy)), sorted(os.environ.items()))
 print(sys.path, sys.getrecursionlimit(), os.getcwd(), os.umask(0), sorted(os.listdir('.')))
 print([signal.getsignal(n) for n in range(1, 32)], threading.active_count(), gc.get_freeze_count())
-print([resource.getrlimit(n) for n in range(2, 16)], len(os.listdir('/proc/self/fd')))
+print([resource.getrlimit(n) for n in range(2, 16) if n != resource.RLIMIT_AS], len(os.listdir('/proc/self/fd')))
 print(os.listdir('/tmp'), os.listdir('/dev/shm'), [n for n in os.listdir('/proc') if n.isdigit()])
 ";
 
 /// What must be the same afterwards.
 #[derive(Debug, PartialEq, Eq)]
 struct Trace {
-    processes: Vec<u32>,
+    /// With nothing below it but spares.
+    zygote: u32,
     zygote_descriptors: usize,
     zygote_mounts: usize,
     own_descriptors: usize,
@@ -59,9 +60,7 @@ impl Trace {
         assert_finished("fingerprint", &run);
         // A work dir is closed without waiting for it.
         std::thread::sleep(Duration::from_millis(500));
-        let launcher = place.sandbox.launcher_pid();
-        let processes = descendants(launcher);
-        let zygote = processes[0];
+        let zygote = zygote_at_rest(place);
         let count = |path: String| fs_err::read_dir(path).unwrap().count();
         let lines = |path: String| fs_err::read_to_string(path).unwrap().lines().count();
         let python = sandbox::python::PythonEnv::locate().unwrap();
@@ -83,7 +82,7 @@ impl Trace {
             corpus: files(place.corpus.path()),
             libraries,
             interpreter: run.stdout.text(),
-            processes,
+            zygote,
         }
     }
 }
@@ -102,6 +101,13 @@ fn files(folder: &Utf8Path) -> Vec<(Utf8PathBuf, u64, std::time::SystemTime)> {
     }
     all.sort();
     all
+}
+
+/// Bytes of address space that a script may have: with those that the zygote has itself, and so
+/// with the stacks of the reapers that were there at the fork.
+fn room(place: &Place) -> u64 {
+    let run = place.run("import resource\nprint(resource.getrlimit(resource.RLIMIT_AS)[0])");
+    run.stdout.text().trim().parse().unwrap()
 }
 
 fn resident(process: u32) -> u64 {
@@ -157,7 +163,7 @@ fn a_thousand_mixed_runs_leave_nothing_and_disturb_nobody() {
     assert!(programs.len() >= 60, "{}", programs.len());
     assert_finished("the first", &place.run("import csv, multiprocessing, subprocess"));
     let before = Trace::of(&place);
-    let heavy = resident(before.processes[0]);
+    let (heavy, large) = (resident(before.zygote), room(&place));
     let tight = Policy {
         memory: ByteSize::mib(200),
         processes: 30,
@@ -202,8 +208,10 @@ fn a_thousand_mixed_runs_leave_nothing_and_disturb_nobody() {
     assert!(honest_runs.into_inner() > 400);
     assert_eq!(place.visitors(), 0);
     assert_eq!(Trace::of(&place), before);
-    let now = resident(before.processes[0]);
+    let now = resident(before.zygote);
     assert!(now < heavy + (16 << 20), "the zygote grew from {heavy} to {now} bytes");
+    let grown = room(&place).abs_diff(large);
+    assert!(grown < 1 << 20, "the zygote's address space changed by {grown} bytes");
     drop(place);
     assert_eq!(groups_of(std::process::id()), Vec::<Utf8PathBuf>::new());
 }

@@ -1,0 +1,216 @@
+//! Sessions: what goes on between runs of an episode, and what must not.
+
+use crate::fixture::{Place, assert_finished, policy, script, within};
+use sandbox::exec::{Mode, Outcome, Run, Workspace};
+use std::time::Duration;
+
+/// A work dir with an interpreter that goes on.
+fn session(place: &Place) -> Workspace {
+    place.workspace().in_mode(Mode::Session).unwrap()
+}
+
+fn call(session: &Workspace, code: &str) -> Run {
+    session.run(code, &policy()).unwrap()
+}
+
+/// Fails unless it raised that, and the session goes on.
+fn assert_raised(run: &Run, expected: &str) {
+    assert_eq!(run.outcome, Outcome::Raised { exception: expected.to_owned() });
+    assert!(run.kept);
+}
+
+#[test]
+fn variables_functions_and_imports_stay_and_last_values_are_shown() {
+    let place = Place::quick();
+    let session = session(&place);
+    let first =
+        call(&session, "import numpy as np\nx = np.arange(3)\ndef double(y):\n    return 2 * y\n");
+    assert_finished("first", &first);
+    assert!(first.kept && first.stdout.text().is_empty());
+    let second = call(&session, "print('twice')\ndouble(x).tolist()");
+    assert_eq!(second.stdout.text(), "twice\n[0, 2, 4]\n");
+    assert_finished("what ends in an assignment", &call(&session, "x = None\nx"));
+
+    // A mistake costs nothing but the rest of its own code; its traceback shows the lines of the
+    // call that defined the function.
+    let third = call(&session, "z = 1\ndouble({})\nz = 2\n");
+    assert_raised(&third, "TypeError");
+    let complaint = third.stderr.text();
+    assert!(complaint.contains("return 2 * y") && complaint.contains("call_1.py"), "{complaint}");
+    assert!(!complaint.contains("worker"), "{complaint}");
+    assert_raised(&call(&session, "if"), "SyntaxError");
+    assert_eq!(call(&session, "z").stdout.text(), "1\n");
+
+    // Another episode knows nothing of it.
+    assert_raised(&call(&self::session(&place), "z"), "NameError");
+}
+
+#[test]
+fn files_can_be_fetched_between_calls() {
+    let place = Place::quick();
+    let session = session(&place);
+    let write = "f = open('submission.csv', 'w')\nf.write('first')\nf.flush()\n";
+    assert_finished("write", &call(&session, write));
+    assert_eq!(session.collect("submission.csv", 100).unwrap(), b"first");
+    assert_finished("write on", &call(&session, "f.write(' second')\nf.close()\n"));
+    assert_eq!(session.collect("submission.csv", 100).unwrap(), b"first second");
+}
+
+#[test]
+fn who_leaves_crashes_or_passes_a_limit_begins_anew() {
+    let place = Place::quick();
+    let session = session(&place);
+    let spin = "while True: pass";
+    let endings = [
+        ("import sys; sys.exit(3)", Outcome::Exited { code: 3 }),
+        ("raise SystemExit", Outcome::Finished),
+        ("import ctypes; ctypes.string_at(0)", Outcome::Killed { signal: 11 }),
+        ("import os; os._exit(4)", Outcome::Exited { code: 4 }),
+        (spin, Outcome::TimedOut),
+        ("while True: print('x' * 1000)", Outcome::OutputLimit),
+    ];
+    for (code, expected) in endings {
+        assert_finished("set", &call(&session, "mark = open('mark', 'w').write('x')"));
+        let limit = if code == spin { within(Duration::from_millis(300)) } else { policy() };
+        let run = session.run(code, &limit).unwrap();
+        assert_eq!((run.outcome, run.kept), (expected, false), "{code}");
+        assert_raised(&call(&session, "mark"), "NameError");
+        assert_finished("files stay", &call(&session, "assert open('mark').read() == 'x'"));
+    }
+}
+
+#[test]
+fn a_call_that_passes_the_memory_limit_may_be_caught_and_goes_on() {
+    let place = Place::quick();
+    let session = session(&place);
+    let run = call(&session, "kept = 1\nbytes(8 << 30)\n");
+    assert_eq!((run.outcome, run.kept), (Outcome::OutOfMemory, true));
+    assert_eq!(call(&session, "kept").stdout.text(), "1\n");
+}
+
+#[test]
+fn nothing_runs_between_calls() {
+    let place = Place::quick();
+    let session = session(&place);
+    let busy = &script(
+        r"
+        import os, signal, subprocess, threading, time
+        beats = 0
+        def beat():
+            global beats
+            while True:
+                beats += 1
+                time.sleep(0.001)
+        threading.Thread(target=beat, daemon=True).start()
+        def forked(depth):
+            # Deaf, in a session of its own, and without its parent.
+            if os.fork() == 0:
+                os.setsid()
+                for number in range(1, 32):
+                    if number not in (signal.SIGKILL, signal.SIGSTOP):
+                        signal.signal(number, signal.SIG_IGN)
+                if depth:
+                    forked(depth - 1)
+                while True:
+                    open('alive', 'a').write('x')
+                    time.sleep(0.001)
+        forked(2)
+        # From another thread: the kernel keeps its children in a list of their own.
+        threading.Thread(target=subprocess.run, args=(['sleep', '600'],), daemon=True).start()
+        time.sleep(0.1)
+        before = beats
+        ",
+    );
+    assert_finished("busy", &call(&session, busy));
+    let size = || session.collect("alive", 1 << 20).unwrap().len();
+    let before = size();
+    assert!(before > 0);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(size(), before, "a process goes on between calls");
+    let after = &script(
+        r"
+        now = beats
+        assert now - before < 100, (before, now)
+        time.sleep(0.05)
+        assert beats > now, 'threads go on with the next call'
+        me = {str(os.getpid()), '1'}
+        others = [pid for pid in os.listdir('/proc') if pid.isdigit() and pid not in me]
+        states = [open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[0] for pid in others]
+        assert set(states) <= {'Z'}, states
+        ",
+    );
+    assert_finished("after", &call(&session, after));
+}
+
+#[test]
+fn output_belongs_to_its_call_and_each_has_the_whole_limit() {
+    let place = Place::quick();
+    let session = session(&place);
+    // 6 MiB each, of 16 that one call may print.
+    let flood = "for _ in range(96): print('y' * 65535)\n";
+    for round in 0..4 {
+        let run = call(&session, flood);
+        assert_finished("flood", &run);
+        assert_eq!(run.stdout.total(), 96 * 65536, "round {round}");
+    }
+    assert_eq!(call(&session, "print('alone')").stdout.text(), "alone\n");
+    let closed = call(&session, "import os\nos.close(1)\nos.close(2)\n");
+    assert_finished("closed", &closed);
+    assert_eq!(call(&session, "1").stdout.total(), 0);
+}
+
+#[test]
+fn the_way_to_a_session_is_no_way_out() {
+    let place = Place::quick();
+    // Says that it is done when it is not; what follows is cut short, and its own loss.
+    let early = session(&place);
+    let said = "import os\nn = 0\nos.write(3, b'done')\nwhile n < 10**12: n += 1\n";
+    let run = call(&early, said);
+    assert!(run.kept, "{}", run.outcome);
+    let run = early.run("n", &within(Duration::from_millis(500))).unwrap();
+    assert_eq!((run.outcome, run.kept), (Outcome::TimedOut, false));
+
+    // Floods it: the call is over with the first packet.
+    let flood = session(&place);
+    let run = call(&flood, "import os\nwhile True: os.write(3, b'x' * 60000)\n");
+    assert!(run.kept || run.outcome == Outcome::TimedOut, "{}", run.outcome);
+    assert_finished("beside a flood", &place.run("print(1)"));
+
+    // Closes it, or puts something else in its place: then nothing can be asked of it any more,
+    // which is seen at once or with the next call.
+    for code in ["import os\nos.close(3)\n", "import os\nos.dup2(os.pipe()[0], 3)\n"] {
+        let broken = session(&place);
+        let limit = within(Duration::from_secs(1));
+        let lost = (0..2).any(|_| !broken.run(code, &limit).unwrap().kept);
+        assert!(lost, "{code}");
+        assert_finished("a new one", &call(&broken, "pass"));
+    }
+
+    // Stops itself, so that it never says that it is done.
+    let stopped = session(&place);
+    let run = stopped
+        .run(
+            "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\n",
+            &within(Duration::from_secs(1)),
+        )
+        .unwrap();
+    assert_eq!((run.outcome, run.kept), (Outcome::TimedOut, false));
+    assert_finished("a new one", &call(&stopped, "pass"));
+}
+
+#[test]
+fn many_sessions_rest_without_a_place_and_end_with_their_work_dirs() {
+    let place = Place::quick();
+    // More than there are places for runs.
+    let sessions: Vec<Workspace> = (0..12).map(|_| session(&place)).collect();
+    for round in 0..3 {
+        for (number, session) in sessions.iter().enumerate() {
+            if round == 0 {
+                assert_finished("begin", &call(session, &format!("mine = {number}")));
+            }
+            assert_eq!(call(session, "mine").stdout.text(), format!("{number}\n"));
+        }
+    }
+    drop(sessions);
+    assert_finished("afterwards", &place.run("print(1)"));
+}
