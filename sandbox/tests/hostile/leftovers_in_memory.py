@@ -8,7 +8,7 @@ builtins.leftover = numpy.leftover = 1
 os.environ["LEFTOVER"] = "1"
 os.umask(0o777)
 os.chdir("/tmp")
-# --- next run
+# --- next run without session
 import builtins
 import os
 

@@ -5,7 +5,7 @@ boxed = "@TIER@" != "t3"
 for folder in ("/tmp", "/dev/shm") if boxed else (os.environ["TMPDIR"],):
     os.makedirs(f"{folder}/left/over")
     open(f"{folder}/left/over/file", "w").write("x")
-# --- next run
+# --- next run without session
 import os
 
 boxed = "@TIER@" != "t3"

@@ -12,4 +12,9 @@ open("tried", "w").write(str(os.path.exists("/dev/shm/sem.left")))
 import os
 
 assert open("tried").read() == str("@TIER@" != "t3")
+# A session keeps what is its own.
+assert os.path.exists("/dev/shm/sem.left") == ("@MODE@" == "session")
+# --- next episode
+import os
+
 assert not os.path.exists("/dev/shm/sem.left")

@@ -14,7 +14,7 @@ sys.modules.clear()
 for thing in gc.get_objects():
     if type(thing).__name__ in ("Server", "Run"):
         thing.__dict__.clear()
-# --- next run
+# --- next run without session
 import json
 
 import numpy

@@ -1,6 +1,7 @@
 """Ends, but for a thread that does not."""
 # policy: {"time_limit": "1s"}
 # must: timed out
+# must in session: finished
 import threading
 import time
 

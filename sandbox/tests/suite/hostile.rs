@@ -5,7 +5,7 @@
 use crate::fixture::{Place, assert_finished, policy, quick};
 use crate::lifetime::zygote_at_rest;
 use crate::program::Program;
-use sandbox::exec::{Options, Sandbox, StartError};
+use sandbox::exec::{Mode, Options, Sandbox, StartError};
 use sandbox::jail::Tier;
 use sandbox::policy::{ByteSize, Policy};
 use std::process::Command;
@@ -29,7 +29,7 @@ fn small(tier: Tier) -> Options {
 }
 
 /// Tries every program, two at a time, and an honest script after each.
-fn try_all(tier: Tier) {
+fn try_all(tier: Tier, mode: Mode) {
     let Some(place) = offered(small(tier)) else { return };
     assert_eq!(place.sandbox.tier(), tier);
     assert_finished("the first", &place.run("pass"));
@@ -42,7 +42,7 @@ fn try_all(tier: Tier) {
         for _ in 0..at_once {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(problem) = program.try_on(&place) {
+                    if let Err(problem) = program.try_on(&place, mode) {
                         failures.lock().unwrap().push(problem);
                     }
                     let run = place.run("import numpy\nprint(numpy.arange(5).sum())");
@@ -59,7 +59,7 @@ fn try_all(tier: Tier) {
 }
 
 /// A place with these options, unless this host offers less; then it says so.
-fn offered(options: Options) -> Option<Place> {
+pub(crate) fn offered(options: Options) -> Option<Place> {
     let corpus = crate::fixture::Corpus::new();
     let python = sandbox::python::PythonEnv::locate().unwrap();
     match Sandbox::start(&python, options.clone(), &corpus.tasks()) {
@@ -103,12 +103,17 @@ fn a_run_with_all_its_processes_leaves_its_neighbour_all_of_its_own() {
 
 #[test]
 fn programs_get_nothing_in_tier_1() {
-    try_all(Tier::T1);
+    try_all(Tier::T1, Mode::Script);
+}
+
+#[test]
+fn programs_get_nothing_in_sessions() {
+    try_all(Tier::T1, Mode::Session);
 }
 
 #[test]
 fn programs_get_nothing_in_tier_2() {
-    try_all(Tier::T2);
+    try_all(Tier::T2, Mode::Script);
 }
 
 #[test]
@@ -118,7 +123,7 @@ fn programs_get_nothing_in_tier_2_from_an_ordinary_user() {
 
 #[test]
 fn programs_get_nothing_in_tier_3() {
-    try_all(Tier::T3);
+    try_all(Tier::T3, Mode::Script);
 }
 
 #[test]

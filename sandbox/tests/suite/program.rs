@@ -1,19 +1,22 @@
 //! Programs of `tests/hostile`, and what their headers say must happen.
 //!
 //! A program is one or more scripts, run one after the other in one work dir; a line
-//! `# --- next run` or `# --- next episode` (a work dir of its own) divides them. Each script may
-//! begin with lines of these kinds:
+//! `# --- next run` or `# --- next episode` (a work dir of its own) divides them, or `# --- next
+//! run without session`, which is the first in the mode `script` and the second in the mode
+//! `session`, where an interpreter stays by intention. Each script may begin with lines of these
+//! kinds:
 //!
 //! | line | meaning | default |
 //! | --- | --- | --- |
 //! | `# policy: JSON` | the run's limits | 30 s, else the default policy |
 //! | `# must: A, B` | the outcome, as text that begins like one of these | `finished` |
 //! | `# must in t3: A, B` | the same where there is no box | as in a box |
+//! | `# must in session: A, B` | the same in the mode `session` | as in the mode `script` |
 //! | `# at most: 8s` | wall-clock time | no bound but the deadline |
 //! | `# submission: A, B` | what fetching `submission.csv` says, as text that contains one of these | not fetched |
 
 use crate::fixture::{CANARY, Place};
-use sandbox::exec::{Run, Workspace};
+use sandbox::exec::{Mode, Run, Workspace};
 use sandbox::jail::Tier;
 use sandbox::policy::{Policy, Span};
 use std::fmt::Write as _;
@@ -31,10 +34,12 @@ pub(crate) struct Program {
 
 struct Script {
     code: String,
-    own_episode: bool,
+    /// In the modes `script` and `session`.
+    own_episode: [bool; 2],
     policy: Policy,
     must: Vec<String>,
     must_in_t3: Option<Vec<String>>,
+    must_in_session: Option<Vec<String>>,
     at_most: Option<Span>,
     submission: Vec<String>,
 }
@@ -57,10 +62,13 @@ impl Program {
     }
 
     fn parse(name: &str, text: &str) -> Self {
-        let mut scripts = vec![Script::new(false)];
+        let mut scripts = vec![Script::new([false, false])];
         for line in text.lines() {
             match line.strip_prefix("# --- next ") {
-                Some(next) => scripts.push(Script::new(next == "episode")),
+                Some("run") => scripts.push(Script::new([false, false])),
+                Some("run without session") => scripts.push(Script::new([false, true])),
+                Some("episode") => scripts.push(Script::new([true, true])),
+                Some(other) => panic!("{name}: next {other}?"),
                 None => scripts.last_mut().unwrap().take(line),
             }
         }
@@ -83,6 +91,9 @@ impl Program {
         if let Some(must) = &last.must_in_t3 {
             let _ = write!(text, " (t3: {})", must.join(" or "));
         }
+        if let Some(must) = &last.must_in_session {
+            let _ = write!(text, " (session: {})", must.join(" or "));
+        }
         if !last.submission.is_empty() {
             let _ = write!(text, "; submission: {}", last.submission.join(" or "));
         }
@@ -93,18 +104,21 @@ impl Program {
     ///
     /// # Errors
     /// What happened instead of what must.
-    pub(crate) fn try_on(&self, place: &Place) -> Result<(), String> {
-        let mut workspace = place.workspace();
+    pub(crate) fn try_on(&self, place: &Place, mode: Mode) -> Result<(), String> {
+        let new = || place.workspace().in_mode(mode).unwrap();
+        // Kept, so that sessions at rest are there to be found.
+        let (mut workspace, mut earlier) = (new(), Vec::new());
         for (number, script) in self.scripts.iter().enumerate() {
-            if script.own_episode {
-                workspace = place.workspace();
+            if script.own_episode[usize::from(mode == Mode::Session)] {
+                earlier.push(std::mem::replace(&mut workspace, new()));
             }
-            let code = place.fill_in(&script.code);
+            let name = if mode == Mode::Session { "session" } else { "script" };
+            let code = place.fill_in(&script.code).replace("@MODE@", name);
             let run = workspace
                 .run(&code, &script.policy)
                 .map_err(|fault| format!("{}, script {number}: {fault}", self.name))?;
             script
-                .judge(&run, &workspace)
+                .judge(&run, &workspace, mode)
                 .map_err(|problem| format!("{}, script {number}: {problem}", self.name))?;
         }
         Ok(())
@@ -112,13 +126,14 @@ impl Program {
 }
 
 impl Script {
-    fn new(own_episode: bool) -> Self {
+    fn new(own_episode: [bool; 2]) -> Self {
         Self {
             code: String::new(),
             own_episode,
             policy: crate::fixture::policy(),
             must: vec!["finished".to_owned()],
             must_in_t3: None,
+            must_in_session: None,
             at_most: None,
             submission: Vec::new(),
         }
@@ -141,6 +156,7 @@ impl Script {
             }
             "must" => self.must = list(value),
             "must in t3" => self.must_in_t3 = Some(list(value)),
+            "must in session" => self.must_in_session = Some(list(value)),
             "at most" => self.at_most = Some(value.parse().unwrap()),
             "submission" => self.submission = list(value),
             // An ordinary comment.
@@ -148,10 +164,11 @@ impl Script {
         }
     }
 
-    fn judge(&self, run: &Run, workspace: &Workspace) -> Result<(), String> {
+    fn judge(&self, run: &Run, workspace: &Workspace, mode: Mode) -> Result<(), String> {
         let outcome = run.outcome.to_string();
-        let must = match &self.must_in_t3 {
-            Some(must) if run.tier == Tier::T3 => must,
+        let must = match (&self.must_in_t3, &self.must_in_session) {
+            (Some(must), _) if run.tier == Tier::T3 => must,
+            (_, Some(must)) if mode == Mode::Session => must,
             _ => &self.must,
         };
         if !must.iter().any(|must| outcome.starts_with(must.as_str())) {
@@ -186,5 +203,6 @@ fn headers_are_read() {
     assert_eq!(program.scripts[0].policy.memory.bytes(), 1 << 20);
     assert_eq!(program.scripts[0].policy.time_limit, Span::seconds(30));
     assert_eq!(program.scripts[0].must, ["timed out", "raised X"]);
-    assert!(program.scripts[1].own_episode && !program.scripts[0].own_episode);
+    assert_eq!(program.scripts[0].own_episode, [false, false]);
+    assert_eq!(program.scripts[1].own_episode, [true, true]);
 }

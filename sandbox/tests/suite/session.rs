@@ -1,7 +1,11 @@
 //! Sessions: what goes on between runs of an episode, and what must not.
 
-use crate::fixture::{Place, assert_finished, policy, script, within};
-use sandbox::exec::{Mode, Outcome, Run, Workspace};
+use crate::fixture::{Place, assert_finished, policy, quick, script, within};
+use crate::hostile::offered;
+use sandbox::env::{Action, Episode, EpisodeConfig};
+use sandbox::exec::{Mode, Options, Outcome, Run, Workspace};
+use sandbox::jail::Tier;
+use sandbox::task::{Opening, Task};
 use std::time::Duration;
 
 /// A work dir with an interpreter that goes on.
@@ -213,4 +217,34 @@ fn many_sessions_rest_without_a_place_and_end_with_their_work_dirs() {
     }
     drop(sessions);
     assert_finished("afterwards", &place.run("print(1)"));
+}
+
+#[test]
+fn without_a_box_there_are_no_sessions() {
+    let options = Options { best_tier: Tier::T3, allow_tier: Tier::T3, ..quick() };
+    let Some(place) = offered(options) else { return };
+    let fault = place.workspace().in_mode(Mode::Session).unwrap_err();
+    assert!(fault.to_string().contains("needs tier t2 or better"), "{fault}");
+}
+
+#[test]
+fn an_agent_is_told_that_its_variables_are_gone() {
+    let place = Place::quick();
+    let task = Task::open(&place.corpus.path().join("alpha"), &Opening::default()).unwrap();
+    let config = EpisodeConfig { mode: Mode::Session, ..EpisodeConfig::default() };
+    let mut episode = Episode::reset(&place.sandbox, &task, &config).unwrap();
+    let mut python = |code: &str| {
+        let step = episode.step(&Action::Python { code: code.to_owned() }).unwrap();
+        step.observation.text
+    };
+    assert_eq!(python("x = 41"), "finished; no submission.csv yet");
+    let shown = python("open('submission.csv', 'w').write('id,y')\nx + 1");
+    assert_eq!(shown, "finished; submission.csv is there\n[stdout]\n42");
+    let gone = python("exit()");
+    assert_eq!(
+        gone,
+        "finished; submission.csv is there\n[the interpreter ended: variables are gone, files are \
+         kept]"
+    );
+    assert!(python("x").contains("NameError"));
 }

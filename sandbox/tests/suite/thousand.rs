@@ -5,7 +5,7 @@ use crate::lifetime::{groups_of, zygote_at_rest};
 use crate::program::Program;
 use camino::{Utf8Path, Utf8PathBuf};
 use rand::RngExt as _;
-use sandbox::exec::Options;
+use sandbox::exec::{Mode, Options};
 use sandbox::policy::{ByteSize, Policy};
 use sandbox::stream::Stream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -184,7 +184,7 @@ fn a_thousand_mixed_runs_leave_nothing_and_disturb_nobody() {
                     match chance.random_range(0..4) {
                         0 => {
                             let program = &programs[chance.random_range(0..programs.len())];
-                            if let Err(problem) = program.try_on(&place) {
+                            if let Err(problem) = program.try_on(&place, Mode::Script) {
                                 panic!("run {number}: {problem}");
                             }
                         }
