@@ -90,7 +90,10 @@ pub enum Way {
     Bubblewrap,
     /// A fork of a warmed interpreter, with no jail.
     Fork,
-    /// A run of this sandbox.
+    /// A run of this sandbox that finds no spare, and so begins with a fork.
+    Unprepared,
+    /// A run of this sandbox as it is: a spare stands ready, unless runs follow each other faster
+    /// than spares can be made.
     Jailed,
 }
 
@@ -100,6 +103,7 @@ impl fmt::Display for Way {
             Self::Cold => "cold",
             Self::Bubblewrap => "bubblewrap",
             Self::Fork => "fork",
+            Self::Unprepared => "no spare",
             Self::Jailed => "jailed",
         })
     }
@@ -154,8 +158,14 @@ pub fn bench(
 ) -> Result<Bench, BenchError> {
     let folder = tempfile::tempdir().map_err(comparison(Way::Cold))?;
     let mut forks = Forks::start(python, &options.modules)?;
-    let sandbox = Sandbox::start(python, Options { slots: 2, ..options.clone() }, &[])?;
-    let workspace = sandbox.empty_workspace()?;
+    let start = |spares| {
+        let options = Options { slots: 2, spares, ..options.clone() };
+        let sandbox = Sandbox::start(python, options, &[])?;
+        let workspace = sandbox.empty_workspace()?;
+        Ok::<_, BenchError>((sandbox, workspace))
+    };
+    let (_, unprepared) = start(0)?;
+    let (sandbox, workspace) = start(2)?;
     let bubblewrap = bubblewrap_stands(python, folder.path());
     let mut bench = Bench { timings: Vec::new(), throughputs: Vec::new(), left_out: Vec::new() };
     if let Err(why) = &bubblewrap {
@@ -166,8 +176,8 @@ pub fn bench(
         let code = script.code();
         let path = folder.path().join("script.py");
         fs_err::write(&path, &code).map_err(comparison(Way::Cold))?;
-        let mut times: [Vec<f64>; 4] = Default::default();
-        let [cold, wrapped, forked, jailed] = &mut times;
+        let mut times: [Vec<f64>; 5] = Default::default();
+        let [cold, wrapped, forked, slow, jailed] = &mut times;
         // In turns, so that what else the machine does disturbs all ways alike.
         for round in 0..settings.runs.max(settings.cold_runs) {
             if round < settings.cold_runs {
@@ -179,10 +189,11 @@ pub fn bench(
             }
             if round < settings.runs {
                 forked.push(timed(|| forks.run(&code))?);
+                slow.push(timed(|| jail(&unprepared, &code))?);
                 jailed.push(timed(|| jail(&workspace, &code))?);
             }
         }
-        let ways = [Way::Cold, Way::Bubblewrap, Way::Fork, Way::Jailed];
+        let ways = [Way::Cold, Way::Bubblewrap, Way::Fork, Way::Unprepared, Way::Jailed];
         for (way, mut times) in ways.into_iter().zip(times).filter(|(_, times)| !times.is_empty()) {
             times.sort_by(f64::total_cmp);
             let at = |percent: usize| times[((times.len() - 1) * percent + 50) / 100];
