@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod mlebench;
 pub mod policy;
 pub mod python;
+pub mod reward;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod stream;

@@ -1,9 +1,9 @@
 //! What an episode is worth, and each step of it.
 //!
-//! The worth of a submission is the milestone reward (SandMLE §4.3) without its format part,
-//! which is for whoever sees how the agent words its turns:
+//! The worth of a submission is the dense milestone reward ([`RewardWeights::DENSE`]) without its
+//! format part, which is for whoever sees how the agent words its turns:
 //! ```text
-//! value = 0.2·1[valid] + 0.1·1[median] + 0.4·1[bronze] + 0.1·1[silver] + 0.1·1[gold]
+//! value = w_execute · 1[valid submission] + Σ_s w_s · 1[tier s reached]
 //! ```
 //! in [0, 0.9]. A step's reward is the change of what is known of it: `score` pays up to the value
 //! that it tells of (validity alone in the mode `validate`, tiers on the feedback rows in the
@@ -12,16 +12,12 @@
 
 use crate::env::{Finish, Told};
 use crate::grade::Tier;
+use crate::reward::RewardWeights;
 
-/// For a valid submission.
-const VALID: f64 = 0.2;
-/// For each tier reached.
-const TIERS: [(Tier, f64); 4] =
-    [(Tier::Median, 0.1), (Tier::Bronze, 0.4), (Tier::Silver, 0.1), (Tier::Gold, 0.1)];
+const WEIGHTS: RewardWeights = RewardWeights::DENSE;
 
 fn value(valid: bool, reached: Option<Tier>) -> f64 {
-    let tiers = TIERS.iter().filter(|(tier, _)| valid && reached >= Some(*tier));
-    tiers.fold(if valid { VALID } else { 0.0 }, |sum, (_, worth)| sum + worth)
+    if valid { WEIGHTS.execute + WEIGHTS.tiers(reached) } else { 0.0 }
 }
 
 /// The value of what `score` told.

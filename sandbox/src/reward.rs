@@ -1,0 +1,106 @@
+//! The weights of the milestone reward (SandMLE §4.3), and what they make of a tier.
+//!
+//! A trajectory's reward (`agents::reward`) has all six parts. The rewards of a served episode
+//! (`serve::reward`) have no part for the format, which only those see who read the turns.
+
+use crate::grade::Tier;
+use serde::{Deserialize, Serialize};
+
+/// What each part of the reward is worth. The six weights are not negative and sum to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, try_from = "RawWeights")]
+pub struct RewardWeights {
+    /// Times the format share. Default 0.1.
+    pub format: f64,
+    /// For any valid submission. Default 0.2.
+    pub execute: f64,
+    /// For reaching the median threshold. Default 0.1.
+    pub median: f64,
+    /// For reaching bronze. Default 0.4.
+    pub bronze: f64,
+    /// For reaching silver. Default 0.1.
+    pub silver: f64,
+    /// For reaching gold. Default 0.1.
+    pub gold: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWeights {
+    format: f64,
+    execute: f64,
+    median: f64,
+    bronze: f64,
+    silver: f64,
+    gold: f64,
+}
+
+impl TryFrom<RawWeights> for RewardWeights {
+    type Error = String;
+    fn try_from(raw: RawWeights) -> Result<Self, String> {
+        let RawWeights { format, execute, median, bronze, silver, gold } = raw;
+        let weights = [format, execute, median, bronze, silver, gold];
+        let sum: f64 = weights.iter().sum();
+        if weights.iter().any(|weight| weight.is_nan() || *weight < 0.0) {
+            return Err("reward weights must not be negative".to_owned());
+        }
+        if (sum - 1.0).abs() > 1e-9 {
+            return Err(format!("reward weights must sum to 1, these sum to {sum}"));
+        }
+        Ok(Self { format, execute, median, bronze, silver, gold })
+    }
+}
+
+impl RewardWeights {
+    /// The paper's dense milestone reward.
+    pub const DENSE: Self =
+        Self { format: 0.1, execute: 0.2, median: 0.1, bronze: 0.4, silver: 0.1, gold: 0.1 };
+    /// The paper's sparse ablation: format and gold only.
+    pub const SPARSE: Self =
+        Self { format: 0.1, execute: 0.0, median: 0.0, bronze: 0.0, silver: 0.0, gold: 0.9 };
+
+    /// What all tiers up to and including `reached` are worth together, in [0, 1].
+    pub fn tiers(&self, reached: Option<Tier>) -> f64 {
+        let milestones = [
+            (Tier::Median, self.median),
+            (Tier::Bronze, self.bronze),
+            (Tier::Silver, self.silver),
+            (Tier::Gold, self.gold),
+        ];
+        // Not `sum`, whose empty value is -0.0.
+        milestones
+            .iter()
+            .filter(|(tier, _)| reached >= Some(*tier))
+            .fold(0.0, |sum, (_, weight)| sum + weight)
+    }
+}
+
+impl Default for RewardWeights {
+    fn default() -> Self {
+        Self::DENSE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiers_add_up() {
+        let tiers =
+            [None, Some(Tier::Median), Some(Tier::Bronze), Some(Tier::Silver), Some(Tier::Gold)];
+        for (tier, expected) in tiers.into_iter().zip([0.0, 0.1, 0.5, 0.6, 0.7]) {
+            assert!((RewardWeights::DENSE.tiers(tier) - expected).abs() < 1e-12, "{tier:?}");
+        }
+        assert!(RewardWeights::DENSE.tiers(None).is_sign_positive());
+    }
+
+    #[test]
+    fn weights_are_checked() {
+        let parse = |text: &str| serde_json::from_str::<RewardWeights>(text);
+        let json = serde_json::to_string(&RewardWeights::DENSE).unwrap();
+        assert_eq!(parse(&json).unwrap(), RewardWeights::DENSE);
+        assert!(parse(&json.replace("0.4", "0.5")).unwrap_err().to_string().contains("sum to 1"));
+        assert!(parse(&json.replace("0.1", "-0.1")).is_err());
+    }
+}
