@@ -8,11 +8,13 @@ mod competition;
 mod evaluator;
 mod evaluators;
 mod sample;
+mod script;
 mod verdict;
 
 pub use competition::CompetitionGrader;
-pub use evaluator::{Evaluator, EvaluatorFault};
+pub use evaluator::Evaluator;
 pub use evaluators::Evaluators;
+pub use script::EvaluatorFault;
 
 use crate::grade::{Direction, Grade, GradeError, Thresholds};
 use crate::metrics::Metric;

@@ -1,5 +1,5 @@
 //! What a submission to a bundle must look like, taken from its sample submission: checked here,
-//! so that an evaluator only ever sees a table of the right form and its failures are its own.
+//! so that an evaluator only ever sees a table of the right form.
 
 use crate::submission::{Part, SubmissionError, Table, shorten};
 use std::collections::BTreeMap;

@@ -1,10 +1,8 @@
 //! Bundles that keep answers and evaluator beside the data.
 
-use crate::fixture::{CANARY, EVALUATOR, Folder, config, lines, python, sandbox};
-use sandbox::env::{Action, Episode, EpisodeFault, Feedback, Told};
-use sandbox::grade::{GradeError, Tier};
-use sandbox::judge::Judge;
-use sandbox::submission::Part;
+use crate::fixture::{CANARY, Folder, config, python, sandbox};
+use sandbox::env::{Action, Episode, Feedback, Told};
+use sandbox::grade::Tier;
 use std::process::Command;
 
 /// Tries all the usual ways to the answers and says what it found.
@@ -118,65 +116,6 @@ fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
     write(&mut episode, "0.2718281828");
     let grade = episode.close().unwrap().grade.unwrap();
     assert_eq!((grade.score, grade.tier), (0.0, Some(Tier::Gold)));
-}
-
-/// A judge of a bundle with another evaluator.
-fn judge_with(evaluator: &str) -> Result<(Folder, Box<dyn Judge>), GradeError> {
-    let folder = Folder::new();
-    folder.bundle("b", 4);
-    folder.write("b/prepared/public/evaluator.py", evaluator);
-    let tasks = folder.open();
-    tasks.evaluators().configure(crate::fixture::options());
-    Ok((folder, tasks.tasks()[0].judge()?))
-}
-
-fn submission(value: &str) -> Vec<u8> {
-    let rows = lines(4, |row| format!("t{row},{value}\n"));
-    format!("id,y\n{rows}").into_bytes()
-}
-
-#[test]
-fn an_evaluator_that_fails_is_the_tasks_fault() {
-    let (_folder, judge) = judge_with(EVALUATOR).unwrap();
-    let grade = |value: &str| judge.grade(&submission(value), Part::All);
-    assert_eq!(grade("0.2718281828").unwrap().tier, Some(Tier::Gold));
-    // It leaves without a word; its thresholds move.
-    for (value, words) in [("4500", "exited with code 3"), ("3500", "other thresholds")] {
-        let error = grade(value).unwrap_err();
-        assert!(error.is_fault(), "{value}: {error}");
-        let source = std::error::Error::source(&error).unwrap().to_string();
-        assert!(source.contains(words), "{value}: {source}");
-    }
-    // A score that is no number is what the submission made of the metric.
-    let error = grade("2500").unwrap_err();
-    assert!(matches!(error, GradeError::NoScore) && !error.is_fault(), "{error}");
-}
-
-#[test]
-fn a_broken_evaluator_is_found_before_the_first_step() {
-    for (evaluator, words) in [
-        ("raise RuntimeError('no')", "raised RuntimeError"),
-        ("print('all is well')", "printed no JSON"),
-        ("import json; print(json.dumps({'error': 'no'}))", "own sample submission"),
-        ("print('x' * 200_000)", "more than are read"),
-        ("import os; os.kill(os.getpid(), 9)", "signal 9"),
-    ] {
-        let error = judge_with(evaluator).map(|_| ()).unwrap_err();
-        assert!(error.is_fault(), "{evaluator}");
-        let source = std::error::Error::source(&error).unwrap().to_string();
-        assert!(source.contains(words), "{evaluator}: {source}");
-    }
-}
-
-#[test]
-fn a_fault_of_the_evaluator_is_a_fault_of_the_episode() {
-    let folder = Folder::new();
-    folder.bundle("b", 4);
-    folder.write("b/prepared/public/evaluator.py", "print('all is well')");
-    let tasks = folder.open();
-    let sandbox = sandbox(&tasks);
-    let fault = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Tier)).unwrap_err();
-    assert!(matches!(fault, EpisodeFault::Answers(GradeError::Evaluator { .. })), "{fault}");
 }
 
 #[test]

@@ -99,8 +99,6 @@ def main():
         merged = answers.merge(submission, on="id", suffixes=("_true", "_pred"))
         if (merged["y_pred"] < -1000).any():
             raise ValueError(f"impossible beside {merged['y_true'][0]}")
-        if (merged["y_pred"] > 4000).any():
-            os._exit(3)
         if (merged["y_pred"] > 3000).any():
             THRESHOLDS["gold_threshold"] = 1.0
         score = float(np.abs(merged["y_true"] - merged["y_pred"]).mean())

@@ -5,5 +5,6 @@
 
 mod bundle;
 mod competition;
+mod evaluator;
 mod fixture;
 mod mistakes;

@@ -1,0 +1,137 @@
+//! Evaluators of bundles that do not do their work, and who is to blame for it.
+
+use crate::fixture::{CANARY, EVALUATOR, Folder, config, lines, options, python, sandbox};
+use sandbox::env::{Action, Episode, EpisodeFault, Feedback, Told};
+use sandbox::grade::{GradeError, Tier};
+use sandbox::judge::Judge;
+use sandbox::submission::Part;
+
+/// A judge of a bundle with another evaluator.
+fn judge_with(evaluator: &str) -> Result<(Folder, Box<dyn Judge>), GradeError> {
+    let folder = Folder::new();
+    folder.bundle("b", 4);
+    folder.write("b/prepared/public/evaluator.py", evaluator);
+    let tasks = folder.open();
+    tasks.evaluators().configure(options());
+    Ok((folder, tasks.tasks()[0].judge()?))
+}
+
+fn submission(value: &str) -> Vec<u8> {
+    let rows = lines(4, |row| format!("t{row},{value}\n"));
+    format!("id,y\n{rows}").into_bytes()
+}
+
+/// Breaks on values for which it was not made, each time in another way.
+const BRITTLE: &str = r#"
+import json, os, pathlib, signal, sys
+
+value = pathlib.Path(sys.argv[2]).read_text().splitlines()[1].split(",")[1]
+truth = pathlib.Path("answer.csv").read_text()
+if value == "1":
+    raise RuntimeError(truth)
+if value == "2":
+    sys.exit(truth)
+if value == "3":
+    os._exit(3)
+if value == "4":
+    os.kill(os.getpid(), signal.SIGKILL)
+if value == "5":
+    bytearray(1 << 45)
+if value == "6":
+    open("big", "wb").truncate(1 << 45)
+if value == "7":
+    print(truth)
+if value == "8":
+    print("x" * 200_000)
+names = ("gold_threshold", "silver_threshold", "bronze_threshold", "median_threshold")
+print(json.dumps({"score": 1.0, "is_lower_better": False, **dict.fromkeys(names, 2.0)}))
+"#;
+
+#[test]
+fn a_submission_that_breaks_an_evaluator_is_refused() {
+    let (_folder, judge) = judge_with(BRITTLE).unwrap();
+    let grade = |value: &str| judge.grade(&submission(value), Part::All);
+    assert_eq!(grade("0").unwrap().score, 1.0);
+    for value in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+        let error = grade(value).unwrap_err();
+        assert!(matches!(error, GradeError::Refused(_)) && !error.is_fault(), "{value}: {error}");
+        let text = error.to_string();
+        assert!(text.contains("breaks on its values") && !text.contains(CANARY), "{value}: {text}");
+    }
+}
+
+#[test]
+fn an_episode_whose_submission_breaks_the_evaluator_is_not_dropped() {
+    let folder = Folder::new();
+    folder.bundle("b", 4);
+    folder.write("b/prepared/public/evaluator.py", BRITTLE);
+    let tasks = folder.open();
+    let sandbox = sandbox(&tasks);
+    let mut episode = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Full)).unwrap();
+    let text = String::from_utf8(submission("1")).unwrap();
+    python(&mut episode, &format!("open('submission.csv', 'w').write({text:?})"));
+    let step = episode.step(&Action::Score).unwrap();
+    assert_eq!(step.told, Some(Told { valid: false, tier: None }));
+    assert!(step.observation.text.contains("breaks on its values"), "{:?}", step.observation);
+    assert!(!step.observation.text.contains(CANARY), "{:?}", step.observation);
+    let finish = episode.close().unwrap();
+    assert_eq!(finish.grade, None);
+    assert!(finish.refusal.unwrap().contains("breaks on its values"));
+}
+
+#[test]
+fn an_evaluator_that_fails_is_the_tasks_fault() {
+    let (folder, judge) = judge_with(EVALUATOR).unwrap();
+    let grade = |value: &str| judge.grade(&submission(value), Part::All);
+    assert_eq!(grade("0.2718281828").unwrap().tier, Some(Tier::Gold));
+    // A score that is no number is what the submission made of the metric.
+    let error = grade("2500").unwrap_err();
+    assert!(matches!(error, GradeError::NoScore) && !error.is_fault(), "{error}");
+    let is_fault = |judge: &dyn Judge, value: &str, part: Part, words: &str| {
+        let error = judge.grade(&submission(value), part).unwrap_err();
+        assert!(error.is_fault(), "{words}: {error}");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains(words), "{words}: {source}");
+    };
+    is_fault(&*judge, "3500", Part::All, "other thresholds");
+    // It used to work, and now fails on the sample as well.
+    for (evaluator, words) in [
+        ("import os; os._exit(3)", "exited with code 3"),
+        ("print('all is well')", "printed no JSON"),
+    ] {
+        folder.write("b/prepared/public/evaluator.py", evaluator);
+        is_fault(&*judge, "1", Part::All, words);
+    }
+    // It cannot do without the rows that are not asked for.
+    let whole = format!("assert open('answer.csv').read().count('t') == 4\n{EVALUATOR}");
+    let (_folder, judge) = judge_with(&whole).unwrap();
+    judge.grade(&submission("1"), Part::All).unwrap();
+    is_fault(&*judge, "1", Part::Feedback(0.3), "raised AssertionError");
+}
+
+#[test]
+fn a_broken_evaluator_is_found_before_the_first_step() {
+    for (evaluator, words) in [
+        ("raise RuntimeError('no')", "raised RuntimeError"),
+        ("print('all is well')", "printed no JSON"),
+        ("import json; print(json.dumps({'error': 'no'}))", "own sample submission"),
+        ("print('x' * 200_000)", "more than are read"),
+        ("import os; os.kill(os.getpid(), 9)", "signal 9"),
+    ] {
+        let error = judge_with(evaluator).map(|_| ()).unwrap_err();
+        assert!(error.is_fault(), "{evaluator}");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains(words), "{evaluator}: {source}");
+    }
+}
+
+#[test]
+fn a_fault_of_the_evaluator_is_a_fault_of_the_episode() {
+    let folder = Folder::new();
+    folder.bundle("b", 4);
+    folder.write("b/prepared/public/evaluator.py", "print('all is well')");
+    let tasks = folder.open();
+    let sandbox = sandbox(&tasks);
+    let fault = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Tier)).unwrap_err();
+    assert!(matches!(fault, EpisodeFault::Answers(GradeError::Evaluator { .. })), "{fault}");
+}
