@@ -28,13 +28,13 @@ const SUBMISSION_LIMIT: usize = 8 << 20;
 #[derive(Debug)]
 pub struct Evaluator {
     evaluators: Arc<Evaluators>,
-    proof: Proof,
+    proof: Arc<Proof>,
 }
 
 /// An evaluator that has graded the bundle's own sample submission, which shows that it works and
 /// what its thresholds are.
 #[derive(Debug)]
-struct Proof {
+pub(super) struct Proof {
     script: Script,
     thresholds: Thresholds,
     direction: Direction,
@@ -64,20 +64,21 @@ impl Proof {
 }
 
 impl Evaluator {
-    /// Has the evaluator prove itself.
+    /// Has the evaluator prove itself, unless it has done so since the task was opened.
     ///
     /// # Errors
     /// [`GradeError::Evaluator`].
     pub(crate) fn open(bundle: &Bundle, evaluators: &Arc<Evaluators>) -> Result<Self, GradeError> {
-        let task = bundle.id().clone();
-        let proof = Proof::make(bundle, evaluators)
-            .map_err(|source| GradeError::Evaluator { task, source })?;
+        let task = bundle.id();
+        let proof = evaluators
+            .proof(task, || Proof::make(bundle, evaluators))
+            .map_err(|source| GradeError::Evaluator { task: task.clone(), source })?;
         Ok(Self { evaluators: Arc::clone(evaluators), proof })
     }
 
     /// What the script says of a submission of the right form.
     fn evaluate(&self, csv: &[u8], part: Part) -> Result<Verdict, GradeError> {
-        let Proof { script, .. } = &self.proof;
+        let Proof { script, .. } = &*self.proof;
         match script.run(&self.evaluators, csv, part) {
             Ok(verdict) => Ok(verdict),
             Err(failure @ (EvaluatorFault::Ended { .. } | EvaluatorFault::Garbage(_)))

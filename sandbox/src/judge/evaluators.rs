@@ -1,9 +1,13 @@
-//! The box for evaluators: a sandbox of its own, which no agent's run ever shares.
+//! The box for evaluators: a sandbox of its own, which no agent's run ever shares. It also keeps
+//! what was proved in it.
 
+use super::evaluator::Proof;
+use super::script::EvaluatorFault;
 use crate::exec::{Options, Sandbox, StartError};
 use crate::python::PythonEnv;
 use crate::task::{Bundle, PublicDir, TaskId};
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A sandbox that shows each evaluator its bundle's folder as it was released, answers included.
 /// It starts when the first evaluator is needed.
@@ -15,28 +19,32 @@ struct State {
     folders: Vec<(TaskId, PublicDir)>,
     options: Option<Options>,
     sandbox: Option<Sandbox>,
+    /// Whoever proves an evaluator holds its lock meanwhile, and others wait for the outcome.
+    proofs: BTreeMap<TaskId, Arc<Mutex<Option<Arc<Proof>>>>>,
 }
 
 impl Evaluators {
     /// Sets how the box will be built: with the layers that the operator can do without, and as
     /// many runs at a time as agents have. Default: two at a time, and no layer is dispensable
-    /// but those that [`Options`] leave out anyway.
+    /// but those that [`Options`] leave out anyway. What evaluators proved in the box before does
+    /// not hold for the new one.
     pub fn configure(&self, options: Options) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         state.options = Some(options);
         state.sandbox = None;
+        state.proofs.clear();
     }
 
     /// Adds a bundle.
     pub(crate) fn add(&self, bundle: &Bundle) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         state.folders.push((bundle.id().clone(), bundle.whole().clone()));
         state.sandbox = None;
     }
 
     /// The box, started if it is not up.
     pub(super) fn sandbox(&self) -> Result<Sandbox, StartError> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         if let Some(sandbox) = &state.sandbox {
             return Ok(sandbox.clone());
         }
@@ -47,5 +55,63 @@ impl Evaluators {
         let sandbox = Sandbox::start(&PythonEnv::locate()?, options, &state.folders)?;
         state.sandbox = Some(sandbox.clone());
         Ok(sandbox)
+    }
+
+    /// What `prove` made when it was called for the task before, or makes now. Only one thread
+    /// proves a task at a time. A failure is not kept: who asks next tries again.
+    pub(super) fn proof(
+        &self,
+        task: &TaskId,
+        prove: impl FnOnce() -> Result<Proof, EvaluatorFault>,
+    ) -> Result<Arc<Proof>, EvaluatorFault> {
+        let place = Arc::clone(lock(&self.0).proofs.entry(task.clone()).or_default());
+        made_once(&place, prove)
+    }
+}
+
+fn made_once<T, E>(
+    place: &Mutex<Option<Arc<T>>>,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<Arc<T>, E> {
+    let mut kept = lock(place);
+    if let Some(value) = &*kept {
+        return Ok(Arc::clone(value));
+    }
+    let value = Arc::new(make()?);
+    *kept = Some(Arc::clone(&value));
+    Ok(value)
+}
+
+/// A thread that panicked leaves nothing half done behind these locks.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn threads_that_ask_at_once_get_one_value_and_a_failure_is_not_kept() {
+        const THREADS: u32 = 8;
+        let (place, calls, start) =
+            (Mutex::default(), AtomicU32::new(0), Barrier::new(THREADS as usize));
+        // The first two tries fail.
+        let ask = || {
+            start.wait();
+            made_once(&place, || match calls.fetch_add(1, Ordering::Relaxed) {
+                failed @ 0..2 => Err(failed),
+                made => Ok(made),
+            })
+        };
+        let answers: Vec<Result<Arc<u32>, u32>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(calls.into_inner(), 3);
+        assert_eq!(answers.iter().filter(|answer| answer.is_err()).count(), 2);
+        assert!(answers.iter().flatten().all(|value| **value == 2));
     }
 }

@@ -111,7 +111,9 @@ impl Task {
         }
     }
 
-    /// Reads the answers, and makes sure that an evaluator works.
+    /// Reads the answers, and makes sure that an evaluator works. A bundle's answers are read, and
+    /// its evaluator proves itself, only the first time that this goes well; clones of the task
+    /// share that.
     ///
     /// # Errors
     /// A [`GradeError`] that is a fault of the task.

@@ -5,6 +5,7 @@ use sandbox::env::{Action, Episode, EpisodeFault, Feedback, Told};
 use sandbox::grade::{GradeError, Tier};
 use sandbox::judge::Judge;
 use sandbox::submission::Part;
+use sandbox::task::Task;
 
 /// A judge of a bundle with another evaluator.
 fn judge_with(evaluator: &str) -> Result<(Folder, Box<dyn Judge>), GradeError> {
@@ -134,4 +135,32 @@ fn a_fault_of_the_evaluator_is_a_fault_of_the_episode() {
     let sandbox = sandbox(&tasks);
     let fault = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Tier)).unwrap_err();
     assert!(matches!(fault, EpisodeFault::Answers(GradeError::Evaluator { .. })), "{fault}");
+}
+
+#[test]
+fn an_evaluator_proves_itself_once_and_a_failed_proof_is_not_kept() {
+    let folder = Folder::new();
+    folder.bundle("b", 4);
+    let evaluator = |text: &str| folder.write("b/prepared/public/evaluator.py", text);
+    let tasks = folder.open();
+    let sandbox = sandbox(&tasks);
+    let reset = |task: &Task| Episode::reset(&sandbox, task, &config(Feedback::Tier));
+    let task = &tasks.tasks()[0];
+    evaluator("raise RuntimeError('broken')");
+    assert!(matches!(reset(task), Err(EpisodeFault::Answers(_))));
+    evaluator(EVALUATOR);
+    reset(task).unwrap();
+    // Had it to prove itself again, for this task or its clone, it would fail.
+    evaluator("raise RuntimeError('broken')");
+    reset(&task.clone()).unwrap();
+    let mut episode = reset(task).unwrap();
+    python(
+        &mut episode,
+        "import shutil; shutil.copy('input/sample_submission.csv', 'submission.csv')",
+    );
+    let fault = episode.step(&Action::Score).unwrap_err();
+    assert!(matches!(fault, EpisodeFault::Answers(_)), "{fault}");
+    // What was proved in one box says nothing of another.
+    tasks.evaluators().configure(options());
+    assert!(matches!(reset(task), Err(EpisodeFault::Answers(_))));
 }
