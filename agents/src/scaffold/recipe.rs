@@ -127,43 +127,32 @@ impl Recipe {
         )
     }
 
+    /// What the model is put together from, module by module.
     fn imports(&self, shape: Shape) -> String {
-        let (linear, select) = if shape.classifies() {
-            ("LogisticRegression", "f_classif")
+        let (kind, select, linear) = if shape.classifies() {
+            ("Classifier", "f_classif", "LogisticRegression")
         } else {
-            ("Ridge", "f_regression")
+            ("Regressor", "f_regression", "Ridge")
         };
-        let ensemble = Self::ensemble(shape);
-        match self.approach {
-            Approach::Constant => String::new(),
-            Approach::Linear | Approach::Oracle => {
-                let several = match shape {
-                    Shape::Flags => "from sklearn.multioutput import MultiOutputClassifier\n",
-                    _ => "",
-                };
-                format!(
-                    "from sklearn.linear_model import {linear}\n{several}\
-                     from sklearn.pipeline import make_pipeline\n\
-                     from sklearn.preprocessing import StandardScaler\n"
-                )
-            }
-            Approach::Forest => format!("from sklearn.ensemble import {ensemble}\n"),
-            Approach::Operators => {
-                let kind = if shape.classifies() { "Classifier" } else { "Regressor" };
-                let several = if shape.is_several() {
-                    format!("from sklearn.multioutput import MultiOutput{kind}\n")
-                } else {
-                    String::new()
-                };
-                format!(
-                    "from sklearn.ensemble import {ensemble}, Voting{kind}\n\
-                     from sklearn.feature_selection import {select}\n\
-                     from sklearn.linear_model import {linear}\n{several}\
-                     from sklearn.pipeline import make_pipeline\n\
-                     from sklearn.preprocessing import StandardScaler\n"
-                )
-            }
-        }
+        let votes = self.approach == Approach::Operators;
+        let has_forest = votes || self.approach == Approach::Forest;
+        let has_line = votes || matches!(self.approach, Approach::Linear | Approach::Oracle);
+        // Forests and ridge regressions predict several targets by themselves, the others one.
+        let is_wrapped = if votes { shape.is_several() } else { has_line && shape == Shape::Flags };
+        let forest = Self::ensemble(shape);
+        let ensemble = if votes { format!("{forest}, Voting{kind}") } else { forest.to_owned() };
+        [
+            (has_forest, "ensemble", ensemble.as_str()),
+            (votes, "feature_selection", select),
+            (has_line, "linear_model", linear),
+            (is_wrapped, "multioutput", &format!("MultiOutput{kind}")),
+            (has_line, "pipeline", "make_pipeline"),
+            (has_line, "preprocessing", "StandardScaler"),
+        ]
+        .into_iter()
+        .filter(|(is_used, ..)| *is_used)
+        .map(|(_, module, names)| format!("from sklearn.{module} import {names}\n"))
+        .collect()
     }
 
     /// The class of the forest.
