@@ -51,7 +51,7 @@ impl Forecast {
     }
 
     /// The form that `prediction` asks for: labels are the most probable class, flags those
-    /// that pass [`FLAGGED`].
+    /// that pass `FLAGGED`.
     ///
     /// # Panics
     /// If the forecast is not of the prediction's kind: the ladder forecasts what the

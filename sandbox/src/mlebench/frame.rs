@@ -2,7 +2,7 @@
 //! hands these to its graders, so that what is refused and what is scored follows from them.
 //!
 //! `bytes -> Tokens -> words of a column -> Column`. A file is read in batches of lines, each
-//! with types of its own; [`Column::concatenate`] joins them.
+//! with types of its own; `Column::concatenate` joins them.
 
 use super::column::Column;
 use super::infer::infer;

@@ -1,7 +1,7 @@
 //! Pictures: close views of textured surfaces, and scattered things.
 //!
-//! A medium draws a scene in grey; [`camera`] makes a file of it, with the task's size, tint
-//! and blemishes. Reading starts from the file's grey values: [`features`] are what solvers
+//! A medium draws a scene in grey; `camera` makes a file of it, with the task's size, tint
+//! and blemishes. Reading starts from the file's grey values: `features` are what solvers
 //! compute of any picture, and each medium has its own estimator beside it.
 
 mod blobs;
