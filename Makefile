@@ -22,11 +22,12 @@ help: ## List the targets
 quickstart: venv build ## Tasks, SFT, GRPO, evaluation and a report, on embedded defaults
 	scripts/quickstart.sh $(OUT)
 
-test: venv-test ## Format check, lints, all tests, doc tests
+test: venv-test ## Format check, lints, all tests, doc tests, links of the documentation
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	scripts/nextest.sh
 	cargo test --workspace --doc --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 build: venv ## Build every command in release
 	cargo build --release --workspace --locked
