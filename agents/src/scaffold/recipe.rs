@@ -151,7 +151,7 @@ impl Recipe {
         ]
         .into_iter()
         .filter(|(is_used, ..)| *is_used)
-        .map(|(_, module, names)| format!("from sklearn.{module} import {names}\n"))
+        .flat_map(|(_, module, names)| ["from sklearn.", module, " import ", names, "\n"])
         .collect()
     }
 
