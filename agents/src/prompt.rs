@@ -2,6 +2,7 @@
 
 use camino::Utf8PathBuf;
 use fs_err as fs;
+use sandbox::exec::Mode;
 use sandbox::task::PublicDir;
 use serde::{Deserialize, Serialize};
 
@@ -44,16 +45,16 @@ const FULL_SYSTEM: &str = include_str!("../prompts/react_system.md");
 const GLANCE: &str = "## At a glance\n";
 
 impl Prompt {
-    /// The prompt for the task whose public half is `public`.
+    /// The prompt for the task whose public half is `public`, where scripts run in `mode`.
     ///
     /// # Errors
     /// [`PromptError`] if `description.md` is missing or lacks the list a brief prompt needs.
-    pub fn of(public: &PublicDir, style: PromptStyle) -> Result<Self, PromptError> {
+    pub fn of(public: &PublicDir, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
         let path = public.path().join("description.md");
         let description = fs::read_to_string(&path)?;
         match style {
             PromptStyle::Full => Ok(Self {
-                system: FULL_SYSTEM.trim_end().to_owned(),
+                system: FULL_SYSTEM.trim_end().replace("{kept}", kept(mode)),
                 user: format!(
                     "The task's files are in `input/`. Its description:\n\n{}",
                     description.trim_end()
@@ -63,6 +64,18 @@ impl Prompt {
                 let user = brief(&description).ok_or(PromptError::NoGlance(path))?;
                 Ok(Self { system: BRIEF_SYSTEM.to_owned(), user })
             }
+        }
+    }
+}
+
+/// What a script finds of those before it.
+fn kept(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Script => "Each script starts fresh; only files persist.",
+        Mode::Session => {
+            "Variables, imports and files persist from one to the next, as in a notebook, and the \
+             value of a last expression is shown; should the interpreter end, as by a crash or at \
+             the time limit, only files are left."
         }
     }
 }
@@ -95,6 +108,14 @@ mod tests {
         assert_eq!(glance("# T\n## At a glance\n\n## Data"), None);
         assert_eq!(brief(description), None);
         assert_eq!(glance("# T"), None);
+    }
+
+    #[test]
+    fn the_full_prompt_says_what_persists() {
+        assert_eq!(FULL_SYSTEM.matches("{kept}").count(), 1);
+        assert!(
+            kept(Mode::Script).contains("only files") && kept(Mode::Session).contains("Variables")
+        );
     }
 
     #[test]

@@ -257,7 +257,7 @@ impl<'a> Conductor<'a> {
     ) -> Result<Self, RolloutError> {
         let template = Template::new(policy.tokenizer);
         let conversation = |job: &Job<'_>| {
-            let prompt = Prompt::of(&job.task.public(), rules.prompt)
+            let prompt = Prompt::of(&job.task.public(), rules.prompt, rules.episode.mode)
                 .map_err(|source| RolloutError::Prompt { task: job.task.id().clone(), source })?;
             let ids = template.prompt(&prompt.system, &prompt.user)?;
             let (segments, context) = (Vec::new(), Vec::new());

@@ -67,8 +67,9 @@ pub fn play_all<E: std::error::Error + 'static>(
     for job in jobs {
         let id = job.task.id();
         if !prompts.contains_key(id) {
-            let prompt = Prompt::of(&job.task.public(), stage.rules.prompt)
-                .map_err(|source| ScriptedError::Prompt { task: id.clone(), source })?;
+            let prompt =
+                Prompt::of(&job.task.public(), stage.rules.prompt, stage.rules.episode.mode)
+                    .map_err(|source| ScriptedError::Prompt { task: id.clone(), source })?;
             prompts.insert(id.clone(), prompt);
         }
     }
