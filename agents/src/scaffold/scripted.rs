@@ -72,26 +72,26 @@ pub fn play(
         Segment::text(Source::Prompt, prompt.system.as_str()),
         Segment::text(Source::Prompt, prompt.user.as_str()),
     ];
-    let mut script = Script::new(approach, task.manifest(), stream);
-    let mut turn = script.first_turn();
+    let mut agent = ScriptedAgent::new(approach, task.manifest(), stream);
+    let mut turn = agent.first_turn();
     let ending = loop {
         let reply = session.respond(&turn)?;
         segments.push(Segment::text(Source::Model, turn));
         match reply {
             Reply::End(ending) => break ending,
             Reply::Observe(text) => {
-                turn = script.next_turn(&text);
+                turn = agent.next_turn(&text);
                 segments.push(Segment::text(Source::Environment, text));
             }
         }
     };
-    let agent = format!("scripted/{}", approach.name());
-    session.close(&agent, attempt, segments, ending)
+    let name = format!("scripted/{}", approach.name());
+    session.close(&name, attempt, segments, ending)
 }
 
-/// What an agent intends to do, turn by turn.
+/// An agent that knows beforehand what it will do, turn by turn.
 #[derive(Debug)]
-struct Script {
+pub struct ScriptedAgent {
     first: String,
     asks_score: bool,
     fallback: String,
@@ -106,8 +106,9 @@ enum Stage {
     Scored,
 }
 
-impl Script {
-    fn new(approach: Approach, manifest: &Manifest, stream: Stream) -> Self {
+impl ScriptedAgent {
+    /// One on a rung of the ladder, with its free choices drawn from `stream`.
+    pub fn new(approach: Approach, manifest: &Manifest, stream: Stream) -> Self {
         let mut rng = stream.rng();
         let thought = opening_thoughts(approach).choose(&mut rng).copied().unwrap_or_default();
         let recipe = Recipe::draw(approach, &mut rng);
@@ -125,11 +126,13 @@ impl Script {
         }
     }
 
-    fn first_turn(&self) -> String {
+    /// The text of its first turn: a script.
+    pub fn first_turn(&self) -> String {
         self.first.clone()
     }
 
-    fn next_turn(&mut self, observation: &str) -> String {
+    /// The text of the turn that follows an observation.
+    pub fn next_turn(&mut self, observation: &str) -> String {
         let [check, submit, settled] = self.thoughts;
         let failed = observation.starts_with("failed");
         let (stage, turn) = match self.stage {
