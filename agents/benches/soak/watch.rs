@@ -132,9 +132,9 @@ impl Supervisor {
         Ok(samples)
     }
 
-    /// What it has said of errors, to go with one of ours.
+    /// What it has said of errors, a line each, to go with one of ours.
     fn errors(&self) -> String {
-        self.tally().errors.iter().map(|error| format!("; {error}")).collect()
+        [String::new()].into_iter().chain(self.tally().errors).collect::<Vec<_>>().join("\n")
     }
 
     fn sample(&self) -> Result<Sample> {
