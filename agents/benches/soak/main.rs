@@ -32,6 +32,7 @@ use clap::Parser;
 use progress::Tally;
 use records::Records;
 use report::{Aftermath, Kill, Played, Report, Soaked};
+use sandbox::exec::Options;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use watch::{Sample, Supervisor, wait_until_gone};
@@ -146,10 +147,12 @@ fn soak(args: &Args) -> Result<bool> {
 /// Kills a supervisor in the middle of work, and sees everything below it go.
 fn kill(supervisor: Supervisor, failures: &mut Vec<String>) -> Result<(Tally, Kill)> {
     let was = supervisor.process();
-    // Launcher and zygote are always there; a run is what the kill must hit.
+    // Launcher, zygote and spares with their reapers are always there; a run is what the kill must
+    // hit.
+    let always = 2 + 2 * Options::default().spares;
     let begun = Instant::now();
     let mut below = supervisor.below();
-    while below.len() <= 2 {
+    while below.len() <= always {
         ensure!(begun.elapsed() < PATIENCE, "nothing has run for {PATIENCE:?}");
         below = supervisor.below();
     }

@@ -2,11 +2,20 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Places for runs. Who finds none free waits.
+/// Places for runs. Who finds none free waits in line.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    free: Mutex<usize>,
-    freed: Condvar,
+    line: Mutex<Line>,
+    moved: Condvar,
+}
+
+#[derive(Debug)]
+struct Line {
+    free: usize,
+    /// The number of who comes next.
+    last: u64,
+    /// The number of who is served next.
+    first: u64,
 }
 
 /// A place, given back when dropped.
@@ -15,23 +24,31 @@ pub(crate) struct Slot<'a>(&'a Slots);
 
 impl Slots {
     pub(crate) fn new(count: usize) -> Self {
-        Self { free: Mutex::new(count.max(1)), freed: Condvar::new() }
+        let line = Line { free: count.max(1), last: 0, first: 0 };
+        Self { line: Mutex::new(line), moved: Condvar::new() }
     }
 
-    /// Waits for a place.
+    /// Waits for a place: who came first is served first.
     pub(crate) fn take(&self) -> Slot<'_> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free =
-            self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = line.last;
+        line.last += 1;
+        let mut line = self
+            .moved
+            .wait_while(line, |line| line.free == 0 || line.first != number)
+            .unwrap_or_else(PoisonError::into_inner);
+        line.free -= 1;
+        line.first += 1;
+        // There may be a place for the next in line too.
+        self.moved.notify_all();
         Slot(self)
     }
 }
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.freed.notify_one();
+        self.0.line.lock().unwrap_or_else(PoisonError::into_inner).free += 1;
+        self.0.moved.notify_all();
     }
 }
 
@@ -54,5 +71,29 @@ mod tests {
             }
         });
         assert_eq!(most.into_inner(), 3);
+    }
+
+    #[test]
+    fn who_comes_first_is_served_first() {
+        let slots = Slots::new(1);
+        let order = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            let held = slots.take();
+            for number in 0..8 {
+                scope.spawn({
+                    let (slots, order) = (&slots, &order);
+                    move || {
+                        let _slot = slots.take();
+                        order.lock().unwrap().push(number);
+                    }
+                });
+                // Until it stands in line.
+                while slots.line.lock().unwrap().last < number + 2 {
+                    std::thread::yield_now();
+                }
+            }
+            drop(held);
+        });
+        assert_eq!(order.into_inner().unwrap(), (0..8).collect::<Vec<_>>());
     }
 }
