@@ -168,10 +168,11 @@ class Server:
 
     def fork_spare(self):
         """Forks a worker into a new pid namespace, where it waits for something to do."""
+        door, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         reaper = Reaper()
         check(self.library.sandbox_reaper_start(ctypes.byref(reaper)))
         worker = Worker(reaper)
-        worker.door, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        worker.door = door
         try:
             check(self.library.sandbox_children_join(reaper.pidfd))
             try:

@@ -15,8 +15,6 @@ use sandbox::stream::Stream;
 use sandbox::values::{self, Values};
 use serde_json::json;
 
-/// Cases of each metric and kind that are compared at a time.
-const ROUND: u64 = 80;
 const TOLERANCE: f64 = 1e-9;
 
 const KINDS: [Kind; 11] = [
@@ -53,22 +51,15 @@ fn refused_on_purpose(case: &Case) -> bool {
     )
 }
 
-/// Cases of each metric and kind, in rounds: `METRIC_CASES=10000 cargo test --release -p sandbox
-/// --test metrics` for the long run.
-fn rounds() -> std::ops::Range<u64> {
-    let asked = std::env::var("METRIC_CASES").map_or(ROUND, |count| count.parse().unwrap());
-    0..asked.div_ceil(ROUND)
-}
-
 #[test]
 fn metrics_agree_with_the_reference() {
-    for round in rounds() {
+    for numbers in reference::rounds() {
         let mut cases = Vec::new();
         for metric in Metric::ALL {
             for (index, kind) in random::kinds(metric).into_iter().enumerate() {
                 let stream = Stream::root(1).child(metric.name()).index(index as u64);
                 let case = |i| random::case(metric, kind, stream.index(i));
-                cases.extend((round * ROUND..(round + 1) * ROUND).map(case));
+                cases.extend(numbers.clone().map(case));
             }
         }
         let requests = cases.iter().map(request).collect();

@@ -2,6 +2,7 @@
 
 use super::protocol::tools;
 use super::server::Shared;
+use crate::exec::Mode;
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, HeaderName};
 use serde_json::{Value, json};
@@ -82,7 +83,8 @@ pub(super) async fn openapi() -> Page {
 }
 
 fn action() -> Value {
-    let tools = tools();
+    // Names are the same in every mode.
+    let tools = tools(Mode::Script);
     let names: Vec<&Value> =
         tools.as_array().into_iter().flatten().map(|tool| &tool["name"]).collect();
     json!({

@@ -1,5 +1,6 @@
 //! Messages, as clients of OpenEnv send and read them: one JSON object each.
 
+use crate::exec::Mode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -160,12 +161,17 @@ pub(super) fn tool_answer(
     json!({"tool_name": tool, "result": result, "error": error, "metadata": metadata})
 }
 
-/// The tools of every task.
-pub(super) fn tools() -> Value {
+/// The tools of every task, with scripts that run in `mode`.
+pub(super) fn tools(mode: Mode) -> Value {
     let nothing = json!({"type": "object", "properties": {}, "additionalProperties": false});
-    let python = "Runs a Python script. It starts afresh each time, in a folder that lasts for \
-                  the episode, with the task's files, read-only, in `input/`. Write predictions \
-                  to `submission.csv` there.";
+    let kept = match mode {
+        Mode::Script => "It starts afresh each time,",
+        Mode::Session => "Variables last, as in a notebook, unless the interpreter ends; it runs",
+    };
+    let python = format!(
+        "Runs a Python script. {kept} in a folder that lasts for the episode, with the task's \
+         files, read-only, in `input/`. Write predictions to `submission.csv` there."
+    );
     json!([
         {
             "name": "python",

@@ -111,7 +111,7 @@ impl Session {
         match request {
             Request::Reset(reset) => self.reset(reset).await,
             Request::Step(Call::ListTools { .. }) => {
-                let observation = json!({"tools": tools()});
+                let observation = json!({"tools": tools(self.shared.config.episode.mode)});
                 let done = self.player.as_ref().is_some_and(Player::is_over);
                 Ok(Reply { observation, reward: None, done }.to_json())
             }

@@ -162,6 +162,24 @@ async def busy(address):
     return {"error": error.error_type.value, "turns": turns, "after": after.observation.result}
 
 
+async def session(address):
+    """An episode whose scripts build on each other."""
+    async with MCPToolClient(url(address)) as client:
+        start = await client.reset(task="alpha")
+        tools = await client.list_tools()
+        first = await call(client, "python", code=CONSTANT + "x = len(rows)\nx")
+        second = await call(client, "python", code="x + 2")
+        await call(client, "python", code="exit()")
+        third = await call(client, "python", code="x + 2")
+        last = await call(client, "submit")
+    return {
+        "mode": start.observation.metadata["mode"],
+        "tool": tools[0].description,
+        "results": [step.observation.result for step in (first, second, third)],
+        "grade": last.observation.metadata["finish"]["grade"],
+    }
+
+
 async def pings(address):
     """A client that wants its pings answered while a step is in flight."""
     async with websockets.connect(f"ws://{address}/ws", ping_interval=0.2, ping_timeout=2) as socket:

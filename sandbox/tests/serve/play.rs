@@ -80,6 +80,26 @@ fn thirty_two_clients_play_to_the_end() {
 }
 
 #[test]
+fn scripts_of_a_session_build_on_each_other_and_play_again() {
+    let corpus = Corpus::new();
+    let server = Server::start(&corpus, &["--mode", "session"]);
+    let said = server.play("session", &[]);
+    assert_eq!(said["mode"], "session");
+    assert!(said["tool"].as_str().unwrap().contains("Variables last"), "{said}");
+    let result = |call: usize| said["results"][call].as_str().unwrap();
+    assert!(result(0).ends_with("[stdout]\nwrote 40\n40"), "{said}");
+    assert!(result(1).ends_with("[stdout]\n42"), "{said}");
+    assert!(result(2).contains("NameError: name 'x' is not defined"), "{said}");
+    assert_eq!(said["grade"]["tier"], "median");
+
+    let (path, record) = &corpus.records()[0];
+    assert_eq!(record.turns.len(), 5);
+    let again = sandbox(&["replay", path.as_str(), corpus.tasks().as_str()]);
+    let said = String::from_utf8_lossy(&again.stdout);
+    assert_eq!(said.trim(), "5 turns played again, 0 differences");
+}
+
+#[test]
 fn mistakes_are_answered_and_budgets_hold() {
     let corpus = Corpus::new();
     let flags =
