@@ -52,6 +52,18 @@ def check(answer):
         raise OSError(-answer, os.strerror(-answer))
 
 
+def hear(other):
+    """From a socket that does not wait (of `recv_fds`, Python drops the flags): a packet with its descriptors: none if there is nothing after all, an empty one at the end
+    of the other side, even if that left without taking in what it was sent."""
+    try:
+        packet, fds, _, _ = socket.recv_fds(other, PACKET, 1)
+    except BlockingIOError:
+        return None, []
+    except OSError:
+        return b"", []
+    return packet, fds
+
+
 class Server:
     def __init__(self, library, bare, spares):
         self.library = library
@@ -169,6 +181,7 @@ class Server:
     def fork_spare(self):
         """Forks a worker into a new pid namespace, where it waits for something to do."""
         door, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        door.setblocking(False)
         reaper = Reaper()
         check(self.library.sandbox_reaper_start(ctypes.byref(reaper)))
         worker = Worker(reaper)
@@ -237,6 +250,7 @@ class Server:
         self.watch(worker.pidfd, lambda: self.worker_gone(run))
         # A supervisor that gives up waiting hangs up: then the run has no purpose any more.
         if cell["session"]:
+            reply.setblocking(False)
             self.watch(reply.fileno(), lambda: self.asked(run))
             self.watch(worker.door.fileno(), lambda: self.call_over(run))
         else:
@@ -331,11 +345,11 @@ class Server:
 
     def asked(self, run):
         """The supervisor of a session wants something done, or has hung up."""
-        packet, fds, _, _ = socket.recv_fds(run.reply, PACKET, 1)
+        packet, fds = hear(run.reply)
         try:
-            if not packet:
+            if packet == b"":
                 self.hung_up(run)
-            elif run.state == RESTING:
+            elif packet and run.state == RESTING:
                 self.resume(run, *fds)
         finally:
             for fd in fds:
@@ -347,12 +361,10 @@ class Server:
         run.state = WORKING
         write_page(worker.note, RUNNING)
         self.watch(worker.door.fileno(), lambda: self.call_over(run))
-        try:
-            # What it said without being asked.
-            while worker.door.recv(PACKET, socket.MSG_DONTWAIT):
-                pass
-        except OSError:
-            pass
+        # What it said without being asked, and whatever it sent along.
+        while (heard := hear(worker.door))[0]:
+            for fd in heard[1]:
+                os.close(fd)
         try:
             packet, flags = [b"call"], socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
             socket.send_fds(worker.door, packet, [code], flags)
@@ -362,8 +374,17 @@ class Server:
         signal.pidfd_send_signal(worker.pidfd, signal.SIGCONT)
 
     def call_over(self, run):
-        """A session's worker says that it is done, or has closed its end, which is the same."""
+        """A session's worker says that it is done. One that has closed its end is ending, or
+        could be asked for nothing more, and is ended."""
+        packet, fds = hear(run.worker.door)
+        for fd in fds:
+            os.close(fd)
+        if packet is None:
+            return
         self.ignore(run.worker.door.fileno())
+        if not packet:
+            run.worker.stop()
+            return
         run.state = SETTLING
         run.patience = time.monotonic() + SETTLE_WITHIN
         self.settle(run)

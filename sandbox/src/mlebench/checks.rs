@@ -97,10 +97,11 @@ pub(super) fn take<T: Copy>(values: &[T], rows: &[usize]) -> Vec<T> {
 
 /// The cells of `column` as scikit-learn takes scores: numbers, all finite.
 pub(super) fn finite(column: &Column, rows: &[usize]) -> Result<Vec<f64>, Refusal> {
-    let Some(values) = column.floats() else {
+    // Cells of other rows may hold anything.
+    let values = rows.iter().map(|row| column.cell(*row).float());
+    let Some(values) = values.collect::<Option<Vec<f64>>>() else {
         return failure("a value is not a number");
     };
-    let values = take(&values, rows);
     if values.iter().all(|value| value.is_finite()) {
         Ok(values)
     } else {

@@ -57,6 +57,15 @@ impl Cell<&str> {
         }
     }
 
+    /// As `astype(float)` takes it; a missing one is NaN. None for a text that is no number.
+    pub(super) fn float(self) -> Option<f64> {
+        match self {
+            Cell::Missing => Some(f64::NAN),
+            Cell::Text(text) => python::float(text),
+            cell => cell.number(),
+        }
+    }
+
     /// Which comes first; nothing between a number and a text, or with a missing cell.
     pub(super) fn order(self, other: Self) -> Option<Ordering> {
         match (self, other) {
@@ -175,12 +184,7 @@ impl Column {
     /// The same where `astype(float)` also reads texts that Python reads as numbers, such as
     /// `1_000` and integers beyond 64 bits.
     pub fn floats(&self) -> Option<Vec<f64>> {
-        let number = |cell: Cell<&str>| match cell {
-            Cell::Missing => Some(f64::NAN),
-            Cell::Text(text) => python::float(text),
-            cell => cell.number(),
-        };
-        self.cells().map(number).collect()
+        self.cells().map(Cell::float).collect()
     }
 
     /// As texts the way Python prints them: a missing cell is `nan`, a float has its point.

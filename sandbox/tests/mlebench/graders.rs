@@ -82,3 +82,23 @@ fn compare(numbers: Range<u64>, scored: &mut BTreeMap<&str, usize>) {
     let shown = disagreements.iter().take(5).map(String::as_str).collect::<Vec<_>>().join("\n");
     assert!(disagreements.is_empty(), "{} cases:\n{shown}", disagreements.len());
 }
+
+/// Found among ten thousand cases: labels of -1 take a row out before anything is made a number.
+#[test]
+fn rows_that_do_not_count_need_not_hold_numbers() {
+    const ID: &str = "jigsaw-toxic-comment-classification-challenge";
+    let header = "id,toxic,severe_toxic,obscene,threat,insult,identity_hate\n";
+    let answers = format!("{header}a,1,0,1,0,1,0\nb,0,1,0,1,0,1\nc,-1,-1,-1,-1,-1,-1\n");
+    let rows = "a,0.9,0.2,0.9,0.3,0.1,0.5\nb,0.1,0.8,0.4,0.3,0.4,0.6\n";
+    let submission = format!("{header}{rows}c,True,x,1,1,1,1\n");
+    let expected = reference::ask(
+        REFERENCE,
+        vec![json!({"competition": ID, "answers": answers, "submission": submission})],
+    );
+    let read = |text: &str| Frame::read(text.as_bytes()).unwrap();
+    let score = |submission: &str| {
+        GRADERS.iter().find(|(id, _)| *id == ID).unwrap().1(&read(submission), &read(&answers))
+    };
+    assert_eq!(Some(score(&submission).unwrap().rounded()), expected[0]["numpy"].as_f64());
+    assert!(score(&submission.replace("a,0.9", "a,True")).is_err());
+}

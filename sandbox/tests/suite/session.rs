@@ -174,11 +174,22 @@ fn the_way_to_a_session_is_no_way_out() {
     let run = early.run("n", &within(Duration::from_millis(500))).unwrap();
     assert_eq!((run.outcome, run.kept), (Outcome::TimedOut, false));
 
-    // Floods it: the call is over with the first packet.
-    let flood = session(&place);
-    let run = call(&flood, "import os\nwhile True: os.write(3, b'x' * 60000)\n");
-    assert!(run.kept || run.outcome == Outcome::TimedOut, "{}", run.outcome);
-    assert_finished("beside a flood", &place.run("print(1)"));
+    // Floods it: the call is over with the first packet. Or fills it and leaves, so that whoever
+    // listens hears of packets that were never taken in; or sends descriptors along.
+    let send = "import os, socket, sys\ns = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=3)\n";
+    for code in [
+        "while True: os.write(3, b'x' * 60000)",
+        "for _ in range(5): os.write(3, b'x')\nos._exit(0)",
+        "for _ in range(5): os.write(3, b'')",
+        "while True: socket.send_fds(s, [b'x'], [1] * 200)",
+        "socket.send_fds(s, [b'x'], [1] * 200)\nos._exit(0)",
+    ] {
+        let flood = session(&place);
+        for _ in 0..3 {
+            flood.run(&format!("{send}{code}"), &within(Duration::from_secs(1))).unwrap();
+        }
+        assert_finished("beside a flood", &place.run("print(1)"));
+    }
 
     // Closes it, or puts something else in its place: then nothing can be asked of it any more,
     // which is seen at once or with the next call.
