@@ -107,8 +107,8 @@ def work(library, cell, source, stdout, stderr, gate, note):
     gc.enable()
     main = fresh_main(folder)
     if cell["session"]:
-        return converse(main, source, note)
-    return finish(note, *execute(main, source, SCRIPT))
+        converse(main, source, note)
+    return finish(note, *execute(main, source, SCRIPT)[:3])
 
 
 def read_code(fd):
@@ -128,13 +128,14 @@ def fresh_main(folder):
 
 
 def converse(main, source, note):
-    """Executes one code after the other in the same `main`, until one of them ends it."""
+    """Executes one code after the other in the same `main`; ends with the one that wants it."""
     door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=DOOR)
     calls = 1
     while True:
         ending, text, code, left = execute(main, source, f"call_{calls}.py", show_last=True)
         if left:
-            return finish(note, ending, text, code, left)
+            # At once: a door that is seen to be shut before is one that the script has shut.
+            os._exit(finish(note, ending, text, code))
         flush()
         write_page(note, ending, text)
         # Here it is stopped until it is asked for more.
@@ -184,7 +185,7 @@ def compiled(source, name, show_last):
     return [compile(tree, name, "exec"), compile(ast.Interactive(shown), name, "single")]
 
 
-def finish(note, ending, text, code, _left):
+def finish(note, ending, text, code):
     """As at the end of an ordinary interpreter: threads, exit handlers, buffers."""
     try:
         threading._shutdown()
