@@ -5,6 +5,7 @@
 
 mod random;
 mod reference;
+mod rounds;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use random::{Case, Kind};
@@ -53,7 +54,7 @@ fn refused_on_purpose(case: &Case) -> bool {
 
 #[test]
 fn metrics_agree_with_the_reference() {
-    for numbers in reference::rounds() {
+    for numbers in rounds::rounds() {
         let mut cases = Vec::new();
         for metric in Metric::ALL {
             for (index, kind) in random::kinds(metric).into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The graders against the same checks in pandas and the metrics of scikit-learn.
 
-use crate::{REFERENCE, reference, tables};
+use crate::{REFERENCE, reference, rounds, tables};
 use sandbox::mlebench::checks::Refusal;
 use sandbox::mlebench::frame::Frame;
 use sandbox::mlebench::graders::GRADERS;
@@ -27,7 +27,7 @@ fn mixed(expected: &serde_json::Value) -> bool {
 #[test]
 fn graders_agree_with_scikit_learn() {
     let mut scored = BTreeMap::<&str, usize>::new();
-    for numbers in reference::rounds() {
+    for numbers in rounds::rounds() {
         compare(numbers, &mut scored);
     }
     for (competition, _) in GRADERS {

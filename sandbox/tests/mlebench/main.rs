@@ -9,6 +9,8 @@ mod frames;
 mod graders;
 #[path = "../reference/mod.rs"]
 mod reference;
+#[path = "../rounds/mod.rs"]
+mod rounds;
 mod tables;
 mod vectors;
 
