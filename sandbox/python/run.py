@@ -91,16 +91,15 @@ class Run:
     def settle(self):
         """One step on a session's way to rest: everything but its interpreter is killed, and
         that is stopped. Whether it is at rest now."""
-        pid = self.worker.pid
         signal.pidfd_send_signal(self.worker.pidfd, signal.SIGSTOP)
-        others = [other for other in descendants(self.worker.roots()) if is_alive(other)]
-        others = [other for other in others if other not in self.worker.roots()]
+        others = set(descendants(self.worker.roots())) - set(self.worker.roots())
+        others = [other for other in others if is_alive(other)]
         for other in others:
             try:
                 os.kill(other, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        return not others and is_stopped(pid)
+        return not others and is_stopped(self.worker.pid)
 
 
 def anonymous_memory(pid):

@@ -28,8 +28,8 @@ pub(crate) enum Request<'a> {
     Open { path: &'a str, bytes: u64, files: u64 },
     /// Unmount it.
     Close { path: &'a str },
-    /// Run a script, or begin a session; standard output, standard error, the code and the doors of a control group,
-    /// if there is one, follow as descriptors.
+    /// Run a script, or begin a session; standard output, standard error, the code and the doors
+    /// of a control group, if there is one, follow as descriptors.
     Run { cell: &'a Cell },
 }
 
