@@ -7,11 +7,12 @@
     reason = "a benchmark prints, and its sizes are small"
 )]
 
-use rl::batch::{Micro, Sample, micro_batches};
+use rl::batch::{Memory, Sample};
 use rl::engine::{Engine, Turn};
-use rl::model::{Qwen3, Qwen3Config};
+use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::optim::{AdamConfig, AdamW};
 use rl::sample::Sampling;
+use rl::sft::imitate;
 use sandbox::stream::Stream;
 use std::time::Instant;
 use tch::{Device, Kind};
@@ -76,11 +77,10 @@ fn train(model: &Qwen3, count: usize, length: usize, budget: usize) {
     let mut optimizer = AdamW::new(model, AdamConfig::default());
     let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
     let start = Instant::now();
-    for chosen in micro_batches(&samples, budget) {
-        let micro = Micro::new(&samples, &chosen, Device::Cpu);
-        micro.log_probs(model, &Sampling::default()).mean(Kind::Float).backward();
-    }
-    optimizer.step(1e-5).expect("finite");
+    let memory = Memory { micro_tokens: budget, logit_tokens: budget, recompute: false };
+    let mut gradients = Gradients::default();
+    imitate(model, &samples, &memory, &mut gradients);
+    optimizer.step(&mut gradients, 1e-5).expect("finite");
     let seconds = start.elapsed().as_secs_f64();
     println!(
         "train {tokens} tokens, budget={budget}: {seconds:.2} s, {:.0} tokens/s",

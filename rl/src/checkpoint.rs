@@ -9,12 +9,15 @@
 //! The folder is itself a Hugging Face model. It is built under a temporary name and renamed when
 //! every file is on disk, so a folder with the right name is complete.
 
-use crate::model::{LoadError, Qwen3, Qwen3Config, Weights, save_folder, write_safetensors};
+use crate::model::{
+    LoadError, Lora, LoraSettings, Qwen3, Qwen3Config, Weights, save_folder, write_safetensors,
+};
 use crate::optim::{AdamW, OptimError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::files;
+use sandbox::stream::Stream;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind};
@@ -38,6 +41,21 @@ pub enum CheckpointError {
         /// The first file that is missing.
         missing: &'static str,
     },
+    /// Adapters without their model.
+    #[error(
+        "the adapters in `{folder}` belong to the model in `{base}`, which is not there; put it back, or name its folder as `base_model_name_or_path` in `adapter_config.json`"
+    )]
+    NoBase {
+        /// The adapters' folder.
+        folder: Utf8PathBuf,
+        /// Where their model should be.
+        base: Utf8PathBuf,
+    },
+    /// Adapters of another shape.
+    #[error(
+        "`{0}` has adapters of another shape than `lora` asks for; leave `lora` out to go on with them"
+    )]
+    OtherAdapters(Utf8PathBuf),
     /// `training.json` is not what it should be.
     #[error("failed to parse `{path}`; was it written by another version, or by another command?")]
     Training {
@@ -161,7 +179,7 @@ impl Checkpoint {
     /// # Errors
     /// [`CheckpointError::NotOne`] naming what is missing.
     pub fn open(folder: &Utf8Path) -> Result<Self, CheckpointError> {
-        require(folder, &MODEL_FILES)?;
+        require(&base_of(folder)?, &MODEL_FILES)?;
         require(folder, &["optimizer.safetensors", "training.json"])?;
         let training: Training<serde_json::Value> = read_training(folder)?;
         Ok(Self { step: training.step, folder: folder.to_owned() })
@@ -199,6 +217,18 @@ impl Checkpoint {
 
 const MODEL_FILES: [&str; 2] = ["config.json", "tokenizer.json"];
 
+/// The folder of the whole model behind `folder`: itself, or the base of the adapters in it.
+///
+/// # Errors
+/// [`CheckpointError`] if adapters are described wrongly, or their base is not there.
+pub fn base_of(folder: &Utf8Path) -> Result<Utf8PathBuf, CheckpointError> {
+    match Lora::describe(folder)? {
+        None => Ok(folder.to_owned()),
+        Some(lora) if lora.base.join("config.json").is_file() => Ok(lora.base),
+        Some(lora) => Err(CheckpointError::NoBase { folder: folder.to_owned(), base: lora.base }),
+    }
+}
+
 fn require(folder: &Utf8Path, files: &[&'static str]) -> Result<(), CheckpointError> {
     match files.iter().find(|file| !folder.join(file).is_file()) {
         Some(missing) => Err(CheckpointError::NotOne { folder: folder.to_owned(), missing }),
@@ -206,7 +236,8 @@ fn require(folder: &Utf8Path, files: &[&'static str]) -> Result<(), CheckpointEr
     }
 }
 
-/// A policy from any Hugging Face folder: a checkpoint of ours or a published model.
+/// A policy from any Hugging Face folder: a checkpoint of ours, a published model, or adapters in
+/// PEFT's format on either.
 ///
 /// # Errors
 /// [`CheckpointError`] naming what is missing or does not fit.
@@ -215,10 +246,42 @@ pub fn open_policy(
     kind: Kind,
     device: Device,
 ) -> Result<(Qwen3, Tokenizer), CheckpointError> {
-    require(folder, &MODEL_FILES)?;
-    let config = Qwen3Config::open(folder).map_err(LoadError::from)?;
-    let model = Qwen3::load(&config, &Weights::open(folder)?, kind, device)?;
-    Ok((model, Tokenizer::open(folder)?))
+    let base = base_of(folder)?;
+    require(&base, &MODEL_FILES)?;
+    let config = Qwen3Config::open(&base).map_err(LoadError::from)?;
+    let mut model = Qwen3::load(&config, &Weights::open(&base)?, kind, device)?;
+    if let Some(lora) = Lora::describe(folder)? {
+        lora.open(&mut model, folder)?;
+    }
+    let named = if folder.join("tokenizer.json").is_file() { folder } else { &base };
+    Ok((model, Tokenizer::open(named)?))
+}
+
+/// A policy to train: as [`open_policy`], and with fresh adapters if `settings` asks for them and
+/// the policy has none.
+///
+/// # Errors
+/// [`CheckpointError`]; adapters of another shape are refused.
+pub fn open_trained(
+    folder: &Utf8Path,
+    settings: Option<&LoraSettings>,
+    kind: Kind,
+    device: Device,
+    stream: Stream,
+) -> Result<(Qwen3, Tokenizer), CheckpointError> {
+    let (mut model, tokenizer) = open_policy(folder, kind, device)?;
+    match (settings, model.lora()) {
+        (Some(settings), None) => {
+            // Adapters name their base, from wherever they are read.
+            let base = folder.canonicalize_utf8()?;
+            Lora { settings: settings.clone(), base }.attach(&mut model, stream)?;
+        }
+        (Some(settings), Some(lora)) if lora.settings != *settings => {
+            return Err(CheckpointError::OtherAdapters(folder.to_owned()));
+        }
+        _ => (),
+    }
+    Ok((model, tokenizer))
 }
 
 /// Puts the optimizer where the newest checkpoint left it, and returns how many steps had been
@@ -246,9 +309,11 @@ fn remove(folder: &Utf8Path) -> Result<(), std::io::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch::Sample;
+    use crate::model::Gradients;
     use crate::optim::AdamConfig;
-    use sandbox::stream::Stream;
-    use tch::Tensor;
+    use crate::presets::Scale;
+    use crate::sft::imitate;
 
     fn policy() -> (Qwen3, Tokenizer) {
         let tokenizer = Tokenizer::train(&vec!["print(1)\n".to_owned(); 3], 300).unwrap();
@@ -266,13 +331,15 @@ mod tests {
     }
 
     fn train(model: &Qwen3, optimizer: &mut AdamW, steps: std::ops::Range<i64>) -> Vec<u64> {
+        let memory = Scale::Tiny.memory();
         steps
             .map(|step| {
-                let ids = Tensor::from_slice(&[step, step + 1, step + 2]).unsqueeze(0);
-                let loss = model.logits(&model.forward(&ids)).square().mean(Kind::Float);
-                loss.backward();
-                optimizer.step(1e-2).unwrap();
-                loss.double_value(&[]).to_bits()
+                let mut sample = Sample::default();
+                sample.push(&[step, step + 1, step + 2], true);
+                let mut gradients = Gradients::default();
+                let (loss, _) = imitate(model, &[sample], &memory, &mut gradients);
+                optimizer.step(&mut gradients, 1e-2).unwrap();
+                loss.to_bits()
             })
             .collect()
     }

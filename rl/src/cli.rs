@@ -1,6 +1,6 @@
 //! The command line: flags, files and defaults in, plain settings out. No logic of learning.
 
-use crate::checkpoint::open_policy;
+use crate::checkpoint::{base_of, open_policy};
 use crate::device::DeviceChoice;
 use crate::eval::{self, Contestant, EvalSettings};
 use crate::grpo::{self, TrainSettings};
@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use sandbox::stream::Stream;
 use serde::Serialize;
-use tch::{Device, Kind};
+use tch::Device;
 use toml::Table;
 
 /// Train agents for machine learning engineering: imitate, reinforce, compare.
@@ -242,7 +242,7 @@ fn scale_of(source: &PolicySource) -> Result<Scale> {
     match source {
         PolicySource::Tiny => Ok(Scale::Tiny),
         PolicySource::Folder(folder) => {
-            let config = Qwen3Config::open(folder)
+            let config = Qwen3Config::open(&base_of(folder)?)
                 .with_context(|| format!("`{folder}` is not a model's folder; give a run of `rl sft` or `rl train`, one of its checkpoints, or a model in Hugging Face's format"))?;
             Ok(Scale::of(config.parameter_count()))
         }
@@ -256,6 +256,11 @@ fn sft(args: &SftArgs, bars: &Bars) -> Result<String> {
     let settings: SftSettings =
         resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
     settings.check()?;
+    if source == PolicySource::Tiny && settings.lora.is_some() {
+        bail!(
+            "`lora` trains adapters beside finished weights, and `tiny` has none; leave it out, or give the folder of a model"
+        );
+    }
     claim(out, &settings, &["workers"])?;
     let last = sft::run(&settings, &source, out, args.common.device()?, bars)?;
     Ok(format!("{last}\n"))
@@ -318,12 +323,12 @@ fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
     let device = args.common.device()?;
     let mut contestants = Vec::new();
     for (name, folder) in named {
-        let (model, tokenizer) = open_policy(&folder, Kind::Float, device)?;
+        let (model, tokenizer) = open_policy(&folder, settings.dtype.kind(), device)?;
         contestants.push(Contestant { name, model, tokenizer });
     }
     if let (true, Some(first)) = (random, contestants.first()) {
         let stream = Stream::root(settings.seed).child("random policy");
-        let model = Qwen3::random(first.model.config(), Kind::Float, device, stream);
+        let model = Qwen3::random(first.model.config(), settings.dtype.kind(), device, stream);
         let tokenizer = first.tokenizer.clone();
         contestants.insert(0, Contestant { name: "random".into(), model, tokenizer });
     }

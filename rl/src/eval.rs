@@ -3,7 +3,7 @@
 use crate::episodes::Episodes;
 use crate::metrics;
 use crate::model::Qwen3;
-use crate::presets::Scale;
+use crate::presets::{Dtype, Scale};
 use crate::rollout::{Job, Policy, RolloutError, RolloutSettings, rollout};
 use crate::settings::{SettingsError, require};
 use crate::sft::Stages;
@@ -44,6 +44,8 @@ pub struct EvalSettings {
     pub attempts: u64,
     /// The seed of everything.
     pub seed: u64,
+    /// The type of weights and activations.
+    pub dtype: Dtype,
     /// How episodes are generated.
     pub rollout: RolloutSettings,
     /// The rules of episodes.
@@ -60,6 +62,7 @@ impl EvalSettings {
             split: Split::Val,
             attempts: 4,
             seed: 0,
+            dtype: scale.dtype(),
             rollout: scale.rollout(),
             rules: scale.rules(),
         }

@@ -11,7 +11,7 @@
 //! ```
 //! Loshchilov and Hutter 2019, algorithm 2, in the order in which PyTorch computes it.
 
-use crate::model::{LoadError, Parameter, Qwen3, Weights};
+use crate::model::{Gradients, LoadError, Parameter, Qwen3, Weights};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor, no_grad_guard};
@@ -148,29 +148,16 @@ impl AdamW {
         self.step
     }
 
-    /// Forgets all gradients.
-    pub fn zero_grad(&mut self) {
-        for slot in &mut self.slots {
-            slot.parameter.tensor.zero_grad();
-        }
-    }
-
-    /// Updates every parameter from its gradient, forgets the gradients and returns their norm
+    /// Updates every parameter from its gradient, takes the gradients and returns their norm
     /// before clipping.
     ///
     /// # Errors
-    /// [`OptimError::NotFinite`]; then nothing was changed.
-    pub fn step(&mut self, rate: f64) -> Result<f64, OptimError> {
+    /// [`OptimError::NotFinite`]; then no weight was changed.
+    pub fn step(&mut self, gradients: &mut Gradients, rate: f64) -> Result<f64, OptimError> {
         let _guard = no_grad_guard();
         let AdamConfig { beta1, beta2, epsilon, weight_decay, clip_norm } = self.config;
-        let gradients: Vec<Option<Tensor>> = self
-            .slots
-            .iter()
-            .map(|slot| {
-                let gradient = slot.parameter.tensor.grad();
-                gradient.defined().then(|| gradient.to_kind(Kind::Float))
-            })
-            .collect();
+        let gradients: Vec<Option<Tensor>> =
+            self.slots.iter().map(|slot| gradients.take(&slot.parameter.name)).collect();
         let squares: Vec<f64> = gradients
             .iter()
             .map(|gradient| {
@@ -203,7 +190,6 @@ impl AdamW {
             if slot.master.is_some() {
                 slot.parameter.tensor.copy_(&weight);
             }
-            slot.parameter.tensor.zero_grad();
         }
         Ok(norm)
     }
@@ -255,6 +241,17 @@ mod tests {
         Parameter { name: name.into(), tensor: tensor.set_requires_grad(true), decays }
     }
 
+    fn update(optimizer: &mut AdamW, loss: &Tensor, rate: f64) -> Result<f64, OptimError> {
+        let parameters: Vec<Parameter> = optimizer
+            .slots
+            .iter()
+            .map(|slot| parameter(&slot.parameter.name, &slot.parameter.tensor))
+            .collect();
+        let mut gradients = Gradients::default();
+        gradients.collect_last(loss, &parameters);
+        optimizer.step(&mut gradients, rate)
+    }
+
     // torch 2.11.0:
     // w = torch.tensor([[1., -2.], [3., .5]], requires_grad=True); b = torch.tensor([.1, -.2], requires_grad=True)
     // x = torch.tensor([[.5, -1.], [2., .25]])
@@ -275,8 +272,8 @@ mod tests {
             AdamW::over(parameters, AdamConfig { weight_decay: 0.1, ..AdamConfig::default() });
         let mut norm = 0.0;
         for _ in 0..3 {
-            x.linear(&w, Some(&b)).square().sum(Kind::Float).backward();
-            norm = optimizer.step(0.05).unwrap();
+            let loss = x.linear(&w, Some(&b)).square().sum(Kind::Float);
+            norm = update(&mut optimizer, &loss, 0.05).unwrap();
         }
         let found: Vec<f64> = [&w.view([-1]), &b.view([-1])]
             .iter()
@@ -298,8 +295,8 @@ mod tests {
         let w = parameter("w", &Tensor::from_slice(&[1.0_f32]));
         let leaf = w.tensor.shallow_clone();
         let mut optimizer = AdamW::over(vec![w], AdamConfig::default());
-        (&leaf * f64::INFINITY).sum(Kind::Float).backward();
-        let error = optimizer.step(0.1).unwrap_err().to_string();
+        let loss = (&leaf * f64::INFINITY).sum(Kind::Float);
+        let error = update(&mut optimizer, &loss, 0.1).unwrap_err().to_string();
         assert!(error.contains("`w`"), "{error}");
         assert_eq!(leaf.double_value(&[0]).to_bits(), 1.0_f64.to_bits());
         assert_eq!(optimizer.step_count(), 0);
@@ -313,8 +310,8 @@ mod tests {
             AdamW::over(vec![w], AdamConfig { weight_decay: 0.0, ..AdamConfig::default() });
         // Each step moves the weight by 1e-3, a quarter of what bf16 resolves near 1.
         for _ in 0..12 {
-            leaf.to_kind(Kind::Float).sum(Kind::Float).backward();
-            optimizer.step(1e-3).unwrap();
+            let loss = leaf.to_kind(Kind::Float).sum(Kind::Float);
+            update(&mut optimizer, &loss, 1e-3).unwrap();
         }
         assert!((leaf.double_value(&[0]) - 0.988).abs() < 4e-3);
     }

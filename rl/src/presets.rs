@@ -3,6 +3,7 @@
 //! What the paper found for billions of parameters is wrong for a million: a tiny policy needs a
 //! larger step, a shorter prompt and shorter answers from its tools.
 
+use crate::batch::Memory;
 use crate::rollout::RolloutSettings;
 use crate::sample::Sampling;
 use agents::prompt::PromptStyle;
@@ -12,9 +13,30 @@ use sandbox::env::{Budget, EpisodeConfig, Feedback};
 use sandbox::policy::{ByteSize, Keep, Policy, Span};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+use tch::Kind;
 
 /// Policies below this many parameters get the defaults of the tiny one.
 const SMALL: i64 = 100_000_000;
+
+/// The type of weights and activations. The optimizer keeps weights in f32 whatever this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    /// 32 bits, exact enough to compare bits.
+    F32,
+    /// 16 bits with the range of `f32`: half the memory, and what GPUs are fast at.
+    Bf16,
+}
+
+impl Dtype {
+    /// Its name in libtorch.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::F32 => Kind::Float,
+            Self::Bf16 => Kind::BFloat16,
+        }
+    }
+}
 
 /// Which defaults apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +75,22 @@ impl Scale {
                 },
                 reward: RewardWeights::DENSE,
             },
+        }
+    }
+
+    /// The type of weights and activations.
+    pub fn dtype(self) -> Dtype {
+        match self {
+            Self::Tiny => Dtype::F32,
+            Self::Large => Dtype::Bf16,
+        }
+    }
+
+    /// What is traded for memory in training.
+    pub fn memory(self) -> Memory {
+        match self {
+            Self::Tiny => Memory { micro_tokens: 4096, logit_tokens: 4096, recompute: false },
+            Self::Large => Memory { micro_tokens: 32_768, logit_tokens: 1024, recompute: true },
         }
     }
 

@@ -10,12 +10,12 @@
 //! Every stage is resumable: episodes are appended as they end, the vocabulary is a function of
 //! them, and training goes on from its newest checkpoint to the same curve.
 
-use crate::batch::{Micro, Sample, micro_batches};
-use crate::checkpoint::{CheckpointError, Checkpoints, open_policy, resume};
+use crate::batch::{Memory, Micro, Sample, micro_batches};
+use crate::checkpoint::{CheckpointError, Checkpoints, open_policy, open_trained, resume};
 use crate::metrics::{Metrics, mend};
-use crate::model::{Qwen3, Qwen3Config};
+use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::{AdamConfig, AdamW, Decay, OptimError, Schedule};
-use crate::presets::Scale;
+use crate::presets::{Dtype, Scale};
 use crate::rollout::spoken;
 use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
@@ -44,8 +44,11 @@ use tch::{Device, Kind};
 /// | `epochs` | 8 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
 /// | `rate` | 3e-3 | peak learning rate |
+/// | `context_noise` | 0.1 | share of context tokens that are replaced by chance; large: 0 |
 /// | `warmup` | 20 | updates until the peak |
-/// | `micro_tokens` | 4096 | tokens that are differentiated at once |
+/// | `dtype` | `f32` | type of weights and activations; `bf16` for large policies |
+/// | `lora` | none | see [`LoraSettings`]: adapters are trained instead |
+/// | `memory` | see [`Memory`] | what is traded for memory |
 /// | `context` | 1536 | longer episodes are left out |
 /// | `checkpoint_every` | 50 | updates between checkpoints |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,10 +70,19 @@ pub struct SftSettings {
     pub batch: usize,
     /// Peak learning rate.
     pub rate: f64,
+    /// Share of context tokens that are replaced by any token of the vocabulary, drawn anew for
+    /// each update (word dropout: Iyyer et al. 2015, §4). A tiny policy knows nothing but its
+    /// demonstrations, and a word that none of them has would lead it anywhere.
+    pub context_noise: f64,
     /// Updates until the peak.
     pub warmup: u64,
-    /// Tokens that are differentiated at once.
-    pub micro_tokens: usize,
+    /// The type of weights and activations.
+    pub dtype: Dtype,
+    /// Adapters to train instead of the model itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lora: Option<LoraSettings>,
+    /// What is traded for memory.
+    pub memory: Memory,
     /// Longer episodes are left out.
     pub context: usize,
     /// Updates between checkpoints.
@@ -104,8 +116,14 @@ impl SftSettings {
                 Scale::Tiny => 3e-3,
                 Scale::Large => 1e-5,
             },
+            context_noise: match scale {
+                Scale::Tiny => 0.1,
+                Scale::Large => 0.0,
+            },
             warmup: 20,
-            micro_tokens: 4096,
+            dtype: scale.dtype(),
+            lora: None,
+            memory: scale.memory(),
             context: rollout.context,
             checkpoint_every: 50,
             keep: 2,
@@ -130,7 +148,16 @@ impl SftSettings {
             "at least 300: bytes, tags and some words",
         )?;
         require(self.rate > 0.0 && self.rate.is_finite(), "rate", &self.rate, "above 0")?;
-        require(self.checkpoint_every > 0, "checkpoint_every", &self.checkpoint_every, "at least 1")
+        let noise = self.context_noise;
+        require((0.0..1.0).contains(&noise), "context_noise", &noise, "at least 0 and below 1")?;
+        require(
+            self.checkpoint_every > 0,
+            "checkpoint_every",
+            &self.checkpoint_every,
+            "at least 1",
+        )?;
+        self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
+        self.memory.check()
     }
 }
 
@@ -209,9 +236,13 @@ pub fn run(
 
     let checkpoints = Checkpoints::of(out, settings.keep);
     let latest = checkpoints.latest()?;
+    let kind = settings.dtype.kind();
     let (model, tokenizer) = match (&latest, source) {
-        (Some(checkpoint), _) => open_policy(checkpoint.folder(), Kind::Float, device)?,
-        (None, PolicySource::Folder(folder)) => open_policy(folder, Kind::Float, device)?,
+        (Some(checkpoint), _) => open_policy(checkpoint.folder(), kind, device)?,
+        (None, PolicySource::Folder(folder)) => {
+            let stream = root.child("adapters");
+            open_trained(folder, settings.lora.as_ref(), kind, device, stream)?
+        }
         (None, PolicySource::Tiny) => {
             tiny(&demonstrations, settings.vocab_size, device, root.child("weights"))?
         }
@@ -252,11 +283,16 @@ pub fn run(
     let mut last = latest.map(|checkpoint| checkpoint.folder().to_owned());
     for step in done..steps {
         let epoch = step / per_epoch;
-        let chosen =
+        let mut chosen =
             batch_of(&samples, step, per_epoch, settings.batch, root.child("order").index(epoch));
-        let (loss, tokens) = imitate(&model, &chosen, settings.micro_tokens);
+        let stream = root.child("noise").index(step);
+        chosen.iter_mut().zip(0..).for_each(|(sample, place)| {
+            sample.blur(settings.context_noise, tokenizer.vocab_size(), stream.index(place));
+        });
+        let mut gradients = Gradients::default();
+        let (loss, tokens) = imitate(&model, &chosen, &settings.memory, &mut gradients);
         let rate = schedule.rate(step);
-        let gradient_norm = optimizer.step(rate)?;
+        let gradient_norm = optimizer.step(&mut gradients, rate)?;
         metrics.append(&Line { step: step + 1, epoch, loss, tokens, rate, gradient_norm })?;
         bar.set_message(format!("loss {loss:.3}"));
         bar.inc(1);
@@ -367,15 +403,22 @@ fn batch_of(
         .collect()
 }
 
-/// Accumulates the gradient of the mean loss over target tokens; returns it and their number.
-fn imitate(model: &Qwen3, samples: &[Sample], micro_tokens: usize) -> (f64, usize) {
+/// Adds up the gradient of the mean loss over target tokens; returns that loss and their number.
+pub fn imitate(
+    model: &Qwen3,
+    samples: &[Sample],
+    memory: &Memory,
+    gradients: &mut Gradients,
+) -> (f64, usize) {
     let tokens: usize = samples.iter().map(Sample::trained_count).sum();
     let mut total = 0.0;
-    for chosen in micro_batches(samples, micro_tokens) {
+    for chosen in micro_batches(samples, memory.micro_tokens) {
         let micro = Micro::new(samples, &chosen, model.device());
-        let loss = -micro.log_probs(model, &Sampling::default()).sum(Kind::Float) / tokens as f64;
-        loss.backward();
-        total += loss.double_value(&[]);
+        micro.differentiate(model, &Sampling::default(), memory, gradients, &mut |log_probs, _| {
+            let loss = -log_probs.sum(Kind::Float) / tokens as f64;
+            total += loss.double_value(&[]);
+            loss
+        });
     }
     (total, tokens)
 }

@@ -71,7 +71,8 @@ pub fn locate(name: &str) -> Result<PolicySource, SourceError> {
     if !folder.is_dir() {
         return Err(SourceError::Unknown(name.to_owned()));
     }
-    if folder.join("config.json").is_file() || !folder.join("settings.toml").is_file() {
+    let is_model = ["config.json", "adapter_config.json"].map(|file| folder.join(file).is_file());
+    if is_model.contains(&true) || !folder.join("settings.toml").is_file() {
         return Ok(PolicySource::Folder(folder.to_owned()));
     }
     match Checkpoints::of(folder, 1).latest()? {

@@ -2,10 +2,9 @@
 
 use super::{Summary, TrainError, TrainSettings};
 use crate::advantage::{Standing, advantages};
-use crate::batch::{Micro, Sample};
+use crate::batch::Sample;
 use crate::rollout::{Played, sampled};
 use agents::trajectory::Trajectory;
-use tch::Tensor;
 
 /// Episodes of one step as the trainer sees them; broken ones are only counted.
 #[derive(Default)]
@@ -68,12 +67,6 @@ impl Batch {
 
     pub(super) fn count(&self, standing: Standing) -> usize {
         self.standings.iter().filter(|found| **found == standing).count()
-    }
-
-    /// The largest difference between the sampler's log-probabilities and the trainer's.
-    pub(super) fn gap(&self, micro: &Micro, new: &Tensor) -> f64 {
-        let old = micro.pack(|index| &self.log_probs[index]);
-        (new.detach() - old).abs().max().double_value(&[])
     }
 
     pub(super) fn entropy(&self) -> f64 {

@@ -33,11 +33,11 @@ pub use settings::TrainSettings;
 
 use crate::advantage::Standing;
 use crate::batch::{Micro, Sample, micro_batches};
-use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, open_policy, resume};
+use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, open_trained, resume};
 use crate::episodes::Episodes;
 use crate::loss::surrogate;
 use crate::metrics::{Metrics, resident_memory};
-use crate::model::Qwen3;
+use crate::model::{Gradients, Qwen3};
 use crate::optim::{AdamW, Decay, OptimError, Schedule};
 use crate::rollout::{Job, Played, Policy, RolloutError, rollout};
 use crate::sample::Sampling;
@@ -52,8 +52,9 @@ use rand::seq::SliceRandom;
 use sandbox::files;
 use sandbox::stream::Stream;
 use sandbox::task::{Split, TaskDir, TaskId};
+use std::ops::Range;
 use std::time::Instant;
-use tch::{Device, Kind, no_grad_guard};
+use tch::{Device, Kind, Tensor};
 
 /// How far sampler and trainer may differ on a log-probability, in f32.
 const LOG_PROB_GAP: f64 = 1e-4;
@@ -126,7 +127,13 @@ pub fn run(
     let checkpoints = Checkpoints::of(out, settings.keep);
     let latest = checkpoints.latest()?;
     let start = latest.as_ref().map_or(folder, Checkpoint::folder);
-    let (model, tokenizer) = open_policy(start, Kind::Float, device)?;
+    let (model, tokenizer) = open_trained(
+        start,
+        settings.lora.as_ref(),
+        settings.dtype.kind(),
+        device,
+        root.child("adapters"),
+    )?;
     let mut optimizer = AdamW::new(&model, settings.adam);
     let done = resume(latest.as_ref(), &mut optimizer)?;
     let bar = stages.stage("training", settings.steps);
@@ -179,9 +186,11 @@ pub fn run(
         }
 
         // 3. The surrogate and its gradient, then one step.
-        let learnt = trainer.differentiate(&batch);
+        let mut gradients = Gradients::default();
+        let learnt = trainer.differentiate(&batch, &mut gradients);
         let rate = schedule.rate(step);
-        let gradient_norm = if learnt.tokens > 0 { optimizer.step(rate)? } else { 0.0 };
+        let gradient_norm =
+            if learnt.tokens > 0 { optimizer.step(&mut gradients, rate)? } else { 0.0 };
         let line = TrainLine {
             masked: batch.count(Standing::Masked),
             mixed_groups: batch.mixed_groups,
@@ -232,6 +241,17 @@ fn draw<'t>(tasks: &[&'t TaskDir], step: u64, count: usize, stream: Stream) -> V
     };
     let row = (first / length..).flat_map(shuffled);
     row.skip(usize::try_from(first % length).unwrap_or(0)).take(count).collect()
+}
+
+/// The largest difference between two lists of log-probabilities `[n]`.
+fn largest_gap(new: &Tensor, old: &Tensor) -> f64 {
+    (new.detach() - old).abs().max().double_value(&[])
+}
+
+/// A range of packed tokens.
+fn narrow(all: &Tensor, range: &Range<usize>) -> Tensor {
+    let signed = |count| i64::try_from(count).expect("a count of tokens fits in i64");
+    all.narrow(0, signed(range.start), signed(range.len()))
 }
 
 /// What all steps share.
@@ -319,11 +339,13 @@ impl Trainer<'_> {
 
     /// Recomputes every sampled token: sampler and trainer must agree.
     fn check_log_probs(&self, batch: &Batch) -> Result<(), TrainError> {
-        let _guard = no_grad_guard();
+        let memory = &self.settings.memory;
         let mut gap: f64 = 0.0;
-        for chosen in micro_batches(&batch.samples, self.settings.micro_tokens) {
+        for chosen in micro_batches(&batch.samples, memory.micro_tokens) {
             let micro = Micro::new(&batch.samples, &chosen, self.model.device());
-            gap = gap.max(batch.gap(&micro, &micro.log_probs(self.model, self.sampling())));
+            let new = micro.log_probs(self.model, self.sampling(), memory);
+            let old = micro.pack(|index| &batch.log_probs[index]);
+            gap = gap.max(largest_gap(&new, &old));
         }
         // Narrower types round more than the tolerance; there the gap is only reported.
         if self.model.kind() == Kind::Float && gap > LOG_PROB_GAP {
@@ -344,8 +366,8 @@ impl Trainer<'_> {
         &self.settings.rollout.sampling
     }
 
-    /// Accumulates the gradient of the surrogate over the trajectories that have an advantage.
-    fn differentiate(&self, batch: &Batch) -> Learnt {
+    /// Adds up the gradient of the surrogate over the trajectories that have an advantage.
+    fn differentiate(&self, batch: &Batch, gradients: &mut Gradients) -> Learnt {
         let counted = |index: usize| batch.standings[index] == Standing::Counted;
         let count =
             |index: usize| if counted(index) { batch.samples[index].trained_count() } else { 0 };
@@ -360,17 +382,22 @@ impl Trainer<'_> {
             )
             .collect();
         let mut learnt = Learnt { loss: 0.0, clipped: 0.0, gap: 0.0, tokens: 0 };
-        for chosen in micro_batches(&teaching, self.settings.micro_tokens) {
+        let memory = &self.settings.memory;
+        for chosen in micro_batches(&teaching, memory.micro_tokens) {
             let micro = Micro::new(&teaching, &chosen, self.model.device());
-            let new = micro.log_probs(self.model, self.sampling());
             let old = micro.pack(|index| &batch.log_probs[index]);
             let advantage = micro.spread(|index| batch.advantages[index]);
             let weight = micro.spread(|index| weights[index]);
-            let surrogate = surrogate(&new, &old, &advantage, &weight, self.settings.clip);
-            surrogate.loss.backward();
-            learnt.loss += surrogate.loss.double_value(&[]);
-            learnt.clipped += surrogate.clipped.double_value(&[]);
-            learnt.gap = learnt.gap.max(batch.gap(&micro, &new));
+            let mut loss = |new: &Tensor, range: Range<usize>| {
+                let part = |all: &Tensor| narrow(all, &range);
+                let (old, advantage, weight) = (part(&old), part(&advantage), part(&weight));
+                let surrogate = surrogate(new, &old, &advantage, &weight, self.settings.clip);
+                learnt.loss += surrogate.loss.double_value(&[]);
+                learnt.clipped += surrogate.clipped.double_value(&[]);
+                learnt.gap = learnt.gap.max(largest_gap(new, &old));
+                surrogate.loss
+            };
+            micro.differentiate(self.model, self.sampling(), memory, gradients, &mut loss);
             learnt.tokens += micro.members().iter().map(|(_, count)| count).sum::<usize>();
         }
         learnt.clipped /= learnt.tokens.max(1) as f64;

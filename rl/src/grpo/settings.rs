@@ -1,9 +1,11 @@
 //! The settings of `rl train`, with the paper's values for large policies.
 
 use crate::advantage::Normalisation;
+use crate::batch::Memory;
 use crate::loss::{Aggregation, Clip};
+use crate::model::LoraSettings;
 use crate::optim::AdamConfig;
-use crate::presets::Scale;
+use crate::presets::{Dtype, Scale};
 use crate::rollout::RolloutSettings;
 use crate::settings::{SettingsError, require};
 use agents::scaffold::react::Rules;
@@ -19,7 +21,9 @@ use serde::{Deserialize, Serialize};
 /// | `group` | 4 | 4 | episodes per task |
 /// | `rate` | 2e-4 | 1e-6 | learning rate |
 /// | `warmup` | 2 | 0 | updates until the full rate |
-/// | `micro_tokens` | 4096 | 32768 | tokens that are differentiated at once |
+/// | `dtype` | `f32` | `bf16` | type of weights and activations |
+/// | `lora` | none | none | see [`LoraSettings`]: adapters are trained instead |
+/// | `memory` | see [`Memory`] | | what is traded for memory |
 /// | `adam.clip_norm` | 0.1 | 1 | the largest gradient norm |
 /// | `validate_every` | 8 | 5 | updates between validations; 0 for none |
 /// | `validate_attempts` | 2 | 1 | episodes per held-out task |
@@ -43,8 +47,13 @@ pub struct TrainSettings {
     pub rate: f64,
     /// Updates until the full rate.
     pub warmup: u64,
-    /// Tokens that are differentiated at once.
-    pub micro_tokens: usize,
+    /// The type of weights and activations.
+    pub dtype: Dtype,
+    /// Adapters to train instead of the model itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lora: Option<LoraSettings>,
+    /// What is traded for memory.
+    pub memory: Memory,
     /// Updates between validations; 0 for none.
     pub validate_every: u64,
     /// Episodes per held-out task.
@@ -80,7 +89,9 @@ impl TrainSettings {
             group: 4,
             rate: if tiny { 2e-4 } else { 1e-6 },
             warmup: if tiny { 2 } else { 0 },
-            micro_tokens: if tiny { 4096 } else { 32_768 },
+            dtype: scale.dtype(),
+            lora: None,
+            memory: scale.memory(),
             validate_every: if tiny { 8 } else { 5 },
             validate_attempts: if tiny { 2 } else { 1 },
             checkpoint_every: if tiny { 4 } else { 5 },
@@ -125,6 +136,8 @@ impl TrainSettings {
             &sampling.temperature,
             "above 0: greedy groups are all alike",
         )?;
+        self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
+        self.memory.check()?;
         self.rollout.check()
     }
 }

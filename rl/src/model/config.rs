@@ -7,7 +7,56 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-/// A checked dense Qwen3 shape.
+/// A feed-forward layer made of experts, of which each token visits a few (Qwen3-MoE).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mixture {
+    /// Experts of a layer, E.
+    pub experts: i64,
+    /// Experts that a token visits, at most E.
+    pub per_token: i64,
+    /// Width of one expert.
+    pub intermediate_size: i64,
+    /// Whether the weights of the visited experts are scaled to add up to one.
+    pub normalise: bool,
+    /// Every so-many-th layer is a mixture, counted from the last of the first so many.
+    pub sparse_step: i64,
+    /// Layers that are dense all the same.
+    pub dense_layers: Vec<i64>,
+}
+
+/// How rotary frequencies are changed to reach beyond the trained length.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RopeScaling {
+    /// Not at all.
+    Default,
+    /// Positions are divided by a factor (Chen et al. 2023).
+    Linear {
+        /// At least 1.
+        factor: f64,
+    },
+    /// Slow frequencies are divided, fast ones kept (Peng et al. 2023, "YaRN"): what Qwen3
+    /// publishes for 131,072 tokens.
+    Yarn(Yarn),
+}
+
+/// The constants of `YaRN`, in the names of `config.json`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Yarn {
+    /// How many times longer than the trained length.
+    pub factor: f64,
+    /// The trained length.
+    pub original_max_position_embeddings: i64,
+    /// What cosines and sines are multiplied by.
+    pub attention_factor: f64,
+    /// Rotations over the trained length above which a frequency is kept.
+    pub beta_fast: f64,
+    /// Rotations below which it is divided in full.
+    pub beta_slow: f64,
+    /// Whether the bounds between the two are rounded outwards.
+    pub truncate: bool,
+}
+
+/// A checked Qwen3 shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawConfig", into = "RawConfig")]
 pub struct Qwen3Config {
@@ -31,6 +80,10 @@ pub struct Qwen3Config {
     pub rms_norm_eps: f64,
     /// Base of the rotary frequencies.
     pub rope_theta: f64,
+    /// How they are changed for long texts.
+    pub rope_scaling: RopeScaling,
+    /// Experts instead of one feed-forward layer.
+    pub mixture: Option<Mixture>,
     /// Whether the output layer is the embedding itself.
     pub tie_word_embeddings: bool,
     /// Standard deviation of fresh weights.
@@ -69,7 +122,7 @@ pub enum ConfigError {
         expected: String,
     },
     /// A real variant that this build does not implement.
-    #[error("`{field}` is `{got}`; only dense Qwen3 with `{expected}` is supported")]
+    #[error("`{field}` is `{got}`; only Qwen3 with `{expected}` is supported")]
     Unsupported {
         /// The key.
         field: &'static str,
@@ -106,6 +159,8 @@ impl Qwen3Config {
             max_position_embeddings: 4096,
             rms_norm_eps: 1e-6,
             rope_theta: 10_000.0,
+            rope_scaling: RopeScaling::Default,
+            mixture: None,
             tie_word_embeddings: true,
             initializer_range: 0.05,
             eos_token_ids: vec![end_of_turn, end_of_text],
@@ -119,14 +174,37 @@ impl Qwen3Config {
         self.num_attention_heads / self.num_key_value_heads
     }
 
+    /// The mixture of a layer, if it is one.
+    pub fn mixture_of(&self, layer: i64) -> Option<&Mixture> {
+        self.mixture.as_ref().filter(|mixture| {
+            !mixture.dense_layers.contains(&layer) && (layer + 1) % mixture.sparse_step == 0
+        })
+    }
+
     /// The number of weights, a tied output layer counted once.
     pub fn parameter_count(&self) -> i64 {
+        self.count(|mixture| mixture.experts)
+    }
+
+    /// The number of weights that one token meets: all but those of experts it does not visit.
+    pub fn active_parameter_count(&self) -> i64 {
+        self.count(|mixture| mixture.per_token)
+    }
+
+    fn count(&self, experts: impl Fn(&Mixture) -> i64) -> i64 {
         let (c, d) = (self.hidden_size, self.head_dim);
         let heads = self.num_attention_heads + 2 * self.num_key_value_heads;
         let attention = heads * d * c + self.num_attention_heads * d * c + 2 * d;
-        let layer = attention + 3 * self.intermediate_size * c + 2 * c;
+        let feed_forward = |layer| match self.mixture_of(layer) {
+            Some(mixture) => {
+                mixture.experts * c + experts(mixture) * 3 * mixture.intermediate_size * c
+            }
+            None => 3 * self.intermediate_size * c,
+        };
+        let layers: i64 =
+            (0..self.num_hidden_layers).map(|layer| attention + feed_forward(layer) + 2 * c).sum();
         let embeddings = if self.tie_word_embeddings { 1 } else { 2 } * self.vocab_size * c;
-        embeddings + self.num_hidden_layers * layer + c
+        embeddings + layers + c
     }
 }
 
@@ -138,17 +216,100 @@ enum Ids {
     Many(Vec<i64>),
 }
 
-/// Where newer files keep the rotary settings.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct RopeParameters {
+/// The rotary settings. Files of transformers 5 keep all of them under `rope_parameters`, older
+/// ones keep the base beside `rope_scaling`, which older still calls its type `type`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct RawRope {
+    #[serde(skip_serializing_if = "Option::is_none")]
     rope_theta: Option<f64>,
-    #[serde(default = "default_rope_type")]
-    rope_type: String,
+    #[serde(alias = "type")]
+    rope_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factor: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original_max_position_embeddings: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attention_factor: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beta_fast: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beta_slow: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncate: Option<bool>,
 }
 
-fn default_rope_type() -> String {
-    "default".into()
+impl RawRope {
+    /// Checks the scaling; `longest` is the model's longest sequence.
+    fn scaling(&self, longest: i64) -> Result<RopeScaling, ConfigError> {
+        let kind = self.rope_type.as_deref().unwrap_or("default");
+        let factor = || at_least_one("rope_scaling.factor", self.factor);
+        match kind {
+            "default" => Ok(RopeScaling::Default),
+            "linear" => Ok(RopeScaling::Linear { factor: factor()? }),
+            "yarn" => {
+                let original = positive(
+                    "rope_scaling.original_max_position_embeddings",
+                    self.original_max_position_embeddings.unwrap_or(longest),
+                )?;
+                let factor = factor()?;
+                Ok(RopeScaling::Yarn(Yarn {
+                    factor,
+                    original_max_position_embeddings: original,
+                    // Peng et al. 2023, equation 22.
+                    attention_factor: self.attention_factor.unwrap_or(0.1 * factor.ln() + 1.0),
+                    beta_fast: self.beta_fast.unwrap_or(32.0),
+                    beta_slow: self.beta_slow.unwrap_or(1.0),
+                    truncate: self.truncate.unwrap_or(true),
+                }))
+            }
+            other => Err(ConfigError::Unsupported {
+                field: "rope_type",
+                got: other.to_owned(),
+                expected: "default, linear or yarn",
+            }),
+        }
+    }
+
+    fn of(scaling: &RopeScaling, theta: f64) -> Self {
+        let plain = |kind: &str| Self {
+            rope_theta: Some(theta),
+            rope_type: Some(kind.to_owned()),
+            ..Self::default()
+        };
+        match scaling {
+            RopeScaling::Default => plain("default"),
+            RopeScaling::Linear { factor } => Self { factor: Some(*factor), ..plain("linear") },
+            RopeScaling::Yarn(yarn) => Self {
+                factor: Some(yarn.factor),
+                original_max_position_embeddings: Some(yarn.original_max_position_embeddings),
+                attention_factor: Some(yarn.attention_factor),
+                beta_fast: Some(yarn.beta_fast),
+                beta_slow: Some(yarn.beta_slow),
+                truncate: Some(yarn.truncate),
+                ..plain("yarn")
+            },
+        }
+    }
 }
+
+fn at_least_one(field: &'static str, value: Option<f64>) -> Result<f64, ConfigError> {
+    match value {
+        Some(value) if value >= 1.0 && value.is_finite() => Ok(value),
+        other => Err(ConfigError::Value {
+            field,
+            got: other.map_or("unset".into(), |value| value.to_string()),
+            expected: "a number of at least 1".into(),
+        }),
+    }
+}
+
+/// The size of heads where a file does not say, as in transformers.
+const HEAD_DIM: i64 = 128;
+
+/// `model_type` of dense models.
+const DENSE_TYPE: &str = "qwen3";
+/// `model_type` of mixtures of experts.
+const MIXTURE_TYPE: &str = "qwen3_moe";
 
 fn default_act() -> String {
     "silu".into()
@@ -174,9 +335,8 @@ struct RawConfig {
     max_position_embeddings: i64,
     rms_norm_eps: f64,
     rope_theta: Option<f64>,
-    rope_parameters: Option<RopeParameters>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rope_scaling: Option<serde_json::Value>,
+    rope_parameters: Option<RawRope>,
+    rope_scaling: Option<RawRope>,
     #[serde(default)]
     tie_word_embeddings: bool,
     #[serde(default)]
@@ -192,6 +352,63 @@ struct RawConfig {
     eos_token_id: Option<Ids>,
     bos_token_id: Option<i64>,
     pad_token_id: Option<i64>,
+    #[serde(flatten)]
+    mixture: RawMixture,
+}
+
+/// What `qwen3_moe` adds.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct RawMixture {
+    /// Published files say `num_experts`, transformers 5 writes `num_local_experts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_experts: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_local_experts: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_experts_per_tok: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moe_intermediate_size: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    norm_topk_prob: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decoder_sparse_step: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mlp_only_layers: Option<Vec<i64>>,
+}
+
+impl RawMixture {
+    fn checked(self) -> Result<Mixture, ConfigError> {
+        let given = |field, value: Option<i64>| positive(field, value.unwrap_or(0));
+        let experts = given("num_experts", self.num_experts.or(self.num_local_experts))?;
+        let per_token = given("num_experts_per_tok", self.num_experts_per_tok)?;
+        if per_token > experts {
+            return Err(ConfigError::Value {
+                field: "num_experts_per_tok",
+                got: per_token.to_string(),
+                expected: format!("at most `num_experts` ({experts})"),
+            });
+        }
+        Ok(Mixture {
+            experts,
+            per_token,
+            intermediate_size: given("moe_intermediate_size", self.moe_intermediate_size)?,
+            normalise: self.norm_topk_prob.unwrap_or(false),
+            sparse_step: given("decoder_sparse_step", self.decoder_sparse_step.or(Some(1)))?,
+            dense_layers: self.mlp_only_layers.unwrap_or_default(),
+        })
+    }
+
+    fn of(mixture: &Mixture) -> Self {
+        Self {
+            num_experts: Some(mixture.experts),
+            num_local_experts: Some(mixture.experts),
+            num_experts_per_tok: Some(mixture.per_token),
+            moe_intermediate_size: Some(mixture.intermediate_size),
+            norm_topk_prob: Some(mixture.normalise),
+            decoder_sparse_step: Some(mixture.sparse_step),
+            mlp_only_layers: Some(mixture.dense_layers.clone()),
+        }
+    }
 }
 
 fn supported(
@@ -224,17 +441,12 @@ impl TryFrom<RawConfig> for Qwen3Config {
     type Error = ConfigError;
 
     fn try_from(raw: RawConfig) -> Result<Self, ConfigError> {
-        supported(raw.model_type == "qwen3", "model_type", &raw.model_type, "qwen3")?;
+        let sparse = raw.model_type == MIXTURE_TYPE;
+        let known = sparse || raw.model_type == DENSE_TYPE;
+        supported(known, "model_type", &raw.model_type, "qwen3 or qwen3_moe")?;
         supported(raw.hidden_act == "silu", "hidden_act", &raw.hidden_act, "silu")?;
         supported(!raw.attention_bias, "attention_bias", &raw.attention_bias, "false")?;
         supported(!raw.use_sliding_window, "use_sliding_window", &true, "false")?;
-        if let Some(scaling) = &raw.rope_scaling {
-            supported(scaling.is_null(), "rope_scaling", scaling, "null")?;
-        }
-        let rope = raw.rope_parameters;
-        if let Some(rope) = &rope {
-            supported(rope.rope_type == "default", "rope_type", &rope.rope_type, "default")?;
-        }
         let heads = positive("num_attention_heads", raw.num_attention_heads)?;
         let kv_heads = positive("num_key_value_heads", raw.num_key_value_heads.unwrap_or(heads))?;
         if heads % kv_heads != 0 {
@@ -245,7 +457,7 @@ impl TryFrom<RawConfig> for Qwen3Config {
             });
         }
         let hidden_size = positive("hidden_size", raw.hidden_size)?;
-        let head_dim = positive("head_dim", raw.head_dim.unwrap_or(hidden_size / heads))?;
+        let head_dim = positive("head_dim", raw.head_dim.unwrap_or(HEAD_DIM))?;
         if head_dim % 2 != 0 {
             return Err(ConfigError::Value {
                 field: "head_dim",
@@ -253,6 +465,9 @@ impl TryFrom<RawConfig> for Qwen3Config {
                 expected: "even, because rotation pairs its halves".into(),
             });
         }
+        let longest = positive("max_position_embeddings", raw.max_position_embeddings)?;
+        let theta = raw.rope_parameters.as_ref().and_then(|rope| rope.rope_theta);
+        let rope = raw.rope_parameters.or(raw.rope_scaling).unwrap_or_default();
         Ok(Self {
             vocab_size: positive("vocab_size", raw.vocab_size)?,
             hidden_size,
@@ -261,15 +476,11 @@ impl TryFrom<RawConfig> for Qwen3Config {
             num_attention_heads: heads,
             num_key_value_heads: kv_heads,
             head_dim,
-            max_position_embeddings: positive(
-                "max_position_embeddings",
-                raw.max_position_embeddings,
-            )?,
+            max_position_embeddings: longest,
             rms_norm_eps: raw.rms_norm_eps,
-            rope_theta: rope
-                .and_then(|rope| rope.rope_theta)
-                .or(raw.rope_theta)
-                .unwrap_or(10_000.0),
+            rope_theta: theta.or(raw.rope_theta).unwrap_or(10_000.0),
+            rope_scaling: rope.scaling(longest)?,
+            mixture: if sparse { Some(raw.mixture.checked()?) } else { None },
             tie_word_embeddings: raw.tie_word_embeddings,
             initializer_range: raw.initializer_range,
             eos_token_ids: match raw.eos_token_id {
@@ -285,9 +496,14 @@ impl TryFrom<RawConfig> for Qwen3Config {
 
 impl From<Qwen3Config> for RawConfig {
     fn from(config: Qwen3Config) -> Self {
+        let (architecture, model_type) = match config.mixture {
+            Some(_) => ("Qwen3MoeForCausalLM", MIXTURE_TYPE),
+            None => ("Qwen3ForCausalLM", DENSE_TYPE),
+        };
+        let rope = RawRope::of(&config.rope_scaling, config.rope_theta);
         Self {
-            architectures: vec!["Qwen3ForCausalLM".into()],
-            model_type: "qwen3".into(),
+            architectures: vec![architecture.into()],
+            model_type: model_type.into(),
             vocab_size: config.vocab_size,
             hidden_size: config.hidden_size,
             intermediate_size: config.intermediate_size,
@@ -299,11 +515,8 @@ impl From<Qwen3Config> for RawConfig {
             rms_norm_eps: config.rms_norm_eps,
             // Both spellings: readers before and after transformers 5 look in different places.
             rope_theta: Some(config.rope_theta),
-            rope_parameters: Some(RopeParameters {
-                rope_theta: Some(config.rope_theta),
-                rope_type: default_rope_type(),
-            }),
-            rope_scaling: None,
+            rope_scaling: (config.rope_scaling != RopeScaling::Default).then(|| rope.clone()),
+            rope_parameters: Some(rope),
             tie_word_embeddings: config.tie_word_embeddings,
             attention_bias: false,
             attention_dropout: 0.0,
@@ -317,6 +530,7 @@ impl From<Qwen3Config> for RawConfig {
             },
             bos_token_id: config.bos_token_id,
             pad_token_id: config.pad_token_id,
+            mixture: config.mixture.as_ref().map(RawMixture::of).unwrap_or_default(),
         }
     }
 }
@@ -360,11 +574,52 @@ mod tests {
             ("num_key_value_heads", 3.into(), "num_key_value_heads"),
             ("head_dim", 31.into(), "head_dim"),
             ("vocab_size", (-1).into(), "vocab_size"),
-            ("rope_scaling", serde_json::json!({"rope_type": "yarn"}), "rope_scaling"),
+            ("rope_parameters", serde_json::json!({"rope_type": "llama3"}), "rope_type"),
+            ("rope_parameters", serde_json::json!({"rope_type": "yarn"}), "factor"),
         ] {
             let error = json(|config| config[field] = value).unwrap_err().to_string();
             assert!(error.contains(word), "{field}: {error}");
         }
+    }
+
+    #[test]
+    fn mixtures_and_scalings_survive_their_files() {
+        let mixture = Mixture {
+            experts: 8,
+            per_token: 2,
+            intermediate_size: 48,
+            normalise: true,
+            sparse_step: 2,
+            dense_layers: vec![3],
+        };
+        let yarn = Yarn {
+            factor: 4.0,
+            original_max_position_embeddings: 32_768,
+            attention_factor: 1.138_629_436_111_989,
+            beta_fast: 32.0,
+            beta_slow: 1.0,
+            truncate: true,
+        };
+        let config = Qwen3Config {
+            mixture: Some(mixture),
+            rope_scaling: RopeScaling::Yarn(yarn),
+            ..Qwen3Config::tiny(1000, 1, 2)
+        };
+        let mut value = serde_json::to_value(&config).unwrap();
+        assert_eq!(serde_json::from_value::<Qwen3Config>(value.clone()).unwrap(), config);
+        assert!(config.mixture_of(0).is_none() && config.mixture_of(3).is_none());
+        assert!(config.mixture_of(1).is_some());
+        assert!(config.active_parameter_count() < config.parameter_count());
+
+        // As Qwen3's page tells users to write it.
+        value.as_object_mut().unwrap().remove("rope_parameters");
+        value["rope_scaling"] = serde_json::json!(
+            {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+        );
+        assert_eq!(serde_json::from_value::<Qwen3Config>(value.clone()).unwrap(), config);
+        value["num_experts_per_tok"] = 9.into();
+        let error = serde_json::from_value::<Qwen3Config>(value).unwrap_err().to_string();
+        assert!(error.contains("num_experts_per_tok"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Published weights in and out: Hugging Face folders of safetensors.
 
 use super::config::{ConfigError, Qwen3Config};
+use super::lora::save_adapters;
 use super::qwen3::Qwen3;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -75,6 +76,31 @@ pub enum LoadError {
     /// The model cannot run in this type.
     #[error("a model cannot run in {0:?}; choose f32, bf16 or f16")]
     Kind(Kind),
+    /// An adapter of a kind that is not implemented.
+    #[error("`{path}` has a `{field}` that is not supported; only plain LoRA adapters are")]
+    Adapter {
+        /// The file.
+        path: Utf8PathBuf,
+        /// The key.
+        field: &'static str,
+    },
+    /// A target that the model lacks.
+    #[error(
+        "no layer has a `{0}` that can be adapted; experts have none: leave it out of `lora.targets`"
+    )]
+    NoProjection(String),
+    /// Adapters that belong to nothing.
+    #[error(
+        "`{path}` holds {found} tensors, of which the model has a place for {used}; it belongs to another model"
+    )]
+    Strays {
+        /// The file.
+        path: Utf8PathBuf,
+        /// How many have a place.
+        used: usize,
+        /// How many there are.
+        found: usize,
+    },
     /// libtorch refused.
     #[error("libtorch refused the weight `{name}`")]
     Torch {
@@ -101,6 +127,9 @@ pub struct Weights {
     shards: Vec<Mmap>,
     entries: BTreeMap<String, Entry>,
 }
+
+/// Where a weight of the given name and shape comes from.
+pub(super) type Fetch<'a> = dyn FnMut(&str, &[i64]) -> Result<Tensor, LoadError> + 'a;
 
 #[derive(Deserialize)]
 struct ShardIndex {
@@ -246,12 +275,24 @@ pub fn write_safetensors(
     Ok(())
 }
 
-/// Writes `model` into `folder` as transformers expects it: `model.safetensors`, `config.json`
-/// and `generation_config.json`.
+/// Writes what is trained of `model` into `folder`: its adapters in PEFT's format if it has any,
+/// else the whole model.
 ///
 /// # Errors
 /// [`LoadError`] if a file cannot be written.
 pub fn save_folder(model: &Qwen3, folder: &Utf8Path) -> Result<(), LoadError> {
+    match model.lora() {
+        Some(lora) => save_adapters(model, lora, folder),
+        None => save_whole(model, folder),
+    }
+}
+
+/// Writes `model` into `folder` as transformers expects it: `model.safetensors`, `config.json`
+/// and `generation_config.json`. Adapters are merged in.
+///
+/// # Errors
+/// [`LoadError`] if a file cannot be written.
+pub fn save_whole(model: &Qwen3, folder: &Utf8Path) -> Result<(), LoadError> {
     let config: &Qwen3Config = model.config();
     write_safetensors(&folder.join("model.safetensors"), &model.published())?;
     let dtype = match model.kind() {

@@ -1,11 +1,23 @@
-//! The policy: a Qwen3 decoder, its weights and its cache.
+//! Qwen3 in libtorch, weights in and out in Hugging Face's format.
 
+mod attention;
 mod config;
+mod feed_forward;
+mod gradients;
 mod kv_cache;
+mod linear;
 mod load;
+mod lora;
+mod packed;
+mod pass;
 mod qwen3;
+mod rope;
 
-pub use config::{ConfigError, Qwen3Config};
+pub use config::{ConfigError, Mixture, Qwen3Config, RopeScaling, Yarn};
+pub use gradients::Gradients;
 pub use kv_cache::{KvCache, Rows};
-pub use load::{LoadError, Weights, save_folder, write_safetensors};
+pub use load::{LoadError, Weights, save_folder, save_whole, write_safetensors};
+pub use lora::{Lora, LoraSettings, Target};
+pub use packed::Packed;
+pub use pass::Pass;
 pub use qwen3::{Parameter, Qwen3};

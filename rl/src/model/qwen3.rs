@@ -1,19 +1,26 @@
-//! Qwen3, dense: the whole architecture, told bottom-up.
+//! Qwen3: layers, output layer, and the weights under their published names.
 //!
-//! Shapes: B batch, T tokens, V vocabulary, C hidden, F feed-forward, H query heads, K key and
-//! value heads, G = H / K, D head size.
+//! Shapes: N packed tokens; B rows of T tokens; V vocabulary, C hidden, F feed-forward, E experts,
+//! H query heads, K key and value heads, G = H / K, D head size.
 //!
-//! There are two ways through the model. [`Qwen3::forward`] takes whole sequences, padded on the
-//! right, and is what training differentiates. [`Qwen3::forward_cached`] continues rows whose
+//! There are two ways through the model. A [`Pass`](super::Pass) takes whole sequences, packed
+//! end to end, and is what training differentiates. [`Qwen3::forward_cached`] continues rows whose
 //! past lies in a [`KvCache`], and is what generation runs. They are equal up to rounding.
 //!
 //! In memory the projections that share an input are one matrix (query, key and value; gate and
-//! up), because a small model's speed is the number of operations it needs. On disk they have
-//! their published names; [`Qwen3::load`] joins them and [`Qwen3::published`] parts them again.
+//! up; all experts of a layer), because speed is the number of operations it needs. On disk they
+//! have their published names; [`Qwen3::load`] joins them and [`Qwen3::published`] parts them
+//! again.
 
+use super::attention::{Attention, CachedStep, Heads, WholeStep, causal_mask};
 use super::config::Qwen3Config;
+use super::feed_forward::{Experts, FeedForward, Mlp};
 use super::kv_cache::{KvCache, Rows};
-use super::load::{LoadError, Weights};
+use super::linear::{Linear, MakePart};
+use super::load::{Fetch, LoadError, Weights};
+use super::lora::{Lora, MakeAdapter};
+use super::packed::Packed;
+use super::rope::Rope;
 use rand_distr::{Distribution, StandardNormal};
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
@@ -23,194 +30,20 @@ fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Tensor {
     x.rms_norm(weight.size(), Some(weight), eps)
 }
 
-/// Rotary embedding: cosines and signed sines of every position.
-///
-/// With the head split into halves `(a, b)`, position p turns it into
-/// `(a cos - b sin, b cos + a sin)`; the minus sign sits in the sine table, so that the rotation
-/// is `x * cos + roll(x, D/2) * sin`.
 #[derive(Debug)]
-struct Rope {
-    cos: Tensor, // [P, D]
-    sin: Tensor, // [P, D]
-}
-
-impl Rope {
-    fn new(config: &Qwen3Config, kind: Kind, device: Device) -> Self {
-        let half = config.head_dim / 2;
-        // In f32 and in this order, because that is how the published tables are computed. One
-        // position more than the longest sequence serves the cache's scratch place.
-        let options = (Kind::Float, Device::Cpu);
-        let exponents = Tensor::arange(half, options) * 2.0 / config.head_dim as f64;
-        let frequencies =
-            Tensor::full([half], config.rope_theta, options).pow(&exponents).reciprocal();
-        let positions = Tensor::arange(config.max_position_embeddings + 1, options);
-        let angles = positions.unsqueeze(1) * frequencies.unsqueeze(0); // [P, D/2]
-        let (cos, sin) = (angles.cos(), angles.sin());
-        Self {
-            cos: Tensor::cat(&[&cos, &cos], 1).to_kind(kind).to_device(device),
-            sin: Tensor::cat(&[&sin.neg(), &sin], 1).to_kind(kind).to_device(device),
-        }
-    }
-
-    /// The first `tokens` positions, shaped to broadcast over batch and heads.
-    fn first(&self, tokens: i64) -> (Tensor, Tensor) {
-        let part = |table: &Tensor| table.narrow(0, 0, tokens).unsqueeze(1); // [T, 1, D]
-        (part(&self.cos), part(&self.sin))
-    }
-
-    /// Given positions `[B, T]`, shaped to broadcast over heads.
-    fn at(&self, positions: &Tensor) -> (Tensor, Tensor) {
-        let (b, t) = positions.size2().expect("positions are [B, T]");
-        let flat = positions.view([-1]);
-        let part = |table: &Tensor| table.index_select(0, &flat).view([b, t, 1, -1]);
-        (part(&self.cos), part(&self.sin)) // [B, T, 1, D]
-    }
-
-    fn rotate(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Tensor {
-        let half = x.size().last().expect("a head has a size") / 2;
-        (x * cos).addcmul(&x.roll([half], [-1]), sin)
-    }
-}
-
-/// Sizes that a layer needs at every step.
-#[derive(Debug, Clone, Copy)]
-struct Heads {
-    query: i64, // H
-    key: i64,   // K
-    size: i64,  // D
-}
-
-/// Grouped-query attention with a norm on every query and key head.
-#[derive(Debug)]
-struct Attention {
-    qkv_proj: Tensor, // [(H + 2K) D, C]
-    o_proj: Tensor,   // [C, H D]
-    q_norm: Tensor,   // [D]
-    k_norm: Tensor,   // [D]
-    heads: Heads,
-    eps: f64,
-}
-
-impl Attention {
-    /// Projects, norms and rotates: queries `[B, T, H, D]`, keys and values `[B, T, K, D]`.
-    fn project(&self, x: &Tensor, cos: &Tensor, sin: &Tensor) -> (Tensor, Tensor, Tensor) {
-        let (b, t, _) = x.size3().expect("activations are [B, T, C]");
-        let Heads { query: h, key: k, size: d } = self.heads;
-        let qkv = x.linear(&self.qkv_proj, None::<&Tensor>).view([b, t, h + 2 * k, d]);
-        // One norm and one rotation for queries and keys together; their gains differ per head.
-        let gain =
-            Tensor::cat(&[self.q_norm.expand([h, d], false), self.k_norm.expand([k, d], false)], 0);
-        let qk = qkv.narrow(2, 0, h + k).rms_norm([d], None::<&Tensor>, self.eps) * gain;
-        let qk = Rope::rotate(&qk, cos, sin);
-        (qk.narrow(2, 0, h), qk.narrow(2, h, k), qkv.narrow(2, h + k, k))
-    }
-
-    /// Whole sequences. Padding stands on the right, so causality alone keeps it out of sight.
-    fn forward(&self, x: &Tensor, cos: &Tensor, sin: &Tensor) -> Tensor {
-        let (b, t, _) = x.size3().expect("activations are [B, T, C]");
-        let Heads { query: h, key: k, size: d } = self.heads;
-        // 1. Project.
-        let (q, keys, values) = self.project(x, cos, sin);
-        // 2. (B, T, K, D) -> (B, H, T, D): each key head serves its G query heads.
-        let spread = |x: &Tensor| {
-            let x = x.transpose(1, 2).unsqueeze(2); // [B, K, 1, T, D]
-            x.expand([b, k, h / k, t, d], false).reshape([b, h, t, d])
-        };
-        let (keys, values) = (spread(&keys), spread(&values));
-        // 3. Attend.
-        let q = q.transpose(1, 2); // [B, H, T, D]
-        let out = Tensor::scaled_dot_product_attention(
-            &q,
-            &keys,
-            &values,
-            None::<&Tensor>,
-            0.0,
-            true,
-            None,
-            false,
-        );
-        // 4. (B, H, T, D) -> (B, T, C)
-        out.transpose(1, 2).reshape([b, t, h * d]).linear(&self.o_proj, None::<&Tensor>)
-    }
-
-    /// New tokens of rows whose past is cached.
-    fn forward_cached(
-        &self,
-        x: &Tensor,
-        step: &CachedStep<'_>,
-        layer: usize,
-        cache: &mut KvCache,
-    ) -> Tensor {
-        let (b, t, _) = x.size3().expect("activations are [B, T, C]");
-        let Heads { query: h, key: k, size: d } = self.heads;
-        let group = h / k;
-        // 1. Project, and let the new keys and values join the past.
-        let (q, keys, values) = self.project(x, &step.cos, &step.sin);
-        cache.write(layer, step.rows, step.positions, &keys, &values);
-        let (keys, values) = cache.read(layer, step.rows, step.reach); // [B, K, R, D]
-        // 2. The G queries of one key head are rows of one matrix, so that keys and values are
-        //    read in place and never repeated: (B, T, K G, D) -> (B, K, G T, D).
-        let q =
-            q.reshape([b, t, k, group, d]).permute([0, 2, 3, 1, 4]).reshape([b, k, group * t, d]);
-        // 3. Attend.
-        let out = Tensor::scaled_dot_product_attention(
-            &q,
-            &keys,
-            &values,
-            Some(&step.mask),
-            0.0,
-            false,
-            None,
-            false,
-        );
-        // 4. (B, K, G T, D) -> (B, T, C)
-        out.view([b, k, group, t, d])
-            .permute([0, 3, 1, 2, 4])
-            .reshape([b, t, h * d])
-            .linear(&self.o_proj, None::<&Tensor>)
-    }
-}
-
-/// What all layers of one cached step share.
-#[derive(Debug)]
-struct CachedStep<'a> {
-    rows: &'a Rows,
-    positions: &'a Tensor, // [B, T]
-    reach: i64,
-    cos: Tensor,  // [B, T, 1, D]
-    sin: Tensor,  // [B, T, 1, D]
-    mask: Tensor, // [B, 1, G T, R], 0 where visible and -inf elsewhere
-}
-
-/// Gated feed-forward: `down(silu(gate x) * up x)` (Shazeer 2020, "`SwiGLU`").
-#[derive(Debug)]
-struct Mlp {
-    gate_up_proj: Tensor, // [2 F, C]
-    down_proj: Tensor,    // [C, F]
-}
-
-impl Mlp {
-    fn forward(&self, x: &Tensor) -> Tensor {
-        let gate_up = x.linear(&self.gate_up_proj, None::<&Tensor>);
-        let width = self.down_proj.size()[1];
-        let gate = gate_up.narrow(-1, 0, width).silu();
-        (gate * gate_up.narrow(-1, width, width)).linear(&self.down_proj, None::<&Tensor>)
-    }
-}
-
-#[derive(Debug)]
-struct Layer {
+pub(super) struct Layer {
     input_layernorm: Tensor, // [C]
     attention: Attention,
     post_attention_layernorm: Tensor, // [C]
-    mlp: Mlp,
+    feed_forward: FeedForward,
     eps: f64,
 }
 
 impl Layer {
-    fn forward(&self, x: &Tensor, cos: &Tensor, sin: &Tensor) -> Tensor {
-        let x = x + self.attention.forward(&rms_norm(x, &self.input_layernorm, self.eps), cos, sin);
-        let y = self.mlp.forward(&rms_norm(&x, &self.post_attention_layernorm, self.eps));
+    /// `[N, C]` to `[N, C]`.
+    pub(super) fn forward(&self, x: &Tensor, step: &WholeStep) -> Tensor {
+        let x = x + self.attention.forward(&rms_norm(x, &self.input_layernorm, self.eps), step);
+        let y = self.feed_forward.forward(&rms_norm(&x, &self.post_attention_layernorm, self.eps));
         x + y
     }
 
@@ -223,20 +56,126 @@ impl Layer {
     ) -> Tensor {
         let normed = rms_norm(x, &self.input_layernorm, self.eps);
         let x = x + self.attention.forward_cached(&normed, step, layer, cache);
-        let y = self.mlp.forward(&rms_norm(&x, &self.post_attention_layernorm, self.eps));
+        let y = self.feed_forward.forward(&rms_norm(&x, &self.post_attention_layernorm, self.eps));
         x + y
+    }
+
+    fn linears(&self) -> Vec<(&'static str, &Linear)> {
+        let attention = &self.attention;
+        let mut all = vec![
+            ("self_attn.qkv_proj", &attention.qkv_proj),
+            ("self_attn.o_proj", &attention.o_proj),
+        ];
+        match &self.feed_forward {
+            FeedForward::Dense(mlp) => all.extend([
+                ("mlp.gate_up_proj", &mlp.gate_up_proj),
+                ("mlp.down_proj", &mlp.down_proj),
+            ]),
+            FeedForward::Experts(experts) => all.push(("mlp.gate", &experts.router)),
+        }
+        all
+    }
+
+    fn linears_mut(&mut self) -> Vec<&mut Linear> {
+        let attention = &mut self.attention;
+        let mut all = vec![&mut attention.qkv_proj, &mut attention.o_proj];
+        match &mut self.feed_forward {
+            FeedForward::Dense(mlp) => all.extend([&mut mlp.gate_up_proj, &mut mlp.down_proj]),
+            FeedForward::Experts(experts) => all.push(&mut experts.router),
+        }
+        all
+    }
+
+    /// Freezes everything but the adapters that `make` has.
+    fn adapt(&mut self, scale: f64, make: &mut MakePart<'_>) -> Result<(), LoadError> {
+        for gain in [
+            &mut self.input_layernorm,
+            &mut self.attention.q_norm,
+            &mut self.attention.k_norm,
+            &mut self.post_attention_layernorm,
+        ] {
+            *gain = gain.detach();
+        }
+        if let FeedForward::Experts(experts) = &mut self.feed_forward {
+            experts.freeze();
+        }
+        self.linears_mut().into_iter().try_for_each(|linear| linear.adapt(scale, make))
+    }
+
+    fn gains(&self) -> [(&'static str, &Tensor); 4] {
+        [
+            ("input_layernorm", &self.input_layernorm),
+            ("self_attn.q_norm", &self.attention.q_norm),
+            ("self_attn.k_norm", &self.attention.k_norm),
+            ("post_attention_layernorm", &self.post_attention_layernorm),
+        ]
+    }
+
+    fn experts(&self) -> Option<&Experts> {
+        match &self.feed_forward {
+            FeedForward::Dense(_) => None,
+            FeedForward::Experts(experts) => Some(experts),
+        }
+    }
+
+    /// What is trained of the layer with this index, always in the same order.
+    pub(super) fn parameters(&self, index: usize) -> Vec<Parameter> {
+        let mut all = Vec::new();
+        let mut add = |name: &str, tensor: &Tensor| {
+            all.extend(Parameter::of(format!("model.layers.{index}.{name}.weight"), tensor));
+        };
+        for (name, gain) in self.gains() {
+            add(name, gain);
+        }
+        for (name, linear) in self.linears() {
+            add(name, linear.weight());
+            for (part, down, up) in linear.adapters() {
+                add(&format!("{part}.lora_A"), down);
+                add(&format!("{part}.lora_B"), up);
+            }
+        }
+        if let Some(experts) = self.experts() {
+            add("mlp.experts.gate_up_proj", &experts.gate_up_proj);
+            add("mlp.experts.down_proj", &experts.down_proj);
+        }
+        all
+    }
+
+    /// The weights under their published names below the layer.
+    fn published(&self) -> Vec<(String, Tensor)> {
+        let own = |(name, tensor): (&str, Tensor)| (name.to_owned(), tensor);
+        let mut all: Vec<(String, Tensor)> =
+            self.gains().map(|(name, gain)| own((name, gain.detach()))).into();
+        all.extend(self.linears().into_iter().flat_map(|(_, linear)| linear.published()).map(own));
+        for (expert, (gate, up, down)) in
+            self.experts().into_iter().flat_map(Experts::each).enumerate()
+        {
+            for (name, tensor) in [("gate_proj", gate), ("up_proj", up), ("down_proj", down)] {
+                all.push((format!("mlp.experts.{expert}.{name}"), tensor));
+            }
+        }
+        all
     }
 }
 
 /// One trainable tensor, as it lies in memory.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Its path; joined projections are called `qkv_proj` and `gate_up_proj`.
+    /// Its path; joined projections are called `qkv_proj` and `gate_up_proj`, joined experts
+    /// `experts.gate_up_proj` and `experts.down_proj`.
     pub name: String,
     /// The leaf itself, sharing storage with the model.
     pub tensor: Tensor,
     /// Whether weight decay applies: to matrices, not to gains.
     pub decays: bool,
+}
+
+impl Parameter {
+    /// `tensor`, unless it is frozen.
+    fn of(name: String, tensor: &Tensor) -> Option<Self> {
+        let decays = tensor.dim() >= 2;
+        tensor.requires_grad().then(|| Self { name, tensor: tensor.shallow_clone(), decays })
+    }
 }
 
 /// A Qwen3 decoder with its output layer.
@@ -248,10 +187,12 @@ pub struct Qwen3 {
     norm: Tensor,            // [C]
     lm_head: Option<Tensor>, // [V, C]; none when tied to the embedding
     rope: Rope,
+    lora: Option<Lora>,
 }
 
-/// Where a weight of the given name and shape comes from.
-type Fetch<'a> = dyn FnMut(&str, &[i64]) -> Result<Tensor, LoadError> + 'a;
+const EMBED_TOKENS: &str = "model.embed_tokens.weight";
+const NORM: &str = "model.norm.weight";
+const LM_HEAD: &str = "lm_head.weight";
 
 impl Qwen3 {
     /// Builds a model from published weights, converted to `kind` on `device`.
@@ -311,44 +252,92 @@ impl Qwen3 {
         let leaf = |tensor: &Tensor| {
             tensor.to_kind(kind).to_device(device).contiguous().detach().set_requires_grad(true)
         };
-        let embed_tokens = leaf(&fetch("model.embed_tokens.weight", &[config.vocab_size, c])?);
+        let embed_tokens = leaf(&fetch(EMBED_TOKENS, &[config.vocab_size, c])?);
         let mut layers = Vec::new();
         for index in 0..config.num_hidden_layers {
             let mut get = |name: &str, shape: &[i64]| {
                 fetch(&format!("model.layers.{index}.{name}.weight"), shape)
             };
-            let qkv = [
-                get("self_attn.q_proj", &[h * d, c])?,
-                get("self_attn.k_proj", &[k * d, c])?,
-                get("self_attn.v_proj", &[k * d, c])?,
-            ];
-            let gate_up = [get("mlp.gate_proj", &[f, c])?, get("mlp.up_proj", &[f, c])?];
+            let mut linear = |projections: &[(&'static str, i64, i64)]| {
+                let fetched = projections
+                    .iter()
+                    .map(|&(name, outputs, inputs)| Ok((name, get(name, &[outputs, inputs])?)));
+                let fetched: Result<Vec<_>, LoadError> = fetched.collect();
+                fetched.map(|projections| Linear::join(projections, &leaf))
+            };
+            let qkv_proj = linear(&[
+                ("self_attn.q_proj", h * d, c),
+                ("self_attn.k_proj", k * d, c),
+                ("self_attn.v_proj", k * d, c),
+            ])?;
+            let o_proj = linear(&[("self_attn.o_proj", c, h * d)])?;
+            let feed_forward = match config.mixture_of(index) {
+                None => FeedForward::Dense(Mlp {
+                    gate_up_proj: linear(&[("mlp.gate_proj", f, c), ("mlp.up_proj", f, c)])?,
+                    down_proj: linear(&[("mlp.down_proj", c, f)])?,
+                }),
+                Some(mixture) => {
+                    let router = linear(&[("mlp.gate", mixture.experts, c)])?;
+                    FeedForward::Experts(Experts::fetch(mixture, c, router, &leaf, &mut get)?)
+                }
+            };
             layers.push(Layer {
                 input_layernorm: leaf(&get("input_layernorm", &[c])?),
                 attention: Attention {
-                    qkv_proj: leaf(&Tensor::cat(&qkv, 0)),
-                    o_proj: leaf(&get("self_attn.o_proj", &[c, h * d])?),
+                    qkv_proj,
+                    o_proj,
                     q_norm: leaf(&get("self_attn.q_norm", &[d])?),
                     k_norm: leaf(&get("self_attn.k_norm", &[d])?),
                     heads,
                     eps,
                 },
                 post_attention_layernorm: leaf(&get("post_attention_layernorm", &[c])?),
-                mlp: Mlp {
-                    gate_up_proj: leaf(&Tensor::cat(&gate_up, 0)),
-                    down_proj: leaf(&get("mlp.down_proj", &[c, f])?),
-                },
+                feed_forward,
                 eps,
             });
         }
-        let norm = leaf(&fetch("model.norm.weight", &[c])?);
+        let norm = leaf(&fetch(NORM, &[c])?);
         let lm_head = if config.tie_word_embeddings {
             None
         } else {
-            Some(leaf(&fetch("lm_head.weight", &[config.vocab_size, c])?))
+            Some(leaf(&fetch(LM_HEAD, &[config.vocab_size, c])?))
         };
         let rope = Rope::new(config, kind, device);
-        Ok(Self { config: config.clone(), embed_tokens, layers, norm, lm_head, rope })
+        Ok(Self { config: config.clone(), embed_tokens, layers, norm, lm_head, rope, lora: None })
+    }
+
+    /// Freezes all weights and puts adapters beside the projections with the given published
+    /// names. Adapters that were there are lost.
+    pub(super) fn adapt(
+        &mut self,
+        lora: Lora,
+        targets: &[&str],
+        scale: f64,
+        make: &mut MakeAdapter<'_>,
+    ) -> Result<(), LoadError> {
+        let mut missing: Vec<&str> = targets.to_vec();
+        for (index, layer) in self.layers.iter_mut().enumerate() {
+            layer.adapt(scale, &mut |name, outputs, inputs| {
+                if !targets.contains(&name) {
+                    return Ok(None);
+                }
+                missing.retain(|target| *target != name);
+                make(&format!("model.layers.{index}.{name}"), outputs, inputs).map(Some)
+            })?;
+        }
+        if let Some(target) = missing.first() {
+            return Err(LoadError::NoProjection((*target).to_owned()));
+        }
+        self.embed_tokens = self.embed_tokens.detach();
+        self.norm = self.norm.detach();
+        self.lm_head = self.lm_head.take().map(|head| head.detach());
+        self.lora = Some(lora);
+        Ok(())
+    }
+
+    /// Its adapters, if it has any.
+    pub fn lora(&self) -> Option<&Lora> {
+        self.lora.as_ref()
     }
 
     /// The shape.
@@ -366,19 +355,31 @@ impl Qwen3 {
         self.embed_tokens.kind()
     }
 
-    /// Hidden states of whole sequences: ids `[B, T]`, padded on the right, to `[B, T, C]`.
-    /// What stands at padding has no meaning.
-    pub fn forward(&self, ids: &Tensor) -> Tensor {
-        let (_, t) = ids.size2().expect("ids are [B, T]");
-        let (cos, sin) = self.rope.first(t);
-        let mut x = Tensor::embedding(&self.embed_tokens, ids, -1, false, false); // [B, T, C]
-        for layer in &self.layers {
-            x = layer.forward(&x, &cos, &sin);
-        }
-        rms_norm(&x, &self.norm, self.config.rms_norm_eps)
+    /// What the first layer reads: ids of any shape `[..]` to `[.., C]`.
+    pub(super) fn embed(&self, ids: &Tensor) -> Tensor {
+        Tensor::embedding(&self.embed_tokens, ids, -1, false, false)
     }
 
-    /// Hidden states `[B, T, C]` of new tokens `ids [B, T]` at `positions [B, T]` of the cached
+    /// What all layers share of a pass over `packed`.
+    pub(super) fn whole_step(&self, packed: &Packed) -> WholeStep {
+        let angles = self.rope.at(&packed.positions);
+        WholeStep { lengths: packed.lengths.clone(), angles }
+    }
+
+    /// The layers, first to last.
+    pub(super) fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// Logits `[N, V]` in f32 of whole sequences, without gradient.
+    pub fn forward(&self, packed: &Packed) -> Tensor {
+        let _guard = no_grad_guard();
+        let step = self.whole_step(packed);
+        let x = self.embed(&packed.ids);
+        self.logits(&self.layers.iter().fold(x, |x, layer| layer.forward(&x, &step)))
+    }
+
+    /// What the last layer says, `[B, T, C]`, of new tokens `ids [B, T]` at `positions [B, T]` of the cached
     /// `rows`. Every position below `reach` may be looked at, and none of the new ones is at or
     /// beyond it, except padding, which stands at the cache's scratch place.
     pub fn forward_cached(
@@ -390,79 +391,58 @@ impl Qwen3 {
         cache: &mut KvCache,
     ) -> Tensor {
         let _guard = no_grad_guard();
-        let (b, t) = ids.size2().expect("ids are [B, T]");
-        let (cos, sin) = self.rope.at(positions);
-        let past = Tensor::arange(reach, (Kind::Int64, self.device()));
-        let hidden = past.view([1, 1, reach]).gt_tensor(&positions.unsqueeze(2)); // [B, T, R]
-        let group = self.config.group_size();
-        let mask = Tensor::zeros([b, t, reach], (self.kind(), self.device()))
-            .masked_fill(&hidden, f64::NEG_INFINITY)
-            .unsqueeze(1) // [B, 1, T, R]
-            .expand([b, group, t, reach], false)
-            .reshape([b, 1, group * t, reach]);
-        let step = CachedStep { rows, positions, reach, cos, sin, mask };
-        let mut x = Tensor::embedding(&self.embed_tokens, ids, -1, false, false); // [B, T, C]
+        let mask = causal_mask(positions, reach, self.config.group_size(), self.kind());
+        let step = CachedStep { rows, positions, reach, angles: self.rope.at(positions), mask };
+        let mut x = self.embed(ids);
         for (index, layer) in self.layers.iter().enumerate() {
             x = layer.forward_cached(&x, &step, index, cache);
         }
-        rms_norm(&x, &self.norm, self.config.rms_norm_eps)
+        x
     }
 
-    /// The output layer: hidden states `[.., C]` to logits `[.., V]` in f32.
+    /// The last norm and the output layer: hidden states `[.., C]` to logits `[.., V]` in f32.
     pub fn logits(&self, hidden: &Tensor) -> Tensor {
         let head = self.lm_head.as_ref().unwrap_or(&self.embed_tokens);
-        hidden.linear(head, None::<&Tensor>).to_kind(Kind::Float)
+        let normed = rms_norm(hidden, &self.norm, self.config.rms_norm_eps);
+        normed.linear(head, None::<&Tensor>).to_kind(Kind::Float)
     }
 
-    /// Every trainable tensor, always in the same order.
+    /// What is trained, always in the same order.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let mut all = Vec::new();
-        let mut add = |name: String, tensor: &Tensor| {
-            let decays = tensor.dim() >= 2;
-            all.push(Parameter { name, tensor: tensor.shallow_clone(), decays });
-        };
-        add("model.embed_tokens.weight".into(), &self.embed_tokens);
-        for (index, layer) in self.layers.iter().enumerate() {
-            let mut add =
-                |name: &str, tensor| add(format!("model.layers.{index}.{name}.weight"), tensor);
-            add("input_layernorm", &layer.input_layernorm);
-            add("self_attn.qkv_proj", &layer.attention.qkv_proj);
-            add("self_attn.q_norm", &layer.attention.q_norm);
-            add("self_attn.k_norm", &layer.attention.k_norm);
-            add("self_attn.o_proj", &layer.attention.o_proj);
-            add("post_attention_layernorm", &layer.post_attention_layernorm);
-            add("mlp.gate_up_proj", &layer.mlp.gate_up_proj);
-            add("mlp.down_proj", &layer.mlp.down_proj);
-        }
-        add("model.norm.weight".into(), &self.norm);
-        if let Some(lm_head) = &self.lm_head {
-            add("lm_head.weight".into(), lm_head);
-        }
+        let layers = self.layers.iter().enumerate();
+        let mut all: Vec<Parameter> = self.embedding().into_iter().collect();
+        all.extend(layers.flat_map(|(index, layer)| layer.parameters(index)));
+        // A tied output layer is the embedding, which is there already.
+        all.extend(Parameter::of(NORM.into(), &self.norm));
+        all.extend(self.lm_head.as_ref().and_then(|head| Parameter::of(LM_HEAD.into(), head)));
         all
     }
 
-    /// The weights under their published names, as views where nothing was joined.
+    /// The embedding, if it is trained.
+    pub(super) fn embedding(&self) -> Option<Parameter> {
+        Parameter::of(EMBED_TOKENS.into(), &self.embed_tokens)
+    }
+
+    /// What is trained of the last norm and the output layer.
+    pub fn head_parameters(&self) -> Vec<Parameter> {
+        let head = match &self.lm_head {
+            Some(head) => Parameter::of(LM_HEAD.into(), head),
+            None => self.embedding(),
+        };
+        Parameter::of(NORM.into(), &self.norm).into_iter().chain(head).collect()
+    }
+
+    /// The weights under their published names, adapters merged in; views where nothing was
+    /// joined or merged.
     pub fn published(&self) -> BTreeMap<String, Tensor> {
-        let config = &self.config;
-        let d = config.head_dim;
-        let (q, k) = (config.num_attention_heads * d, config.num_key_value_heads * d);
-        let f = config.intermediate_size;
-        let mut all = BTreeMap::new();
-        for Parameter { name, tensor, .. } in self.parameters() {
-            let tensor = tensor.detach();
-            let mut part = |published: &str, joined: &str, start: i64, length: i64| {
-                all.insert(name.replace(joined, published), tensor.narrow(0, start, length));
-            };
-            if name.contains("qkv_proj") {
-                part("q_proj", "qkv_proj", 0, q);
-                part("k_proj", "qkv_proj", q, k);
-                part("v_proj", "qkv_proj", q + k, k);
-            } else if name.contains("gate_up_proj") {
-                part("gate_proj", "gate_up_proj", 0, f);
-                part("up_proj", "gate_up_proj", f, f);
-            } else {
-                all.insert(name, tensor);
-            }
+        let mut all = BTreeMap::from([
+            (EMBED_TOKENS.to_owned(), self.embed_tokens.detach()),
+            (NORM.to_owned(), self.norm.detach()),
+        ]);
+        all.extend(self.lm_head.iter().map(|head| (LM_HEAD.to_owned(), head.detach())));
+        for (index, layer) in self.layers.iter().enumerate() {
+            let below = |(name, tensor)| (format!("model.layers.{index}.{name}.weight"), tensor);
+            all.extend(layer.published().into_iter().map(below));
         }
         all
     }

@@ -1,7 +1,8 @@
 """The reference side of the model tests: transformers on random weights.
 
-    reference.py make FOLDER            tiny random checkpoints, their logits and greedy answers
+    reference.py make FOLDER            tiny random checkpoints, their logits, answers and gradients
     reference.py logits FOLDER...       logits of somebody else's checkpoints on the same ids
+    reference.py adapters BASE FOLDER   logits of somebody else's adapters on the same ids
     reference.py tokens FOLDER OUT      ids and renderings of somebody else's tokenizer
 """
 
@@ -11,49 +12,144 @@ from pathlib import Path
 
 try:
     import torch
+    from peft import LoraConfig, PeftModel, get_peft_model
     from safetensors.torch import save_file
-    from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
+    from transformers import (
+        AutoModelForCausalLM,
+        AutoTokenizer,
+        Qwen3Config,
+        Qwen3ForCausalLM,
+        Qwen3MoeConfig,
+        Qwen3MoeForCausalLM,
+    )
 except ImportError as error:
     sys.exit(f"the reference environment is incomplete: {error}")
 
-CASES = {
+YARN = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=32)
+DENSE = {
     "tied": dict(num_attention_heads=4, num_key_value_heads=2, head_dim=16, tie_word_embeddings=True),
     "untied": dict(num_attention_heads=4, num_key_value_heads=4, head_dim=8, tie_word_embeddings=False),
     "one-key-head": dict(num_attention_heads=6, num_key_value_heads=1, head_dim=10, tie_word_embeddings=True),
     "wide-heads": dict(num_attention_heads=2, num_key_value_heads=1, head_dim=64, tie_word_embeddings=False),
+    "deep": dict(num_attention_heads=4, num_key_value_heads=2, head_dim=8, num_hidden_layers=7, rms_norm_eps=1e-5),
+    "yarn": dict(num_attention_heads=4, num_key_value_heads=2, head_dim=16, rope_parameters=YARN),
+    "linear-rope": dict(
+        num_attention_heads=4, num_key_value_heads=2, head_dim=16, rope_parameters=dict(rope_type="linear", factor=2.0)
+    ),
+}
+EXPERTS = {
+    "experts": dict(
+        num_attention_heads=4, num_key_value_heads=2, head_dim=8, num_experts=8, num_experts_per_tok=2,
+        moe_intermediate_size=24, norm_topk_prob=True, tie_word_embeddings=False,
+    ),
+    "some-experts": dict(
+        num_attention_heads=4, num_key_value_heads=1, head_dim=16, num_experts=6, num_experts_per_tok=3,
+        moe_intermediate_size=16, norm_topk_prob=False, decoder_sparse_step=2, mlp_only_layers=[3],
+        num_hidden_layers=6, rope_parameters=YARN,
+    ),
 }
 IDS = [(7 * i * i + 3 * i + 1) % 97 for i in range(40)]
+# Four lengths of five, so that each length is one batch without padding.
+PROMPTS = [[(11 * i * i + 5 * i * j + 3 * j + 2) % 95 for i in range(5 + 6 * (j % 4))] for j in range(20)]
+ANSWER = 64
+END = [95, 96]
+
+
+def checkpoint(name: str, index: int):
+    """A model whose gains and matrices are far enough from their usual start to show a mistake."""
+    torch.manual_seed(index)
+    shape = dict(DENSE | EXPERTS)[name]
+    shape = dict(num_hidden_layers=3, rope_parameters={"rope_type": "default"}) | shape
+    shape["rope_parameters"] = {"rope_theta": 1e4 * (index + 1)} | shape["rope_parameters"]
+    kind, model = (Qwen3MoeConfig, Qwen3MoeForCausalLM) if name in EXPERTS else (Qwen3Config, Qwen3ForCausalLM)
+    config = kind(
+        vocab_size=97, hidden_size=32, intermediate_size=56, max_position_embeddings=128, eos_token_id=END, **shape
+    )
+    model = model(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.3 + (1.0 if parameter.dim() == 1 else 0.0))
+    return model
 
 
 def make(folder: Path) -> None:
-    for index, (name, shape) in enumerate(CASES.items()):
-        torch.manual_seed(index)
-        config = Qwen3Config(
-            vocab_size=97, hidden_size=32, intermediate_size=56, num_hidden_layers=3,
-            max_position_embeddings=128, rope_parameters={"rope_theta": 1e4 * (index + 1), "rope_type": "default"},
-            eos_token_id=[95, 96], **shape,
-        )
-        model = Qwen3ForCausalLM(config).eval()
-        # Fresh gains are all one and fresh matrices are small: neither would show a mistake.
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.copy_(torch.randn_like(parameter) * 0.3 + (1.0 if parameter.dim() == 1 else 0.0))
+    for index, name in enumerate(DENSE | EXPERTS):
+        model = checkpoint(name, index)
         case = folder / name
-        # The second case is written in shards, as large models are.
+        # One case is written in shards, as large models are.
         model.save_pretrained(case, max_shard_size="20KB" if name == "untied" else "5GB")
         write_logits(model, case / "logits.safetensors")
-        with torch.no_grad():
-            greedy = model.generate(
-                torch.tensor([IDS[:9]]), do_sample=False, max_new_tokens=24, eos_token_id=[95, 96], pad_token_id=0
-            )
-        (case / "greedy.json").write_text(json.dumps(greedy[0, 9:].tolist()))
+        (case / "greedy.json").write_text(json.dumps(greedy(model)))
+        write_gradients(model, case / "gradients.safetensors")
+        write_logits(model.to(torch.bfloat16), case / "logits-bf16.safetensors")
+    make_adapters(folder / "tied", folder / "adapters")
     (folder / "ids.json").write_text(json.dumps(IDS))
+    (folder / "prompts.json").write_text(json.dumps(PROMPTS))
+
+
+def make_adapters(base: Path, folder: Path) -> None:
+    torch.manual_seed(100)
+    settings = LoraConfig(r=3, lora_alpha=5, target_modules=["q_proj", "v_proj", "down_proj"], task_type="CAUSAL_LM")
+    model = get_peft_model(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), settings).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "lora_" in name:
+                parameter.copy_(torch.randn_like(parameter) * 0.3)
+    model.save_pretrained(folder)
+    write_logits(model, folder / "logits.safetensors")
+    prefix = "base_model.model."
+    write_gradients(model, folder / "gradients.safetensors", lambda name: name.removeprefix(prefix).replace(".default", ""))
+
+
+def adapters(base: Path, folder: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+    write_logits(PeftModel.from_pretrained(model, folder).eval(), folder / "logits.safetensors")
+
+
+def greedy(model) -> list[list[int]]:
+    """The most likely continuation of every prompt, up to and with a token that ends it."""
+    answers = {}
+    for length in {len(prompt) for prompt in PROMPTS}:
+        rows = [index for index, prompt in enumerate(PROMPTS) if len(prompt) == length]
+        ids = torch.tensor([PROMPTS[row] for row in rows])
+        with torch.no_grad():
+            # Without a mask, every 0 of a prompt would be taken for padding.
+            out = model.generate(
+                ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=ANSWER,
+                eos_token_id=END, pad_token_id=0,
+            )
+        for row, ids in zip(rows, out[:, length:].tolist()):
+            end = next((place + 1 for place, id in enumerate(ids) if id in END), len(ids))
+            answers[row] = ids[:end]
+    return [answers[row] for row in range(len(PROMPTS))]
 
 
 def write_logits(model, path: Path) -> None:
     with torch.no_grad():
         logits = model(torch.tensor([IDS])).logits[0].float().contiguous()
     save_file({"logits": logits}, path)
+
+
+def write_gradients(model, path: Path, rename=lambda name: name) -> None:
+    """Of the mean negative log-likelihood of ids 20 to 39, with projections joined as ours are."""
+    logits = model(torch.tensor([IDS])).logits[0]
+    torch.nn.functional.cross_entropy(logits[19:39], torch.tensor(IDS[20:])).backward()
+    named = model.named_parameters()
+    found = {rename(name): parameter.grad for name, parameter in named if parameter.grad is not None}
+    joined = {}
+    for name, gradient in found.items():
+        if name.endswith((".k_proj.weight", ".v_proj.weight", ".up_proj.weight")) and "experts" not in name:
+            continue
+        if name.endswith(".q_proj.weight"):
+            stem = name.removesuffix("q_proj.weight")
+            joined[f"{stem}qkv_proj.weight"] = torch.cat([found[f"{stem}{x}_proj.weight"] for x in "qkv"])
+        elif name.endswith(".gate_proj.weight"):
+            stem = name.removesuffix("gate_proj.weight")
+            joined[f"{stem}gate_up_proj.weight"] = torch.cat([gradient, found[f"{stem}up_proj.weight"]])
+        else:
+            joined[name if name.endswith(".weight") else f"{name}.weight"] = gradient
+    save_file({name: gradient.contiguous() for name, gradient in joined.items()}, path)
+    model.zero_grad()
 
 
 def logits(*folders: Path) -> None:
@@ -74,4 +170,4 @@ def tokens(folder: Path, out: Path) -> None:
 
 if __name__ == "__main__":
     command, *paths = sys.argv[1:]
-    {"make": make, "logits": logits, "tokens": tokens}[command](*map(Path, paths))
+    {"make": make, "logits": logits, "adapters": adapters, "tokens": tokens}[command](*map(Path, paths))

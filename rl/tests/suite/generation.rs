@@ -2,11 +2,11 @@
 
 use rl::engine::{Ending, Engine, EngineError, Finished, RowId, Turn};
 use rl::loss;
-use rl::model::{Qwen3, Qwen3Config};
+use rl::model::{Packed, Qwen3, Qwen3Config};
 use rl::sample::Sampling;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
-use tch::{Device, Kind, Tensor, no_grad_guard};
+use tch::{Device, Kind, Tensor};
 
 const VOCAB: i64 = 60;
 
@@ -43,10 +43,9 @@ fn reply(row: u64, number: u64) -> Vec<i64> {
 
 /// What the trainer would say about ids that were sampled at `places` of a conversation.
 fn recomputed(model: &Qwen3, conversation: &[i64], places: &[i64]) -> Vec<f64> {
-    let _guard = no_grad_guard();
-    let hidden = model.forward(&Tensor::from_slice(conversation).unsqueeze(0)).squeeze_dim(0);
     let before: Vec<i64> = places.iter().map(|place| place - 1).collect();
-    let logits = model.logits(&hidden.index_select(0, &Tensor::from_slice(&before)));
+    let logits = model.forward(&Packed::new([conversation], Device::Cpu));
+    let logits = logits.index_select(0, &Tensor::from_slice(&before));
     let targets: Vec<i64> = places.iter().map(|&place| conversation[place as usize]).collect();
     let log_probs = loss::log_probs(&logits, &Tensor::from_slice(&targets), &SAMPLING);
     Vec::try_from(log_probs.to_kind(Kind::Double)).unwrap()

@@ -1,8 +1,9 @@
 //! What is masked gets no gradient at all, and micro-batches change nothing.
 
-use rl::batch::{Micro, Sample, micro_batches};
+use proptest::prelude::*;
+use rl::batch::{Memory, Micro, Sample, micro_batches};
 use rl::loss::{self, Aggregation, Clip, surrogate};
-use rl::model::{Qwen3, Qwen3Config};
+use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::sample::Sampling;
 use sandbox::stream::Stream;
 use tch::{Device, Kind, Tensor};
@@ -33,61 +34,69 @@ fn sample(start: i64, lengths: [i64; 5]) -> Sample {
     sample
 }
 
-fn backward(model: &Qwen3, samples: &[Sample], advantages: &[f64], budget: usize) -> f64 {
+const WHOLE: Memory = Memory { micro_tokens: 10_000, logit_tokens: 10_000, recompute: false };
+
+fn backward(
+    model: &Qwen3,
+    samples: &[Sample],
+    advantages: &[f64],
+    memory: &Memory,
+) -> (f64, Gradients) {
     let counts: Vec<usize> = samples.iter().map(Sample::trained_count).collect();
     let weights = Aggregation::SeqMeanTokenMean.weights(&counts);
     let mut total = 0.0;
-    for chosen in micro_batches(samples, budget) {
+    let mut gradients = Gradients::default();
+    for chosen in micro_batches(samples, memory.micro_tokens) {
         let micro = Micro::new(samples, &chosen, Device::Cpu);
-        let new = micro.log_probs(model, &Sampling::default());
-        let old = new.detach() + 0.01;
         let (a, w) =
             (micro.spread(|index| advantages[index]), micro.spread(|index| weights[index]));
-        let loss = surrogate(&new, &old, &a, &w, Clip::default()).loss;
-        loss.backward();
-        total += loss.double_value(&[]);
+        let sampling = Sampling::default();
+        micro.differentiate(model, &sampling, memory, &mut gradients, &mut |new, range| {
+            let part = |all: &Tensor| all.narrow(0, range.start as i64, range.len() as i64);
+            let old = new.detach() + 0.01;
+            let loss = surrogate(new, &old, &part(&a), &part(&w), Clip::default()).loss;
+            total += loss.double_value(&[]);
+            loss
+        });
     }
-    total
+    (total, gradients)
 }
 
-fn gradients(model: &Qwen3) -> Vec<(String, Tensor)> {
-    model.parameters().into_iter().map(|p| (p.name, p.tensor.grad().copy())).collect()
+/// The largest difference between two sets of gradients.
+fn gap(a: &Gradients, b: &Gradients) -> f64 {
+    assert_eq!(a.iter().count(), b.iter().count());
+    let gaps = a.iter().zip(b.iter()).map(|((name, a), (other, b))| {
+        assert_eq!(name, other);
+        (a - b).abs().max().double_value(&[])
+    });
+    gaps.fold(0.0, f64::max)
 }
 
 #[test]
-fn padding_and_what_follows_the_last_turn_change_nothing() {
+fn what_follows_the_last_turn_changes_nothing() {
     let model = model(false);
     let samples = [sample(0, [4, 5, 3, 4, 6]), sample(22, [2, 3, 2, 2, 3])];
-    backward(&model, &samples, &[1.0, -0.7], 1000);
-    let full = gradients(&model);
-
-    // Cutting what follows the last trained token, and changing which samples share a batch,
-    // changes nothing; so neither padding nor the trailing environment carries gradient.
-    let mut cut = samples.clone();
+    let (_, full) = backward(&model, &samples, &[1.0, -0.7], &WHOLE);
+    let mut cut = samples;
     for sample in &mut cut {
         let keep = sample.trained.iter().rposition(|&trained| trained).unwrap() + 1;
         sample.ids.truncate(keep);
         sample.trained.truncate(keep);
     }
-    for parameter in &mut model.parameters() {
-        parameter.tensor.zero_grad();
-    }
-    backward(&model, &cut, &[1.0, -0.7], 1);
-    for ((name, a), (_, b)) in full.iter().zip(gradients(&model)) {
-        let gap = (a - &b).abs().max().double_value(&[]);
-        assert!(gap < 1e-6, "{name}: {gap}");
-    }
+    let (_, cut) = backward(&model, &cut, &[1.0, -0.7], &WHOLE);
+    assert_eq!(gap(&full, &cut).to_bits(), 0.0_f64.to_bits());
 }
 
 #[test]
 fn masked_positions_have_gradient_exactly_zero() {
     let samples = [sample(0, [4, 5, 3, 4, 6]), sample(22, [2, 3, 2, 2, 3])];
     let micro = Micro::new(&samples, &[0, 1], Device::Cpu);
-    // Logits of all positions as the leaf, the model left out: [B T, V].
-    let (rows, width, vocab) = (2, 15, 50);
-    let leaf =
-        Tensor::randn([rows * width, vocab], (Kind::Float, Device::Cpu)).set_requires_grad(true);
-    let new = loss::log_probs(&micro.predicting(&leaf), micro.targets(), &Sampling::default());
+    // Logits of everything that is read as the leaf, the model left out: [N, V].
+    let (read, vocab) = (15 + 8, 50);
+    let leaf = Tensor::randn([read, vocab], (Kind::Float, Device::Cpu)).set_requires_grad(true);
+    let predicting = leaf.index_select(0, &Tensor::from_slice(micro.places()));
+    let targets = Tensor::from_slice(micro.targets());
+    let new = loss::log_probs(&predicting, &targets, &Sampling::default());
     let one = micro.spread(|_| 1.0);
     surrogate(&new, &new.detach(), &one, &one, Clip::default()).loss.backward();
     let pushed: Vec<bool> = Vec::<f64>::try_from(leaf.grad().abs().sum_dim_intlist(
@@ -99,36 +108,46 @@ fn masked_positions_have_gradient_exactly_zero() {
     .into_iter()
     .map(|sum| sum > 0.0)
     .collect();
+    let mut place = 0;
     for (row, sample) in samples.iter().enumerate() {
-        for place in 0..width as usize {
-            let trained = sample.trained.get(place + 1).copied().unwrap_or(false);
-            assert_eq!(
-                pushed[row * width as usize + place],
-                trained,
-                "sample {row}, place {place}"
-            );
+        let last = sample.trained.iter().rposition(|&trained| trained).unwrap();
+        for next in 1..=last {
+            assert_eq!(pushed[place], sample.trained[next], "sample {row}, before token {next}");
+            place += 1;
         }
     }
+    assert_eq!(place, read as usize);
 }
 
 #[test]
 fn advantage_zero_means_gradient_zero() {
     let model = model(true);
     let samples = [sample(0, [4, 5, 3, 4, 6]), sample(22, [2, 3, 2, 2, 3])];
-    backward(&model, &samples, &[0.0, 0.0], 1000);
-    for (name, gradient) in gradients(&model) {
+    let (_, gradients) = backward(&model, &samples, &[0.0, 0.0], &WHOLE);
+    assert!(!gradients.is_empty());
+    for (name, gradient) in gradients.iter() {
         assert_eq!(gradient.abs().max().double_value(&[]).to_bits(), 0.0_f64.to_bits(), "{name}");
     }
 }
 
+/// What a micro-batch shares, what is recomputed and how many logits exist at once change
+/// memory, and nothing else but rounding.
 #[test]
-fn any_budget_gives_the_same_loss() {
+fn memory_is_all_that_memory_settings_change() {
     let model = model(true);
-    let samples: Vec<Sample> = (0..6).map(|i| sample(i, [2 + i % 3, 1 + i, 2, 3, 1])).collect();
-    let advantages = [1.0, -1.0, 0.5, 0.25, -2.0, 1.5];
-    let whole = backward(&model, &samples, &advantages, 10_000);
-    for budget in [1, 20, 50] {
-        let parts = backward(&model, &samples, &advantages, budget);
-        assert!((whole - parts).abs() < 1e-5, "{budget}: {parts} is not {whole}");
-    }
+    proptest!(ProptestConfig::with_cases(24), |(
+        lengths in prop::collection::vec((0_i64..9, [1_i64..7, 0..6, 0..5, 0..5, 0..4]), 1..7),
+        micro_tokens in 1_usize..80, logit_tokens in 1_usize..30, recompute: bool,
+    )| {
+        let samples: Vec<Sample> =
+            lengths.iter().map(|&(start, lengths)| sample(start, lengths)).collect();
+        let advantages: Vec<f64> = (0..samples.len()).map(|i| [1.0, -0.5, 2.0][i % 3]).collect();
+        let (loss, gradients) = backward(&model, &samples, &advantages, &WHOLE);
+        let memory = Memory { micro_tokens, logit_tokens, recompute };
+        let (found, in_parts) = backward(&model, &samples, &advantages, &memory);
+        prop_assert!((loss - found).abs() < 1e-5, "{} is not {}", found, loss);
+        if !gradients.is_empty() {
+            prop_assert!(gap(&gradients, &in_parts) < 1e-5);
+        }
+    });
 }

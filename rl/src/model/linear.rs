@@ -1,0 +1,117 @@
+//! A matrix, and what is learnt beside it while the matrix itself is frozen.
+
+use super::load::LoadError;
+use tch::{Kind, Tensor};
+
+/// `y = x Wᵀ`. Published projections that share their input lie in one matrix, their outputs one
+/// behind the other; each may have an adapter.
+#[derive(Debug)]
+pub(super) struct Linear {
+    weight: Tensor, // [O, I]
+    parts: Vec<Part>,
+}
+
+/// One published projection.
+#[derive(Debug)]
+struct Part {
+    /// Its published name, such as `self_attn.q_proj`.
+    name: &'static str,
+    start: i64,
+    width: i64,
+    adapter: Option<Adapter>,
+}
+
+/// A low-rank update of one projection: `scale · (x Aᵀ) Bᵀ` (Hu et al. 2021, §4.1).
+#[derive(Debug)]
+struct Adapter {
+    down: Tensor, // A: [r, I]
+    up: Tensor,   // B: [O', r]
+    scale: f64,
+}
+
+/// A `[r, I]` and B `[O', r]` of the projection with the given published name, from O' and I;
+/// none if it is to have no adapter.
+pub(super) type MakePart<'a> =
+    dyn FnMut(&'static str, i64, i64) -> Result<Option<(Tensor, Tensor)>, LoadError> + 'a;
+
+impl Linear {
+    /// Joins projections `[O', I]`, of the kind and on the device that `leaf` gives them.
+    pub(super) fn join(
+        projections: Vec<(&'static str, Tensor)>,
+        leaf: &dyn Fn(&Tensor) -> Tensor,
+    ) -> Self {
+        let mut start = 0;
+        let mut parts = Vec::new();
+        for (name, weight) in &projections {
+            let width = weight.size()[0];
+            parts.push(Part { name, start, width, adapter: None });
+            start += width;
+        }
+        let weights: Vec<Tensor> = projections.into_iter().map(|(_, weight)| weight).collect();
+        Self { weight: leaf(&Tensor::cat(&weights, 0)), parts }
+    }
+
+    /// `[.., I]` to `[.., O]`.
+    pub(super) fn forward(&self, x: &Tensor) -> Tensor {
+        let plain = x.linear(&self.weight, None::<&Tensor>);
+        if self.parts.iter().all(|part| part.adapter.is_none()) {
+            return plain;
+        }
+        let updated = |part: &Part| {
+            let plain = plain.narrow(-1, part.start, part.width);
+            part.adapter.as_ref().map_or_else(|| plain.shallow_clone(), |a| &plain + a.update(x))
+        };
+        Tensor::cat(&self.parts.iter().map(updated).collect::<Vec<_>>(), -1)
+    }
+
+    /// The matrix itself, under the name of the projection that it is or begins with.
+    pub(super) fn weight(&self) -> &Tensor {
+        &self.weight
+    }
+
+    /// The projections under their published names, adapters merged in.
+    pub(super) fn published(&self) -> Vec<(&'static str, Tensor)> {
+        let part = |part: &Part| {
+            let plain = self.weight.detach().narrow(0, part.start, part.width);
+            let merged = part.adapter.as_ref().map(|adapter| adapter.merged_into(&plain));
+            (part.name, merged.unwrap_or(plain))
+        };
+        self.parts.iter().map(part).collect()
+    }
+
+    /// Freezes the matrix, and gives an adapter to each projection that `make` has one for.
+    pub(super) fn adapt(&mut self, scale: f64, make: &mut MakePart<'_>) -> Result<(), LoadError> {
+        let (kind, device) = (self.weight.kind(), self.weight.device());
+        let leaf = |x: &Tensor| x.to_kind(kind).to_device(device).detach().set_requires_grad(true);
+        self.weight = self.weight.detach();
+        let inputs = self.weight.size()[1];
+        for part in &mut self.parts {
+            part.adapter = make(part.name, part.width, inputs)?.map(|(down, up)| Adapter {
+                down: leaf(&down),
+                up: leaf(&up),
+                scale,
+            });
+        }
+        Ok(())
+    }
+
+    /// A and B of every adapter, with the projection's published name.
+    pub(super) fn adapters(&self) -> impl Iterator<Item = (&'static str, &Tensor, &Tensor)> {
+        self.parts.iter().filter_map(|part| {
+            part.adapter.as_ref().map(|adapter| (part.name, &adapter.down, &adapter.up))
+        })
+    }
+}
+
+impl Adapter {
+    fn update(&self, x: &Tensor) -> Tensor {
+        x.linear(&self.down, None::<&Tensor>).linear(&self.up, None::<&Tensor>) * self.scale
+    }
+
+    /// `W + scale · B A`, added in f32 whatever the type, so that it is rounded once.
+    fn merged_into(&self, weight: &Tensor) -> Tensor {
+        let wide = |x: &Tensor| x.detach().to_kind(Kind::Float);
+        let update = wide(&self.up).matmul(&wide(&self.down)) * self.scale;
+        (wide(weight) + update).to_kind(weight.kind())
+    }
+}
