@@ -9,8 +9,9 @@ use sandbox::env::Action;
 /// One turn as parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Whether the turn can be parsed and opens with a closed, non-empty `<think>` block. The share
-    /// of such turns is the format reward; were malformed turns to count, rambling would be free.
+    /// Whether the turn can be parsed and opens with a closed, non-empty `<think>` block that
+    /// opens no other. The share of such turns is the format reward; were other turns to count,
+    /// rambling would be free.
     pub has_thought: bool,
     /// What to do; [`Action::Malformed`] says what is wrong.
     pub action: Action,
@@ -23,7 +24,9 @@ pub fn parse(text: &str) -> Turn {
         None => (false, text),
         Some(inner) => match inner.split_once("</think>") {
             None => return malformed("`<think>` is not closed; end it with `</think>`"),
-            Some((thought, rest)) => (!thought.trim().is_empty(), rest),
+            Some((thought, rest)) => {
+                (!thought.trim().is_empty() && !thought.contains("<think>"), rest)
+            }
         },
     };
     match action(rest) {
@@ -123,6 +126,7 @@ mod tests {
         assert!(!parse("<think> \n</think><answer>submission</answer>").has_thought);
         assert!(!parse("<answer>submission</answer>").has_thought);
         assert!(!parse("<think>a</think>and then nothing").has_thought);
+        assert!(!parse("<think><think>a</think><answer>submission</answer>").has_thought);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! r = w_format · r_format + w_execute · 1[valid submission] + Σ_s w_s · 1[tier s reached]
 //! ```
 //! with weights that sum to 1, the [`RewardWeights`]. `r_format` is the share of turns that can be
-//! parsed and open with a closed, non-empty `<think>` block.
+//! parsed and open with a closed, non-empty `<think>` block that opens no other.
 
 pub use sandbox::reward::RewardWeights;
 

@@ -10,6 +10,7 @@ use crate::loss;
 use crate::model::{Gradients, Packed, Pass, Qwen3};
 use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
+use crate::signed;
 use rand::RngExt;
 use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};
@@ -232,11 +233,6 @@ impl<'s> Micro<'s> {
     fn tensor(&self, values: &[i64]) -> Tensor {
         Tensor::from_slice(values).to_device(self.device)
     }
-}
-
-/// libtorch counts in i64. Counts of tokens are far below its limit.
-fn signed(count: usize) -> i64 {
-    i64::try_from(count).expect("a count of tokens fits in i64")
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use tch::{Device, Kind};
 
 /// The version of `training.json` that this build reads and writes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Why a checkpoint could not be written or read.
 #[derive(Debug, thiserror::Error)]

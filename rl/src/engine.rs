@@ -8,6 +8,7 @@
 
 use crate::model::{KvCache, Qwen3, Rows};
 use crate::sample::{Sampling, SamplingError};
+use crate::signed;
 use rand_chacha::ChaCha8Rng;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
@@ -430,9 +431,4 @@ impl LogProbs {
     fn row(&self, index: usize) -> &[f32] {
         &self.values[index * self.width..(index + 1) * self.width]
     }
-}
-
-/// libtorch counts in i64. Counts of tokens and rows are far below its limit.
-fn signed(count: usize) -> i64 {
-    i64::try_from(count).expect("a count of tokens fits in i64")
 }

@@ -30,3 +30,8 @@ fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
+
+/// libtorch counts in i64. Counts of tokens, rows and weights are far below its limit.
+fn signed(count: usize) -> i64 {
+    i64::try_from(count).expect("a count fits in i64")
+}

@@ -42,6 +42,7 @@ use crate::optim::{AdamW, Decay, OptimError, Schedule};
 use crate::rollout::{Job, Played, Policy, RolloutError, rollout};
 use crate::sample::Sampling;
 use crate::sft::Stages;
+use crate::signed;
 use crate::tokenizer::Tokenizer;
 use agents::playground::{Playground, PlaygroundError};
 use batch::Batch;
@@ -250,7 +251,6 @@ fn largest_gap(new: &Tensor, old: &Tensor) -> f64 {
 
 /// A range of packed tokens.
 fn narrow(all: &Tensor, range: &Range<usize>) -> Tensor {
-    let signed = |count| i64::try_from(count).expect("a count of tokens fits in i64");
     all.narrow(0, signed(range.start), signed(range.len()))
 }
 

@@ -212,6 +212,7 @@ impl Weights {
             Dtype::F32 => Kind::Float,
             Dtype::F16 => Kind::Half,
             Dtype::BF16 => Kind::BFloat16,
+            Dtype::U8 => Kind::Uint8,
             dtype => return Err(LoadError::Dtype { name: name.to_owned(), dtype }),
         };
         Tensor::f_from_data_size(&self.shards[entry.shard][entry.bytes.clone()], shape, kind)
@@ -262,6 +263,7 @@ pub fn write_safetensors(
             Kind::Float => Dtype::F32,
             Kind::Half => Dtype::F16,
             Kind::BFloat16 => Dtype::BF16,
+            Kind::Uint8 => Dtype::U8,
             kind => return Err(LoadError::Kind(kind)),
         };
         let shape = tensor.size().iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();

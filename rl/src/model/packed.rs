@@ -1,5 +1,6 @@
 //! Sequences laid end to end.
 
+use crate::signed;
 use tch::{Device, Tensor};
 
 /// The tokens of several sequences, one behind the other and without padding: N in all. Each
@@ -16,7 +17,7 @@ impl Packed {
     pub fn new<'a>(sequences: impl IntoIterator<Item = &'a [i64]>, device: Device) -> Self {
         let (mut ids, mut positions, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
         for sequence in sequences.into_iter().filter(|sequence| !sequence.is_empty()) {
-            let length = i64::try_from(sequence.len()).expect("a count of tokens fits in i64");
+            let length = signed(sequence.len());
             ids.extend_from_slice(sequence);
             positions.extend(0..length);
             lengths.push(length);

@@ -11,7 +11,15 @@
 //! ```
 //! Loshchilov and Hutter 2019, algorithm 2, in the order in which PyTorch computes it.
 
+mod moments;
+mod schedule;
+
+pub use moments::MomentStore;
+pub use schedule::{Decay, Schedule};
+
 use crate::model::{Gradients, LoadError, Parameter, Qwen3, Weights};
+use crate::signed;
+use moments::Moments;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor, no_grad_guard};
@@ -24,6 +32,7 @@ use tch::{Kind, Tensor, no_grad_guard};
 /// | `epsilon` | 1e-8 | keeps the quotient finite |
 /// | `weight_decay` | 0.01 | pull of matrices towards zero |
 /// | `clip_norm` | 1.0 | the largest gradient norm; 0 means no limit |
+/// | `moments` | `full` | how moments are kept: `full`, `eight-bit` or `offload` |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdamConfig {
@@ -37,55 +46,19 @@ pub struct AdamConfig {
     pub weight_decay: f64,
     /// Limit of the global gradient norm.
     pub clip_norm: f64,
+    /// How moments are kept.
+    pub moments: MomentStore,
 }
 
 impl Default for AdamConfig {
     fn default() -> Self {
-        Self { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weight_decay: 0.01, clip_norm: 1.0 }
-    }
-}
-
-/// How the learning rate moves after warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Decay {
-    /// It does not.
-    Constant,
-    /// Along half a cosine to `floor` times the peak at the last step.
-    Cosine {
-        /// Share of the peak that is left at the end.
-        floor: f64,
-    },
-}
-
-/// The learning rate over a run: a linear warm-up, then [`Decay`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Schedule {
-    /// The highest rate.
-    pub peak: f64,
-    /// Steps until it is reached; the first step already moves.
-    pub warmup: u64,
-    /// What follows.
-    pub decay: Decay,
-    /// The length of the run.
-    pub steps: u64,
-}
-
-impl Schedule {
-    /// The rate of the given step, counted from 0.
-    pub fn rate(&self, step: u64) -> f64 {
-        if step < self.warmup {
-            return self.peak * (step + 1) as f64 / self.warmup as f64;
-        }
-        match self.decay {
-            Decay::Constant => self.peak,
-            Decay::Cosine { floor } => {
-                let span = self.steps.saturating_sub(self.warmup).max(1) as f64;
-                let done = ((step - self.warmup) as f64 / span).min(1.0);
-                let height = 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
-                self.peak * (floor + (1.0 - floor) * height)
-            }
+        Self {
+            beta1: 0.9,
+            beta2: 0.95,
+            epsilon: 1e-8,
+            weight_decay: 0.01,
+            clip_norm: 1.0,
+            moments: MomentStore::Full,
         }
     }
 }
@@ -108,11 +81,13 @@ pub enum OptimError {
     Foreign(#[from] LoadError),
 }
 
+/// How many weights are updated at once; a multiple of the blocks of 8-bit moments.
+const PIECE: usize = 1 << 24;
+
 #[derive(Debug)]
 struct Slot {
     parameter: Parameter,
-    first: Tensor,
-    second: Tensor,
+    moments: Moments,
     /// The weight in f32 where the model's own type would round small updates away.
     master: Option<Tensor>,
 }
@@ -134,11 +109,10 @@ impl AdamW {
     fn over(parameters: Vec<Parameter>, config: AdamConfig) -> Self {
         let _guard = no_grad_guard();
         let slot = |parameter: Parameter| {
-            let like = (Kind::Float, parameter.tensor.device());
-            let zeros = || Tensor::zeros(parameter.tensor.size(), like);
+            let moments = Moments::new(config.moments, &parameter.tensor);
             let narrow = parameter.tensor.kind() != Kind::Float;
             let master = narrow.then(|| parameter.tensor.detach().to_kind(Kind::Float));
-            Slot { first: zeros(), second: zeros(), master, parameter }
+            Slot { parameter, moments, master }
         };
         Self { config, slots: parameters.into_iter().map(slot).collect(), step: 0 }
     }
@@ -155,7 +129,7 @@ impl AdamW {
     /// [`OptimError::NotFinite`]; then no weight was changed.
     pub fn step(&mut self, gradients: &mut Gradients, rate: f64) -> Result<f64, OptimError> {
         let _guard = no_grad_guard();
-        let AdamConfig { beta1, beta2, epsilon, weight_decay, clip_norm } = self.config;
+        let AdamConfig { beta1, beta2, epsilon, weight_decay, clip_norm, .. } = self.config;
         let gradients: Vec<Option<Tensor>> =
             self.slots.iter().map(|slot| gradients.take(&slot.parameter.name)).collect();
         let squares: Vec<f64> = gradients
@@ -177,18 +151,29 @@ impl AdamW {
         let second_bias = 1.0 - beta2.powf(exponent);
         for (slot, gradient) in self.slots.iter_mut().zip(gradients) {
             let Some(gradient) = gradient else { continue };
-            let gradient = if shrink < 1.0 { gradient * shrink } else { gradient };
-            let mut weight = slot.master.as_ref().unwrap_or(&slot.parameter.tensor).shallow_clone();
-            if slot.parameter.decays && weight_decay > 0.0 {
-                let _ = weight.g_mul_scalar_(1.0 - rate * weight_decay);
+            let gradient = gradient.view([-1]);
+            let weights = slot.master.as_ref().unwrap_or(&slot.parameter.tensor).view([-1]);
+            let decay = if slot.parameter.decays { rate * weight_decay } else { 0.0 };
+            // Piece by piece, so that what is needed on the way is small beside the largest
+            // matrix.
+            for start in (0..weights.numel()).step_by(PIECE) {
+                let length = signed(PIECE.min(weights.numel() - start));
+                let start = signed(start);
+                let part = |all: &Tensor| all.narrow(0, start, length);
+                let (mut weight, gradient) = (part(&weights), part(&gradient));
+                let gradient = if shrink < 1.0 { gradient * shrink } else { gradient };
+                if decay > 0.0 {
+                    let _ = weight.g_mul_scalar_(1.0 - decay);
+                }
+                let (mut first, mut second) = slot.moments.load(start, length);
+                let _ = first.lerp_(&gradient, 1.0 - beta1);
+                let _ = second.lerp_(&gradient.square(), 1.0 - beta2);
+                let root = (second.sqrt() / second_bias.sqrt()).g_add_scalar_(epsilon);
+                let _ = weight.g_add_(&(&first / &root).g_mul_scalar_(-rate / first_bias));
+                slot.moments.store(start, &first, &second);
             }
-            let _ = slot.first.lerp_(&gradient, 1.0 - beta1);
-            let _ = slot.second.lerp_(&gradient.square(), 1.0 - beta2);
-            let root = (slot.second.sqrt() / second_bias.sqrt()).g_add_scalar_(epsilon);
-            let update = (&slot.first / &root).g_mul_scalar_(-rate / first_bias);
-            let _ = weight.g_add_(&update);
-            if slot.master.is_some() {
-                slot.parameter.tensor.copy_(&weight);
+            if let Some(master) = &slot.master {
+                slot.parameter.tensor.copy_(master);
             }
         }
         Ok(norm)
@@ -202,9 +187,8 @@ impl AdamW {
     /// Everything needed to go on from here, besides the weights and the number of updates.
     pub fn state(&self) -> BTreeMap<String, Tensor> {
         let mut all = BTreeMap::new();
-        for Slot { parameter, first, second, master } in &self.slots {
-            all.insert(format!("first.{}", parameter.name), first.shallow_clone());
-            all.insert(format!("second.{}", parameter.name), second.shallow_clone());
+        for Slot { parameter, moments, master } in &self.slots {
+            all.extend(moments.state(&parameter.name));
             if let Some(master) = master {
                 all.insert(format!("master.{}", parameter.name), master.shallow_clone());
             }
@@ -221,8 +205,7 @@ impl AdamW {
         for slot in &mut self.slots {
             let name = &slot.parameter.name;
             let shape = slot.parameter.tensor.size();
-            slot.first.copy_(&saved.tensor(&format!("first.{name}"), &shape)?);
-            slot.second.copy_(&saved.tensor(&format!("second.{name}"), &shape)?);
+            slot.moments.restore(saved, name)?;
             if let Some(master) = &mut slot.master {
                 master.copy_(&saved.tensor(&format!("master.{name}"), &shape)?);
             }
@@ -316,13 +299,63 @@ mod tests {
         assert!((leaf.double_value(&[0]) - 0.988).abs() < 4e-3);
     }
 
+    /// A regression whose inputs differ by a factor of fifty, and so do its gradients: inputs,
+    /// answers, and where to start.
+    fn problem() -> (Tensor, Tensor, Tensor) {
+        let options = (Kind::Float, tch::Device::Cpu);
+        let wave = |rows: i64, columns: i64, pace: f64| {
+            (Tensor::arange(rows * columns, options) * pace).sin().view([rows, columns])
+        };
+        let sizes = (Tensor::arange(300, options) / 75.0 - 2.0).exp() * 0.1;
+        let (inputs, truth) = (wave(64, 300, 0.37) * sizes, wave(7, 300, 0.11));
+        let answers = inputs.linear(&truth, None::<&Tensor>);
+        (inputs, answers, wave(7, 300, 0.053) * 0.1)
+    }
+
+    fn descend(optimizer: &mut AdamW, steps: u32) -> Vec<f64> {
+        let (x, y, _) = problem();
+        let leaf = optimizer.slots[0].parameter.tensor.shallow_clone();
+        (0..steps)
+            .map(|_| {
+                let loss = (x.linear(&leaf, None::<&Tensor>) - &y).square().mean(Kind::Float);
+                update(optimizer, &loss, 3e-3).unwrap();
+                loss.double_value(&[])
+            })
+            .collect()
+    }
+
+    fn fresh(moments: MomentStore) -> AdamW {
+        let config = AdamConfig { moments, ..AdamConfig::default() };
+        AdamW::over(vec![parameter("w", &problem().2)], config)
+    }
+
     #[test]
-    fn the_rate_warms_up_and_comes_down() {
-        let schedule =
-            Schedule { peak: 1.0, warmup: 4, decay: Decay::Cosine { floor: 0.1 }, steps: 14 };
-        let rates: Vec<f64> = (0..15).map(|step| schedule.rate(step)).collect();
-        assert!((rates[0] - 0.25).abs() < 1e-12 && (rates[3] - 1.0).abs() < 1e-12);
-        assert!((rates[9] - 0.55).abs() < 1e-12 && (rates[14] - 0.1).abs() < 1e-12);
-        assert!(rates[4..].windows(2).all(|pair| pair[1] < pair[0]));
+    fn moments_may_lie_elsewhere_or_in_eight_bits() {
+        let full = descend(&mut fresh(MomentStore::Full), 150);
+        assert_eq!(descend(&mut fresh(MomentStore::Offload), 150), full);
+        let eight = descend(&mut fresh(MomentStore::EightBit), 150);
+        assert!(full[149] < 0.1 * full[0], "nothing was learnt: {} {}", full[0], full[149]);
+        for (step, eight) in eight.iter().enumerate() {
+            assert!((eight - full[step]).abs() < 0.01 * full[0], "{eight} is not {}", full[step]);
+        }
+    }
+
+    #[test]
+    fn every_kind_of_moments_survives_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        for moments in [MomentStore::Full, MomentStore::EightBit, MomentStore::Offload] {
+            let mut straight = fresh(moments);
+            descend(&mut straight, 5);
+            let path =
+                camino::Utf8Path::from_path(dir.path()).unwrap().join("optimizer.safetensors");
+            crate::model::write_safetensors(&path, &straight.state()).unwrap();
+            let weight = straight.slots[0].parameter.tensor.copy();
+            let mut again = AdamW::over(
+                vec![parameter("w", &weight.detach())],
+                AdamConfig { moments, ..AdamConfig::default() },
+            );
+            again.restore(&Weights::map(&[path]).unwrap(), straight.updates()).unwrap();
+            assert_eq!(descend(&mut again, 5), descend(&mut straight, 5), "{moments:?}");
+        }
     }
 }
