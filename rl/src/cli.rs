@@ -1,10 +1,11 @@
 //! The command line: flags, files and defaults in, plain settings out. No logic of learning.
 
 use crate::checkpoint::{base_of, open_policy};
-use crate::device::DeviceChoice;
+use crate::device::{self, DeviceChoice};
 use crate::eval::{self, Contestant, EvalSettings};
 use crate::grpo::{self, TrainSettings};
-use crate::model::{Qwen3, Qwen3Config};
+use crate::model::{Published, Qwen3, Qwen3Config};
+use crate::plan::{self, Plan};
 use crate::presets::Scale;
 use crate::report::{self, ReportSources};
 use crate::settings::{claim, resolve};
@@ -14,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use sandbox::policy::ByteSize;
 use sandbox::stream::Stream;
 use serde::Serialize;
 use tch::Device;
@@ -44,6 +46,8 @@ enum Command {
     Train(TrainArgs),
     /// Compare policies, and the scripted ladder, on held-out tasks.
     Eval(EvalArgs),
+    /// Show what a run of `rl train` needs of a device's memory, and settings that fit.
+    Plan(PlanArgs),
     /// Write the page that shows tasks, curves, comparison and episodes.
     Report(ReportArgs),
 }
@@ -175,6 +179,25 @@ struct EvalFlags {
 }
 
 #[derive(Debug, Args)]
+struct PlanArgs {
+    /// A published model's name, such as `qwen3-8b`, or a folder.
+    #[arg(long)]
+    model: String,
+    /// How much a GPU has, such as `141GiB` [default: what `--device` has].
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
+    /// A TOML file with settings of `rl train`.
+    #[arg(long, value_name = "FILE")]
+    config: Option<Utf8PathBuf>,
+    /// Any setting of `rl train` by its dotted key; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// `auto`, `cpu`, `cuda` or `cuda:N`.
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+}
+
+#[derive(Debug, Args)]
 struct ReportArgs {
     /// The corpus.
     #[arg(long, value_name = "FOLDER")]
@@ -229,6 +252,7 @@ impl Cli {
             Command::Sft(args) => sft(&args, bars),
             Command::Train(args) => train(&args, bars),
             Command::Eval(args) => evaluate(&args, bars),
+            Command::Plan(args) => plan(&args),
             Command::Report(args) => {
                 let ReportArgs { tasks, sft, grpo, eval, out } = args;
                 report::write(&ReportSources { tasks, sft, grpo, eval }, &out)?;
@@ -280,8 +304,45 @@ fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
     settings.check()?;
     // A run may be prolonged; the number of workers changes nothing but speed.
     claim(out, &settings, &["steps", "rollout.workers"])?;
-    let last = grpo::run(&settings, folder, out, args.common.device()?, bars)?;
+    let device = args.common.device()?;
+    if let Some(limit) = device::memory(device) {
+        Plan::of(&settings, &Qwen3Config::open(&base_of(folder)?)?, device).fit(limit)?;
+    }
+    let last = grpo::run(&settings, folder, out, device, bars)?;
     Ok(format!("{last}\n"))
+}
+
+fn plan(args: &PlanArgs) -> Result<String> {
+    // A published model need not be here: its shape is known.
+    let shape = match Published::named(&args.model) {
+        Some(published) => published.config(),
+        None => match locate(&args.model)? {
+            PolicySource::Folder(folder) => Qwen3Config::open(&base_of(&folder)?)?,
+            PolicySource::Tiny => {
+                bail!("the tiny policy fits anywhere; give a model's name or folder")
+            }
+        },
+    };
+    let defaults = TrainSettings::defaults(Scale::of(shape.parameter_count()));
+    let flags = Table::from_iter([
+        ("model".to_owned(), args.model.clone().into()),
+        ("tasks".to_owned(), "tasks".into()),
+    ]);
+    let settings: TrainSettings = resolve(&defaults, args.config.as_deref(), flags, &args.set)?;
+    settings.check()?;
+    let (device, limit) = match args.memory {
+        // Whoever names a size means a GPU, which need not be here.
+        Some(size) => (Device::Cuda(0), size.bytes()),
+        None => {
+            let device = args.device.resolve()?;
+            let unknown = "the device does not say how much memory it has; give `--memory`";
+            (device, device::memory(device).context(unknown)?)
+        }
+    };
+    let (chosen, plan) = plan::choose(&settings, &shape, device, limit)?;
+    let moments = toml::Value::try_from(chosen.adam.moments)?;
+    let rows = chosen.rollout.rows;
+    Ok(format!("{plan}\n\nsettings: --set adam.moments={moments} --set rollout.rows={rows}\n"))
 }
 
 fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {

@@ -104,6 +104,38 @@ fn load_cuda() -> Result<(), libloading::Error> {
     Ok(())
 }
 
+/// How much memory `device` has, in bytes, where that can be found out: all of a GPU's, what is
+/// free of the computer's.
+pub fn memory(device: Device) -> Option<u64> {
+    if let Device::Cuda(index) = device {
+        return gpu_memory(i32::try_from(index).ok()?);
+    }
+    let text = fs_err::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// Asks the driver, because libtorch's C interface has no word for it.
+#[expect(unsafe_code, reason = "calling into a library has no safe form")]
+fn gpu_memory(index: i32) -> Option<u64> {
+    // SAFETY: the three functions have had these signatures since CUDA 3.2. They write through the
+    // pointers before they return, and are called with initialised places of the right types.
+    unsafe {
+        let driver = Library::open(Some("libcuda.so.1"), RTLD_NOW).ok()?;
+        let init = driver.get::<unsafe extern "C" fn(u32) -> i32>(b"cuInit\0").ok()?;
+        let get =
+            driver.get::<unsafe extern "C" fn(*mut i32, i32) -> i32>(b"cuDeviceGet\0").ok()?;
+        let total = driver
+            .get::<unsafe extern "C" fn(*mut usize, i32) -> i32>(b"cuDeviceTotalMem_v2\0")
+            .ok()?;
+        let (mut device, mut bytes) = (0, 0);
+        let done =
+            init(0) == 0 && get(&raw mut device, index) == 0 && total(&raw mut bytes, device) == 0;
+        done.then_some(bytes as u64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +149,12 @@ mod tests {
         for name in ["gpu", "cuda:x", "cuda:", "", "cpu:0"] {
             assert!(name.parse::<DeviceChoice>().is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn the_memory_of_this_computer_is_known() {
+        let bytes = memory(Device::Cpu).unwrap();
+        assert!((1 << 20..1 << 50).contains(&bytes), "{bytes}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use tch::{Kind, Tensor, no_grad_guard};
 
 /// The most tokens, padding included, that one prefill looks at.
-const PREFILL_TOKENS: usize = 8192;
+pub(crate) const PREFILL_TOKENS: usize = 8192;
 
 /// How one turn is to be generated.
 #[derive(Debug, Clone, Copy)]

@@ -15,6 +15,7 @@ pub mod loss;
 pub mod metrics;
 pub mod model;
 pub mod optim;
+pub mod plan;
 pub mod presets;
 pub mod report;
 pub mod rollout;

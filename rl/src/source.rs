@@ -1,18 +1,9 @@
 //! Where a policy comes from: a name or a folder.
 
 use crate::checkpoint::{CheckpointError, Checkpoints};
+use crate::model::Published;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-
-/// Names of published dense models and their repositories.
-const NAMED: [(&str, &str); 6] = [
-    ("qwen3-0.6b", "Qwen3-0.6B"),
-    ("qwen3-1.7b", "Qwen3-1.7B"),
-    ("qwen3-4b", "Qwen3-4B"),
-    ("qwen3-8b", "Qwen3-8B"),
-    ("qwen3-14b", "Qwen3-14B"),
-    ("qwen3-32b", "Qwen3-32B"),
-];
 
 /// A policy that can be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +19,7 @@ pub enum PolicySource {
 pub enum SourceError {
     /// Neither a folder nor a name.
     #[error(
-        "`{0}` is neither a folder nor a model's name; use `tiny`, `qwen3-0.6b` to `qwen3-32b`, the folder of a run, or that of a model"
+        "`{0}` is neither a folder nor a model's name; use `tiny`, `qwen3-0.6b` to `qwen3-32b`, `qwen3-30b-a3b`, the folder of a run, or that of a model"
     )]
     Unknown(String),
     /// A published model that is not on this machine.
@@ -64,8 +55,8 @@ pub fn locate(name: &str) -> Result<PolicySource, SourceError> {
     if name == "tiny" {
         return Ok(PolicySource::Tiny);
     }
-    if let Some((_, repository)) = NAMED.iter().find(|(known, _)| *known == name) {
-        return cached(name, repository, &cache_folder());
+    if let Some(published) = Published::named(name) {
+        return cached(name, published.repository, &cache_folder());
     }
     let folder = Utf8Path::new(name);
     if !folder.is_dir() {

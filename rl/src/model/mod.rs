@@ -12,6 +12,7 @@ mod packed;
 mod pass;
 mod qwen3;
 mod rope;
+mod shapes;
 
 pub use config::{ConfigError, Mixture, Qwen3Config, RopeScaling, Yarn};
 pub use gradients::Gradients;
@@ -21,3 +22,4 @@ pub use lora::{Lora, LoraSettings, Target};
 pub use packed::Packed;
 pub use pass::Pass;
 pub use qwen3::{Parameter, Qwen3};
+pub use shapes::{PUBLISHED, Published};

@@ -82,7 +82,7 @@ pub enum OptimError {
 }
 
 /// How many weights are updated at once; a multiple of the blocks of 8-bit moments.
-const PIECE: usize = 1 << 24;
+pub(crate) const PIECE: usize = 1 << 24;
 
 #[derive(Debug)]
 struct Slot {
