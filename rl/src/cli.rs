@@ -330,14 +330,13 @@ fn plan(args: &PlanArgs) -> Result<String> {
     ]);
     let settings: TrainSettings = resolve(&defaults, args.config.as_deref(), flags, &args.set)?;
     settings.check()?;
-    let (device, limit) = match args.memory {
+    let (device, limit) = if let Some(size) = args.memory {
         // Whoever names a size means a GPU, which need not be here.
-        Some(size) => (Device::Cuda(0), size.bytes()),
-        None => {
-            let device = args.device.resolve()?;
-            let unknown = "the device does not say how much memory it has; give `--memory`";
-            (device, device::memory(device).context(unknown)?)
-        }
+        (Device::Cuda(0), size.bytes())
+    } else {
+        let device = args.device.resolve()?;
+        let unknown = "the device does not say how much memory it has; give `--memory`";
+        (device, device::memory(device).context(unknown)?)
     };
     let (chosen, plan) = plan::choose(&settings, &shape, device, limit)?;
     let moments = toml::Value::try_from(chosen.adam.moments)?;

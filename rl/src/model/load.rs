@@ -289,14 +289,53 @@ pub fn save_folder(model: &Qwen3, folder: &Utf8Path) -> Result<(), LoadError> {
     }
 }
 
-/// Writes `model` into `folder` as transformers expects it: `model.safetensors`, `config.json`
-/// and `generation_config.json`. Adapters are merged in.
+/// The largest file that weights are written into, in bytes: what transformers takes.
+const SHARD_BYTES: usize = 5_000_000_000;
+
+/// Writes weights as `model.safetensors`, or in numbered shards of at most `shard_bytes` with an
+/// index. A weight that alone is larger has a shard of its own.
+///
+/// # Errors
+/// [`LoadError`] if a file cannot be written.
+pub fn write_weights(
+    folder: &Utf8Path,
+    weights: &BTreeMap<String, Tensor>,
+    shard_bytes: usize,
+) -> Result<(), LoadError> {
+    let mut shards: Vec<BTreeMap<String, Tensor>> = vec![BTreeMap::new()];
+    let (mut total, mut filled) = (0, 0);
+    for (name, tensor) in weights {
+        let bytes = tensor.numel() * tensor.kind().elt_size_in_bytes();
+        if filled > 0 && filled + bytes > shard_bytes {
+            shards.push(BTreeMap::new());
+            filled = 0;
+        }
+        total += bytes;
+        filled += bytes;
+        let shard = shards.last_mut().expect("there is always one");
+        shard.insert(name.clone(), tensor.shallow_clone());
+    }
+    if let [shard] = shards.as_slice() {
+        return write_safetensors(&folder.join("model.safetensors"), shard);
+    }
+    let mut weight_map = BTreeMap::new();
+    for (index, shard) in shards.iter().enumerate() {
+        let file = format!("model-{:05}-of-{:05}.safetensors", index + 1, shards.len());
+        write_safetensors(&folder.join(&file), shard)?;
+        weight_map.extend(shard.keys().map(|name| (name, file.clone())));
+    }
+    let index = serde_json::json!({"metadata": {"total_size": total}, "weight_map": weight_map});
+    Ok(files::write_json(&folder.join("model.safetensors.index.json"), &index)?)
+}
+
+/// Writes `model` into `folder` as transformers expects it: weights, `config.json` and
+/// `generation_config.json`. Adapters are merged in.
 ///
 /// # Errors
 /// [`LoadError`] if a file cannot be written.
 pub fn save_whole(model: &Qwen3, folder: &Utf8Path) -> Result<(), LoadError> {
     let config: &Qwen3Config = model.config();
-    write_safetensors(&folder.join("model.safetensors"), &model.published())?;
+    write_weights(folder, &model.published(), SHARD_BYTES)?;
     let dtype = match model.kind() {
         Kind::BFloat16 => "bfloat16",
         Kind::Half => "float16",

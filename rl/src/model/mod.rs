@@ -17,7 +17,7 @@ mod shapes;
 pub use config::{ConfigError, Mixture, Qwen3Config, RopeScaling, Yarn};
 pub use gradients::Gradients;
 pub use kv_cache::{KvCache, Rows};
-pub use load::{LoadError, Weights, save_folder, save_whole, write_safetensors};
+pub use load::{LoadError, Weights, save_folder, save_whole, write_safetensors, write_weights};
 pub use lora::{Lora, LoraSettings, Target};
 pub use packed::Packed;
 pub use pass::Pass;
