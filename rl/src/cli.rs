@@ -1,6 +1,6 @@
 //! The command line: flags, files and defaults in, plain settings out. No logic of learning.
 
-use crate::checkpoint::open_policy;
+use crate::checkpoint::{Checkpoints, Resume, open_policy};
 use crate::device::DeviceChoice;
 use crate::eval::{self, Contestant, EvalSettings};
 use crate::grpo::{self, TrainSettings};
@@ -10,8 +10,9 @@ use crate::report::{self, ReportSources};
 use crate::settings::{claim, resolve};
 use crate::sft::{self, SftSettings, Stages};
 use crate::source::{PolicySource, locate};
+use crate::stop::{Ended, Stop};
 use anyhow::{Context, Result, bail};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use sandbox::stream::Stream;
@@ -27,7 +28,8 @@ use toml::Table;
 ///   rl train --model sft     --tasks tasks --out grpo
 ///   rl eval  --policy sft=sft --policy grpo=grpo --scripted --tasks tasks --out eval
 ///
-/// Every command picks up where it was when it is run again with the same `--out`.
+/// Every command picks up where it was when it is run again with the same `--out`. Ctrl-C stops
+/// `rl sft` and `rl train` with a checkpoint of what is done.
 #[derive(Debug, Parser)]
 #[command(name = "rl", version, verbatim_doc_comment)]
 pub struct Cli {
@@ -44,7 +46,7 @@ enum Command {
     Train(TrainArgs),
     /// Compare policies, and the scripted ladder, on held-out tasks.
     Eval(EvalArgs),
-    /// Write the page that shows tasks, curves, comparison and episodes.
+    /// Write a page about a run, or about all stages together.
     Report(ReportArgs),
 }
 
@@ -54,9 +56,10 @@ struct Common {
     /// Where the run's files go; a run that is there is continued.
     #[arg(long, value_name = "FOLDER")]
     out: Utf8PathBuf,
-    /// A TOML file with settings; flags win over it. Every run writes its own as `settings.toml`.
-    #[arg(long, value_name = "FILE")]
-    config: Option<Utf8PathBuf>,
+    /// A recipe (`sandmle`: the paper's training; `sparse`: its ablation of the reward) or a TOML
+    /// file with settings; flags win over it. Every run writes its own as `settings.toml`.
+    #[arg(long, value_name = "NAME|FILE")]
+    config: Option<String>,
     /// Any setting by its dotted key, such as `rollout.sampling.temperature=0.8`; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -68,10 +71,27 @@ struct Common {
     threads: Option<i32>,
 }
 
+/// Where a run goes on that is there already.
+#[derive(Debug, Args)]
+struct Continue {
+    /// From which checkpoint a run that is there goes on: `latest`, `best` (of `rl train`), or
+    /// one of its folders, such as `step-000008`. Newer ones are removed.
+    #[arg(long, value_name = "CHECKPOINT", default_value = "latest")]
+    resume: String,
+}
+
+impl Continue {
+    fn wind_back(&self, out: &Utf8Path) -> Result<()> {
+        Ok(Checkpoints::of(out, 1).wind_back(&Resume::from(self.resume.as_str()))?)
+    }
+}
+
 #[derive(Debug, Args)]
 struct SftArgs {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    from: Continue,
     #[command(flatten)]
     settings: SftFlags,
 }
@@ -106,6 +126,8 @@ struct SftFlags {
 struct TrainArgs {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    from: Continue,
     #[command(flatten)]
     settings: TrainFlags,
 }
@@ -176,18 +198,18 @@ struct EvalFlags {
 
 #[derive(Debug, Args)]
 struct ReportArgs {
-    /// The corpus.
+    /// The corpus: how it was made, and some of its tasks.
     #[arg(long, value_name = "FOLDER")]
-    tasks: Utf8PathBuf,
-    /// The run of `rl sft`.
+    tasks: Option<Utf8PathBuf>,
+    /// A run of `rl sft`: its curve.
     #[arg(long, value_name = "FOLDER")]
-    sft: Utf8PathBuf,
-    /// The run of `rl train`.
+    sft: Option<Utf8PathBuf>,
+    /// A run of `rl train`: its curves, its best policy, some episodes; may still be going on.
     #[arg(long, value_name = "FOLDER")]
-    grpo: Utf8PathBuf,
-    /// The folder of `rl eval`.
+    grpo: Option<Utf8PathBuf>,
+    /// A folder of `rl eval`: the comparison, and episodes of before and after.
     #[arg(long, value_name = "FOLDER")]
-    eval: Utf8PathBuf,
+    eval: Option<Utf8PathBuf>,
     /// The page.
     #[arg(long, value_name = "FILE")]
     out: Utf8PathBuf,
@@ -257,8 +279,18 @@ fn sft(args: &SftArgs, bars: &Bars) -> Result<String> {
         resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
     settings.check()?;
     claim(out, &settings, &["workers"])?;
-    let last = sft::run(&settings, &source, out, args.common.device()?, bars)?;
-    Ok(format!("{last}\n"))
+    args.from.wind_back(out)?;
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    folder_of(sft::run(&settings, &source, out, args.common.device()?, bars, &stop)?)
+}
+
+/// The folder that a finished run leaves. One that was stopped is no failure, but ends the
+/// command with another code.
+fn folder_of(ended: Ended) -> Result<String> {
+    match ended {
+        Ended::Finished(folder) => Ok(format!("{folder}\n")),
+        Ended::Stopped(stopped) => Err(stopped.into()),
+    }
 }
 
 fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
@@ -273,10 +305,11 @@ fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
     let settings: TrainSettings =
         resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
     settings.check()?;
-    // A run may be prolonged; the number of workers changes nothing but speed.
-    claim(out, &settings, &["steps", "rollout.workers"])?;
-    let last = grpo::run(&settings, folder, out, args.common.device()?, bars)?;
-    Ok(format!("{last}\n"))
+    claim(out, &settings, &TrainSettings::FREE)?;
+    args.from.wind_back(out)?;
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    let ended = grpo::run(&settings, folder, out, args.common.device()?, bars, &stop)?;
+    folder_of(ended)
 }
 
 fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {

@@ -20,6 +20,7 @@ use crate::rollout::spoken;
 use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
 use crate::source::PolicySource;
+use crate::stop::{Ended, Stop, Stopped};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
@@ -142,7 +143,7 @@ pub enum SftError {
     Playground(#[from] PlaygroundError),
     /// The agents could not play.
     #[error(transparent)]
-    Scripted(#[from] ScriptedError<TrajectoryError>),
+    Scripted(#[from] ScriptedError<Halt>),
     /// Episodes could not be stored.
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),
@@ -173,6 +174,17 @@ pub enum SftError {
     NothingFits(usize),
 }
 
+/// Why demonstrations were not played to the last.
+#[derive(Debug, thiserror::Error)]
+pub enum Halt {
+    /// One could not be stored.
+    #[error(transparent)]
+    Trajectories(#[from] TrajectoryError),
+    /// Somebody asked to stop.
+    #[error("stopped on request")]
+    Stopped,
+}
+
 /// Shows how far a stage has come.
 pub trait Stages {
     /// A bar for a stage of `length` units.
@@ -192,8 +204,7 @@ struct Line {
     gradient_norm: f64,
 }
 
-/// Plays demonstrations and imitates them; `out` is the run's folder. Returns the folder of the
-/// last checkpoint.
+/// Plays demonstrations and imitates them; `out` is the run's folder. Goes on where it was.
 ///
 /// # Errors
 /// [`SftError`].
@@ -203,9 +214,21 @@ pub fn run(
     out: &Utf8Path,
     device: Device,
     stages: &dyn Stages,
-) -> Result<Utf8PathBuf, SftError> {
+    stop: &Stop,
+) -> Result<Ended, SftError> {
     let root = Stream::root(settings.seed).child("sft");
-    let demonstrations = demonstrate(settings, out, root.child("demonstrations"), stages)?;
+    let stream = root.child("demonstrations");
+    let demonstrations = match demonstrate(settings, out, stream, stages, stop) {
+        Err(SftError::Scripted(ScriptedError::Caller(Halt::Stopped))) => {
+            return Ok(Ended::Stopped(Stopped {
+                step: 0,
+                steps: 0,
+                checkpoint: None,
+                code: stop.exit_code(),
+            }));
+        }
+        other => other?,
+    };
 
     let checkpoints = Checkpoints::of(out, settings.keep);
     let latest = checkpoints.latest()?;
@@ -250,7 +273,20 @@ pub fn run(
     let bar = stages.stage("imitating", steps);
     bar.set_position(done);
     let mut last = latest.map(|checkpoint| checkpoint.folder().to_owned());
+    let mut saved = done;
     for step in done..steps {
+        if stop.is_requested() {
+            if step > saved {
+                let saved = checkpoints.save(step, &model, &tokenizer, &optimizer, &(), None)?;
+                last = Some(saved.folder().to_owned());
+            }
+            return Ok(Ended::Stopped(Stopped {
+                step,
+                steps,
+                checkpoint: last,
+                code: stop.exit_code(),
+            }));
+        }
         let epoch = step / per_epoch;
         let chosen =
             batch_of(&samples, step, per_epoch, settings.batch, root.child("order").index(epoch));
@@ -259,14 +295,17 @@ pub fn run(
         let gradient_norm = optimizer.step(rate)?;
         metrics.append(&Line { step: step + 1, epoch, loss, tokens, rate, gradient_norm })?;
         bar.set_message(format!("loss {loss:.3}"));
+        if bar.is_hidden() {
+            tracing::info!(step = step + 1, epoch, loss, rate, "imitated");
+        }
         bar.inc(1);
         if (step + 1) % settings.checkpoint_every == 0 || step + 1 == steps {
-            let saved = checkpoints.save(step + 1, &model, &tokenizer, &optimizer, &())?;
-            last = Some(saved.folder().to_owned());
+            let written = checkpoints.save(step + 1, &model, &tokenizer, &optimizer, &(), None)?;
+            (saved, last) = (step + 1, Some(written.folder().to_owned()));
         }
     }
     bar.finish();
-    Ok(last.unwrap_or_else(|| out.to_owned()))
+    Ok(Ended::Finished(last.unwrap_or_else(|| out.to_owned())))
 }
 
 /// Plays what has not been played yet and returns all demonstrations in a fixed order.
@@ -275,6 +314,7 @@ fn demonstrate(
     out: &Utf8Path,
     stream: Stream,
     stages: &dyn Stages,
+    stop: &Stop,
 ) -> Result<Vec<Trajectory>, SftError> {
     let path = out.join("demonstrations.jsonl");
     let mut played = Vec::new();
@@ -303,6 +343,7 @@ fn demonstrate(
         workers: settings.workers,
         stream,
     };
+    let _watch = stop.abandons(playground.sandbox());
     let (mut faults, mut last) = (0, String::new());
     play_all(&stage, &jobs, &mut |result| {
         bar.inc(1);
@@ -311,6 +352,8 @@ fn demonstrate(
                 trajectory::append(&path, std::slice::from_ref(&trajectory))?;
                 played.push(trajectory);
             }
+            // It broke because the sandbox was told to end.
+            Err(_) if stop.is_requested() => return Err(Halt::Stopped),
             Err(fault) => {
                 faults += 1;
                 last = crate::chain(&fault);

@@ -1,0 +1,147 @@
+//! SIGINT and SIGTERM: a run saves what is done, says how to go on, and leaves nothing behind.
+
+use crate::corpus;
+use crate::killed::{command, finish, signal};
+use crate::loops::curve;
+use agents::grammar::python_turn;
+use agents::prompt::{Prompt, PromptStyle};
+use agents::scaffold::scripted::Approach;
+use agents::trajectory::{self, Ending as EpisodeEnding, Segment, Source, Trajectory};
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use sandbox::exec::Mode;
+use sandbox::task::{Corpus, Split};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// How long anything here may take that should take no time at all.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Has a policy imitate a single script that sleeps for two minutes, whatever the task.
+fn sleeper(dir: &Utf8Path, tasks: &Utf8Path) -> Utf8PathBuf {
+    let run = dir.join("sleeper");
+    fs::create_dir(&run).unwrap();
+    let turn = python_turn("Wait.", "import time\ntime.sleep(120)");
+    let corpus = Corpus::open(tasks).unwrap();
+    let mut played = Vec::new();
+    for task in corpus.split(Split::Train) {
+        let prompt = Prompt::of(&task.public(), PromptStyle::Brief, Mode::Script).unwrap();
+        for approach in Approach::PUBLIC {
+            let agent = format!("scripted/{}", approach.name());
+            played.push(episode(task.id().as_str(), &agent, &prompt, &turn));
+        }
+    }
+    trajectory::append(&run.join("demonstrations.jsonl"), &played).unwrap();
+    let arguments = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "15"];
+    let sizes = ["--set", "batch=4", "--set", "vocab_size=320"];
+    finish(&[&arguments[..], &sizes].concat(), &run);
+    run
+}
+
+fn episode(task: &str, agent: &str, prompt: &Prompt, turn: &str) -> Trajectory {
+    let segment = |source, text: &str| Segment::text(source, text);
+    serde_json::from_value(serde_json::json!({
+        "version": trajectory::TRAJECTORY_VERSION, "task": task, "agent": agent, "attempt": 0,
+        "feedback": "tier", "turns": [], "ending": EpisodeEnding::Answered, "timed_out": false,
+        "segments": [
+            segment(Source::Prompt, &prompt.system), segment(Source::Prompt, &prompt.user),
+            segment(Source::Model, turn),
+        ],
+        "finish": {"grade": null, "refusal": null},
+        "reward": {"format": 0.0, "execution": 0.0, "tier": 0.0},
+    }))
+    .unwrap()
+}
+
+fn descendants(root: u32) -> Vec<u32> {
+    let mut all = Vec::new();
+    // Each thread of a process has children of its own.
+    for thread in fs::read_dir(format!("/proc/{root}/task")).into_iter().flatten().flatten() {
+        let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        for child in children.split_whitespace().map(|pid| pid.parse().unwrap()) {
+            all.push(child);
+            all.extend(descendants(child));
+        }
+    }
+    all
+}
+
+fn is_alive(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or("").starts_with(" Z"))
+}
+
+fn soon(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn log(out: &Utf8Path) -> String {
+    fs::read_to_string(out.with_extension("log")).unwrap_or_default()
+}
+
+/// Waits until the run hangs on its scripts, and says so.
+fn asleep(child: &Child, out: &Utf8Path) -> Vec<u32> {
+    let warned = || log(out).contains("while waiting for scripts; waits for script on `");
+    soon("the watchdog names the scripts", warned);
+    descendants(child.id())
+}
+
+#[test]
+fn nobody_waits_for_a_script_that_sleeps() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = Utf8Path::from_path(dir.path()).unwrap();
+    let tasks = dir.join("tasks");
+    corpus::write(&tasks);
+    let policy = sleeper(dir, &tasks);
+    let train = ["train", "--model", policy.as_str(), "--tasks", tasks.as_str()];
+    let sizes = ["--tasks-per-step", "2", "--group", "2", "--set", "watchdog_seconds=1"];
+    // Nearly greedy, so that the script is said as it was learnt; and with time to sleep in.
+    let greedy = ["--set", "rollout.sampling.min_p=0.9", "--set", "validate_every=0"];
+    let long = ["--set", "rules.episode.policy.time_limit=110s"];
+    let arguments = [&train[..], &sizes, &greedy, &long].concat();
+
+    for (name, signals, code) in
+        [("int", &["-INT"][..], 130), ("term", &["-TERM"], 143), ("twice", &["-INT", "-INT"], 130)]
+    {
+        let out = dir.join(name);
+        let mut child = command(&arguments, &out).spawn().unwrap();
+        let below = asleep(&child, &out);
+        assert!(!below.is_empty());
+        let began = Instant::now();
+        for name in signals {
+            signal(&child, name);
+        }
+        let status = child.wait().unwrap();
+        assert!(began.elapsed() < Duration::from_secs(20), "{name}: {:?}", began.elapsed());
+        assert_eq!(status.code(), Some(code), "{name}: {}", log(&out));
+        soon("no orphans", || !below.iter().any(|pid| is_alive(*pid)));
+        if signals.len() == 1 {
+            assert!(log(&out).contains("stopped before the first step"), "{}", log(&out));
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_after_an_update_has_a_checkpoint_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = Utf8Path::from_path(dir.path()).unwrap();
+    let tasks = dir.join("tasks");
+    corpus::write(&tasks);
+    let out = dir.join("sft");
+    let arguments = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "100"];
+    let rare = ["--set", "batch=4", "--set", "vocab_size=320", "--set", "checkpoint_every=100000"];
+    let mut child = command(&[&arguments[..], &rare].concat(), &out).spawn().unwrap();
+    soon("the first updates", || out.join("metrics.jsonl").is_file() && curve(&out).len() > 2);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let made = curve(&out).len();
+    let checkpoint = out.join(format!("checkpoints/step-{made:06}"));
+    assert!(checkpoint.join("training.json").is_file());
+    let text = log(&out);
+    assert!(text.contains(&format!("stopped after step {made} of 200")), "{text}");
+    assert!(text.contains(&format!("goes on from `{checkpoint}`")), "{text}");
+}
