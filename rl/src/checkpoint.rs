@@ -233,19 +233,30 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// The newest checkpoint, if there is any. Also clears away what a killed run left unfinished.
+    /// Clears away what a killed run left unfinished. Only for the run itself: to anybody else, what
+    /// is unfinished may be about to be finished.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Io`].
+    pub fn tidy(&self) -> Result<(), CheckpointError> {
+        if self.folder.is_dir() {
+            for entry in self.folder.read_dir_utf8()? {
+                let entry = entry?;
+                if entry.file_name().starts_with(".step-") {
+                    remove(entry.path())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest checkpoint, if there is any.
     ///
     /// # Errors
     /// [`CheckpointError::Damaged`], which names the newest one that is whole, if this one is not.
     pub fn latest(&self) -> Result<Option<Checkpoint>, CheckpointError> {
         if !self.folder.is_dir() {
             return Ok(None);
-        }
-        for entry in self.folder.read_dir_utf8()? {
-            let entry = entry?;
-            if entry.file_name().starts_with(".step-") {
-                remove(entry.path())?;
-            }
         }
         let mut all = self.all()?;
         let Some(newest) = all.pop() else { return Ok(None) };
@@ -507,6 +518,7 @@ mod tests {
             checkpoints.save(step, &model, &tokenizer, &optimizer, &(), None).unwrap();
         }
         fs::create_dir(dir.join("checkpoints/.step-000011.99.tmp")).unwrap();
+        checkpoints.tidy().unwrap();
         assert_eq!(checkpoints.latest().unwrap().unwrap().step(), 10);
         let mut names: Vec<String> = dir
             .join("checkpoints")
@@ -516,6 +528,41 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, ["step-000002", "step-000010"]);
+    }
+
+    #[test]
+    fn the_best_stays_and_can_be_gone_back_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let checkpoints = Checkpoints::of(dir, 1);
+        let (model, tokenizer) = policy();
+        let optimizer = AdamW::new(&model, AdamConfig::default());
+        let steps =
+            || -> Vec<u64> { checkpoints.all().unwrap().iter().map(Checkpoint::step).collect() };
+        let link = dir.join("checkpoints/best");
+        for (step, best) in [(1, Some(1)), (2, Some(2)), (3, Some(2)), (4, Some(2))] {
+            checkpoints.save(step, &model, &tokenizer, &optimizer, &(), best).unwrap();
+        }
+        assert_eq!(steps(), [2, 4]);
+        assert_eq!(link.read_link_utf8().unwrap(), "step-000002");
+        // As a run that was killed between the two leaves it, or one that was wound back.
+        fs::remove_file(&link).unwrap();
+        fs::os::unix::fs::symlink("step-000009", &link).unwrap();
+        checkpoints.point_to_best(Some(2)).unwrap();
+        assert!(Checkpoint::open(&link).is_ok());
+
+        let gone = checkpoints.wind_back(&Resume::from("step-000003")).unwrap_err().to_string();
+        assert!(gone.contains("no checkpoint `step-000003`; it has `"), "{gone}");
+        checkpoints.wind_back(&Resume::Latest).unwrap();
+        assert_eq!(steps(), [2, 4]);
+        checkpoints.wind_back(&Resume::Best).unwrap();
+        assert_eq!(steps(), [2]);
+        checkpoints.point_to_best(None).unwrap();
+        assert!(!link.is_symlink());
+        assert!(matches!(
+            checkpoints.wind_back(&Resume::Best),
+            Err(CheckpointError::NotOfRun { .. })
+        ));
     }
 
     #[test]

@@ -31,7 +31,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use indicatif::ProgressBar;
 use rand::seq::SliceRandom;
 use sandbox::stream::Stream;
-use sandbox::task::Split;
+use sandbox::task::{Corpus, Split};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use tch::{Device, Kind};
@@ -231,6 +231,7 @@ pub fn run(
     };
 
     let checkpoints = Checkpoints::of(out, settings.keep);
+    checkpoints.tidy()?;
     let latest = checkpoints.latest()?;
     let (model, tokenizer) = match (&latest, source) {
         (Some(checkpoint), _) => open_policy(checkpoint.folder(), Kind::Float, device)?,
@@ -323,9 +324,13 @@ fn demonstrate(
         played = trajectory::read(&path)?;
     }
     let done: BTreeSet<(String, String, u64)> = played.iter().map(key).collect();
-    let playground = Playground::open(&settings.tasks)?;
+    let corpus = Corpus::open(&settings.tasks).map_err(PlaygroundError::from)?;
+    let tasks = corpus.split(Split::Train);
+    if tasks.is_empty() {
+        return Err(PlaygroundError::EmptySplit(Split::Train).into());
+    }
     let mut jobs = Vec::new();
-    for task in playground.tasks(Split::Train)? {
+    for task in tasks {
         for approach in Approach::PUBLIC {
             for attempt in 0..settings.attempts {
                 let name = format!("scripted/{}", approach.name());
@@ -335,34 +340,37 @@ fn demonstrate(
             }
         }
     }
-    let bar = stages.stage("playing", (played.len() + jobs.len()) as u64);
-    bar.set_position(played.len() as u64);
-    let stage = Stage {
-        sandbox: playground.sandbox(),
-        rules: &settings.rules,
-        workers: settings.workers,
-        stream,
-    };
-    let _watch = stop.abandons(playground.sandbox());
     let (mut faults, mut last) = (0, String::new());
-    play_all(&stage, &jobs, &mut |result| {
-        bar.inc(1);
-        match result {
-            Ok(trajectory) => {
-                trajectory::append(&path, std::slice::from_ref(&trajectory))?;
-                played.push(trajectory);
+    if !jobs.is_empty() {
+        let playground = Playground::open(&settings.tasks)?;
+        let bar = stages.stage("playing", (played.len() + jobs.len()) as u64);
+        bar.set_position(played.len() as u64);
+        let stage = Stage {
+            sandbox: playground.sandbox(),
+            rules: &settings.rules,
+            workers: settings.workers,
+            stream,
+        };
+        let _watch = stop.abandons(playground.sandbox());
+        play_all(&stage, &jobs, &mut |result| {
+            bar.inc(1);
+            match result {
+                Ok(trajectory) => {
+                    trajectory::append(&path, std::slice::from_ref(&trajectory))?;
+                    played.push(trajectory);
+                }
+                // It broke because the sandbox was told to end.
+                Err(_) if stop.is_requested() => return Err(Halt::Stopped),
+                Err(fault) => {
+                    faults += 1;
+                    last = crate::chain(&fault);
+                    tracing::warn!(fault = last, "a demonstration broke");
+                }
             }
-            // It broke because the sandbox was told to end.
-            Err(_) if stop.is_requested() => return Err(Halt::Stopped),
-            Err(fault) => {
-                faults += 1;
-                last = crate::chain(&fault);
-                tracing::warn!(fault = last, "a demonstration broke");
-            }
-        }
-        Ok(())
-    })?;
-    bar.finish();
+            Ok(())
+        })?;
+        bar.finish();
+    }
     // A stray fault costs one demonstration; many mean that the place is broken.
     if faults * 10 > jobs.len() {
         return Err(SftError::Faults { faults, episodes: jobs.len(), last });

@@ -154,6 +154,7 @@ pub fn run(
     stop: &Stop,
 ) -> Result<Ended, TrainError> {
     let checkpoints = Checkpoints::of(out, settings.keep);
+    checkpoints.tidy()?;
     let latest = checkpoints.latest()?;
     let start = latest.as_ref().map_or(folder, Checkpoint::folder);
     let (model, tokenizer) = open_policy(start, Kind::Float, device)?;
@@ -630,5 +631,52 @@ impl Trainer<'_> {
             text.push(b'\n');
         }
         files::write_atomic(&folder.join(format!("step-{step:06}.jsonl")), &text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sandbox::task::{Corpus, MANIFEST_VERSION};
+
+    fn tasks(dir: &Utf8Path) -> Corpus {
+        for id in ["a", "b", "c", "d", "e"] {
+            let manifest = serde_json::json!({
+                "version": MANIFEST_VERSION, "id": id, "title": id, "seed_task": "none",
+                "domain": "retail", "modality": "tabular", "formulation": "binary",
+                "metric": "roc_auc", "id_column": "id",
+                "prediction": {"kind": "probability", "column": "y"},
+                "thresholds": {
+                    "gold_threshold": 0.9, "silver_threshold": 0.8, "bronze_threshold": 0.7,
+                    "median_threshold": 0.6
+                },
+                "baselines": {"ladder": [0.5, 0.7, 0.85, 0.95], "ceiling": 1.0},
+                "rows": {"train": 50, "test": 40}, "split": "train", "provenance": null,
+                "hashes": {}
+            });
+            fs::create_dir_all(dir.join(id)).unwrap();
+            fs::write(dir.join(id).join("task.json"), manifest.to_string()).unwrap();
+        }
+        Corpus::open(dir).unwrap()
+    }
+
+    #[test]
+    fn a_later_draw_prefers_what_the_step_has_not_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let corpus = tasks(Utf8Path::from_path(dir.path()).unwrap());
+        let all = corpus.split(Split::Train);
+        let names = |tasks: &[&TaskDir]| -> Vec<String> {
+            tasks.iter().map(|task| task.id().to_string()).collect()
+        };
+        for round in 0..20 {
+            let stream = Stream::root(3).index(round);
+            let seen = draw(&all, round, 3, Stream::root(4));
+            let again = draw_again(&all, &seen, 4, stream);
+            let (fresh, old) = again.split_at(2);
+            assert!(names(fresh).iter().all(|name| !names(&seen).contains(name)));
+            assert!(names(old).iter().all(|name| names(&seen).contains(name)));
+            assert_eq!(names(&draw_again(&all, &seen, 4, stream)), names(&again), "as before");
+            assert_eq!(draw_again(&all, &seen, 7, stream).len(), 7, "more than there are");
+        }
     }
 }

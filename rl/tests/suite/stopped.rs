@@ -4,13 +4,8 @@ use crate::corpus;
 use crate::killed::{command, finish, signal};
 use crate::loops::curve;
 use agents::grammar::python_turn;
-use agents::prompt::{Prompt, PromptStyle};
-use agents::scaffold::scripted::Approach;
-use agents::trajectory::{self, Ending as EpisodeEnding, Segment, Source, Trajectory};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::exec::Mode;
-use sandbox::task::{Corpus, Split};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -20,37 +15,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Has a policy imitate a single script that sleeps for two minutes, whatever the task.
 fn sleeper(dir: &Utf8Path, tasks: &Utf8Path) -> Utf8PathBuf {
     let run = dir.join("sleeper");
-    fs::create_dir(&run).unwrap();
     let turn = python_turn("Wait.", "import time\ntime.sleep(120)");
-    let corpus = Corpus::open(tasks).unwrap();
-    let mut played = Vec::new();
-    for task in corpus.split(Split::Train) {
-        let prompt = Prompt::of(&task.public(), PromptStyle::Brief, Mode::Script).unwrap();
-        for approach in Approach::PUBLIC {
-            let agent = format!("scripted/{}", approach.name());
-            played.push(episode(task.id().as_str(), &agent, &prompt, &turn));
-        }
-    }
-    trajectory::append(&run.join("demonstrations.jsonl"), &played).unwrap();
+    corpus::demonstrate(tasks, &run, &turn);
     let arguments = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "15"];
     let sizes = ["--set", "batch=4", "--set", "vocab_size=320"];
     finish(&[&arguments[..], &sizes].concat(), &run);
     run
-}
-
-fn episode(task: &str, agent: &str, prompt: &Prompt, turn: &str) -> Trajectory {
-    let segment = |source, text: &str| Segment::text(source, text);
-    serde_json::from_value(serde_json::json!({
-        "version": trajectory::TRAJECTORY_VERSION, "task": task, "agent": agent, "attempt": 0,
-        "feedback": "tier", "turns": [], "ending": EpisodeEnding::Answered, "timed_out": false,
-        "segments": [
-            segment(Source::Prompt, &prompt.system), segment(Source::Prompt, &prompt.user),
-            segment(Source::Model, turn),
-        ],
-        "finish": {"grade": null, "refusal": null},
-        "reward": {"format": 0.0, "execution": 0.0, "tier": 0.0},
-    }))
-    .unwrap()
 }
 
 fn descendants(root: u32) -> Vec<u32> {
@@ -132,6 +102,7 @@ fn a_run_that_is_stopped_after_an_update_has_a_checkpoint_of_it() {
     let tasks = dir.join("tasks");
     corpus::write(&tasks);
     let out = dir.join("sft");
+    corpus::demonstrate(&tasks, &out, "Go on.");
     let arguments = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "100"];
     let rare = ["--set", "batch=4", "--set", "vocab_size=320", "--set", "checkpoint_every=100000"];
     let mut child = command(&[&arguments[..], &rare].concat(), &out).spawn().unwrap();
