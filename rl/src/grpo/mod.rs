@@ -31,22 +31,25 @@
 //! in `metrics.jsonl`.
 
 mod batch;
+mod error;
 mod line;
 mod mask;
 mod position;
 mod settings;
+mod tasks;
 
+pub use error::TrainError;
 pub use mask::Mask;
 pub use settings::TrainSettings;
 
 use crate::advantage::Standing;
 use crate::batch::{Micro, Sample, micro_batches};
-use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, open_policy, resume};
+use crate::checkpoint::{Checkpoint, Checkpoints, open_policy, resume};
 use crate::episodes::Episodes;
 use crate::loss::Tokens;
 use crate::metrics::{Metrics, device_memory, resident_memory};
 use crate::model::Qwen3;
-use crate::optim::{AdamW, Decay, OptimError, Schedule};
+use crate::optim::{AdamW, Decay, Schedule};
 use crate::rollout::{Job, Place, Played, Policy, RolloutError, rollout};
 use crate::sample::Sampling;
 use crate::sft::Stages;
@@ -54,91 +57,19 @@ use crate::stop::{Ended, Stop, Stopped};
 use crate::tokenizer::Tokenizer;
 use crate::view::View;
 use crate::watchdog::{Heartbeat, Watchdog};
-use agents::playground::{Playground, PlaygroundError};
+use agents::playground::Playground;
 use batch::Batch;
 use camino::{Utf8Path, Utf8PathBuf};
+use error::LOG_PROB_GAP;
 use fs_err as fs;
 use line::{Line, Summary, TrainLine};
 use position::Position;
-use rand::seq::SliceRandom;
 use sandbox::files;
 use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskDir, TaskId};
+use sandbox::task::{Split, TaskDir};
 use std::time::{Duration, Instant};
+use tasks::{draw, draw_again};
 use tch::{Device, Kind, Tensor, no_grad_guard};
-
-/// How far sampler and trainer may differ on a log-probability, in f32.
-const LOG_PROB_GAP: f64 = 1e-4;
-
-/// Why training stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum TrainError {
-    /// No place to play.
-    #[error(transparent)]
-    Playground(#[from] PlaygroundError),
-    /// Episodes could not be played.
-    #[error(transparent)]
-    Rollout(#[from] RolloutError),
-    /// Every episode of a step broke.
-    #[error("every episode of step {step} broke; the last said: {last}")]
-    AllFaulted {
-        /// The step.
-        step: u64,
-        /// What the last one said.
-        last: String,
-    },
-    /// Every episode of a validation broke.
-    #[error("every held-out episode broke after step {step}; the last said: {last}")]
-    ValidationFaulted {
-        /// The updates made before.
-        step: u64,
-        /// What the last one said.
-        last: String,
-    },
-    /// Episodes went missing between rollout and update.
-    #[error(
-        "self-check failed: of the episodes of step {step} not every one is accounted for once: {tally}"
-    )]
-    Unaccounted {
-        /// The step.
-        step: u64,
-        /// What was counted.
-        tally: String,
-    },
-    /// The policy could not be read or written.
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
-    /// The update could not be made.
-    #[error(transparent)]
-    Optim(#[from] OptimError),
-    /// A file of the run could not be written.
-    #[error("failed to write the run's files")]
-    Io(#[from] std::io::Error),
-    /// What is trained on is not what was sampled.
-    #[error(
-        "self-check failed on task `{task}`: the trainer's tokens are not those that the engine saw"
-    )]
-    OtherTokens {
-        /// The task.
-        task: TaskId,
-    },
-    /// The mask does not cover exactly what was sampled.
-    #[error("self-check failed: {trained} tokens are trained on, {sampled} were sampled")]
-    MaskSum {
-        /// Tokens under the mask.
-        trained: usize,
-        /// Log-probabilities that the sampler kept.
-        sampled: usize,
-    },
-    /// Sampler and trainer disagree.
-    #[error(
-        "self-check failed: log-probabilities of sampler and trainer differ by up to {gap:e}, more than {LOG_PROB_GAP:e}"
-    )]
-    Gap {
-        /// The largest difference.
-        gap: f64,
-    },
-}
 
 /// Trains the policy in `folder` on the corpus; `out` is the run's folder. Goes on from the newest
 /// checkpoint there.
@@ -370,33 +301,6 @@ fn schedule(settings: &TrainSettings) -> Schedule {
         decay: Decay::Constant,
         steps: settings.steps,
     }
-}
-
-/// The tasks of a step: an endless row of shuffles, cut into batches, so that every task comes up
-/// equally often and the tasks of a step depend on nothing but the step.
-fn draw<'t>(tasks: &[&'t TaskDir], step: u64, count: usize, stream: Stream) -> Vec<&'t TaskDir> {
-    let (first, length) = (step * count as u64, tasks.len() as u64);
-    let shuffled = |pass| {
-        let mut order = tasks.to_vec();
-        order.shuffle(&mut stream.index(pass).rng());
-        order
-    };
-    let row = (first / length..).flat_map(shuffled);
-    row.skip(usize::try_from(first % length).unwrap_or(0)).take(count).collect()
-}
-
-/// The tasks of a later draw of a step: a shuffle of its own, those that the step has not seen yet
-/// before the others.
-fn draw_again<'t>(
-    tasks: &[&'t TaskDir],
-    seen: &[&TaskDir],
-    count: usize,
-    stream: Stream,
-) -> Vec<&'t TaskDir> {
-    let mut order = tasks.to_vec();
-    order.shuffle(&mut stream.rng());
-    order.sort_by_key(|task| seen.iter().any(|other| other.id() == task.id()));
-    order.into_iter().cycle().take(count).collect()
 }
 
 /// What all steps share.
@@ -631,52 +535,5 @@ impl Trainer<'_> {
             text.push(b'\n');
         }
         files::write_atomic(&folder.join(format!("step-{step:06}.jsonl")), &text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sandbox::task::{Corpus, MANIFEST_VERSION};
-
-    fn tasks(dir: &Utf8Path) -> Corpus {
-        for id in ["a", "b", "c", "d", "e"] {
-            let manifest = serde_json::json!({
-                "version": MANIFEST_VERSION, "id": id, "title": id, "seed_task": "none",
-                "domain": "retail", "modality": "tabular", "formulation": "binary",
-                "metric": "roc_auc", "id_column": "id",
-                "prediction": {"kind": "probability", "column": "y"},
-                "thresholds": {
-                    "gold_threshold": 0.9, "silver_threshold": 0.8, "bronze_threshold": 0.7,
-                    "median_threshold": 0.6
-                },
-                "baselines": {"ladder": [0.5, 0.7, 0.85, 0.95], "ceiling": 1.0},
-                "rows": {"train": 50, "test": 40}, "split": "train", "provenance": null,
-                "hashes": {}
-            });
-            fs::create_dir_all(dir.join(id)).unwrap();
-            fs::write(dir.join(id).join("task.json"), manifest.to_string()).unwrap();
-        }
-        Corpus::open(dir).unwrap()
-    }
-
-    #[test]
-    fn a_later_draw_prefers_what_the_step_has_not_seen() {
-        let dir = tempfile::tempdir().unwrap();
-        let corpus = tasks(Utf8Path::from_path(dir.path()).unwrap());
-        let all = corpus.split(Split::Train);
-        let names = |tasks: &[&TaskDir]| -> Vec<String> {
-            tasks.iter().map(|task| task.id().to_string()).collect()
-        };
-        for round in 0..20 {
-            let stream = Stream::root(3).index(round);
-            let seen = draw(&all, round, 3, Stream::root(4));
-            let again = draw_again(&all, &seen, 4, stream);
-            let (fresh, old) = again.split_at(2);
-            assert!(names(fresh).iter().all(|name| !names(&seen).contains(name)));
-            assert!(names(old).iter().all(|name| names(&seen).contains(name)));
-            assert_eq!(names(&draw_again(&all, &seen, 4, stream)), names(&again), "as before");
-            assert_eq!(draw_again(&all, &seen, 7, stream).len(), 7, "more than there are");
-        }
     }
 }

@@ -96,6 +96,39 @@ fn nobody_waits_for_a_script_that_sleeps() {
 }
 
 #[test]
+fn a_validation_that_was_interrupted_is_made_up_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = Utf8Path::from_path(dir.path()).unwrap();
+    let tasks = dir.join("tasks");
+    corpus::write(&tasks);
+    let policy = sleeper(dir, &tasks);
+    let train = ["train", "--model", policy.as_str(), "--tasks", tasks.as_str(), "--steps", "1"];
+    let sizes = ["--tasks-per-step", "1", "--group", "2", "--set", "validate_every=1"];
+    let greedy = ["--set", "rollout.sampling.min_p=0.9", "--set", "validate_attempts=1"];
+    // Every script times out, so that nothing is learnt and a validation takes seconds.
+    let short = ["--set", "rules.episode.policy.time_limit=1s"];
+    let arguments = [&train[..], &sizes, &greedy, &short].concat();
+    let out = dir.join("grpo");
+
+    let mut child = command(&arguments, &out).spawn().unwrap();
+    soon("the first update", || log(&out).contains("trained step=1"));
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", log(&out));
+    assert!(log(&out).contains("stopped after step 1 of 1"), "{}", log(&out));
+    let steps = |run: &Utf8Path| -> Vec<u64> {
+        curve(run).iter().map(|line| line["step"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(steps(&out), [0], "the update is not recorded without its validation");
+
+    finish(&arguments, &out);
+    assert_eq!(steps(&out), [0, 1]);
+    let line = curve(&out).pop().unwrap();
+    assert!(line["validation"]["reward"].is_f64(), "{line}");
+    assert_eq!((line["played"].as_u64(), line["masked_time_limit"].as_u64()), (Some(2), Some(2)));
+    assert_eq!((line["updates"].as_u64(), line["trained_tokens"].as_u64()), (Some(0), Some(0)));
+}
+
+#[test]
 fn a_run_that_is_stopped_after_an_update_has_a_checkpoint_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
