@@ -46,9 +46,10 @@ venv-test: .venv/.locked-test ## The same, with what the tests compare against
 	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes -r python/requirements.txt
 	touch $@
 
-.venv/.locked-test: python/requirements-test.txt python/requirements-openenv.txt .venv/.locked
+.venv/.locked-test: python/requirements-test.txt python/requirements-openenv.txt python/requirements-tensorboard.txt .venv/.locked
 	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes -r python/requirements-test.txt
 	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes --no-deps -r python/requirements-openenv.txt
+	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes --no-deps -r python/requirements-tensorboard.txt
 	touch $@
 
 fmt: ## Format
@@ -61,8 +62,9 @@ lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
 	cd python && for name in requirements requirements-test; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
-	cd python && ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-annotate --no-deps requirements-openenv.in -o requirements-openenv.txt
+	cd python && for name in requirements-openenv requirements-tensorboard; do \
+	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
+	    --no-emit-index-url --no-annotate --no-deps $$name.in -o $$name.txt; done
 
 clean: ## Remove what was generated and built, keep the Python environment
 	rm -rf generated target

@@ -33,8 +33,7 @@ pub enum MaskOrder {
 pub enum Standing {
     /// In full.
     Counted,
-    /// It is not trained on, because it ended for reasons that are not only its own, such as a
-    /// time limit.
+    /// It is not trained on because of how it ended, such as by a time limit.
     Masked,
     /// It failed through a fault of ours: its reward means nothing and never counts.
     Dropped,

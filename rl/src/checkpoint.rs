@@ -5,9 +5,11 @@
 //!   model.safetensors config.json generation_config.json tokenizer.json tokenizer_config.json
 //!   optimizer.safetensors     moments, and f32 weights where the model's own are narrower
 //!   training.json             step, and whatever the loop wants back
+//! <run>/checkpoints/best      a link to the checkpoint of the best validation, if there is one
 //! ```
 //! The folder is itself a Hugging Face model. It is built under a temporary name and renamed when
-//! every file is on disk, so a folder with the right name is complete.
+//! every file is on disk, so a folder with the right name is complete. A run goes on from its
+//! newest checkpoint; from another one after it was wound back to it ([`Resume`]).
 
 use crate::model::{
     LoadError, Lora, LoraSettings, Qwen3, Qwen3Config, Weights, save_folder, write_safetensors,
@@ -16,6 +18,7 @@ use crate::optim::{AdamW, OptimError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use safetensors::SafeTensorError;
 use sandbox::files;
 use sandbox::stream::Stream;
 use serde::de::DeserializeOwned;
@@ -31,6 +34,50 @@ pub enum CheckpointError {
     /// A file could not be read or written.
     #[error("failed to read or write a checkpoint")]
     Io(#[from] std::io::Error),
+    /// A checkpoint could not be written.
+    #[error(
+        "failed to save the checkpoint of step {step}{}",
+        .last_good.as_ref().map_or(String::new(), |good| format!("; `{good}` is whole, and the same command goes on from it"))
+    )]
+    Save {
+        /// Of which step.
+        step: u64,
+        /// The newest checkpoint that is there.
+        last_good: Option<Utf8PathBuf>,
+        /// What failed.
+        #[source]
+        source: Box<CheckpointError>,
+    },
+    /// The newest checkpoint of a run cannot be used.
+    #[error(
+        "the newest checkpoint of the run, `{newest}`, is damaged{}",
+        .older.as_ref().map_or("; no other is whole, so start anew with another `--out`".to_owned(), |older| format!("; `{older}` is whole: to go on from there, add `--resume {older}`"))
+    )]
+    Damaged {
+        /// The checkpoint.
+        newest: Utf8PathBuf,
+        /// The newest one that is whole.
+        older: Option<Utf8PathBuf>,
+        /// What is wrong with it.
+        #[source]
+        source: Box<CheckpointError>,
+    },
+    /// The run has no such checkpoint.
+    #[error("the run has no checkpoint `{wanted}`; it has {}", list(.there))]
+    NotOfRun {
+        /// As it was named.
+        wanted: String,
+        /// Those it has.
+        there: Vec<Utf8PathBuf>,
+    },
+    /// The file is of another version.
+    #[error("`{path}` has version {found}; this build reads version {VERSION}")]
+    Version {
+        /// The file.
+        path: Utf8PathBuf,
+        /// Its version.
+        found: u32,
+    },
     /// The folder lacks a file of a checkpoint.
     #[error(
         "`{folder}` is not a checkpoint: it has no `{missing}`; give a folder such as `<run>/checkpoints/step-000100`"
@@ -86,6 +133,28 @@ struct Training<S> {
     state: S,
 }
 
+/// From which of its checkpoints a run goes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Resume {
+    /// The newest.
+    #[default]
+    Latest,
+    /// The one of the best validation.
+    Best,
+    /// The one in this folder, or of this name, such as `step-000008`.
+    At(Utf8PathBuf),
+}
+
+impl From<&str> for Resume {
+    fn from(name: &str) -> Self {
+        match name {
+            "latest" => Self::Latest,
+            "best" => Self::Best,
+            folder => Self::At(folder.into()),
+        }
+    }
+}
+
 /// The checkpoints of one run.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
@@ -101,15 +170,17 @@ pub struct Checkpoint {
 }
 
 impl Checkpoints {
-    /// The checkpoints below `<run>/checkpoints`, of which the last `keep` (at least one) stay.
+    /// The checkpoints below `<run>/checkpoints`, of which the last `keep` (at least one) stay,
+    /// and the best.
     pub fn of(run: &Utf8Path, keep: usize) -> Self {
         Self { folder: run.join("checkpoints"), keep: keep.max(1) }
     }
 
-    /// Writes the checkpoint of `step`, then removes those that are too old.
+    /// Writes the checkpoint of `step`, points to the one of the `best` step, and removes those
+    /// that are too old.
     ///
     /// # Errors
-    /// [`CheckpointError`] if a file cannot be written; what was there stays.
+    /// [`CheckpointError::Save`] if a file cannot be written; what was there stays.
     pub fn save(
         &self,
         step: u64,
@@ -117,45 +188,142 @@ impl Checkpoints {
         tokenizer: &Tokenizer,
         optimizer: &AdamW,
         state: &impl Serialize,
+        best: Option<u64>,
     ) -> Result<Checkpoint, CheckpointError> {
-        fs::create_dir_all(&self.folder)?;
-        let folder = self.folder.join(format!("step-{step:06}"));
+        let folder = self.path(step);
         let building = files::temporary_neighbour(&folder);
-        remove(&building)?;
-        fs::create_dir(&building)?;
-        save_folder(model, &building)?;
-        tokenizer.save(&building)?;
-        write_safetensors(&building.join("optimizer.safetensors"), &optimizer.state())?;
-        files::write_json(
-            &building.join("training.json"),
-            &Training { version: VERSION, step, updates: optimizer.updates(), state },
-        )?;
-        // The same step can only be written twice by a run that was wound back; the new one counts.
-        remove(&folder)?;
-        fs::rename(&building, &folder)?;
-        fs::File::open(&self.folder)?.sync_all()?;
+        let build = || {
+            fs::create_dir_all(&self.folder)?;
+            remove(&building)?;
+            fs::create_dir(&building)?;
+            save_folder(model, &building).map_err(written)?;
+            tokenizer.save(&building)?;
+            write_safetensors(&building.join("optimizer.safetensors"), &optimizer.state())
+                .map_err(written)?;
+            files::write_json(
+                &building.join("training.json"),
+                &Training { version: VERSION, step, updates: optimizer.updates(), state },
+            )?;
+            // The same step can only be written twice by a run that was wound back; the new one
+            // counts.
+            discard(&folder)?;
+            fs::rename(&building, &folder)?;
+            Ok(fs::File::open(&self.folder)?.sync_all()?)
+        };
+        build().map_err(|source: CheckpointError| {
+            // A full disk has no room for what cannot be used. If even that fails, the next start
+            // clears it away.
+            let _ = remove(&building);
+            let last_good = self.all().ok().and_then(|all| Some(all.last()?.folder.clone()));
+            CheckpointError::Save { step, last_good, source: Box::new(source) }
+        })?;
+        self.point_to_best(best)?;
         let all = self.all()?;
         for old in &all[..all.len().saturating_sub(self.keep)] {
-            remove(&old.folder)?;
+            if Some(old.step) != best {
+                discard(&old.folder)?;
+            }
         }
         Ok(Checkpoint { step, folder })
     }
 
-    /// The newest checkpoint, if there is any. Also clears away what a killed run left unfinished.
+    /// Makes `checkpoints/best` lead to the checkpoint of this step, or nowhere if there is none.
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
+    pub fn point_to_best(&self, step: Option<u64>) -> Result<(), CheckpointError> {
+        let link = self.best_link();
+        let target = step.map(|step| self.path(step)).filter(|folder| folder.is_dir());
+        let name = target.as_ref().and_then(|folder| folder.file_name());
+        let now = link.read_link_utf8().ok();
+        match name {
+            Some(name) if now.as_deref() != Some(Utf8Path::new(name)) => {
+                let building = files::temporary_neighbour(&link);
+                if building.is_symlink() {
+                    fs::remove_file(&building)?;
+                }
+                fs::os::unix::fs::symlink(name, &building)?;
+                fs::rename(&building, &link)?;
+            }
+            None if now.is_some() => fs::remove_file(&link)?,
+            _ => (),
+        }
+        Ok(())
+    }
+
+    /// Clears away what a killed run left unfinished. Only for the run itself: to anybody else, what
+    /// is unfinished may be about to be finished.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Io`].
+    pub fn tidy(&self) -> Result<(), CheckpointError> {
+        if self.folder.is_dir() {
+            for entry in self.folder.read_dir_utf8()? {
+                let entry = entry?;
+                if entry.file_name().starts_with(".step-") {
+                    remove(entry.path())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest checkpoint, if there is any.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Damaged`], which names the newest one that is whole, if this one is not.
     pub fn latest(&self) -> Result<Option<Checkpoint>, CheckpointError> {
         if !self.folder.is_dir() {
             return Ok(None);
         }
-        for entry in self.folder.read_dir_utf8()? {
-            let entry = entry?;
-            if entry.file_name().starts_with(".step-") {
-                remove(entry.path())?;
+        let mut all = self.all()?;
+        let Some(newest) = all.pop() else { return Ok(None) };
+        match newest.check() {
+            Ok(()) => Ok(Some(newest)),
+            Err(source) => {
+                let whole = all.into_iter().rev().find(|checkpoint| checkpoint.check().is_ok());
+                let (newest, older) = (newest.folder, whole.map(|older| older.folder));
+                Err(CheckpointError::Damaged { newest, older, source: Box::new(source) })
             }
         }
-        Ok(self.all()?.pop())
+    }
+
+    /// Makes another checkpoint the newest, by removing all that are newer.
+    ///
+    /// # Errors
+    /// [`CheckpointError`] if there is no such checkpoint, or it is damaged; then all stay.
+    pub fn wind_back(&self, to: &Resume) -> Result<(), CheckpointError> {
+        let (wanted, folder) = match to {
+            Resume::Latest => return Ok(()),
+            Resume::Best => ("best".to_owned(), self.best_link()),
+            Resume::At(folder) if folder.components().count() == 1 => {
+                (folder.to_string(), self.folder.join(folder))
+            }
+            Resume::At(folder) => (folder.to_string(), folder.clone()),
+        };
+        let all = if self.folder.is_dir() { self.all()? } else { Vec::new() };
+        let real = |folder: &Utf8Path| folder.canonicalize_utf8().ok();
+        let named = real(&folder);
+        let Some(target) = all.iter().find(|one| named.is_some() && real(&one.folder) == named)
+        else {
+            let there = all.into_iter().map(|one| one.folder).collect();
+            return Err(CheckpointError::NotOfRun { wanted, there });
+        };
+        target.check()?;
+        // The newest first: whenever this is interrupted, what is left is a run that came less far.
+        for later in all.iter().rev().take_while(|one| one.step > target.step) {
+            tracing::warn!(checkpoint = %later.folder, "removing, to go back to step {}", target.step);
+            discard(&later.folder)?;
+        }
+        Ok(())
+    }
+
+    fn path(&self, step: u64) -> Utf8PathBuf {
+        self.folder.join(format!("step-{step:06}"))
+    }
+
+    fn best_link(&self) -> Utf8PathBuf {
+        self.folder.join("best")
     }
 
     /// Every checkpoint, oldest first.
@@ -183,6 +351,15 @@ impl Checkpoint {
         require(folder, &["optimizer.safetensors", "training.json"])?;
         let training: Training<serde_json::Value> = read_training(folder)?;
         Ok(Self { step: training.step, folder: folder.to_owned() })
+    }
+
+    /// Whether every file is there and of the right length.
+    fn check(&self) -> Result<(), CheckpointError> {
+        Self::open(&self.folder)?;
+        Qwen3Config::open(&self.folder).map_err(LoadError::from)?;
+        Weights::open(&self.folder)?;
+        Weights::map(&[self.folder.join("optimizer.safetensors")])?;
+        Ok(())
     }
 
     /// How many steps had been made.
@@ -297,9 +474,42 @@ pub fn resume(latest: Option<&Checkpoint>, optimizer: &mut AdamW) -> Result<u64,
 }
 
 fn read_training<S: DeserializeOwned>(folder: &Utf8Path) -> Result<Training<S>, CheckpointError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
     let path = folder.join("training.json");
-    serde_json::from_slice(&fs::read(&path)?)
-        .map_err(|source| CheckpointError::Training { path, source })
+    let text = fs::read(&path)?;
+    let parse = |source| CheckpointError::Training { path: path.clone(), source };
+    let Versioned { version } = serde_json::from_slice(&text).map_err(parse)?;
+    if version != VERSION {
+        return Err(CheckpointError::Version { path, found: version });
+    }
+    serde_json::from_slice(&text).map_err(parse)
+}
+
+/// A file that could not be written is not one that is damaged.
+fn written(error: LoadError) -> CheckpointError {
+    match error {
+        LoadError::Format { source: SafeTensorError::IoError(source), .. } => source.into(),
+        other => other.into(),
+    }
+}
+
+fn list(folders: &[Utf8PathBuf]) -> String {
+    let names: Vec<String> = folders.iter().map(|folder| format!("`{folder}`")).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Removes a checkpoint so that no half of it is ever seen under its name.
+fn discard(folder: &Utf8Path) -> Result<(), std::io::Error> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let going = folder.with_file_name(format!(".{}.going", folder.file_name().unwrap_or("step-")));
+    remove(&going)?;
+    fs::rename(folder, &going)?;
+    remove(&going)
 }
 
 fn remove(folder: &Utf8Path) -> Result<(), std::io::Error> {
@@ -352,7 +562,7 @@ mod tests {
         let (model, tokenizer) = policy();
         let mut optimizer = AdamW::new(&model, AdamConfig::default());
         train(&model, &mut optimizer, 0..4);
-        checkpoints.save(4, &model, &tokenizer, &optimizer, &"seen").unwrap();
+        checkpoints.save(4, &model, &tokenizer, &optimizer, &"seen", None).unwrap();
         let straight = train(&model, &mut optimizer, 4..8);
 
         let latest = checkpoints.latest().unwrap().unwrap();
@@ -372,9 +582,10 @@ mod tests {
         let (model, tokenizer) = policy();
         let optimizer = AdamW::new(&model, AdamConfig::default());
         for step in [1, 2, 10] {
-            checkpoints.save(step, &model, &tokenizer, &optimizer, &()).unwrap();
+            checkpoints.save(step, &model, &tokenizer, &optimizer, &(), None).unwrap();
         }
         fs::create_dir(dir.join("checkpoints/.step-000011.99.tmp")).unwrap();
+        checkpoints.tidy().unwrap();
         assert_eq!(checkpoints.latest().unwrap().unwrap().step(), 10);
         let mut names: Vec<String> = dir
             .join("checkpoints")
@@ -384,6 +595,41 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, ["step-000002", "step-000010"]);
+    }
+
+    #[test]
+    fn the_best_stays_and_can_be_gone_back_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let checkpoints = Checkpoints::of(dir, 1);
+        let (model, tokenizer) = policy();
+        let optimizer = AdamW::new(&model, AdamConfig::default());
+        let steps =
+            || -> Vec<u64> { checkpoints.all().unwrap().iter().map(Checkpoint::step).collect() };
+        let link = dir.join("checkpoints/best");
+        for (step, best) in [(1, Some(1)), (2, Some(2)), (3, Some(2)), (4, Some(2))] {
+            checkpoints.save(step, &model, &tokenizer, &optimizer, &(), best).unwrap();
+        }
+        assert_eq!(steps(), [2, 4]);
+        assert_eq!(link.read_link_utf8().unwrap(), "step-000002");
+        // As a run that was killed between the two leaves it, or one that was wound back.
+        fs::remove_file(&link).unwrap();
+        fs::os::unix::fs::symlink("step-000009", &link).unwrap();
+        checkpoints.point_to_best(Some(2)).unwrap();
+        assert!(Checkpoint::open(&link).is_ok());
+
+        let gone = checkpoints.wind_back(&Resume::from("step-000003")).unwrap_err().to_string();
+        assert!(gone.contains("no checkpoint `step-000003`; it has `"), "{gone}");
+        checkpoints.wind_back(&Resume::Latest).unwrap();
+        assert_eq!(steps(), [2, 4]);
+        checkpoints.wind_back(&Resume::Best).unwrap();
+        assert_eq!(steps(), [2]);
+        checkpoints.point_to_best(None).unwrap();
+        assert!(!link.is_symlink());
+        assert!(matches!(
+            checkpoints.wind_back(&Resume::Best),
+            Err(CheckpointError::NotOfRun { .. })
+        ));
     }
 
     #[test]

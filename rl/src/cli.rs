@@ -1,6 +1,6 @@
 //! The command line: flags, files and defaults in, plain settings out. No logic of learning.
 
-use crate::checkpoint::{base_of, open_policy};
+use crate::checkpoint::{Checkpoints, Resume, base_of, open_policy};
 use crate::device::{self, DeviceChoice};
 use crate::eval::{self, Contestant, EvalSettings};
 use crate::grpo::{self, TrainSettings};
@@ -11,8 +11,9 @@ use crate::report::{self, ReportSources};
 use crate::settings::{claim, resolve};
 use crate::sft::{self, SftSettings, Stages};
 use crate::source::{PolicySource, locate};
+use crate::stop::{Ended, Stop};
 use anyhow::{Context, Result, bail};
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use sandbox::policy::ByteSize;
@@ -29,7 +30,8 @@ use toml::Table;
 ///   rl train --model sft     --tasks tasks --out grpo
 ///   rl eval  --policy sft=sft --policy grpo=grpo --scripted --tasks tasks --out eval
 ///
-/// Every command picks up where it was when it is run again with the same `--out`.
+/// Every command picks up where it was when it is run again with the same `--out`. Ctrl-C stops
+/// `rl sft` and `rl train` with a checkpoint of what is done.
 #[derive(Debug, Parser)]
 #[command(name = "rl", version, verbatim_doc_comment)]
 pub struct Cli {
@@ -48,7 +50,7 @@ enum Command {
     Eval(EvalArgs),
     /// Show what a run of `rl train` needs of a device's memory, and settings that fit.
     Plan(PlanArgs),
-    /// Write the page that shows tasks, curves, comparison and episodes.
+    /// Write a page about a run, or about all stages together.
     Report(ReportArgs),
 }
 
@@ -58,9 +60,10 @@ struct Common {
     /// Where the run's files go; a run that is there is continued.
     #[arg(long, value_name = "FOLDER")]
     out: Utf8PathBuf,
-    /// A TOML file with settings; flags win over it. Every run writes its own as `settings.toml`.
-    #[arg(long, value_name = "FILE")]
-    config: Option<Utf8PathBuf>,
+    /// A recipe (`sandmle`: the paper's training; `sparse`: its ablation of the reward) or a TOML
+    /// file with settings; flags win over it. Every run writes its own as `settings.toml`.
+    #[arg(long, value_name = "NAME|FILE")]
+    config: Option<String>,
     /// Any setting by its dotted key, such as `rollout.sampling.temperature=0.8`; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -72,10 +75,27 @@ struct Common {
     threads: Option<i32>,
 }
 
+/// Where a run goes on that is there already.
+#[derive(Debug, Args)]
+struct Continue {
+    /// From which checkpoint a run that is there goes on: `latest`, `best` (of `rl train`), or
+    /// one of its folders, such as `step-000008`. Newer ones are removed.
+    #[arg(long, value_name = "CHECKPOINT", default_value = "latest")]
+    resume: String,
+}
+
+impl Continue {
+    fn wind_back(&self, out: &Utf8Path) -> Result<()> {
+        Ok(Checkpoints::of(out, 1).wind_back(&Resume::from(self.resume.as_str()))?)
+    }
+}
+
 #[derive(Debug, Args)]
 struct SftArgs {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    from: Continue,
     #[command(flatten)]
     settings: SftFlags,
 }
@@ -110,6 +130,8 @@ struct SftFlags {
 struct TrainArgs {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    from: Continue,
     #[command(flatten)]
     settings: TrainFlags,
 }
@@ -199,18 +221,18 @@ struct PlanArgs {
 
 #[derive(Debug, Args)]
 struct ReportArgs {
-    /// The corpus.
+    /// The corpus: how it was made, and some of its tasks.
     #[arg(long, value_name = "FOLDER")]
-    tasks: Utf8PathBuf,
-    /// The run of `rl sft`.
+    tasks: Option<Utf8PathBuf>,
+    /// A run of `rl sft`: its curve.
     #[arg(long, value_name = "FOLDER")]
-    sft: Utf8PathBuf,
-    /// The run of `rl train`.
+    sft: Option<Utf8PathBuf>,
+    /// A run of `rl train`: its curves, its best policy, some episodes; may still be going on.
     #[arg(long, value_name = "FOLDER")]
-    grpo: Utf8PathBuf,
-    /// The folder of `rl eval`.
+    grpo: Option<Utf8PathBuf>,
+    /// A folder of `rl eval`: the comparison, and episodes of before and after.
     #[arg(long, value_name = "FOLDER")]
-    eval: Utf8PathBuf,
+    eval: Option<Utf8PathBuf>,
     /// The page.
     #[arg(long, value_name = "FILE")]
     out: Utf8PathBuf,
@@ -286,8 +308,18 @@ fn sft(args: &SftArgs, bars: &Bars) -> Result<String> {
         );
     }
     claim(out, &settings, &["workers"])?;
-    let last = sft::run(&settings, &source, out, args.common.device()?, bars)?;
-    Ok(format!("{last}\n"))
+    args.from.wind_back(out)?;
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    folder_of(sft::run(&settings, &source, out, args.common.device()?, bars, &stop)?)
+}
+
+/// The folder that a finished run leaves. One that was stopped is no failure, but ends the
+/// command with another code.
+fn folder_of(ended: Ended) -> Result<String> {
+    match ended {
+        Ended::Finished(folder) => Ok(format!("{folder}\n")),
+        Ended::Stopped(stopped) => Err(stopped.into()),
+    }
 }
 
 fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
@@ -302,14 +334,15 @@ fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
     let settings: TrainSettings =
         resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
     settings.check()?;
-    // A run may be prolonged; the number of workers changes nothing but speed.
-    claim(out, &settings, &["steps", "rollout.workers"])?;
+    claim(out, &settings, &TrainSettings::FREE)?;
+    args.from.wind_back(out)?;
     let device = args.common.device()?;
     if let Some(limit) = device::memory(device) {
         Plan::of(&settings, &Qwen3Config::open(&base_of(folder)?)?, device).fit(limit)?;
     }
-    let last = grpo::run(&settings, folder, out, device, bars)?;
-    Ok(format!("{last}\n"))
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    let ended = grpo::run(&settings, folder, out, device, bars, &stop)?;
+    folder_of(ended)
 }
 
 fn plan(args: &PlanArgs) -> Result<String> {

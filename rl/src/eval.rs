@@ -4,10 +4,12 @@ use crate::episodes::Episodes;
 use crate::metrics;
 use crate::model::Qwen3;
 use crate::presets::{Dtype, Scale};
-use crate::rollout::{Job, Policy, RolloutError, RolloutSettings, rollout};
+use crate::rollout::{Job, Place, Policy, RolloutError, RolloutSettings, rollout};
 use crate::settings::{SettingsError, require};
 use crate::sft::Stages;
+use crate::stop::Stop;
 use crate::tokenizer::Tokenizer;
+use crate::watchdog::Heartbeat;
 use agents::evaluation::{EVALUATION_VERSION, Evaluation, Row};
 use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
@@ -211,14 +213,15 @@ fn policy(
         model: &contestant.model,
         tokenizer: &contestant.tokenizer,
     };
-    let played = rollout(
-        policy,
-        playground.sandbox(),
-        &settings.rules,
-        &settings.rollout,
-        &jobs,
-        &mut || bar.inc(1),
-    )?;
+    let place = Place {
+        sandbox: playground.sandbox(),
+        rules: &settings.rules,
+        settings: &settings.rollout,
+        // Ctrl-C ends an evaluation at once: agents that are done stay done.
+        stop: &Stop::default(),
+        heartbeat: &Heartbeat::default(),
+    };
+    let played = rollout(policy, place, &jobs, &mut || bar.inc(1))?;
     bar.finish();
     let mut episodes = Episodes::default();
     for played in played {

@@ -17,14 +17,19 @@ pub mod model;
 pub mod optim;
 pub mod plan;
 pub mod presets;
+pub mod recipes;
 pub mod report;
 pub mod rollout;
 pub mod sample;
 pub mod settings;
 pub mod sft;
 pub mod source;
+pub mod stop;
 pub mod template;
+pub mod tensorboard;
 pub mod tokenizer;
+pub mod view;
+pub mod watchdog;
 
 /// An error with all its causes, on one line.
 fn chain(error: &dyn std::error::Error) -> String {

@@ -3,6 +3,7 @@
 use clap::Parser;
 use indicatif::MultiProgress;
 use rl::cli::{Bars, Cli};
+use rl::stop::Stopped;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -38,11 +39,15 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            #[expect(clippy::print_stderr, reason = "the one error message of a command")]
+            let (text, code) = match error.downcast_ref::<Stopped>() {
+                Some(stopped) => (stopped.to_string(), stopped.code),
+                None => (format!("error: {error:#}"), FAILED),
+            };
+            #[expect(clippy::print_stderr, reason = "the last words of a command")]
             {
-                eprintln!("error: {error:#}");
+                eprintln!("{text}");
             }
-            ExitCode::from(FAILED)
+            ExitCode::from(code)
         }
     }
 }

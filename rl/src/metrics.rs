@@ -1,17 +1,31 @@
-//! `metrics.jsonl`: one line per step, never a step lost or doubled.
+//! `metrics.jsonl`: one line per step, never a step lost or doubled; and the same for TensorBoard.
 //!
 //! The names are explained in `docs/METRICS.md`.
 
+use crate::tensorboard::Events;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use libloading::os::unix::Library;
 use sandbox::files;
 use serde::Serialize;
+use std::ffi::c_int;
 use std::io::{self, Write};
+use std::time::SystemTime;
+use tch::Device;
 
 /// The metrics file of one run.
 #[derive(Debug)]
 pub struct Metrics {
     path: Utf8PathBuf,
+    events: Events,
+}
+
+/// A line with the time at which it was written.
+#[derive(Serialize)]
+struct Stamped<'a, L> {
+    #[serde(flatten)]
+    line: &'a L,
+    unix_seconds: f64,
 }
 
 impl Metrics {
@@ -22,9 +36,10 @@ impl Metrics {
     /// An I/O error naming the file.
     pub fn resume(run: &Utf8Path, step: u64) -> io::Result<Self> {
         let path = run.join("metrics.jsonl");
+        let mut kept = String::new();
         if path.is_file() {
             let text = fs::read_to_string(&path)?;
-            let kept: String = text
+            kept = text
                 .split_inclusive('\n')
                 .filter(|line| {
                     line.ends_with('\n') && step_of(line).is_some_and(|found| found <= step)
@@ -34,7 +49,7 @@ impl Metrics {
                 files::write_atomic(&path, kept.as_bytes())?;
             }
         }
-        Ok(Self { path })
+        Ok(Self { path, events: Events::of(run, &kept)? })
     }
 
     /// Opens `<run>/metrics.jsonl` for a run that starts over.
@@ -46,19 +61,22 @@ impl Metrics {
         if path.is_file() {
             fs::remove_file(&path)?;
         }
-        Ok(Self { path })
+        Ok(Self { path, events: Events::of(run, "")? })
     }
 
-    /// Appends one line and flushes it to disk.
+    /// Appends one line, with the time, and flushes it to disk.
     ///
     /// # Errors
     /// An I/O error naming the file.
     pub fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let line = Stamped { line, unix_seconds: now.as_secs_f64() };
+        let mut text = serde_json::to_string(&line)?;
+        text.push('\n');
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
-        file.write_all(&text)?;
-        file.sync_data()
+        file.write_all(text.as_bytes())?;
+        file.sync_data()?;
+        self.events.append(&text)
     }
 }
 
@@ -87,6 +105,23 @@ pub fn resident_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// Memory in use on the device, by whomever, in bytes; none for the CPU.
+pub fn device_memory(device: Device) -> Option<u64> {
+    type MemoryInfo = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
+    if !device.is_cuda() {
+        return None;
+    }
+    let (mut free, mut total) = (0, 0);
+    #[expect(unsafe_code, reason = "the driver has no safe interface")]
+    // SAFETY: the driver is loaded, or there would be no such device, and this is the signature
+    // of its function, which writes two numbers and nothing else.
+    let status = unsafe {
+        let info = Library::this().get::<MemoryInfo>(b"cuMemGetInfo_v2\0").ok()?;
+        info(&raw mut free, &raw mut total)
+    };
+    (status == 0).then(|| u64::try_from(total - free).ok())?
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,10 +138,9 @@ mod tests {
         let torn = format!("{}{{\"step\": 2", fs::read_to_string(&path).unwrap());
         fs::write(&path, torn).unwrap();
         Metrics::resume(dir, 3).unwrap();
-        assert_eq!(
-            fs::read_to_string(&path).unwrap(),
-            "{\"step\":1}\n{\"step\":2}\n{\"step\":3}\n"
-        );
+        let kept = fs::read_to_string(&path).unwrap();
+        let steps: Vec<u64> = kept.lines().map(|line| step_of(line).unwrap()).collect();
+        assert_eq!(steps, [1, 2, 3]);
     }
 
     #[test]

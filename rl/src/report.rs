@@ -1,4 +1,5 @@
-//! The page at the end of the main job: what was made, how it was learnt, what came of it.
+//! The page about a run, or about the whole main job: what was made, how it was learnt, what came
+//! of it.
 
 use agents::evaluation::{EVALUATION_VERSION, Evaluation};
 use agents::report::{CardError, Chart, Line, Report, TaskCard};
@@ -10,22 +11,25 @@ use sandbox::task::{Corpus, Formulation, Split, TaskError};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Where the parts of the page come from.
-#[derive(Debug, Clone)]
+/// Where the parts of the page come from; what is not given is left out.
+#[derive(Debug, Clone, Default)]
 pub struct ReportSources {
     /// The corpus.
-    pub tasks: Utf8PathBuf,
+    pub tasks: Option<Utf8PathBuf>,
     /// The run of `rl sft`.
-    pub sft: Utf8PathBuf,
+    pub sft: Option<Utf8PathBuf>,
     /// The run of `rl train`.
-    pub grpo: Utf8PathBuf,
+    pub grpo: Option<Utf8PathBuf>,
     /// The folder of `rl eval`.
-    pub eval: Utf8PathBuf,
+    pub eval: Option<Utf8PathBuf>,
 }
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
+    /// No source at all.
+    #[error("nothing to report on; give `--grpo RUN`, or any of `--tasks`, `--sft` and `--eval`")]
+    Nothing,
     /// A file is missing or unreadable.
     #[error("failed to read or write a file of the report; run the stages before it first")]
     Io(#[from] std::io::Error),
@@ -62,21 +66,95 @@ pub enum ReportError {
 /// # Errors
 /// [`ReportError`] if a source is missing or broken.
 pub fn write(sources: &ReportSources, out: &Utf8Path) -> Result<(), ReportError> {
-    let path = sources.eval.join("evaluation.json");
+    let ReportSources { tasks, sft, grpo, eval } = sources;
+    if [tasks, sft, grpo, eval].iter().all(|source| source.is_none()) {
+        return Err(ReportError::Nothing);
+    }
+    let title = match (grpo, eval) {
+        (Some(run), None) => format!("Reinforcement: {run}"),
+        _ => "Machine learning engineering agents, before and after reinforcement".to_owned(),
+    };
+    let lines_of = |run: &Option<Utf8PathBuf>| run.as_deref().map(lines).transpose();
+    let (imitation, reinforcement) = (lines_of(sft)?, lines_of(grpo)?);
+    let evaluation = eval.as_deref().map(evaluation).transpose()?;
+    let trajectories = match (eval, &evaluation, grpo) {
+        (Some(eval), Some(evaluation), _) => to_read(&eval.join("episodes"), evaluation)?,
+        (_, _, Some(run)) => played(&run.join("episodes"))?,
+        _ => Vec::new(),
+    };
+    let mut charts = Vec::new();
+    charts.extend(imitation.iter().flat_map(|lines| imitation_charts(lines)));
+    charts.extend(reinforcement.iter().flat_map(|lines| reinforcement_charts(lines)));
+    let corpus = tasks.as_deref().map(Corpus::open).transpose()?;
+    let facts = match (grpo, &reinforcement) {
+        (Some(run), Some(lines)) => facts(run, lines),
+        _ => Vec::new(),
+    };
+    let report = Report {
+        title,
+        facts,
+        evaluation,
+        charts,
+        funnel: tasks.as_deref().map(funnel).transpose()?.unwrap_or_default(),
+        tasks: corpus.as_ref().map(cards).transpose()?.unwrap_or_default(),
+        trajectories,
+        settings: settings(&[("rl sft", sft), ("rl train", grpo), ("rl eval", eval)])?,
+    };
+    Ok(files::write_atomic(out, report.html().as_bytes())?)
+}
+
+fn evaluation(folder: &Utf8Path) -> Result<Evaluation, ReportError> {
+    let path = folder.join("evaluation.json");
     let evaluation: Evaluation = parse(&path, &fs::read(&path)?)?;
     if evaluation.version != EVALUATION_VERSION {
         return Err(ReportError::Version { path, found: evaluation.version });
     }
-    let corpus = Corpus::open(&sources.tasks)?;
-    let report = Report {
-        title: "Machine learning engineering agents, before and after reinforcement".to_owned(),
-        trajectories: to_read(&sources.eval.join("episodes"), &evaluation)?,
-        evaluation,
-        charts: charts(&lines(&sources.sft)?, &lines(&sources.grpo)?),
-        funnel: funnel(&sources.tasks)?,
-        tasks: cards(&corpus)?,
-    };
-    Ok(files::write_atomic(out, report.html().as_bytes())?)
+    Ok(evaluation)
+}
+
+/// The settings that each run has written, as they are.
+fn settings(runs: &[(&str, &Option<Utf8PathBuf>)]) -> Result<Vec<(String, String)>, ReportError> {
+    let mut settings = Vec::new();
+    for (command, run) in runs {
+        let path = run.as_ref().map(|run| run.join("settings.toml"));
+        if let Some(path) = path.filter(|path| path.is_file()) {
+            settings.push(((*command).to_owned(), fs::read_to_string(path)?));
+        }
+    }
+    Ok(settings)
+}
+
+/// How far a run of `rl train` has come, and where its best policy is.
+fn facts(run: &Utf8Path, lines: &[Value]) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    if let Some(step) = lines.last().and_then(|line| line.get("step")) {
+        fact("updates", step.to_string());
+    }
+    let held_out = curve("", lines, "/validation/reward").points;
+    let mut best: Option<(f64, f64)> = None;
+    for &(step, reward) in &held_out {
+        if best.is_none_or(|(_, highest)| reward > highest) {
+            best = Some((step, reward));
+        }
+    }
+    if let (Some((_, first)), Some((_, last)), Some((step, reward))) =
+        (held_out.first(), held_out.last(), best)
+    {
+        fact("held-out reward at the start, at the end", format!("{first:.3}, {last:.3}"));
+        fact("best held-out reward", format!("{reward:.3} after update {step}"));
+    }
+    let link = run.join("checkpoints/best");
+    if let Ok(target) = link.read_link_utf8() {
+        fact("best checkpoint", run.join("checkpoints").join(target).into_string());
+    }
+    let total =
+        |name: &str| -> f64 { lines.iter().filter_map(|line| line.get(name)?.as_f64()).sum() };
+    fact("episodes played", format!("{:.0}", total("played")));
+    fact("episodes lost to faults of ours", format!("{:.0}", total("dropped")));
+    let (rollout, update) = (total("rollout_seconds"), total("update_seconds"));
+    fact("time in rollouts, in updates", format!("{rollout:.0} s, {update:.0} s"));
+    facts
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &Utf8Path, text: &[u8]) -> Result<T, ReportError> {
@@ -98,56 +176,75 @@ fn curve(name: &str, lines: &[Value], pointer: &str) -> Line {
     Line { name: name.to_owned(), points: lines.iter().filter_map(point).collect() }
 }
 
-fn charts(sft: &[Value], grpo: &[Value]) -> Vec<Chart> {
-    let chart = |title: &str, x_label: &str, y_range, lines| Chart {
-        title: title.to_owned(),
-        x_label: x_label.to_owned(),
-        lines,
-        y_range,
-    };
+fn chart(title: &str, x_label: &str, y_range: Option<(f64, f64)>, lines: Vec<Line>) -> Chart {
+    Chart { title: title.to_owned(), x_label: x_label.to_owned(), lines, y_range }
+}
+
+fn imitation_charts(lines: &[Value]) -> Vec<Chart> {
+    let loss = curve("loss", lines, "/loss");
+    vec![chart("Imitation: loss per token (nats)", "SFT update", None, vec![loss])]
+}
+
+fn reinforcement_charts(lines: &[Value]) -> Vec<Chart> {
     let share = Some((0.0, 1.0));
-    let update = "GRPO update";
-    vec![
-        chart(
-            "Imitation: loss per token (nats)",
-            "SFT update",
+    let tiers = ["median", "bronze", "silver", "gold"];
+    let one = |name: &str, pointer: &str| vec![curve(name, lines, pointer)];
+    let both = |pointer: &str| {
+        vec![
+            curve("training tasks", lines, pointer),
+            curve("held-out tasks", lines, &format!("/validation{pointer}")),
+        ]
+    };
+    let each = |names: &[(&str, &str)]| {
+        names.iter().map(|(name, key)| curve(name, lines, &format!("/{key}"))).collect::<Vec<_>>()
+    };
+    let of =
+        |below: &str| tiers.map(|tier| curve(tier, lines, &format!("{below}/{tier}"))).to_vec();
+    let mut memory = each(&[("process", "resident_bytes"), ("device", "device_bytes")]);
+    for point in memory.iter_mut().flat_map(|line| &mut line.points) {
+        point.1 /= f64::from(1 << 20);
+    }
+    let endings = [
+        ("trained on", "trained"),
+        ("no advantage", "zero_advantage"),
+        ("time limit", "masked_time_limit"),
+        ("length or turns", "masked_length"),
+        ("dropped", "dropped"),
+    ];
+    let charts = [
+        ("Reward", None, both("/reward")),
+        ("Valid submissions", share, both("/valid")),
+        ("Held-out tasks: share that reaches a tier", share, of("/validation")),
+        ("Training tasks: share that reaches a tier", share, of("")),
+        ("Entropy per token (nats)", None, one("entropy", "/entropy")),
+        ("Groups with different rewards", share, one("share", "/mixed_groups")),
+        (
+            "Sampler against trainer: largest gap of log-probabilities",
             None,
-            vec![curve("loss", sft, "/loss")],
+            one("gap", "/log_prob_gap"),
         ),
-        chart(
-            "Reward",
-            update,
+        ("Gradient norm", None, one("norm", "/gradient_norm")),
+        ("Distance to the start policy (nats per token)", None, one("kl", "/kl")),
+        ("Tokens per episode", None, both("/tokens")),
+        ("Turns per episode", None, both("/turns")),
+        ("What became of the episodes", None, each(&endings)),
+        (
+            "Time per step (s)",
             None,
-            vec![
-                curve("training tasks", grpo, "/reward"),
-                curve("held-out tasks", grpo, "/validation/reward"),
-            ],
+            each(&[("rollout", "rollout_seconds"), ("update", "update_seconds")]),
         ),
-        chart(
-            "Valid submissions",
-            update,
-            share,
-            vec![
-                curve("training tasks", grpo, "/valid"),
-                curve("held-out tasks", grpo, "/validation/valid"),
-            ],
-        ),
-        chart(
-            "Held-out tasks: share that reaches a tier",
-            update,
-            share,
-            ["median", "bronze", "silver", "gold"]
-                .map(|tier| curve(tier, grpo, &format!("/validation/{tier}")))
-                .to_vec(),
-        ),
-        chart("Entropy per token (nats)", update, None, vec![curve("entropy", grpo, "/entropy")]),
-        chart(
-            "Groups with different rewards",
-            update,
-            share,
-            vec![curve("share", grpo, "/mixed_groups")],
-        ),
-    ]
+        ("Sampled tokens per second", None, one("tokens", "/tokens_per_second")),
+        ("Memory (MiB)", None, memory),
+    ];
+    charts
+        .into_iter()
+        // Numbers that a run does not have, such as a distance to a policy that it does not keep.
+        .map(|(title, range, mut lines)| {
+            lines.retain(|line| !line.points.is_empty());
+            chart(title, "GRPO update", range, lines)
+        })
+        .filter(|chart| !chart.lines.is_empty())
+        .collect()
 }
 
 /// What became of the factory's attempts, from `corpus.json`.
@@ -181,6 +278,40 @@ fn cards(corpus: &Corpus) -> Result<Vec<TaskCard>, ReportError> {
         }
     }
     Ok(cards)
+}
+
+/// Episodes of a run of `rl train`: the best of its first step, and the best and the worst of its
+/// last.
+fn played(folder: &Utf8Path) -> Result<Vec<(String, Trajectory)>, ReportError> {
+    let mut files = Vec::new();
+    if folder.is_dir() {
+        for entry in folder.read_dir_utf8()? {
+            let path = entry?.into_path();
+            let step = path.file_stem().and_then(|stem| stem.strip_prefix("step-"));
+            if let Some(step) = step.and_then(|step| step.parse::<u64>().ok()) {
+                files.push((step, path));
+            }
+        }
+    }
+    files.sort();
+    let mut chosen = Vec::new();
+    if let (Some((first, early)), Some((last, late))) = (files.first(), files.last()) {
+        let mut pick = |step: u64, name: &str, from: Option<Trajectory>| {
+            chosen.extend(from.map(|episode| (format!("update {step}, {name}"), episode)));
+        };
+        let by_reward = |path: &Utf8Path| -> Result<Vec<Trajectory>, ReportError> {
+            let mut episodes = trajectory::read(path)?;
+            episodes.sort_by(|a, b| a.reward.total().total_cmp(&b.reward.total()));
+            Ok(episodes)
+        };
+        if first < last {
+            pick(*first, "best", by_reward(early)?.pop());
+        }
+        let mut episodes = by_reward(late)?;
+        pick(*last, "best", episodes.pop());
+        pick(*last, "worst", episodes.into_iter().next());
+    }
+    Ok(chosen)
 }
 
 /// Three episodes: on the task where the last policy gained most over the first one, an episode

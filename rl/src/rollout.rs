@@ -9,8 +9,10 @@ use crate::engine::{Ending as TurnEnding, Engine, EngineError, RowId, Turn};
 use crate::model::Qwen3;
 use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
+use crate::stop::Stop;
 use crate::template::Template;
 use crate::tokenizer::{Tokenizer, TokenizerError};
+use crate::watchdog::Heartbeat;
 use agents::prompt::{Prompt, PromptError};
 use agents::scaffold::react::{Reply, Rules, Session};
 use agents::trajectory::{Ending, Segment, Source, Trajectory};
@@ -86,6 +88,21 @@ pub struct Policy<'a> {
     pub tokenizer: &'a Tokenizer,
 }
 
+/// Where and how they play, and who is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// Where scripts run.
+    pub sandbox: &'a Sandbox,
+    /// The rules of episodes.
+    pub rules: &'a Rules,
+    /// How episodes are generated.
+    pub settings: &'a RolloutSettings,
+    /// A request to stop ends the rollout.
+    pub stop: &'a Stop,
+    /// Told of every step, and of what is waited for.
+    pub heartbeat: &'a Heartbeat,
+}
+
 /// One episode to play.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
@@ -158,6 +175,9 @@ pub enum RolloutError {
     /// Text and tokens do not translate.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+    /// Somebody asked to stop.
+    #[error("stopped on request")]
+    Stopped,
     /// A worker thread panicked.
     #[error("a worker panicked while playing task `{0}`; this is a bug")]
     Worker(TaskId),
@@ -212,12 +232,11 @@ enum Answer {
 /// [`RolloutError`]; faults of single episodes are not errors.
 pub fn rollout(
     policy: Policy<'_>,
-    sandbox: &Sandbox,
-    rules: &Rules,
-    settings: &RolloutSettings,
+    place: Place<'_>,
     jobs: &[Job<'_>],
     progress: &mut dyn FnMut(),
 ) -> Result<Vec<Played>, RolloutError> {
+    let Place { sandbox, rules, settings, .. } = place;
     let (to_workers, requests) = channel::<Request>();
     let (to_engine, answers) = channel::<Answer>();
     let requests = Mutex::new(requests);
@@ -231,7 +250,7 @@ pub fn rollout(
         drop(to_engine);
         // The sender goes with this call, which lets the workers end whatever happens in it.
         let _threads = Threads::lend(settings.threads);
-        Conductor::new(policy, rules, settings, jobs)?.conduct(to_workers, &answers, progress)
+        Conductor::new(policy, place, jobs)?.conduct(to_workers, &answers, progress)
     })
 }
 
@@ -239,7 +258,7 @@ pub fn rollout(
 struct Conductor<'a> {
     policy: Policy<'a>,
     template: Template<'a>,
-    settings: &'a RolloutSettings,
+    place: Place<'a>,
     jobs: &'a [Job<'a>],
     engine: Engine<'a>,
     conversations: Vec<Conversation>,
@@ -251,10 +270,10 @@ struct Conductor<'a> {
 impl<'a> Conductor<'a> {
     fn new(
         policy: Policy<'a>,
-        rules: &Rules,
-        settings: &'a RolloutSettings,
+        place: Place<'a>,
         jobs: &'a [Job<'a>],
     ) -> Result<Self, RolloutError> {
+        let Place { rules, settings, .. } = place;
         let template = Template::new(policy.tokenizer);
         let conversation = |job: &Job<'_>| {
             let prompt = Prompt::of(&job.task.public(), rules.prompt, rules.episode.mode)
@@ -273,7 +292,7 @@ impl<'a> Conductor<'a> {
         Ok(Self {
             policy,
             template,
-            settings,
+            place,
             jobs,
             engine: Engine::new(
                 policy.model,
@@ -297,16 +316,25 @@ impl<'a> Conductor<'a> {
         answers: &Receiver<Answer>,
         progress: &mut dyn FnMut(),
     ) -> Result<Vec<Played>, RolloutError> {
-        let places = self.settings.rows.clamp(1, self.jobs.len().max(1));
+        let places = self.place.settings.rows.clamp(1, self.jobs.len().max(1));
+        let Place { stop, heartbeat, .. } = self.place;
         let (mut next, mut left) = (0, self.jobs.len());
+        heartbeat.has_all();
         while left > 0 {
+            if stop.is_requested() {
+                return Err(RolloutError::Stopped);
+            }
             while next < self.jobs.len() && self.rows.len() < places {
                 self.admit(next)?;
                 next += 1;
             }
             // Wait for the environment only when there is nothing to generate.
-            let mut answer =
-                if self.engine.is_idle() { answers.recv().ok() } else { poll(answers) };
+            let mut answer = if self.engine.is_idle() {
+                heartbeat.enter("waiting for scripts");
+                answers.recv().ok()
+            } else {
+                poll(answers)
+            };
             while let Some(arrived) = answer {
                 if self.receive(arrived, &workers)? {
                     left -= 1;
@@ -315,17 +343,23 @@ impl<'a> Conductor<'a> {
                 answer = poll(answers);
             }
             if !self.engine.is_idle() {
+                heartbeat.enter("generating");
                 for finished in self.engine.step()? {
                     self.turn_ended(finished, &workers)?;
                 }
             }
+        }
+        // Episodes that broke because the sandbox was told to end are no faults.
+        if stop.is_requested() {
+            return Err(RolloutError::Stopped);
         }
         Ok(self.played.into_iter().flatten().collect())
     }
 
     fn turn(&self, job: usize) -> Turn {
         let stream = self.jobs[job].stream.child("turn").index(self.conversations[job].turns);
-        Turn { sampling: self.settings.sampling, stream, max_tokens: self.settings.turn_tokens }
+        let settings = self.place.settings;
+        Turn { sampling: settings.sampling, stream, max_tokens: settings.turn_tokens }
     }
 
     fn admit(&mut self, job: usize) -> Result<(), RolloutError> {
@@ -366,6 +400,7 @@ impl<'a> Conductor<'a> {
         });
         if closed {
             let session = self.sessions.remove(&job);
+            self.place.heartbeat.waits_for(job, "script", self.jobs[job].task.id().as_str());
             send(workers, Request::Respond { job, session, text });
         } else {
             self.end(job, Ending::Tokens, workers)?;
@@ -375,6 +410,11 @@ impl<'a> Conductor<'a> {
 
     /// Takes what a worker has done. Returns whether that ends the job.
     fn receive(&mut self, answer: Answer, workers: &Sender<Request>) -> Result<bool, RolloutError> {
+        let (Answer::Reply { job, .. }
+        | Answer::Closed { job, .. }
+        | Answer::Fault { job, .. }
+        | Answer::Panicked { job }) = answer;
+        self.place.heartbeat.has(job);
         match answer {
             Answer::Reply { job, session, reply } => {
                 self.sessions.insert(job, *session);
@@ -436,6 +476,7 @@ impl<'a> Conductor<'a> {
         conversation.context = self.engine.release(row)?;
         self.rows.remove(&row);
         let segments = std::mem::take(&mut conversation.segments);
+        self.place.heartbeat.waits_for(job, "grade", self.jobs[job].task.id().as_str());
         send(
             workers,
             Request::Close { job, session: self.sessions.remove(&job), segments, ending },

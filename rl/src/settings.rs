@@ -3,6 +3,7 @@
 //! Defaults are a value of the checked type itself, so every key has one and a key that does not
 //! exist is refused. The result is written beside what it produced.
 
+use crate::recipes;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::files;
@@ -24,6 +25,14 @@ pub enum SettingsError {
         /// Where and why.
         #[source]
         source: toml::de::Error,
+    },
+    /// There is neither such a recipe nor such a file.
+    #[error("`{name}` is neither a file nor a recipe; recipes are {known}")]
+    NoRecipe {
+        /// As it was named.
+        name: String,
+        /// Those that there are.
+        known: String,
     },
     /// A `--set` is not `KEY=VALUE`.
     #[error("`{0}` is not of the form KEY=VALUE, such as `rollout.sampling.temperature=0.8`")]
@@ -65,20 +74,19 @@ pub enum SettingsError {
     },
 }
 
-/// Lays `file`, then `flags`, then `assignments` (each `dotted.key=value`) over `defaults`.
+/// Lays `config` (a recipe's name or a file), then `flags`, then `assignments` (each `dotted.key=value`) over `defaults`.
 ///
 /// # Errors
 /// [`SettingsError`] for unreadable files, unknown keys and values of the wrong type.
 pub fn resolve<S: Serialize + DeserializeOwned>(
     defaults: &S,
-    file: Option<&Utf8Path>,
+    config: Option<&str>,
     flags: Table,
     assignments: &[String],
 ) -> Result<S, SettingsError> {
     let mut table = Table::try_from(defaults)?;
-    if let Some(path) = file {
-        let parse = |source| SettingsError::Parse { path: path.to_owned(), source };
-        lay_over(&mut table, fs::read_to_string(path)?.parse().map_err(parse)?);
+    if let Some(config) = config {
+        lay_over(&mut table, recipes::open(config)?);
     }
     lay_over(&mut table, flags);
     for assignment in assignments {
@@ -222,7 +230,7 @@ mod tests {
         fs::write(&path, "steps = 20\n[inner]\nrate = 0.25\n").unwrap();
         let flags = "steps = 30".parse().unwrap();
         let found: Outer =
-            resolve(&defaults(), Some(&path), flags, &["inner.name=b c".into()]).unwrap();
+            resolve(&defaults(), Some(path.as_str()), flags, &["inner.name=b c".into()]).unwrap();
         assert_eq!(found, Outer { steps: 30, inner: Inner { rate: 0.25, name: "b c".into() } });
     }
 

@@ -20,6 +20,7 @@ use crate::rollout::spoken;
 use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
 use crate::source::PolicySource;
+use crate::stop::{Ended, Stop, Stopped};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
@@ -30,7 +31,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use indicatif::ProgressBar;
 use rand::seq::SliceRandom;
 use sandbox::stream::Stream;
-use sandbox::task::Split;
+use sandbox::task::{Corpus, Split};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use tch::{Device, Kind};
@@ -169,7 +170,7 @@ pub enum SftError {
     Playground(#[from] PlaygroundError),
     /// The agents could not play.
     #[error(transparent)]
-    Scripted(#[from] ScriptedError<TrajectoryError>),
+    Scripted(#[from] ScriptedError<Halt>),
     /// Episodes could not be stored.
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),
@@ -200,6 +201,17 @@ pub enum SftError {
     NothingFits(usize),
 }
 
+/// Why demonstrations were not played to the last.
+#[derive(Debug, thiserror::Error)]
+pub enum Halt {
+    /// One could not be stored.
+    #[error(transparent)]
+    Trajectories(#[from] TrajectoryError),
+    /// Somebody asked to stop.
+    #[error("stopped on request")]
+    Stopped,
+}
+
 /// Shows how far a stage has come.
 pub trait Stages {
     /// A bar for a stage of `length` units.
@@ -219,8 +231,7 @@ struct Line {
     gradient_norm: f64,
 }
 
-/// Plays demonstrations and imitates them; `out` is the run's folder. Returns the folder of the
-/// last checkpoint.
+/// Plays demonstrations and imitates them; `out` is the run's folder. Goes on where it was.
 ///
 /// # Errors
 /// [`SftError`].
@@ -230,11 +241,24 @@ pub fn run(
     out: &Utf8Path,
     device: Device,
     stages: &dyn Stages,
-) -> Result<Utf8PathBuf, SftError> {
+    stop: &Stop,
+) -> Result<Ended, SftError> {
     let root = Stream::root(settings.seed).child("sft");
-    let demonstrations = demonstrate(settings, out, root.child("demonstrations"), stages)?;
+    let stream = root.child("demonstrations");
+    let demonstrations = match demonstrate(settings, out, stream, stages, stop) {
+        Err(SftError::Scripted(ScriptedError::Caller(Halt::Stopped))) => {
+            return Ok(Ended::Stopped(Stopped {
+                step: 0,
+                steps: 0,
+                checkpoint: None,
+                code: stop.exit_code(),
+            }));
+        }
+        other => other?,
+    };
 
     let checkpoints = Checkpoints::of(out, settings.keep);
+    checkpoints.tidy()?;
     let latest = checkpoints.latest()?;
     let kind = settings.dtype.kind();
     let (model, tokenizer) = match (&latest, source) {
@@ -281,7 +305,20 @@ pub fn run(
     let bar = stages.stage("imitating", steps);
     bar.set_position(done);
     let mut last = latest.map(|checkpoint| checkpoint.folder().to_owned());
+    let mut saved = done;
     for step in done..steps {
+        if stop.is_requested() {
+            if step > saved {
+                let saved = checkpoints.save(step, &model, &tokenizer, &optimizer, &(), None)?;
+                last = Some(saved.folder().to_owned());
+            }
+            return Ok(Ended::Stopped(Stopped {
+                step,
+                steps,
+                checkpoint: last,
+                code: stop.exit_code(),
+            }));
+        }
         let epoch = step / per_epoch;
         let mut chosen =
             batch_of(&samples, step, per_epoch, settings.batch, root.child("order").index(epoch));
@@ -295,14 +332,17 @@ pub fn run(
         let gradient_norm = optimizer.step(&mut gradients, rate)?;
         metrics.append(&Line { step: step + 1, epoch, loss, tokens, rate, gradient_norm })?;
         bar.set_message(format!("loss {loss:.3}"));
+        if bar.is_hidden() {
+            tracing::info!(step = step + 1, epoch, loss, rate, "imitated");
+        }
         bar.inc(1);
         if (step + 1) % settings.checkpoint_every == 0 || step + 1 == steps {
-            let saved = checkpoints.save(step + 1, &model, &tokenizer, &optimizer, &())?;
-            last = Some(saved.folder().to_owned());
+            let written = checkpoints.save(step + 1, &model, &tokenizer, &optimizer, &(), None)?;
+            (saved, last) = (step + 1, Some(written.folder().to_owned()));
         }
     }
     bar.finish();
-    Ok(last.unwrap_or_else(|| out.to_owned()))
+    Ok(Ended::Finished(last.unwrap_or_else(|| out.to_owned())))
 }
 
 /// Plays what has not been played yet and returns all demonstrations in a fixed order.
@@ -311,6 +351,7 @@ fn demonstrate(
     out: &Utf8Path,
     stream: Stream,
     stages: &dyn Stages,
+    stop: &Stop,
 ) -> Result<Vec<Trajectory>, SftError> {
     let path = out.join("demonstrations.jsonl");
     let mut played = Vec::new();
@@ -319,9 +360,13 @@ fn demonstrate(
         played = trajectory::read(&path)?;
     }
     let done: BTreeSet<(String, String, u64)> = played.iter().map(key).collect();
-    let playground = Playground::open(&settings.tasks)?;
+    let corpus = Corpus::open(&settings.tasks).map_err(PlaygroundError::from)?;
+    let tasks = corpus.split(Split::Train);
+    if tasks.is_empty() {
+        return Err(PlaygroundError::EmptySplit(Split::Train).into());
+    }
     let mut jobs = Vec::new();
-    for task in playground.tasks(Split::Train)? {
+    for task in tasks {
         for approach in Approach::PUBLIC {
             for attempt in 0..settings.attempts {
                 let name = format!("scripted/{}", approach.name());
@@ -331,31 +376,37 @@ fn demonstrate(
             }
         }
     }
-    let bar = stages.stage("playing", (played.len() + jobs.len()) as u64);
-    bar.set_position(played.len() as u64);
-    let stage = Stage {
-        sandbox: playground.sandbox(),
-        rules: &settings.rules,
-        workers: settings.workers,
-        stream,
-    };
     let (mut faults, mut last) = (0, String::new());
-    play_all(&stage, &jobs, &mut |result| {
-        bar.inc(1);
-        match result {
-            Ok(trajectory) => {
-                trajectory::append(&path, std::slice::from_ref(&trajectory))?;
-                played.push(trajectory);
+    if !jobs.is_empty() {
+        let playground = Playground::open(&settings.tasks)?;
+        let bar = stages.stage("playing", (played.len() + jobs.len()) as u64);
+        bar.set_position(played.len() as u64);
+        let stage = Stage {
+            sandbox: playground.sandbox(),
+            rules: &settings.rules,
+            workers: settings.workers,
+            stream,
+        };
+        let _watch = stop.abandons(playground.sandbox());
+        play_all(&stage, &jobs, &mut |result| {
+            bar.inc(1);
+            match result {
+                Ok(trajectory) => {
+                    trajectory::append(&path, std::slice::from_ref(&trajectory))?;
+                    played.push(trajectory);
+                }
+                // It broke because the sandbox was told to end.
+                Err(_) if stop.is_requested() => return Err(Halt::Stopped),
+                Err(fault) => {
+                    faults += 1;
+                    last = crate::chain(&fault);
+                    tracing::warn!(fault = last, "a demonstration broke");
+                }
             }
-            Err(fault) => {
-                faults += 1;
-                last = crate::chain(&fault);
-                tracing::warn!(fault = last, "a demonstration broke");
-            }
-        }
-        Ok(())
-    })?;
-    bar.finish();
+            Ok(())
+        })?;
+        bar.finish();
+    }
     // A stray fault costs one demonstration; many mean that the place is broken.
     if faults * 10 > jobs.len() {
         return Err(SftError::Faults { faults, episodes: jobs.len(), last });

@@ -13,13 +13,15 @@ use std::fmt::Write as _;
 /// Rows of a task's training table that are shown.
 const HEAD_ROWS: usize = 5;
 
-/// All that goes on the page.
+/// All that goes on the page. What is empty is left out.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The page's heading.
     pub title: String,
+    /// Where a run stands, line by line: what and how much.
+    pub facts: Vec<(String, String)>,
     /// Agents side by side.
-    pub evaluation: Evaluation,
+    pub evaluation: Option<Evaluation>,
     /// Learning curves.
     pub charts: Vec<Chart>,
     /// Stages of task making and how many tasks passed or left there, in order.
@@ -28,6 +30,8 @@ pub struct Report {
     pub tasks: Vec<TaskCard>,
     /// Episodes to read, each with a heading.
     pub trajectories: Vec<(String, Trajectory)>,
+    /// Settings to look up, as written, each with a heading.
+    pub settings: Vec<(String, String)>,
 }
 
 /// A task as shown on the page.
@@ -154,58 +158,83 @@ impl Report {
              <title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>",
             title = escape(&self.title)
         );
-        html.push_str("<h2>Before and after</h2>");
-        html.push_str(&self.comparison());
-        html.push_str("<h2>Learning curves</h2><div class=\"charts\">");
-        for chart in &self.charts {
-            html.push_str(&chart.html());
+        html.push_str(&table("Where the run stands", &self.facts));
+        if let Some(evaluation) = &self.evaluation {
+            html.push_str("<h2>Before and after</h2>");
+            html.push_str(&comparison(evaluation));
         }
-        html.push_str("</div><h2>How the tasks were made</h2><table>");
-        for (stage, count) in &self.funnel {
-            let _ = write!(html, "<tr><th>{}</th><td>{count}</td></tr>", escape(stage));
+        if !self.charts.is_empty() {
+            html.push_str("<h2>Learning curves</h2><div class=\"charts\">");
+            html.extend(self.charts.iter().map(Chart::html));
+            html.push_str("</div>");
         }
-        html.push_str("</table><h2>Some of the tasks</h2>");
-        for task in &self.tasks {
-            html.push_str(&task.html());
+        html.push_str(&table("How the tasks were made", &self.funnel));
+        if !self.tasks.is_empty() {
+            html.push_str("<h2>Some of the tasks</h2>");
+            html.extend(self.tasks.iter().map(TaskCard::html));
         }
-        html.push_str("<h2>Trajectories to read</h2>");
+        if !self.trajectories.is_empty() {
+            html.push_str("<h2>Trajectories to read</h2>");
+        }
         for (heading, trajectory) in &self.trajectories {
             html.push_str(&conversation(heading, trajectory));
+        }
+        if !self.settings.is_empty() {
+            html.push_str("<h2>Settings</h2>");
+        }
+        for (heading, text) in &self.settings {
+            let (heading, text) = (escape(heading), escape(text));
+            let _ =
+                write!(html, "<details><summary>{heading}</summary><pre>{text}</pre></details>");
         }
         html.push_str("</body></html>\n");
         html
     }
+}
 
-    fn comparison(&self) -> String {
-        let mut html = format!(
-            "<p>{} held-out tasks, {} episodes each, sampled with the same seeds for every \
-             policy. Reward ± its standard error over tasks; the shares count a tier as reached \
-             when it or a better one is.</p><div class=\"scroll\"><table><tr><th>agent</th>\
-             <th>reward</th><th></th><th>valid</th><th>median</th><th>bronze</th><th>silver</th>\
-             <th>gold</th><th>turns</th></tr>",
-            self.evaluation.tasks, self.evaluation.attempts
-        );
-        for row in &self.evaluation.rows {
-            let _ = write!(
-                html,
-                "<tr><th>{}</th><td>{:.3} ± {:.3}</td><td><div class=\"bar\" \
-                 style=\"width:{:.0}px\"></div></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-                 <td>{}</td><td>{:.1}</td></tr>",
-                escape(&row.agent),
-                row.reward,
-                row.reward_error,
-                row.reward * 120.0,
-                percent(row.valid),
-                percent(row.median),
-                percent(row.bronze),
-                percent(row.silver),
-                percent(row.gold),
-                row.turns,
-            );
-        }
-        html.push_str("</table></div>");
-        html
+/// Names and what stands beside them, below a heading; nothing without any.
+fn table(heading: &str, rows: &[(String, impl std::fmt::Display)]) -> String {
+    if rows.is_empty() {
+        return String::new();
     }
+    let mut html = format!("<h2>{heading}</h2><table>");
+    for (name, value) in rows {
+        let (name, value) = (escape(name), escape(&value.to_string()));
+        let _ = write!(html, "<tr><th>{name}</th><td>{value}</td></tr>");
+    }
+    html.push_str("</table>");
+    html
+}
+
+fn comparison(evaluation: &Evaluation) -> String {
+    let mut html = format!(
+        "<p>{} held-out tasks, {} episodes each, sampled with the same seeds for every \
+         policy. Reward ± its standard error over tasks; the shares count a tier as reached \
+         when it or a better one is.</p><div class=\"scroll\"><table><tr><th>agent</th>\
+         <th>reward</th><th></th><th>valid</th><th>median</th><th>bronze</th><th>silver</th>\
+         <th>gold</th><th>turns</th></tr>",
+        evaluation.tasks, evaluation.attempts
+    );
+    for row in &evaluation.rows {
+        let _ = write!(
+            html,
+            "<tr><th>{}</th><td>{:.3} ± {:.3}</td><td><div class=\"bar\" \
+             style=\"width:{:.0}px\"></div></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td>{}</td><td>{:.1}</td></tr>",
+            escape(&row.agent),
+            row.reward,
+            row.reward_error,
+            row.reward * 120.0,
+            percent(row.valid),
+            percent(row.median),
+            percent(row.bronze),
+            percent(row.silver),
+            percent(row.gold),
+            row.turns,
+        );
+    }
+    html.push_str("</table></div>");
+    html
 }
 
 fn conversation(heading: &str, trajectory: &Trajectory) -> String {

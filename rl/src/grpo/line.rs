@@ -1,8 +1,10 @@
 //! A line of `metrics.jsonl`; `docs/METRICS.md` explains the names.
 
+use super::mask::Tally;
+use crate::view::Step;
 use agents::evaluation::Row;
 use agents::trajectory::{Ending, Trajectory};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
@@ -15,7 +17,7 @@ pub(super) struct Line {
 }
 
 /// What episodes came to.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Summary {
     pub(super) reward: f64,
     pub(super) reward_format: f64,
@@ -34,24 +36,54 @@ pub(super) struct Summary {
     pub(super) faults: usize,
 }
 
-#[derive(Debug, Serialize)]
+/// What an update came to. Of several updates on one batch: norms and losses are means.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TrainLine {
     #[serde(flatten)]
     pub(super) summary: Summary,
-    pub(super) masked: usize,
+    #[serde(flatten)]
+    pub(super) tally: Tally,
     /// Share of groups whose rewards differ: the others teach nothing.
     pub(super) mixed_groups: f64,
+    /// How often tasks were drawn, and the groups that were replaced by later ones.
+    pub(super) draws: u64,
+    pub(super) replaced_groups: usize,
+    pub(super) updates: usize,
     pub(super) loss: f64,
     pub(super) clipped: f64,
+    /// Mean distance to the reference policy, where one is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) kl: Option<f64>,
+    /// Mean importance weight, where sampler and trainer may differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) importance: Option<f64>,
     /// Mean of -log p over sampled tokens, an estimate of the entropy per token.
     pub(super) entropy: f64,
     pub(super) log_prob_gap: f64,
     pub(super) gradient_norm: f64,
     pub(super) rate: f64,
     pub(super) trained_tokens: usize,
+    pub(super) tokens_per_second: f64,
     pub(super) rollout_seconds: f64,
     pub(super) update_seconds: f64,
     pub(super) resident_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) device_bytes: Option<u64>,
+}
+
+impl TrainLine {
+    /// What is shown of it as step number `step`.
+    pub(super) fn seen(&self, step: u64) -> Step {
+        let Summary { reward, valid, median, bronze, silver, gold, .. } = self.summary;
+        Step {
+            step,
+            reward,
+            valid,
+            tiers: [median, bronze, silver, gold],
+            tokens_per_second: self.tokens_per_second,
+            memory: [self.resident_bytes, self.device_bytes],
+        }
+    }
 }
 
 impl Summary {

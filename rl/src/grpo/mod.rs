@@ -21,99 +21,60 @@
 //! 3. *A fault of ours is no reward.* Broken episodes are dropped before the baseline and counted.
 //! 4. Trajectories without advantage are not differentiated: they add exactly nothing. They do
 //!    count in the mean over trajectories.
-//! 5. Rewards are exact milestones; there is no length penalty and no dynamic sampling.
+//! 5. Rewards are exact milestones; there is no length penalty.
 //!
-//! `docs/METRICS.md` explains each name in `metrics.jsonl`.
+//! Options, all off by default: dynamic sampling (`max_draws`), several updates per batch
+//! (`mini_batches`, `epochs`), a pull towards the start policy (`kl`), truncated importance
+//! weights (`importance_cap`), a dual clip (`clip.dual`), other masks (`mask`).
+//!
+//! `docs/GRPO.md` works through three trajectories by hand, `docs/METRICS.md` explains each name
+//! in `metrics.jsonl`.
 
 mod batch;
+mod error;
 mod line;
+mod mask;
+mod position;
 mod settings;
+mod tasks;
 
+pub use error::TrainError;
+pub use mask::Mask;
 pub use settings::TrainSettings;
 
 use crate::advantage::Standing;
 use crate::batch::{Micro, Sample, micro_batches};
-use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, open_trained, resume};
+use crate::checkpoint::{Checkpoint, Checkpoints, open_policy, open_trained, resume};
 use crate::episodes::Episodes;
-use crate::loss::surrogate;
-use crate::metrics::{Metrics, resident_memory};
+use crate::loss::Tokens;
+use crate::metrics::{Metrics, device_memory, resident_memory};
 use crate::model::{Gradients, Qwen3};
-use crate::optim::{AdamW, Decay, OptimError, Schedule};
-use crate::rollout::{Job, Played, Policy, RolloutError, rollout};
+use crate::optim::{AdamW, Decay, Schedule};
+use crate::rollout::{Job, Place, Played, Policy, RolloutError, rollout};
 use crate::sample::Sampling;
 use crate::sft::Stages;
 use crate::signed;
+use crate::stop::{Ended, Stop, Stopped};
 use crate::tokenizer::Tokenizer;
-use agents::playground::{Playground, PlaygroundError};
+use crate::view::View;
+use crate::watchdog::{Heartbeat, Watchdog};
+use agents::playground::Playground;
 use batch::Batch;
 use camino::{Utf8Path, Utf8PathBuf};
+use error::LOG_PROB_GAP;
 use fs_err as fs;
 use line::{Line, Summary, TrainLine};
-use rand::seq::SliceRandom;
+use position::Position;
 use sandbox::files;
 use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskDir, TaskId};
+use sandbox::task::{Split, TaskDir};
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tasks::{draw, draw_again};
 use tch::{Device, Kind, Tensor};
 
-/// How far sampler and trainer may differ on a log-probability, in f32.
-const LOG_PROB_GAP: f64 = 1e-4;
-
-/// Why training stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum TrainError {
-    /// No place to play.
-    #[error(transparent)]
-    Playground(#[from] PlaygroundError),
-    /// Episodes could not be played.
-    #[error(transparent)]
-    Rollout(#[from] RolloutError),
-    /// Every episode of a step broke.
-    #[error("every episode of step {step} broke; the last said: {last}")]
-    AllFaulted {
-        /// The step.
-        step: u64,
-        /// What the last one said.
-        last: String,
-    },
-    /// The policy could not be read or written.
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
-    /// The update could not be made.
-    #[error(transparent)]
-    Optim(#[from] OptimError),
-    /// A file of the run could not be written.
-    #[error("failed to write the run's files")]
-    Io(#[from] std::io::Error),
-    /// What is trained on is not what was sampled.
-    #[error(
-        "self-check failed on task `{task}`: the trainer's tokens are not those that the engine saw"
-    )]
-    OtherTokens {
-        /// The task.
-        task: TaskId,
-    },
-    /// The mask does not cover exactly what was sampled.
-    #[error("self-check failed: {trained} tokens are trained on, {sampled} were sampled")]
-    MaskSum {
-        /// Tokens under the mask.
-        trained: usize,
-        /// Log-probabilities that the sampler kept.
-        sampled: usize,
-    },
-    /// Sampler and trainer disagree.
-    #[error(
-        "self-check failed: log-probabilities of sampler and trainer differ by up to {gap:e}, more than {LOG_PROB_GAP:e}"
-    )]
-    Gap {
-        /// The largest difference.
-        gap: f64,
-    },
-}
-
-/// Trains the policy in `folder` on the corpus; `out` is the run's folder. Returns the folder of
-/// the last checkpoint.
+/// Trains the policy in `folder` on the corpus; `out` is the run's folder. Goes on from the newest
+/// checkpoint there.
 ///
 /// # Errors
 /// [`TrainError`].
@@ -123,125 +84,228 @@ pub fn run(
     out: &Utf8Path,
     device: Device,
     stages: &dyn Stages,
-) -> Result<Utf8PathBuf, TrainError> {
-    let root = Stream::root(settings.seed).child("grpo");
+    stop: &Stop,
+) -> Result<Ended, TrainError> {
     let checkpoints = Checkpoints::of(out, settings.keep);
+    checkpoints.tidy()?;
     let latest = checkpoints.latest()?;
     let start = latest.as_ref().map_or(folder, Checkpoint::folder);
-    let (model, tokenizer) = open_trained(
-        start,
-        settings.lora.as_ref(),
-        settings.dtype.kind(),
-        device,
-        root.child("adapters"),
-    )?;
+    let root = Stream::root(settings.seed).child("grpo");
+    let (lora, kind) = (settings.lora.as_ref(), settings.dtype.kind());
+    let (model, tokenizer) = open_trained(start, lora, kind, device, root.child("adapters"))?;
     let mut optimizer = AdamW::new(&model, settings.adam);
     let done = resume(latest.as_ref(), &mut optimizer)?;
-    let bar = stages.stage("training", settings.steps);
-    bar.set_position(done);
-    let mut last = start.to_owned();
-    if done >= settings.steps {
-        bar.finish();
-        return Ok(last);
+    let position: Position =
+        latest.as_ref().map(Checkpoint::state).transpose()?.unwrap_or_default();
+    let mut view = View::new(stages.stage("training", settings.steps), done);
+    let mut last = latest.map(|checkpoint| checkpoint.folder().to_owned());
+    if let Some(last) = last.take_if(|_| position.is_finished(done, settings)) {
+        view.finish();
+        return Ok(Ended::Finished(last));
     }
+    let metrics = Metrics::resume(out, done)?;
+    let pulled = settings.kl.beta > 0.0;
+    let reference = pulled
+        .then(|| open_policy(folder, kind, device))
+        .transpose()?
+        .map(|(model, _)| model);
     let playground = Playground::open(&settings.tasks)?;
-    let (tasks, held_out) = (playground.tasks(Split::Train)?, playground.tasks(Split::Val)?);
+    let _watch = stop.abandons(playground.sandbox());
+    let heartbeat = Heartbeat::default();
+    let patience = Duration::from_secs(settings.watchdog_seconds);
+    let _watchdog = Watchdog::start(&heartbeat, patience, |text| tracing::warn!("{text}"));
     let trainer = Trainer {
         settings,
         playground: &playground,
+        tasks: playground.tasks(Split::Train)?,
+        held_out: playground.tasks(Split::Val)?,
         model: &model,
+        reference: reference.as_ref(),
         tokenizer: &tokenizer,
         out,
         root,
+        stages,
+        stop,
+        heartbeat: &heartbeat,
     };
-    let schedule = Schedule {
+    let mut run =
+        Run { trainer, optimizer, checkpoints, metrics, position, step: done, saved: done, last };
+    let ended = run.go(&mut view);
+    view.finish();
+    match ended {
+        Ok(()) => Ok(Ended::Finished(run.last.unwrap_or_else(|| folder.to_owned()))),
+        Err(TrainError::Rollout(RolloutError::Stopped)) => {
+            // Whatever was under way is begun again by the next start; what is done is kept.
+            if run.step > run.saved {
+                run.save()?;
+            }
+            Ok(Ended::Stopped(Stopped {
+                step: run.step,
+                steps: settings.steps,
+                checkpoint: run.last,
+                code: stop.exit_code(),
+            }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A run under way. Between any two of its rollouts it can be saved.
+struct Run<'a> {
+    trainer: Trainer<'a>,
+    optimizer: AdamW,
+    checkpoints: Checkpoints,
+    metrics: Metrics,
+    position: Position,
+    /// Updates made.
+    step: u64,
+    /// Of which the newest checkpoint knows.
+    saved: u64,
+    last: Option<Utf8PathBuf>,
+}
+
+impl Run<'_> {
+    fn go(&mut self, view: &mut View) -> Result<(), TrainError> {
+        let settings = self.trainer.settings;
+        self.checkpoints.point_to_best(self.best_step())?;
+        if self.last.is_none() && settings.validate_every > 0 {
+            let validation = self.trainer.validate(0)?;
+            self.validated(&validation, view);
+            // A run killed before its first checkpoint starts over, and so does its metrics file.
+            self.metrics = Metrics::restart(self.trainer.out)?;
+            self.metrics.append(&Line { step: 0, train: None, validation: Some(validation) })?;
+        }
+        if self.position.unrecorded.is_some() {
+            self.conclude(view)?;
+        }
+        let first = self.step;
+        while !self.position.is_finished(self.step, settings) {
+            let line = self.update(self.step == first)?;
+            view.step(line.seen(self.step + 1));
+            self.position.unrecorded = Some(line);
+            self.step += 1;
+            self.conclude(view)?;
+        }
+        Ok(())
+    }
+
+    /// Episodes on the tasks of a step, and the updates that they teach.
+    fn update(&mut self, is_first: bool) -> Result<TrainLine, TrainError> {
+        let Self { trainer, optimizer, step, .. } = self;
+        let (settings, step) = (trainer.settings, *step);
+
+        // 1. Tasks, a group of episodes on each, rewards to advantages.
+        let began = Instant::now();
+        let (batch, draws) = trainer.play(step)?;
+        let rollout_seconds = began.elapsed().as_secs_f64();
+        let began = Instant::now();
+        let Some(summary) = batch.summary() else {
+            return Err(TrainError::AllFaulted { step, last: batch.last_fault });
+        };
+        if !batch.tally.adds_up() {
+            return Err(TrainError::Unaccounted { step, tally: format!("{:?}", batch.tally) });
+        }
+        trainer.heartbeat.enter("checking and scoring episodes");
+        if is_first {
+            batch.check_tokens()?;
+            trainer.check_log_probs(&batch)?;
+        }
+        let scores = trainer.scores(&batch);
+
+        // 2. The surrogate and its gradient, then one step; for each part, in each pass.
+        trainer.heartbeat.enter("updating");
+        let rate = schedule(settings).rate(step);
+        let parts = batch.parts(settings.mini_batches, settings.max_draws > 1);
+        let (mut learnt, mut norms) = (Learnt::default(), Vec::new());
+        for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
+            let is_on_policy = norms.is_empty();
+            let (taught, mut gradients) =
+                trainer.differentiate(&batch, part, &scores, is_on_policy);
+            if taught.tokens > 0 {
+                norms.push(optimizer.step(&mut gradients, rate)?);
+                learnt.add(&taught);
+            }
+        }
+        trainer.keep_episodes(step + 1, &batch)?;
+        let (updates, tokens) = (norms.len(), learnt.tokens.max(1) as f64);
+        let per_update = 1.0 / updates.max(1) as f64;
+        let (groups, mixed) = batch.groups();
+        Ok(TrainLine {
+            tally: batch.tally,
+            mixed_groups: mixed as f64 / groups.max(1) as f64,
+            draws,
+            replaced_groups: groups.saturating_sub(settings.tasks_per_step),
+            updates,
+            loss: learnt.loss * per_update,
+            clipped: learnt.clipped / tokens,
+            kl: trainer.reference.map(|_| learnt.distance / tokens),
+            importance: (settings.importance_cap > 0.0).then(|| learnt.importance / tokens),
+            entropy: batch.entropy(),
+            log_prob_gap: learnt.gap,
+            gradient_norm: norms.iter().sum::<f64>() * per_update,
+            rate,
+            trained_tokens: learnt.tokens,
+            tokens_per_second: batch.sampled_tokens() as f64 / rollout_seconds,
+            rollout_seconds,
+            update_seconds: began.elapsed().as_secs_f64(),
+            resident_bytes: resident_memory(),
+            device_bytes: device_memory(trainer.model.device()),
+            summary,
+        })
+    }
+
+    /// Held-out tasks, the record, the checkpoint.
+    fn conclude(&mut self, view: &mut View) -> Result<(), TrainError> {
+        let settings = self.trainer.settings;
+        let ends = self.step == settings.steps;
+        let every = settings.validate_every;
+        let due = every > 0 && (self.step.is_multiple_of(every) || ends);
+        let validation = if due { Some(self.trainer.validate(self.step)?) } else { None };
+        let better = validation.as_ref().is_some_and(|validation| self.validated(validation, view));
+        let train = self.position.unrecorded.take();
+        self.metrics.append(&Line { step: self.step, train, validation })?;
+        if self.step.is_multiple_of(settings.checkpoint_every)
+            || (better && settings.keep_best)
+            || self.position.is_finished(self.step, settings)
+        {
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of a validation, and returns whether it is the best so far.
+    fn validated(&mut self, validation: &Summary, view: &mut View) -> bool {
+        let better = self.position.validated(self.step, validation.reward);
+        if let Some(best) = self.position.best {
+            view.held_out(self.step, validation.reward, best.reward, best.step);
+        }
+        better
+    }
+
+    fn save(&mut self) -> Result<(), TrainError> {
+        let Trainer { model, tokenizer, heartbeat, .. } = self.trainer;
+        heartbeat.enter("saving");
+        let (position, best) = (&self.position, self.best_step());
+        let saved =
+            self.checkpoints.save(self.step, model, tokenizer, &self.optimizer, position, best)?;
+        (self.saved, self.last) = (self.step, Some(saved.folder().to_owned()));
+        Ok(())
+    }
+
+    /// The step whose checkpoint is to stay.
+    fn best_step(&self) -> Option<u64> {
+        let best = self.position.best.filter(|_| self.trainer.settings.keep_best);
+        best.map(|best| best.step)
+    }
+}
+
+fn schedule(settings: &TrainSettings) -> Schedule {
+    Schedule {
         peak: settings.rate,
         warmup: settings.warmup,
         decay: Decay::Constant,
         steps: settings.steps,
-    };
-    let mut metrics = Metrics::resume(out, done)?;
-    if latest.is_none() && settings.validate_every > 0 {
-        let validation = trainer.validate(&held_out, 0, stages)?;
-        // A run killed before its first checkpoint starts over, and so does its metrics file.
-        metrics = Metrics::restart(out)?;
-        metrics.append(&Line { step: 0, train: None, validation: Some(validation) })?;
     }
-
-    for step in done..settings.steps {
-        // 1. Tasks, and a group of episodes on each.
-        let tasks = draw(&tasks, step, settings.tasks_per_step, root.child("tasks"));
-        let began = Instant::now();
-        let played = trainer.play(&tasks, step, stages)?;
-        let rollout_seconds = began.elapsed().as_secs_f64();
-        let began = Instant::now();
-
-        // 2. Rewards to advantages, group by group.
-        let batch = Batch::of(played, settings);
-        let Some(summary) = batch.summary() else {
-            return Err(TrainError::AllFaulted { step, last: batch.last_fault });
-        };
-        if step == done {
-            batch.check_tokens()?;
-            trainer.check_log_probs(&batch)?;
-        }
-
-        // 3. The surrogate and its gradient, then one step.
-        let mut gradients = Gradients::default();
-        let learnt = trainer.differentiate(&batch, &mut gradients);
-        let rate = schedule.rate(step);
-        let gradient_norm =
-            if learnt.tokens > 0 { optimizer.step(&mut gradients, rate)? } else { 0.0 };
-        let line = TrainLine {
-            masked: batch.count(Standing::Masked),
-            mixed_groups: batch.mixed_groups,
-            loss: learnt.loss,
-            clipped: learnt.clipped,
-            entropy: batch.entropy(),
-            log_prob_gap: learnt.gap,
-            gradient_norm,
-            rate,
-            trained_tokens: learnt.tokens,
-            rollout_seconds,
-            update_seconds: began.elapsed().as_secs_f64(),
-            resident_bytes: resident_memory(),
-            summary,
-        };
-        bar.set_message(format!(
-            "reward {:.3}, valid {:.0}%",
-            line.summary.reward,
-            100.0 * line.summary.valid
-        ));
-        bar.inc(1);
-
-        // 4. Held-out tasks, the record, the checkpoint.
-        let number = step + 1;
-        let ends = number == settings.steps;
-        let due = settings.validate_every > 0 && (number % settings.validate_every == 0 || ends);
-        let validation =
-            if due { Some(trainer.validate(&held_out, number, stages)?) } else { None };
-        trainer.keep_episodes(number, &batch)?;
-        metrics.append(&Line { step: number, train: Some(line), validation })?;
-        if number % settings.checkpoint_every == 0 || ends {
-            last =
-                checkpoints.save(number, &model, &tokenizer, &optimizer, &())?.folder().to_owned();
-        }
-    }
-    bar.finish();
-    Ok(last)
-}
-
-/// The tasks of a step: an endless row of shuffles, cut into batches, so that every task comes up
-/// equally often and the tasks of a step depend on nothing but the step.
-fn draw<'t>(tasks: &[&'t TaskDir], step: u64, count: usize, stream: Stream) -> Vec<&'t TaskDir> {
-    let (first, length) = (step * count as u64, tasks.len() as u64);
-    let shuffled = |pass| {
-        let mut order = tasks.to_vec();
-        order.shuffle(&mut stream.index(pass).rng());
-        order
-    };
-    let row = (first / length..).flat_map(shuffled);
-    row.skip(usize::try_from(first % length).unwrap_or(0)).take(count).collect()
 }
 
 /// The largest difference between two lists of log-probabilities `[n]`.
@@ -249,92 +313,118 @@ fn largest_gap(new: &Tensor, old: &Tensor) -> f64 {
     (new.detach() - old).abs().max().double_value(&[])
 }
 
-/// A range of packed tokens.
-fn narrow(all: &Tensor, range: &Range<usize>) -> Tensor {
-    all.narrow(0, signed(range.start), signed(range.len()))
-}
-
 /// What all steps share.
 struct Trainer<'a> {
     settings: &'a TrainSettings,
     playground: &'a Playground,
+    tasks: Vec<&'a TaskDir>,
+    held_out: Vec<&'a TaskDir>,
     model: &'a Qwen3,
+    /// The policy that training started from, where there is a pull towards it.
+    reference: Option<&'a Qwen3>,
     tokenizer: &'a Tokenizer,
     out: &'a Utf8Path,
     root: Stream,
+    stages: &'a dyn Stages,
+    stop: &'a Stop,
+    heartbeat: &'a Heartbeat,
 }
 
-/// What an update came to.
+/// Log-probabilities that are computed once per batch, per trajectory.
+struct Scores {
+    /// The trainer's before the first update, where they differ from the sampler's and from those
+    /// of a later update.
+    old: Option<Vec<Vec<f32>>>,
+    /// The reference policy's.
+    reference: Option<Vec<Vec<f32>>>,
+}
+
+/// What updates came to, summed over tokens (over updates: `loss`).
+#[derive(Default)]
 struct Learnt {
     loss: f64,
     clipped: f64,
+    distance: f64,
+    importance: f64,
     gap: f64,
     tokens: usize,
 }
 
+impl Learnt {
+    fn add(&mut self, other: &Self) {
+        self.loss += other.loss;
+        self.clipped += other.clipped;
+        self.distance += other.distance;
+        self.importance += other.importance;
+        self.gap = self.gap.max(other.gap);
+        self.tokens += other.tokens;
+    }
+}
+
 impl Trainer<'_> {
-    /// A group of episodes on each task, in order.
-    fn play(
-        &self,
-        tasks: &[&TaskDir],
-        step: u64,
-        stages: &dyn Stages,
-    ) -> Result<Vec<Played>, TrainError> {
-        let stream = self.root.child("episodes").index(step);
-        let mut jobs = Vec::new();
-        for (place, task) in tasks.iter().copied().enumerate() {
-            for attempt in 0..self.settings.group as u64 {
-                // By place, because a small corpus may draw a task twice in a step.
-                let stream = stream.index(place as u64).index(attempt);
-                jobs.push(Job { task, attempt, stream });
+    /// A group of episodes on each of the step's tasks, and how often tasks were drawn. With
+    /// dynamic sampling, groups that teach nothing are replaced until there are enough that do, or
+    /// too many draws were made; they stay in the batch, but not in the update.
+    fn play(&self, step: u64) -> Result<(Batch, u64), TrainError> {
+        let settings = self.settings;
+        let (tasks, stream) = (&self.tasks, self.root.child("episodes").index(step));
+        let mut drawn = draw(tasks, step, settings.tasks_per_step, self.root.child("tasks"));
+        let (mut batch, mut draws, mut played) = (Batch::default(), 1, 0);
+        loop {
+            let mut jobs = Vec::new();
+            for (place, task) in drawn.iter().copied().enumerate().skip(played) {
+                for attempt in 0..settings.group as u64 {
+                    // By place, because a small corpus may draw a task twice in a step.
+                    let stream = stream.index(place as u64).index(attempt);
+                    jobs.push(Job { task, attempt, stream });
+                }
             }
+            played = drawn.len();
+            batch.take(self.rollout("episodes", &jobs)?, settings);
+            let (_, mixed) = batch.groups();
+            let missing = settings.tasks_per_step.saturating_sub(mixed);
+            if missing == 0 || draws >= settings.max_draws {
+                return Ok((batch, draws));
+            }
+            let stream = self.root.child("more tasks").index(step).index(draws);
+            drawn.extend(draw_again(tasks, &drawn, missing, stream));
+            draws += 1;
         }
-        self.rollout("episodes", &jobs, stages)
     }
 
     /// The held-out tasks, always with the same draws.
-    fn validate(
-        &self,
-        tasks: &[&TaskDir],
-        step: u64,
-        stages: &dyn Stages,
-    ) -> Result<Summary, TrainError> {
+    fn validate(&self, step: u64) -> Result<Summary, TrainError> {
         let stream = self.root.child("validation");
         let mut jobs = Vec::new();
-        for task in tasks.iter().copied() {
+        for task in self.held_out.iter().copied() {
             for attempt in 0..self.settings.validate_attempts {
                 let stream = stream.child(task.id().as_str()).index(attempt);
                 jobs.push(Job { task, attempt, stream });
             }
         }
         let mut episodes = Episodes::default();
-        for played in self.rollout("validating", &jobs, stages)? {
+        for played in self.rollout("validating", &jobs)? {
             episodes.take(played.into_trajectory());
         }
-        let summary = Summary::of(&episodes.trajectories, episodes.faults);
-        tracing::info!(step, reward = summary.reward, valid = summary.valid, "held-out tasks");
-        Ok(summary)
+        if episodes.trajectories.is_empty() {
+            return Err(TrainError::ValidationFaulted { step, last: episodes.last_fault });
+        }
+        Ok(Summary::of(&episodes.trajectories, episodes.faults))
     }
 
-    fn rollout(
-        &self,
-        name: &'static str,
-        jobs: &[Job<'_>],
-        stages: &dyn Stages,
-    ) -> Result<Vec<Played>, TrainError> {
+    fn rollout(&self, name: &'static str, jobs: &[Job<'_>]) -> Result<Vec<Played>, TrainError> {
         let policy = Policy { name: "policy", model: self.model, tokenizer: self.tokenizer };
-        let bar = stages.stage(name, jobs.len() as u64);
-        let settings = self.settings;
-        let played = rollout(
-            policy,
-            self.playground.sandbox(),
-            &settings.rules,
-            &settings.rollout,
-            jobs,
-            &mut || bar.inc(1),
-        )?;
+        let bar = self.stages.stage(name, jobs.len() as u64);
+        let place = Place {
+            sandbox: self.playground.sandbox(),
+            rules: &self.settings.rules,
+            settings: &self.settings.rollout,
+            stop: self.stop,
+            heartbeat: self.heartbeat,
+        };
+        let played = rollout(policy, place, jobs, &mut || bar.inc(1));
         bar.finish_and_clear();
-        Ok(played)
+        Ok(played?)
     }
 
     /// Recomputes every sampled token: sampler and trainer must agree.
@@ -344,8 +434,7 @@ impl Trainer<'_> {
         for chosen in micro_batches(&batch.samples, memory.micro_tokens) {
             let micro = Micro::new(&batch.samples, &chosen, self.model.device());
             let new = micro.log_probs(self.model, self.sampling(), memory);
-            let old = micro.pack(|index| &batch.log_probs[index]);
-            gap = gap.max(largest_gap(&new, &old));
+            gap = gap.max(largest_gap(&new, &micro.pack(|index| &batch.log_probs[index])));
         }
         // Narrower types round more than the tolerance; there the gap is only reported.
         if self.model.kind() == Kind::Float && gap > LOG_PROB_GAP {
@@ -366,14 +455,51 @@ impl Trainer<'_> {
         &self.settings.rollout.sampling
     }
 
-    /// Adds up the gradient of the surrogate over the trajectories that have an advantage.
-    fn differentiate(&self, batch: &Batch, gradients: &mut Gradients) -> Learnt {
-        let counted = |index: usize| batch.standings[index] == Standing::Counted;
-        let count =
-            |index: usize| if counted(index) { batch.samples[index].trained_count() } else { 0 };
-        let counts: Vec<usize> = (0..batch.samples.len()).map(count).collect();
+    /// What must be known of a batch before its first update.
+    fn scores(&self, batch: &Batch) -> Scores {
+        // A single update is made at the weights that these would be computed with.
+        let later = self.settings.updates_per_step() > 1;
+        let old =
+            (self.settings.importance_cap > 0.0 && later).then(|| self.score(self.model, batch));
+        Scores { old, reference: self.reference.map(|reference| self.score(reference, batch)) }
+    }
+
+    /// Log-probabilities of every sampled token under `model`, per trajectory.
+    fn score(&self, model: &Qwen3, batch: &Batch) -> Vec<Vec<f32>> {
+        let memory = &self.settings.memory;
+        let mut scores = vec![Vec::new(); batch.samples.len()];
+        for chosen in micro_batches(&batch.samples, memory.micro_tokens) {
+            let micro = Micro::new(&batch.samples, &chosen, model.device());
+            let found = micro.log_probs(model, self.sampling(), memory);
+            let mut values = vec![0.0; found.numel()];
+            found.copy_data(&mut values, found.numel());
+            let mut values = values.into_iter();
+            for &(index, count) in micro.members() {
+                scores[index] = values.by_ref().take(count).collect();
+            }
+            self.heartbeat.beat();
+        }
+        scores
+    }
+
+    /// The gradient of the loss over the trajectories of `part` that have an
+    /// advantage, or all that count where there is a pull towards the reference policy. Whether
+    /// sampler and trainer agree can be seen while the policy `is_on_policy`.
+    fn differentiate(
+        &self,
+        batch: &Batch,
+        part: &[usize],
+        scores: &Scores,
+        is_on_policy: bool,
+    ) -> (Learnt, Gradients) {
+        let mut counts = vec![0; batch.samples.len()];
+        for &index in part.iter().filter(|&&index| batch.standings[index] == Standing::Counted) {
+            counts[index] = batch.samples[index].trained_count();
+        }
         let weights = self.settings.aggregation.weights(&counts);
-        let teaches = |index: usize| batch.advantages[index].abs() > 0.0;
+        let pulled = scores.reference.is_some();
+        let teaches =
+            |index: usize| counts[index] > 0 && (pulled || batch.advantages[index].abs() > 0.0);
         let teaching: Vec<Sample> = (0..batch.samples.len())
             .map(
                 |index| {
@@ -381,27 +507,42 @@ impl Trainer<'_> {
                 },
             )
             .collect();
-        let mut learnt = Learnt { loss: 0.0, clipped: 0.0, gap: 0.0, tokens: 0 };
-        let memory = &self.settings.memory;
+        let (objective, memory) = (self.settings.objective(), &self.settings.memory);
+        let (mut learnt, mut gradients) = (Learnt::default(), Gradients::default());
         for chosen in micro_batches(&teaching, memory.micro_tokens) {
             let micro = Micro::new(&teaching, &chosen, self.model.device());
-            let old = micro.pack(|index| &batch.log_probs[index]);
-            let advantage = micro.spread(|index| batch.advantages[index]);
-            let weight = micro.spread(|index| weights[index]);
+            let of = |values: &Vec<Vec<f32>>| micro.pack(|index| &values[index]);
+            let (sampler, old) = (of(&batch.log_probs), scores.old.as_ref().map(of));
+            let reference = scores.reference.as_ref().map(of);
+            let advantages = micro.spread(|index| batch.advantages[index]);
+            let weights = micro.spread(|index| weights[index]);
             let mut loss = |new: &Tensor, range: Range<usize>| {
-                let part = |all: &Tensor| narrow(all, &range);
-                let (old, advantage, weight) = (part(&old), part(&advantage), part(&weight));
-                let surrogate = surrogate(new, &old, &advantage, &weight, self.settings.clip);
-                learnt.loss += surrogate.loss.double_value(&[]);
-                learnt.clipped += surrogate.clipped.double_value(&[]);
-                learnt.gap = learnt.gap.max(largest_gap(new, &old));
-                surrogate.loss
+                let part =
+                    |all: &Tensor| all.narrow(0, signed(range.start), signed(range.len()));
+                let tokens = Tokens {
+                    new: new.shallow_clone(),
+                    sampler: part(&sampler),
+                    old: old.as_ref().map(part),
+                    reference: reference.as_ref().map(part),
+                    advantages: part(&advantages),
+                    weights: part(&weights),
+                };
+                let loss = objective.loss(&tokens);
+                let value = |tensor: &Tensor| tensor.double_value(&[]);
+                learnt.add(&Learnt {
+                    loss: value(&loss.loss),
+                    clipped: value(&loss.clipped),
+                    distance: loss.distance.as_ref().map_or(0.0, value),
+                    importance: loss.importance.as_ref().map_or(0.0, value),
+                    gap: if is_on_policy { largest_gap(new, &tokens.sampler) } else { 0.0 },
+                    tokens: range.len(),
+                });
+                loss.loss
             };
-            micro.differentiate(self.model, self.sampling(), memory, gradients, &mut loss);
-            learnt.tokens += micro.members().iter().map(|(_, count)| count).sum::<usize>();
+            micro.differentiate(self.model, self.sampling(), memory, &mut gradients, &mut loss);
+            self.heartbeat.beat();
         }
-        learnt.clipped /= learnt.tokens.max(1) as f64;
-        learnt
+        (learnt, gradients)
     }
 
     /// Episodes to read, one file per step.

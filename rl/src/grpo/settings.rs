@@ -1,8 +1,9 @@
 //! The settings of `rl train`, with the paper's values for large policies.
 
+use super::mask::Mask;
 use crate::advantage::Normalisation;
 use crate::batch::Memory;
-use crate::loss::{Aggregation, Clip};
+use crate::loss::{Aggregation, Clip, Kl, Objective};
 use crate::model::LoraSettings;
 use crate::optim::AdamConfig;
 use crate::presets::{Dtype, Scale};
@@ -28,6 +29,14 @@ use serde::{Deserialize, Serialize};
 /// | `validate_every` | 8 | 5 | updates between validations; 0 for none |
 /// | `validate_attempts` | 2 | 1 | episodes per held-out task |
 /// | `checkpoint_every` | 4 | 5 | updates between checkpoints |
+/// | `keep_best` | yes | yes | whether the checkpoint of the best validation stays |
+/// | `patience` | 0 | 0 | validations without gain until the run ends; 0 for no such end |
+/// | `max_draws` | 1 | 1 | draws of tasks per step; above 1, groups that teach nothing are replaced |
+/// | `mini_batches` | 1 | 1 | parts of a step's groups, each with an update of its own |
+/// | `epochs` | 1 | 1 | passes over a step's groups |
+/// | `kl.beta` | 0 | 0 | pull towards the start policy; 0 for none |
+/// | `importance_cap` | 0 | 0 | largest importance weight; 0 where sampler and trainer agree |
+/// | `watchdog_seconds` | 300 | 300 | silence until a warning says what hangs; 0 for none |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
@@ -62,14 +71,35 @@ pub struct TrainSettings {
     pub checkpoint_every: u64,
     /// Checkpoints that stay.
     pub keep: usize,
+    /// Whether the checkpoint of the best validation stays, as `checkpoints/best`.
+    pub keep_best: bool,
+    /// Validations without gain until the run ends; 0 for no such end.
+    pub patience: u64,
+    /// How often tasks may be drawn for a step. Above 1, groups that teach nothing are replaced by
+    /// groups on fresh tasks (Yu et al. 2025, DAPO's dynamic sampling).
+    pub max_draws: u64,
+    /// Parts into which a step's groups are divided, each with an update of its own.
+    pub mini_batches: usize,
+    /// Passes over a step's groups.
+    pub epochs: usize,
     /// How token losses become one.
     pub aggregation: Aggregation,
     /// The trust region.
     pub clip: Clip,
+    /// The pull towards the policy that training starts from. Above 0 a second model is kept in
+    /// memory, as large as the weights.
+    pub kl: Kl,
+    /// The largest weight by which a token's loss is corrected for the difference between sampler
+    /// and trainer; 0 for no correction, which is exact where they agree.
+    pub importance_cap: f64,
+    /// Which endings are left out of the gradient.
+    pub mask: Mask,
     /// How rewards become advantages.
     pub normalisation: Normalisation,
     /// The optimizer's constants.
     pub adam: AdamConfig,
+    /// Silence, in seconds, until a warning says what hangs; 0 for none.
+    pub watchdog_seconds: u64,
     /// How episodes are generated.
     pub rollout: RolloutSettings,
     /// The rules of episodes.
@@ -77,6 +107,11 @@ pub struct TrainSettings {
 }
 
 impl TrainSettings {
+    /// The keys that may change when a run goes on: how long it is and what stays of it; and what
+    /// changes nothing but speed or what is said.
+    pub const FREE: [&str; 6] =
+        ["steps", "patience", "keep", "keep_best", "rollout.workers", "watchdog_seconds"];
+
     /// Defaults for a policy of this scale.
     pub fn defaults(scale: Scale) -> Self {
         let tiny = scale == Scale::Tiny;
@@ -96,8 +131,16 @@ impl TrainSettings {
             validate_attempts: if tiny { 2 } else { 1 },
             checkpoint_every: if tiny { 4 } else { 5 },
             keep: 2,
+            keep_best: true,
+            patience: 0,
+            max_draws: 1,
+            mini_batches: 1,
+            epochs: 1,
             aggregation: Aggregation::SeqMeanTokenMean,
             clip: Clip::default(),
+            kl: Kl::default(),
+            importance_cap: 0.0,
+            mask: Mask::default(),
             normalisation: Normalisation::default(),
             adam: AdamConfig {
                 weight_decay: 0.0,
@@ -105,9 +148,20 @@ impl TrainSettings {
                 clip_norm: if tiny { 0.1 } else { 1.0 },
                 ..AdamConfig::default()
             },
+            watchdog_seconds: 300,
             rollout: scale.rollout(),
             rules: scale.rules(),
         }
+    }
+
+    /// How a token's loss is made.
+    pub fn objective(&self) -> Objective {
+        Objective { clip: self.clip, kl: self.kl, importance_cap: self.importance_cap }
+    }
+
+    /// How many updates are made from one batch, unless nothing can be learnt from a part of it.
+    pub fn updates_per_step(&self) -> usize {
+        self.mini_batches * self.epochs
     }
 
     /// Checks what types cannot.
@@ -128,6 +182,32 @@ impl TrainSettings {
             "checkpoint_every",
             &self.checkpoint_every,
             "at least 1",
+        )?;
+        require(self.max_draws > 0, "max_draws", &self.max_draws, "at least 1")?;
+        require(
+            (1..=self.tasks_per_step).contains(&self.mini_batches),
+            "mini_batches",
+            &self.mini_batches,
+            "at least 1 and at most `tasks_per_step`",
+        )?;
+        require(self.epochs > 0, "epochs", &self.epochs, "at least 1")?;
+        let Clip { low, high, dual } = self.clip;
+        require((0.0..=1.0).contains(&low), "clip.low", &low, "between 0 and 1")?;
+        require(high >= 0.0 && high.is_finite(), "clip.high", &high, "at least 0")?;
+        require(
+            dual == 0.0 || (dual > 1.0 && dual.is_finite()),
+            "clip.dual",
+            &dual,
+            "0 for none, or above 1",
+        )?;
+        let beta = self.kl.beta;
+        require(beta >= 0.0 && beta.is_finite(), "kl.beta", &beta, "0 for no pull, or above")?;
+        let cap = self.importance_cap;
+        require(
+            cap == 0.0 || (cap >= 1.0 && cap.is_finite()),
+            "importance_cap",
+            &cap,
+            "0 for no correction, or at least 1: equal probabilities have the weight 1",
         )?;
         let sampling = &self.rollout.sampling;
         require(

@@ -1,7 +1,12 @@
 //! A corpus written by hand: small tables in which `y` follows `a`.
 
+use agents::prompt::{Prompt, PromptStyle};
+use agents::scaffold::scripted::Approach;
+use agents::trajectory::{self, Ending, Segment, Source, Trajectory};
 use camino::Utf8Path;
 use fs_err as fs;
+use sandbox::exec::Mode;
+use sandbox::task::{Corpus, Split};
 use std::fmt::Write as _;
 
 /// Writes two training tasks and a held-out one below `folder`.
@@ -51,4 +56,35 @@ fn manifest(id: &str, split: &str) -> String {
         "rows": {"train": 50, "test": 40}, "split": split, "provenance": null, "hashes": {}
     })
     .to_string()
+}
+
+/// Writes the demonstrations of a run of `rl sft` with `--attempts 1` as if they had been played,
+/// every one of them a single turn.
+pub(crate) fn demonstrate(tasks: &Utf8Path, run: &Utf8Path, turn: &str) {
+    let corpus = Corpus::open(tasks).unwrap();
+    let mut played = Vec::new();
+    for task in corpus.split(Split::Train) {
+        let prompt = Prompt::of(&task.public(), PromptStyle::Brief, Mode::Script).unwrap();
+        for approach in Approach::PUBLIC {
+            let agent = format!("scripted/{}", approach.name());
+            played.push(episode(task.id().as_str(), &agent, &prompt, turn));
+        }
+    }
+    fs::create_dir(run).unwrap();
+    trajectory::append(&run.join("demonstrations.jsonl"), &played).unwrap();
+}
+
+fn episode(task: &str, agent: &str, prompt: &Prompt, turn: &str) -> Trajectory {
+    let segment = |source, text: &str| Segment::text(source, text);
+    serde_json::from_value(serde_json::json!({
+        "version": trajectory::TRAJECTORY_VERSION, "task": task, "agent": agent, "attempt": 0,
+        "feedback": "tier", "turns": [], "ending": Ending::Answered, "timed_out": false,
+        "segments": [
+            segment(Source::Prompt, &prompt.system), segment(Source::Prompt, &prompt.user),
+            segment(Source::Model, turn),
+        ],
+        "finish": {"grade": null, "refusal": null},
+        "reward": {"format": 0.0, "execution": 0.0, "tier": 0.0},
+    }))
+    .unwrap()
 }

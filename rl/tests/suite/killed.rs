@@ -1,4 +1,4 @@
-//! SIGKILL at random moments: the command that is run again finishes the same work.
+//! Signals at random moments: the command that is run again finishes the same work.
 
 use crate::corpus;
 use crate::loops::{checkpoints, curve};
@@ -9,42 +9,53 @@ use sandbox::stream::Stream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often each command is killed before it may finish.
-const KILLS: u64 = 3;
+/// How each command is interrupted before it may finish, and the exit code that it then has.
+const INTERRUPTIONS: [(&str, Option<i32>); 4] =
+    [("-KILL", None), ("-INT", Some(130)), ("-TERM", Some(143)), ("-KILL", None)];
 
-fn start(arguments: &[&str], out: &Utf8Path) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_rl"))
+pub(crate) fn command(arguments: &[&str], out: &Utf8Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rl"));
+    command
         .args(arguments)
         .args(["--out", out.as_str(), "--device", "cpu", "--threads", "1"])
         .stdout(Stdio::null())
-        .stderr(fs::File::create(out.with_extension("log")).unwrap().into_parts().0)
-        .spawn()
-        .unwrap()
+        .stderr(fs::File::create(out.with_extension("log")).unwrap().into_parts().0);
+    command
 }
 
 /// Runs the command to its end and returns how long that took.
-fn finish(arguments: &[&str], out: &Utf8Path) -> Duration {
+pub(crate) fn finish(arguments: &[&str], out: &Utf8Path) -> Duration {
     let began = Instant::now();
-    let status = start(arguments, out).wait().unwrap();
+    let status = command(arguments, out).status().unwrap();
     let log = fs::read_to_string(out.with_extension("log")).unwrap();
     assert!(status.success(), "{arguments:?}: {log}");
     began.elapsed()
 }
 
-/// Runs the command once undisturbed and once with kills, and compares all that they leave.
-fn killed_equals_undisturbed(arguments: &[&str], straight: &Utf8Path, killed: &Utf8Path) {
+pub(crate) fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Runs the command once undisturbed and once with interruptions, and compares all that they
+/// leave.
+fn equals_undisturbed(arguments: &[&str], straight: &Utf8Path, disturbed: &Utf8Path) {
     let whole = finish(arguments, straight);
     let mut moments = Stream::root(7).child(arguments[0]).rng();
-    for _ in 0..KILLS {
-        let mut child = start(arguments, killed);
-        std::thread::sleep(whole.mul_f64(moments.random_range(0.1..0.9)));
-        child.kill().unwrap();
-        child.wait().unwrap();
+    for (name, code) in INTERRUPTIONS {
+        let mut child = command(arguments, disturbed).spawn().unwrap();
+        std::thread::sleep(whole.mul_f64(moments.random_range(0.1..0.7)));
+        if child.try_wait().unwrap().is_none() {
+            signal(&child, name);
+        }
+        // What comes too late finds a run that is finished, or ends one that has not begun.
+        let status = child.wait().unwrap();
+        assert!(status.code().is_none_or(|found| found == 0 || Some(found) == code), "{status}");
     }
-    finish(arguments, killed);
-    assert_eq!(curve(killed), curve(straight));
+    finish(arguments, disturbed);
+    assert_eq!(curve(disturbed), curve(straight));
     let (last, expected) =
-        (checkpoints(killed).pop().unwrap(), checkpoints(straight).pop().unwrap());
+        (checkpoints(disturbed).pop().unwrap(), checkpoints(straight).pop().unwrap());
     for file in ["model.safetensors", "optimizer.safetensors", "tokenizer.json", "training.json"] {
         assert_eq!(
             fs::read(last.join(file)).unwrap(),
@@ -63,7 +74,7 @@ fn lines(path: &Utf8Path) -> Vec<String> {
 }
 
 #[test]
-fn killed_runs_finish_the_same_work() {
+fn interrupted_runs_finish_the_same_work() {
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let tasks = dir.join("tasks");
@@ -71,8 +82,8 @@ fn killed_runs_finish_the_same_work() {
 
     let sft = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "20"];
     let sizes = ["--set", "batch=4", "--set", "vocab_size=500", "--set", "checkpoint_every=5"];
-    let (straight, killed) = (dir.join("sft"), dir.join("sft-killed"));
-    killed_equals_undisturbed(&[&sft[..], &sizes].concat(), &straight, &killed);
+    let (straight, disturbed) = (dir.join("sft"), dir.join("sft-disturbed"));
+    equals_undisturbed(&[&sft[..], &sizes].concat(), &straight, &disturbed);
     let demonstrations = "demonstrations.jsonl";
     let played = lines(&straight.join(demonstrations));
     assert_eq!(played.len(), 2 * 4);
@@ -83,18 +94,24 @@ fn killed_runs_finish_the_same_work() {
         };
         lines.iter().map(key).collect()
     };
-    assert_eq!(keys(&lines(&killed.join(demonstrations))), keys(&played));
+    assert_eq!(keys(&lines(&disturbed.join(demonstrations))), keys(&played));
 
     let train = ["train", "--model", straight.as_str(), "--tasks", tasks.as_str(), "--steps", "4"];
-    let sizes = ["--tasks-per-step", "2", "--group", "2", "--set", "checkpoint_every=1"];
-    // One conversation at a time: who shares a batch changes rounding, and this test compares bits.
+    let sizes = ["--tasks-per-step", "2", "--group", "2", "--set", "checkpoint_every=3"];
+    // Every option that has a state of its own, and one conversation at a time: who shares a batch changes rounding, and this test compares bits.
     let exact =
         ["--set", "validate_every=2", "--set", "validate_attempts=1", "--set", "rollout.rows=1"];
-    let short = ["--set", "rollout.turn_tokens=160"];
-    let (straight, killed) = (dir.join("grpo"), dir.join("grpo-killed"));
-    killed_equals_undisturbed(&[&train[..], &sizes, &exact, &short].concat(), &straight, &killed);
+    let short = ["--set", "rollout.turn_tokens=160", "--set", "epochs=2", "--set", "kl.beta=0.01"];
+    let (straight, disturbed) = (dir.join("grpo"), dir.join("grpo-disturbed"));
+    equals_undisturbed(&[&train[..], &sizes, &exact, &short].concat(), &straight, &disturbed);
     for step in 1..=4 {
         let file = format!("episodes/step-{step:06}.jsonl");
-        assert_eq!(lines(&killed.join(&file)).len(), lines(&straight.join(&file)).len(), "{file}");
+        assert_eq!(
+            lines(&disturbed.join(&file)).len(),
+            lines(&straight.join(&file)).len(),
+            "{file}"
+        );
     }
+    let best = |run: &Utf8Path| run.join("checkpoints/best").read_link_utf8().ok();
+    assert_eq!(best(&disturbed), best(&straight));
 }

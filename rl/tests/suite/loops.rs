@@ -12,6 +12,7 @@ use rl::presets::Scale;
 use rl::report::{self, ReportSources};
 use rl::sft::{self, SftSettings, Stages};
 use rl::source::{PolicySource, locate};
+use rl::stop::{Ended, Stop};
 use serde_json::Value;
 use tch::{Device, Kind};
 
@@ -20,6 +21,13 @@ struct Silent;
 impl Stages for Silent {
     fn stage(&self, _name: &'static str, _length: u64) -> ProgressBar {
         ProgressBar::hidden()
+    }
+}
+
+fn finished(ended: Ended) -> Utf8PathBuf {
+    match ended {
+        Ended::Finished(folder) => folder,
+        Ended::Stopped(stopped) => panic!("{stopped}"),
     }
 }
 
@@ -62,7 +70,8 @@ pub(crate) fn curve(run: &Utf8Path) -> Vec<Value> {
     let strip = |line: &str| {
         let mut line: Value = serde_json::from_str(line).unwrap();
         let line_map = line.as_object_mut().unwrap();
-        line_map.retain(|name, _| !name.ends_with("_seconds") && name != "resident_bytes");
+        let unlike = ["_seconds", "_per_second", "_bytes"];
+        line_map.retain(|name, _| !unlike.iter().any(|ending| name.ends_with(ending)));
         line
     };
     text.lines().map(strip).collect()
@@ -74,6 +83,7 @@ pub(crate) fn checkpoints(run: &Utf8Path) -> Vec<Utf8PathBuf> {
         .read_dir_utf8()
         .unwrap()
         .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.file_name() != Some("best"))
         .collect();
     found.sort();
     found
@@ -91,6 +101,64 @@ fn wind_back(run: &Utf8Path, to: usize) {
     fs::write(&path, &text[..text.len() - 9]).unwrap();
 }
 
+fn lines(run: &Utf8Path) -> Vec<(u64, Option<f64>)> {
+    let line =
+        |line: &Value| (line["step"].as_u64().unwrap(), line["validation"]["reward"].as_f64());
+    curve(run).iter().map(line).collect()
+}
+
+/// The first of the best validations, if it is not that of the start.
+fn assert_best_is_linked(run: &Utf8Path) {
+    let mut best = (0, f64::NEG_INFINITY);
+    for (step, reward) in lines(run) {
+        if let Some(reward) = reward.filter(|reward| *reward > best.1) {
+            best = (step, reward);
+        }
+    }
+    let link = run.join("checkpoints/best").read_link_utf8().ok();
+    let expected = (best.0 > 0).then(|| Utf8PathBuf::from(format!("step-{:06}", best.0)));
+    assert_eq!(link, expected);
+}
+
+/// A policy that does not move is no better at the first validation than at the start.
+fn loses_patience(settings: &TrainSettings, policy: &Utf8Path, dir: &Utf8Path) {
+    let run = dir.join("patience");
+    fs::create_dir(&run).unwrap();
+    let settings = |patience| TrainSettings {
+        patience,
+        rate: 1e-30,
+        validate_every: 1,
+        checkpoint_every: 100,
+        steps: 50,
+        mini_batches: 2,
+        max_draws: 2,
+        importance_cap: 2.0,
+        ..settings.clone()
+    };
+    for (patience, last) in [(1, 1), (1, 1), (2, 2)] {
+        let stop = Stop::default();
+        let ended =
+            grpo::run(&settings(patience), policy, &run, Device::Cpu, &Silent, &stop).unwrap();
+        let folder = run.join(format!("checkpoints/step-{last:06}"));
+        assert_eq!(ended, Ended::Finished(folder));
+        assert!(lines(&run).iter().map(|line| line.0).eq(0..=last));
+    }
+    assert!(!run.join("checkpoints/best").is_symlink(), "the start was the best");
+    for line in &curve(&run)[1..] {
+        let count = |name: &str| line[name].as_u64().unwrap_or_else(|| panic!("{name}: {line}"));
+        let masked =
+            count("masked_time_limit") + count("masked_length") + count("masked_turn_limit");
+        let sum = count("trained") + count("zero_advantage") + masked + count("dropped");
+        assert_eq!(count("played"), sum, "{line}");
+        assert_eq!(count("played"), 2 * (2 + count("replaced_groups")), "{line}");
+        assert!((1..=2).contains(&count("draws")) && count("updates") <= 2, "{line}");
+        // Sampler and trainer agree, so nothing is corrected.
+        if count("trained") > 0 {
+            assert!((line["importance"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{line}");
+        }
+    }
+}
+
 #[test]
 fn the_loops_run_resume_and_report() {
     tch::set_num_threads(1);
@@ -103,7 +171,11 @@ fn the_loops_run_resume_and_report() {
     let run = dir.join("sft");
     fs::create_dir(&run).unwrap();
     let settings = sft_settings(&tasks);
-    let imitate = || sft::run(&settings, &PolicySource::Tiny, &run, Device::Cpu, &Silent).unwrap();
+    let imitate = || {
+        let stop = Stop::default();
+        let ended = sft::run(&settings, &PolicySource::Tiny, &run, Device::Cpu, &Silent, &stop);
+        finished(ended.unwrap())
+    };
     let last = imitate();
     assert_eq!(trajectory::read(&run.join("demonstrations.jsonl")).unwrap().len(), 2 * 4);
     let straight = curve(&run);
@@ -128,7 +200,10 @@ fn the_loops_run_resume_and_report() {
     let grpo = dir.join("grpo");
     fs::create_dir(&grpo).unwrap();
     let settings = train_settings(&tasks, &last);
-    let reinforce = || grpo::run(&settings, &last, &grpo, Device::Cpu, &Silent).unwrap();
+    let reinforce = || {
+        let stop = Stop::default();
+        finished(grpo::run(&settings, &last, &grpo, Device::Cpu, &Silent, &stop).unwrap())
+    };
     let trained = reinforce();
     let straight = curve(&grpo);
     let steps: Vec<u64> = straight.iter().map(|line| line["step"].as_u64().unwrap()).collect();
@@ -149,6 +224,9 @@ fn the_loops_run_resume_and_report() {
     assert_eq!(reinforce(), trained);
     assert_eq!(curve(&grpo), straight);
     assert_eq!(fs::read(trained.join("model.safetensors")).unwrap(), weights);
+
+    assert_best_is_linked(&grpo);
+    loses_patience(&settings, &last, dir);
 
     // Compare, twice: the second time from the stored episodes.
     let out = dir.join("eval");
@@ -174,8 +252,28 @@ fn the_loops_run_resume_and_report() {
 
     // Show.
     let page = dir.join("report.html");
-    let sources = ReportSources { tasks, sft: run, grpo, eval: out };
+    let sources = ReportSources {
+        tasks: Some(tasks),
+        sft: Some(run),
+        grpo: Some(grpo.clone()),
+        eval: Some(out),
+    };
     report::write(&sources, &page).unwrap();
     let html = fs::read_to_string(&page).unwrap();
     assert!(html.contains("scripted/forest") && html.contains("<svg") && !html.contains("http://"));
+
+    // A run alone, without settings and then with.
+    let sources = ReportSources { grpo: Some(grpo.clone()), ..ReportSources::default() };
+    report::write(&sources, &page).unwrap();
+    let html = fs::read_to_string(&page).unwrap();
+    for part in ["best held-out reward", "Time per step", "update 2, best", "update 1, best"] {
+        assert!(html.contains(part), "{part}");
+    }
+    for part in ["Distance to the start policy", "<h2>Settings", "Before and after", "http://"] {
+        assert!(!html.contains(part), "{part}");
+    }
+    fs::write(grpo.join("settings.toml"), "rate = 1e-6 # < 1\n").unwrap();
+    report::write(&sources, &page).unwrap();
+    assert!(fs::read_to_string(&page).unwrap().contains("rate = 1e-6 # &lt; 1"));
+    assert!(report::write(&ReportSources::default(), &page).is_err());
 }

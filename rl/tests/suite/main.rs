@@ -8,8 +8,12 @@
 )]
 
 mod corpus;
+mod damaged;
+mod example;
 mod generation;
 mod killed;
 mod loops;
 mod masks;
+mod stopped;
+mod tensorboard;
 mod transformers;

@@ -34,7 +34,7 @@ const CASES: [&str; 9] = [
 /// Largest difference of two f32 implementations that add in different orders.
 const TOLERANCE: f64 = 1e-4;
 
-fn python() -> Utf8PathBuf {
+pub(crate) fn python() -> Utf8PathBuf {
     let root = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let named = std::env::var("MLE_PYTHON").ok().map(Utf8PathBuf::from);
     let places = [".venv-test/bin/python", ".venv/bin/python"].map(|place| root.join(place));

@@ -101,6 +101,9 @@ pub enum Fault {
         /// The end of its log.
         log: String,
     },
+    /// The sandbox was told to end.
+    #[error("the sandbox was told to end its runs")]
+    Abandoned,
     /// It did not answer in time.
     #[error("the warmed Python did not answer within {0:?}")]
     Unresponsive(Duration),

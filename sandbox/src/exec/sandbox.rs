@@ -17,6 +17,7 @@ use crate::python::PythonEnv;
 use crate::task::{PublicDir, TaskId};
 use camino::{Utf8Path, Utf8PathBuf};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What nearly every script imports. More would make every fork dearer.
@@ -84,6 +85,8 @@ struct Inner {
     /// For runs without a box.
     bare: Option<Bare>,
     zygote: Mutex<Arc<Zygote>>,
+    /// Whether it was told to end.
+    abandoned: AtomicBool,
     /// Their work dirs, to be removed after the zygote.
     _folder: Option<HostFolder>,
 }
@@ -173,6 +176,7 @@ impl Sandbox {
             tier,
             groups,
             zygote: Mutex::new(Arc::new(zygote)),
+            abandoned: AtomicBool::new(false),
             _folder: folder,
             options,
         })))
@@ -220,6 +224,14 @@ impl Sandbox {
         self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner).launcher_pid()
     }
 
+    /// Ends every process it has started, at once and for good, for who does not want to wait for
+    /// runs in flight. These become a [`Fault`], and so does whatever is asked of it from now on.
+    pub fn abandon(&self) {
+        let zygote = self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.abandoned.store(true, Ordering::Release);
+        zygote.kill();
+    }
+
     /// What a run without a box may read; none for one in a box.
     pub(crate) fn bare(&self) -> Option<&Bare> {
         self.0.bare.as_ref()
@@ -243,6 +255,9 @@ impl Sandbox {
     /// The zygote, a new one if the last was lost.
     fn zygote(&self) -> Result<Arc<Zygote>, Fault> {
         let mut zygote = self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.0.abandoned.load(Ordering::Acquire) {
+            return Err(Fault::Abandoned);
+        }
         if zygote.is_lost() {
             tracing::warn!("the warmed Python was lost and is started again");
             *zygote = match Zygote::start(&self.0.launcher, &self.0.launch) {

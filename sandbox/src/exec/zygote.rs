@@ -7,6 +7,7 @@ use crate::jail::layer::Missing;
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use std::io::Write;
 use std::process::{Child, ChildStdin, Command};
@@ -156,6 +157,13 @@ impl Zygote {
     /// The process number of the launcher, whose end is the end of everything below it.
     pub(crate) fn launcher_pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Ends it and everything it started, without waiting for that.
+    pub(crate) fn kill(&self) {
+        // The number cannot have become another's: the launcher is waited for when this is dropped.
+        // One that is gone already needs no signal.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::KILL);
     }
 
     /// The end of what it wrote to standard error.

@@ -131,6 +131,26 @@ fn a_killed_zygote_is_our_fault_and_is_replaced() {
 }
 
 #[test]
+fn an_abandoned_sandbox_ends_its_runs_at_once_and_begins_no_more() {
+    let place = Place::quick();
+    let (workspace, other) = (place.workspace(), place.workspace());
+    let launcher = place.sandbox.launcher_pid();
+    let mut all = descendants(launcher);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| workspace.run("import time; time.sleep(60)", &policy()));
+        std::thread::sleep(Duration::from_millis(700));
+        all.extend(descendants(launcher));
+        let began = Instant::now();
+        place.sandbox.abandon();
+        assert!(matches!(run.join().unwrap(), Err(Fault::ZygoteLost { .. })));
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    });
+    assert!(other.run("pass", &policy()).is_err());
+    assert!(matches!(place.sandbox.empty_workspace(), Err(Fault::Abandoned)));
+    assert!(all_gone_soon(&all), "{all:?}");
+}
+
+#[test]
 fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
     let options = Options { best_tier: Tier::T2, ..quick() };
     let place = Place::with(options.clone());
