@@ -208,9 +208,9 @@ struct PlanArgs {
     /// How much a GPU has, such as `141GiB` [default: what `--device` has].
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
-    /// A TOML file with settings of `rl train`.
-    #[arg(long, value_name = "FILE")]
-    config: Option<Utf8PathBuf>,
+    /// Settings of `rl train`: a TOML file, or the name of a recipe.
+    #[arg(long, value_name = "NAME|FILE")]
+    config: Option<String>,
     /// Any setting of `rl train` by its dotted key; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,

@@ -105,10 +105,8 @@ pub fn run(
     }
     let metrics = Metrics::resume(out, done)?;
     let pulled = settings.kl.beta > 0.0;
-    let reference = pulled
-        .then(|| open_policy(folder, kind, device))
-        .transpose()?
-        .map(|(model, _)| model);
+    let reference =
+        pulled.then(|| open_policy(folder, kind, device)).transpose()?.map(|(model, _)| model);
     let playground = Playground::open(&settings.tasks)?;
     let _watch = stop.abandons(playground.sandbox());
     let heartbeat = Heartbeat::default();
@@ -517,8 +515,7 @@ impl Trainer<'_> {
             let advantages = micro.spread(|index| batch.advantages[index]);
             let weights = micro.spread(|index| weights[index]);
             let mut loss = |new: &Tensor, range: Range<usize>| {
-                let part =
-                    |all: &Tensor| all.narrow(0, signed(range.start), signed(range.len()));
+                let part = |all: &Tensor| all.narrow(0, signed(range.start), signed(range.len()));
                 let tokens = Tokens {
                     new: new.shallow_clone(),
                     sampler: part(&sampler),
