@@ -1,7 +1,7 @@
 //! What is masked gets no gradient at all, and micro-batches change nothing.
 
 use rl::batch::{Micro, Sample, micro_batches};
-use rl::loss::{self, Aggregation, Clip, surrogate};
+use rl::loss::{self, Aggregation, Clip, Kl, Objective, Tokens, surrogate};
 use rl::model::{Qwen3, Qwen3Config};
 use rl::sample::Sampling;
 use sandbox::stream::Stream;
@@ -83,30 +83,36 @@ fn padding_and_what_follows_the_last_turn_change_nothing() {
 fn masked_positions_have_gradient_exactly_zero() {
     let samples = [sample(0, [4, 5, 3, 4, 6]), sample(22, [2, 3, 2, 2, 3])];
     let micro = Micro::new(&samples, &[0, 1], Device::Cpu);
-    // Logits of all positions as the leaf, the model left out: [B T, V].
-    let (rows, width, vocab) = (2, 15, 50);
-    let leaf =
-        Tensor::randn([rows * width, vocab], (Kind::Float, Device::Cpu)).set_requires_grad(true);
-    let new = loss::log_probs(&micro.predicting(&leaf), micro.targets(), &Sampling::default());
-    let one = micro.spread(|_| 1.0);
-    surrogate(&new, &new.detach(), &one, &one, Clip::default()).loss.backward();
-    let pushed: Vec<bool> = Vec::<f64>::try_from(leaf.grad().abs().sum_dim_intlist(
-        [1_i64].as_slice(),
-        false,
-        Kind::Double,
-    ))
-    .unwrap()
-    .into_iter()
-    .map(|sum| sum > 0.0)
-    .collect();
-    for (row, sample) in samples.iter().enumerate() {
-        for place in 0..width as usize {
-            let trained = sample.trained.get(place + 1).copied().unwrap_or(false);
-            assert_eq!(
-                pushed[row * width as usize + place],
-                trained,
-                "sample {row}, place {place}"
-            );
+    let plain = Objective { clip: Clip::default(), kl: Kl::default(), importance_cap: 0.0 };
+    let all = Objective {
+        clip: Clip { dual: 3.0, ..Clip::default() },
+        kl: Kl { beta: 0.1, ..Kl::default() },
+        importance_cap: 2.0,
+    };
+    for objective in [plain, all] {
+        // Logits of all positions as the leaf, the model left out: [B T, V].
+        let (rows, width, vocab) = (2, 15, 50);
+        let leaf = Tensor::randn([rows * width, vocab], (Kind::Float, Device::Cpu))
+            .set_requires_grad(true);
+        let new = loss::log_probs(&micro.predicting(&leaf), micro.targets(), &Sampling::default());
+        let tokens = Tokens {
+            sampler: new.detach() - 0.1,
+            old: None,
+            reference: Some(new.detach() + 0.2),
+            advantages: micro.spread(|_| 1.0),
+            weights: micro.spread(|_| 1.0),
+            new,
+        };
+        objective.loss(&tokens).loss.backward();
+        let sums = leaf.grad().abs().sum_dim_intlist([1_i64].as_slice(), false, Kind::Double);
+        let pushed: Vec<bool> =
+            Vec::<f64>::try_from(sums).unwrap().into_iter().map(|sum| sum > 0.0).collect();
+        for (row, sample) in samples.iter().enumerate() {
+            for place in 0..width as usize {
+                let trained = sample.trained.get(place + 1).copied().unwrap_or(false);
+                let found = pushed[row * width as usize + place];
+                assert_eq!(found, trained, "sample {row}, place {place}, {objective:?}");
+            }
         }
     }
 }
