@@ -184,6 +184,10 @@ impl Run<'_> {
             self.step += 1;
             self.conclude(view)?;
         }
+        if self.step < settings.steps {
+            let (step, best) = (self.step, self.position.best.map(|best| best.step));
+            tracing::info!(step, best, patience = settings.patience, "no gain any more: ending");
+        }
         Ok(())
     }
 
@@ -434,8 +438,10 @@ impl Trainer<'_> {
             let new = micro.log_probs(self.model, self.sampling(), memory);
             gap = gap.max(largest_gap(&new, &micro.pack(|index| &batch.log_probs[index])));
         }
-        // Narrower types round more than the tolerance; there the gap is only reported.
-        if self.model.kind() == Kind::Float && gap > LOG_PROB_GAP {
+        // Narrower types round more than the tolerance; there the gap is only reported, as where
+        // it is corrected for.
+        let must_agree = self.model.kind() == Kind::Float && self.settings.importance_cap == 0.0;
+        if must_agree && gap > LOG_PROB_GAP {
             return Err(TrainError::Gap { gap });
         }
         let trained: usize = batch.samples.iter().map(Sample::trained_count).sum();

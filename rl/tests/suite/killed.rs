@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How each command is interrupted before it may finish, and the exit code that it then has.
-const INTERRUPTIONS: [(&str, Option<i32>); 4] =
-    [("-KILL", None), ("-INT", Some(130)), ("-TERM", Some(143)), ("-KILL", None)];
+const INTERRUPTIONS: [(&str, Option<i32>); 3] =
+    [("-KILL", None), ("-INT", Some(130)), ("-TERM", Some(143))];
 
 pub(crate) fn command(arguments: &[&str], out: &Utf8Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rl"));
@@ -44,7 +44,10 @@ fn equals_undisturbed(arguments: &[&str], straight: &Utf8Path, disturbed: &Utf8P
     let mut moments = Stream::root(7).child(arguments[0]).rng();
     for (name, code) in INTERRUPTIONS {
         let mut child = command(arguments, disturbed).spawn().unwrap();
-        std::thread::sleep(whole.mul_f64(moments.random_range(0.1..0.7)));
+        let moment = Instant::now() + whole.mul_f64(moments.random_range(0.1..0.7));
+        while Instant::now() < moment && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         if child.try_wait().unwrap().is_none() {
             signal(&child, name);
         }
@@ -80,7 +83,7 @@ fn interrupted_runs_finish_the_same_work() {
     let tasks = dir.join("tasks");
     corpus::write(&tasks);
 
-    let sft = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "20"];
+    let sft = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "12"];
     let sizes = ["--set", "batch=4", "--set", "vocab_size=500", "--set", "checkpoint_every=5"];
     let (straight, disturbed) = (dir.join("sft"), dir.join("sft-disturbed"));
     equals_undisturbed(&[&sft[..], &sizes].concat(), &straight, &disturbed);

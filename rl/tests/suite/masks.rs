@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rl::batch::{Memory, Micro, Sample, micro_batches};
-use rl::loss::{self, Aggregation, Clip, surrogate};
+use rl::loss::{self, Aggregation, Clip, Kl, Objective, Tokens, surrogate};
 use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::sample::Sampling;
 use sandbox::stream::Stream;
@@ -91,32 +91,43 @@ fn what_follows_the_last_turn_changes_nothing() {
 fn masked_positions_have_gradient_exactly_zero() {
     let samples = [sample(0, [4, 5, 3, 4, 6]), sample(22, [2, 3, 2, 2, 3])];
     let micro = Micro::new(&samples, &[0, 1], Device::Cpu);
-    // Logits of everything that is read as the leaf, the model left out: [N, V].
-    let (read, vocab) = (15 + 8, 50);
-    let leaf = Tensor::randn([read, vocab], (Kind::Float, Device::Cpu)).set_requires_grad(true);
-    let predicting = leaf.index_select(0, &Tensor::from_slice(micro.places()));
     let targets = Tensor::from_slice(micro.targets());
-    let new = loss::log_probs(&predicting, &targets, &Sampling::default());
-    let one = micro.spread(|_| 1.0);
-    surrogate(&new, &new.detach(), &one, &one, Clip::default()).loss.backward();
-    let pushed: Vec<bool> = Vec::<f64>::try_from(leaf.grad().abs().sum_dim_intlist(
-        [1_i64].as_slice(),
-        false,
-        Kind::Double,
-    ))
-    .unwrap()
-    .into_iter()
-    .map(|sum| sum > 0.0)
-    .collect();
-    let mut place = 0;
-    for (row, sample) in samples.iter().enumerate() {
-        let last = sample.trained.iter().rposition(|&trained| trained).unwrap();
-        for next in 1..=last {
-            assert_eq!(pushed[place], sample.trained[next], "sample {row}, before token {next}");
-            place += 1;
+    let plain = Objective { clip: Clip::default(), kl: Kl::default(), importance_cap: 0.0 };
+    let all = Objective {
+        clip: Clip { dual: 3.0, ..Clip::default() },
+        kl: Kl { beta: 0.1, ..Kl::default() },
+        importance_cap: 2.0,
+    };
+    for objective in [plain, all] {
+        // Logits of everything that is read as the leaf, the model left out: [N, V].
+        let (read, vocab) = (15 + 8, 50);
+        let leaf =
+            Tensor::randn([read, vocab], (Kind::Float, Device::Cpu)).set_requires_grad(true);
+        let predicting = leaf.index_select(0, &Tensor::from_slice(micro.places()));
+        let new = loss::log_probs(&predicting, &targets, &Sampling::default());
+        let tokens = Tokens {
+            sampler: new.detach() - 0.1,
+            old: None,
+            reference: Some(new.detach() + 0.2),
+            advantages: micro.spread(|_| 1.0),
+            weights: micro.spread(|_| 1.0),
+            new,
+        };
+        objective.loss(&tokens).loss.backward();
+        let sums = leaf.grad().abs().sum_dim_intlist([1_i64].as_slice(), false, Kind::Double);
+        let pushed: Vec<bool> =
+            Vec::<f64>::try_from(sums).unwrap().into_iter().map(|sum| sum > 0.0).collect();
+        let mut place = 0;
+        for (row, sample) in samples.iter().enumerate() {
+            let last = sample.trained.iter().rposition(|&trained| trained).unwrap();
+            for next in 1..=last {
+                let found = pushed[place];
+                assert_eq!(found, sample.trained[next], "{row}, before {next}, {objective:?}");
+                place += 1;
+            }
         }
+        assert_eq!(place, pushed.len());
     }
-    assert_eq!(place, read as usize);
 }
 
 #[test]
