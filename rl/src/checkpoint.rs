@@ -11,6 +11,7 @@
 
 use crate::model::{LoadError, Qwen3, Qwen3Config, Weights, save_folder, write_safetensors};
 use crate::optim::{AdamW, OptimError};
+use crate::template::{Template, TemplateError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -53,6 +54,28 @@ pub enum CheckpointError {
     /// The tokenizer could not be read or written.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+    /// Conversations cannot be laid out.
+    #[error("failed to use the chat template of `{folder}`")]
+    Template {
+        /// The policy.
+        folder: Utf8PathBuf,
+        /// Why.
+        #[source]
+        source: TemplateError,
+    },
+    /// Model and tokenizer are two models'.
+    #[error(
+        "the tokenizer of `{folder}` has ids up to {last_id}, its model {vocab_size} of them; \
+         copy the tokenizer's files from where the model comes from"
+    )]
+    Vocabulary {
+        /// The policy.
+        folder: Utf8PathBuf,
+        /// The tokenizer's highest id.
+        last_id: i64,
+        /// How many tokens the model knows.
+        vocab_size: i64,
+    },
     /// The optimizer's state does not fit.
     #[error(transparent)]
     Optimizer(#[from] OptimError),
@@ -217,8 +240,15 @@ pub fn open_policy(
 ) -> Result<(Qwen3, Tokenizer), CheckpointError> {
     require(folder, &MODEL_FILES)?;
     let config = Qwen3Config::open(folder).map_err(LoadError::from)?;
+    let tokenizer = Tokenizer::open(folder)?;
+    let (last_id, vocab_size) = (tokenizer.last_id(), config.vocab_size);
+    if last_id >= vocab_size {
+        return Err(CheckpointError::Vocabulary { folder: folder.to_owned(), last_id, vocab_size });
+    }
+    Template::new(&tokenizer)
+        .map_err(|source| CheckpointError::Template { folder: folder.to_owned(), source })?;
     let model = Qwen3::load(&config, &Weights::open(folder)?, kind, device)?;
-    Ok((model, Tokenizer::open(folder)?))
+    Ok((model, tokenizer))
 }
 
 /// Puts the optimizer where the newest checkpoint left it, and returns how many steps had been
@@ -317,6 +347,22 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, ["step-000002", "step-000010"]);
+    }
+
+    #[test]
+    fn a_tokenizer_of_another_model_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let (model, tokenizer) = policy();
+        save_folder(&model, dir).unwrap();
+        tokenizer.save(dir).unwrap();
+        assert!(open_policy(dir, Kind::Float, Device::Cpu).is_ok());
+        let other = Tokenizer::train(&vec!["print(12)\n".to_owned(); 3], 310).unwrap();
+        assert!(other.vocab_size() > tokenizer.vocab_size());
+        other.save(dir).unwrap();
+        let error = open_policy(dir, Kind::Float, Device::Cpu).unwrap_err().to_string();
+        let last = other.vocab_size() - 1;
+        assert!(error.contains(&format!("ids up to {last}")), "{error}");
     }
 
     #[test]

@@ -12,4 +12,5 @@ mod generation;
 mod killed;
 mod loops;
 mod masks;
+mod template;
 mod transformers;

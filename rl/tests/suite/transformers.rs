@@ -5,8 +5,6 @@ use fs_err as fs;
 use rl::engine::{Engine, Turn};
 use rl::model::{Qwen3, Qwen3Config, Weights, save_folder};
 use rl::sample::Sampling;
-use rl::template::Template;
-use rl::tokenizer::Tokenizer;
 use sandbox::stream::Stream;
 use std::process::Command;
 use tch::{Device, Kind, Tensor};
@@ -16,7 +14,7 @@ const CASES: [&str; 4] = ["tied", "untied", "one-key-head", "wide-heads"];
 /// Largest difference of two f32 implementations that add in different orders.
 const TOLERANCE: f64 = 1e-4;
 
-fn python() -> Utf8PathBuf {
+pub(crate) fn python() -> Utf8PathBuf {
     let root = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let named = std::env::var("MLE_PYTHON").ok().map(Utf8PathBuf::from);
     let places = [".venv-test/bin/python", ".venv/bin/python"].map(|place| root.join(place));
@@ -24,7 +22,7 @@ fn python() -> Utf8PathBuf {
     found.expect("no Python environment: run `make test`, which sets one up")
 }
 
-fn reference(arguments: &[&str]) {
+pub(crate) fn reference(arguments: &[&str]) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/reference.py");
     let output = Command::new(python()).arg("-I").arg(script).args(arguments).output().unwrap();
     assert!(
@@ -103,53 +101,6 @@ fn logits_answers_and_files_agree_with_transformers() {
         let gap = difference(&logits(&model, &prompt), &theirs);
         assert!(gap <= TOLERANCE, "transformers reads `{folder}` differently, by {gap}");
     }
-}
-
-#[test]
-fn our_tokenizer_and_layout_read_the_same_in_transformers() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = Utf8Path::from_path(dir.path()).unwrap();
-    let texts: Vec<String> = (0..30)
-        .map(|i| {
-            format!(
-                "user\nPredict column {i} of the table.\n<code>\nprint({i} * 7)\n</code> naïve café"
-            )
-        })
-        .collect();
-    let tokenizer = Tokenizer::train(&texts, 420).unwrap();
-    tokenizer.save(dir).unwrap();
-    save_folder(
-        &Qwen3::random(
-            &Qwen3Config::tiny(tokenizer.vocab_size().try_into().unwrap(), 1, 2),
-            Kind::Float,
-            Device::Cpu,
-            Stream::root(1),
-        ),
-        dir,
-    )
-    .unwrap();
-    let (system, user) = ("You fit models.", "Predict  column 12.\n\n\tNo café, 3.14 <b>x</b>\r\n");
-    let (answer, reply) = (
-        "<think>\nhm\n</think>\n<code>\nprint(1)\n</code>",
-        "<tool_response>\n1\n</tool_response>",
-    );
-    let messages = serde_json::json!([
-        {"role": "system", "content": system},
-        {"role": "user", "content": user},
-        {"role": "assistant", "content": answer},
-        {"role": "user", "content": reply},
-    ]);
-    fs::write(dir.join("messages.json"), messages.to_string()).unwrap();
-    let out = dir.join("tokens.json");
-    reference(&["tokens", dir.as_str(), out.as_str()]);
-    let theirs: serde_json::Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
-
-    let template = Template::new(&tokenizer);
-    let mut ours = template.prompt(system, user).unwrap();
-    ours.extend(template.answer(answer).unwrap());
-    ours.extend(template.reply(reply).unwrap());
-    assert_eq!(theirs["text"], tokenizer.decode(&ours).unwrap());
-    assert_eq!(theirs["ids"], serde_json::json!(ours));
 }
 
 #[test]
