@@ -19,6 +19,7 @@ pub mod presets;
 pub mod report;
 pub mod rollout;
 pub mod sample;
+pub mod serve;
 pub mod settings;
 pub mod sft;
 pub mod source;

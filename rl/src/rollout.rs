@@ -329,7 +329,8 @@ impl<'a> Conductor<'a> {
 
     fn turn(&self, job: usize) -> Turn {
         let stream = self.jobs[job].stream.child("turn").index(self.conversations[job].turns);
-        Turn { sampling: self.settings.sampling, stream, max_tokens: self.settings.turn_tokens }
+        let (sampling, max_tokens) = (self.settings.sampling, self.settings.turn_tokens);
+        Turn { sampling, stream, max_tokens, ignore_eos: false }
     }
 
     fn admit(&mut self, job: usize) -> Result<(), RolloutError> {

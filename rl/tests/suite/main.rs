@@ -12,5 +12,6 @@ mod generation;
 mod killed;
 mod loops;
 mod masks;
+mod serve;
 mod template;
 mod transformers;

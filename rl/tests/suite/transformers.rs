@@ -75,7 +75,8 @@ fn logits_answers_and_files_agree_with_transformers() {
 
         // Greedy decoding through the cache gives transformers' answer.
         let mut engine = Engine::new(&model, 1, 64);
-        let turn = Turn { sampling: Sampling::greedy(), stream: Stream::root(0), max_tokens: 24 };
+        let (sampling, stream) = (Sampling::greedy(), Stream::root(0));
+        let turn = Turn { sampling, stream, max_tokens: 24, ignore_eos: false };
         engine.admit(&prompt[..9], turn).unwrap();
         let mut finished = Vec::new();
         while finished.is_empty() {
