@@ -6,8 +6,8 @@
 //! GET  /v1/models             the one model that is served
 //! ```
 //! Connections are asynchronous, and only they. One thread owns the engine; a request becomes a
-//! job per answer, and jobs join and leave the batch at every step ([`generator`]). What the
-//! engine makes are ids: each answer turns its own into text ([`answer`], [`text`], [`turn`]). A
+//! job per answer, and jobs join and leave the batch at every step (`generator`). What the
+//! engine makes are ids: each answer turns its own into text (`answer`, `text`, `turn`). A
 //! client that goes away drops its answers, and that frees their rows.
 //!
 //! What is supported, and what is refused, is in `docs/SERVE.md`. No parameter is ignored that

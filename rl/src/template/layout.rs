@@ -422,8 +422,10 @@ mod tests {
         assert!(template.opens_thought(None).unwrap());
     }
 
-    static BUILT_IN: LazyLock<Tokenizer> = LazyLock::new(trained);
-    static PUBLISHED: LazyLock<Tokenizer> = LazyLock::new(|| with(THINKING));
+    static BUILT_IN: LazyLock<Template<Box<Tokenizer>>> =
+        LazyLock::new(|| Template::new(trained().into()).unwrap());
+    static PUBLISHED: LazyLock<Template<Box<Tokenizer>>> =
+        LazyLock::new(|| Template::new(with(THINKING).into()).unwrap());
 
     proptest! {
         #[test]
@@ -431,10 +433,9 @@ mod tests {
             texts in prop::collection::vec(
                 "(<\\|im_start\\|>|<\\|im_end\\|>|<\\|endoftext\\|>|<\\|im_|end\\|>|<|\\||>|</?think>|\n|a|\u{e000}){0,12}", 6),
         ) {
-            for tokenizer in [&*BUILT_IN, &*PUBLISHED] {
-                let template = Template::new(tokenizer).unwrap();
+            for template in [&*BUILT_IN, &*PUBLISHED] {
                 let say = |role, text: &String| Message::new(role, text);
-                let control = tokenizer.control();
+                let control = template.tokenizer.control();
                 let boundary = |ids: Vec<i64>| -> Vec<i64> {
                     let kept = [control.start_of_turn, control.end_of_turn, control.end_of_text];
                     ids.into_iter().filter(|id| kept.contains(id)).collect()
@@ -457,12 +458,12 @@ mod tests {
                 prop_assert_eq!(boundary(template.observation(&texts[4]).unwrap()), piece);
             }
             // Where a template changes nothing, nothing but the mark is lost.
-            let ids = Template::new(&*BUILT_IN).unwrap().observation(&texts[0]).unwrap();
+            let ids = BUILT_IN.observation(&texts[0]).unwrap();
             let expected = format!(
                 "\n<|im_start|>user\n<tool_response>\n{}\n</tool_response><|im_end|>\n<|im_start|>assistant\n",
                 texts[0]
             );
-            prop_assert_eq!(BUILT_IN.decode(&ids).unwrap(), expected);
+            prop_assert_eq!(BUILT_IN.tokenizer.decode(&ids).unwrap(), expected);
         }
     }
 }
