@@ -203,11 +203,12 @@ struct ServeArgs {
     /// What clients must show, as `Authorization: Bearer KEY`.
     #[arg(long, env = "RL_API_KEY", hide_env_values = true, value_name = "KEY")]
     api_key: Option<ApiKey>,
-    /// Answers that are generated at a time [default: 64 for tiny policies, else 8].
+    /// Answers that are generated at a time; each holds memory for `--context` tokens [default:
+    /// 16, or 4 where a large policy is served by a CPU].
     #[arg(long, value_name = "N")]
     rows: Option<usize>,
-    /// Tokens of a prompt and its answer together, at most those of the model [default: 4096 for
-    /// tiny policies, else 8192].
+    /// Tokens of a prompt and its answer together, at most those of the model [default: 4096, or
+    /// 8192 where a large policy is served by a GPU].
     #[arg(long, value_name = "TOKENS")]
     context: Option<usize>,
     /// Answers that wait for their turn; further requests are told to come again.
@@ -347,15 +348,16 @@ fn serve(args: ServeArgs) -> Result<String> {
         bail!("fresh weights have nothing to say; give the folder of a run or of a model");
     };
     let scale = scale_of(&source)?;
-    let (rows, context) = match scale {
-        Scale::Tiny => (64, 4096),
-        Scale::Large => (8, 8192),
-    };
     let threads = args.threads.or_else(|| i32::try_from(scale.rollout().threads).ok());
     let device = device(args.device, threads)?;
     let kind = match (args.dtype, device) {
         (Some(Precision::F32), _) | (None, Device::Cpu) => Kind::Float,
         (Some(Precision::Bf16) | None, _) => Kind::BFloat16,
+    };
+    let (rows, context) = match (scale, device) {
+        (Scale::Tiny, _) => (16, 4096),
+        (Scale::Large, Device::Cpu) => (4, 4096),
+        (Scale::Large, _) => (16, 8192),
     };
     let (model, tokenizer) = open_policy(folder, kind, device)?;
     let config = ServeConfig {

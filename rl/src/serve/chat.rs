@@ -22,23 +22,13 @@ use tokio::task::block_in_place;
 /// A message as clients write it. What else they write of it says nothing to a model.
 #[derive(Deserialize)]
 struct Written {
-    role: WrittenRole,
+    role: Role,
     content: Option<Content>,
     #[serde(alias = "reasoning")]
     reasoning_content: Option<String>,
     tool_calls: Option<Vec<WrittenCall>>,
     tool_call_id: Option<String>,
     name: Option<String>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum WrittenRole {
-    #[serde(alias = "developer")]
-    System,
-    User,
-    Assistant,
-    Tool,
 }
 
 #[derive(Deserialize)]
@@ -148,17 +138,13 @@ impl Written {
             .into_iter()
             .map(WrittenCall::read)
             .collect::<Result<_, _>>()?;
-        let role = match self.role {
-            WrittenRole::System => Role::System,
-            WrittenRole::User => Role::User,
-            WrittenRole::Assistant => Role::Assistant,
-            WrittenRole::Tool => Role::Tool,
-        };
-        if content.is_none() && (role != Role::Assistant || tool_calls.is_empty()) {
+        let silent = self.role == Role::Assistant
+            && (!tool_calls.is_empty() || self.reasoning_content.is_some());
+        if content.is_none() && !silent {
             return Err("a message has no `content`".into());
         }
         Ok(Message {
-            role,
+            role: self.role,
             content,
             reasoning_content: self.reasoning_content,
             tool_calls,
@@ -195,9 +181,9 @@ fn tools(parameters: &mut Parameters, shared: &Shared) -> Result<Vec<Any>, Refus
         }
     };
     for tool in &tools {
+        let name = tool.get_attr("function").and_then(|function| function.get_attr("name"));
         let is_function = tool.get_attr("type").is_ok_and(|kind| kind.as_str() == Some("function"));
-        let function = tool.get_attr("function").unwrap_or_default();
-        if !is_function || function.get_attr("name").is_ok_and(|name| name.as_str().is_none()) {
+        if !is_function || !name.is_ok_and(|name| name.as_str().is_some()) {
             let message = "a tool is `{\"type\": \"function\", \"function\": {\"name\": …}}`";
             return Err(Refusal::invalid("tools", message));
         }

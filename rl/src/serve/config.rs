@@ -12,8 +12,8 @@ use std::net::SocketAddr;
 /// | `listen` | where it listens; port 0 lets the system choose one | 127.0.0.1:8000 |
 /// | `name` | what the model is called | `--model` as given |
 /// | `key` | what clients must show | none: this machine alone is served |
-/// | `rows` | answers in work at a time | 64 for tiny policies, else 8 |
-/// | `context` | tokens of a prompt and its answer together | 4096 for tiny policies, else 8192 |
+/// | `rows` | answers in work at a time | 16; large policies on a CPU: 4 |
+/// | `context` | tokens of a prompt and its answer together | 4096; large policies on a GPU: 8192 |
 /// | `queue` | answers that wait for a row; more are told to come again | 256 |
 #[derive(Debug, Clone)]
 pub struct ServeConfig {
@@ -62,7 +62,10 @@ pub enum ServeError {
     #[error("failed to generate")]
     Engine(#[from] EngineError),
     /// The thread that generates panicked.
-    #[error("generation panicked; this is a bug")]
+    #[error(
+        "the thread that generates panicked, for the reason above; if memory ran out, lower \
+         `--rows` or `--context`, else this is a bug"
+    )]
     Panicked,
 }
 

@@ -1,13 +1,14 @@
 //! What is said in a conversation, as chat templates expect it.
 
 use minijinja::Value;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Who speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The rules of the conversation.
+    /// The rules of the conversation. OpenAI's clients also say `developer`.
+    #[serde(alias = "developer")]
     System,
     /// Whoever asks.
     User,
