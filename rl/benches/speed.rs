@@ -40,9 +40,9 @@ fn generate(model: &Qwen3, rows: usize, prompt: usize, tokens: usize) {
     for row in 0..rows {
         let ids: Vec<i64> = (0..prompt).map(|i| ((row * 31 + i * 7) % 1400) as i64).collect();
         let stream = Stream::root(7).index(row as u64);
-        engine
-            .admit(&ids, Turn { sampling: Sampling::default(), stream, max_tokens: tokens })
-            .expect("there is room");
+        let sampling = Sampling::default();
+        let turn = Turn { sampling, stream, max_tokens: tokens, ignore_eos: false };
+        engine.admit(&ids, turn).expect("there is room");
     }
     let start = Instant::now();
     engine.step().expect("finite");

@@ -15,6 +15,7 @@ use crate::model::{
     LoadError, Lora, LoraSettings, Qwen3, Qwen3Config, Weights, save_folder, write_safetensors,
 };
 use crate::optim::{AdamW, OptimError};
+use crate::template::{Template, TemplateError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -118,6 +119,28 @@ pub enum CheckpointError {
     /// The tokenizer could not be read or written.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+    /// Conversations cannot be laid out.
+    #[error("failed to use the chat template of `{folder}`")]
+    Template {
+        /// The policy.
+        folder: Utf8PathBuf,
+        /// Why.
+        #[source]
+        source: TemplateError,
+    },
+    /// Model and tokenizer are two models'.
+    #[error(
+        "the tokenizer of `{folder}` has ids up to {last_id}, its model {vocab_size} of them; \
+         copy the tokenizer's files from where the model comes from"
+    )]
+    Vocabulary {
+        /// The policy.
+        folder: Utf8PathBuf,
+        /// The tokenizer's highest id.
+        last_id: i64,
+        /// How many tokens the model knows.
+        vocab_size: i64,
+    },
     /// The optimizer's state does not fit.
     #[error(transparent)]
     Optimizer(#[from] OptimError),
@@ -426,12 +449,19 @@ pub fn open_policy(
     let base = base_of(folder)?;
     require(&base, &MODEL_FILES)?;
     let config = Qwen3Config::open(&base).map_err(LoadError::from)?;
+    let named = if folder.join("tokenizer.json").is_file() { folder } else { &base };
+    let tokenizer = Tokenizer::open(named)?;
+    let (last_id, vocab_size) = (tokenizer.last_id(), config.vocab_size);
+    if last_id >= vocab_size {
+        return Err(CheckpointError::Vocabulary { folder: folder.to_owned(), last_id, vocab_size });
+    }
+    Template::new(&tokenizer)
+        .map_err(|source| CheckpointError::Template { folder: folder.to_owned(), source })?;
     let mut model = Qwen3::load(&config, &Weights::open(&base)?, kind, device)?;
     if let Some(lora) = Lora::describe(folder)? {
         lora.open(&mut model, folder)?;
     }
-    let named = if folder.join("tokenizer.json").is_file() { folder } else { &base };
-    Ok((model, Tokenizer::open(named)?))
+    Ok((model, tokenizer))
 }
 
 /// A policy to train: as [`open_policy`], and with fresh adapters if `settings` asks for them and
@@ -630,6 +660,22 @@ mod tests {
             checkpoints.wind_back(&Resume::Best),
             Err(CheckpointError::NotOfRun { .. })
         ));
+    }
+
+    #[test]
+    fn a_tokenizer_of_another_model_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let (model, tokenizer) = policy();
+        save_folder(&model, dir).unwrap();
+        tokenizer.save(dir).unwrap();
+        assert!(open_policy(dir, Kind::Float, Device::Cpu).is_ok());
+        let other = Tokenizer::train(&vec!["print(12)\n".to_owned(); 3], 310).unwrap();
+        assert!(other.vocab_size() > tokenizer.vocab_size());
+        other.save(dir).unwrap();
+        let error = open_policy(dir, Kind::Float, Device::Cpu).unwrap_err().to_string();
+        let last = other.vocab_size() - 1;
+        assert!(error.contains(&format!("ids up to {last}")), "{error}");
     }
 
     #[test]

@@ -6,8 +6,9 @@ use crate::eval::{self, Contestant, EvalSettings};
 use crate::grpo::{self, TrainSettings};
 use crate::model::{Published, Qwen3, Qwen3Config};
 use crate::plan::{self, Plan};
-use crate::presets::Scale;
+use crate::presets::{Dtype, Scale};
 use crate::report::{self, ReportSources};
+use crate::serve::{ApiKey, ServeConfig, Server};
 use crate::settings::{claim, resolve};
 use crate::sft::{self, SftSettings, Stages};
 use crate::source::{PolicySource, locate};
@@ -19,6 +20,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use sandbox::policy::ByteSize;
 use sandbox::stream::Stream;
 use serde::Serialize;
+use std::net::IpAddr;
 use tch::Device;
 use toml::Table;
 
@@ -48,6 +50,8 @@ enum Command {
     Train(TrainArgs),
     /// Compare policies, and the scripted ladder, on held-out tasks.
     Eval(EvalArgs),
+    /// Serve a policy to any agent that speaks OpenAI's protocol.
+    Serve(ServeArgs),
     /// Show what a run of `rl train` needs of a device's memory, and settings that fit.
     Plan(PlanArgs),
     /// Write a page about a run, or about all stages together.
@@ -200,6 +204,53 @@ struct EvalFlags {
     seed: Option<u32>,
 }
 
+/// Serve a policy over HTTP: `/v1/chat/completions`, `/v1/completions` and `/v1/models`.
+///
+///   rl serve --model sft --port 8000
+///   curl localhost:8000/v1/chat/completions -H 'Content-Type: application/json' \
+///     -d '{"messages": [{"role": "user", "content": "Hello"}]}'
+///
+/// Its address is the one line on standard output. Ctrl-C ends it.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+struct ServeArgs {
+    /// A run of `rl sft` or `rl train`, a model's folder or name.
+    #[arg(long)]
+    model: String,
+    /// What clients call the model [default: as given to `--model`].
+    #[arg(long, value_name = "NAME")]
+    served_model_name: Option<String>,
+    /// The address to listen on. Other machines are served only with a key.
+    #[arg(long, default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port to listen on; 0 takes a free one.
+    #[arg(long, default_value_t = 8000)]
+    port: u16,
+    /// What clients must show, as `Authorization: Bearer KEY`.
+    #[arg(long, env = "RL_API_KEY", hide_env_values = true, value_name = "KEY")]
+    api_key: Option<ApiKey>,
+    /// Answers that are generated at a time; each holds memory for `--context` tokens [default:
+    /// 16, or 4 where a large policy is served by a CPU].
+    #[arg(long, value_name = "N")]
+    rows: Option<usize>,
+    /// Tokens of a prompt and its answer together, at most those of the model [default: 4096, or
+    /// 8192 where a large policy is served by a GPU].
+    #[arg(long, value_name = "TOKENS")]
+    context: Option<usize>,
+    /// Answers that wait for their turn; further requests are told to come again.
+    #[arg(long, default_value_t = 256, value_name = "N")]
+    queue: usize,
+    /// `auto`, `cpu`, `cuda` or `cuda:N`.
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+    /// The type of the weights [default: f32 on a CPU, bf16 on a GPU].
+    #[arg(long)]
+    dtype: Option<Dtype>,
+    /// Threads of libtorch [default: 1 for tiny policies, else one per processor].
+    #[arg(long, value_name = "N")]
+    threads: Option<i32>,
+}
+
 #[derive(Debug, Args)]
 struct PlanArgs {
     /// A published model's name, such as `qwen3-8b`, or a folder.
@@ -253,15 +304,19 @@ impl Stages for Bars {
 
 impl Common {
     fn device(&self) -> Result<Device> {
-        if let Some(threads) = self.threads {
-            tch::set_num_threads(threads);
-        }
-        // Nothing draws from libtorch's own generator; a fixed seed makes that easy to see.
-        tch::manual_seed(0);
-        let device = self.device.resolve()?;
-        tracing::info!(?device, threads = tch::get_num_threads(), "libtorch");
-        Ok(device)
+        device(self.device, self.threads)
     }
+}
+
+fn device(choice: DeviceChoice, threads: Option<i32>) -> Result<Device> {
+    if let Some(threads) = threads {
+        tch::set_num_threads(threads);
+    }
+    // Nothing draws from libtorch's own generator; a fixed seed makes that easy to see.
+    tch::manual_seed(0);
+    let device = choice.resolve()?;
+    tracing::info!(?device, threads = tch::get_num_threads(), "libtorch");
+    Ok(device)
 }
 
 impl Cli {
@@ -275,6 +330,7 @@ impl Cli {
             Command::Train(args) => train(&args, bars),
             Command::Eval(args) => evaluate(&args, bars),
             Command::Plan(args) => plan(&args),
+            Command::Serve(args) => serve(args),
             Command::Report(args) => {
                 let ReportArgs { tasks, sft, grpo, eval, out } = args;
                 report::write(&ReportSources { tasks, sft, grpo, eval }, &out)?;
@@ -375,6 +431,39 @@ fn plan(args: &PlanArgs) -> Result<String> {
     let moments = toml::Value::try_from(chosen.adam.moments)?;
     let rows = chosen.rollout.rows;
     Ok(format!("{plan}\n\nsettings: --set adam.moments={moments} --set rollout.rows={rows}\n"))
+}
+
+#[expect(clippy::print_stdout, reason = "scripts wait for the address")]
+fn serve(args: ServeArgs) -> Result<String> {
+    let source = locate(&args.model)?;
+    let PolicySource::Folder(folder) = &source else {
+        bail!("fresh weights have nothing to say; give the folder of a run or of a model");
+    };
+    let scale = scale_of(&source)?;
+    let threads = args.threads.or_else(|| i32::try_from(scale.rollout().threads).ok());
+    let device = device(args.device, threads)?;
+    let usual = if device == Device::Cpu { Dtype::F32 } else { Dtype::Bf16 };
+    let kind = args.dtype.unwrap_or(usual).kind();
+    let (rows, context) = match (scale, device) {
+        (Scale::Tiny, _) => (16, 4096),
+        (Scale::Large, Device::Cpu) => (4, 4096),
+        (Scale::Large, _) => (16, 8192),
+    };
+    let (model, tokenizer) = open_policy(folder, kind, device)?;
+    let config = ServeConfig {
+        listen: (args.host, args.port).into(),
+        name: args.served_model_name.unwrap_or(args.model),
+        key: args.api_key,
+        rows: args.rows.unwrap_or(rows),
+        context: args.context.unwrap_or(context),
+        queue: args.queue,
+    };
+    let server = Server::bind(config, model, tokenizer)?;
+    let address = server.address();
+    tracing::info!(%folder, %address, "serving");
+    println!("listening on http://{address}");
+    server.run()?;
+    Ok(String::new())
 }
 
 fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {

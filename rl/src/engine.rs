@@ -26,6 +26,8 @@ pub struct Turn {
     pub stream: Stream,
     /// The longest turn.
     pub max_tokens: usize,
+    /// Whether the token that ends a turn is a token like any other.
+    pub ignore_eos: bool,
 }
 
 /// Why a turn ended.
@@ -103,6 +105,7 @@ struct Current {
     sampling: Sampling,
     rng: ChaCha8Rng,
     max_tokens: usize,
+    ignore_eos: bool,
     ids: Vec<i64>,
     log_probs: Vec<f32>,
 }
@@ -202,6 +205,7 @@ impl<'m> Engine<'m> {
             sampling: turn.sampling,
             rng: turn.stream.rng(),
             max_tokens: turn.max_tokens,
+            ignore_eos: turn.ignore_eos,
             ids: Vec::new(),
             log_probs: Vec::new(),
         });
@@ -218,6 +222,18 @@ impl<'m> Engine<'m> {
         let context = std::mem::take(&mut row.context);
         self.rows[id.slot] = None;
         Ok(context)
+    }
+
+    /// What a generating row has said of its turn so far: ids and their log-probabilities.
+    /// Nothing, once the turn has ended.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`].
+    pub fn said(&self, id: RowId) -> Result<(&[i64], &[f32]), EngineError> {
+        let row = self.rows.get(id.slot).and_then(Option::as_ref);
+        let row = row.filter(|row| row.ticket == id.ticket).ok_or(EngineError::Gone)?;
+        let said = row.current.as_ref().map(|current| (&*current.ids, &*current.log_probs));
+        Ok(said.unwrap_or_default())
     }
 
     /// Whether no row is generating.
@@ -405,7 +421,7 @@ impl<'m> Engine<'m> {
         row.pending.push(id);
         row.context.push(id);
         self.generated += 1;
-        let ending = if model.config().eos_token_ids.contains(&id) {
+        let ending = if !current.ignore_eos && model.config().eos_token_ids.contains(&id) {
             Ending::EndOfTurn
         } else if current.ids.len() >= current.max_tokens {
             Ending::TurnLength

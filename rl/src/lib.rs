@@ -21,6 +21,7 @@ pub mod recipes;
 pub mod report;
 pub mod rollout;
 pub mod sample;
+pub mod serve;
 pub mod settings;
 pub mod sft;
 pub mod source;

@@ -9,6 +9,7 @@ use crate::sample::Sampling;
 use agents::prompt::PromptStyle;
 use agents::reward::RewardWeights;
 use agents::scaffold::react::Rules;
+use clap::ValueEnum;
 use sandbox::env::{Budget, EpisodeConfig, Feedback};
 use sandbox::policy::{ByteSize, Keep, Policy, Span};
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ use tch::Kind;
 const SMALL: i64 = 100_000_000;
 
 /// The type of weights and activations. The optimizer keeps weights in f32 whatever this is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
     /// 32 bits, exact enough to compare bits.

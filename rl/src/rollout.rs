@@ -10,7 +10,7 @@ use crate::model::Qwen3;
 use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
 use crate::stop::Stop;
-use crate::template::Template;
+use crate::template::{Template, TemplateError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use crate::watchdog::Heartbeat;
 use agents::prompt::{Prompt, PromptError};
@@ -172,6 +172,9 @@ pub enum RolloutError {
     /// Generation broke.
     #[error("failed to generate")]
     Engine(#[from] EngineError),
+    /// A conversation cannot be laid out.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     /// Text and tokens do not translate.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
@@ -257,7 +260,7 @@ pub fn rollout(
 /// The engine's side: which conversation is where.
 struct Conductor<'a> {
     policy: Policy<'a>,
-    template: Template<'a>,
+    template: Template<&'a Tokenizer>,
     place: Place<'a>,
     jobs: &'a [Job<'a>],
     engine: Engine<'a>,
@@ -274,7 +277,7 @@ impl<'a> Conductor<'a> {
         jobs: &'a [Job<'a>],
     ) -> Result<Self, RolloutError> {
         let Place { rules, settings, .. } = place;
-        let template = Template::new(policy.tokenizer);
+        let template = Template::new(policy.tokenizer)?;
         let conversation = |job: &Job<'_>| {
             let prompt = Prompt::of(&job.task.public(), rules.prompt, rules.episode.mode)
                 .map_err(|source| RolloutError::Prompt { task: job.task.id().clone(), source })?;
@@ -289,6 +292,7 @@ impl<'a> Conductor<'a> {
                 turns: 0,
             })
         };
+        let conversations = jobs.iter().map(conversation).collect::<Result<_, _>>()?;
         Ok(Self {
             policy,
             template,
@@ -299,7 +303,7 @@ impl<'a> Conductor<'a> {
                 settings.rows.clamp(1, jobs.len().max(1)),
                 settings.context,
             ),
-            conversations: jobs.iter().map(conversation).collect::<Result<_, _>>()?,
+            conversations,
             rows: BTreeMap::new(),
             sessions: BTreeMap::new(),
             played: jobs.iter().map(|_| None).collect(),
@@ -358,8 +362,8 @@ impl<'a> Conductor<'a> {
 
     fn turn(&self, job: usize) -> Turn {
         let stream = self.jobs[job].stream.child("turn").index(self.conversations[job].turns);
-        let settings = self.place.settings;
-        Turn { sampling: settings.sampling, stream, max_tokens: settings.turn_tokens }
+        let RolloutSettings { sampling, turn_tokens, .. } = *self.place.settings;
+        Turn { sampling, stream, max_tokens: turn_tokens, ignore_eos: false }
     }
 
     fn admit(&mut self, job: usize) -> Result<(), RolloutError> {
@@ -448,7 +452,7 @@ impl<'a> Conductor<'a> {
         text: String,
         workers: &Sender<Request>,
     ) -> Result<(), RolloutError> {
-        let ids = self.template.reply(&tool_response(&text))?;
+        let ids = self.template.observation(&text)?;
         let turn = self.turn(job);
         let conversation = &mut self.conversations[job];
         let row = conversation.row.expect("only a playing conversation is answered");
@@ -543,11 +547,6 @@ impl Stage<'_> {
     }
 }
 
-/// An observation as the content of a user message.
-fn tool_response(text: &str) -> String {
-    format!("<tool_response>\n{text}\n</tool_response>")
-}
-
 /// A sampled trajectory as the trainer sees it, with the log-probabilities of its trained tokens.
 pub fn sampled(trajectory: &Trajectory) -> (Sample, Vec<f32>) {
     let (mut sample, mut log_probs) = (Sample::default(), Vec::new());
@@ -562,9 +561,11 @@ pub fn sampled(trajectory: &Trajectory) -> (Sample, Vec<f32>) {
 /// A text-only trajectory laid out as if the policy had said it, for imitation.
 ///
 /// # Errors
-/// [`TokenizerError`] if its text cannot be encoded.
-pub fn spoken(trajectory: &Trajectory, tokenizer: &Tokenizer) -> Result<Sample, TokenizerError> {
-    let template = Template::new(tokenizer);
+/// [`TemplateError`] if the template does not take it, or its text cannot be encoded.
+pub fn spoken(
+    trajectory: &Trajectory,
+    template: &Template<&Tokenizer>,
+) -> Result<Sample, TemplateError> {
     let mut sample = Sample::default();
     let mut prompt = trajectory.segments.iter().filter(|segment| segment.source == Source::Prompt);
     let system = prompt.next().map_or("", |segment| &segment.text);
@@ -575,7 +576,7 @@ pub fn spoken(trajectory: &Trajectory, tokenizer: &Tokenizer) -> Result<Sample, 
             Source::Prompt => (),
             Source::Model => sample.push(&template.answer(&segment.text)?, true),
             Source::Environment => {
-                sample.push(&template.reply(&tool_response(&segment.text))?, false);
+                sample.push(&template.observation(&segment.text)?, false);
             }
         }
     }

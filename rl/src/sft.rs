@@ -21,6 +21,7 @@ use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
 use crate::source::PolicySource;
 use crate::stop::{Ended, Stop, Stopped};
+use crate::template::{Template, TemplateError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
@@ -187,6 +188,9 @@ pub enum SftError {
     /// The vocabulary could not be made.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+    /// A demonstration could not be laid out.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     /// The policy could not be read or written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
@@ -271,9 +275,10 @@ pub fn run(
             tiny(&demonstrations, settings.vocab_size, device, root.child("weights"))?
         }
     };
+    let template = Template::new(&tokenizer)?;
     let mut samples = Vec::new();
     for demonstration in &demonstrations {
-        let sample = spoken(demonstration, &tokenizer)?;
+        let sample = spoken(demonstration, &template)?;
         if sample.ids.len() <= settings.context {
             samples.push(sample);
         }

@@ -3,7 +3,7 @@
     reference.py make FOLDER            tiny random checkpoints, their logits, answers and gradients
     reference.py logits FOLDER...       logits of somebody else's checkpoints on the same ids
     reference.py adapters BASE FOLDER   logits of somebody else's adapters on the same ids
-    reference.py tokens FOLDER OUT      ids and renderings of somebody else's tokenizer
+    reference.py tokens FOLDER...       conversations in somebody else's layout, as text and ids
 """
 
 import json
@@ -161,11 +161,19 @@ def logits(*folders: Path) -> None:
         write_logits(model.eval(), folder / "logits.safetensors")
 
 
-def tokens(folder: Path, out: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    messages = json.loads((folder / "messages.json").read_text())
-    rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-    out.write_text(json.dumps({"text": rendered, "ids": tokenizer.encode(rendered, add_special_tokens=False)}))
+def tokens(*folders: Path) -> None:
+    for folder in folders:
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        answers = []
+        for case in json.loads((folder / "conversations.json").read_text()):
+            options = dict(tools=case["tools"] or None, add_generation_prompt=True)
+            if case["thinking"] is not None:
+                options["enable_thinking"] = case["thinking"]
+            answers.append({
+                "text": tokenizer.apply_chat_template(case["messages"], tokenize=False, **options),
+                "ids": tokenizer.apply_chat_template(case["messages"], tokenize=True, return_dict=False, **options),
+            })
+        (folder / "answers.json").write_text(json.dumps(answers))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ fn model() -> Qwen3 {
 const SAMPLING: Sampling = Sampling { temperature: 1.3, top_p: 1.0, top_k: 0, min_p: 0.2 };
 
 fn turn(row: u64, number: u64, max_tokens: usize) -> Turn {
-    Turn { sampling: SAMPLING, stream: Stream::root(9).index(row).index(number), max_tokens }
+    let stream = Stream::root(9).index(row).index(number);
+    Turn { sampling: SAMPLING, stream, max_tokens, ignore_eos: false }
 }
 
 fn prompt(row: u64) -> Vec<i64> {
@@ -158,6 +159,43 @@ fn turns_end_where_they_must() {
         engine.extend(row, &[1], turn(2, 1, 5)),
         Err(EngineError::TooLong { tokens: 21, capacity: 20 })
     ));
+}
+
+#[test]
+fn turns_can_be_watched_and_go_on_past_their_end() {
+    const PAIRS: usize = 6;
+    let model = model();
+    let mut engine = Engine::new(&model, 2 * PAIRS, 120);
+    // Pairs of one stream, of which the second ignores the end.
+    let mut rows = Vec::new();
+    for row in 0..2 * PAIRS {
+        let turn = Turn { ignore_eos: row % 2 == 1, ..turn(row as u64 / 2, 0, 60) };
+        rows.push(engine.admit(&prompt(0), turn).unwrap());
+    }
+    let mut whole: BTreeMap<RowId, Finished> = BTreeMap::new();
+    let mut watched: BTreeMap<RowId, Vec<i64>> = BTreeMap::new();
+    while !engine.is_idle() {
+        let finished = engine.step().unwrap();
+        whole.extend(finished.into_iter().map(|finished| (finished.row, finished)));
+        for &row in &rows {
+            let (ids, log_probs) = engine.said(row).unwrap();
+            assert_eq!(ids.len(), log_probs.len());
+            let seen = watched.entry(row).or_default();
+            assert!(whole.contains_key(&row) == ids.is_empty() && ids.len() <= seen.len() + 2);
+            if !ids.is_empty() {
+                assert!(ids.starts_with(seen));
+                *seen = ids.to_vec();
+            }
+        }
+    }
+    let mut ended = 0;
+    for pair in rows.chunks(2) {
+        let (plain, endless) = (&whole[&pair[0]], &whole[&pair[1]]);
+        assert_eq!((endless.ending, endless.ids.len()), (Ending::TurnLength, 60));
+        assert!(endless.ids.starts_with(&plain.ids) && plain.ids.starts_with(&watched[&pair[0]]));
+        ended += usize::from(plain.ending == Ending::EndOfTurn);
+    }
+    assert!(ended > 0);
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod generation;
 mod killed;
 mod loops;
 mod masks;
+mod serve;
 mod stopped;
+mod template;
 mod tensorboard;
 mod transformers;

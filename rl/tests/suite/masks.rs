@@ -101,8 +101,7 @@ fn masked_positions_have_gradient_exactly_zero() {
     for objective in [plain, all] {
         // Logits of everything that is read as the leaf, the model left out: [N, V].
         let (read, vocab) = (15 + 8, 50);
-        let leaf =
-            Tensor::randn([read, vocab], (Kind::Float, Device::Cpu)).set_requires_grad(true);
+        let leaf = Tensor::randn([read, vocab], (Kind::Float, Device::Cpu)).set_requires_grad(true);
         let predicting = leaf.index_select(0, &Tensor::from_slice(micro.places()));
         let new = loss::log_probs(&predicting, &targets, &Sampling::default());
         let tokens = Tokens {

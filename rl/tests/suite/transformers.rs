@@ -11,8 +11,6 @@ use rl::model::{
 };
 use rl::sample::Sampling;
 use rl::sft::imitate;
-use rl::template::Template;
-use rl::tokenizer::Tokenizer;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -42,7 +40,7 @@ pub(crate) fn python() -> Utf8PathBuf {
     found.expect("no Python environment: run `make test`, which sets one up")
 }
 
-fn reference(arguments: &[&str]) {
+pub(crate) fn reference(arguments: &[&str]) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/reference.py");
     let output = Command::new(python()).arg("-I").arg(script).args(arguments).output().unwrap();
     assert!(
@@ -77,7 +75,8 @@ fn read<T: serde::de::DeserializeOwned>(folder: &Utf8Path, name: &str) -> T {
 /// rows join and leave while others are generated.
 fn greedy(model: &Qwen3, prompts: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let mut engine = Engine::new(model, 7, 128);
-    let turn = Turn { sampling: Sampling::greedy(), stream: Stream::root(0), max_tokens: 64 };
+    let (sampling, stream) = (Sampling::greedy(), Stream::root(0));
+    let turn = Turn { sampling, stream, max_tokens: 64, ignore_eos: false };
     let mut answers = vec![Vec::new(); prompts.len()];
     let mut playing: BTreeMap<RowId, usize> = BTreeMap::new();
     let mut next = 0;
@@ -250,53 +249,6 @@ fn gradients_agree(case: &str, model: &Qwen3, text: &[i64], path: &Utf8Path) {
             assert!(relative <= 1e-4, "{case}: the gradient of `{name}` differs by {relative}");
         }
     }
-}
-
-#[test]
-fn our_tokenizer_and_layout_read_the_same_in_transformers() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = Utf8Path::from_path(dir.path()).unwrap();
-    let texts: Vec<String> = (0..30)
-        .map(|i| {
-            format!(
-                "user\nPredict column {i} of the table.\n<code>\nprint({i} * 7)\n</code> naïve café"
-            )
-        })
-        .collect();
-    let tokenizer = Tokenizer::train(&texts, 420).unwrap();
-    tokenizer.save(dir).unwrap();
-    save_folder(
-        &Qwen3::random(
-            &Qwen3Config::tiny(tokenizer.vocab_size().try_into().unwrap(), 1, 2),
-            Kind::Float,
-            Device::Cpu,
-            Stream::root(1),
-        ),
-        dir,
-    )
-    .unwrap();
-    let (system, user) = ("You fit models.", "Predict  column 12.\n\n\tNo café, 3.14 <b>x</b>\r\n");
-    let (answer, reply) = (
-        "<think>\nhm\n</think>\n<code>\nprint(1)\n</code>",
-        "<tool_response>\n1\n</tool_response>",
-    );
-    let messages = serde_json::json!([
-        {"role": "system", "content": system},
-        {"role": "user", "content": user},
-        {"role": "assistant", "content": answer},
-        {"role": "user", "content": reply},
-    ]);
-    fs::write(dir.join("messages.json"), messages.to_string()).unwrap();
-    let out = dir.join("tokens.json");
-    reference(&["tokens", dir.as_str(), out.as_str()]);
-    let theirs: serde_json::Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
-
-    let template = Template::new(&tokenizer);
-    let mut ours = template.prompt(system, user).unwrap();
-    ours.extend(template.answer(answer).unwrap());
-    ours.extend(template.reply(reply).unwrap());
-    assert_eq!(theirs["text"], tokenizer.decode(&ours).unwrap());
-    assert_eq!(theirs["ids"], serde_json::json!(ours));
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! The thread that owns the engine: jobs in, tokens out.
+
+use crate::engine::{Ending, Engine, EngineError, RowId, Turn};
+use crate::model::Qwen3;
+use std::collections::{BTreeMap, VecDeque};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+/// One answer to generate. Whoever drops the receiving end of `events` gives it up.
+#[derive(Debug)]
+pub(super) struct Job {
+    /// The prompt.
+    pub(super) ids: Vec<i64>,
+    pub(super) turn: Turn,
+    /// Bounded by the longest turn, and so never in need of another bound.
+    pub(super) events: UnboundedSender<Event>,
+    /// Its place among the answers in work or waiting.
+    pub(super) place: OwnedSemaphorePermit,
+}
+
+/// What happens to a job.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Event {
+    /// One more token.
+    Token {
+        /// Which.
+        id: i64,
+        /// Its log-probability, as [`Finished`](crate::engine::Finished) has it.
+        log_prob: f32,
+    },
+    /// The last event.
+    End(Ending),
+    /// The engine refused the job; the last event.
+    Refused(String),
+}
+
+/// A job that has a row.
+struct Speaker {
+    job: Job,
+    /// Tokens told so far.
+    told: usize,
+}
+
+impl Speaker {
+    fn tell(&mut self, ids: &[i64], log_probs: &[f32]) {
+        for (&id, &log_prob) in ids.iter().zip(log_probs).skip(self.told) {
+            // Nobody listens to a job that was given up; its row is freed before the next step.
+            let _ = self.job.events.send(Event::Token { id, log_prob });
+        }
+        self.told = ids.len();
+    }
+}
+
+/// Generates until the last sender of jobs is gone and every job has ended or was given up.
+///
+/// # Errors
+/// What the engine says when it cannot go on: the weights are broken.
+pub(super) fn generate(
+    model: &Qwen3,
+    rows: usize,
+    capacity: usize,
+    mut jobs: UnboundedReceiver<Job>,
+) -> Result<(), EngineError> {
+    let mut engine = Engine::new(model, rows, capacity);
+    let mut waiting: VecDeque<Job> = VecDeque::new();
+    let mut speaking: BTreeMap<RowId, Speaker> = BTreeMap::new();
+    loop {
+        if waiting.is_empty() && speaking.is_empty() {
+            match jobs.blocking_recv() {
+                Some(job) => waiting.push_back(job),
+                None => return Ok(()),
+            }
+        }
+        while let Ok(job) = jobs.try_recv() {
+            waiting.push_back(job);
+        }
+        waiting.retain(|job| !job.events.is_closed());
+        let left: Vec<RowId> = speaking
+            .iter()
+            .filter(|(_, speaker)| speaker.job.events.is_closed())
+            .map(|(row, _)| *row)
+            .collect();
+        for row in left {
+            speaking.remove(&row);
+            engine.release(row)?;
+        }
+        while speaking.len() < rows
+            && let Some(job) = waiting.pop_front()
+        {
+            match engine.admit(&job.ids, job.turn) {
+                Ok(row) => {
+                    speaking.insert(row, Speaker { job, told: 0 });
+                }
+                Err(error) => {
+                    let _ = job.events.send(Event::Refused(error.to_string()));
+                }
+            }
+        }
+        let finished = engine.step()?;
+        for (row, speaker) in &mut speaking {
+            let (ids, log_probs) = engine.said(*row)?;
+            if !ids.is_empty() {
+                speaker.tell(ids, log_probs);
+            }
+        }
+        for turn in finished {
+            if let Some(mut speaker) = speaking.remove(&turn.row) {
+                speaker.tell(&turn.ids, &turn.log_probs);
+                let Job { events, place, .. } = speaker.job;
+                engine.release(turn.row)?;
+                // Who reads the end may ask again at once, and must find the place free.
+                drop(place);
+                let _ = events.send(Event::End(turn.ending));
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Bytes of tokens to text that can be shown.
+
+/// The text of one answer while it is made. It keeps back what may not be shown yet: half a
+/// character, and what may turn out to be the beginning of a stop string.
+#[derive(Debug)]
+pub(super) struct Text {
+    stops: Vec<String>,
+    /// The beginning of a character.
+    partial: Vec<u8>,
+    /// Text that may be the beginning of a stop string.
+    held: String,
+    /// Characters so far, shown or held.
+    characters: usize,
+    stopped: bool,
+}
+
+impl Text {
+    pub(super) fn new(stops: Vec<String>) -> Self {
+        Self { stops, partial: Vec::new(), held: String::new(), characters: 0, stopped: false }
+    }
+
+    /// How many characters there are so far.
+    pub(super) fn characters(&self) -> usize {
+        self.characters
+    }
+
+    /// Whether a stop string has come. Nothing is shown any more then.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Takes the bytes of one more token and returns what can be shown of the text. Bytes that
+    /// are not UTF-8 become U+FFFD.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> String {
+        let held = self.held.len();
+        self.partial.extend_from_slice(bytes);
+        let mut taken = 0;
+        for chunk in self.partial.utf8_chunks() {
+            self.held.push_str(chunk.valid());
+            taken += chunk.valid().len();
+            let rest = self.partial.len() - taken;
+            // Only the last chunk can be a character that is cut off.
+            if chunk.invalid().is_empty()
+                || (chunk.invalid().len() == rest && is_cut(chunk.invalid()))
+            {
+                break;
+            }
+            self.held.push(char::REPLACEMENT_CHARACTER);
+            taken += chunk.invalid().len();
+        }
+        self.partial.drain(..taken);
+        self.characters += self.held[held..].chars().count();
+        let found = self.stops.iter().filter_map(|stop| self.held.find(stop)).min();
+        if let Some(at) = found {
+            self.stopped = true;
+            self.held.truncate(at);
+            return std::mem::take(&mut self.held);
+        }
+        let rest = self.held.split_off(settled(&self.held, &self.stops));
+        std::mem::replace(&mut self.held, rest)
+    }
+
+    /// What was kept back, when nothing follows.
+    pub(super) fn finish(&mut self) -> String {
+        if self.stopped {
+            return String::new();
+        }
+        if !self.partial.is_empty() {
+            self.partial.clear();
+            self.held.push(char::REPLACEMENT_CHARACTER);
+        }
+        std::mem::take(&mut self.held)
+    }
+}
+
+/// Whether bytes begin a character, and only lack its end.
+fn is_cut(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+}
+
+/// How many bytes of `text` cannot be the beginning of one of `marks`, whatever follows.
+pub(super) fn settled(text: &str, marks: &[impl AsRef<str>]) -> usize {
+    let begins = |&at: &usize| marks.iter().any(|mark| mark.as_ref().starts_with(&text[at..]));
+    let longest = marks.iter().map(|mark| mark.as_ref().len()).max().unwrap_or(0);
+    let from = text.len().saturating_sub(longest.saturating_sub(1));
+    (from..text.len()).filter(|&at| text.is_char_boundary(at)).find(begins).unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(bytes: &[u8], cuts: &[usize], stops: &[&str]) -> (Vec<String>, bool) {
+        let mut text = Text::new(stops.iter().map(|&stop| stop.into()).collect());
+        let mut parts = Vec::new();
+        let mut from = 0;
+        for &to in cuts.iter().chain([&bytes.len()]) {
+            parts.push(text.push(&bytes[from..to]));
+            from = to;
+            if text.is_stopped() {
+                break;
+            }
+        }
+        parts.push(text.finish());
+        (parts, text.is_stopped())
+    }
+
+    #[test]
+    fn half_characters_wait() {
+        let bytes = "aü€😀b".as_bytes();
+        let cuts: Vec<usize> = (1..bytes.len()).collect();
+        let (parts, _) = shown(bytes, &cuts, &[]);
+        assert_eq!(parts.concat(), "aü€😀b");
+        assert!(parts.iter().all(|part| part.chars().count() <= 1));
+        assert_eq!(shown(b"\xf0\x9f", &[1], &[]).0, ["", "", "\u{fffd}"]);
+        assert_eq!(shown(b"\xf0\x9fa\xff", &[2], &[]).0, ["", "\u{fffd}a\u{fffd}", ""]);
+    }
+
+    #[test]
+    fn what_may_be_a_stop_waits_too() {
+        assert_eq!(
+            shown(b"abcabd", &[1, 2, 3, 5], &["abd"]),
+            (["", "", "abc", "", "", ""].map(String::from).to_vec(), true)
+        );
+        assert_eq!(
+            shown(b"abca", &[2], &["abd", "cax"]),
+            (["", "ab", "ca"].map(String::from).to_vec(), false)
+        );
+        assert_eq!(shown(b"xSTOPy", &[], &["OP", "STOP"]).0.concat(), "x");
+    }
+
+    proptest! {
+        #[test]
+        fn any_cuts_show_the_same_text(
+            bytes in prop::collection::vec(prop::sample::select(b"abc\xc3\xbc\xe2\x82\xff".to_vec()), 0..24),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+            stops in prop::collection::vec("[abc]{1,3}", 0..3),
+        ) {
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.sort_unstable();
+            let stops: Vec<&str> = stops.iter().map(String::as_str).collect();
+            let whole = String::from_utf8_lossy(&bytes);
+            // Each cut decides when a stop is noticed, and none decides what is shown before it:
+            // the stop that is complete first wins.
+            let (parts, stopped) = shown(&bytes, &cuts, &stops);
+            prop_assert_eq!(stopped, stops.iter().any(|stop| whole.contains(stop)));
+            if stopped {
+                prop_assert!(whole.starts_with(&parts.concat()));
+                prop_assert!(stops.iter().all(|stop| !parts.concat().contains(stop)));
+            } else {
+                prop_assert_eq!(parts.concat(), whole);
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What is said in a conversation, as chat templates expect it.
+
+use minijinja::Value;
+use serde::{Deserialize, Serialize};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The rules of the conversation. OpenAI's clients also say `developer`.
+    #[serde(alias = "developer")]
+    System,
+    /// Whoever asks.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool that the model called.
+    Tool,
+}
+
+/// One message.
+#[derive(Debug, Clone, Serialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said. An assistant that only calls tools says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// What an assistant thought before it spoke.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_content: Option<String>,
+    /// The tools that an assistant calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The call that a tool answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+    /// The name of whoever speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl Message {
+    /// A message of text alone.
+    pub fn new(role: Role, content: impl Into<String>) -> Self {
+        Self {
+            role,
+            content: Some(content.into()),
+            reasoning_content: None,
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            name: None,
+        }
+    }
+}
+
+/// The call of a tool.
+#[derive(Debug, Clone, Serialize)]
+pub struct ToolCall {
+    /// Its name in the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Always `function`.
+    pub r#type: &'static str,
+    /// What is called.
+    pub function: FunctionCall,
+}
+
+/// A function and its arguments.
+#[derive(Debug, Clone, Serialize)]
+pub struct FunctionCall {
+    /// Which.
+    pub name: String,
+    /// A map, its keys in the order in which they were written.
+    pub arguments: Value,
+}

@@ -1,0 +1,137 @@
+//! Agreement with transformers: the same conversations give the same text and ids.
+
+use crate::transformers::reference;
+use camino::Utf8Path;
+use fs_err as fs;
+use minijinja::Value;
+use rl::model::{Qwen3, Qwen3Config, save_folder};
+use rl::template::{FunctionCall, Message, Options, Role, Template, ToolCall};
+use rl::tokenizer::Tokenizer;
+use sandbox::stream::Stream;
+use serde::Serialize;
+use tch::{Device, Kind};
+
+const THINKING: &str = include_str!("../reference/thinking.jinja");
+
+#[derive(Serialize)]
+struct Case {
+    messages: Vec<Message>,
+    tools: Vec<Value>,
+    thinking: Option<bool>,
+}
+
+fn say(role: Role, content: &str) -> Message {
+    Message::new(role, content)
+}
+
+fn call(arguments: &str, name: &str) -> ToolCall {
+    let arguments = serde_json::from_str(arguments).unwrap();
+    let function = FunctionCall { name: name.into(), arguments };
+    ToolCall { id: Some("call_1".into()), r#type: "function", function }
+}
+
+fn tools() -> Vec<Value> {
+    let text = r#"[
+        {"type": "function", "function": {"name": "python", "description": "Runs <code> & \"prints\", naïvely.",
+            "parameters": {"type": "object", "properties": {"z": {"type": "string"}, "a": {"minimum": 1e-6, "maximum": 2.0}},
+                           "required": ["z"]}}},
+        {"type": "function", "function": {"name": "score", "parameters": {}}}]"#;
+    serde_json::from_str(text).unwrap()
+}
+
+fn cases() -> Vec<Case> {
+    use Role::{Assistant, System, Tool, User};
+    let talk = vec![
+        say(System, "You fit models.\n "),
+        say(User, "Predict  column 12.\n\n\tNo café, 3.14 <b>x</b>\r\n"),
+        say(Assistant, "<think>\nhm\n</think>\n<code>\nprint(1)\n</code>"),
+        say(Tool, "\n1\n"),
+    ];
+    let mut calls = vec![say(User, "\nHow good is it?")];
+    calls.push(Message {
+        content: None,
+        reasoning_content: Some("First look.\n".into()),
+        tool_calls: vec![
+            call(r#"{"z": "print('ü')\n", "a": 0.5, "fast": true}"#, "python"),
+            call("{}", "score"),
+        ],
+        ..say(Assistant, "")
+    });
+    calls.extend([
+        say(Tool, "ü"),
+        say(Tool, "0.71"),
+        say(Assistant, "Fair."),
+        say(User, "And now?"),
+    ]);
+    let case = |messages: &[Message], tools, thinking| Case {
+        messages: messages.to_vec(),
+        tools,
+        thinking,
+    };
+    vec![
+        case(&talk[..2], vec![], None),
+        case(&talk[..2], tools(), Some(false)),
+        case(&talk[1..2], tools(), Some(true)),
+        case(&talk, vec![], None),
+        case(&talk, tools(), None),
+        case(&calls[1..2], tools(), None),
+        case(&calls[..2], tools(), None),
+        case(&calls[..3], tools(), None),
+        case(&calls[..4], vec![], Some(false)),
+        case(&calls, tools(), None),
+    ]
+}
+
+#[test]
+fn our_layouts_read_the_same_in_transformers() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = Utf8Path::from_path(dir.path()).unwrap();
+    let texts: Vec<String> = (0..30)
+        .map(|i| {
+            format!(
+                "user\nPredict column {i} of the table.\n<code>\nprint({i} * 7)\n</code> naïve café"
+            )
+        })
+        .collect();
+    let trained = Tokenizer::train(&texts, 420).unwrap();
+    let size = trained.vocab_size().try_into().unwrap();
+    let model =
+        Qwen3::random(&Qwen3Config::tiny(size, 1, 2), Kind::Float, Device::Cpu, Stream::root(1));
+    let cases = cases();
+    let folders = ["built-in", "thinking"].map(|name| dir.join(name));
+    for folder in &folders {
+        fs::create_dir(folder).unwrap();
+        trained.save(folder).unwrap();
+        save_folder(&model, folder).unwrap();
+        let conversations = serde_json::to_string(&cases).unwrap();
+        fs::write(folder.join("conversations.json"), conversations).unwrap();
+    }
+    fs::write(folders[1].join("chat_template.jinja"), THINKING).unwrap();
+    reference(&["tokens", folders[0].as_str(), folders[1].as_str()]);
+
+    for folder in folders {
+        let answers = fs::read(folder.join("answers.json")).unwrap();
+        let theirs: Vec<serde_json::Value> = serde_json::from_slice(&answers).unwrap();
+        assert_eq!(theirs.len(), cases.len());
+        let tokenizer = Tokenizer::open(&folder).unwrap();
+        let template = Template::new(&tokenizer).unwrap();
+        for (index, (case, theirs)) in cases.iter().zip(theirs).enumerate() {
+            let options = Options { tools: case.tools.clone(), thinking: case.thinking };
+            let ours = template.conversation(&case.messages, &options).unwrap();
+            assert_eq!(theirs["text"], tokenizer.decode(&ours).unwrap(), "{folder}, {index}");
+            assert_eq!(theirs["ids"], serde_json::json!(ours), "{folder}, {index}");
+        }
+
+        // Pieces that are never rendered as a whole make up the same conversation.
+        let mut pieces = template.prompt("You fit models.", "Predict column 12.").unwrap();
+        pieces.extend(template.answer("<code>\nprint(1)\n</code>").unwrap());
+        pieces.extend(template.observation("1\n").unwrap());
+        let whole = [
+            say(Role::System, "You fit models."),
+            say(Role::User, "Predict column 12."),
+            say(Role::Assistant, "<code>\nprint(1)\n</code>"),
+            say(Role::Tool, "1\n"),
+        ];
+        assert_eq!(pieces, template.conversation(&whole, &Options::default()).unwrap());
+    }
+}
