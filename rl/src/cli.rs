@@ -51,6 +51,13 @@ enum Command {
     /// Compare policies, and the scripted ladder, on held-out tasks.
     Eval(EvalArgs),
     /// Serve a policy to any agent that speaks OpenAI's protocol.
+    ///
+    ///   rl serve --model sft --port 8000
+    ///   curl localhost:8000/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hello"}]}'
+    ///
+    /// The one line on standard output tells its address. Ctrl-C ends it. What requests may ask
+    /// for is in docs/SERVE.md.
+    #[command(verbatim_doc_comment)]
     Serve(ServeArgs),
     /// Show what a run of `rl train` needs of a device's memory, and settings that fit.
     Plan(PlanArgs),
@@ -204,15 +211,7 @@ struct EvalFlags {
     seed: Option<u32>,
 }
 
-/// Serve a policy over HTTP: `/v1/chat/completions`, `/v1/completions` and `/v1/models`.
-///
-///   rl serve --model sft --port 8000
-///   curl localhost:8000/v1/chat/completions -H 'Content-Type: application/json' \
-///     -d '{"messages": [{"role": "user", "content": "Hello"}]}'
-///
-/// Its address is the one line on standard output. Ctrl-C ends it.
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
 struct ServeArgs {
     /// A run of `rl sft` or `rl train`, a model's folder or name.
     #[arg(long)]
