@@ -50,7 +50,7 @@ pub fn apply(gpus: &[String]) -> Result<(), LandlockError> {
         let write = AccessFs::ReadFile | AccessFs::WriteFile;
         rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, write))?;
     }
-    // The box's own process list, in which the kernel lets a run write about itself only.
+    // The box's own process list, in which a run may write about itself and its namespaces.
     enforced(with_gpus(rules, gpus, "/proc")?)
 }
 
