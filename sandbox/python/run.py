@@ -58,14 +58,17 @@ class Worker:
 class Run:
     """One run in flight: its worker, where to report, and what it has used."""
 
-    def __init__(self, reply, worker, memory, folders=()):
+    def __init__(self, reply, worker, cell, folders=()):
         self.reply = reply
         self.worker = worker
         # Those whose size must be watched.
         self.folders = folders
         self.too_large = False
         # Bytes that all processes of the run may hold together.
-        self.memory = memory
+        self.memory = cell["limits"]["memory"]
+        # Whether the address space of each process bounds all its memory; if not, what it
+        # shares is added up too.
+        self.bounded = cell["limits"]["reservations"]
         self.too_heavy = False
         self.status = self.usage = None
         self.state = WORKING
@@ -87,6 +90,14 @@ class Run:
                 or sum(nameless_bytes(pid) for pid in processes) > size
             )
         return self.too_large
+
+    def weight(self, processes, own):
+        """Bytes of memory that its processes hold. What each shares through the fork with this
+        process, which has `own`, is not its own and is left out."""
+        total = sum(max(0, anonymous_memory(pid) - own) for pid in processes)
+        if not self.bounded:
+            total += sum(shared_memory(pid) + nameless_bytes(pid) for pid in processes)
+        return total
 
     def settle(self):
         """One step on a session's way to rest: everything but its interpreter is killed, and
@@ -110,6 +121,17 @@ def anonymous_memory(pid):
     except (OSError, ValueError):
         return 0
     return (int(resident) - int(shared)) * mmap.PAGESIZE
+
+
+def shared_memory(pid):
+    """Bytes that a process holds in mappings that it can share, and in tables of its pages; 0 for
+    a process that is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            sizes = [line.split()[1] for line in file if line.startswith((b"RssShmem:", b"VmPTE:"))]
+    except OSError:
+        return 0
+    return sum(int(size) * 1024 for size in sizes)
 
 
 def peak_memory(pid):

@@ -95,6 +95,10 @@ def work(library, cell, source, stdout, stderr, gate, note):
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None
 
+    if cell["gpus"]:
+        # Read by CUDA when it is first used, which nobody has done in this process.
+        os.environ["CUDA_VISIBLE_DEVICES"] = cell["gpus"]["visible"]
+
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)

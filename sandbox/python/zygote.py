@@ -245,7 +245,7 @@ class Server:
         except Exception:
             self.discard(worker)
             raise
-        run = Run(reply, worker, cell["limits"]["memory"])
+        run = Run(reply, worker, cell)
         self.runs.add(run)
         self.watch(worker.pidfd, lambda: self.worker_gone(run))
         # A supervisor that gives up waiting hangs up: then the run has no purpose any more.
@@ -267,7 +267,7 @@ class Server:
         most = cell["scratch"]
         folders = [(path, *self.quotas[path]), (temporary, most, max(64, most // PAGE))]
         worker = Worker(None)
-        run = Run(reply, worker, cell["limits"]["memory"], folders)
+        run = Run(reply, worker, cell, folders)
         zygote = os.getpid()
         worker.pid = os.fork()
         if worker.pid == 0:
@@ -402,14 +402,10 @@ class Server:
     def weigh(self, run):
         """Ends a run whose processes together hold too much.
 
-        Each process is bounded by its address space; this bounds their sum. What a child shares
-        with this process through the fork is not its own and is left out.
+        Each process is bounded by a limit of its own; this bounds their sum.
         """
-        total = 0
         processes = descendants(run.worker.roots())
-        for pid in processes:
-            total += max(0, anonymous_memory(pid) - self.own_weight)
-        if total > run.memory:
+        if run.weight(processes, self.own_weight) > run.memory:
             run.too_heavy = True
             run.worker.stop()
         elif run.is_too_large(processes):

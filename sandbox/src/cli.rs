@@ -11,7 +11,7 @@ use sandbox::exec::{CollectError, Fault, Options, Run, Sandbox, StartError};
 use sandbox::grade::{Direction, Grade, GradeError};
 use sandbox::jail::{State, Tier};
 use sandbox::judge::Judge;
-use sandbox::policy::{ByteSize, Policy, Span};
+use sandbox::policy::{ByteSize, Gpus, Policy, Span};
 use sandbox::python::PythonEnv;
 use sandbox::submission::Part;
 use sandbox::task::{Opening, Task};
@@ -72,7 +72,7 @@ enum Command {
     ///
     /// Example: sandbox grade --competition leaf-classification --answers a.csv --submission s.csv
     Grade(GradeArgs),
-    /// Say which layers of protection are up on this host, and why one is not.
+    /// Say which layers of protection are up on this host, why one is not, and which GPUs it has.
     Check(CheckArgs),
     /// Measure what a run costs, beside a cold interpreter, bubblewrap and a plain fork.
     Bench(bench::BenchArgs),
@@ -102,6 +102,9 @@ struct RunArgs {
     /// Memory limit of each of its processes.
     #[arg(long, default_value_t = Policy::default().memory)]
     memory: ByteSize,
+    /// GPUs that it may use: `none`, `all`, or indices such as `0,2`.
+    #[arg(long, default_value_t = Policy::default().gpus)]
+    gpus: Gpus,
     /// Save `submission.csv` here.
     #[arg(long)]
     out: Option<Utf8PathBuf>,
@@ -211,7 +214,12 @@ fn start(options: Options, task: Option<&Task>) -> Result<Sandbox, StartError> {
 fn run_script(args: &RunArgs) -> Result<u8> {
     let task = open_task(&args.task, args.mlebench.as_ref(), args.common.options(false))?;
     let code = fs_err::read_to_string(&args.script).context("failed to read the script")?;
-    let policy = Policy { time_limit: args.time_limit, memory: args.memory, ..Policy::default() };
+    let policy = Policy {
+        time_limit: args.time_limit,
+        memory: args.memory,
+        gpus: args.gpus.clone(),
+        ..Policy::default()
+    };
     // One run does not repay a warm-up.
     let sandbox = start(args.common.options(false), Some(&task)).context("no sandbox")?;
     let workspace = sandbox.workspace(task.id()).map_err(fault)?;
@@ -371,6 +379,8 @@ fn check(args: &CheckArgs) -> Result<u8> {
         Err(error) => return Err(error.into()),
     };
     let protection = sandbox.protection();
+    let gpus = sandbox.host_gpus().indices();
+    let obstacles = sandbox.host_gpus().obstacles();
     if args.common.json {
         println!(
             "{}",
@@ -378,6 +388,7 @@ fn check(args: &CheckArgs) -> Result<u8> {
                 "ready": true,
                 "tier": sandbox.tier(),
                 "layers": protection,
+                "gpus": {"indices": gpus, "obstacles": obstacles},
             }))?
         );
     } else {
@@ -388,6 +399,8 @@ fn check(args: &CheckArgs) -> Result<u8> {
                 State::Down { reason } => println!("{layer:20} down: {reason}"),
             }
         }
+        let gpus = if gpus.is_empty() { Gpus::None } else { Gpus::Only(gpus) };
+        println!("{:20} {}", "gpus", [vec![gpus.to_string()], obstacles].concat().join("; "));
     }
     // What was asked for is fulfilled even if an accepted layer is down.
     Ok(exit::SUCCESS)

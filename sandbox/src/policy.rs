@@ -2,6 +2,7 @@
 
 use crate::jail::rlimits::Limits;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -15,6 +16,7 @@ use std::time::Duration;
 /// | `memory` | memory of each process, and of all together, beyond the warmed interpreter's | 2 GiB |
 /// | `processes` | processes and threads of the run together | 64 |
 /// | `cpus` | processors' worth of time; without it, a fair share of all | none |
+/// | `gpus` | the GPUs of the host that it may use: `none`, `all`, or indices such as `0,2` | none |
 /// | `open_files` | open descriptors per process | 256 |
 /// | `file_size` | size of one file | 256 MiB |
 /// | `scratch` | size of `/tmp`, and of `/dev/shm`; both are new for each run | 64 MiB |
@@ -37,6 +39,11 @@ pub struct Policy {
     /// Processors' worth of time, at least 1. Without it runs share all processors fairly. Only
     /// tier 1 can hold a run to it; in others it is refused.
     pub cpus: Option<NonZeroU32>,
+    /// GPUs that the run may use. They open the driver's whole surface to a script and bound
+    /// nothing on the device; `docs/THREATS.md` says what else changes. A host that has not all
+    /// of them refuses the run. With GPUs, `memory` bounds what a process may write to, not its
+    /// address space, of which CUDA reserves far more than it uses.
+    pub gpus: Gpus,
     /// Open descriptors per process.
     pub open_files: u64,
     /// Size of one file.
@@ -59,6 +66,7 @@ impl Default for Policy {
             memory: ByteSize::gib(2),
             processes: 64,
             cpus: None,
+            gpus: Gpus::None,
             open_files: 256,
             file_size: ByteSize::mib(256),
             scratch: ByteSize::mib(64),
@@ -74,9 +82,53 @@ impl Policy {
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             memory: self.memory.bytes(),
+            reservations: self.gpus == Gpus::None,
             processes: self.processes,
             file_size: self.file_size.bytes(),
             open_files: self.open_files,
+        }
+    }
+}
+
+/// GPUs of the host, written `none`, `all`, or as indices: `0,2`.
+///
+/// An index is that of a device node, `/dev/nvidia<index>` (`Minor Number` in `nvidia-smi -q`).
+/// A script sees those that it may use numbered from 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Gpus {
+    /// None.
+    #[default]
+    None,
+    /// All that there are, at least one.
+    All,
+    /// These, at least one.
+    Only(BTreeSet<u32>),
+}
+
+impl fmt::Display for Gpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::All => f.write_str("all"),
+            Self::Only(indices) => {
+                let indices: Vec<_> = indices.iter().map(ToString::to_string).collect();
+                f.write_str(&indices.join(","))
+            }
+        }
+    }
+}
+
+impl FromStr for Gpus {
+    type Err = UnitError;
+    fn from_str(given: &str) -> Result<Self, UnitError> {
+        let indices = || given.split(',').map(str::parse).collect::<Result<_, _>>();
+        match given {
+            "none" => Ok(Self::None),
+            "all" => Ok(Self::All),
+            _ => indices().map(Self::Only).map_err(|_| UnitError {
+                given: given.to_owned(),
+                expected: "`none`, `all`, or indices of GPUs such as `0,2`",
+            }),
         }
     }
 }
@@ -91,7 +143,7 @@ pub struct Keep {
     pub tail: ByteSize,
 }
 
-/// A text that is no size or no duration.
+/// A text that is no size, no duration or no choice of GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not {expected}")]
 pub struct UnitError {
@@ -220,7 +272,7 @@ macro_rules! serde_as_text {
         }
     )*};
 }
-serde_as_text!(ByteSize, Span);
+serde_as_text!(ByteSize, Span, Gpus);
 
 #[cfg(test)]
 mod tests {
@@ -240,6 +292,18 @@ mod tests {
         for wrong in ["", "90", "s", "-1s", "1d"] {
             assert!(wrong.parse::<Span>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn gpus_are_read_as_written() {
+        for text in ["none", "all", "0", "0,2,11"] {
+            assert_eq!(text.parse::<Gpus>().unwrap().to_string(), text);
+        }
+        assert_eq!("2,0,2".parse(), Ok(Gpus::Only([0, 2].into())));
+        for wrong in ["", "0,", "-1", "some", "0-2", "0, 2", "99999999999"] {
+            assert!(wrong.parse::<Gpus>().is_err(), "{wrong}");
+        }
+        assert_eq!(Policy::default().gpus, Gpus::None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, replay};
 use sandbox::exec::{Mode, Options, Sandbox};
-use sandbox::policy::{ByteSize, Keep, Policy, Span};
+use sandbox::policy::{ByteSize, Gpus, Keep, Policy, Span};
 use sandbox::python::PythonEnv;
 use sandbox::serve::{Limits, ServeConfig, Server, Token};
 use sandbox::task::{Collection, Opening};
@@ -51,6 +51,9 @@ pub(super) struct ServeArgs {
     /// Memory limit of each process of a script.
     #[arg(long, default_value_t = Policy::default().memory)]
     memory: ByteSize,
+    /// GPUs that scripts may use, all the same ones: `none`, `all`, or indices such as `0,2`.
+    #[arg(long, default_value_t = Policy::default().gpus)]
+    gpus: Gpus,
     /// What is kept of the beginning of each of a script's two streams.
     #[arg(long, value_name = "SIZE", default_value_t = ByteSize::kib(16))]
     keep_head: ByteSize,
@@ -134,6 +137,7 @@ impl ServeArgs {
         let policy = Policy {
             time_limit: self.step_limit,
             memory: self.memory,
+            gpus: self.gpus.clone(),
             stdout: keep,
             stderr: keep,
             ..Policy::default()

@@ -33,7 +33,7 @@ pub enum Event {
         /// The task.
         task: TaskId,
         /// The rules.
-        config: EpisodeConfig,
+        config: Box<EpisodeConfig>,
         /// What the task was chosen by, if it was chosen by chance.
         seed: Option<u64>,
         /// The version of this software.
@@ -218,7 +218,7 @@ impl Record {
         let Event::Header { task, config, .. } = &header else { return None };
         Some(Self {
             task: task.clone(),
-            config: config.clone(),
+            config: (**config).clone(),
             header,
             turns: Vec::new(),
             ending: None,
@@ -274,7 +274,7 @@ mod tests {
                 version: RECORD_VERSION,
                 episode: "e".to_owned(),
                 task: TaskId::new("t").unwrap(),
-                config: EpisodeConfig::default(),
+                config: Box::default(),
                 seed: Some(3),
                 software: "0".to_owned(),
                 started: "2026-01-01T00:00:00".to_owned(),

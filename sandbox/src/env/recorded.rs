@@ -42,7 +42,7 @@ impl Recorded {
             version: RECORD_VERSION,
             episode: label.episode.clone(),
             task: task.id().clone(),
-            config: config.clone(),
+            config: Box::new(config.clone()),
             seed: label.seed,
             software: env!("CARGO_PKG_VERSION").to_owned(),
             started: timestamp(SystemTime::now()),

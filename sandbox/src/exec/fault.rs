@@ -1,6 +1,7 @@
 //! What goes wrong on our side. None of it is ever held against a script.
 
 use crate::jail::bare::WITHOUT;
+use crate::jail::gpus::NoGpu;
 use crate::jail::{Layer, Tier};
 use crate::python::PythonError;
 use crate::task::TaskId;
@@ -130,6 +131,9 @@ pub enum Fault {
          {0}; leave `cpus` out, or see `sandbox check` for what is missing"
     )]
     NeedsGroups(Tier),
+    /// The policy asks for GPUs that are not there.
+    #[error(transparent)]
+    NoGpu(#[from] NoGpu),
     /// Sessions need a box.
     #[error(
         "the mode `session` needs tier t2 or better, and this host offers {0}; use the mode \

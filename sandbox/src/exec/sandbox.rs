@@ -9,6 +9,7 @@ use crate::exec::workspace::{self, Mounted, Workspace};
 use crate::exec::zygote::{self, Zygote};
 use crate::jail::bare::{Bare, WITHOUT};
 use crate::jail::cgroup::{Bounds, Group, Groups};
+use crate::jail::gpus::{Devices, HostGpus};
 use crate::jail::launcher::Launch;
 use crate::jail::layer::{Missing, Protection};
 use crate::jail::{Layer, Tier};
@@ -47,6 +48,9 @@ pub struct Options {
     /// Whether the zygote fits small models before it serves, which makes the first fits of
     /// each run faster. Default: yes.
     pub warm_up: bool,
+    /// Where the device nodes of the host's GPUs are. Default: `/dev`; another folder is for
+    /// tests.
+    pub device_folder: Utf8PathBuf,
 }
 
 impl Default for Options {
@@ -61,6 +65,7 @@ impl Default for Options {
             allow_tier: Tier::T2,
             modules: MODULES.map(str::to_owned).to_vec(),
             warm_up: true,
+            device_folder: "/dev".into(),
         }
     }
 }
@@ -84,6 +89,7 @@ struct Inner {
     groups: Option<Groups>,
     /// For runs without a box.
     bare: Option<Bare>,
+    gpus: HostGpus,
     zygote: Mutex<Arc<Zygote>>,
     /// Whether it was told to end.
     abandoned: AtomicBool,
@@ -155,7 +161,8 @@ impl Sandbox {
         tasks: &[(TaskId, PublicDir)],
     ) -> Result<Self, StartError> {
         let (launcher, library) = zygote::find_launcher()?;
-        let setup = Setup::new(python, &options, tasks, library)?;
+        let gpus = HostGpus::find(&options.device_folder);
+        let setup = Setup::new(python, &options, tasks, &gpus, library)?;
         let started = match Started::boxed(&launcher, &setup) {
             Err(StartError::Layer { layer, reason })
                 if options.allow_tier == Tier::T3 && WITHOUT.contains(&layer) =>
@@ -176,6 +183,7 @@ impl Sandbox {
             tier,
             groups,
             zygote: Mutex::new(Arc::new(zygote)),
+            gpus,
             abandoned: AtomicBool::new(false),
             _folder: folder,
             options,
@@ -190,6 +198,11 @@ impl Sandbox {
     /// Which layers are up.
     pub fn protection(&self) -> &Protection {
         &self.0.protection
+    }
+
+    /// The GPUs that runs can ask for.
+    pub fn host_gpus(&self) -> &HostGpus {
+        &self.0.gpus
     }
 
     /// Opens a work dir for one episode of a task.
@@ -235,6 +248,11 @@ impl Sandbox {
     /// What a run without a box may read; none for one in a box.
     pub(crate) fn bare(&self) -> Option<&Bare> {
         self.0.bare.as_ref()
+    }
+
+    /// The GPUs that a run gets; none if its policy asks for none.
+    pub(crate) fn gpus(&self, policy: &Policy) -> Result<Option<Devices>, Fault> {
+        Ok(self.0.gpus.devices(&policy.gpus, self.0.bare.is_none())?)
     }
 
     /// A new control group for a work dir, in a tier with them.
@@ -324,7 +342,8 @@ fn probe(
     let mounted = Mounted::open(zygote, options)?;
     let policy = Policy::default();
     let tier = if bare.is_some() { Tier::T3 } else { Tier::T1 };
-    let seat = Seat { zygote, cell: workspace::cell(&mounted, None, &policy, bare), group, tier };
+    let seat =
+        Seat { zygote, cell: workspace::cell(&mounted, None, &policy, None, bare), group, tier };
     let result = run::run(&seat, "", &policy);
     mounted.close(zygote);
     match result {

@@ -6,6 +6,7 @@ use crate::exec::sandbox::Options;
 use crate::jail::abi;
 use crate::jail::bare::Bare;
 use crate::jail::enter::{TASKS, WORKSPACES};
+use crate::jail::gpus::{self, HostGpus};
 use crate::jail::launcher::{Launch, bare_user};
 use crate::jail::root::{Bind, SYSTEM};
 use crate::python::{PythonEnv, ZYGOTE};
@@ -20,6 +21,7 @@ pub(crate) struct Setup<'a> {
     /// Each task's folder of public files.
     data: Vec<(TaskId, Bind)>,
     library: Utf8PathBuf,
+    gpus: &'a HostGpus,
 }
 
 impl<'a> Setup<'a> {
@@ -27,10 +29,11 @@ impl<'a> Setup<'a> {
         python: &'a PythonEnv,
         options: &'a Options,
         tasks: &[(TaskId, PublicDir)],
+        gpus: &'a HostGpus,
         library: Utf8PathBuf,
     ) -> Result<Self, StartError> {
         let tasks = tasks.iter().map(|(id, public)| (id, public.path()));
-        Ok(Self { python, options, data: data(&visible(python), tasks)?, library })
+        Ok(Self { python, options, data: data(&visible(python), tasks)?, library, gpus })
     }
 
     /// A zygote in a box: its paths are the box's.
@@ -39,6 +42,7 @@ impl<'a> Setup<'a> {
             interpreter: self.python.interpreter_in_box().into(),
             programs: programs(self.python),
             data: self.data.iter().map(|(_, bind)| bind.clone()).collect(),
+            devices: self.gpus.binds(),
             workspaces: WORKSPACES.to_owned(),
             environment: environment(),
             ..self.launch(self.data.iter().map(|(_, bind)| bind.target.as_str()), false)
@@ -63,6 +67,7 @@ impl<'a> Setup<'a> {
             interpreter: String::new(),
             programs: Vec::new(),
             data: Vec::new(),
+            devices: Vec::new(),
             bare,
             user: if bare { bare_user() } else { None },
             workspaces: String::new(),
@@ -159,6 +164,8 @@ fn environment_with(bin: &str, home: &str, temporary: &str) -> Vec<(String, Stri
         // workers costs a hundred times what they save.
         ("JOBLIB_MULTIPROCESSING", "0"),
         ("LOKY_MAX_CPU_COUNT", "1"),
+        // A run with GPUs is told of them when it begins.
+        (gpus::VARIABLE, ""),
         ("MPLBACKEND", "Agg"),
         ("MPLCONFIGDIR", "/tmp/matplotlib"),
     ];

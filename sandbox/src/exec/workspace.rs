@@ -11,6 +11,7 @@ use crate::jail::Tier;
 use crate::jail::bare::Bare;
 use crate::jail::cgroup::Group;
 use crate::jail::enter::Cell;
+use crate::jail::gpus::Devices;
 use crate::policy::Policy;
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ pub enum Mode {
     /// of a last expression is shown. Between runs the interpreter is stopped, and other
     /// processes that a run has started are gone. It ends with a run that leaves it
     /// (`sys.exit`), crashes, or is killed for passing a limit; the next run gets a new one.
-    /// Limits of memory, processes and files are those of the run that it began with. Needs
+    /// Limits of memory, processes and files, and GPUs, are those of the run that it began with. Needs
     /// [`Tier::T2`] or better.
     Session,
 }
@@ -123,11 +124,12 @@ impl Workspace {
             None if policy.cpus.is_some() => return Err(Fault::NeedsGroups(self.sandbox.tier())),
             None => {}
         }
+        let gpus = self.sandbox.gpus(policy)?;
         let seat = Seat {
             zygote: &self.zygote,
             cell: Cell {
                 session: self.mode == Mode::Session,
-                ..cell(&self.mounted, self.input.clone(), policy, self.sandbox.bare())
+                ..cell(&self.mounted, self.input.clone(), policy, gpus, self.sandbox.bare())
             },
             group: self.group.as_ref(),
             tier: self.sandbox.tier(),
@@ -156,6 +158,7 @@ pub(crate) fn cell(
     mounted: &Mounted,
     input: Option<String>,
     policy: &Policy,
+    gpus: Option<Devices>,
     bare: Option<&Bare>,
 ) -> Cell {
     Cell {
@@ -163,6 +166,7 @@ pub(crate) fn cell(
         input,
         scratch: policy.scratch.bytes(),
         limits: policy.limits(),
+        gpus,
         doors: Vec::new(),
         session: false,
         bare: bare.cloned(),

@@ -18,7 +18,7 @@ use std::ffi::{c_int, c_void};
 use std::io;
 
 /// Must be the same in the launcher and in the library that the zygote loads.
-pub const VERSION: c_int = 4;
+pub const VERSION: c_int = 5;
 
 /// [`VERSION`] of the library.
 #[unsafe(no_mangle)]
@@ -37,7 +37,10 @@ pub extern "C" fn sandbox_prepare(bare: c_int) -> c_int {
             return negative(&errno.into());
         }
     }
-    answer(seccomp::prepare(surroundings).map(drop).map_err(io::Error::other))
+    let prepared = [false, true].into_iter().try_for_each(|gpus| {
+        seccomp::prepare(surroundings, gpus).map(drop).map_err(io::Error::other)
+    });
+    answer(prepared)
 }
 
 /// Makes the caller, a child of `zygote`, the keeper of a run without a box (see [`bare`]).

@@ -29,6 +29,8 @@ const FACTS: [&str; 4] = ["/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc
 /// the zygote's, with all tasks in it.
 const OF_ITSELF: [&str; 8] =
     ["status", "stat", "statm", "maps", "limits", "environ", "oom_score_adj", "fd"];
+/// What programs that use a GPU read of the driver.
+const OF_GPUS: [&str; 2] = ["/proc/driver/nvidia", "/proc/driver/nvidia-uvm"];
 /// Devices that it may read.
 const SOURCES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
 
@@ -103,17 +105,20 @@ pub fn enter(cell: &Cell, bare: &Bare) -> Result<(), EnterError> {
     let system = SYSTEM.into_iter().chain(["/bin", "/lib", "/lib32", "/lib64"]);
     let of_itself = OF_ITSELF.map(|name| format!("/proc/self/{name}"));
     let facts = FACTS.into_iter().chain(SOURCES).chain(of_itself.iter().map(String::as_str));
+    let of_gpus = OF_GPUS.into_iter().filter(|_| cell.gpus.is_some());
     let readable: Vec<&str> = system
         .chain(facts)
+        .chain(of_gpus)
         .chain(programs)
         .chain(input)
         // No host has all of them.
         .filter(|path| Path::new(path).exists())
         .collect();
-    landlock::apply_allowlist(&readable, &[&cell.workspace, &scratch])?;
+    let nodes = cell.gpus.as_ref().map_or(&[][..], |gpus| &gpus.paths);
+    landlock::apply_allowlist(&readable, &[&cell.workspace, &scratch], nodes)?;
     enter::close_descriptors(3).map_err(EnterError::Descriptors)?;
     rustix::process::chdir(&*cell.workspace).map_err(EnterError::WorkDir)?;
-    seccomp::apply(Surroundings::Host)?;
+    seccomp::apply(Surroundings::Host, cell.gpus.is_some())?;
     Ok(())
 }
 

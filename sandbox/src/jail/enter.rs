@@ -21,6 +21,7 @@
 use crate::jail::Layer;
 use crate::jail::bare::{self, Bare};
 use crate::jail::capabilities::{self, CapabilityError};
+use crate::jail::gpus::{self, Devices, GPUS};
 use crate::jail::landlock::{self, LandlockError};
 use crate::jail::layer::Missing;
 use crate::jail::mounts::{self, MountError};
@@ -59,6 +60,8 @@ pub struct Cell {
     pub scratch: u64,
     /// Resource limits.
     pub limits: Limits,
+    /// The GPUs that it may use; none for most.
+    pub gpus: Option<Devices>,
     /// Descriptors that lead into the run's control group (see [`crate::jail::cgroup`]); none
     /// without that layer. The zygote, who gets them with the request, fills in their numbers.
     #[serde(default)]
@@ -179,7 +182,9 @@ pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
 
     capabilities::forbid_new_privileges()?;
     capabilities::drop_all()?;
-    match landlock::apply() {
+    let nodes = cell.gpus.iter().flat_map(|gpus| &gpus.paths);
+    let nodes: Vec<_> = nodes.map(|path| gpus::inside(path)).collect();
+    match landlock::apply(&nodes) {
         // A kernel without Landlock is no fault of this host's set-up: reported, not refused.
         Err(error @ LandlockError::Unsupported) => {
             missing.push(Missing { layer: Layer::Landlock, reason: error.to_string() });
@@ -188,7 +193,7 @@ pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
     }
     close_descriptors(if cell.session { 4 } else { 3 }).map_err(EnterError::Descriptors)?;
     rustix::process::chdir(WORK).map_err(EnterError::WorkDir)?;
-    seccomp::apply(Surroundings::Box)?;
+    seccomp::apply(Surroundings::Box, cell.gpus.is_some())?;
     Ok(missing)
 }
 
@@ -204,7 +209,7 @@ pub(super) fn join_group(doors: &[i32]) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Work dir, public files, scratch space and process list of the run; all else is covered.
+/// Work dir, public files, GPUs, scratch space and process list of the run; all else is covered.
 fn mount_private(cell: &Cell) -> Result<(), MountError> {
     let work = mounts::pick_up(&cell.workspace)?;
     let input = cell.input.as_deref().map(mounts::pick_up).transpose()?;
@@ -212,7 +217,10 @@ fn mount_private(cell: &Cell) -> Result<(), MountError> {
     if let Some(input) = input {
         mounts::attach_distrusting(input.as_fd(), INPUT)?;
     }
-    for covered in [TASKS, WORKSPACES] {
+    if let Some(gpus) = &cell.gpus {
+        gpus::mount(&gpus.paths)?;
+    }
+    for covered in [TASKS, WORKSPACES, GPUS] {
         mounts::attach(mounts::pick_up(EMPTY)?.as_fd(), covered)?;
     }
     // Owned by the user that the script will be, with as many files as pages.

@@ -30,11 +30,12 @@ pub enum LandlockError {
 }
 
 /// Restricts the calling process and its descendants: read and execute anywhere in the box,
-/// write in three places, no TCP, no signals or abstract sockets across the border.
+/// write in three places, use the device nodes `gpus`, no TCP, no signals or abstract sockets
+/// across the border.
 ///
 /// # Errors
 /// A [`LandlockError`].
-pub fn apply() -> Result<(), LandlockError> {
+pub fn apply(gpus: &[String]) -> Result<(), LandlockError> {
     let all = AccessFs::from_all(RULES);
     let mut rules = Ruleset::default()
         .handle_access(all)?
@@ -49,7 +50,8 @@ pub fn apply() -> Result<(), LandlockError> {
         let write = AccessFs::ReadFile | AccessFs::WriteFile;
         rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, write))?;
     }
-    enforced(rules)
+    // The box's own process list, in which a run may write about itself and its namespaces.
+    enforced(with_gpus(rules, gpus, "/proc")?)
 }
 
 /// Keeps signals and abstract sockets of the calling process and its descendants among them.
@@ -62,11 +64,15 @@ pub fn apply_scopes() -> Result<(), LandlockError> {
 }
 
 /// Restricts the calling process and its descendants to reading below `readable`, to reading and
-/// writing below `writable`, and like [`apply`] in all else.
+/// writing below `writable`, to the device nodes `gpus`, and like [`apply`] in all else.
 ///
 /// # Errors
 /// A [`LandlockError`]; unlike [`apply`], this fails on a kernel that knows only a part of it.
-pub fn apply_allowlist(readable: &[&str], writable: &[&str]) -> Result<(), LandlockError> {
+pub fn apply_allowlist(
+    readable: &[&str],
+    writable: &[&str],
+    gpus: &[String],
+) -> Result<(), LandlockError> {
     let all = AccessFs::from_all(RULES);
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -87,7 +93,26 @@ pub fn apply_allowlist(readable: &[&str], writable: &[&str]) -> Result<(), Landl
         let write = AccessFs::ReadFile | AccessFs::WriteFile;
         rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, write))?;
     }
-    enforced(rules)
+    // The host's process list: of it, only the threads of the run's first process.
+    enforced(with_gpus(rules, gpus, "/proc/self/task")?)
+}
+
+/// Opens the device nodes `gpus`, and to those who use them the threads' names below `threads`:
+/// CUDA names its own, and does not begin if it cannot.
+fn with_gpus(
+    mut rules: RulesetCreated,
+    gpus: &[String],
+    threads: &str,
+) -> Result<RulesetCreated, LandlockError> {
+    let file = AccessFs::ReadFile | AccessFs::WriteFile;
+    for path in gpus {
+        let device = file | AccessFs::IoctlDev;
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(path)?, device))?;
+    }
+    if !gpus.is_empty() {
+        rules = rules.add_rule(PathBeneath::new(PathFd::new(threads)?, file))?;
+    }
+    Ok(rules)
 }
 
 fn enforced(rules: RulesetCreated) -> Result<(), LandlockError> {

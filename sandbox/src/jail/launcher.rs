@@ -50,6 +50,8 @@ pub struct Launch {
     pub programs: Vec<Bind>,
     /// Trees with data: public files of tasks.
     pub data: Vec<Bind>,
+    /// Device nodes of GPUs.
+    pub devices: Vec<Bind>,
     /// The shared library with [`crate::jail::abi`], a path on the host.
     pub library: String,
     /// Whether there is to be no box (see [`crate::jail::bare`]): then all paths are the host's.
@@ -182,7 +184,7 @@ fn build_box(launch: &Launch) -> Result<(), LaunchError> {
         Identity::Root => (HostProc::Fresh, (UNPRIVILEGED, UNPRIVILEGED)),
         Identity::Ordinary => (HostProc::Inherited, (0, 0)),
     };
-    root::build(&launch.programs, &launch.data, host_proc, owner)?;
+    root::build(&launch.programs, &launch.data, &launch.devices, host_proc, owner)?;
     if matches!(who, Identity::Root) {
         become_unprivileged(UNPRIVILEGED)?;
         namespaces::unshare_user_and_mounts()?;

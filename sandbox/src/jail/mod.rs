@@ -17,6 +17,7 @@ pub mod bare;
 pub mod capabilities;
 pub mod cgroup;
 pub mod enter;
+pub mod gpus;
 pub mod hierarchy;
 pub mod landlock;
 pub mod launcher;

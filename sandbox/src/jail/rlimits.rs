@@ -27,8 +27,11 @@ pub enum LimitError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Bytes of address space per process beyond what the warmed interpreter already has.
+    /// Bytes of memory per process beyond what the warmed interpreter already has.
     pub memory: u64,
+    /// Whether address space that is only reserved counts as memory. If not, only what a process
+    /// has for itself and may write to does; what it shares is for others to add up.
+    pub reservations: bool,
     /// Processes and threads.
     pub processes: u64,
     /// Bytes of one file.
@@ -43,8 +46,12 @@ pub struct Limits {
 /// # Errors
 /// A [`LimitError`] naming the limit.
 pub fn apply(limits: &Limits) -> Result<(), LimitError> {
-    let memory = own_size().map_err(LimitError::OwnSize)?.saturating_add(limits.memory);
-    set("memory", Resource::As, memory)?;
+    let own = OwnSize::read().map_err(LimitError::OwnSize)?;
+    if limits.reservations {
+        set("memory", Resource::As, own.total.saturating_add(limits.memory))?;
+    } else {
+        set("memory", Resource::Data, own.data.saturating_add(limits.memory))?;
+    }
     set("file size", Resource::Fsize, limits.file_size)?;
     set("open files", Resource::Nofile, limits.open_files)?;
     // A core dump would be written into the work dir.
@@ -90,10 +97,22 @@ fn set(what: &'static str, resource: Resource, value: u64) -> Result<(), LimitEr
 }
 
 /// Bytes of address space in use.
-fn own_size() -> Result<u64, std::io::Error> {
-    // Fields are in pages; the first is the total size.
-    let text = fs_err::read_to_string("/proc/self/statm")?;
-    let pages = text.split(' ').next().and_then(|field| field.parse::<u64>().ok());
-    let pages = pages.ok_or_else(|| std::io::Error::other("statm has no size"))?;
-    Ok(pages * rustix::param::page_size() as u64)
+struct OwnSize {
+    /// All of it.
+    total: u64,
+    /// Private and writable.
+    data: u64,
+}
+
+impl OwnSize {
+    fn read() -> Result<Self, std::io::Error> {
+        // Fields are in pages; the first is the total size, the sixth data and stack.
+        let text = fs_err::read_to_string("/proc/self/statm")?;
+        let pages = |field| text.split_whitespace().nth(field)?.parse::<u64>().ok();
+        let (Some(total), Some(data)) = (pages(0), pages(5)) else {
+            return Err(std::io::Error::other("statm has no size"));
+        };
+        let page = rustix::param::page_size() as u64;
+        Ok(Self { total: total * page, data: data * page })
+    }
 }

@@ -1,6 +1,7 @@
 //! The outer box's root: a small tree in memory with read-only copies of what Python needs.
 
 use crate::jail::enter::{EMPTY, TASKS, WORK, WORKSPACES};
+use crate::jail::gpus::GPUS;
 use crate::jail::mounts::{self, MountError, Rules};
 use fs_err as fs;
 use rustix::fd::{AsFd, OwnedFd};
@@ -31,7 +32,7 @@ pub const SYSTEM: [&str; 10] = [
 const TOP: [&str; 4] = ["/bin", "/lib", "/lib32", "/lib64"];
 
 /// Devices that are nothing but a source or a sink.
-const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
+pub(super) const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
 
 /// One read-only tree of the box.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,14 +60,15 @@ pub enum HostProc {
     Inherited,
 }
 
-/// Builds the root and moves the calling process into it. The caller has a mount namespace of
-/// its own; `user` and `group` will own the place where work dirs are mounted.
+/// Builds the root and moves the calling process into it: `programs` and `data` read-only, and the
+/// nodes `devices`. The caller has a mount namespace of its own; `user` and `group` will own the place where work dirs are mounted.
 ///
 /// # Errors
 /// A [`MountError`] naming the step and the path.
 pub fn build(
     programs: &[Bind],
     data: &[Bind],
+    devices: &[Bind],
     host_proc: HostProc,
     (user, group): (u32, u32),
 ) -> Result<(), MountError> {
@@ -86,13 +88,16 @@ pub fn build(
     for path in DEVICES {
         picked.push(pick(path, path, Rules::Device)?);
     }
+    for Bind { source, target } in devices {
+        picked.push(pick(source, target, Rules::Device)?);
+    }
     let inherited = match host_proc {
         HostProc::Inherited => Some(mounts::pick_up("/proc")?),
         HostProc::Fresh => None,
     };
 
     mounts::tmpfs(BUILD, "mode=0755,size=16m")?;
-    for path in [WORK, TASKS, WORKSPACES, EMPTY, "/proc", "/tmp", "/dev/shm", "/etc"] {
+    for path in [WORK, TASKS, WORKSPACES, GPUS, EMPTY, "/proc", "/tmp", "/dev/shm", "/etc"] {
         make_directory(&inside(path))?;
     }
     for path in TOP {
@@ -100,10 +105,7 @@ pub fn build(
             place(path, symlink(target, inside(path)))?;
         }
     }
-    for (link, target) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
-        let path = format!("/dev/{link}");
-        place(&path, symlink(format!("/proc/self/fd{target}"), inside(&path)))?;
-    }
+    link_streams(BUILD)?;
     write_names()?;
     for Picked { tree, target, file } in picked {
         let at = inside(&target);
@@ -139,12 +141,21 @@ fn pick(source: &str, target: &str, rules: Rules) -> Result<Picked, MountError> 
     Ok(Picked { tree, target: target.to_owned(), file: !kind.is_dir() })
 }
 
-fn make_directory(path: &str) -> Result<(), MountError> {
+pub(super) fn make_directory(path: &str) -> Result<(), MountError> {
     place(path, fs::create_dir_all(path))
 }
 
-fn place<T>(path: &str, result: std::io::Result<T>) -> Result<T, MountError> {
+pub(super) fn place<T>(path: &str, result: std::io::Result<T>) -> Result<T, MountError> {
     result.map_err(|source| MountError::Place { path: path.to_owned(), source })
+}
+
+/// The names that standard streams have in the `/dev` of the tree at `root`.
+pub(super) fn link_streams(root: &str) -> Result<(), MountError> {
+    for (link, target) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
+        let path = format!("/dev/{link}");
+        place(&path, symlink(format!("/proc/self/fd{target}"), format!("{root}{path}")))?;
+    }
+    Ok(())
 }
 
 /// The user and group that scripts see themselves as, and no others.

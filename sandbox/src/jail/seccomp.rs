@@ -177,6 +177,21 @@ const CHOICES: &[Choice] = &[
     },
 ];
 
+/// What a run with GPUs may ask of NVIDIA's driver besides, as a mask and what is left under it.
+/// Other drivers' requests among these are of no use without their devices.
+///
+/// Source: `nv-ioctl-numbers.h`, `uvm_ioctl.h` and `uvm_linux_ioctl.h` of NVIDIA's open kernel
+/// modules.
+const GPU_REQUESTS: [(u64, u64); 4] = [
+    // `nvidiactl` and the GPUs' own nodes: the second byte of a request is its type.
+    (0xff00, (b'F' as u64) << 8),
+    // `nvidia-uvm`: plain numbers.
+    (0xffff_ff00, 0),
+    // Its first and its last request, which are numbered otherwise.
+    (0xffff_ffff, 0x3000_0001),
+    (0xffff_ffff, 0x3000_0002),
+];
+
 /// Options of `setsockopt` that make a socket's buffers larger: memory of the kernel's that is
 /// added up nowhere but in a control group.
 const BUFFER_SIZES: [i32; 4] =
@@ -215,18 +230,21 @@ const REFUSED_ON_HOST_LEGACY: &[i64] = &[];
 /// Calls whose first argument names a process, and must name the caller.
 const ONLY_ITSELF: [i64; 2] = [libc::SYS_prlimit64, libc::SYS_sched_setaffinity];
 
-/// Compiles the filters, once per process; a zygote does it before it forks.
+/// Compiles the filters for runs with or without GPUs, once per process; a zygote does it before
+/// it forks.
 ///
 /// # Errors
 /// [`SeccompError::Compile`].
-pub fn prepare(surroundings: Surroundings) -> Result<&'static [BpfProgram; 2], SeccompError> {
-    static IN_BOX: OnceLock<[BpfProgram; 2]> = OnceLock::new();
-    static ON_HOST: OnceLock<[BpfProgram; 2]> = OnceLock::new();
-    let kept = if surroundings == Surroundings::Box { &IN_BOX } else { &ON_HOST };
+pub fn prepare(
+    surroundings: Surroundings,
+    gpus: bool,
+) -> Result<&'static [BpfProgram; 2], SeccompError> {
+    static KEPT: [OnceLock<[BpfProgram; 2]>; 4] = [const { OnceLock::new() }; 4];
+    let kept = &KEPT[2 * usize::from(surroundings == Surroundings::Host) + usize::from(gpus)];
     if let Some(filters) = kept.get() {
         return Ok(filters);
     }
-    let filters = [allowlist(surroundings)?, by_number()];
+    let filters = [allowlist(surroundings, gpus)?, by_number()];
     Ok(kept.get_or_init(|| filters))
 }
 
@@ -234,8 +252,8 @@ pub fn prepare(surroundings: Surroundings) -> Result<&'static [BpfProgram; 2], S
 ///
 /// # Errors
 /// A [`SeccompError`].
-pub fn apply(surroundings: Surroundings) -> Result<(), SeccompError> {
-    let [allowlist, by_number] = prepare(surroundings)?;
+pub fn apply(surroundings: Surroundings, gpus: bool) -> Result<(), SeccompError> {
+    let [allowlist, by_number] = prepare(surroundings, gpus)?;
     // Each filter must let the next one be installed, so the allowlist, which does not have the
     // call for it, goes last. Where they disagree the kernel takes the stricter answer, and
     // between two error numbers that of the filter installed last: the allowlist's rule for
@@ -245,7 +263,7 @@ pub fn apply(surroundings: Surroundings) -> Result<(), SeccompError> {
     Ok(())
 }
 
-fn allowlist(surroundings: Surroundings) -> Result<BpfProgram, SeccompError> {
+fn allowlist(surroundings: Surroundings, gpus: bool) -> Result<BpfProgram, SeccompError> {
     let compile = |error: seccompiler::BackendError| SeccompError::Compile(error.to_string());
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     let groups = ALLOWED.iter().flat_map(|group| group.calls);
@@ -295,6 +313,20 @@ fn allowlist(surroundings: Surroundings) -> Result<BpfProgram, SeccompError> {
         rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(pair).map_err(compile)?]);
     }
 
+    if gpus {
+        let masked = |mask, value| {
+            let equal = SeccompCmpOp::MaskedEq(mask);
+            SeccompCondition::new(1, SeccompCmpArgLen::Dword, equal, value)
+                .and_then(|condition| SeccompRule::new(vec![condition]))
+                .map_err(compile)
+        };
+        for (mask, value) in GPU_REQUESTS {
+            rules.entry(libc::SYS_ioctl).or_default().push(masked(mask, value)?);
+        }
+        // CUDA does not begin without such a file. Huge pages would be counted nowhere.
+        rules.insert(libc::SYS_memfd_create, vec![masked(u64::from(libc::MFD_HUGETLB), 0)?]);
+    }
+
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(compile)?;
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     SeccompFilter::new(rules, refused, SeccompAction::Allow, arch)
@@ -341,8 +373,12 @@ mod tests {
 
     #[test]
     fn the_table_compiles_and_gives_reasons() {
-        let lengths = [Surroundings::Box, Surroundings::Host].map(|s| allowlist(s).unwrap().len());
-        assert!(lengths[1] > 300 && lengths[0] > lengths[1], "{lengths:?}");
+        let length = |surroundings, gpus| allowlist(surroundings, gpus).unwrap().len();
+        for gpus in [false, true] {
+            let lengths = [Surroundings::Box, Surroundings::Host].map(|s| length(s, gpus));
+            assert!(lengths[1] > 300 && lengths[0] > lengths[1], "{lengths:?}");
+        }
+        assert!(length(Surroundings::Box, true) > length(Surroundings::Box, false));
         assert!(ALLOWED.iter().all(|group| !group.why.is_empty()));
     }
 

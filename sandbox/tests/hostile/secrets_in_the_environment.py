@@ -7,7 +7,7 @@ allowed = {
     "PATH", "HOME", "TMPDIR", "USER", "LOGNAME", "LANG", "TZ", "PYTHONHASHSEED",
     "PYTHONDONTWRITEBYTECODE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
     "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "JOBLIB_MULTIPROCESSING",
-    "LOKY_MAX_CPU_COUNT", "MPLBACKEND", "MPLCONFIGDIR",
+    "LOKY_MAX_CPU_COUNT", "CUDA_VISIBLE_DEVICES", "MPLBACKEND", "MPLCONFIGDIR",
 }
 # What libraries set for themselves while they are imported.
 own = {name for name in os.environ if name.startswith(("KMP_", "SKLEARN_"))}

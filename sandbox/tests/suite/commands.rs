@@ -66,6 +66,16 @@ fn mistakes_are_explained() {
     assert_eq!(answer.status.code(), Some(1));
     assert!(text(&answer.stderr).contains("make venv"), "{}", text(&answer.stderr));
 
+    // More than any host has.
+    let answer = sandbox(&["run", task.as_str(), script.as_str(), "--gpus", "0,4000"]);
+    assert_eq!(answer.status.code(), Some(1));
+    let said = text(&answer.stderr);
+    assert!(said.contains("no fault of the script") && said.contains("is not there"), "{said}");
+
+    let answer = sandbox(&["run", task.as_str(), script.as_str(), "--gpus", "some"]);
+    assert_eq!(answer.status.code(), Some(2));
+    assert!(text(&answer.stderr).contains("`none`, `all`"), "{}", text(&answer.stderr));
+
     let answer = sandbox(&["run", task.as_str(), script.as_str(), "--time-limit", "10"]);
     assert_eq!(answer.status.code(), Some(2));
     assert!(text(&answer.stderr).contains("`250ms`, `90s`"), "{}", text(&answer.stderr));
@@ -80,6 +90,12 @@ fn check_lists_every_layer() {
     for layer in sandbox::jail::Layer::ALL {
         assert!(lines.lines().any(|line| line.starts_with(layer.name())), "{layer}: {lines}");
     }
+    assert!(lines.lines().any(|line| line.starts_with("gpus ")), "{lines}");
+    let answer = sandbox(&["check", "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
+    let gpus = &report["gpus"];
+    let found = gpus["indices"].as_array().unwrap().len();
+    assert!(found > 0 || !gpus["obstacles"].as_array().unwrap().is_empty(), "{report}");
 }
 
 /// Runs `sandbox check` as root of a user namespace with a single user, after `preparation`.

@@ -17,7 +17,7 @@ use std::time::Duration;
 const ORDINARY: &str = "61234";
 
 /// Small enough to be filled.
-fn small(tier: Tier) -> Options {
+pub(crate) fn small(tier: Tier) -> Options {
     Options {
         slots: 2,
         work_dir: ByteSize::mib(8),
@@ -28,13 +28,18 @@ fn small(tier: Tier) -> Options {
     }
 }
 
-/// Tries every program, two at a time, and an honest script after each.
+/// Tries every program.
 fn try_all(tier: Tier, mode: Mode) {
     let Some(place) = offered(small(tier)) else { return };
     assert_eq!(place.sandbox.tier(), tier);
+    try_each(&place, &Program::all(), mode);
+}
+
+/// Tries programs, two at a time, and an honest script after each.
+pub(crate) fn try_each(place: &Place, programs: &[Program], mode: Mode) {
+    let tier = place.sandbox.tier();
     assert_finished("the first", &place.run("pass"));
-    let zygote = zygote_at_rest(&place);
-    let programs = Program::all();
+    let zygote = zygote_at_rest(place);
     let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     // Without a box, runs share the count of processes that a program may look at.
     let at_once = if tier == Tier::T3 { 1 } else { 2 };
@@ -42,7 +47,7 @@ fn try_all(tier: Tier, mode: Mode) {
         for _ in 0..at_once {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(problem) = program.try_on(&place, mode) {
+                    if let Err(problem) = program.try_on(place, mode) {
                         failures.lock().unwrap().push(problem);
                     }
                     let run = place.run("import numpy\nprint(numpy.arange(5).sum())");
@@ -55,7 +60,7 @@ fn try_all(tier: Tier, mode: Mode) {
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     assert_eq!(place.visitors(), 0, "somebody came to a listener outside");
-    assert_eq!(zygote_at_rest(&place), zygote);
+    assert_eq!(zygote_at_rest(place), zygote);
 }
 
 /// A place with these options, unless this host offers less; then it says so.
@@ -133,7 +138,7 @@ fn programs_get_nothing_in_tier_3_from_an_ordinary_user() {
 
 /// Runs another test of this program as somebody who is not root. If this is nobody special
 /// already, the other test says it all.
-fn as_ordinary_user(test: &str) {
+pub(crate) fn as_ordinary_user(test: &str) {
     if !rustix::process::geteuid().is_root() {
         return;
     }

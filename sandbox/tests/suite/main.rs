@@ -10,6 +10,7 @@ mod collection;
 mod commands;
 mod endings;
 mod fixture;
+mod gpus;
 mod honest;
 mod hostile;
 mod lifetime;

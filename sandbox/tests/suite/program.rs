@@ -18,7 +18,7 @@
 use crate::fixture::{CANARY, Place};
 use sandbox::exec::{Mode, Run, Workspace};
 use sandbox::jail::Tier;
-use sandbox::policy::{Policy, Span};
+use sandbox::policy::{Gpus, Policy, Span};
 use std::fmt::Write as _;
 
 /// The largest submission that is fetched.
@@ -74,6 +74,14 @@ impl Program {
         }
         let tries = text.lines().next().unwrap().trim_matches('"').to_owned();
         Self { name: name.to_owned(), tries, scripts }
+    }
+
+    /// The same with GPUs.
+    pub(crate) fn with_gpus(mut self, gpus: &Gpus) -> Self {
+        for script in &mut self.scripts {
+            script.policy.gpus = gpus.clone();
+        }
+        self
     }
 
     /// Whether it does not wait for the clock, neither its own nor ours.
