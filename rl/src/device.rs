@@ -4,6 +4,7 @@
 //! loaded at start-up where a driver is there; it then registers itself with libtorch.
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use std::ffi::{c_int, c_uint};
 use std::fmt;
 use std::str::FromStr;
 use tch::{Cuda, Device};
@@ -108,7 +109,7 @@ fn load_cuda() -> Result<(), libloading::Error> {
 /// free of the computer's.
 pub fn memory(device: Device) -> Option<u64> {
     if let Device::Cuda(index) = device {
-        return gpu_memory(i32::try_from(index).ok()?);
+        return gpu_memory(c_int::try_from(index).ok()?);
     }
     let text = fs_err::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -116,24 +117,45 @@ pub fn memory(device: Device) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Asks the driver, because libtorch's C interface has no word for it.
-#[expect(unsafe_code, reason = "calling into a library has no safe form")]
-fn gpu_memory(index: i32) -> Option<u64> {
-    // SAFETY: the three functions have had these signatures since CUDA 3.2. They write through the
-    // pointers before they return, and are called with initialised places of the right types.
-    unsafe {
-        let driver = Library::open(Some("libcuda.so.1"), RTLD_NOW).ok()?;
-        let init = driver.get::<unsafe extern "C" fn(u32) -> i32>(b"cuInit\0").ok()?;
-        let get =
-            driver.get::<unsafe extern "C" fn(*mut i32, i32) -> i32>(b"cuDeviceGet\0").ok()?;
-        let total = driver
-            .get::<unsafe extern "C" fn(*mut usize, i32) -> i32>(b"cuDeviceTotalMem_v2\0")
-            .ok()?;
-        let (mut device, mut bytes) = (0, 0);
-        let done =
-            init(0) == 0 && get(&raw mut device, index) == 0 && total(&raw mut bytes, device) == 0;
-        done.then_some(bytes as u64)
+/// How much of a GPU's memory is in use, by whomever, in bytes; none for the CPU.
+pub fn memory_in_use(device: Device) -> Option<u64> {
+    type MemoryInfo = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
+    if !device.is_cuda() {
+        return None;
     }
+    let (mut free, mut total) = (0, 0);
+    #[expect(
+        unsafe_code,
+        reason = "the driver has no safe interface, and libtorch's C one no word"
+    )]
+    // SAFETY: the driver is loaded, or there would be no such device, and this is the signature
+    // of its function, which writes two numbers and nothing else.
+    let status = unsafe {
+        let info = Library::this().get::<MemoryInfo>(b"cuMemGetInfo_v2\0").ok()?;
+        info(&raw mut free, &raw mut total)
+    };
+    (status == 0).then(|| u64::try_from(total - free).ok())?
+}
+
+/// All memory of a GPU, in bytes, also before anything was done on it.
+fn gpu_memory(index: c_int) -> Option<u64> {
+    type Init = unsafe extern "C" fn(c_uint) -> c_int;
+    type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
+    type Total = unsafe extern "C" fn(*mut usize, c_int) -> c_int;
+    let (mut handle, mut bytes) = (0, 0);
+    #[expect(
+        unsafe_code,
+        reason = "the driver has no safe interface, and libtorch's C one no word"
+    )]
+    // SAFETY: as above; these are the signatures of the three functions.
+    let done = unsafe {
+        let driver = Library::this();
+        let init = driver.get::<Init>(b"cuInit\0").ok()?;
+        let get = driver.get::<Get>(b"cuDeviceGet\0").ok()?;
+        let total = driver.get::<Total>(b"cuDeviceTotalMem_v2\0").ok()?;
+        init(0) == 0 && get(&raw mut handle, index) == 0 && total(&raw mut bytes, handle) == 0
+    };
+    done.then(|| u64::try_from(bytes).ok())?
 }
 
 #[cfg(test)]

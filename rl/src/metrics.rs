@@ -5,13 +5,10 @@
 use crate::tensorboard::Events;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use libloading::os::unix::Library;
 use sandbox::files;
 use serde::Serialize;
-use std::ffi::c_int;
 use std::io::{self, Write};
 use std::time::SystemTime;
-use tch::Device;
 
 /// The metrics file of one run.
 #[derive(Debug)]
@@ -103,23 +100,6 @@ pub fn resident_memory() -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
-}
-
-/// Memory in use on the device, by whomever, in bytes; none for the CPU.
-pub fn device_memory(device: Device) -> Option<u64> {
-    type MemoryInfo = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
-    if !device.is_cuda() {
-        return None;
-    }
-    let (mut free, mut total) = (0, 0);
-    #[expect(unsafe_code, reason = "the driver has no safe interface")]
-    // SAFETY: the driver is loaded, or there would be no such device, and this is the signature
-    // of its function, which writes two numbers and nothing else.
-    let status = unsafe {
-        let info = Library::this().get::<MemoryInfo>(b"cuMemGetInfo_v2\0").ok()?;
-        info(&raw mut free, &raw mut total)
-    };
-    (status == 0).then(|| u64::try_from(total - free).ok())?
 }
 
 #[cfg(test)]

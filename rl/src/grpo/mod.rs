@@ -45,9 +45,10 @@ pub use settings::TrainSettings;
 use crate::advantage::Standing;
 use crate::batch::{Micro, Sample, micro_batches};
 use crate::checkpoint::{Checkpoint, Checkpoints, open_policy, open_trained, resume};
+use crate::device::memory_in_use;
 use crate::episodes::Episodes;
 use crate::loss::Tokens;
-use crate::metrics::{Metrics, device_memory, resident_memory};
+use crate::metrics::{Metrics, resident_memory};
 use crate::model::{Gradients, Qwen3};
 use crate::optim::{AdamW, Decay, Schedule};
 use crate::rollout::{Job, Place, Played, Policy, RolloutError, rollout};
@@ -251,7 +252,7 @@ impl Run<'_> {
             rollout_seconds,
             update_seconds: began.elapsed().as_secs_f64(),
             resident_bytes: resident_memory(),
-            device_bytes: device_memory(trainer.model.device()),
+            device_bytes: memory_in_use(trainer.model.device()),
             summary,
         })
     }
