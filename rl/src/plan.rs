@@ -94,7 +94,7 @@ impl Plan {
         let largest =
             if settings.lora.is_some() { 0 } else { count(config.vocab_size * config.hidden_size) };
         add("one matrix's gradient on its way", Phase::Update, largest * narrow);
-        add("one piece's update", Phase::Update, count(PIECE) * wide * 5);
+        add("one piece's update", Phase::Update, trained.min(count(PIECE)) * wide * 5);
         let layers = count(config.num_hidden_layers);
         let inputs = tokens * count(config.hidden_size) * narrow;
         let inside = tokens * activations(config) * narrow;

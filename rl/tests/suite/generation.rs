@@ -1,8 +1,9 @@
 //! Cached, batched, joined and left: generation equals the full forward pass.
 
+use proptest::prelude::*;
 use rl::engine::{Ending, Engine, EngineError, Finished, RowId, Turn};
 use rl::loss;
-use rl::model::{Packed, Qwen3, Qwen3Config};
+use rl::model::{Mixture, Packed, Qwen3, Qwen3Config};
 use rl::sample::Sampling;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
@@ -14,7 +15,20 @@ const VOCAB: i64 = 60;
 const TOLERANCE: f64 = 1e-4;
 
 fn model() -> Qwen3 {
+    of_kind(false)
+}
+
+fn of_kind(has_experts: bool) -> Qwen3 {
+    let mixture = Mixture {
+        experts: 5,
+        per_token: 2,
+        intermediate_size: 20,
+        normalise: true,
+        sparse_step: 1,
+        dense_layers: vec![0],
+    };
     let config = Qwen3Config {
+        mixture: has_experts.then_some(mixture),
         hidden_size: 32,
         intermediate_size: 48,
         num_hidden_layers: 2,
@@ -76,6 +90,16 @@ impl Conversation {
 /// Plays `count` conversations of three turns in an engine with `slots` places; a row is answered
 /// `delay` steps after its turn has ended, and the next conversation joins when a place is free.
 fn play(model: &Qwen3, count: u64, slots: usize, delay: u64) -> Vec<Conversation> {
+    play_with(model, count, slots, &|_, _| delay)
+}
+
+/// The same, with a delay for every turn of every row.
+fn play_with(
+    model: &Qwen3,
+    count: u64,
+    slots: usize,
+    delay: &dyn Fn(u64, u64) -> u64,
+) -> Vec<Conversation> {
     let mut engine = Engine::new(model, slots, 120);
     let mut conversations: Vec<Conversation> =
         (0..count).map(|_| Conversation::default()).collect();
@@ -104,6 +128,7 @@ fn play(model: &Qwen3, count: u64, slots: usize, delay: u64) -> Vec<Conversation
                 engine.release(finished.row).unwrap();
                 playing.remove(&finished.row);
             } else {
+                let delay = delay(playing[&finished.row], conversation.turns);
                 waiting.push((clock + delay, finished.row));
             }
         }
@@ -124,6 +149,36 @@ fn rollout_log_probs_are_the_trainers() {
             assert!((f64::from(*found) - expected).abs() < TOLERANCE, "{found} is not {expected}");
         }
     }
+}
+
+/// Whoever joins and leaves when, with experts or without: the engine's numbers are those of the
+/// plain pass over each conversation, and so are those of a pass over all of them packed.
+#[test]
+fn every_way_through_the_model_is_the_plain_one() {
+    let models = [of_kind(false), of_kind(true)];
+    proptest!(ProptestConfig::with_cases(16), |(
+        has_experts: bool, count in 1_u64..9, slots in 1_usize..7,
+        delays in prop::collection::vec(1_u64..9, 1..7),
+    )| {
+        let model = &models[usize::from(has_experts)];
+        let delay = |row: u64, turn: u64| delays[(row * 3 + turn) as usize % delays.len()];
+        let conversations = play_with(model, count, slots, &delay);
+        let sequences: Vec<&[i64]> =
+            conversations.iter().map(|conversation| conversation.ids.as_slice()).collect();
+        let packed = model.forward(&Packed::new(sequences.iter().copied(), Device::Cpu));
+        let lengths: Vec<i64> = sequences.iter().map(|ids| ids.len() as i64).collect();
+        let parts = packed.split_with_sizes(lengths.as_slice(), 0);
+        for (conversation, part) in conversations.iter().zip(parts) {
+            let plain = model.forward(&Packed::new([conversation.ids.as_slice()], Device::Cpu));
+            let gap = (part - plain).abs().max().double_value(&[]);
+            prop_assert!(gap < TOLERANCE, "packed differs by {}", gap);
+            let expected = recomputed(model, &conversation.ids, &conversation.places);
+            prop_assert_eq!(expected.len(), conversation.log_probs.len());
+            for (found, expected) in conversation.log_probs.iter().zip(expected) {
+                prop_assert!((f64::from(*found) - expected).abs() < TOLERANCE);
+            }
+        }
+    });
 }
 
 #[test]
