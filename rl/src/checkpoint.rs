@@ -12,7 +12,8 @@
 //! newest checkpoint; from another one after it was wound back to it ([`Resume`]).
 
 use crate::model::{
-    LoadError, Lora, LoraSettings, Qwen3, Qwen3Config, Weights, save_folder, write_safetensors,
+    ADAPTERS, LoadError, Lora, LoraSettings, Qwen3, Qwen3Config, Weights, save_folder,
+    write_safetensors,
 };
 use crate::optim::{AdamW, OptimError};
 use crate::template::{Template, TemplateError};
@@ -379,8 +380,12 @@ impl Checkpoint {
     /// Whether every file is there and of the right length.
     fn check(&self) -> Result<(), CheckpointError> {
         Self::open(&self.folder)?;
-        Qwen3Config::open(&self.folder).map_err(LoadError::from)?;
-        Weights::open(&self.folder)?;
+        if Lora::describe(&self.folder)?.is_some() {
+            Weights::map(&[self.folder.join(ADAPTERS)])?;
+        } else {
+            Qwen3Config::open(&self.folder).map_err(LoadError::from)?;
+            Weights::open(&self.folder)?;
+        }
         Weights::map(&[self.folder.join("optimizer.safetensors")])?;
         Ok(())
     }
@@ -660,6 +665,45 @@ mod tests {
             checkpoints.wind_back(&Resume::Best),
             Err(CheckpointError::NotOfRun { .. })
         ));
+    }
+
+    #[test]
+    fn adapters_resume_to_the_last_bit_and_need_their_base() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let base = dir.join("base");
+        fs::create_dir(&base).unwrap();
+        let (model, tokenizer) = policy();
+        save_folder(&model, &base).unwrap();
+        tokenizer.save(&base).unwrap();
+        let settings = LoraSettings { rank: 2, alpha: 4.0, ..LoraSettings::default() };
+        let open = |folder: &Utf8Path, settings| {
+            open_trained(folder, settings, Kind::Float, Device::Cpu, Stream::root(3))
+        };
+        let (model, tokenizer) = open(&base, Some(&settings)).unwrap();
+        let mut optimizer = AdamW::new(&model, AdamConfig::default());
+        let frozen = model.published()["model.embed_tokens.weight"].copy();
+        train(&model, &mut optimizer, 0..4);
+        assert_eq!(model.published()["model.embed_tokens.weight"], frozen);
+        let run = dir.join("run");
+        let checkpoints = Checkpoints::of(&run, 2);
+        checkpoints.save(4, &model, &tokenizer, &optimizer, &(), None).unwrap();
+        let straight = train(&model, &mut optimizer, 4..8);
+
+        let latest = checkpoints.latest().unwrap().unwrap();
+        let (model, _) = open(latest.folder(), Some(&settings)).unwrap();
+        let mut optimizer = AdamW::new(&model, AdamConfig::default());
+        latest.restore(&mut optimizer).unwrap();
+        assert_eq!(train(&model, &mut optimizer, 4..8), straight);
+
+        let wider = LoraSettings { rank: 3, ..settings.clone() };
+        let error = open(latest.folder(), Some(&wider)).unwrap_err().to_string();
+        assert!(error.contains("another shape"), "{error}");
+        fs::remove_file(latest.folder().join(ADAPTERS)).unwrap();
+        assert!(checkpoints.latest().is_err(), "a checkpoint without its adapters is damaged");
+        fs::remove_dir_all(&base).unwrap();
+        let error = open(latest.folder(), None).unwrap_err().to_string();
+        assert!(error.contains("base_model_name_or_path"), "{error}");
     }
 
     #[test]

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::Tensor;
 
+/// The file that adapters are in.
+pub const ADAPTERS: &str = "adapter_model.safetensors";
+
 /// What PEFT puts before every name.
 const PREFIX: &str = "base_model.model.";
 
@@ -177,7 +180,7 @@ impl Lora {
     /// # Errors
     /// [`LoadError`] if one is missing or has another shape, or belongs to no projection.
     pub fn open(self, model: &mut Qwen3, folder: &Utf8Path) -> Result<(), LoadError> {
-        let path = folder.join("adapter_model.safetensors");
+        let path = folder.join(ADAPTERS);
         let weights = Weights::map(std::slice::from_ref(&path))?;
         let rank = self.settings.rank;
         let mut used = 0;
@@ -222,7 +225,7 @@ pub(super) fn save_adapters(
         .into_iter()
         .map(|parameter| (format!("{PREFIX}{}", parameter.name), parameter.tensor))
         .collect();
-    write_safetensors(&folder.join("adapter_model.safetensors"), &tensors)?;
+    write_safetensors(&folder.join(ADAPTERS), &tensors)?;
     let config = AdapterConfig {
         peft_type: "LORA".into(),
         task_type: Some("CAUSAL_LM".into()),
