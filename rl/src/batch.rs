@@ -187,7 +187,7 @@ impl<'s> Micro<'s> {
     /// `[N]`, in f32, without gradient.
     pub fn log_probs(&self, model: &Qwen3, sampling: &Sampling, memory: &Memory) -> Tensor {
         let _guard = no_grad_guard();
-        let hidden = Pass::new(model, self.packed(), true).hidden().shallow_clone();
+        let hidden = model.hidden(&self.packed());
         let part = |range: Range<usize>| {
             let logits =
                 model.logits(&hidden.index_select(0, &self.tensor(&self.places[range.clone()])));

@@ -47,11 +47,6 @@ impl Gradients {
         }
     }
 
-    /// The gradient of a parameter, if it has one.
-    pub fn of(&self, name: &str) -> Option<&Tensor> {
-        self.sums.get(name)
-    }
-
     /// Takes a parameter's gradient out.
     pub fn take(&mut self, name: &str) -> Option<Tensor> {
         self.sums.remove(name)

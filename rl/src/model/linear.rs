@@ -64,7 +64,7 @@ impl Linear {
         Tensor::cat(&self.parts.iter().map(updated).collect::<Vec<_>>(), -1)
     }
 
-    /// The matrix itself, under the name of the projection that it is or begins with.
+    /// The matrix itself, all projections in it.
     pub(super) fn weight(&self) -> &Tensor {
         &self.weight
     }

@@ -25,9 +25,4 @@ impl Packed {
         let tensor = |values: &[i64]| Tensor::from_slice(values).to_device(device);
         Self { ids: tensor(&ids), positions: tensor(&positions), lengths }
     }
-
-    /// How many tokens there are, N.
-    pub fn tokens(&self) -> i64 {
-        self.lengths.iter().sum()
-    }
 }

@@ -371,12 +371,19 @@ impl Qwen3 {
         &self.layers
     }
 
-    /// Logits `[N, V]` in f32 of whole sequences, without gradient.
-    pub fn forward(&self, packed: &Packed) -> Tensor {
+    /// What the last layer says of whole sequences, `[N, C]`, without gradient and without what
+    /// a [`Pass`](super::Pass) keeps for one.
+    pub fn hidden(&self, packed: &Packed) -> Tensor {
         let _guard = no_grad_guard();
         let step = self.whole_step(packed);
         let x = self.embed(&packed.ids);
-        self.logits(&self.layers.iter().fold(x, |x, layer| layer.forward(&x, &step)))
+        self.layers.iter().fold(x, |x, layer| layer.forward(&x, &step))
+    }
+
+    /// Logits `[N, V]` in f32 of whole sequences, without gradient.
+    pub fn forward(&self, packed: &Packed) -> Tensor {
+        let _guard = no_grad_guard();
+        self.logits(&self.hidden(packed))
     }
 
     /// What the last layer says, `[B, T, C]`, of new tokens `ids [B, T]` at `positions [B, T]` of the cached

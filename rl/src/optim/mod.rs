@@ -117,11 +117,6 @@ impl AdamW {
         Self { config, slots: parameters.into_iter().map(slot).collect(), step: 0 }
     }
 
-    /// How many updates were made.
-    pub fn step_count(&self) -> u64 {
-        self.step
-    }
-
     /// Updates every parameter from its gradient, takes the gradients and returns their norm
     /// before clipping.
     ///
@@ -282,7 +277,7 @@ mod tests {
         let error = update(&mut optimizer, &loss, 0.1).unwrap_err().to_string();
         assert!(error.contains("`w`"), "{error}");
         assert_eq!(leaf.double_value(&[0]).to_bits(), 1.0_f64.to_bits());
-        assert_eq!(optimizer.step_count(), 0);
+        assert_eq!(optimizer.updates(), 0);
     }
 
     #[test]
