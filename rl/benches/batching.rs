@@ -126,7 +126,7 @@ fn draw(seed: u64, count: usize, slowest: f64) -> Vec<Conversation> {
 }
 
 fn ids(count: usize) -> Vec<i64> {
-    (3..).step_by(7).take(count).collect()
+    (3..).step_by(5).take(count).collect()
 }
 
 /// A way to hold conversations in an engine with some rows.

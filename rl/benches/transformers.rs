@@ -57,6 +57,9 @@ struct Args {
     /// Turns of each side.
     #[arg(long, default_value_t = 5)]
     repeats: usize,
+    /// Threads that either side may use; all, unless told otherwise.
+    #[arg(long)]
+    threads: Option<i32>,
     /// Where to write everything that was measured.
     #[arg(long)]
     json: Option<Utf8PathBuf>,
@@ -132,7 +135,7 @@ fn main() -> Result<()> {
     let mut peer = Peer::start()?;
     let work = tempfile::tempdir()?;
     let work = Utf8Path::from_path(work.path()).context("a folder with a name in UTF-8")?;
-    let threads = tch::get_num_threads();
+    let threads = args.threads.unwrap_or_else(tch::get_num_threads);
     println!(
         "{threads} threads, {} turns of each side; tokens/s, median (least-most)\n",
         args.repeats

@@ -251,6 +251,18 @@ impl<'m> Engine<'m> {
         self.generated
     }
 
+    /// Reads what rows were given, samples the first token of their turns, and returns the turns
+    /// that ended with it. [`Self::step`] begins with this.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFinite`].
+    pub fn read(&mut self) -> Result<Vec<Finished>, EngineError> {
+        let _guard = no_grad_guard();
+        let mut finished = Vec::new();
+        self.prefill(&mut finished)?;
+        Ok(finished)
+    }
+
     /// Samples one token for every generating row (two for a row that has just read its prompt)
     /// and returns the turns that ended.
     ///
@@ -258,8 +270,7 @@ impl<'m> Engine<'m> {
     /// [`EngineError::NotFinite`].
     pub fn step(&mut self) -> Result<Vec<Finished>, EngineError> {
         let _guard = no_grad_guard();
-        let mut finished = Vec::new();
-        self.prefill(&mut finished)?;
+        let mut finished = self.read()?;
         let ready = self.generating(|row| row.pending.len() == 1);
         if !ready.is_empty() {
             let log_probs = self.advance(&ready)?;

@@ -231,7 +231,16 @@ fn reinforcement_charts(lines: &[Value]) -> Vec<Chart> {
         (
             "Time per step (s)",
             None,
-            each(&[("rollout", "rollout_seconds"), ("update", "update_seconds")]),
+            each(&[
+                ("reading", "reading_seconds"),
+                ("generating", "generating_seconds"),
+                ("waiting for scripts", "waiting_seconds"),
+                ("checks and scores", "scoring_seconds"),
+                ("forward and backward", "differentiating_seconds"),
+                ("optimizer", "optimizer_seconds"),
+                ("validation", "validation_seconds"),
+                ("checkpoint", "saving_seconds"),
+            ]),
         ),
         ("Sampled tokens per second", None, one("tokens", "/tokens_per_second")),
         ("Memory (MiB)", None, memory),

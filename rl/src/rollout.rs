@@ -12,7 +12,7 @@ use crate::settings::{SettingsError, require};
 use crate::stop::Stop;
 use crate::template::{Template, TemplateError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
-use crate::watchdog::Heartbeat;
+use crate::watchdog::{Heartbeat, Phase};
 use agents::prompt::{Prompt, PromptError};
 use agents::scaffold::react::{Reply, Rules, Session};
 use agents::trajectory::{Ending, Segment, Source, Trajectory};
@@ -334,7 +334,7 @@ impl<'a> Conductor<'a> {
             }
             // Wait for the environment only when there is nothing to generate.
             let mut answer = if self.engine.is_idle() {
-                heartbeat.enter("waiting for scripts");
+                heartbeat.enter(Phase::Waiting);
                 answers.recv().ok()
             } else {
                 poll(answers)
@@ -347,8 +347,11 @@ impl<'a> Conductor<'a> {
                 answer = poll(answers);
             }
             if !self.engine.is_idle() {
-                heartbeat.enter("generating");
-                for finished in self.engine.step()? {
+                heartbeat.enter(Phase::Reading);
+                let mut ended = self.engine.read()?;
+                heartbeat.enter(Phase::Generating);
+                ended.extend(self.engine.step()?);
+                for finished in ended {
                     self.turn_ended(finished, &workers)?;
                 }
             }

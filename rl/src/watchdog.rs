@@ -1,8 +1,9 @@
 //! What hangs: a run tells its [`Heartbeat`] what it is doing, and a [`Watchdog`] speaks up when
-//! it hears nothing for too long. It never ends anything.
+//! it hears nothing for too long. It never ends anything. The heartbeat also knows how long each
+//! phase took.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -11,13 +12,51 @@ use std::time::{Duration, Instant};
 /// How many of the things that are waited for a warning names.
 const NAMED: usize = 5;
 
+/// What a run can be doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Nothing that has a name of its own.
+    Other,
+    /// Reading prompts and what the environment answered.
+    Reading,
+    /// Sampling tokens.
+    Generating,
+    /// Waiting for scripts and grades, with nothing to generate.
+    Waiting,
+    /// Checking episodes, and computing log-probabilities that an update needs.
+    Scoring,
+    /// Forward and backward.
+    Differentiating,
+    /// Clipping gradients and changing weights.
+    Stepping,
+    /// Writing a checkpoint.
+    Saving,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Other => "starting",
+            Self::Reading => "reading prompts",
+            Self::Generating => "generating",
+            Self::Waiting => "waiting for scripts",
+            Self::Scoring => "checking and scoring episodes",
+            Self::Differentiating => "differentiating",
+            Self::Stepping => "updating weights",
+            Self::Saving => "saving",
+        })
+    }
+}
+
 /// What a run is doing and when it last got on with it. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Heartbeat(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    phase: &'static str,
+    phase: Phase,
+    since: Instant,
+    spent: BTreeMap<Phase, Duration>,
     last: Instant,
     beats: u64,
     /// By a number of the caller's choice: what is waited for, and since when.
@@ -26,17 +65,33 @@ struct State {
 
 impl Default for Heartbeat {
     fn default() -> Self {
-        let (last, waiting) = (Instant::now(), BTreeMap::new());
-        Self(Arc::new(Mutex::new(State { phase: "starting", last, beats: 0, waiting })))
+        let now = Instant::now();
+        Self(Arc::new(Mutex::new(State {
+            phase: Phase::Other,
+            since: now,
+            spent: BTreeMap::new(),
+            last: now,
+            beats: 0,
+            waiting: BTreeMap::new(),
+        })))
     }
 }
 
 impl Heartbeat {
-    /// Progress, and what comes next, such as `generating`.
-    pub fn enter(&self, phase: &'static str) {
+    /// Progress, and what comes next.
+    pub fn enter(&self, phase: Phase) {
         let mut state = self.state();
+        state.spend();
         state.phase = phase;
         state.beat();
+    }
+
+    /// The time that each phase took since the last call, or since the beginning. Together they
+    /// are all the time there was.
+    pub fn take_times(&self) -> BTreeMap<Phase, Duration> {
+        let mut state = self.state();
+        state.spend();
+        std::mem::take(&mut state.spent)
     }
 
     /// Progress within the phase.
@@ -69,6 +124,13 @@ impl Heartbeat {
 }
 
 impl State {
+    /// Counts the time since the phase began, or was last counted.
+    fn spend(&mut self) {
+        let now = Instant::now();
+        *self.spent.entry(self.phase).or_default() += now - self.since;
+        self.since = now;
+    }
+
     fn beat(&mut self) {
         self.last = Instant::now();
         self.beats += 1;
@@ -165,7 +227,7 @@ mod tests {
     #[test]
     fn a_stall_is_named_once_then_at_growing_intervals_and_cleared() {
         let heartbeat = Heartbeat::default();
-        heartbeat.enter("waiting for scripts");
+        heartbeat.enter(Phase::Waiting);
         for number in 0..7 {
             heartbeat.waits_for(number, "script", &format!("task-{number}"));
         }
@@ -181,8 +243,24 @@ mod tests {
         assert!(first.ends_with("and 1 more") && !first.contains("task-0"), "{first}");
         next();
         assert!(began.elapsed() >= 2 * PATIENCE, "{:?}", began.elapsed());
-        heartbeat.enter("updating");
-        assert_eq!(next(), "going on: updating");
+        heartbeat.enter(Phase::Stepping);
+        assert_eq!(next(), "going on: updating weights");
+    }
+
+    #[test]
+    fn phases_take_all_the_time_there_was() {
+        let began = Instant::now();
+        let heartbeat = Heartbeat::default();
+        heartbeat.enter(Phase::Generating);
+        std::thread::sleep(Duration::from_millis(20));
+        heartbeat.enter(Phase::Waiting);
+        heartbeat.enter(Phase::Generating);
+        std::thread::sleep(Duration::from_millis(10));
+        let times = heartbeat.take_times();
+        assert!(times[&Phase::Generating] >= Duration::from_millis(30), "{times:?}");
+        assert!(times.values().sum::<Duration>() <= began.elapsed());
+        assert!(times.contains_key(&Phase::Waiting) && !times.contains_key(&Phase::Saving));
+        assert!(heartbeat.take_times().keys().eq([&Phase::Generating]));
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use super::mask::Tally;
 use crate::view::Step;
+use crate::watchdog::Phase;
 use agents::evaluation::Row;
 use agents::trajectory::{Ending, Trajectory};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
@@ -14,6 +17,51 @@ pub(super) struct Line {
     pub(super) train: Option<TrainLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) validation: Option<Summary>,
+    #[serde(flatten)]
+    pub(super) times: Times,
+}
+
+/// Where the time since the last line, or since the start, went; the sum is all of it.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Times {
+    reading_seconds: f64,
+    generating_seconds: f64,
+    waiting_seconds: f64,
+    scoring_seconds: f64,
+    differentiating_seconds: f64,
+    optimizer_seconds: f64,
+    validation_seconds: f64,
+    saving_seconds: f64,
+    other_seconds: f64,
+    step_seconds: f64,
+}
+
+impl Times {
+    pub(super) fn of(times: &BTreeMap<Phase, Duration>) -> Self {
+        let mut all = Self::default();
+        for (phase, time) in times {
+            let seconds = match phase {
+                Phase::Reading => &mut all.reading_seconds,
+                Phase::Generating => &mut all.generating_seconds,
+                Phase::Waiting => &mut all.waiting_seconds,
+                Phase::Scoring => &mut all.scoring_seconds,
+                Phase::Differentiating => &mut all.differentiating_seconds,
+                Phase::Stepping => &mut all.optimizer_seconds,
+                Phase::Saving => &mut all.saving_seconds,
+                Phase::Other => &mut all.other_seconds,
+            };
+            *seconds += time.as_secs_f64();
+            all.step_seconds += time.as_secs_f64();
+        }
+        all
+    }
+
+    /// Counts what was spent since then as validation, whatever its phases.
+    pub(super) fn validated(&mut self, times: &BTreeMap<Phase, Duration>) {
+        let seconds = times.values().sum::<Duration>().as_secs_f64();
+        self.validation_seconds += seconds;
+        self.step_seconds += seconds;
+    }
 }
 
 /// What episodes came to.

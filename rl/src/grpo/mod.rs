@@ -58,13 +58,13 @@ use crate::signed;
 use crate::stop::{Ended, Stop, Stopped};
 use crate::tokenizer::Tokenizer;
 use crate::view::View;
-use crate::watchdog::{Heartbeat, Watchdog};
+use crate::watchdog::{Heartbeat, Phase, Watchdog};
 use agents::playground::Playground;
 use batch::Batch;
 use camino::{Utf8Path, Utf8PathBuf};
 use error::LOG_PROB_GAP;
 use fs_err as fs;
-use line::{Line, Summary, TrainLine};
+use line::{Line, Summary, Times, TrainLine};
 use position::Position;
 use sandbox::files;
 use sandbox::stream::Stream;
@@ -168,11 +168,14 @@ impl Run<'_> {
         let settings = self.trainer.settings;
         self.checkpoints.point_to_best(self.best_step())?;
         if self.last.is_none() && settings.validate_every > 0 {
+            let mut times = Times::of(&self.trainer.heartbeat.take_times());
             let validation = self.trainer.validate(0)?;
+            times.validated(&self.trainer.heartbeat.take_times());
             self.validated(&validation, view);
             // A run killed before its first checkpoint starts over, and so does its metrics file.
             self.metrics = Metrics::restart(self.trainer.out)?;
-            self.metrics.append(&Line { step: 0, train: None, validation: Some(validation) })?;
+            let line = Line { step: 0, train: None, validation: Some(validation), times };
+            self.metrics.append(&line)?;
         }
         if self.position.unrecorded.is_some() {
             self.conclude(view)?;
@@ -208,7 +211,7 @@ impl Run<'_> {
         if !batch.tally.adds_up() {
             return Err(TrainError::Unaccounted { step, tally: format!("{:?}", batch.tally) });
         }
-        trainer.heartbeat.enter("checking and scoring episodes");
+        trainer.heartbeat.enter(Phase::Scoring);
         if is_first {
             batch.check_tokens()?;
             trainer.check_log_probs(&batch)?;
@@ -216,19 +219,21 @@ impl Run<'_> {
         let scores = trainer.scores(&batch);
 
         // 2. The surrogate and its gradient, then one step; for each part, in each pass.
-        trainer.heartbeat.enter("updating");
         let rate = schedule(settings).rate(step);
         let parts = batch.parts(settings.mini_batches, settings.max_draws > 1);
         let (mut learnt, mut norms) = (Learnt::default(), Vec::new());
         for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
             let is_on_policy = norms.is_empty();
+            trainer.heartbeat.enter(Phase::Differentiating);
             let (taught, mut gradients) =
                 trainer.differentiate(&batch, part, &scores, is_on_policy);
+            trainer.heartbeat.enter(Phase::Stepping);
             if taught.tokens > 0 {
                 norms.push(optimizer.step(&mut gradients, rate)?);
                 learnt.add(&taught);
             }
         }
+        trainer.heartbeat.enter(Phase::Other);
         trainer.keep_episodes(step + 1, &batch)?;
         let (updates, tokens) = (norms.len(), learnt.tokens.max(1) as f64);
         let per_update = 1.0 / updates.max(1) as f64;
@@ -263,10 +268,12 @@ impl Run<'_> {
         let ends = self.step == settings.steps;
         let every = settings.validate_every;
         let due = every > 0 && (self.step.is_multiple_of(every) || ends);
+        let mut times = Times::of(&self.trainer.heartbeat.take_times());
         let validation = if due { Some(self.trainer.validate(self.step)?) } else { None };
+        times.validated(&self.trainer.heartbeat.take_times());
         let better = validation.as_ref().is_some_and(|validation| self.validated(validation, view));
         let train = self.position.unrecorded.take();
-        self.metrics.append(&Line { step: self.step, train, validation })?;
+        self.metrics.append(&Line { step: self.step, train, validation, times })?;
         if self.step.is_multiple_of(settings.checkpoint_every)
             || (better && settings.keep_best)
             || self.position.is_finished(self.step, settings)
@@ -287,10 +294,11 @@ impl Run<'_> {
 
     fn save(&mut self) -> Result<(), TrainError> {
         let Trainer { model, tokenizer, heartbeat, .. } = self.trainer;
-        heartbeat.enter("saving");
+        heartbeat.enter(Phase::Saving);
         let (position, best) = (&self.position, self.best_step());
         let saved =
             self.checkpoints.save(self.step, model, tokenizer, &self.optimizer, position, best)?;
+        heartbeat.enter(Phase::Other);
         (self.saved, self.last) = (self.step, Some(saved.folder().to_owned()));
         Ok(())
     }
@@ -425,7 +433,9 @@ impl Trainer<'_> {
             stop: self.stop,
             heartbeat: self.heartbeat,
         };
+        self.heartbeat.enter(Phase::Other);
         let played = rollout(policy, place, jobs, &mut || bar.inc(1));
+        self.heartbeat.enter(Phase::Other);
         bar.finish_and_clear();
         Ok(played?)
     }

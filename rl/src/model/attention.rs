@@ -1,5 +1,7 @@
 //! Grouped-query attention with a norm on every query and key head.
 
+use super::config::Qwen3Config;
+use super::cpu;
 use super::kv_cache::{KvCache, Rows};
 use super::linear::Linear;
 use super::rope::Angles;
@@ -11,6 +13,13 @@ pub(super) struct Heads {
     pub(super) query: i64, // H
     pub(super) key: i64,   // K
     pub(super) size: i64,  // D
+}
+
+impl Heads {
+    pub(super) fn of(config: &Qwen3Config) -> Self {
+        let (query, key) = (config.num_attention_heads, config.num_key_value_heads);
+        Self { query, key, size: config.head_dim }
+    }
 }
 
 #[derive(Debug)]
@@ -37,7 +46,19 @@ pub(super) struct CachedStep<'a> {
     pub(super) positions: &'a Tensor, // [B, T]
     pub(super) reach: i64,
     pub(super) angles: Angles, // [B, T, 1, D]
-    pub(super) mask: Tensor,   // [B, 1, G T, R], 0 where visible and -inf elsewhere
+    pub(super) past: Past,
+}
+
+/// What new tokens look at, besides those before them in the same step.
+#[derive(Debug)]
+pub(super) enum Past {
+    /// Nothing: all rows begin in this step.
+    None,
+    /// One new token a row, which looks at so many places of it, itself included: `[B]`, 0 for
+    /// padding. For what [`cpu`] takes.
+    Places(Vec<usize>),
+    /// Every place below the step's reach for which this is 0 and not -inf: `[B, 1, G T, R]`.
+    Mask(Tensor),
 }
 
 impl Attention {
@@ -51,9 +72,38 @@ impl Attention {
         // One norm and one rotation for queries and keys together; their gains differ per head.
         let gain =
             Tensor::cat(&[self.q_norm.expand([h, d], false), self.k_norm.expand([k, d], false)], 0);
-        let qk = qkv.narrow(-2, 0, h + k).rms_norm([d], None::<&Tensor>, self.eps) * gain;
-        let qk = angles.rotate(&qk);
-        (qk.narrow(-2, 0, h), qk.narrow(-2, h, k), qkv.narrow(-2, h + k, k))
+        // Splitting goes back as one operation, where narrowing would make a gradient of full size
+        // per part.
+        let [qk, v] = split(&qkv, [h + k, k]);
+        let qk = angles.rotate(&(qk.rms_norm([d], None::<&Tensor>, self.eps) * gain));
+        let [q, k] = split(&qk, [h, k]);
+        (q, k, v)
+    }
+
+    /// Queries, keys and values of `[.., H + 2 K, D]`.
+    fn parts(&self, qkv: &Tensor) -> (Tensor, Tensor, Tensor) {
+        let Heads { query: h, key: k, .. } = self.heads;
+        (qkv.narrow(-2, 0, h), qkv.narrow(-2, h, k), qkv.narrow(-2, h + k, k))
+    }
+
+    /// What one new token of each row attends to, `[B, 1, H D]`, after its key and value, which
+    /// are in `qkv [B, 1, H + 2 K, D]`, joined the past.
+    fn attend_one(
+        &self,
+        qkv: &Tensor,
+        lengths: &[usize],
+        step: &CachedStep<'_>,
+        layer: usize,
+        cache: &mut KvCache,
+    ) -> Tensor {
+        // Rows that are read in place are written there, too.
+        let in_place = matches!(step.rows, Rows::Span { .. });
+        if !in_place {
+            let (_, keys, values) = self.parts(qkv);
+            cache.write(layer, step.rows, step.positions, &keys, &values);
+        }
+        let (mut keys, mut values) = cache.read(layer, step.rows, step.reach); // [B, K, R, D]
+        cpu::attend(qkv, [&mut keys, &mut values], in_place, lengths, self.heads)
     }
 
     /// Whole sequences, packed: `[N, C]` to `[N, C]`.
@@ -66,9 +116,7 @@ impl Attention {
         let parts = |x: &Tensor| x.split_with_sizes(step.lengths.as_slice(), 0);
         let heads_first = |x: &Tensor| x.transpose(0, 1).unsqueeze(0); // [1, H, T, D]
         let attend = |((q, k), v): ((Tensor, Tensor), Tensor)| {
-            let (q, k, v) = (heads_first(&q), heads_first(&k), heads_first(&v));
-            let none = None::<&Tensor>;
-            let out = Tensor::scaled_dot_product_attention(&q, &k, &v, none, 0.0, true, None, true);
+            let out = attend_causal(&heads_first(&q), &heads_first(&k), &heads_first(&v));
             out.squeeze_dim(0).transpose(0, 1) // [T, H, D]
         };
         let out: Vec<Tensor> =
@@ -87,30 +135,59 @@ impl Attention {
     ) -> Tensor {
         let (b, t, _) = x.size3().expect("activations are [B, T, C]");
         let Heads { query: h, key: k, size: d } = self.heads;
-        let group = h / k;
-        // 1. Project, and let the new keys and values join the past.
-        let (q, keys, values) = self.project(x, &step.angles);
+        // 1. Project.
+        let (q, keys, values) = if cpu::takes(x) {
+            let mut qkv = self.qkv_proj.forward(x).view([b, t, h + 2 * k, d]);
+            let gains = [&self.q_norm, &self.k_norm];
+            cpu::norm_and_rotate(&mut qkv, gains, &step.angles, self.heads, self.eps);
+            if let Past::Places(lengths) = &step.past {
+                return self.o_proj.forward(&self.attend_one(&qkv, lengths, step, layer, cache));
+            }
+            self.parts(&qkv)
+        } else {
+            self.project(x, &step.angles)
+        };
+        // 2. Let the new keys and values join the past, and attend.
         cache.write(layer, step.rows, step.positions, &keys, &values);
-        let (keys, values) = cache.read(layer, step.rows, step.reach); // [B, K, R, D]
-        // 2. The G queries of one key head are rows of one matrix, so that keys and values are
-        //    read in place and never repeated: (B, T, K G, D) -> (B, K, G T, D).
-        let q =
-            q.reshape([b, t, k, group, d]).permute([0, 2, 3, 1, 4]).reshape([b, k, group * t, d]);
-        // 3. Attend.
-        let out = Tensor::scaled_dot_product_attention(
-            &q,
-            &keys,
-            &values,
-            Some(&step.mask),
-            0.0,
-            false,
-            None,
-            false,
-        );
-        // 4. (B, K, G T, D) -> (B, T, C)
-        let out = out.view([b, k, group, t, d]).permute([0, 3, 1, 2, 4]).reshape([b, t, h * d]);
+        let out = match &step.past {
+            Past::Mask(mask) => {
+                let (keys, values) = cache.read(layer, step.rows, step.reach);
+                self.attend_masked(&q, &keys, &values, mask)
+            }
+            _ => {
+                let [q, k, v] = [q, keys, values].map(|x| x.transpose(1, 2)); // [B, H, T, D]
+                attend_causal(&q, &k, &v).transpose(1, 2).reshape([b, t, h * d])
+            }
+        };
         self.o_proj.forward(&out)
     }
+
+    /// New queries `[B, T, H, D]` on cached keys and values `[B, K, R, D]`: `[B, T, H D]`.
+    fn attend_masked(&self, q: &Tensor, keys: &Tensor, values: &Tensor, mask: &Tensor) -> Tensor {
+        let Heads { query: h, key: k, size: d } = self.heads;
+        let (b, t, group) = (q.size()[0], q.size()[1], h / k);
+        // The G queries of one key head are rows of one matrix, so that keys and values are read
+        // in place and never repeated: (B, T, K G, D) -> (B, K, G T, D).
+        let q =
+            q.reshape([b, t, k, group, d]).permute([0, 2, 3, 1, 4]).reshape([b, k, group * t, d]);
+        let mask = Some(mask);
+        let out =
+            Tensor::scaled_dot_product_attention(&q, keys, values, mask, 0.0, false, None, false);
+        // (B, K, G T, D) -> (B, T, H D)
+        out.view([b, k, group, t, d]).permute([0, 3, 1, 2, 4]).reshape([b, t, h * d])
+    }
+}
+
+/// Whole sequences, each token looking at itself and what comes before it: queries `[B, H, T, D]`,
+/// keys and values `[B, K, T, D]`, to `[B, H, T, D]`.
+fn attend_causal(q: &Tensor, k: &Tensor, v: &Tensor) -> Tensor {
+    Tensor::scaled_dot_product_attention(q, k, v, None::<&Tensor>, 0.0, true, None, true)
+}
+
+/// Heads `[.., H, D]` in two parts of the given sizes.
+fn split(heads: &Tensor, sizes: [i64; 2]) -> [Tensor; 2] {
+    let parts = heads.split_with_sizes(sizes.as_slice(), -2);
+    parts.try_into().expect("as many parts as sizes")
 }
 
 /// What tokens at `positions [B, T]` must not look at: `[B, 1, G T, R]` for `group` queries per

@@ -1,6 +1,7 @@
 //! The feed-forward half of a layer: one gated network, or a choice of many.
 
 use super::config::Mixture;
+use super::cpu;
 use super::linear::Linear;
 use super::load::{Fetch, LoadError};
 use tch::{Kind, Tensor};
@@ -19,6 +20,14 @@ impl FeedForward {
             Self::Experts(experts) => experts.forward(x),
         }
     }
+
+    /// The same without a gradient, for `x` that [`cpu`] takes.
+    pub(super) fn forward_cpu(&self, x: &Tensor) -> Tensor {
+        match self {
+            Self::Dense(mlp) => mlp.forward_cpu(x),
+            Self::Experts(experts) => experts.forward(x),
+        }
+    }
 }
 
 /// `down(silu(gate x) * up x)` (Shazeer 2020, "`SwiGLU`").
@@ -32,12 +41,18 @@ impl Mlp {
     fn forward(&self, x: &Tensor) -> Tensor {
         self.down_proj.forward(&gated(&self.gate_up_proj.forward(x)))
     }
+
+    /// The same without a gradient, for generation on the CPU.
+    fn forward_cpu(&self, x: &Tensor) -> Tensor {
+        self.down_proj.forward(&cpu::gated(&self.gate_up_proj.forward(x)))
+    }
 }
 
 /// `[.., 2 F]` to `[.., F]`.
 fn gated(gate_up: &Tensor) -> Tensor {
-    let width = gate_up.size().last().expect("activations have a width") / 2;
-    gate_up.narrow(-1, 0, width).silu() * gate_up.narrow(-1, width, width)
+    // Splitting goes back as one operation, where narrowing would make two gradients of full size.
+    let halves = gate_up.chunk(2, -1);
+    halves[0].silu() * &halves[1]
 }
 
 /// Gated networks of which each token visits the k that the router likes best (Shazeer et al.

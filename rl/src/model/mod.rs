@@ -2,6 +2,7 @@
 
 mod attention;
 mod config;
+mod cpu;
 mod feed_forward;
 mod gradients;
 mod kv_cache;

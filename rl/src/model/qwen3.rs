@@ -12,8 +12,9 @@
 //! have their published names; [`Qwen3::load`] joins them and [`Qwen3::published`] parts them
 //! again.
 
-use super::attention::{Attention, CachedStep, Heads, WholeStep, causal_mask};
+use super::attention::{Attention, CachedStep, Heads, Past, WholeStep, causal_mask};
 use super::config::Qwen3Config;
+use super::cpu;
 use super::feed_forward::{Experts, FeedForward, Mlp};
 use super::kv_cache::{KvCache, Rows};
 use super::linear::{Linear, MakePart};
@@ -54,10 +55,15 @@ impl Layer {
         layer: usize,
         cache: &mut KvCache,
     ) -> Tensor {
-        let normed = rms_norm(x, &self.input_layernorm, self.eps);
+        let on_cpu = cpu::takes(x);
+        let norm = |x: &Tensor, gain: &Tensor| {
+            if on_cpu { cpu::rms_norm(x, gain, self.eps) } else { rms_norm(x, gain, self.eps) }
+        };
+        let normed = norm(x, &self.input_layernorm);
         let x = x + self.attention.forward_cached(&normed, step, layer, cache);
-        let y = self.feed_forward.forward(&rms_norm(&x, &self.post_attention_layernorm, self.eps));
-        x + y
+        let normed = norm(&x, &self.post_attention_layernorm);
+        let feed_forward = &self.feed_forward;
+        x + if on_cpu { feed_forward.forward_cpu(&normed) } else { feed_forward.forward(&normed) }
     }
 
     fn linears(&self) -> Vec<(&'static str, &Linear)> {
@@ -245,8 +251,7 @@ impl Qwen3 {
         fetch: &mut Fetch<'_>,
     ) -> Result<Self, LoadError> {
         let c = config.hidden_size;
-        let (h, k, d) = (config.num_attention_heads, config.num_key_value_heads, config.head_dim);
-        let heads = Heads { query: h, key: k, size: d };
+        let heads @ Heads { query: h, key: k, size: d } = Heads::of(config);
         let f = config.intermediate_size;
         let eps = config.rms_norm_eps;
         let leaf = |tensor: &Tensor| {
@@ -398,13 +403,30 @@ impl Qwen3 {
         cache: &mut KvCache,
     ) -> Tensor {
         let _guard = no_grad_guard();
-        let mask = causal_mask(positions, reach, self.config.group_size(), self.kind());
-        let step = CachedStep { rows, positions, reach, angles: self.rope.at(positions), mask };
         let mut x = self.embed(ids);
+        let past = self.past(&x, positions, reach);
+        let step = CachedStep { rows, positions, reach, angles: self.rope.at(positions), past };
         for (index, layer) in self.layers.iter().enumerate() {
             x = layer.forward_cached(&x, &step, index, cache);
         }
         x
+    }
+
+    /// What tokens at `positions [B, T]`, which the first layer reads as `x`, look at.
+    fn past(&self, x: &Tensor, positions: &Tensor, reach: i64) -> Past {
+        let (_, width) = positions.size2().expect("positions are [B, T]");
+        if width == 1 && cpu::takes(x) && cpu::takes_heads(Heads::of(&self.config)) {
+            let places = Vec::<i64>::try_from(positions.view([-1])).expect("positions are i64");
+            // Padding stands beyond the reach.
+            let length = |place: i64| if place < reach { place + 1 } else { 0 };
+            let lengths = places.into_iter().map(|place| usize::try_from(length(place)));
+            return Past::Places(lengths.map(|length| length.unwrap_or(0)).collect());
+        }
+        // Padding comes last, so that nobody before it looks at it.
+        if width > 1 && positions.select(1, 0).max().int64_value(&[]) == 0 {
+            return Past::None;
+        }
+        Past::Mask(causal_mask(positions, reach, self.config.group_size(), self.kind()))
     }
 
     /// The last norm and the output layer: hidden states `[.., C]` to logits `[.., V]` in f32.

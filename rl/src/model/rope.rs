@@ -42,8 +42,8 @@ impl Rope {
 /// Cosines and signed sines of the tokens at hand: `[.., 1, D]` each.
 #[derive(Debug)]
 pub(super) struct Angles {
-    cos: Tensor,
-    sin: Tensor,
+    pub(super) cos: Tensor,
+    pub(super) sin: Tensor,
 }
 
 impl Angles {
