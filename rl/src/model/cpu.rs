@@ -10,6 +10,12 @@
 //! Inner loops run over lanes of eight numbers, which the compiler turns into vector instructions
 //! where the processor has them.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a loop has the instructions of the function that it is compiled into"
+)]
+#![expect(clippy::needless_range_loop, reason = "a lane is a place in several lists at once")]
+
 use super::attention::Heads;
 use super::rope::Angles;
 use libloading::os::unix::Library;
@@ -390,13 +396,13 @@ fn share<P: Send>(parts: Vec<P>, numbers: usize, work: &(impl Fn(P) + Sync)) {
         Some(parallel) if threads > 1 && numbers >= SHARED => {
             let parts: Vec<_> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
             let next = AtomicUsize::new(0);
-            let mut work = || {
+            let work = || {
                 while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
                     part.into_iter().for_each(work);
                 }
             };
-            team(parallel, threads, &mut work);
+            team(parallel, threads, &work);
         }
         _ => parts.into_iter().for_each(work),
     }
