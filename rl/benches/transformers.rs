@@ -7,9 +7,9 @@
 //! The other side is `peer.py`, on the Python of `MLE_PYTHON` or `.venv`. Before anything counts,
 //! each side tries its ways of doing a thing once and keeps the fastest: for us the number of
 //! threads; for them also `generate` or a loop over `forward`, a cache that grows or is laid out
-//! once, eager or fused attention; in training the order of trajectories, how many padded tokens
-//! go at once, and whether logits are made for all tokens, as `Trainer` has it, or for trained
-//! ones alone. `torch.compile` is not among them.
+//! once, eager or fused attention; in training how many padded tokens go at once. Training has
+//! several contests, from what `Trainer` does by default to logits for trained tokens alone.
+//! `torch.compile` is not among the ways.
 //!
 //! That both do the same work is checked: greedy answers must agree for most rows (random weights
 //! have near ties, which rounding decides), and the losses of all updates to 1e-4.
@@ -45,6 +45,22 @@ const TRIAL: usize = 30;
 const RATE: f64 = 1e-5;
 /// Largest difference between the two sides' losses, in nats.
 const SAME_LOSS: f64 = 1e-4;
+
+/// Padded tokens that go at once; with a budget of one each trajectory goes alone, and nothing is
+/// padded.
+const PADDED: &[usize] = &[2048, 4096, 8192];
+const ALONE: &[usize] = &[1];
+const ANY: &[usize] = &[1, 2048, 4096, 8192];
+
+/// What our updates are held against: a name, the order of trajectories, which tokens have logits,
+/// and the budgets that are tried. `Trainer` pads, in random order or grouped by length, or has
+/// batches of one; the last is written by hand.
+const CONTESTS: [(&str, &str, &str, &[usize]); 4] = [
+    ("padded", "random", "all", PADDED),
+    ("padded by length", "grouped", "all", PADDED),
+    ("one at a time", "grouped", "all", ALONE),
+    ("by hand", "grouped", "trained", ANY),
+];
 
 #[derive(Debug, Parser)]
 struct Args {
@@ -267,11 +283,9 @@ impl Bench<'_> {
         let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
         tch::set_num_threads(self.threads);
         let memory = Scale::Tiny.memory();
-        // As `Trainer` does by default, with its grouping by length, and the best by hand.
-        let contests = [("random", "all"), ("grouped", "all"), ("grouped", "trained")];
         let mut lines = Vec::new();
-        for (order, logits) in contests {
-            let way = self.their_train(&samples, order, logits)?;
+        for (what, order, logits, budgets) in CONTESTS {
+            let way = self.their_train(&samples, order, logits, budgets)?;
             let model = self.load(Dtype::F32)?;
             let mut optimizer = AdamW::new(&model, AdamConfig::default());
             let mut pairs = Pairs::default();
@@ -282,7 +296,7 @@ impl Bench<'_> {
                 ensure!(gap <= SAME_LOSS, "losses {} and {} differ", ours.loss, theirs.loss);
                 pairs.push(tokens, ours.seconds, tokens, theirs.seconds);
             }
-            let what = format!("update, {order}, {logits} logits");
+            let what = format!("update, {what}");
             lines.push(self.line(Dtype::F32, what, pairs, &way, &format!("{}", self.threads)));
         }
         Ok(lines)
@@ -294,11 +308,11 @@ impl Bench<'_> {
         samples: &[Sample],
         order: &'static str,
         logits: &'static str,
+        budgets: &[usize],
     ) -> Result<Train> {
         self.load(Dtype::F32)?;
         let mut best: Option<(f64, Train)> = None;
-        // With a budget of one each trajectory goes alone, and nothing is padded.
-        for budget in [1, 2048, 4096, 8192] {
+        for &budget in budgets {
             let (attention, threads) = ("sdpa", self.threads);
             let way = Train { order, logits, budget, attention, threads };
             let Updated { seconds, .. } = self.their_update(&way, samples)?;
