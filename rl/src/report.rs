@@ -154,6 +154,12 @@ fn facts(run: &Utf8Path, lines: &[Value]) -> Vec<(String, String)> {
     fact("episodes lost to faults of ours", format!("{:.0}", total("dropped")));
     let (rollout, update) = (total("rollout_seconds"), total("update_seconds"));
     fact("time in rollouts, in updates", format!("{rollout:.0} s, {update:.0} s"));
+    let all = total("step_seconds");
+    if all > 0.0 {
+        let share =
+            |(name, key): &(&str, &str)| format!("{name} {:.1} %", 100.0 * total(key) / all);
+        fact("of all time", PHASES.iter().map(share).collect::<Vec<_>>().join(", "));
+    }
     facts
 }
 
@@ -161,6 +167,19 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Utf8Path, text: &[u8]) -> Result
     serde_json::from_slice(text)
         .map_err(|source| ReportError::Json { path: path.to_owned(), source })
 }
+
+/// Where the time of a GRPO step goes: names, and keys in `metrics.jsonl`.
+const PHASES: [(&str, &str); 9] = [
+    ("reading", "reading_seconds"),
+    ("generating", "generating_seconds"),
+    ("waiting for scripts", "waiting_seconds"),
+    ("checks and scores", "scoring_seconds"),
+    ("forward and backward", "differentiating_seconds"),
+    ("optimizer", "optimizer_seconds"),
+    ("validation", "validation_seconds"),
+    ("checkpoint", "saving_seconds"),
+    ("the rest", "other_seconds"),
+];
 
 /// The lines of a run's `metrics.jsonl`.
 fn lines(run: &Utf8Path) -> Result<Vec<Value>, ReportError> {
@@ -228,20 +247,7 @@ fn reinforcement_charts(lines: &[Value]) -> Vec<Chart> {
         ("Tokens per episode", None, both("/tokens")),
         ("Turns per episode", None, both("/turns")),
         ("What became of the episodes", None, each(&endings)),
-        (
-            "Time per step (s)",
-            None,
-            each(&[
-                ("reading", "reading_seconds"),
-                ("generating", "generating_seconds"),
-                ("waiting for scripts", "waiting_seconds"),
-                ("checks and scores", "scoring_seconds"),
-                ("forward and backward", "differentiating_seconds"),
-                ("optimizer", "optimizer_seconds"),
-                ("validation", "validation_seconds"),
-                ("checkpoint", "saving_seconds"),
-            ]),
-        ),
+        ("Time per step (s)", None, each(&PHASES)),
         ("Sampled tokens per second", None, one("tokens", "/tokens_per_second")),
         ("Memory (MiB)", None, memory),
     ];
