@@ -23,6 +23,7 @@ pub(super) struct Line {
 
 /// Where the time since the last line, or since the start, went; the sum is all of it.
 #[derive(Debug, Default, Serialize)]
+#[expect(clippy::struct_field_names, reason = "they are the metrics' names")]
 pub(super) struct Times {
     reading_seconds: f64,
     generating_seconds: f64,

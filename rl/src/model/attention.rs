@@ -149,15 +149,12 @@ impl Attention {
         };
         // 2. Let the new keys and values join the past, and attend.
         cache.write(layer, step.rows, step.positions, &keys, &values);
-        let out = match &step.past {
-            Past::Mask(mask) => {
-                let (keys, values) = cache.read(layer, step.rows, step.reach);
-                self.attend_masked(&q, &keys, &values, mask)
-            }
-            _ => {
-                let [q, k, v] = [q, keys, values].map(|x| x.transpose(1, 2)); // [B, H, T, D]
-                attend_causal(&q, &k, &v).transpose(1, 2).reshape([b, t, h * d])
-            }
+        let out = if let Past::Mask(mask) = &step.past {
+            let (keys, values) = cache.read(layer, step.rows, step.reach);
+            self.attend_masked(&q, &keys, &values, mask)
+        } else {
+            let [q, k, v] = [q, keys, values].map(|x| x.transpose(1, 2)); // [B, H, T, D]
+            attend_causal(&q, &k, &v).transpose(1, 2).reshape([b, t, h * d])
         };
         self.o_proj.forward(&out)
     }

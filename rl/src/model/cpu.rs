@@ -14,7 +14,6 @@
     clippy::inline_always,
     reason = "a loop has the instructions of the function that it is compiled into"
 )]
-#![expect(clippy::needless_range_loop, reason = "a lane is a place in several lists at once")]
 
 use super::attention::Heads;
 use super::rope::Angles;
