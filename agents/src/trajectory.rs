@@ -76,6 +76,14 @@ pub struct TurnRecord {
     pub seconds: f64,
 }
 
+impl TurnRecord {
+    /// Whether it could not be parsed, or its script did not come to its end.
+    pub fn failed(&self) -> bool {
+        let broke = self.outcome.as_ref().is_some_and(|outcome| outcome != "finished");
+        broke || self.tool == "malformed"
+    }
+}
+
 /// One episode of one agent on one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

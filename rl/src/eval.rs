@@ -14,7 +14,7 @@ use agents::evaluation::{EVALUATION_VERSION, Evaluation, Row};
 use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
 use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::Approach;
+use agents::scaffold::scripted::{Approach, Purpose};
 use agents::trajectory::{self, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -247,6 +247,7 @@ fn ladder(
     let stage = Stage {
         sandbox: playground.sandbox(),
         rules: &settings.rules,
+        purpose: Purpose::Ladder,
         workers: settings.rollout.workers,
         stream: root.child("scripted"),
     };

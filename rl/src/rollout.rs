@@ -15,7 +15,7 @@ use crate::tokenizer::{Tokenizer, TokenizerError};
 use crate::watchdog::Heartbeat;
 use agents::prompt::{Prompt, PromptError};
 use agents::scaffold::react::{Reply, Rules, Session};
-use agents::trajectory::{Ending, Segment, Source, Trajectory};
+use agents::trajectory::{Ending, Segment, Source, Trajectory, TurnRecord};
 use sandbox::env::EpisodeFault;
 use sandbox::exec::Sandbox;
 use sandbox::stream::Stream;
@@ -571,10 +571,15 @@ pub fn spoken(
     let system = prompt.next().map_or("", |segment| &segment.text);
     let user = prompt.next().map_or("", |segment| &segment.text);
     sample.push(&template.prompt(system, user)?, false);
+    let mut turns = trajectory.turns.iter();
     for segment in &trajectory.segments {
         match segment.source {
             Source::Prompt => (),
-            Source::Model => sample.push(&template.answer(&segment.text)?, true),
+            // What failed is there to be recovered from, not to be imitated.
+            Source::Model => {
+                let failed = turns.next().is_some_and(TurnRecord::failed);
+                sample.push(&template.answer(&segment.text)?, !failed);
+            }
             Source::Environment => {
                 sample.push(&template.observation(&segment.text)?, false);
             }

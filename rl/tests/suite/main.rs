@@ -10,6 +10,7 @@
 mod corpus;
 mod damaged;
 mod example;
+mod faulted;
 mod generation;
 mod killed;
 mod loops;
