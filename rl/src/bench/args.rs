@@ -1,7 +1,7 @@
 //! `rl bench`: flags to jobs, a process for each, and one table of what came of them.
 
 use super::report::{Ending, Measurement, Report};
-use super::{Case, Job, Machine, ModelSource, Sizes, shape};
+use super::{Case, Job, Machine, ModelSource, Sizes, machine, shape};
 use crate::checkpoint::base_of;
 use crate::device::DeviceChoice;
 use crate::model::Qwen3Config;
@@ -130,17 +130,20 @@ impl BenchArgs {
         if let Some(job) = &self.job {
             return self.measure_here(job);
         }
+        // This process makes nothing on the device; but one that is not there is better missed
+        // now than in every case.
+        let device = self.device.resolve()?;
         let mut report = Report::default();
         for path in &self.with {
             for result in Report::read(path)?.results {
                 report.add(result);
             }
         }
-        for job in self.jobs()? {
+        for job in self.jobs(device)? {
             let name = job.name();
             tracing::info!(case = name, "measuring");
             let began = Instant::now();
-            let result = self.measure_apart(&job)?;
+            let result = self.measure_apart(&job, device)?;
             let seconds = began.elapsed().as_secs();
             match &result.ending {
                 Ending::Measured(figures) => tracing::info!(
@@ -186,7 +189,7 @@ impl BenchArgs {
     }
 
     /// What is to be measured, in order.
-    fn jobs(&self) -> Result<Vec<Job>> {
+    fn jobs(&self, device: Device) -> Result<Vec<Job>> {
         let mut cases: Vec<Case> = self.case.iter().flat_map(|choice| choice.cases()).collect();
         cases.sort_unstable();
         cases.dedup();
@@ -223,12 +226,8 @@ impl BenchArgs {
                 "the model reads at most {longest} tokens; lower `--context`, `--length` or `--conversation`"
             );
         }
-        let dtype = match self.dtype {
-            Some(dtype) => dtype,
-            // Whether there is a GPU: this process makes nothing on it.
-            None if self.device.resolve()? == Device::Cpu => Dtype::F32,
-            None => Dtype::Bf16,
-        };
+        let usual = if device == Device::Cpu { Dtype::F32 } else { Dtype::Bf16 };
+        let dtype = self.dtype.unwrap_or(usual);
         let seed = u64::from(self.seed);
         let mut jobs = Vec::new();
         for case in cases {
@@ -264,10 +263,11 @@ impl BenchArgs {
     }
 
     /// In a process of its own.
-    fn measure_apart(&self, job: &Job) -> Result<Measurement> {
+    fn measure_apart(&self, job: &Job, device: Device) -> Result<Measurement> {
         let program = std::env::current_exe().context("failed to find this program")?;
         let mut command = Command::new(program);
-        command.args(["bench", "--device", &self.device.to_string()]);
+        let device = machine::name(device);
+        command.args(["bench", "--device", &device]);
         command.args(["--job", &serde_json::to_string(job)?]);
         if let Some(threads) = self.threads {
             command.args(["--threads", &threads.to_string()]);
@@ -285,7 +285,7 @@ impl BenchArgs {
         let tail = lines[lines.len().saturating_sub(12)..].join("\n");
         tracing::warn!(case = job.name(), status = %output.status, "its last words:\n{tail}");
         let ending = ended(&output);
-        let machine = Machine { device: self.device.to_string(), ..Machine::default() };
+        let machine = Machine { device, ..Machine::default() };
         Ok(Measurement { name: job.name(), machine, settings: BTreeMap::new(), ending })
     }
 

@@ -26,16 +26,20 @@ pub struct Machine {
 impl Machine {
     /// The one that has `device`.
     pub fn of(device: Device) -> Self {
-        let name = match device {
-            Device::Cuda(index) => format!("cuda:{index}"),
-            _ => "cpu".to_owned(),
-        };
         Self {
-            device: name,
+            device: name(device),
             name: device::name(device),
             memory: device::memory(device),
             threads: Some(tch::get_num_threads()),
         }
+    }
+}
+
+/// What commands call it.
+pub(super) fn name(device: Device) -> String {
+    match device {
+        Device::Cuda(index) => format!("cuda:{index}"),
+        _ => "cpu".to_owned(),
     }
 }
 

@@ -53,8 +53,9 @@ const GRADIENT: f64 = 1e-4;
 /// The same for what an optimizer makes of them. Its quotient amplifies the rounding of
 /// gradients that are nearly zero, and 8-bit codes may fall to either side.
 const UPDATE: f64 = 0.02;
-/// How much more than the CPU the device may lose to a narrow type.
-const NARROW: f64 = 1.5;
+/// How much more than the CPU the device may lose to a narrow type: which way the last bit falls
+/// is chance, and an expert that is chosen or not by it makes a large difference.
+const NARROW: f64 = 2.0;
 
 const VOCAB: i64 = 512;
 
@@ -104,13 +105,7 @@ pub(super) fn measure(device: Device, stream: Stream) -> Result<Vec<Check>, Benc
         pair.engine(&mut check)?;
         check("greedy tokens that differ", pair.greedy()?, 0.0);
         pair.gradients(&mut check);
-        for (what, moments) in [
-            ("full", MomentStore::Full),
-            ("8-bit", MomentStore::EightBit),
-            ("offloaded", MomentStore::Offload),
-        ] {
-            check(&format!("updates, {what} moments"), pair.updates(moments)?, UPDATE);
-        }
+        pair.updates(&mut check)?;
         pair.adapters(&mut check)?;
         pair.narrow(&mut check)?;
     }
@@ -127,12 +122,15 @@ struct Pair {
     device: Device,
     other: Qwen3,
     sequences: Vec<Vec<i64>>,
+    /// The CPU's logits of every sequence alone, and its gradients.
+    logits: Tensor,
+    gradients: Gradients,
 }
 
 impl Pair {
     fn new(config: &Qwen3Config, device: Device, stream: Stream) -> Self {
         let weights = stream.child("weights");
-        let sequences = [3_usize, 64, 17, 129, 40]
+        let sequences: Vec<Vec<i64>> = [3_usize, 64, 17, 129, 40]
             .iter()
             .enumerate()
             .map(|(index, &length)| {
@@ -140,20 +138,17 @@ impl Pair {
                 (0..length).map(|_| rng.random_range(3..VOCAB)).collect()
             })
             .collect();
+        let cpu = Qwen3::random(config, Kind::Float, Device::Cpu, weights);
         Self {
             config: config.clone(),
             stream,
-            cpu: Qwen3::random(config, Kind::Float, Device::Cpu, weights),
+            logits: plain(&cpu, &sequences),
+            gradients: gradient(&cpu, &sequences, &WHOLE),
+            cpu,
             device,
             other: Qwen3::random(config, Kind::Float, device, weights),
             sequences,
         }
-    }
-
-    /// Logits of every sequence alone, on the CPU: `[N, V]` in all.
-    fn plain(&self, model: &Qwen3) -> Tensor {
-        let alone = |ids: &Vec<i64>| model.forward(&Packed::new([ids.as_slice()], Device::Cpu));
-        Tensor::cat(&self.sequences.iter().map(alone).collect::<Vec<_>>(), 0)
     }
 
     fn packed(&self, model: &Qwen3) -> Tensor {
@@ -162,13 +157,9 @@ impl Pair {
     }
 
     fn passes(&self, check: &mut Report<'_>) {
-        let expected = self.plain(&self.cpu);
-        let alone = |ids: &Vec<i64>| {
-            self.other.forward(&Packed::new([ids.as_slice()], self.device)).to_device(Device::Cpu)
-        };
-        let found = Tensor::cat(&self.sequences.iter().map(alone).collect::<Vec<_>>(), 0);
-        check("logits of plain passes", largest(&found, &expected), EXACT);
-        check("logits of a packed pass", largest(&self.packed(&self.other), &expected), EXACT);
+        let alone = plain(&self.other, &self.sequences);
+        check("logits of plain passes", largest(&alone, &self.logits), EXACT);
+        check("logits of a packed pass", largest(&self.packed(&self.other), &self.logits), EXACT);
     }
 
     /// Rows that join one after the other and have two turns each: the engine's log-probabilities
@@ -252,7 +243,8 @@ impl Pair {
             for place in conversation.places {
                 let row = logits.get(signed(place) - 1);
                 let lost = row.max() - row.get(conversation.ids[place]);
-                if worse(0.0, lost.double_value(&[])) > 2.0 * EXACT {
+                let lost = lost.double_value(&[]);
+                if lost.is_nan() || lost > 2.0 * EXACT {
                     differing += 1.0;
                 }
             }
@@ -260,52 +252,56 @@ impl Pair {
         Ok(differing)
     }
 
-    fn samples(&self) -> Vec<Sample> {
-        let sample = |ids: &Vec<i64>| {
-            let mut sample = Sample::default();
-            let third = ids.len() / 3;
-            sample.push(&ids[..third], false);
-            sample.push(&ids[third..], true);
-            sample
-        };
-        self.sequences.iter().map(sample).collect()
-    }
-
-    fn gradient(&self, model: &Qwen3, memory: &Memory) -> Gradients {
-        let mut gradients = Gradients::default();
-        imitate(model, &self.samples(), memory, &mut gradients);
-        gradients
-    }
-
     fn gradients(&self, check: &mut Report<'_>) {
-        let expected = self.gradient(&self.cpu, &WHOLE);
         for (what, memory) in [("kept activations", WHOLE), ("recomputed activations", PIECES)] {
-            let found = self.gradient(&self.other, &memory);
-            check(&format!("gradients, {what}"), relative(&found, &expected), GRADIENT);
+            let found = gradient(&self.other, &self.sequences, &memory);
+            check(&format!("gradients, {what}"), relative(&found, &self.gradients), GRADIENT);
         }
     }
 
-    /// How far two optimizers come apart in three steps, relative to how far they went.
-    fn updates(&self, moments: MomentStore) -> Result<f64, BenchError> {
+    /// How far two optimizers come apart in two steps, relative to how far they went. Where moments
+    /// lie changes nothing, so the CPU's full ones are also what offloaded ones are compared with.
+    fn updates(&self, check: &mut Report<'_>) -> Result<(), BenchError> {
+        let (full, eight) = (MomentStore::Full, MomentStore::EightBit);
+        let plain = self.moved(Device::Cpu, full, &WHOLE)?;
+        let coded = self.moved(Device::Cpu, eight, &WHOLE)?;
+        for (what, moments, expected) in [
+            ("full", full, &plain),
+            ("offloaded", MomentStore::Offload, &plain),
+            ("8-bit", eight, &coded),
+        ] {
+            let found = self.moved(self.device, moments, &PIECES)?;
+            check(&format!("updates, {what} moments"), self.apart(&found, expected), UPDATE);
+        }
+        Ok(())
+    }
+
+    /// The weights after two steps.
+    fn moved(
+        &self,
+        device: Device,
+        moments: MomentStore,
+        memory: &Memory,
+    ) -> Result<BTreeMap<String, Tensor>, BenchError> {
         let weights = self.stream.child("weights");
-        let moved = |device, memory: &Memory| -> Result<BTreeMap<String, Tensor>, BenchError> {
-            let model = Qwen3::random(&self.config, Kind::Float, device, weights);
-            let mut optimizer = AdamW::new(&model, AdamConfig { moments, ..AdamConfig::default() });
-            for _ in 0..3 {
-                optimizer.step(&mut self.gradient(&model, memory), 1e-3)?;
-            }
-            let after = model.published().into_iter();
-            let wide = |tensor: Tensor| tensor.to_device(Device::Cpu).to_kind(Kind::Double);
-            Ok(after.map(|(name, tensor)| (name, wide(tensor))).collect())
-        };
-        let (found, expected) = (moved(self.device, &PIECES)?, moved(Device::Cpu, &WHOLE)?);
+        let model = Qwen3::random(&self.config, Kind::Float, device, weights);
+        let mut optimizer = AdamW::new(&model, AdamConfig { moments, ..AdamConfig::default() });
+        for _ in 0..2 {
+            optimizer.step(&mut gradient(&model, &self.sequences, memory), 1e-3)?;
+        }
+        let wide = |tensor: Tensor| tensor.to_device(Device::Cpu).to_kind(Kind::Double);
+        Ok(model.published().into_iter().map(|(name, tensor)| (name, wide(tensor))).collect())
+    }
+
+    /// The distance of weights that have moved, relative to their way from where they began.
+    fn apart(&self, found: &BTreeMap<String, Tensor>, expected: &BTreeMap<String, Tensor>) -> f64 {
+        let square = |tensor: Tensor| tensor.square().sum(Kind::Double).double_value(&[]);
         let (mut apart, mut gone) = (0.0, 0.0);
         for (name, before) in self.cpu.published() {
-            let square = |tensor: Tensor| tensor.square().sum(Kind::Double).double_value(&[]);
             apart += square(&found[&name] - &expected[&name]);
             gone += square(&expected[&name] - before.to_kind(Kind::Double));
         }
-        Ok((apart / gone).sqrt())
+        (apart / gone).sqrt()
     }
 
     /// Adapters that already do something: logits, and gradients.
@@ -327,11 +323,11 @@ impl Pair {
             Ok::<_, BenchError>(model)
         };
         let (cpu, other) = (adapted(Device::Cpu)?, adapted(self.device)?);
-        let distance = largest(&self.packed(&other), &self.plain(&cpu));
+        let distance = largest(&self.packed(&other), &plain(&cpu, &self.sequences));
         check("logits with adapters", distance, EXACT);
-        let expected = self.gradient(&cpu, &WHOLE);
-        let found = relative(&self.gradient(&other, &PIECES), &expected);
-        check("gradients of adapters", found, GRADIENT);
+        let of = |model, memory| gradient(model, &self.sequences, memory);
+        let distance = relative(&of(&other, &PIECES), &of(&cpu, &WHOLE));
+        check("gradients of adapters", distance, GRADIENT);
         Ok(())
     }
 
@@ -340,9 +336,8 @@ impl Pair {
         let weights = self.stream.child("weights");
         let of = |device| Qwen3::random(&self.config, Kind::BFloat16, device, weights);
         let (cpu, other) = (of(Device::Cpu), of(self.device));
-        let expected = self.plain(&self.cpu);
-        let limit = NARROW * mean(&self.plain(&cpu), &expected);
-        check("bf16: logits, mean", mean(&self.packed(&other), &expected), limit);
+        let limit = NARROW * mean(&plain(&cpu, &self.sequences), &self.logits);
+        check("bf16: logits, mean", mean(&self.packed(&other), &self.logits), limit);
 
         // In the type itself: sampler against trainer.
         let apart = |model: &Qwen3| {
@@ -354,10 +349,9 @@ impl Pair {
         let limit = limit.max(BF16_UNIT);
         check("bf16: log-probabilities of cached rows, mean", apart(&other)?, limit);
 
-        let expected = self.gradient(&self.cpu, &WHOLE);
-        let limit = NARROW * relative(&self.gradient(&cpu, &WHOLE), &expected);
-        let found = relative(&self.gradient(&other, &PIECES), &expected);
-        check("bf16: gradients", found, limit);
+        let lost =
+            |model, memory| relative(&gradient(model, &self.sequences, memory), &self.gradients);
+        check("bf16: gradients", lost(&other, &PIECES), NARROW * lost(&cpu, &WHOLE));
         Ok(())
     }
 }
@@ -368,7 +362,30 @@ const BF16_UNIT: f64 = 1.0 / 256.0;
 /// Everything at once, and nothing made again.
 const WHOLE: Memory = Memory { micro_tokens: 4096, logit_tokens: 4096, recompute: false };
 /// In small pieces, and everything made again.
-const PIECES: Memory = Memory { micro_tokens: 100, logit_tokens: 16, recompute: true };
+const PIECES: Memory = Memory { micro_tokens: 100, logit_tokens: 32, recompute: true };
+
+/// Logits of every sequence alone: `[N, V]` in all, on the CPU.
+fn plain(model: &Qwen3, sequences: &[Vec<i64>]) -> Tensor {
+    let alone = |ids: &Vec<i64>| {
+        model.forward(&Packed::new([ids.as_slice()], model.device())).to_device(Device::Cpu)
+    };
+    Tensor::cat(&sequences.iter().map(alone).collect::<Vec<_>>(), 0)
+}
+
+/// The gradients of the mean loss over the last two thirds of every sequence.
+fn gradient(model: &Qwen3, sequences: &[Vec<i64>], memory: &Memory) -> Gradients {
+    let sample = |ids: &Vec<i64>| {
+        let mut sample = Sample::default();
+        let third = ids.len() / 3;
+        sample.push(&ids[..third], false);
+        sample.push(&ids[third..], true);
+        sample
+    };
+    let samples: Vec<Sample> = sequences.iter().map(sample).collect();
+    let mut gradients = Gradients::default();
+    imitate(model, &samples, memory, &mut gradients);
+    gradients
+}
 
 /// All ids of a conversation, and which of them were sampled.
 #[derive(Debug)]
