@@ -155,7 +155,10 @@ impl BenchArgs {
                     "measured"
                 ),
                 Ending::Compared { .. } => tracing::info!(case = name, seconds, "compared"),
-                other => tracing::warn!(case = name, seconds, ending = ?other, "not measured"),
+                other => {
+                    let reason = other.reason().lines().next().unwrap_or_default();
+                    tracing::warn!(case = name, seconds, reason, "not measured");
+                }
             }
             report.add(result);
             self.write(&report)?;
@@ -306,7 +309,7 @@ fn ended(output: &Output) -> Ending {
             .any(|words| line.contains(words))
     };
     if let Some(line) = text.lines().find(is_out_of_memory) {
-        return Ending::OutOfMemory { reason: line.trim().to_owned() };
+        return Ending::OutOfMemory { reason: brief(line).to_owned() };
     }
     // What the kernel does to the largest process when memory is short.
     if output.status.signal() == Some(9) {
@@ -317,7 +320,13 @@ fn ended(output: &Output) -> Ending {
     let panic = text.lines().skip_while(|line| !line.contains("panicked at")).nth(1);
     let said = last(|line| line.starts_with("error:")).or(panic);
     let reason = said.or(last(|line| !line.trim().is_empty())).unwrap_or("it said nothing");
-    Ending::Broken { reason: format!("{} ({})", reason.trim(), output.status) }
+    Ending::Broken { reason: format!("{} ({})", brief(reason), output.status) }
+}
+
+/// What libtorch says, without the words of the panic before it and the stack behind it.
+fn brief(line: &str) -> &str {
+    let said = line.split_once("Torch(\"").map_or(line, |(_, said)| said);
+    said.split("\\n").next().unwrap_or(said).trim_end_matches("\")").trim()
 }
 
 fn at_least_one(flag: &str, value: usize) -> Result<usize> {
@@ -330,16 +339,17 @@ fn at_least_one(flag: &str, value: usize) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::ExitStatus;
 
     fn output(code: i32, text: &str) -> Output {
-        let status = ExitStatusExt::from_raw(code);
+        let status = ExitStatus::from_raw(code);
         Output { status, stdout: Vec::new(), stderr: text.into() }
     }
 
     #[test]
     fn processes_say_how_they_ended() {
         let panic = "INFO libtorch\n\nthread 'main' panicked at tensor.rs:1:2:\n\
-            called `Result::unwrap()` on an `Err` value: Torch(\"CUDA out of memory. Tried to allocate 2.00 GiB\")\nnote: run with\n";
+            called `Result::unwrap()` on an `Err` value: Torch(\"CUDA out of memory. Tried to allocate 2.00 GiB\\nframe #0\")\nnote: run with\n";
         for (code, text, is_memory, words) in [
             (101 << 8, panic, true, "Tried to allocate"),
             (9, "INFO libtorch", true, "killed"),
@@ -353,15 +363,14 @@ mod tests {
             ),
             (11, "", false, "it said nothing"),
         ] {
-            match ended(&output(code, text)) {
-                Ending::OutOfMemory { reason } => {
-                    assert!(is_memory && reason.contains(words), "{reason}")
-                }
-                Ending::Broken { reason } => {
-                    assert!(!is_memory && reason.contains(words), "{reason}")
-                }
+            let (found, reason) = match ended(&output(code, text)) {
+                Ending::OutOfMemory { reason } => (true, reason),
+                Ending::Broken { reason } => (false, reason),
                 other => panic!("{other:?}"),
-            }
+            };
+            assert_eq!(found, is_memory, "{reason}");
+            assert!(reason.contains(words), "{reason}");
+            assert!(!reason.contains("unwrap") && !reason.contains("frame"), "{reason}");
         }
     }
 }

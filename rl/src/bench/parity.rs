@@ -97,19 +97,30 @@ fn shapes() -> Vec<(&'static str, Qwen3Config)> {
 pub(super) fn measure(device: Device, stream: Stream) -> Result<Vec<Check>, BenchError> {
     let mut checks = Vec::new();
     for (name, config) in shapes() {
-        let pair = Pair::new(&config, device, stream.child(name));
-        let mut check = |what: &str, found: f64, limit: f64| {
-            checks.push(Check::new(format!("{name}: {what}"), found, limit));
-        };
-        pair.passes(&mut check);
-        pair.engine(&mut check)?;
-        check("greedy tokens that differ", pair.greedy()?, 0.0);
-        pair.gradients(&mut check);
-        pair.updates(&mut check)?;
-        pair.adapters(&mut check)?;
-        pair.narrow(&mut check)?;
+        compare(name, &config, device, stream.child(name), &mut checks)?;
     }
     Ok(checks)
+}
+
+/// The comparisons of one shape.
+fn compare(
+    name: &str,
+    config: &Qwen3Config,
+    device: Device,
+    stream: Stream,
+    checks: &mut Vec<Check>,
+) -> Result<(), BenchError> {
+    let pair = Pair::new(config, device, stream);
+    let mut check = |what: &str, found: f64, limit: f64| {
+        checks.push(Check::new(format!("{name}: {what}"), found, limit));
+    };
+    pair.passes(&mut check);
+    pair.engine(&mut check)?;
+    check("greedy tokens that differ", pair.greedy()?, 0.0);
+    pair.gradients(&mut check);
+    pair.updates(&mut check)?;
+    pair.adapters(&mut check)?;
+    pair.narrow(&mut check)
 }
 
 type Report<'a> = dyn FnMut(&str, f64, f64) + 'a;
@@ -439,13 +450,16 @@ fn relative(found: &Gradients, expected: &Gradients) -> f64 {
 mod tests {
     use super::*;
 
+    // The other shapes are compared where the script for GPUs is tested.
     #[test]
     fn the_ways_of_the_cpu_agree() {
-        let checks = measure(Device::Cpu, Stream::root(0)).unwrap();
+        let (name, config) = shapes().pop().unwrap();
+        let mut checks = Vec::new();
+        compare(name, &config, Device::Cpu, Stream::root(0), &mut checks).unwrap();
         for check in &checks {
             assert!(check.holds(), "{check:?}");
         }
-        assert_eq!(checks.len(), 3 * 14);
+        assert_eq!(checks.len(), 14);
     }
 
     #[test]

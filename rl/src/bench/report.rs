@@ -63,6 +63,19 @@ pub enum Ending {
     },
 }
 
+impl Ending {
+    /// Why there is nothing to compare with anything; empty where there is.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Measured(_) | Self::Compared { .. } => "",
+            Self::TooLarge { reason }
+            | Self::OutOfMemory { reason }
+            | Self::Broken { reason }
+            | Self::NotRun { reason } => reason,
+        }
+    }
+}
+
 /// One case on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {

@@ -38,7 +38,7 @@ pub fn shape(name: &str) -> Option<Qwen3Config> {
 /// | `steps` | 16 | 64 | timed decoding steps |
 /// | `sequences` | 8 | 8 | sequences of an SFT step |
 /// | `length` | 256 | 8192 | tokens of one of them |
-/// | `updates` | 3 | 2 | timed SFT steps, after one to warm up |
+/// | `updates` | 2 | 2 | timed SFT steps, after one to warm up |
 /// | `conversation` | 256 | 4096 | tokens of a conversation of a GRPO step |
 /// | `turns` | 3 | 4 | its turns |
 /// | `lora_rank` | 8 | 32 | rank of adapters |
@@ -76,7 +76,7 @@ impl Sizes {
                     steps: 16,
                     sequences: 8,
                     length: 256,
-                    updates: 3,
+                    updates: 2,
                     conversation: 256,
                     turns: 3,
                     lora_rank: 8,

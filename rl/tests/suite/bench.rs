@@ -54,7 +54,7 @@ fn the_check_of_a_gpu_runs_without_one() {
     for (name, ending) in results {
         assert!(table.contains(&format!("| {name} |")), "{name} is not in\n{table}");
         match ending {
-            Ending::Compared { checks } => assert!(!checks.is_empty()),
+            Ending::Compared { checks } => assert!([1, 42].contains(&checks.len()), "{checks:?}"),
             Ending::Measured(figures) if figures.unit == "s" => (),
             Ending::Measured(figures) => {
                 // Nothing is faster than its floor, a noisy clock apart.
@@ -74,7 +74,7 @@ fn what_does_not_fit_is_a_result_and_the_others_go_on() {
     let dir = tempfile::tempdir().unwrap();
     let json = Utf8Path::from_path(dir.path()).unwrap().join("bench.json");
     // The first matrix alone takes 3.1 GB.
-    let limited = "ulimit -v 4194304; exec \"$0\" \"$@\"";
+    let limited = "ulimit -v 3145728; exec \"$0\" \"$@\"";
     let output = Command::new("bash")
         .args(["-c", limited, RL, "bench", "--shape", "qwen3-32b", "--random-weights"])
         .args(["--case", "decode", "--context", "32", "--steps", "1", "--case", "sft"])
