@@ -157,11 +157,15 @@ pub fn memory_in_use(device: Device) -> Option<u64> {
 
 /// What the maker calls it, where that can be found out.
 pub fn name(device: Device) -> Option<String> {
-    let Device::Cuda(index) = device else {
-        let text = fs_err::read_to_string("/proc/cpuinfo").ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("model name"))?;
-        return Some(line.trim_start_matches([' ', '\t', ':']).trim().to_owned());
-    };
+    if let Device::Cuda(index) = device {
+        return gpu_name(c_int::try_from(index).ok()?);
+    }
+    let text = fs_err::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("model name"))?;
+    Some(line.trim_start_matches([' ', '\t', ':']).trim().to_owned())
+}
+
+fn gpu_name(index: c_int) -> Option<String> {
     type Init = unsafe extern "C" fn(c_uint) -> c_int;
     type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
     type Name = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
@@ -178,7 +182,7 @@ pub fn name(device: Device) -> Option<String> {
         let get = driver.get::<Get>(b"cuDeviceGet\0").ok()?;
         let name = driver.get::<Name>(b"cuDeviceGetName\0").ok()?;
         init(0) == 0
-            && get(&raw mut handle, c_int::try_from(index).ok()?) == 0
+            && get(&raw mut handle, index) == 0
             && name(text.as_mut_ptr().cast(), 255, handle) == 0
     };
     let name = CStr::from_bytes_until_nul(&text).ok().filter(|_| done)?;

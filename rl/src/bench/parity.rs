@@ -177,7 +177,7 @@ impl Pair {
     /// against those of the plain pass over what it made.
     fn engine(&self, check: &mut Report<'_>) -> Result<(), BenchError> {
         let found = self.converse(&self.other, Sampling::default())?;
-        check("log-probabilities of cached rows", self.worst(&found, &self.cpu, largest), EXACT);
+        check("log-probabilities of cached rows", worst(&found, &self.cpu, largest), EXACT);
         Ok(())
     }
 
@@ -215,32 +215,6 @@ impl Pair {
             }
         }
         Ok(made)
-    }
-
-    /// The largest of `distance` between what was sampled and what a plain pass of `model` says.
-    fn worst(
-        &self,
-        made: &[Conversation],
-        model: &Qwen3,
-        distance: impl Fn(&Tensor, &Tensor) -> f64,
-    ) -> f64 {
-        let apart = |conversation: &Conversation| {
-            let packed = Packed::new([conversation.ids.as_slice()], model.device());
-            let log_probs = model.forward(&packed).log_softmax(-1, Kind::Float);
-            let (before, targets): (Vec<i64>, Vec<i64>) = conversation
-                .places
-                .iter()
-                .map(|&place| (signed(place) - 1, conversation.ids[place]))
-                .unzip();
-            let tensor = |values: &[i64]| Tensor::from_slice(values).to_device(model.device());
-            let expected = log_probs
-                .index_select(0, &tensor(&before))
-                .gather(-1, &tensor(&targets).unsqueeze(-1), false)
-                .squeeze_dim(-1)
-                .to_device(Device::Cpu);
-            distance(&Tensor::from_slice(&conversation.log_probs), &expected)
-        };
-        made.iter().map(apart).fold(0.0, worse)
     }
 
     /// How many tokens of greedy decoding are not those that the CPU finds most likely after the
@@ -353,7 +327,7 @@ impl Pair {
         // In the type itself: sampler against trainer.
         let apart = |model: &Qwen3| {
             let made = self.converse(model, Sampling::default())?;
-            Ok::<_, BenchError>(self.worst(&made, model, mean))
+            Ok::<_, BenchError>(worst(&made, model, mean))
         };
         let limit = NARROW * apart(&cpu)?;
         // Two CPU ways can agree by luck; no type can do better than a unit in its last place.
@@ -396,6 +370,27 @@ fn gradient(model: &Qwen3, sequences: &[Vec<i64>], memory: &Memory) -> Gradients
     let mut gradients = Gradients::default();
     imitate(model, &samples, memory, &mut gradients);
     gradients
+}
+
+/// The largest of `distance` between what was sampled and what a plain pass of `model` says.
+fn worst(made: &[Conversation], model: &Qwen3, distance: impl Fn(&Tensor, &Tensor) -> f64) -> f64 {
+    let apart = |conversation: &Conversation| {
+        let packed = Packed::new([conversation.ids.as_slice()], model.device());
+        let log_probs = model.forward(&packed).log_softmax(-1, Kind::Float);
+        let (before, targets): (Vec<i64>, Vec<i64>) = conversation
+            .places
+            .iter()
+            .map(|&place| (signed(place) - 1, conversation.ids[place]))
+            .unzip();
+        let tensor = |values: &[i64]| Tensor::from_slice(values).to_device(model.device());
+        let expected = log_probs
+            .index_select(0, &tensor(&before))
+            .gather(-1, &tensor(&targets).unsqueeze(-1), false)
+            .squeeze_dim(-1)
+            .to_device(Device::Cpu);
+        distance(&Tensor::from_slice(&conversation.log_probs), &expected)
+    };
+    made.iter().map(apart).fold(0.0, worse)
 }
 
 /// All ids of a conversation, and which of them were sampled.
