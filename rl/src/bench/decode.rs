@@ -4,7 +4,7 @@ use super::floor::{DecodeStep, Speed};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
 use super::sizes::{Sizes, train_settings};
-use super::{BenchError, random_ids};
+use super::{BenchError, random_ids, warm_up};
 use crate::engine::{Engine, Turn};
 use crate::model::{LoraSettings, Qwen3, Qwen3Config};
 use crate::plan::{Phase, Plan};
@@ -28,6 +28,7 @@ pub(super) fn measure(
 ) -> Result<Figures, BenchError> {
     let Sizes { rows, context, steps, .. } = *sizes;
     let (config, device) = (model.config(), model.device());
+    warm_up(model)?;
     let prompt = context.saturating_sub(WARM + steps + 1).max(1);
     let mut engine = Engine::new(model, rows, context + WARM + steps + 1);
     for row in 0..rows {

@@ -6,7 +6,7 @@ use super::machine::{Gauge, timed};
 use super::report::Figures;
 use super::sft::RATE;
 use super::sizes::{Sizes, train_settings};
-use super::{BenchError, limit, random_ids};
+use super::{BenchError, limit, random_ids, warm_up};
 use crate::advantage::{Standing, advantages};
 use crate::batch::{Micro, Sample, micro_batches};
 use crate::engine::{Engine, RowId, Turn};
@@ -91,6 +91,7 @@ pub(super) fn measure(
     let device = model.device();
     let layout = Layout::of(sizes);
     let mut optimizer = AdamW::new(model, settings.adam);
+    warm_up(model)?;
     let (played, rollout) = timed(device, || play(model, settings, sizes, layout, stream));
     let played = played?;
     gauge.mark();

@@ -28,11 +28,12 @@ pub use sizes::{BUILT_IN, Sizes, shape};
 
 use crate::checkpoint::{CheckpointError, base_of, open_policy};
 use crate::device;
-use crate::engine::EngineError;
+use crate::engine::{Engine, EngineError, Turn};
 use crate::model::{ConfigError, LoadError, Lora, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::OptimError;
 use crate::plan::PlanError;
 use crate::presets::Dtype;
+use crate::sample::Sampling;
 use camino::Utf8PathBuf;
 use clap::ValueEnum;
 use machine::Gauge;
@@ -241,6 +242,17 @@ fn describe(settings: &crate::grpo::TrainSettings, used: &mut BTreeMap<String, s
 /// How much memory a case may plan with.
 fn limit(device: Device) -> Result<u64, BenchError> {
     device::memory(device).ok_or(BenchError::UnknownMemory)
+}
+
+/// Has the device load what generation needs, so that no clock sees it.
+fn warm_up(model: &Qwen3) -> Result<(), BenchError> {
+    let mut engine = Engine::new(model, 1, 16);
+    let (sampling, stream) = (Sampling::default(), Stream::root(0));
+    engine.admit(&[0; 8], Turn { sampling, stream, max_tokens: 3, ignore_eos: true })?;
+    while !engine.is_idle() {
+        engine.step()?;
+    }
+    Ok(())
 }
 
 /// Ids that no model has an opinion about.
