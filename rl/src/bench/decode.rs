@@ -12,6 +12,8 @@ use crate::presets::Dtype;
 use crate::sample::Sampling;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Instant;
 use tch::Device;
 
 /// Steps before the clock runs: the first reads the prompts.
@@ -67,6 +69,7 @@ pub(super) fn measure(
         ("step_ms_p50".to_owned(), at(50)),
         ("step_ms_p95".to_owned(), at(95)),
         ("floor_ms".to_owned(), step.seconds(speed) * 1e3),
+        ("drawing_ms".to_owned(), drawing(config, rows, stream) * 1e3),
         ("weights_gb".to_owned(), step.weights / 1e9),
         ("keys_and_values_gb".to_owned(), step.cache / 1e9),
         ("prefill_tokens_per_second".to_owned(), (rows * prompt) as f64 / reading),
@@ -80,6 +83,21 @@ pub(super) fn measure(
         memory: gauge.seen(Some(planned(config, dtype, sizes, device))),
         details,
     })
+}
+
+/// Seconds that the computer takes to draw one token for each of `rows` from log-probabilities
+/// that it has: a part of a step that no device makes faster.
+fn drawing(config: &Qwen3Config, rows: usize, stream: Stream) -> f64 {
+    let width = usize::try_from(config.vocab_size).unwrap_or(1);
+    #[expect(clippy::cast_possible_truncation, reason = "log-probabilities are f32")]
+    let even = vec![-(width as f64).ln() as f32; width];
+    let mut rng = stream.child("drawing").rng();
+    let began = Instant::now();
+    for _ in 0..rows {
+        let drawn = Sampling::default().draw(&even, &mut rng);
+        black_box(drawn);
+    }
+    began.elapsed().as_secs_f64()
 }
 
 /// What `rl plan` counts for weights and generation, where nothing is trained.
