@@ -1,5 +1,6 @@
 //! The command line: flags, files and defaults in, plain settings out. No logic of learning.
 
+use crate::bench::BenchArgs;
 use crate::checkpoint::{Checkpoints, Resume, base_of, open_policy};
 use crate::device::{self, DeviceChoice};
 use crate::eval::{self, Contestant, EvalSettings};
@@ -61,6 +62,21 @@ enum Command {
     Serve(ServeArgs),
     /// Show what a run of `rl train` needs of a device's memory, and settings that fit.
     Plan(PlanArgs),
+    /// Measure what a device does with a model of some shape, beside what it could do at best.
+    ///
+    ///   rl bench --shape qwen3-8b --random-weights --device cuda:0 --json 8b.json
+    ///   rl bench --shape tiny --random-weights --device cpu
+    ///
+    /// `parity` compares the device with the CPU, on small models of its own. `decode` times steps
+    /// of the engine with contexts nearly full; its floor is the time to read all weights, keys and
+    /// values once. `sft` and `grpo` time whole updates, in full and (`-lora`) of adapters; their
+    /// floor is the time of the matrix products. Floors come from speeds that are measured on the
+    /// same device: of a large copy, and of a large product. Memory is what is in use before a
+    /// case and at most during it, beside what `rl plan` says of the same settings; of the moments
+    /// and rows that are asked for, those that fit by that plan are taken. A case that does not fit
+    /// is a result, and the others go on: each runs in a process of its own.
+    #[command(verbatim_doc_comment)]
+    Bench(Box<BenchArgs>),
     /// Write a page about a run, or about all stages together.
     Report(ReportArgs),
 }
@@ -307,13 +323,15 @@ impl Common {
     }
 }
 
-fn device(choice: DeviceChoice, threads: Option<i32>) -> Result<Device> {
+/// Finds the device, and sets libtorch up.
+pub(crate) fn device(choice: DeviceChoice, threads: Option<i32>) -> Result<Device> {
     if let Some(threads) = threads {
         tch::set_num_threads(threads);
     }
-    // Nothing draws from libtorch's own generator; a fixed seed makes that easy to see.
-    tch::manual_seed(0);
     let device = choice.resolve()?;
+    // Nothing draws from libtorch's own generator; a fixed seed makes that easy to see. Not
+    // before the device: the seed goes to GPUs too, and those must be known by then.
+    tch::manual_seed(0);
     tracing::info!(?device, threads = tch::get_num_threads(), "libtorch");
     Ok(device)
 }
@@ -329,6 +347,7 @@ impl Cli {
             Command::Train(args) => train(&args, bars),
             Command::Eval(args) => evaluate(&args, bars),
             Command::Plan(args) => plan(&args),
+            Command::Bench(args) => args.run(),
             Command::Serve(args) => serve(args),
             Command::Report(args) => {
                 let ReportArgs { tasks, sft, grpo, eval, out } = args;

@@ -243,7 +243,8 @@ fn activations(config: &Qwen3Config) -> u64 {
     count(attention + feed_forward)
 }
 
-fn adapter_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u64 {
+/// Weights of all adapters.
+pub(crate) fn adapter_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u64 {
     let (c, d, f) = (config.hidden_size, config.head_dim, config.intermediate_size);
     let (q, k) = (config.num_attention_heads * d, config.num_key_value_heads * d);
     let dense =

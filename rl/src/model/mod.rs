@@ -2,6 +2,7 @@
 
 mod attention;
 mod config;
+mod drawn;
 mod feed_forward;
 mod gradients;
 mod kv_cache;

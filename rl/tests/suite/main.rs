@@ -7,6 +7,7 @@
     reason = "tests: sizes are tiny and a failure should stop the test"
 )]
 
+mod bench;
 mod corpus;
 mod damaged;
 mod example;
