@@ -221,10 +221,10 @@ fn policy(
         stop: &Stop::default(),
         heartbeat: &Heartbeat::default(),
     };
-    let played = rollout(policy, place, &jobs, &mut || bar.inc(1))?;
+    let rollout = rollout(policy, place, &jobs, &mut || bar.inc(1))?;
     bar.finish();
     let mut episodes = Episodes::default();
-    for played in played {
+    for played in rollout.played {
         episodes.take(played.into_trajectory());
     }
     Ok(episodes)

@@ -110,6 +110,7 @@ impl Scale {
         let settings = |context, turn_tokens, threads| RolloutSettings {
             rows: 64,
             context,
+            cache: None,
             turn_tokens,
             workers,
             threads,

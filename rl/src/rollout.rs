@@ -5,7 +5,7 @@
 //! a message, so a batch never waits for the slowest script.
 
 use crate::batch::Sample;
-use crate::engine::{Ending as TurnEnding, Engine, EngineError, RowId, Turn};
+use crate::engine::{CacheUse, Ending as TurnEnding, Engine, EngineError, RowId, Turn};
 use crate::model::Qwen3;
 use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
@@ -18,6 +18,7 @@ use agents::scaffold::react::{Reply, Rules, Session};
 use agents::trajectory::{Ending, Segment, Source, Trajectory};
 use sandbox::env::EpisodeFault;
 use sandbox::exec::Sandbox;
+use sandbox::policy::ByteSize;
 use sandbox::stream::Stream;
 use sandbox::task::{TaskDir, TaskId};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,7 @@ use std::sync::{Mutex, PoisonError};
 /// | --- | --- | --- |
 /// | `rows` | 64 | conversations at once |
 /// | `context` | 1536 | tokens of one conversation |
+/// | `cache` | what the device has left; else room for all rows | memory for keys and values |
 /// | `turn_tokens` | 640 | tokens of one turn |
 /// | `workers` | twice the processors | threads that run scripts and grade |
 /// | `threads` | 1 for tiny policies, else all | threads that generate |
@@ -43,6 +45,11 @@ pub struct RolloutSettings {
     pub rows: usize,
     /// Tokens of one conversation.
     pub context: usize,
+    /// Memory for the keys and values of all conversations. Where it is too little for all of
+    /// them, some give way and are read again later, which changes nothing but speed and
+    /// rounding. At least one of full length must fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<ByteSize>,
     /// Tokens of one turn.
     pub turn_tokens: usize,
     /// Threads that run scripts and grade.
@@ -146,6 +153,15 @@ impl Played {
     }
 }
 
+/// What came of all jobs.
+#[derive(Debug)]
+pub struct Rollout {
+    /// Of each, in their order.
+    pub played: Vec<Played>,
+    /// What the engine's cache went through.
+    pub cache: CacheUse,
+}
+
 /// Why no episodes could be played.
 #[derive(Debug, thiserror::Error)]
 pub enum RolloutError {
@@ -238,7 +254,7 @@ pub fn rollout(
     place: Place<'_>,
     jobs: &[Job<'_>],
     progress: &mut dyn FnMut(),
-) -> Result<Vec<Played>, RolloutError> {
+) -> Result<Rollout, RolloutError> {
     let Place { sandbox, rules, settings, .. } = place;
     let (to_workers, requests) = channel::<Request>();
     let (to_engine, answers) = channel::<Answer>();
@@ -293,16 +309,14 @@ impl<'a> Conductor<'a> {
             })
         };
         let conversations = jobs.iter().map(conversation).collect::<Result<_, _>>()?;
+        let rows = settings.rows.clamp(1, jobs.len().max(1));
+        let engine = Engine::with_cache(policy.model, rows, settings.context, settings.cache)?;
         Ok(Self {
             policy,
             template,
             place,
             jobs,
-            engine: Engine::new(
-                policy.model,
-                settings.rows.clamp(1, jobs.len().max(1)),
-                settings.context,
-            ),
+            engine,
             conversations,
             rows: BTreeMap::new(),
             sessions: BTreeMap::new(),
@@ -319,7 +333,7 @@ impl<'a> Conductor<'a> {
         workers: Sender<Request>,
         answers: &Receiver<Answer>,
         progress: &mut dyn FnMut(),
-    ) -> Result<Vec<Played>, RolloutError> {
+    ) -> Result<Rollout, RolloutError> {
         let places = self.place.settings.rows.clamp(1, self.jobs.len().max(1));
         let Place { stop, heartbeat, .. } = self.place;
         let (mut next, mut left) = (0, self.jobs.len());
@@ -357,7 +371,8 @@ impl<'a> Conductor<'a> {
         if stop.is_requested() {
             return Err(RolloutError::Stopped);
         }
-        Ok(self.played.into_iter().flatten().collect())
+        let cache = self.engine.cache_use();
+        Ok(Rollout { played: self.played.into_iter().flatten().collect(), cache })
     }
 
     fn turn(&self, job: usize) -> Turn {
