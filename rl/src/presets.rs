@@ -4,7 +4,7 @@
 //! larger step, a shorter prompt and shorter answers from its tools.
 
 use crate::batch::Memory;
-use crate::rollout::RolloutSettings;
+use crate::rollout::{Overflow, RolloutSettings};
 use crate::sample::Sampling;
 use agents::prompt::PromptStyle;
 use agents::reward::RewardWeights;
@@ -112,6 +112,8 @@ impl Scale {
             context,
             cache: None,
             turn_tokens,
+            trajectory_tokens: 0,
+            overflow: Overflow::Stop,
             workers,
             threads,
             sampling,

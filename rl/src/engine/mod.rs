@@ -10,15 +10,19 @@
 //! of them, some give way and are read again later (`room`); their turns go on where they were,
 //! with the same draws.
 
+mod error;
 mod room;
+mod turn;
+
+pub use error::EngineError;
+pub use turn::{Ending, Finished, RowId, Turn};
 
 use crate::model::{KvCache, Qwen3, Rows};
-use crate::sample::{Sampling, SamplingError};
+use crate::sample::Sampling;
 use crate::signed;
 use rand_chacha::ChaCha8Rng;
 use room::{Claim, Room};
 use sandbox::policy::ByteSize;
-use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor, no_grad_guard};
@@ -28,101 +32,6 @@ pub(crate) const PREFILL_TOKENS: usize = 8192;
 /// The most pairs of a token that is read and one that it may look at: for every one of them, and
 /// each query of a key head, the mask has a number. Longer texts are read in pieces.
 pub(crate) const PREFILL_PAIRS: usize = PREFILL_TOKENS * 8192;
-
-/// How one turn is to be generated.
-#[derive(Debug, Clone, Copy)]
-pub struct Turn {
-    /// How tokens are drawn.
-    pub sampling: Sampling,
-    /// What they are drawn with: one number per token.
-    pub stream: Stream,
-    /// The longest turn.
-    pub max_tokens: usize,
-    /// Whether the token that ends a turn is a token like any other.
-    pub ignore_eos: bool,
-}
-
-/// Why a turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// The model said so; the token that says it is the last of the turn.
-    EndOfTurn,
-    /// The turn reached its limit.
-    TurnLength,
-    /// The conversation reached the engine's limit.
-    ContextFull,
-}
-
-/// A finished turn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
-    /// Whose.
-    pub row: RowId,
-    /// The sampled ids, the closing one included.
-    pub ids: Vec<i64>,
-    /// Their log-probabilities under `softmax(logits / temperature)`.
-    pub log_probs: Vec<f32>,
-    /// Why it ended.
-    pub ending: Ending,
-}
-
-/// A conversation's place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RowId {
-    slot: usize,
-    ticket: u64,
-}
-
-/// Why a request was refused.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// All places are taken.
-    #[error("all {0} rows are taken; release one first")]
-    Full(usize),
-    /// The row was released, or is another engine's.
-    #[error("there is no such row; it was released")]
-    Gone,
-    /// The row's turn has not ended.
-    #[error("the row is still generating")]
-    Busy,
-    /// Nothing to read.
-    #[error("a turn needs at least one token to start from")]
-    Empty,
-    /// More tokens than a row holds.
-    #[error("the conversation has {tokens} tokens; a row holds {capacity}")]
-    TooLong {
-        /// How many it would have.
-        tokens: usize,
-        /// How many fit, one place being kept for the answer.
-        capacity: usize,
-    },
-    /// An id that the model has no embedding for.
-    #[error("the id {id} is outside the vocabulary of {vocab_size}")]
-    Id {
-        /// The id.
-        id: i64,
-        /// The vocabulary's size.
-        vocab_size: i64,
-    },
-    /// The cache could not hold a single conversation.
-    #[error(
-        "a cache of {given} is too small: keys and values of one conversation of {capacity} tokens need {least}; raise `rollout.cache` (`--cache`), or lower `rollout.context` (`--context`)"
-    )]
-    Cache {
-        /// The budget.
-        given: ByteSize,
-        /// Tokens of the longest conversation.
-        capacity: usize,
-        /// What it needs.
-        least: ByteSize,
-    },
-    /// The sampler's settings were refused.
-    #[error(transparent)]
-    Sampling(#[from] SamplingError),
-    /// The model's output is not a number.
-    #[error("the model's output is not finite; its weights are broken")]
-    NotFinite,
-}
 
 #[derive(Debug)]
 struct Current {
@@ -310,6 +219,16 @@ impl<'m> Engine<'m> {
         Ok(said.unwrap_or_default())
     }
 
+    /// Whether a row is generating; else it waits to be answered.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`].
+    pub fn is_generating(&self, id: RowId) -> Result<bool, EngineError> {
+        let row = self.rows.get(id.slot).and_then(Option::as_ref);
+        let row = row.filter(|row| row.ticket == id.ticket).ok_or(EngineError::Gone)?;
+        Ok(row.current.is_some())
+    }
+
     /// Whether no row is generating.
     pub fn is_idle(&self) -> bool {
         !self.rows.iter().flatten().any(|row| row.current.is_some())
@@ -454,7 +373,10 @@ impl<'m> Engine<'m> {
                 let _ = self.feed(&[slot], at_once);
             }
         }
-        readers.sort_by_key(|&slot| (std::cmp::Reverse(self.at(slot).pending.len()), slot));
+        readers.sort_by_key(|&slot| {
+            let row = self.at(slot);
+            (std::cmp::Reverse(row.pending.len()), row.place)
+        });
         while !readers.is_empty() {
             let width = self.at(readers[0]).pending.len();
             let batch: Vec<usize> =
