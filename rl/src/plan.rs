@@ -415,7 +415,7 @@ mod tests {
             assert_eq!(settings.rollout.rows, 64);
             (settings.adam.moments, long, short)
         };
-        assert_eq!(fits(&full, &plan), (MomentStore::EightBit, 13, 54));
+        assert_eq!(fits(&full, &plan), (MomentStore::EightBit, 14, 59));
         let adapters = TrainSettings { lora: Some(LoraSettings::default()), ..large() };
         let (adapters, plan) = choose(&adapters, &config, H200, GPU).unwrap();
         assert_eq!(fits(&adapters, &plan), (MomentStore::Full, 24, 64));
