@@ -3,7 +3,7 @@
 //! Every conversation in the cache costs as much as the longest one, for they lie in one grid. When
 //! that is more than the budget, conversations are put out: their keys and values are dropped,
 //! their tokens stay, and they are read again when there is room (preemption by recomputation,
-//! Kwon et al. 2023, "PagedAttention", §4.5). Nobody waits forever, because
+//! Kwon et al. 2023, §4.5). Nobody waits forever, because
 //!
 //! 1. the oldest conversation of all, whenever it has something to say, is in and stays in;
 //! 2. nobody who waits for room is overtaken by a younger one.
