@@ -4,7 +4,7 @@ use crate::episodes::Episodes;
 use crate::metrics;
 use crate::model::Qwen3;
 use crate::presets::{Dtype, Scale};
-use crate::rollout::{Job, Place, Policy, RolloutError, RolloutSettings, rollout};
+use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
 use crate::settings::{SettingsError, require};
 use crate::sft::Stages;
 use crate::stop::Stop;
@@ -65,7 +65,7 @@ impl EvalSettings {
             attempts: 4,
             seed: 0,
             dtype: scale.dtype(),
-            rollout: scale.rollout(),
+            rollout: RolloutSettings { overflow: Overflow::Drop, ..scale.rollout() },
             rules: scale.rules(),
         }
     }
@@ -221,10 +221,10 @@ fn policy(
         stop: &Stop::default(),
         heartbeat: &Heartbeat::default(),
     };
-    let played = rollout(policy, place, &jobs, &mut || bar.inc(1))?;
+    let rollout = rollout(policy, place, &jobs, &mut || bar.inc(1))?;
     bar.finish();
     let mut episodes = Episodes::default();
-    for played in played {
+    for played in rollout.played {
         episodes.take(played.into_trajectory());
     }
     Ok(episodes)

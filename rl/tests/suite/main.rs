@@ -16,6 +16,7 @@ mod generation;
 mod killed;
 mod loops;
 mod masks;
+mod rollout;
 mod serve;
 mod stopped;
 mod template;
