@@ -176,6 +176,7 @@ mod tests {
             attempt: 0,
             feedback: Feedback::Tier,
             segments: Vec::new(),
+            omissions: Vec::new(),
             turns: Vec::new(),
             ending: Ending::Answered,
             timed_out: false,

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub enum PromptStyle {
     /// Full instructions and the whole `description.md`: for language models.
     Full,
-    /// One line of instructions and, from the description's `At a glance` list, what kind of
-    /// prediction is asked for and how it is scored: for policies of a few million parameters,
-    /// whose scripts read column names from the files.
+    /// One line of instructions and, from the description's `At a glance` list, what the rows
+    /// are, what is to be predicted and how it is scored: for policies of a few million
+    /// parameters, whose scripts read column names from the files.
     Brief,
 }
 
@@ -66,6 +66,13 @@ impl Prompt {
             }
         }
     }
+
+    /// What the description's `At a glance` list says the rows are, if it says so.
+    pub(crate) fn data(&self) -> Option<&str> {
+        self.user
+            .lines()
+            .find_map(|line| line.strip_prefix("- Data: ").or_else(|| line.strip_prefix("Data: ")))
+    }
 }
 
 /// What a script finds of those before it.
@@ -80,14 +87,15 @@ fn kept(mode: Mode) -> &'static str {
     }
 }
 
-/// Task, kind of prediction and metric, a line each.
+/// Task, data where it is named, kind of prediction and metric, a line each.
 fn brief(description: &str) -> Option<String> {
     let list = glance(description)?;
     let item = |name: &str| list.lines().find_map(|line| line.strip_prefix(name));
     let task = item("- Task: ")?;
     let (_, kind) = item("- Target: ")?.rsplit_once('(')?;
     let metric = item("- Metric: ")?;
-    Some(format!("Task: {task}\nPredict: {}\nMetric: {metric}", kind.trim_end_matches(')')))
+    let data = item("- Data: ").map(|data| format!("Data: {data}\n")).unwrap_or_default();
+    Some(format!("Task: {task}\n{data}Predict: {}\nMetric: {metric}", kind.trim_end_matches(')')))
 }
 
 /// The items of the `At a glance` list.
@@ -120,13 +128,13 @@ mod tests {
 
     #[test]
     fn the_brief_names_no_column() {
-        let description = "## At a glance\n- Task: binary classification\n- Target: `is_late` \
+        let description = "## At a glance\n- Task: binary classification\n- Data: pictures\n- Target: `is_late` \
                            (probability of class 1)\n- Metric: roc_auc (higher is better)\n\
                            - Columns: `a`, `b`\n\n## Data\n";
         assert_eq!(
             brief(description).as_deref(),
             Some(
-                "Task: binary classification\nPredict: probability of class 1\n\
+                "Task: binary classification\nData: pictures\nPredict: probability of class 1\n\
                  Metric: roc_auc (higher is better)"
             )
         );

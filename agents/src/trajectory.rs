@@ -7,6 +7,7 @@
 use crate::reward::{Reward, RewardWeights, reward};
 use camino::{Utf8Path, Utf8PathBuf};
 use sandbox::env::{Feedback, Finish};
+use sandbox::exec::Outcome;
 use sandbox::task::TaskId;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
@@ -76,6 +77,26 @@ pub struct TurnRecord {
     pub seconds: f64,
 }
 
+impl TurnRecord {
+    /// Whether nothing came of it: its script failed, or it could not be understood.
+    pub fn failed(&self) -> bool {
+        let finished = Outcome::Finished.to_string();
+        self.tool == "malformed"
+            || self.outcome.as_ref().is_some_and(|outcome| *outcome != finished)
+    }
+}
+
+/// Part of the conversation was taken away from the agent, because the rest had no room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Omission {
+    /// The segment, by its index, before which that happened: neither it nor any later one was
+    /// written with the omitted ones in view.
+    pub before: usize,
+    /// The segments that were taken away then, by index.
+    pub segments: Vec<usize>,
+}
+
 /// One episode of one agent on one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,8 +111,11 @@ pub struct Trajectory {
     pub attempt: u64,
     /// The `Score` mode in force.
     pub feedback: Feedback,
-    /// The conversation, in order.
+    /// The conversation, in order and in full.
     pub segments: Vec<Segment>,
+    /// What of it the agent did not see any more, and from when on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omissions: Vec<Omission>,
     /// One entry per model turn.
     pub turns: Vec<TurnRecord>,
     /// Why it ended.
@@ -210,6 +234,7 @@ mod tests {
                 segment(Source::Environment, &[6]),
                 segment(Source::Model, &[7]),
             ],
+            omissions: Vec::new(),
             turns: Vec::new(),
             ending: Ending::Answered,
             timed_out: false,
@@ -226,6 +251,23 @@ mod tests {
             .filter_map(|(id, trained)| trained.then_some(id))
             .collect();
         assert_eq!(trained, [3, 4, 5, 7]);
+    }
+
+    #[test]
+    fn a_turn_fails_by_its_script_or_its_form() {
+        let turn = |tool: &str, outcome: Option<Outcome>| TurnRecord {
+            tool: tool.to_owned(),
+            has_thought: true,
+            outcome: outcome.map(|outcome| outcome.to_string()),
+            seconds: 0.0,
+        };
+        let raised = Outcome::Raised { exception: "KeyError".to_owned() };
+        for failed in [turn("python", Some(raised)), turn("malformed", None)] {
+            assert!(failed.failed());
+        }
+        for fine in [turn("python", Some(Outcome::Finished)), turn("score", None)] {
+            assert!(!fine.failed());
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use agents::playground::{Playground, PlaygroundError};
 use agents::prompt::PromptStyle;
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
 use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::Approach;
+use agents::scaffold::scripted::{Approach, Purpose};
 use agents::trajectory::Trajectory;
 use camino::Utf8Path;
 use rand::seq::SliceRandom;
@@ -112,6 +112,7 @@ pub fn calibrate(
     let stage = Stage {
         sandbox: playground.sandbox(),
         rules: &rules,
+        purpose: Purpose::Ladder,
         workers: settings.jobs,
         stream: root.child("scripts"),
     };

@@ -1,13 +1,15 @@
 //! The command line: flags, files and defaults in, plain settings out. No logic of learning.
 
+use crate::bench::BenchArgs;
 use crate::checkpoint::{Checkpoints, Resume, base_of, open_policy};
 use crate::device::{self, DeviceChoice};
 use crate::eval::{self, Contestant, EvalSettings};
 use crate::grpo::{self, TrainSettings};
 use crate::model::{Published, Qwen3, Qwen3Config};
-use crate::plan::{self, Plan};
+use crate::plan;
 use crate::presets::{Dtype, Scale};
 use crate::report::{self, ReportSources};
+use crate::rollout::RolloutSettings;
 use crate::serve::{ApiKey, ServeConfig, Server};
 use crate::settings::{claim, resolve};
 use crate::sft::{self, SftSettings, Stages};
@@ -61,6 +63,21 @@ enum Command {
     Serve(ServeArgs),
     /// Show what a run of `rl train` needs of a device's memory, and settings that fit.
     Plan(PlanArgs),
+    /// Measure what a device does with a model of some shape, beside what it could do at best.
+    ///
+    ///   rl bench --shape qwen3-8b --random-weights --device cuda:0 --json 8b.json
+    ///   rl bench --shape tiny --random-weights --device cpu
+    ///
+    /// `parity` compares the device with the CPU, on small models of its own. `decode` times steps
+    /// of the engine with contexts nearly full; its floor is the time to read all weights, keys and
+    /// values once. `sft` and `grpo` time whole updates, in full and (`-lora`) of adapters; their
+    /// floor is the time of the matrix products. Floors come from speeds that are measured on the
+    /// same device: of a large copy, and of a large product. Memory is what is in use before a
+    /// case and at most during it, beside what `rl plan` says of the same settings; of the moments
+    /// and rows that are asked for, those that fit by that plan are taken. A case that does not fit
+    /// is a result, and the others go on: each runs in a process of its own.
+    #[command(verbatim_doc_comment)]
+    Bench(Box<BenchArgs>),
     /// Write a page about a run, or about all stages together.
     Report(ReportArgs),
 }
@@ -228,14 +245,19 @@ struct ServeArgs {
     /// What clients must show, as `Authorization: Bearer KEY`.
     #[arg(long, env = "RL_API_KEY", hide_env_values = true, value_name = "KEY")]
     api_key: Option<ApiKey>,
-    /// Answers that are generated at a time; each holds memory for `--context` tokens [default:
-    /// 16, or 4 where a large policy is served by a CPU].
+    /// Answers that are generated at a time [default: 16, or 4 where a large policy is served by a
+    /// CPU].
     #[arg(long, value_name = "N")]
     rows: Option<usize>,
     /// Tokens of a prompt and its answer together, at most those of the model [default: 4096, or
     /// 8192 where a large policy is served by a GPU].
     #[arg(long, value_name = "TOKENS")]
     context: Option<usize>,
+    /// Memory for keys and values, such as `8GiB`. It is taken as answers need it; where it is too
+    /// little for all of them, some wait [default: what the device has left, at most what
+    /// `--rows` answers of `--context` tokens need].
+    #[arg(long, value_name = "SIZE")]
+    cache: Option<ByteSize>,
     /// Answers that wait for their turn; further requests are told to come again.
     #[arg(long, default_value_t = 256, value_name = "N")]
     queue: usize,
@@ -307,13 +329,15 @@ impl Common {
     }
 }
 
-fn device(choice: DeviceChoice, threads: Option<i32>) -> Result<Device> {
+/// Finds the device, and sets libtorch up.
+pub(crate) fn device(choice: DeviceChoice, threads: Option<i32>) -> Result<Device> {
     if let Some(threads) = threads {
         tch::set_num_threads(threads);
     }
-    // Nothing draws from libtorch's own generator; a fixed seed makes that easy to see.
-    tch::manual_seed(0);
     let device = choice.resolve()?;
+    // Nothing draws from libtorch's own generator; a fixed seed makes that easy to see. Not
+    // before the device: the seed goes to GPUs too, and those must be known by then.
+    tch::manual_seed(0);
     tracing::info!(?device, threads = tch::get_num_threads(), "libtorch");
     Ok(device)
 }
@@ -329,6 +353,7 @@ impl Cli {
             Command::Train(args) => train(&args, bars),
             Command::Eval(args) => evaluate(&args, bars),
             Command::Plan(args) => plan(&args),
+            Command::Bench(args) => args.run(),
             Command::Serve(args) => serve(args),
             Command::Report(args) => {
                 let ReportArgs { tasks, sft, grpo, eval, out } = args;
@@ -392,9 +417,13 @@ fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
     claim(out, &settings, &TrainSettings::FREE)?;
     args.from.wind_back(out)?;
     let device = args.common.device()?;
-    if let Some(limit) = device::memory(device) {
-        Plan::of(&settings, &Qwen3Config::open(&base_of(folder)?)?, device).fit(limit)?;
-    }
+    let settings = match device::memory(device) {
+        Some(limit) => {
+            let shape = Qwen3Config::open(&base_of(folder)?)?;
+            plan::filled(&settings, &shape, device, limit)?.0
+        }
+        None => settings,
+    };
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     let ended = grpo::run(&settings, folder, out, device, bars, &stop)?;
     folder_of(ended)
@@ -428,8 +457,32 @@ fn plan(args: &PlanArgs) -> Result<String> {
     };
     let (chosen, plan) = plan::choose(&settings, &shape, device, limit)?;
     let moments = toml::Value::try_from(chosen.adam.moments)?;
-    let rows = chosen.rollout.rows;
-    Ok(format!("{plan}\n\nsettings: --set adam.moments={moments} --set rollout.rows={rows}\n"))
+    let cache = chosen.rollout.cache.context("a plan that fits has a cache")?;
+    let (rows, context) = (chosen.rollout.rows, chosen.rollout.context);
+    let (long, short) = plan::held(&chosen, &shape);
+    Ok(format!(
+        "{plan}\n\nof {rows} conversations the cache holds {long} at a time if they are as long as can be ({context} tokens), {short} of a quarter of that\nsettings: --set adam.moments={moments} --set rollout.cache={cache}\n"
+    ))
+}
+
+/// The cache for policies that only generate, one of them at a time: as it was asked for, else what
+/// the device has left beside the weights of all.
+fn cache_of(
+    folders: &[&Utf8PathBuf],
+    settings: &RolloutSettings,
+    dtype: Dtype,
+    device: Device,
+) -> Result<Option<ByteSize>> {
+    let Some(limit) = device::memory(device).filter(|_| settings.cache.is_none()) else {
+        return Ok(settings.cache);
+    };
+    let shapes = folders.iter().map(|folder| Ok(Qwen3Config::open(&base_of(folder)?)?));
+    let shapes: Vec<Qwen3Config> = shapes.collect::<Result<_>>()?;
+    let parameters: i64 = shapes.iter().map(Qwen3Config::parameter_count).sum();
+    let weights = u64::try_from(parameters)? * dtype.kind().elt_size_in_bytes() as u64;
+    let left =
+        shapes.iter().map(|shape| Ok(plan::cache_beside(weights, settings, shape, dtype, limit)?));
+    Ok(left.collect::<Result<Vec<_>>>()?.into_iter().max())
 }
 
 #[expect(clippy::print_stdout, reason = "scripts wait for the address")]
@@ -442,19 +495,23 @@ fn serve(args: ServeArgs) -> Result<String> {
     let threads = args.threads.or_else(|| i32::try_from(scale.rollout().threads).ok());
     let device = device(args.device, threads)?;
     let usual = if device == Device::Cpu { Dtype::F32 } else { Dtype::Bf16 };
-    let kind = args.dtype.unwrap_or(usual).kind();
+    let dtype = args.dtype.unwrap_or(usual);
     let (rows, context) = match (scale, device) {
         (Scale::Tiny, _) => (16, 4096),
         (Scale::Large, Device::Cpu) => (4, 4096),
         (Scale::Large, _) => (16, 8192),
     };
-    let (model, tokenizer) = open_policy(folder, kind, device)?;
+    let (rows, context) = (args.rows.unwrap_or(rows), args.context.unwrap_or(context));
+    let rollout = RolloutSettings { rows, context, cache: args.cache, ..scale.rollout() };
+    let cache = cache_of(&[folder], &rollout, dtype, device)?;
+    let (model, tokenizer) = open_policy(folder, dtype.kind(), device)?;
     let config = ServeConfig {
         listen: (args.host, args.port).into(),
         name: args.served_model_name.unwrap_or(args.model),
         key: args.api_key,
-        rows: args.rows.unwrap_or(rows),
-        context: args.context.unwrap_or(context),
+        rows,
+        context,
+        cache,
         queue: args.queue,
     };
     let server = Server::bind(config, model, tokenizer)?;
@@ -497,11 +554,16 @@ fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
     if random {
         defaults.policies.insert(0, ("random".into(), "tiny".into()));
     }
-    let settings: EvalSettings =
+    let mut settings: EvalSettings =
         resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
     settings.check()?;
     claim(out, &settings, &["rollout.workers"])?;
     let device = args.common.device()?;
+    let mut folders: Vec<&Utf8PathBuf> = named.iter().map(|(_, folder)| folder).collect();
+    if random {
+        folders.extend(folders.first().copied());
+    }
+    settings.rollout.cache = cache_of(&folders, &settings.rollout, settings.dtype, device)?;
     let mut contestants = Vec::new();
     for (name, folder) in named {
         let (model, tokenizer) = open_policy(&folder, settings.dtype.kind(), device)?;

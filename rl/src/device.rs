@@ -1,10 +1,12 @@
 //! Where tensors live.
 //!
 //! The binary is linked to libtorch's CPU half alone, so it starts anywhere. The CUDA half is
-//! loaded at start-up where a driver is there; it then registers itself with libtorch.
+//! loaded at start-up where a driver is there; it then registers itself with libtorch. That must
+//! come before libtorch is asked anything that has to do with GPUs, seeds included: it looks for
+//! the other half once, and what it does not find then it never finds.
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-use std::ffi::{c_int, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::fmt;
 use std::str::FromStr;
 use tch::{Cuda, Device};
@@ -30,6 +32,9 @@ pub enum DeviceError {
     /// No driver or no CUDA half.
     #[error("failed to load CUDA; is there an NVIDIA driver? `--device cpu` works without")]
     NoCuda(#[source] libloading::Error),
+    /// The CUDA half came too late.
+    #[error("libtorch was asked about GPUs before its CUDA half was loaded, and now ignores it")]
+    TooLate,
     /// The library is there but sees fewer GPUs.
     #[error("`cuda:{index}` was asked for, but libtorch sees {count} GPU(s)")]
     NoSuchGpu {
@@ -79,6 +84,9 @@ impl DeviceChoice {
             },
             Self::Cuda(index) => {
                 load_cuda().map_err(DeviceError::NoCuda)?;
+                if !tch::utils::has_cudart() {
+                    return Err(DeviceError::TooLate);
+                }
                 let count = Cuda::device_count();
                 let there = i64::try_from(index).is_ok_and(|index| index < count);
                 if there {
@@ -117,24 +125,75 @@ pub fn memory(device: Device) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// How much of a GPU's memory is in use, by whomever, in bytes; none for the CPU.
+/// How much of a GPU's memory is in use, by whomever, in bytes; none for the CPU. What libtorch
+/// has once taken it keeps, so after a piece of work this is the most that the work took; only
+/// where a GPU is full does libtorch give something back on the way.
 pub fn memory_in_use(device: Device) -> Option<u64> {
+    type Get = unsafe extern "C" fn(*mut c_int) -> c_int;
+    type Set = unsafe extern "C" fn(c_int) -> c_int;
     type MemoryInfo = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
-    if !device.is_cuda() {
-        return None;
+    let Device::Cuda(index) = device else { return None };
+    let index = c_int::try_from(index).ok()?;
+    let (mut before, mut free, mut total) = (0, 0, 0);
+    #[expect(
+        unsafe_code,
+        reason = "CUDA's runtime has no safe interface, and libtorch's C one no word"
+    )]
+    // SAFETY: these are the signatures of the runtime's functions, which came with libtorch's
+    // CUDA half; they write numbers and nothing else. The runtime's idea of the current GPU, a
+    // thread's own, is put back.
+    let done = unsafe {
+        let runtime = Library::this();
+        let get = runtime.get::<Get>(b"cudaGetDevice\0").ok()?;
+        let set = runtime.get::<Set>(b"cudaSetDevice\0").ok()?;
+        let info = runtime.get::<MemoryInfo>(b"cudaMemGetInfo\0").ok()?;
+        get(&raw mut before) == 0 && set(index) == 0 && {
+            let told = info(&raw mut free, &raw mut total) == 0;
+            set(before) == 0 && told
+        }
+    };
+    done.then(|| u64::try_from(total - free).ok())?
+}
+
+/// What the maker calls it, where that can be found out.
+pub fn name(device: Device) -> Option<String> {
+    if let Device::Cuda(index) = device {
+        return gpu_name(c_int::try_from(index).ok()?);
     }
-    let (mut free, mut total) = (0, 0);
+    let text = fs_err::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("model name"))?;
+    Some(line.trim_start_matches([' ', '\t', ':']).trim().to_owned())
+}
+
+fn gpu_name(index: c_int) -> Option<String> {
+    type Init = unsafe extern "C" fn(c_uint) -> c_int;
+    type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
+    type Name = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
+    let (mut handle, mut text) = (0, [0_u8; 256]);
     #[expect(
         unsafe_code,
         reason = "the driver has no safe interface, and libtorch's C one no word"
     )]
-    // SAFETY: the driver is loaded, or there would be no such device, and this is the signature
-    // of its function, which writes two numbers and nothing else.
-    let status = unsafe {
-        let info = Library::this().get::<MemoryInfo>(b"cuMemGetInfo_v2\0").ok()?;
-        info(&raw mut free, &raw mut total)
+    // SAFETY: these are the signatures of the driver's functions, and the last one writes no more
+    // than it is told there is room for.
+    let done = unsafe {
+        let driver = Library::this();
+        let init = driver.get::<Init>(b"cuInit\0").ok()?;
+        let get = driver.get::<Get>(b"cuDeviceGet\0").ok()?;
+        let name = driver.get::<Name>(b"cuDeviceGetName\0").ok()?;
+        init(0) == 0
+            && get(&raw mut handle, index) == 0
+            && name(text.as_mut_ptr().cast(), 255, handle) == 0
     };
-    (status == 0).then(|| u64::try_from(total - free).ok())?
+    let name = CStr::from_bytes_until_nul(&text).ok().filter(|_| done)?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// Waits until `device` has done all that it was asked to, so that a clock can be read.
+pub fn synchronize(device: Device) {
+    if let Device::Cuda(index) = device {
+        Cuda::synchronize(i64::try_from(index).unwrap_or(0));
+    }
 }
 
 /// All memory of a GPU, in bytes, also before anything was done on it.
@@ -147,7 +206,8 @@ fn gpu_memory(index: c_int) -> Option<u64> {
         unsafe_code,
         reason = "the driver has no safe interface, and libtorch's C one no word"
     )]
-    // SAFETY: as above; these are the signatures of the three functions.
+    // SAFETY: the driver is loaded, or it has no such symbols, and these are the signatures of the
+    // three functions, which write a number each and nothing else.
     let done = unsafe {
         let driver = Library::this();
         let init = driver.get::<Init>(b"cuInit\0").ok()?;
@@ -177,6 +237,17 @@ mod tests {
     fn the_memory_of_this_computer_is_known() {
         let bytes = memory(Device::Cpu).unwrap();
         assert!((1 << 20..1 << 50).contains(&bytes), "{bytes}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_known() {
+        // Without CUDA's libraries there is nobody to ask, and that is no crash.
+        if !Cuda::is_available() {
+            assert_eq!(memory_in_use(Device::Cuda(0)), None);
+            assert_eq!(name(Device::Cuda(0)), None);
+        }
+        assert_eq!(memory_in_use(Device::Cpu), None);
+        synchronize(Device::Cpu);
     }
 
     #[test]

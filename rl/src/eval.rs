@@ -4,7 +4,7 @@ use crate::episodes::Episodes;
 use crate::metrics;
 use crate::model::Qwen3;
 use crate::presets::{Dtype, Scale};
-use crate::rollout::{Job, Place, Policy, RolloutError, RolloutSettings, rollout};
+use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
 use crate::settings::{SettingsError, require};
 use crate::sft::Stages;
 use crate::stop::Stop;
@@ -14,7 +14,7 @@ use agents::evaluation::{EVALUATION_VERSION, Evaluation, Row};
 use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
 use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::Approach;
+use agents::scaffold::scripted::{Approach, Purpose};
 use agents::trajectory::{self, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -65,7 +65,7 @@ impl EvalSettings {
             attempts: 4,
             seed: 0,
             dtype: scale.dtype(),
-            rollout: scale.rollout(),
+            rollout: RolloutSettings { overflow: Overflow::Drop, ..scale.rollout() },
             rules: scale.rules(),
         }
     }
@@ -221,10 +221,10 @@ fn policy(
         stop: &Stop::default(),
         heartbeat: &Heartbeat::default(),
     };
-    let played = rollout(policy, place, &jobs, &mut || bar.inc(1))?;
+    let rollout = rollout(policy, place, &jobs, &mut || bar.inc(1))?;
     bar.finish();
     let mut episodes = Episodes::default();
-    for played in played {
+    for played in rollout.played {
         episodes.take(played.into_trajectory());
     }
     Ok(episodes)
@@ -247,6 +247,7 @@ fn ladder(
     let stage = Stage {
         sandbox: playground.sandbox(),
         rules: &settings.rules,
+        purpose: Purpose::Ladder,
         workers: settings.rollout.workers,
         stream: root.child("scripted"),
     };

@@ -1,20 +1,27 @@
-//! What a training run needs of a device's memory, before it begins.
+//! What a run needs of a device's memory, before it begins.
+//!
+//! Keys and values get what is left beside everything else: the engine makes do with little, as
+//! long as one conversation of full length fits.
 //!
 //! Sizes follow from the shape and the settings; no tensor is made. What libtorch needs besides
 //! (kernels, the allocator's unused rest) is a share on top.
 
 use crate::batch::Memory;
-use crate::engine::PREFILL_TOKENS;
+use crate::engine::{PREFILL_PAIRS, PREFILL_TOKENS};
 use crate::grpo::TrainSettings;
-use crate::model::{LoraSettings, Qwen3Config, Target};
+use crate::model::{KvCache, LoraSettings, Qwen3Config, Target};
 use crate::optim::{MomentStore, PIECE};
 use crate::presets::Dtype;
+use crate::rollout::RolloutSettings;
+use sandbox::policy::ByteSize;
 use std::fmt;
 use tch::Device;
 
 /// What libtorch needs beside what it is asked for, as a share: kernels, handles, and what its
 /// allocator cannot use because no piece is large enough.
 const OVERHEAD: f64 = 0.08;
+/// With fewer conversations of full length at a time than this, a smaller optimizer is worth more.
+const ENOUGH: usize = 12;
 
 /// When memory is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +59,22 @@ pub struct Plan {
 pub enum PlanError {
     /// It does not fit.
     #[error(
-        "this run needs {} of memory and the device has {}:\n{plan}\nlower `rollout.rows`, `rollout.context` or `memory.micro_tokens`, set `adam.moments` to `eight-bit` or `offload`, or train adapters with `--set lora.rank=32`; `rl plan` looks for settings that fit",
+        "this run needs {} of memory and the device has {}:\n{plan}\nlower `rollout.cache`, `rollout.context` or `memory.micro_tokens`, set `adam.moments` to `eight-bit` or `offload`, or train adapters with `--set lora.rank=32`; `rl plan` looks for settings that fit",
         gib(.plan.peak()), gib(*.limit)
     )]
     TooLarge {
         /// What it needs.
+        plan: Box<Plan>,
+        /// What there is, in bytes.
+        limit: u64,
+    },
+    /// There is no room to generate.
+    #[error(
+        "weights and one conversation of full length need {} of memory and the device has {}:\n{plan}\nlower `rollout.context` (`--context`), or take a smaller policy",
+        gib(.plan.peak()), gib(*.limit)
+    )]
+    NoRoom {
+        /// What they need.
         plan: Box<Plan>,
         /// What there is, in bytes.
         limit: u64,
@@ -107,16 +125,36 @@ impl Plan {
         }
         add("logits", Phase::Update, logits(&settings.memory, config, narrow));
 
-        let rows = count(settings.rollout.rows);
-        add(
-            "keys and values",
-            Phase::Rollout,
-            rows * row(settings.rollout.context, config, narrow),
-        );
+        let mut plan = Self { items };
+        plan.add_rollout(&settings.rollout, config, settings.dtype);
+        plan
+    }
+
+    /// Of policies with `weights` bytes in all, of which one at a time, of this shape, generates.
+    fn of_generation(
+        weights: u64,
+        settings: &RolloutSettings,
+        config: &Qwen3Config,
+        dtype: Dtype,
+    ) -> Self {
+        let items = vec![Item { name: "weights", phase: Phase::Always, bytes: weights }];
+        let mut plan = Self { items };
+        plan.add_rollout(settings, config, dtype);
+        plan
+    }
+
+    fn add_rollout(&mut self, settings: &RolloutSettings, config: &Qwen3Config, dtype: Dtype) {
+        let narrow = bytes_of(dtype);
+        let mut add = |name, bytes| self.items.push(Item { name, phase: Phase::Rollout, bytes });
+        let all_rows = full_cache(settings, config, dtype);
+        let cache = settings.cache.map_or(all_rows, ByteSize::bytes).min(all_rows);
+        add("keys and values", cache);
+        add("one layer's, while they grow", cache / count(2 * config.num_hidden_layers));
         let vocab = count(config.vocab_size);
         let reading = count(PREFILL_TOKENS) * activations(config) * narrow / 2;
-        add("reading prompts", Phase::Rollout, reading + 3 * rows * vocab * wide);
-        Self { items }
+        let longest = PREFILL_PAIRS.min(settings.context.saturating_mul(settings.context));
+        let mask = count(longest) * count(config.group_size()) * narrow;
+        add("reading prompts", reading + mask + 3 * count(settings.rows) * vocab * 4);
     }
 
     fn sum(&self, phase: Phase) -> u64 {
@@ -171,8 +209,9 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Settings that fit into `limit` bytes and a model of this shape: the given ones, or the first
-/// that fit of those with fewer rows (not below 12), then smaller moments, then fewer rows still.
+/// Settings that fit into `limit` bytes and a model of this shape: the given ones, or those with
+/// the largest moments that leave room for twelve conversations of full length, or the smallest
+/// moments. The cache gets what is left, if it is not given.
 ///
 /// # Errors
 /// [`PlanError::TooLarge`] with the smallest that was tried.
@@ -182,35 +221,112 @@ pub fn choose(
     device: Device,
     limit: u64,
 ) -> Result<(TrainSettings, Plan), PlanError> {
+    let enough = conversations(settings.rollout.rows.min(ENOUGH), settings, config);
     let stores = [MomentStore::Full, MomentStore::EightBit, MomentStore::Offload];
     let given = settings.adam.moments;
-    let stores = || {
-        [given]
-            .into_iter()
-            .chain(stores.into_iter().skip_while(move |store| *store != given).skip(1))
-    };
-    // 64, 48, 32, 24, 16, ...
-    let fewer =
-        |rows: usize| if rows.is_power_of_two() { rows * 3 / 4 } else { (rows * 2).div_ceil(3) };
-    let down = |from: usize, to: usize| {
-        std::iter::successors(Some(from), move |rows| Some(fewer(*rows)))
-            .take_while(move |rows| *rows >= to.max(1))
-    };
-    let enough = settings.rollout.rows.min(12);
-    let comfortable = stores()
-        .flat_map(|store| down(settings.rollout.rows, enough).map(move |rows| (store, rows)));
-    let tight = down(fewer(enough), 1).map(|rows| (MomentStore::Offload, rows));
-    let mut last = None;
-    for (store, rows) in comfortable.chain(tight) {
-        let mut tried = settings.clone();
-        tried.adam.moments = store;
-        tried.rollout.rows = rows;
-        match Plan::of(&tried, config, device).fit(limit) {
-            Ok(plan) => return Ok((tried, plan)),
-            Err(error) => last = Some(error),
+    let mut chosen = filled(settings, config, device, limit);
+    for moments in stores.into_iter().skip_while(|store| *store != given).skip(1) {
+        let is_given = settings.rollout.cache.is_some();
+        let has_enough = |(found, _): &(TrainSettings, Plan)| {
+            is_given || found.rollout.cache.is_some_and(|cache| cache.bytes() >= enough)
+        };
+        if chosen.as_ref().is_ok_and(has_enough) {
+            break;
         }
+        let mut tried = settings.clone();
+        tried.adam.moments = moments;
+        chosen = filled(&tried, config, device, limit);
     }
-    Err(last.expect("the given settings are tried first"))
+    chosen
+}
+
+/// The settings, with a cache of what `limit` leaves for it beside everything else if none is
+/// given, and their plan.
+///
+/// # Errors
+/// [`PlanError::TooLarge`] if there is no room for a single conversation of full length, or if
+/// the settings do not fit as they are.
+pub fn filled(
+    settings: &TrainSettings,
+    config: &Qwen3Config,
+    device: Device,
+    limit: u64,
+) -> Result<(TrainSettings, Plan), PlanError> {
+    let of = |cache: Option<ByteSize>| {
+        let mut tried = settings.clone();
+        tried.rollout.cache = cache;
+        let plan = Plan::of(&tried, config, device);
+        (tried, plan)
+    };
+    let cache = settings.rollout.cache.unwrap_or_else(|| {
+        let fits = |cache: ByteSize| of(Some(cache)).1.peak() <= limit;
+        largest(&settings.rollout, config, settings.dtype, &fits)
+    });
+    let (tried, plan) = of(Some(cache));
+    Ok((tried, plan.fit(limit)?))
+}
+
+/// What is left of `limit` bytes for the cache beside policies with `weights` bytes in all, of
+/// which one at a time, of this shape, generates; at most room for all rows.
+///
+/// # Errors
+/// [`PlanError::NoRoom`] if a single conversation of full length does not fit.
+pub fn cache_beside(
+    weights: u64,
+    settings: &RolloutSettings,
+    config: &Qwen3Config,
+    dtype: Dtype,
+    limit: u64,
+) -> Result<ByteSize, PlanError> {
+    let plan = |cache: ByteSize| {
+        let tried = RolloutSettings { cache: Some(cache), ..settings.clone() };
+        Plan::of_generation(weights, &tried, config, dtype)
+    };
+    let cache = largest(settings, config, dtype, &|cache| plan(cache).peak() <= limit);
+    match plan(cache).fit(limit) {
+        Ok(_) => Ok(cache),
+        Err(_) => Err(PlanError::NoRoom { plan: plan(cache).into(), limit }),
+    }
+}
+
+/// The largest cache that `fits`, in whole MiB, between room for one conversation of full length
+/// and room for all; the former, if nothing does.
+fn largest(
+    settings: &RolloutSettings,
+    config: &Qwen3Config,
+    dtype: Dtype,
+    fits: &dyn Fn(ByteSize) -> bool,
+) -> ByteSize {
+    let mib = 1 << 20;
+    let mut low = row(settings.context, config, dtype).div_ceil(mib);
+    let mut high = full_cache(settings, config, dtype).div_ceil(mib);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(ByteSize::mib(middle)) { low = middle } else { high = middle - 1 }
+    }
+    ByteSize::mib(low)
+}
+
+/// Keys and values of so many conversations of full length.
+fn conversations(number: usize, settings: &TrainSettings, config: &Qwen3Config) -> u64 {
+    count(number) * row(settings.rollout.context, config, settings.dtype)
+}
+
+/// How many conversations the cache holds at a time if they are as long as can be, and if they
+/// have a quarter of that.
+pub fn held(settings: &TrainSettings, config: &Qwen3Config) -> (usize, usize) {
+    let all_rows = full_cache(&settings.rollout, config, settings.dtype);
+    let cache = settings.rollout.cache.map_or(all_rows, ByteSize::bytes);
+    let fit = |context: usize| {
+        let fit = cache / row(context, config, settings.dtype);
+        usize::try_from(fit).unwrap_or(usize::MAX).min(settings.rollout.rows)
+    };
+    (fit(settings.rollout.context), fit(settings.rollout.context / 4))
+}
+
+/// Keys and values of all rows at full length.
+fn full_cache(settings: &RolloutSettings, config: &Qwen3Config, dtype: Dtype) -> u64 {
+    count(settings.rows) * row(settings.context, config, dtype)
 }
 
 /// Bytes of one element.
@@ -218,10 +334,10 @@ fn bytes_of(dtype: Dtype) -> u64 {
     count(dtype.kind().elt_size_in_bytes())
 }
 
-/// Keys and values of one conversation.
-fn row(context: usize, config: &Qwen3Config, narrow: u64) -> u64 {
-    let token = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim;
-    count(context + 1) * count(token) * narrow
+/// Keys and values of one conversation of `context` tokens, as far as the model goes.
+fn row(context: usize, config: &Qwen3Config, dtype: Dtype) -> u64 {
+    let longest = usize::try_from(config.max_position_embeddings).unwrap_or(usize::MAX);
+    count(context.min(longest) + 1) * count(KvCache::token_bytes(config, dtype.kind()))
 }
 
 /// Logits, their f32 copy, log-probabilities, and the gradients of the two.
@@ -243,7 +359,8 @@ fn activations(config: &Qwen3Config) -> u64 {
     count(attention + feed_forward)
 }
 
-fn adapter_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u64 {
+/// Weights of all adapters.
+pub(crate) fn adapter_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u64 {
     let (c, d, f) = (config.hidden_size, config.head_dim, config.intermediate_size);
     let (q, k) = (config.num_attention_heads * d, config.num_key_value_heads * d);
     let dense =
@@ -293,12 +410,16 @@ mod tests {
         // 2 bytes of weights, 4 each of f32 weights, gradients and two moments: 147 GB of 151.
         assert!(Plan::of(&large(), &config, H200).fit(GPU).is_err());
         let (full, plan) = choose(&large(), &config, H200, GPU).unwrap();
-        assert_eq!((full.adam.moments, full.rollout.rows), (MomentStore::EightBit, 12));
-        assert!(plan.peak() <= GPU);
+        let fits = |settings: &TrainSettings, plan: &Plan| {
+            let (long, short) = held(settings, &config);
+            assert!(plan.peak() <= GPU && plan.peak() > GPU - (1 << 30), "{plan}");
+            assert_eq!(settings.rollout.rows, 64);
+            (settings.adam.moments, long, short)
+        };
+        assert_eq!(fits(&full, &plan), (MomentStore::EightBit, 14, 59));
         let adapters = TrainSettings { lora: Some(LoraSettings::default()), ..large() };
         let (adapters, plan) = choose(&adapters, &config, H200, GPU).unwrap();
-        assert_eq!((adapters.adam.moments, adapters.rollout.rows), (MomentStore::Full, 24));
-        assert!(plan.peak() <= GPU);
+        assert_eq!(fits(&adapters, &plan), (MomentStore::Full, 24, 64));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! larger step, a shorter prompt and shorter answers from its tools.
 
 use crate::batch::Memory;
-use crate::rollout::RolloutSettings;
+use crate::rollout::{Overflow, RolloutSettings};
 use crate::sample::Sampling;
 use agents::prompt::PromptStyle;
 use agents::reward::RewardWeights;
@@ -110,7 +110,10 @@ impl Scale {
         let settings = |context, turn_tokens, threads| RolloutSettings {
             rows: 64,
             context,
+            cache: None,
             turn_tokens,
+            trajectory_tokens: 0,
+            overflow: Overflow::Stop,
             workers,
             threads,
             sampling,

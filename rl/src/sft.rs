@@ -26,7 +26,7 @@ use crate::tokenizer::{Tokenizer, TokenizerError};
 use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
 use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::Approach;
+use agents::scaffold::scripted::{Approach, Purpose};
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use indicatif::ProgressBar;
@@ -389,6 +389,7 @@ fn demonstrate(
         let stage = Stage {
             sandbox: playground.sandbox(),
             rules: &settings.rules,
+            purpose: Purpose::Demonstration,
             workers: settings.workers,
             stream,
         };

@@ -5,7 +5,8 @@ use crate::mischief::Mischief;
 use crate::progress::{Ended, Line};
 use agents::grammar;
 use agents::playground::Playground;
-use agents::scaffold::scripted::{Approach, ScriptedAgent};
+use agents::prompt::{Prompt, PromptStyle};
+use agents::scaffold::scripted::{Approach, Purpose, ScriptedAgent};
 use anyhow::{Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use rand::seq::IndexedRandom as _;
@@ -117,7 +118,10 @@ impl Seat<'_> {
         let mut episode = Recorded::reset(self.place.sandbox(), &task, &config, &label, &path)?;
         say(&Line::Began { thread, record })?;
 
-        let agent = ScriptedAgent::new(*approach, dir.manifest(), stream.child("agent"));
+        let prompt = Prompt::of(&dir.public(), PromptStyle::Brief, config.mode)?;
+        let stream = stream.child("agent");
+        let purpose = Purpose::Ladder;
+        let agent = ScriptedAgent::new(*approach, dir.manifest(), &prompt, purpose, stream);
         match self.turns(&mut episode, agent, Mischief::of(thread, number)) {
             Ok(true) => {}
             Ok(false) => return Ok(episode.abandon(Ending::Drained)?),

@@ -252,7 +252,20 @@ fn conversation(heading: &str, trajectory: &Trajectory) -> String {
         trajectory.reward.total(),
         escape(&grade)
     );
-    for segment in &trajectory.segments {
+    for (index, segment) in trajectory.segments.iter().enumerate() {
+        for omission in trajectory.omissions.iter().filter(|omission| omission.before == index) {
+            let count = omission.segments.len();
+            let _ = write!(
+                html,
+                "<p>From here on {count} of the parts above are hidden from the agent, for lack of room: {}.</p>",
+                omission
+                    .segments
+                    .iter()
+                    .map(|index| format!("#{}", index + 1))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            );
+        }
         let (class, name) = match segment.source {
             Source::Prompt => ("prompt", "prompt"),
             Source::Model => ("model", "agent"),
@@ -260,7 +273,8 @@ fn conversation(heading: &str, trajectory: &Trajectory) -> String {
         };
         let _ = write!(
             html,
-            "<div class=\"{class}\"><span>{name}</span><pre>{}</pre></div>",
+            "<div class=\"{class}\"><span>#{} {name}</span><pre>{}</pre></div>",
+            index + 1,
             escape(segment.text.trim())
         );
     }

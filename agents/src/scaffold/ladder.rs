@@ -2,7 +2,7 @@
 //! with, and the one that calibrates corpora.
 
 use super::react::Rules;
-use super::scripted::{Approach, play};
+use super::scripted::{Approach, Purpose, play};
 use crate::prompt::{Prompt, PromptError};
 use crate::trajectory::Trajectory;
 use sandbox::env::EpisodeFault;
@@ -48,6 +48,8 @@ pub struct Stage<'a> {
     pub sandbox: &'a Sandbox,
     /// The rules.
     pub rules: &'a Rules,
+    /// What for.
+    pub purpose: Purpose,
     /// Threads.
     pub workers: usize,
     /// The root of all draws; each episode has its own stream below.
@@ -80,21 +82,7 @@ pub fn play_all<E: std::error::Error + 'static>(
             let (sender, prompts, next) = (sender.clone(), &prompts, &next);
             scope.spawn(move || {
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let id = job.task.id();
-                    let stream = stage
-                        .stream
-                        .child(id.as_str())
-                        .child(job.approach.name())
-                        .index(job.attempt);
-                    let played = play(
-                        stage.sandbox,
-                        job.task,
-                        &prompts[id],
-                        job.approach,
-                        job.attempt,
-                        stream,
-                        stage.rules,
-                    );
+                    let played = play(stage, job, &prompts[job.task.id()]);
                     if sender.send(played).is_err() {
                         return;
                     }

@@ -90,6 +90,11 @@ impl Session {
         })
     }
 
+    /// The turns so far.
+    pub fn turns(&self) -> &[TurnRecord] {
+        &self.turns
+    }
+
     /// Grades the episode and completes its record with the conversation that the caller kept.
     ///
     /// # Errors
@@ -110,6 +115,7 @@ impl Session {
             attempt,
             feedback: self.feedback,
             segments,
+            omissions: Vec::new(),
             reward: reward(&self.weights, format_share, finish.grade.as_ref()),
             turns: self.turns,
             ending,

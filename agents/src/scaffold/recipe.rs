@@ -4,8 +4,9 @@
 //! Column names are read from the files rather than written down, as such a policy copies a name
 //! it never saw only with luck, and a script that fits every task is the better script anyway.
 
+use super::items::Item;
 use super::scenes;
-use super::scripted::Approach;
+use super::scripted::{Approach, Purpose};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use sandbox::task::{Formulation, Manifest, Prediction};
@@ -36,8 +37,11 @@ impl Recipe {
         }
     }
 
-    /// The script for a task.
-    pub(super) fn code(&self, manifest: &Manifest) -> String {
+    /// The script for a task whose rows have these items, if any.
+    pub(super) fn code(&self, manifest: &Manifest, purpose: Purpose, item: Option<Item>) -> String {
+        // What the factory records of the hidden rule is written in terms of its own readings.
+        let is_own = purpose == Purpose::Demonstration && self.approach != Approach::Oracle;
+        let item = item.filter(|_| is_own);
         let shape = Shape::of(&manifest.prediction);
         let shape = shape.filter(|_| self.approach != Approach::Constant);
         let Some(shape) = shape else {
@@ -48,8 +52,8 @@ impl Recipe {
             return scene.unwrap_or_else(|| sample.to_owned());
         };
         let mut code = String::from("import pandas as pd\n");
-        if matches!(self.approach, Approach::Operators | Approach::Oracle) || shape == Shape::Flags
-        {
+        let searches = matches!(self.approach, Approach::Operators | Approach::Oracle);
+        if searches || shape == Shape::Flags || item.is_some() {
             code.push_str("import numpy as np\n");
         }
         code.push_str(&self.imports(shape));
@@ -69,12 +73,18 @@ impl Recipe {
         });
         code.push_str("n = len(a)\n");
         let dropped = match &manifest.prediction {
+            // The query stands behind the id.
+            Prediction::Relevance { .. } if is_own => "a.columns[:2]".to_owned(),
             Prediction::Relevance { query, .. } => format!("[s.columns[0], {query:?}]"),
             _ => "s.columns[0]".to_owned(),
         };
         let _ =
             writeln!(code, "x = pd.concat([a, b]).drop(columns={dropped}).reset_index(drop=True)");
-        code.push_str(&self.readings(manifest));
+        if is_own {
+            code.push_str(item.map_or("", Item::reading));
+        } else {
+            code.push_str(&self.recorded(manifest));
+        }
         if self.approach == Approach::Operators {
             code.push_str(&self.constructed_columns(manifest.formulation, shape));
         }
@@ -112,7 +122,7 @@ impl Recipe {
 
     /// Numbers read from the rows' items, where the task's maker recorded how: plain ones for a
     /// linear model, generic ones for trees. The oracle's own code reads what it needs.
-    fn readings(&self, manifest: &Manifest) -> String {
+    fn recorded(&self, manifest: &Manifest) -> String {
         let Some(reader) = manifest.provenance["reader"].as_str() else {
             return String::new();
         };

@@ -5,17 +5,18 @@
 //! oracle see only what any agent sees: the brief prompt and the public files. The oracle is
 //! handed the hidden rule's own transforms.
 
-use super::react::{Reply, Rules, Session};
+use super::items::Item;
+use super::ladder::{ScriptedJob, Stage as Place};
+use super::react::{Reply, Session};
 use super::recipe::Recipe;
 use crate::grammar::{answer_turn, python_turn, score_turn};
 use crate::prompt::Prompt;
 use crate::trajectory::{Segment, Source, Trajectory};
-use rand::RngExt;
 use rand::seq::IndexedRandom;
+use rand::{Rng, RngExt};
 use sandbox::env::EpisodeFault;
-use sandbox::exec::Sandbox;
 use sandbox::stream::Stream;
-use sandbox::task::{Manifest, TaskDir};
+use sandbox::task::Manifest;
 use serde::{Deserialize, Serialize};
 
 /// The rungs of the ladder, weakest first.
@@ -54,25 +55,39 @@ impl Approach {
     }
 }
 
+/// What an agent plays for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be measured. Pictures, sounds, texts and graphs are read by the functions that the
+    /// factory recorded with each task, which the rung's own solvers use; they are long.
+    Ladder,
+    /// To be imitated. Items are read by a few lines of the agent's own, which use nothing that an
+    /// agent cannot see and no name of a column. And one first turn in seven is broken, so that
+    /// there is something to recover from: a policy that has never seen a failure sends what it
+    /// has, which is nothing.
+    Demonstration,
+}
+
+/// How often a demonstration begins with a broken turn.
+const SLIPS: f64 = 0.15;
+
 /// Plays one episode of a scripted agent and returns its text-only trajectory.
 ///
 /// # Errors
 /// An [`EpisodeFault`].
 pub fn play(
-    sandbox: &Sandbox,
-    task: &TaskDir,
+    place: &Place<'_>,
+    job: &ScriptedJob<'_>,
     prompt: &Prompt,
-    approach: Approach,
-    attempt: u64,
-    stream: Stream,
-    rules: &Rules,
 ) -> Result<Trajectory, EpisodeFault> {
-    let mut session = Session::open(sandbox, task, rules)?;
+    let ScriptedJob { task, approach, attempt } = *job;
+    let stream = place.stream.child(task.id().as_str()).child(approach.name()).index(attempt);
+    let mut session = Session::open(place.sandbox, task, place.rules)?;
     let mut segments = vec![
         Segment::text(Source::Prompt, prompt.system.as_str()),
         Segment::text(Source::Prompt, prompt.user.as_str()),
     ];
-    let mut agent = ScriptedAgent::new(approach, task.manifest(), stream);
+    let mut agent = ScriptedAgent::new(approach, task.manifest(), prompt, place.purpose, stream);
     let mut turn = agent.first_turn();
     let ending = loop {
         let reply = session.respond(&turn)?;
@@ -93,6 +108,8 @@ pub fn play(
 #[derive(Debug)]
 pub struct ScriptedAgent {
     first: String,
+    /// The first turn as it was meant to be, if it is broken.
+    retry: Option<String>,
     asks_score: bool,
     fallback: String,
     stage: Stage,
@@ -108,15 +125,30 @@ enum Stage {
 
 impl ScriptedAgent {
     /// One on a rung of the ladder, with its free choices drawn from `stream`.
-    pub fn new(approach: Approach, manifest: &Manifest, stream: Stream) -> Self {
+    pub fn new(
+        approach: Approach,
+        manifest: &Manifest,
+        prompt: &Prompt,
+        purpose: Purpose,
+        stream: Stream,
+    ) -> Self {
         let mut rng = stream.rng();
         let thought = opening_thoughts(approach).choose(&mut rng).copied().unwrap_or_default();
         let recipe = Recipe::draw(approach, &mut rng);
         let fallback = Recipe::draw(Approach::Constant, &mut rng);
+        let code = |recipe: &Recipe| recipe.code(manifest, purpose, Item::of(prompt));
+        let script = code(&recipe);
+        let mut first = python_turn(thought, &script);
+        let mut slips = stream.child("slip").rng();
+        let retry = (purpose == Purpose::Demonstration && slips.random_bool(SLIPS)).then(|| {
+            first = slipped(&first, &mut slips);
+            python_turn("It failed. Write it again, with care.", &script)
+        });
         Self {
-            first: python_turn(thought, &recipe.code(manifest)),
+            first,
+            retry,
             asks_score: rng.random_bool(0.5),
-            fallback: python_turn("It failed. Fall back to the sample.", &fallback.code(manifest)),
+            fallback: python_turn("It failed. Fall back to the sample.", &code(&fallback)),
             stage: Stage::Submitted,
             thoughts: [
                 "It ran. Check it.",
@@ -134,9 +166,12 @@ impl ScriptedAgent {
     /// The text of the turn that follows an observation.
     pub fn next_turn(&mut self, observation: &str) -> String {
         let [check, submit, settled] = self.thoughts;
-        let failed = observation.starts_with("failed");
+        let failed = observation.starts_with("failed") || observation.starts_with("malformed");
         let (stage, turn) = match self.stage {
-            Stage::Submitted if failed => (Stage::FellBack, self.fallback.clone()),
+            Stage::Submitted if failed => match self.retry.take() {
+                Some(retry) => (Stage::Submitted, retry),
+                None => (Stage::FellBack, self.fallback.clone()),
+            },
             Stage::Submitted | Stage::FellBack if self.asks_score => {
                 (Stage::Scored, score_turn(check))
             }
@@ -145,6 +180,19 @@ impl ScriptedAgent {
         };
         self.stage = stage;
         turn
+    }
+}
+
+/// The turn with a slip in it that is sure to fail: cut off, or without one of its imports.
+fn slipped(turn: &str, rng: &mut impl Rng) -> String {
+    let lines: Vec<&str> = turn.lines().collect();
+    let is_import = |line: &&str| line.starts_with("import ") || line.starts_with("from ");
+    let imports: Vec<usize> = (0..lines.len()).filter(|&line| is_import(&lines[line])).collect();
+    match imports.choose(rng) {
+        Some(&missing) if rng.random_bool(0.5) => {
+            [&lines[..missing], &lines[missing + 1..]].concat().join("\n")
+        }
+        _ => lines[..rng.random_range(3..lines.len() - 2)].join("\n"),
     }
 }
 

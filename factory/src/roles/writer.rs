@@ -4,14 +4,14 @@ use crate::assets::Assets;
 use crate::assets::network::EDGES;
 use crate::blueprint::Blueprint;
 use crate::draws::Draws;
-use crate::media::Storage;
+use crate::media::{Format, MediumKind, Storage};
 use crate::mutation::{Mutation, SENTINEL};
 use crate::scenario::{Scenario, SeriesScenario, Story, TableScenario};
 use crate::scenes::{self, SceneLayout};
 use crate::table::Cells;
 use sandbox::grade::Direction;
 use sandbox::metrics::Metric;
-use sandbox::task::{Formulation, Prediction};
+use sandbox::task::{Formulation, Modality, Prediction};
 use std::fmt::Write as _;
 
 /// Writes `description.md`.
@@ -174,8 +174,9 @@ fn at_a_glance(blueprint: &Blueprint, assets: &Assets) -> String {
         .map(|name| format!("`{name}`"))
         .collect();
     format!(
-        "## At a glance\n- Task: {task}\n- Target: {} ({form})\n- Metric: {} ({})\n\
+        "## At a glance\n- Task: {task}\n- Data: {}\n- Target: {} ({form})\n- Metric: {} ({})\n\
          - Id: `{}`\n- Rows: {} train, {} test\n- Columns: {}\n\n",
+        rows_are(blueprint),
         target_names(blueprint),
         blueprint.metric,
         better(blueprint.metric),
@@ -184,6 +185,26 @@ fn at_a_glance(blueprint: &Blueprint, assets: &Assets) -> String {
         blueprint.rows.test,
         columns.join(", "),
     )
+}
+
+/// What a row is made of, items first.
+fn rows_are(blueprint: &Blueprint) -> String {
+    let item = blueprint.item.as_ref().map(|layout| match (layout.medium, layout.format) {
+        (MediumKind::Surface | MediumKind::Objects, _) => "pictures",
+        (MediumKind::Recording, _) => "recordings",
+        (MediumKind::Report, Format::Text) => "documents",
+        (MediumKind::Report, _) => "texts",
+        (MediumKind::Pair, _) => "pairs of texts",
+        (MediumKind::Network, _) => "graphs",
+    });
+    match (item, blueprint.modality) {
+        (Some(item), Modality::Multimodal) => format!("{item} and a table"),
+        (Some(item), _) => item.to_owned(),
+        (None, _) if blueprint.scene.is_some() => "pictures".to_owned(),
+        (None, _) if blueprint.network.is_some() => "a network and a table".to_owned(),
+        (None, _) if blueprint.formulation == Formulation::Forecasting => "series".to_owned(),
+        (None, _) => "a table".to_owned(),
+    }
 }
 
 /// The targets' columns in the training file.

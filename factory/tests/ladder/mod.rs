@@ -3,7 +3,7 @@
 use agents::playground::Playground;
 use agents::scaffold::ladder::{ScriptedJob, Stage, play_all};
 use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::Approach;
+use agents::scaffold::scripted::{Approach, Purpose};
 use sandbox::stream::Stream;
 use sandbox::task::TaskDir;
 use std::collections::BTreeMap;
@@ -12,7 +12,8 @@ use std::convert::Infallible;
 /// The gain of each scripted level on a task, weakest level first, and what bronze takes.
 pub(crate) fn gains(playground: &Playground, task: &TaskDir) -> ([f64; 5], f64) {
     let (rules, sandbox) = (Rules::default(), playground.sandbox());
-    let stage = Stage { sandbox, rules: &rules, workers: 2, stream: Stream::root(1) };
+    let (purpose, stream) = (Purpose::Ladder, Stream::root(1));
+    let stage = Stage { sandbox, rules: &rules, purpose, workers: 2, stream };
     let jobs = Approach::ALL.map(|approach| ScriptedJob { task, approach, attempt: 0 });
     let mut scores = BTreeMap::new();
     play_all(&stage, &jobs, &mut |played| {

@@ -113,6 +113,14 @@ pub(super) struct TrainLine {
     pub(super) rate: f64,
     pub(super) trained_tokens: usize,
     pub(super) tokens_per_second: f64,
+    /// How often a conversation gave way to others in the engine's cache, tokens that were read
+    /// once more because of it, and the most that the cache held.
+    #[serde(default)]
+    pub(super) preemptions: u64,
+    #[serde(default)]
+    pub(super) reread_tokens: u64,
+    #[serde(default)]
+    pub(super) cache_bytes: u64,
     pub(super) rollout_seconds: f64,
     pub(super) update_seconds: f64,
     pub(super) resident_bytes: Option<u64>,

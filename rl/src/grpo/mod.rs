@@ -46,12 +46,13 @@ use crate::advantage::Standing;
 use crate::batch::{Micro, Sample, micro_batches};
 use crate::checkpoint::{Checkpoint, Checkpoints, open_policy, open_trained, resume};
 use crate::device::memory_in_use;
+use crate::engine::CacheUse;
 use crate::episodes::Episodes;
 use crate::loss::Tokens;
 use crate::metrics::{Metrics, resident_memory};
 use crate::model::{Gradients, Qwen3};
 use crate::optim::{AdamW, Decay, Schedule};
-use crate::rollout::{Job, Place, Played, Policy, RolloutError, rollout};
+use crate::rollout::{Job, Place, Policy, Rollout, RolloutError, rollout};
 use crate::sample::Sampling;
 use crate::sft::Stages;
 use crate::signed;
@@ -202,7 +203,7 @@ impl Run<'_> {
 
         // 1. Tasks, a group of episodes on each, rewards to advantages.
         let began = Instant::now();
-        let (batch, draws) = trainer.play(step)?;
+        let Play { batch, draws, cache } = trainer.play(step)?;
         let rollout_seconds = began.elapsed().as_secs_f64();
         let began = Instant::now();
         let Some(summary) = batch.summary() else {
@@ -254,6 +255,9 @@ impl Run<'_> {
             rate,
             trained_tokens: learnt.tokens,
             tokens_per_second: batch.sampled_tokens() as f64 / rollout_seconds,
+            preemptions: cache.preemptions,
+            reread_tokens: cache.reread_tokens,
+            cache_bytes: cache.peak_bytes,
             rollout_seconds,
             update_seconds: began.elapsed().as_secs_f64(),
             resident_bytes: resident_memory(),
@@ -341,6 +345,15 @@ struct Trainer<'a> {
     heartbeat: &'a Heartbeat,
 }
 
+/// The episodes of a step.
+struct Play {
+    batch: Batch,
+    /// How often tasks were drawn.
+    draws: u64,
+    /// What keys and values went through.
+    cache: CacheUse,
+}
+
 /// Log-probabilities that are computed once per batch, per trajectory.
 struct Scores {
     /// The trainer's before the first update, where they differ from the sampler's and from those
@@ -373,14 +386,15 @@ impl Learnt {
 }
 
 impl Trainer<'_> {
-    /// A group of episodes on each of the step's tasks, and how often tasks were drawn. With
+    /// A group of episodes on each of the step's tasks. With
     /// dynamic sampling, groups that teach nothing are replaced until there are enough that do, or
     /// too many draws were made; they stay in the batch, but not in the update.
-    fn play(&self, step: u64) -> Result<(Batch, u64), TrainError> {
+    fn play(&self, step: u64) -> Result<Play, TrainError> {
         let settings = self.settings;
         let (tasks, stream) = (&self.tasks, self.root.child("episodes").index(step));
         let mut drawn = draw(tasks, step, settings.tasks_per_step, self.root.child("tasks"));
-        let (mut batch, mut draws, mut played) = (Batch::default(), 1, 0);
+        let mut play = Play { batch: Batch::default(), draws: 1, cache: CacheUse::default() };
+        let mut played = 0;
         loop {
             let mut jobs = Vec::new();
             for (place, task) in drawn.iter().copied().enumerate().skip(played) {
@@ -391,15 +405,17 @@ impl Trainer<'_> {
                 }
             }
             played = drawn.len();
-            batch.take(self.rollout("episodes", &jobs)?, settings);
-            let (_, mixed) = batch.groups();
+            let rollout = self.rollout("episodes", &jobs)?;
+            play.cache.add(&rollout.cache);
+            play.batch.take(rollout.played, settings);
+            let (_, mixed) = play.batch.groups();
             let missing = settings.tasks_per_step.saturating_sub(mixed);
-            if missing == 0 || draws >= settings.max_draws {
-                return Ok((batch, draws));
+            if missing == 0 || play.draws >= settings.max_draws {
+                return Ok(play);
             }
-            let stream = self.root.child("more tasks").index(step).index(draws);
+            let stream = self.root.child("more tasks").index(step).index(play.draws);
             drawn.extend(draw_again(tasks, &drawn, missing, stream));
-            draws += 1;
+            play.draws += 1;
         }
     }
 
@@ -414,7 +430,7 @@ impl Trainer<'_> {
             }
         }
         let mut episodes = Episodes::default();
-        for played in self.rollout("validating", &jobs)? {
+        for played in self.rollout("validating", &jobs)?.played {
             episodes.take(played.into_trajectory());
         }
         if episodes.trajectories.is_empty() {
@@ -423,7 +439,7 @@ impl Trainer<'_> {
         Ok(Summary::of(&episodes.trajectories, episodes.faults))
     }
 
-    fn rollout(&self, name: &'static str, jobs: &[Job<'_>]) -> Result<Vec<Played>, TrainError> {
+    fn rollout(&self, name: &'static str, jobs: &[Job<'_>]) -> Result<Rollout, TrainError> {
         let policy = Policy { name: "policy", model: self.model, tokenizer: self.tokenizer };
         let bar = self.stages.stage(name, jobs.len() as u64);
         let place = Place {
@@ -434,10 +450,10 @@ impl Trainer<'_> {
             heartbeat: self.heartbeat,
         };
         self.heartbeat.enter(Phase::Other);
-        let played = rollout(policy, place, jobs, &mut || bar.inc(1));
+        let rollout = rollout(policy, place, jobs, &mut || bar.inc(1));
         self.heartbeat.enter(Phase::Other);
         bar.finish_and_clear();
-        Ok(played?)
+        Ok(rollout?)
     }
 
     /// Recomputes every sampled token: sampler and trainer must agree.

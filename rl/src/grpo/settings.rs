@@ -7,7 +7,7 @@ use crate::loss::{Aggregation, Clip, Kl, Objective};
 use crate::model::LoraSettings;
 use crate::optim::AdamConfig;
 use crate::presets::{Dtype, Scale};
-use crate::rollout::RolloutSettings;
+use crate::rollout::{Overflow, RolloutSettings};
 use crate::settings::{SettingsError, require};
 use agents::scaffold::react::Rules;
 use camino::Utf8PathBuf;
@@ -215,6 +215,13 @@ impl TrainSettings {
             "rollout.sampling.temperature",
             &sampling.temperature,
             "above 0: greedy groups are all alike",
+        )?;
+        require(
+            self.rollout.overflow == Overflow::Stop,
+            "rollout.overflow",
+            &"drop",
+            "`stop` in training: a conversation that was changed is no single sequence that the \
+             policy could be trained on",
         )?;
         self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
         self.memory.check()?;

@@ -1,10 +1,12 @@
 //! Keys and values of tokens that the model has already seen.
 //!
-//! A fixed grid of rows, each long enough for one whole trajectory, so that a row can join or
-//! leave at any step without moving another. Beyond the last usable position lies one scratch
-//! place: padding writes there and nobody looks at it.
+//! A grid of rows, all as long as the longest conversation in it has to be, so that a row can
+//! join or leave at any step without moving another, and neighbours are read in place. When there
+//! are more or longer conversations, the grid is laid out anew ([`KvCache::relay`]). Beyond the
+//! last usable position lies one scratch place: padding writes there and nobody looks at it.
 
 use super::config::Qwen3Config;
+use crate::signed;
 use tch::{Device, Kind, Tensor};
 
 /// Which rows of the cache take part in a step.
@@ -41,6 +43,12 @@ impl KvCache {
         Self { keys: grid(), values: grid(), rows, capacity }
     }
 
+    /// Bytes of one token's keys and values, or of one row's scratch place.
+    pub fn token_bytes(config: &Qwen3Config, kind: Kind) -> usize {
+        let elements = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim;
+        usize::try_from(elements).unwrap_or(usize::MAX) * kind.elt_size_in_bytes()
+    }
+
     /// How many sequences fit.
     pub fn rows(&self) -> i64 {
         self.rows
@@ -55,6 +63,27 @@ impl KvCache {
     pub fn bytes(&self) -> usize {
         let sizes = self.keys.iter().chain(&self.values);
         sizes.map(|grid| grid.numel() * grid.kind().elt_size_in_bytes()).sum()
+    }
+
+    /// Another shape, in which the rows `kept` come first, in this order, with their first
+    /// `tokens` tokens; all others are forgotten. The old grid goes as the new one comes, so that
+    /// no more than one layer's keys or values are held twice.
+    pub fn relay(&mut self, kept: &[i64], tokens: i64, rows: i64, capacity: i64) {
+        for grid in self.keys.iter_mut().chain(&mut self.values) {
+            let [_, heads, _, size] = grid.size()[..] else { unreachable!("[rows, K, P, D]") };
+            let fresh =
+                Tensor::zeros([rows, heads, capacity + 1, size], (grid.kind(), grid.device()));
+            let mut first = 0;
+            // Neighbours that stay neighbours are one copy.
+            for run in kept.chunk_by(|a, b| a + 1 == *b) {
+                let count = signed(run.len());
+                let source = grid.narrow(0, run[0], count).narrow(2, 0, tokens);
+                fresh.narrow(0, first, count).narrow(2, 0, tokens).copy_(&source);
+                first += count;
+            }
+            *grid = fresh;
+        }
+        (self.rows, self.capacity) = (rows, capacity);
     }
 
     /// Stores `[B, T, K, D]` at `positions [B, T]` of `rows`.

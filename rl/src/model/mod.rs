@@ -3,6 +3,7 @@
 mod attention;
 mod config;
 mod cpu;
+mod drawn;
 mod feed_forward;
 mod gradients;
 mod kv_cache;

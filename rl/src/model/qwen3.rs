@@ -220,15 +220,11 @@ impl Qwen3 {
     /// A model with fresh weights: gains of one, everything else normal with the configured
     /// spread. Each weight has its own stream, so the same stream gives the same model anywhere.
     pub fn random(config: &Qwen3Config, kind: Kind, device: Device, stream: Stream) -> Self {
-        // Layers that write into the residual stream are scaled down by the number of writers
-        // (Radford et al. 2019, §2.3), so that its variance does not grow with depth.
-        let shrink = 1.0 / (2.0 * config.num_hidden_layers as f64).sqrt();
         let built = Self::build(config, kind, device, &mut |name, shape| {
             if name.ends_with("norm.weight") {
                 return Ok(Tensor::ones(shape, (Kind::Float, Device::Cpu)));
             }
-            let residual = name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
-            let spread = config.initializer_range * if residual { shrink } else { 1.0 };
+            let spread = config.initializer_range * Self::shrink(config, name);
             let mut rng = stream.child(name).rng();
             let count = usize::try_from(shape.iter().product::<i64>()).unwrap_or(0);
             let values: Vec<f32> = (0..count)
@@ -244,7 +240,15 @@ impl Qwen3 {
         built.expect("fresh weights have the shapes they were asked for")
     }
 
-    fn build(
+    /// What the spread of a fresh weight is multiplied by: matrices that write into the residual
+    /// stream are scaled down by the number of writers (Radford et al. 2019, §2.3), so that its
+    /// variance does not grow with depth.
+    pub(super) fn shrink(config: &Qwen3Config, name: &str) -> f64 {
+        let residual = name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
+        if residual { 1.0 / (2.0 * config.num_hidden_layers as f64).sqrt() } else { 1.0 }
+    }
+
+    pub(super) fn build(
         config: &Qwen3Config,
         kind: Kind,
         device: Device,

@@ -3,6 +3,7 @@
 use super::access::ApiKey;
 use crate::engine::EngineError;
 use crate::template::TemplateError;
+use sandbox::policy::ByteSize;
 use std::net::SocketAddr;
 
 /// How a server behaves.
@@ -14,6 +15,7 @@ use std::net::SocketAddr;
 /// | `key` | what clients must show | none: this machine alone is served |
 /// | `rows` | answers in work at a time | 16; large policies on a CPU: 4 |
 /// | `context` | tokens of a prompt and its answer together | 4096; large policies on a GPU: 8192 |
+/// | `cache` | memory for keys and values | what the device has left, at most room for all rows |
 /// | `queue` | answers that wait for a row; more are told to come again | 256 |
 #[derive(Debug, Clone)]
 pub struct ServeConfig {
@@ -27,6 +29,8 @@ pub struct ServeConfig {
     pub rows: usize,
     /// Tokens of a prompt and its answer together.
     pub context: usize,
+    /// Memory for keys and values; none for as much as all rows can come to need.
+    pub cache: Option<ByteSize>,
     /// Answers that wait for a row.
     pub queue: usize,
 }

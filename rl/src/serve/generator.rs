@@ -1,7 +1,6 @@
 //! The thread that owns the engine: jobs in, tokens out.
 
 use crate::engine::{Ending, Engine, EngineError, RowId, Turn};
-use crate::model::Qwen3;
 use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -56,12 +55,10 @@ impl Speaker {
 /// # Errors
 /// What the engine says when it cannot go on: the weights are broken.
 pub(super) fn generate(
-    model: &Qwen3,
+    mut engine: Engine<'_>,
     rows: usize,
-    capacity: usize,
     mut jobs: UnboundedReceiver<Job>,
 ) -> Result<(), EngineError> {
-    let mut engine = Engine::new(model, rows, capacity);
     let mut waiting: VecDeque<Job> = VecDeque::new();
     let mut speaking: BTreeMap<RowId, Speaker> = BTreeMap::new();
     loop {

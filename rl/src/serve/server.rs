@@ -10,7 +10,7 @@ use super::parameters::BODY;
 use super::refusal::Refusal;
 use super::respond::{Answers, Head, page};
 use super::wanted::Wanted;
-use crate::engine::Turn;
+use crate::engine::{Engine, Turn};
 use crate::model::Qwen3;
 use crate::template::Template;
 use crate::tokenizer::Tokenizer;
@@ -168,6 +168,8 @@ impl Server {
         tokenizer: Tokenizer,
     ) -> Result<Self, ServeError> {
         config.check()?;
+        // It costs nothing before there are answers, and says now what it would say then.
+        Engine::with_cache(&model, config.rows, config.context, config.cache)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("serve")
@@ -222,8 +224,10 @@ async fn serve(
     listener: TcpListener,
     mut signals: Signals,
 ) -> Result<(), ServeError> {
-    let (rows, capacity) = (shared.config.rows, shared.capacity);
-    let mut generator = tokio::task::spawn_blocking(move || generate(&model, rows, capacity, jobs));
+    let (rows, capacity, cache) = (shared.config.rows, shared.capacity, shared.config.cache);
+    let mut generator = tokio::task::spawn_blocking(move || {
+        generate(Engine::with_cache(&model, rows, capacity, cache)?, rows, jobs)
+    });
     let (stop, stopping) = watch::channel(false);
     let router = router(Arc::new(shared));
     let mut connections = JoinSet::new();

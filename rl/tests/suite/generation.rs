@@ -3,13 +3,17 @@
 use proptest::prelude::*;
 use rl::engine::{Ending, Engine, EngineError, Finished, RowId, Turn};
 use rl::loss;
-use rl::model::{Mixture, Packed, Qwen3, Qwen3Config};
+use rl::model::{KvCache, Mixture, Packed, Qwen3, Qwen3Config};
 use rl::sample::Sampling;
+use sandbox::policy::ByteSize;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use tch::{Device, Kind, Tensor};
 
 const VOCAB: i64 = 60;
+/// Tokens of a conversation whose texts are `STRETCH` times as long as usual, at most.
+const LONG: usize = 1000;
+const STRETCH: u64 = 30;
 
 /// Rounding of f32 sums taken in another order, on log-probabilities.
 const TOLERANCE: f64 = 1e-4;
@@ -34,7 +38,7 @@ fn of_kind(has_experts: bool) -> Qwen3 {
         num_hidden_layers: 2,
         head_dim: 8,
         initializer_range: 0.3,
-        max_position_embeddings: 200,
+        max_position_embeddings: LONG as i64,
         ..Qwen3Config::tiny(VOCAB, 58, 59)
     };
     Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(3))
@@ -48,12 +52,16 @@ fn turn(row: u64, number: u64, max_tokens: usize) -> Turn {
     Turn { sampling: SAMPLING, stream, max_tokens, ignore_eos: false }
 }
 
-fn prompt(row: u64) -> Vec<i64> {
-    (0..3 + 5 * (row % 4)).map(|i| ((row * 13 + i * 7) % 50) as i64).collect()
+fn prompt(row: u64, stretch: u64) -> Vec<i64> {
+    (0..(3 + 5 * (row % 4)) * stretch)
+        .map(|i| ((row * 13 + i * 7 + i * i / 31) % 50) as i64)
+        .collect()
 }
 
-fn reply(row: u64, number: u64) -> Vec<i64> {
-    (0..=(row + number) % 6).map(|i| ((row + number * 11 + i * 3) % 50) as i64).collect()
+fn reply(row: u64, number: u64, stretch: u64) -> Vec<i64> {
+    (0..(1 + (row + number) % 6) * stretch)
+        .map(|i| ((row + number * 11 + i * 3) % 50) as i64)
+        .collect()
 }
 
 /// What the trainer would say about ids that were sampled at `places` of a conversation.
@@ -100,7 +108,17 @@ fn play_with(
     slots: usize,
     delay: &dyn Fn(u64, u64) -> u64,
 ) -> Vec<Conversation> {
-    let mut engine = Engine::new(model, slots, 120);
+    play_in(&mut Engine::new(model, slots, 120), count, slots, delay, 1)
+}
+
+/// The same in a given engine, with texts `stretch` times as long.
+fn play_in(
+    engine: &mut Engine<'_>,
+    count: u64,
+    slots: usize,
+    delay: &dyn Fn(u64, u64) -> u64,
+    stretch: u64,
+) -> Vec<Conversation> {
     let mut conversations: Vec<Conversation> =
         (0..count).map(|_| Conversation::default()).collect();
     let mut playing: BTreeMap<RowId, u64> = BTreeMap::new();
@@ -109,7 +127,7 @@ fn play_with(
     for clock in 0.. {
         while next < count && playing.len() < slots {
             // Pairs of rows share a prompt, as the samples of a group do.
-            let ids = prompt(next / 2);
+            let ids = prompt(next / 2, stretch);
             playing.insert(engine.admit(&ids, turn(next, 0, 12)).unwrap(), next);
             conversations[next as usize].ids = ids;
             next += 1;
@@ -117,15 +135,20 @@ fn play_with(
         for (_, row) in waiting.extract_if(.., |(due, _)| *due <= clock) {
             let number = playing[&row];
             let conversation = &mut conversations[number as usize];
-            let ids = reply(number, conversation.turns);
+            let ids = reply(number, conversation.turns, stretch);
             conversation.ids.extend(&ids);
             engine.extend(row, &ids, turn(number, conversation.turns, 12)).unwrap();
         }
-        for finished in engine.step().unwrap() {
+        let was_idle = engine.is_idle();
+        let before = engine.generated();
+        let all_finished = engine.step().unwrap();
+        assert!(was_idle || engine.generated() > before, "a step that could say nothing");
+        for finished in all_finished {
             let conversation = &mut conversations[playing[&finished.row] as usize];
             conversation.take(&finished);
             if conversation.turns == 3 {
-                engine.release(finished.row).unwrap();
+                let context = engine.release(finished.row).unwrap();
+                assert_eq!(context, conversation.ids);
                 playing.remove(&finished.row);
             } else {
                 let delay = delay(playing[&finished.row], conversation.turns);
@@ -139,16 +162,69 @@ fn play_with(
     conversations
 }
 
-#[test]
-fn rollout_log_probs_are_the_trainers() {
-    let model = model();
-    for conversation in play(&model, 9, 4, 2) {
-        let expected = recomputed(&model, &conversation.ids, &conversation.places);
+/// Every sampled token has the log-probability that the plain pass gives it.
+fn assert_plain(model: &Qwen3, conversations: &[Conversation]) {
+    for conversation in conversations {
+        let expected = recomputed(model, &conversation.ids, &conversation.places);
         assert!(!expected.is_empty() && expected.len() == conversation.log_probs.len());
         for (found, expected) in conversation.log_probs.iter().zip(expected) {
             assert!((f64::from(*found) - expected).abs() < TOLERANCE, "{found} is not {expected}");
         }
     }
+}
+
+#[test]
+fn rollout_log_probs_are_the_trainers() {
+    let model = model();
+    assert_plain(&model, &play(&model, 9, 4, 2));
+}
+
+/// A cache for `tokens` tokens, scratch places included.
+fn cache_of(model: &Qwen3, tokens: usize) -> ByteSize {
+    ByteSize::new((tokens * KvCache::token_bytes(model.config(), model.kind())) as u64)
+}
+
+/// Whatever fits into the cache, and whoever gives way: the numbers are those of the plain pass, all
+/// conversations come to their end, and the budget holds.
+#[test]
+fn a_small_cache_changes_no_numbers() {
+    let model = model();
+    proptest!(ProptestConfig::with_cases(12), |(
+        count in 1_u64..9, slots in 1_usize..7, tokens in LONG + 1..5 * LONG,
+        delays in prop::collection::vec(1_u64..9, 1..7),
+    )| {
+        let delay = |row: u64, turn: u64| delays[(row * 3 + turn) as usize % delays.len()];
+        let budget = cache_of(&model, tokens);
+        let mut engine = Engine::with_cache(&model, slots, LONG, Some(budget)).unwrap();
+        let conversations = play_in(&mut engine, count, slots, &delay, STRETCH);
+        prop_assert!(engine.cache_use().peak_bytes <= budget.bytes());
+        prop_assert!(conversations.iter().all(|conversation| conversation.turns == 3));
+        assert_plain(&model, &conversations);
+    });
+}
+
+#[test]
+fn who_gives_way_says_what_it_would_have_said() {
+    let model = model();
+    let (count, slots) = (9, 6);
+    let mut used = Vec::new();
+    let mut said: Vec<Vec<Vec<i64>>> = Vec::new();
+    for tokens in [usize::MAX / 1024, 3 * LONG, LONG + 1] {
+        let mut engine =
+            Engine::with_cache(&model, slots, LONG, Some(cache_of(&model, tokens))).unwrap();
+        let conversations = play_in(&mut engine, count, slots, &|_, _| 2, STRETCH);
+        said.push(conversations.into_iter().map(|conversation| conversation.ids).collect());
+        used.push(engine.cache_use());
+    }
+    assert!(said.iter().all(|ids| *ids == said[0]));
+    // Never more than conversations have come to need, though all of them could be longer.
+    let longest = said[0].iter().map(Vec::len).max().unwrap();
+    let most = slots * (longest + longest / 4 + 256);
+    let [plenty, some, least] = used[..] else { unreachable!("three budgets") };
+    assert!(longest < LONG && plenty.peak_bytes < cache_of(&model, most).bytes());
+    assert_eq!((plenty.preemptions, plenty.reread_tokens), (0, 0));
+    assert!(0 < some.preemptions && some.preemptions < least.preemptions, "{used:?}");
+    assert!(0 < some.reread_tokens && some.reread_tokens < least.reread_tokens, "{used:?}");
 }
 
 /// Whoever joins and leaves when, with experts or without: the engine's numbers are those of the
@@ -172,12 +248,8 @@ fn every_way_through_the_model_is_the_plain_one() {
             let plain = model.forward(&Packed::new([conversation.ids.as_slice()], Device::Cpu));
             let gap = (part - plain).abs().max().double_value(&[]);
             prop_assert!(gap < TOLERANCE, "packed differs by {}", gap);
-            let expected = recomputed(model, &conversation.ids, &conversation.places);
-            prop_assert_eq!(expected.len(), conversation.log_probs.len());
-            for (found, expected) in conversation.log_probs.iter().zip(expected) {
-                prop_assert!((f64::from(*found) - expected).abs() < TOLERANCE);
-            }
         }
+        assert_plain(model, &conversations);
     });
 }
 
@@ -225,7 +297,7 @@ fn turns_can_be_watched_and_go_on_past_their_end() {
     let mut rows = Vec::new();
     for row in 0..2 * PAIRS {
         let turn = Turn { ignore_eos: row % 2 == 1, ..turn(row as u64 / 2, 0, 60) };
-        rows.push(engine.admit(&prompt(0), turn).unwrap());
+        rows.push(engine.admit(&prompt(0, 1), turn).unwrap());
     }
     let mut whole: BTreeMap<RowId, Finished> = BTreeMap::new();
     let mut watched: BTreeMap<RowId, Vec<i64>> = BTreeMap::new();
@@ -256,7 +328,10 @@ fn turns_can_be_watched_and_go_on_past_their_end() {
 #[test]
 fn misuse_is_refused_and_changes_nothing() {
     let model = model();
-    let mut engine = Engine::new(&model, 1, 50);
+    let error =
+        Engine::with_cache(&model, 9, 50, Some(cache_of(&model, 50))).unwrap_err().to_string();
+    assert!(error.contains("50 tokens") && error.contains("rollout.cache"), "{error}");
+    let mut engine = Engine::with_cache(&model, 1, 50, Some(cache_of(&model, 51))).unwrap();
     assert!(matches!(engine.admit(&[], turn(0, 0, 5)), Err(EngineError::Empty)));
     assert!(matches!(
         engine.admit(&[VOCAB], turn(0, 0, 5)),

@@ -1,4 +1,7 @@
 //! Signals at random moments: the command that is run again finishes the same work.
+//!
+//! `KILLS=10 cargo test --release -p rl --test suite interrupted_runs` kills a longer training run
+//! that many times.
 
 use crate::corpus;
 use crate::loops::{checkpoints, curve};
@@ -38,18 +41,26 @@ pub(crate) fn signal(child: &Child, signal: &str) {
 }
 
 /// Runs the command once undisturbed and once with interruptions, and compares all that they
-/// leave.
-fn equals_undisturbed(arguments: &[&str], straight: &Utf8Path, disturbed: &Utf8Path) {
+/// leave. Returns how many of them found it at work.
+fn equals_undisturbed(
+    arguments: &[&str],
+    straight: &Utf8Path,
+    disturbed: &Utf8Path,
+    interruptions: &[(&str, Option<i32>)],
+) -> usize {
     let whole = finish(arguments, straight);
     let mut moments = Stream::root(7).child(arguments[0]).rng();
-    for (name, code) in INTERRUPTIONS {
+    let mut hits = 0;
+    for &(name, code) in interruptions {
         let mut child = command(arguments, disturbed).spawn().unwrap();
-        let moment = Instant::now() + whole.mul_f64(moments.random_range(0.1..0.7));
+        let share = moments.random_range(0.3..2.1) / interruptions.len() as f64;
+        let moment = Instant::now() + whole.mul_f64(share);
         while Instant::now() < moment && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(10));
         }
         if child.try_wait().unwrap().is_none() {
             signal(&child, name);
+            hits += 1;
         }
         // What comes too late finds a run that is finished, or ends one that has not begun.
         let status = child.wait().unwrap();
@@ -66,6 +77,7 @@ fn equals_undisturbed(arguments: &[&str], straight: &Utf8Path, disturbed: &Utf8P
             "{file}"
         );
     }
+    hits
 }
 
 /// The lines of a JSONL file, sorted: who plays beside whom decides their order.
@@ -86,7 +98,7 @@ fn interrupted_runs_finish_the_same_work() {
     let sft = ["sft", "--tasks", tasks.as_str(), "--attempts", "1", "--epochs", "12"];
     let sizes = ["--set", "batch=4", "--set", "vocab_size=500", "--set", "checkpoint_every=5"];
     let (straight, disturbed) = (dir.join("sft"), dir.join("sft-disturbed"));
-    equals_undisturbed(&[&sft[..], &sizes].concat(), &straight, &disturbed);
+    equals_undisturbed(&[&sft[..], &sizes].concat(), &straight, &disturbed, &INTERRUPTIONS);
     let demonstrations = "demonstrations.jsonl";
     let played = lines(&straight.join(demonstrations));
     assert_eq!(played.len(), 2 * 4);
@@ -99,15 +111,22 @@ fn interrupted_runs_finish_the_same_work() {
     };
     assert_eq!(keys(&lines(&disturbed.join(demonstrations))), keys(&played));
 
-    let train = ["train", "--model", straight.as_str(), "--tasks", tasks.as_str(), "--steps", "4"];
+    let kills = std::env::var("KILLS").map(|kills| kills.parse::<usize>().unwrap()).ok();
+    let steps = kills.map_or(4, |kills| 4 * kills);
+    let count = steps.to_string();
+    let train =
+        ["train", "--model", straight.as_str(), "--tasks", tasks.as_str(), "--steps", &count];
     let sizes = ["--tasks-per-step", "2", "--group", "2", "--set", "checkpoint_every=3"];
     // Every option that has a state of its own, and one conversation at a time: who shares a batch changes rounding, and this test compares bits.
     let exact =
         ["--set", "validate_every=2", "--set", "validate_attempts=1", "--set", "rollout.rows=1"];
     let short = ["--set", "rollout.turn_tokens=160", "--set", "epochs=2", "--set", "kl.beta=0.01"];
     let (straight, disturbed) = (dir.join("grpo"), dir.join("grpo-disturbed"));
-    equals_undisturbed(&[&train[..], &sizes, &exact, &short].concat(), &straight, &disturbed);
-    for step in 1..=4 {
+    let train = [&train[..], &sizes, &exact, &short].concat();
+    let signals = kills.map_or(INTERRUPTIONS.to_vec(), |kills| vec![("-KILL", None); kills]);
+    let hits = equals_undisturbed(&train, &straight, &disturbed, &signals);
+    println!("{hits} of {} interruptions found {steps} steps of training at work", signals.len());
+    for step in 1..=steps {
         let file = format!("episodes/step-{step:06}.jsonl");
         assert_eq!(
             lines(&disturbed.join(&file)).len(),

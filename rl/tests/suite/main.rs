@@ -7,13 +7,16 @@
     reason = "tests: sizes are tiny and a failure should stop the test"
 )]
 
+mod bench;
 mod corpus;
 mod damaged;
 mod example;
+mod faulted;
 mod generation;
 mod killed;
 mod loops;
 mod masks;
+mod rollout;
 mod serve;
 mod stopped;
 mod template;

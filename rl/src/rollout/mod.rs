@@ -4,78 +4,31 @@
 //! scripts, read the environment's answers and grade. A conversation travels between the two as
 //! a message, so a batch never waits for the slowest script.
 
+mod conversation;
+mod settings;
+
+pub use settings::{Overflow, RolloutSettings};
+
 use crate::batch::Sample;
-use crate::engine::{Ending as TurnEnding, Engine, EngineError, RowId, Turn};
+use crate::engine::{CacheUse, Ending as TurnEnding, Engine, EngineError, RowId, Turn};
 use crate::model::Qwen3;
-use crate::sample::Sampling;
-use crate::settings::{SettingsError, require};
 use crate::stop::Stop;
 use crate::template::{Template, TemplateError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use crate::watchdog::{Heartbeat, Phase};
 use agents::prompt::{Prompt, PromptError};
 use agents::scaffold::react::{Reply, Rules, Session};
-use agents::trajectory::{Ending, Segment, Source, Trajectory};
+use agents::trajectory::{Ending, Omission, Segment, Source, Trajectory, TurnRecord};
+use conversation::Conversation;
 use sandbox::env::EpisodeFault;
 use sandbox::exec::Sandbox;
 use sandbox::stream::Stream;
 use sandbox::task::{TaskDir, TaskId};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-
-/// How episodes are played.
-///
-/// | field | default | purpose |
-/// | --- | --- | --- |
-/// | `rows` | 64 | conversations at once |
-/// | `context` | 1536 | tokens of one conversation |
-/// | `turn_tokens` | 640 | tokens of one turn |
-/// | `workers` | twice the processors | threads that run scripts and grade |
-/// | `threads` | 1 for tiny policies, else all | threads that generate |
-/// | `sampling` | temperature 1; tiny: and min-p 0.02 | how tokens are drawn |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RolloutSettings {
-    /// Conversations at once.
-    pub rows: usize,
-    /// Tokens of one conversation.
-    pub context: usize,
-    /// Tokens of one turn.
-    pub turn_tokens: usize,
-    /// Threads that run scripts and grade.
-    pub workers: usize,
-    /// Threads that generate. A tiny policy's operations are too small to share, and threads that
-    /// wait for each other suffer most when scripts keep the processors busy.
-    pub threads: usize,
-    /// How tokens are drawn.
-    pub sampling: Sampling,
-}
-
-impl RolloutSettings {
-    /// Checks what types cannot.
-    ///
-    /// # Errors
-    /// [`SettingsError::Range`] naming the key.
-    pub fn check(&self) -> Result<(), SettingsError> {
-        require(self.rows > 0, "rollout.rows", &self.rows, "at least 1")?;
-        require(self.turn_tokens > 0, "rollout.turn_tokens", &self.turn_tokens, "at least 1")?;
-        require(
-            self.context > self.turn_tokens,
-            "rollout.context",
-            &self.context,
-            "above `rollout.turn_tokens`: a turn must fit beside its prompt",
-        )?;
-        require(
-            self.sampling.check().is_ok(),
-            "rollout.sampling",
-            &format!("{:?}", self.sampling),
-            "within the ranges of its fields",
-        )
-    }
-}
+use std::time::{Duration, Instant};
 
 /// Who plays.
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +74,7 @@ pub enum Played {
     Finished {
         /// The record.
         trajectory: Box<Trajectory>,
-        /// The engine's own account of the conversation.
+        /// The engine's own account of the conversation, as it was at the end.
         context: Vec<i64>,
     },
     /// The episode broke for reasons of ours. It has no reward.
@@ -144,6 +97,15 @@ impl Played {
             Self::Fault { fault, .. } => Err(fault),
         }
     }
+}
+
+/// What came of all jobs.
+#[derive(Debug)]
+pub struct Rollout {
+    /// Of each, in their order.
+    pub played: Vec<Played>,
+    /// What the engine's cache went through.
+    pub cache: CacheUse,
 }
 
 /// Why no episodes could be played.
@@ -206,19 +168,19 @@ impl Drop for Threads {
     }
 }
 
-/// A conversation while it is played.
-struct Conversation {
-    prompt: Prompt,
-    ids: Vec<i64>,
-    segments: Vec<Segment>,
-    context: Vec<i64>,
-    row: Option<RowId>,
-    turns: u64,
-}
-
 enum Request {
-    Respond { job: usize, session: Option<Session>, text: String },
-    Close { job: usize, session: Option<Session>, segments: Vec<Segment>, ending: Ending },
+    Respond {
+        job: usize,
+        session: Option<Session>,
+        text: String,
+    },
+    Close {
+        job: usize,
+        session: Option<Session>,
+        segments: Vec<Segment>,
+        omissions: Vec<Omission>,
+        ending: Ending,
+    },
 }
 
 enum Answer {
@@ -238,7 +200,7 @@ pub fn rollout(
     place: Place<'_>,
     jobs: &[Job<'_>],
     progress: &mut dyn FnMut(),
-) -> Result<Vec<Played>, RolloutError> {
+) -> Result<Rollout, RolloutError> {
     let Place { sandbox, rules, settings, .. } = place;
     let (to_workers, requests) = channel::<Request>();
     let (to_engine, answers) = channel::<Answer>();
@@ -282,27 +244,27 @@ impl<'a> Conductor<'a> {
             let prompt = Prompt::of(&job.task.public(), rules.prompt, rules.episode.mode)
                 .map_err(|source| RolloutError::Prompt { task: job.task.id().clone(), source })?;
             let ids = template.prompt(&prompt.system, &prompt.user)?;
-            let (segments, context) = (Vec::new(), Vec::new());
             Ok::<_, RolloutError>(Conversation {
                 prompt,
                 ids,
-                segments,
-                context,
+                segments: Vec::new(),
+                omissions: Vec::new(),
+                context: Vec::new(),
                 row: None,
                 turns: 0,
+                said: 0,
+                began: None,
             })
         };
         let conversations = jobs.iter().map(conversation).collect::<Result<_, _>>()?;
+        let rows = settings.rows.clamp(1, jobs.len().max(1));
+        let engine = Engine::with_cache(policy.model, rows, settings.context, settings.cache)?;
         Ok(Self {
             policy,
             template,
             place,
             jobs,
-            engine: Engine::new(
-                policy.model,
-                settings.rows.clamp(1, jobs.len().max(1)),
-                settings.context,
-            ),
+            engine,
             conversations,
             rows: BTreeMap::new(),
             sessions: BTreeMap::new(),
@@ -319,7 +281,7 @@ impl<'a> Conductor<'a> {
         workers: Sender<Request>,
         answers: &Receiver<Answer>,
         progress: &mut dyn FnMut(),
-    ) -> Result<Vec<Played>, RolloutError> {
+    ) -> Result<Rollout, RolloutError> {
         let places = self.place.settings.rows.clamp(1, self.jobs.len().max(1));
         let Place { stop, heartbeat, .. } = self.place;
         let (mut next, mut left) = (0, self.jobs.len());
@@ -350,23 +312,73 @@ impl<'a> Conductor<'a> {
                 heartbeat.enter(Phase::Reading);
                 let mut ended = self.engine.read()?;
                 heartbeat.enter(Phase::Generating);
-                ended.extend(self.engine.step()?);
+                ended.extend(self.engine.decode()?);
                 for finished in ended {
                     self.turn_ended(finished, &workers)?;
                 }
+                self.end_late(&workers)?;
             }
         }
         // Episodes that broke because the sandbox was told to end are no faults.
         if stop.is_requested() {
             return Err(RolloutError::Stopped);
         }
-        Ok(self.played.into_iter().flatten().collect())
+        let cache = self.engine.cache_use();
+        Ok(Rollout { played: self.played.into_iter().flatten().collect(), cache })
     }
 
     fn turn(&self, job: usize) -> Turn {
         let stream = self.jobs[job].stream.child("turn").index(self.conversations[job].turns);
         let RolloutSettings { sampling, turn_tokens, .. } = *self.place.settings;
-        Turn { sampling, stream, max_tokens: turn_tokens, ignore_eos: false }
+        let max_tokens = turn_tokens.min(self.tokens_left(job));
+        Turn { sampling, stream, max_tokens, ignore_eos: false }
+    }
+
+    /// How many tokens the policy may still say.
+    fn tokens_left(&self, job: usize) -> usize {
+        match self.place.settings.trajectory_tokens {
+            0 => usize::MAX,
+            most => most.saturating_sub(self.conversations[job].said),
+        }
+    }
+
+    /// Ends conversations whose wall time is over while they generate: the episode itself looks at
+    /// the clock only when there is an action. Time in which a conversation waited for its first
+    /// token does not count.
+    fn end_late(&mut self, workers: &Sender<Request>) -> Result<(), RolloutError> {
+        let limit = Duration::from_secs(self.place.rules.episode.budget.wall_seconds);
+        let mut late = Vec::new();
+        for (&row, &job) in &self.rows {
+            if !self.engine.is_generating(row)? {
+                continue;
+            }
+            let (ids, log_probs) = self.engine.said(row)?;
+            let began = &mut self.conversations[job].began;
+            if began.is_none() && !ids.is_empty() {
+                *began = Some(Instant::now());
+            }
+            if began.is_some_and(|began| began.elapsed() >= limit) {
+                late.push((job, ids.to_vec(), log_probs.to_vec()));
+            }
+        }
+        for (job, ids, log_probs) in late {
+            if !ids.is_empty() {
+                let text = self.policy.tokenizer.decode(&ids)?;
+                self.spoke(job, text, &ids, log_probs);
+            }
+            self.end(job, Ending::Budget, workers)?;
+        }
+        Ok(())
+    }
+
+    /// Notes what the policy has said.
+    fn spoke(&mut self, job: usize, text: String, ids: &[i64], log_probs: Vec<f32>) {
+        let conversation = &mut self.conversations[job];
+        conversation.began.get_or_insert_with(Instant::now);
+        conversation.turns += 1;
+        conversation.said += ids.len();
+        let (source, ids) = (Source::Model, unsigned(ids));
+        conversation.segments.push(Segment { source, text, ids, log_probs });
     }
 
     fn admit(&mut self, job: usize) -> Result<(), RolloutError> {
@@ -394,17 +406,10 @@ impl<'a> Conductor<'a> {
         workers: &Sender<Request>,
     ) -> Result<(), RolloutError> {
         let job = self.rows[&finished.row];
-        let conversation = &mut self.conversations[job];
-        conversation.turns += 1;
         let closed = finished.ending == TurnEnding::EndOfTurn;
         let said = finished.ids.len() - usize::from(closed);
         let text = self.policy.tokenizer.decode(&finished.ids[..said])?;
-        conversation.segments.push(Segment {
-            source: Source::Model,
-            text: text.clone(),
-            ids: unsigned(&finished.ids),
-            log_probs: finished.log_probs,
-        });
+        self.spoke(job, text.clone(), &finished.ids, finished.log_probs);
         if closed {
             let session = self.sessions.remove(&job);
             self.place.heartbeat.waits_for(job, "script", self.jobs[job].task.id().as_str());
@@ -456,20 +461,43 @@ impl<'a> Conductor<'a> {
         workers: &Sender<Request>,
     ) -> Result<(), RolloutError> {
         let ids = self.template.observation(&text)?;
+        if self.tokens_left(job) == 0 {
+            return self.end(job, Ending::Tokens, workers);
+        }
         let turn = self.turn(job);
+        let settings = self.place.settings;
         let conversation = &mut self.conversations[job];
         let row = conversation.row.expect("only a playing conversation is answered");
-        match self.engine.extend(row, &ids, turn) {
-            Ok(()) => {
-                let segment =
-                    Segment { ids: unsigned(&ids), ..Segment::text(Source::Environment, text) };
-                conversation.segments.push(segment);
-                Ok(())
-            }
-            // There is no room for the answer: the conversation is as long as it can be.
-            Err(EngineError::TooLong { .. }) => self.end(job, Ending::Tokens, workers),
-            Err(error) => Err(error.into()),
+        let segment = Segment { ids: unsigned(&ids), ..Segment::text(Source::Environment, text) };
+        conversation.segments.push(segment);
+        let tokens = conversation.tokens(&conversation.seen());
+        let records = self.sessions.get(&job).map_or(&[][..], Session::turns);
+        let room = self.engine.capacity().saturating_sub(settings.turn_room());
+        let omitted = match settings.overflow {
+            Overflow::Stop => Vec::new(),
+            Overflow::Drop => conversation.surplus(records, room),
+        };
+        if tokens - conversation.tokens(&omitted) >= self.engine.capacity() {
+            // There is no room for the answer: the conversation is as long as it can be, and the
+            // answer no part of it.
+            conversation.segments.pop();
+            return self.end(job, Ending::Tokens, workers);
         }
+        if omitted.is_empty() {
+            return Ok(self.engine.extend(row, &ids, turn)?);
+        }
+        // Another conversation, as far as the engine is concerned: all of it is read again.
+        let before = conversation.segments.len();
+        conversation.omissions.push(Omission { before, segments: omitted });
+        let seen =
+            conversation.seen().into_iter().flat_map(|index| &conversation.segments[index].ids);
+        let ids: Vec<i64> = seen.copied().map(i64::from).collect();
+        self.engine.release(row)?;
+        self.rows.remove(&row);
+        let row = self.engine.admit(&ids, turn)?;
+        conversation.row = Some(row);
+        self.rows.insert(row, job);
+        Ok(())
     }
 
     fn end(
@@ -483,10 +511,17 @@ impl<'a> Conductor<'a> {
         conversation.context = self.engine.release(row)?;
         self.rows.remove(&row);
         let segments = std::mem::take(&mut conversation.segments);
+        let omissions = std::mem::take(&mut conversation.omissions);
         self.place.heartbeat.waits_for(job, "grade", self.jobs[job].task.id().as_str());
         send(
             workers,
-            Request::Close { job, session: self.sessions.remove(&job), segments, ending },
+            Request::Close {
+                job,
+                session: self.sessions.remove(&job),
+                segments,
+                omissions,
+                ending,
+            },
         );
         Ok(())
     }
@@ -537,12 +572,15 @@ impl Stage<'_> {
                 });
                 reply.unwrap_or_else(|fault| Answer::Fault { job, fault })
             }
-            Request::Close { job, session, segments, ending } => {
+            Request::Close { job, session, segments, omissions, ending } => {
                 let closed = self.open(job, session).and_then(|session| {
                     session.close(self.agent, self.jobs[job].attempt, segments, ending)
                 });
                 match closed {
-                    Ok(trajectory) => Answer::Closed { job, trajectory: Box::new(trajectory) },
+                    Ok(trajectory) => {
+                        let trajectory = Box::new(Trajectory { omissions, ..trajectory });
+                        Answer::Closed { job, trajectory }
+                    }
                     Err(fault) => Answer::Fault { job, fault },
                 }
             }
@@ -574,10 +612,15 @@ pub fn spoken(
     let system = prompt.next().map_or("", |segment| &segment.text);
     let user = prompt.next().map_or("", |segment| &segment.text);
     sample.push(&template.prompt(system, user)?, false);
+    let mut turns = trajectory.turns.iter();
     for segment in &trajectory.segments {
         match segment.source {
             Source::Prompt => (),
-            Source::Model => sample.push(&template.answer(&segment.text)?, true),
+            // What failed is there to be recovered from, not to be imitated.
+            Source::Model => {
+                let failed = turns.next().is_some_and(TurnRecord::failed);
+                sample.push(&template.answer(&segment.text)?, !failed);
+            }
             Source::Environment => {
                 sample.push(&template.observation(&segment.text)?, false);
             }

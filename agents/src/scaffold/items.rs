@@ -1,0 +1,134 @@
+//! The Python that scripted agents write to get numbers from what stands in no table.
+//!
+//! What someone writes in five lines, not what the factory knows of its own items: these scripts
+//! are there to be imitated, also by policies for which every line counts. Columns are found by
+//! their places (items stand first, then the table), because such policies cannot copy a name.
+
+use crate::prompt::Prompt;
+
+/// What rows have beside their columns, as the description says it under `Data`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Item {
+    /// Files of pictures.
+    Pictures,
+    /// WAV files.
+    Recordings,
+    /// A column of text.
+    Texts,
+    /// Files of text.
+    Documents,
+    /// Two columns of text.
+    Pairs,
+    /// Files that list links.
+    Graphs,
+    /// Links between the rows.
+    Network,
+}
+
+impl Item {
+    /// What the description names, if it names any.
+    pub(super) fn of(prompt: &Prompt) -> Option<Self> {
+        let data = prompt.data()?;
+        let items = [
+            ("pictures", Self::Pictures),
+            ("recordings", Self::Recordings),
+            ("texts", Self::Texts),
+            ("documents", Self::Documents),
+            ("pairs of texts", Self::Pairs),
+            ("graphs", Self::Graphs),
+            ("a network", Self::Network),
+        ];
+        items.into_iter().find(|(name, _)| data.starts_with(name)).map(|(_, item)| item)
+    }
+
+    /// Lines that replace the items in the frame `x` of all rows by numbers. `pd`, `np` and the
+    /// tables `a` and `b` are there.
+    pub(super) fn reading(self) -> &'static str {
+        match self {
+            Self::Pictures => PICTURES,
+            Self::Recordings => RECORDINGS,
+            Self::Texts => TEXTS,
+            Self::Documents => DOCUMENTS,
+            Self::Pairs => PAIRS,
+            Self::Graphs => GRAPHS,
+            Self::Network => NETWORK,
+        }
+    }
+}
+
+/// Brightness, contrast, edges in two directions, the strongest wave, bright and dark spots.
+const PICTURES: &str = r#"from PIL import Image
+from scipy import ndimage as nd
+d = []
+for p in x.pop(x.columns[0]):
+    g = np.array(Image.open("input/" + p).convert("L"), float)
+    m = g.mean()
+    f = abs(np.fft.rfft2(g - m))
+    k = np.unravel_index(f.argmax(), f.shape)
+    h = [nd.label(e)[1] for e in (g > m + 20, g > m + 60, g < m - 20)]
+    q = np.quantile(g, [0.02, 0.25, 0.75, 0.98])
+    w = g[:, :8].mean() - g[:, -8:].mean()
+    d.append([m, g.std(), w, f.max(), np.diff(g).std(), np.diff(g.T).std(), *q, *k, *h])
+x = x.join(pd.DataFrame(d).add_prefix("r"))
+"#;
+
+/// Loudness in parts of the time and of the spectrum.
+const RECORDINGS: &str = r#"from scipy.io import wavfile
+d = []
+for p in x.pop(x.columns[0]):
+    w = wavfile.read("input/" + p)[1].astype(float)
+    f = abs(np.fft.rfft(w))
+    k = [e.mean() for e in np.array_split(f, 12)]
+    h = [e.std() for e in np.array_split(w, 24)]
+    d.append([w.std(), f.argmax(), h[0], h[-1], np.mean(h), np.std(h), *np.log(1 + np.array(k))])
+x = x.join(pd.DataFrame(d).add_prefix("r"))
+"#;
+
+/// How often the commonest words occur, how long texts are, and their numbers.
+const TEXTS: &str = r#"from sklearn.feature_extraction.text import CountVectorizer
+p = x.pop(x.columns[0])
+d = CountVectorizer(max_features=30).fit_transform(p).toarray()
+x = x.join(pd.DataFrame(d).add_prefix("r"))
+for c in ["[0-9]+", "[A-Z]", "ly ", " "]:
+    x[c] = p.str.count(c)
+x["n"] = p.str.extract("([0-9]+)")[0].astype(float)
+"#;
+
+const DOCUMENTS: &str = r#"from sklearn.feature_extraction.text import CountVectorizer
+p = x.pop(x.columns[0]).map(lambda p: open("input/" + p).read())
+d = CountVectorizer(max_features=30).fit_transform(p).toarray()
+x = x.join(pd.DataFrame(d).add_prefix("r"))
+for c in ["[0-9]+", "[A-Z]", "ly ", " "]:
+    x[c] = p.str.count(c)
+x["n"] = p.str.extract("([0-9]+)")[0].astype(float)
+"#;
+
+/// What two texts share, and how their numbers differ.
+const PAIRS: &str = r#"d = []
+for p, q in zip(x.pop(x.columns[0]), x.pop(x.columns[0])):
+    k = [sum(int(w) for w in t.split() if w.isdigit()) for t in (p, q)]
+    p, q = set(p.lower().split()), set(q.lower().split())
+    d.append([len(p), len(q), len(p) / len(q), len(p & q) / len(p | q), abs(k[0] - k[1])])
+x = x.join(pd.DataFrame(d).add_prefix("r"))
+"#;
+
+/// Links, nodes, degrees at both ends, and weights.
+const GRAPHS: &str = r#"d = []
+for p in x.pop(x.columns[0]):
+    e = pd.read_csv("input/" + p)
+    i, j = e.iloc[:, 0].value_counts(), e.iloc[:, 1].value_counts()
+    k = i.add(j, fill_value=0)
+    w = e.iloc[:, 2:].agg(["mean", "std", "max"]).values.ravel()
+    d.append([len(e), len(k), k.mean(), k.std(), k.max(), i.max(), j.max(), *w])
+x = x.join(pd.DataFrame(d).add_prefix("r"))
+"#;
+
+/// A row's number of links, and its neighbours' means.
+const NETWORK: &str = r#"e = pd.read_csv("input/edges.csv").values
+e = pd.DataFrame(np.r_[e, e[:, ::-1]])
+i = pd.concat([a, b]).iloc[:, 0]
+z = x.select_dtypes("number").set_axis(i).reindex(e[1])
+z = z.groupby(e[0].values).mean().reindex(i).reset_index(drop=True)
+x = x.join(z.add_prefix("r"))
+x["l"] = i.map(e[0].value_counts()).values
+"#;

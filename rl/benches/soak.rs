@@ -1,0 +1,227 @@
+//! A soak of `rl train`: an hour of steps, watched from outside, and then Ctrl-C.
+//!
+//! ```text
+//! cargo build --release -p sandbox
+//! cargo bench -p rl --bench soak -- --minutes 60 -- --model SFT --tasks CORPUS --out RUN
+//! ```
+//! What stands behind the second `--` goes to `rl train`. Memory, descriptors, threads and
+//! processes must not grow, every episode must be accounted for in the metrics and, unless it
+//! broke, be on disk, and after Ctrl-C nothing may be left. Exit codes: 0 all is well, 1 it is
+//! not, 2 wrong usage.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it finds")]
+
+#[path = "../../agents/benches/soak/process.rs"]
+#[expect(dead_code, reason = "shared with the soak of the sandbox, which looks at more")]
+mod process;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::Parser;
+use fs_err as fs;
+use process::Process;
+use serde_json::Value;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+const MIB: f64 = 1024.0 * 1024.0;
+/// How long the run may take to save and stop, and its processes to go.
+const LEAVING: Duration = Duration::from_mins(5);
+
+/// Soaks `rl train` and looks at what grows.
+#[derive(Debug, Parser)]
+#[command(name = "soak")]
+struct Args {
+    /// How long it trains.
+    #[arg(long, default_value_t = 60.0)]
+    minutes: f64,
+    /// Also write every sample to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<Utf8PathBuf>,
+    /// For `rl train`; `--out` must be among them, and a number of steps that is never reached.
+    #[arg(last = true, required = true)]
+    train: Vec<String>,
+    /// Passed by cargo.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// Into how many parts the time is divided. Of each, the lowest tenth is looked at: what comes and
+/// goes with episodes, like their folders and control groups, is not what stays.
+const PARTS: usize = 20;
+/// What is measured, how much more it may be at the end than after a fifth of the time, and how
+/// much it may rise an hour over the second half. Allocators keep what the largest step needed, and
+/// steps differ.
+const QUANTITIES: [(&str, f64, f64); 5] = [
+    ("memory of the trainer without files, MiB", 48.0, 48.0),
+    ("memory below it, MiB", 512.0, 512.0),
+    ("descriptors of the trainer", 4.0, 4.0),
+    ("threads of the trainer", 4.0, 4.0),
+    ("processes below it", 4.0, 4.0),
+];
+
+/// One moment: minutes since the start, and a value for each quantity.
+type Sample = (f64, [f64; 5]);
+
+fn main() -> ExitCode {
+    match soak(&Args::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// True if all is well.
+fn soak(args: &Args) -> Result<bool> {
+    let time = Duration::try_from_secs_f64(args.minutes * 60.0).context("--minutes")?;
+    let out = args.train.iter().skip_while(|argument| *argument != "--out").nth(1);
+    let out = Utf8PathBuf::from(out.context("name the run's folder with `--out` behind `--`")?);
+    ensure!(out.is_absolute(), "cargo runs benchmarks elsewhere: `--out` must be absolute");
+    let log = fs::File::create(out.with_extension("log"))?;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rl"))
+        .arg("train")
+        .args(&args.train)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log.into_parts().0)
+        .spawn()
+        .context("failed to start `rl train`")?;
+    let samples = watch(&mut child, time)?;
+    let below = Process::tree(child.id());
+    let mut failures = stop(&mut child, &below)?;
+    let (steps, episodes) = accounts(&out, &mut failures)?;
+
+    println!("{steps} steps, {episodes} episodes in {:.0} minutes", args.minutes);
+    println!("| measure | after a fifth | at the end | most | an hour, second half |");
+    println!("| --- | --- | --- | --- | --- |");
+    for (index, (name, growth, slope)) in QUANTITIES.into_iter().enumerate() {
+        let values = samples.iter().map(|(at, all)| (*at, all[index]));
+        let floor: Vec<(f64, f64)> = (0..PARTS)
+            .map(|part| {
+                let (from, to) = (part as f64, part as f64 + 1.0);
+                let scale = args.minutes / PARTS as f64;
+                let inside = values.clone().filter(|(at, _)| (from..to).contains(&(at / scale)));
+                ((from + 0.5) * scale, lowest_tenth(inside.map(|(_, value)| value)))
+            })
+            .collect();
+        let (early, late) = (floor[PARTS / 5].1, floor[PARTS - 1].1);
+        let most = values.map(|(_, value)| value).fold(f64::NAN, f64::max);
+        let rise = 60.0 * rise(floor[PARTS / 2..].iter());
+        println!("| {name} | {early:.1} | {late:.1} | {most:.1} | {rise:+.1} |");
+        if late - early > growth {
+            failures.push(format!("{name}: {early:.1}, then {late:.1}"));
+        }
+        if rise > slope {
+            failures.push(format!("{name}: {rise:+.1} an hour"));
+        }
+    }
+    for failure in &failures {
+        println!("NOT WELL: {failure}");
+    }
+    if let Some(path) = &args.json {
+        let lines: Vec<Value> =
+            samples.iter().map(|(at, all)| serde_json::json!([at, all])).collect();
+        sandbox::files::write_json(path, &lines)?;
+    }
+    Ok(failures.is_empty())
+}
+
+/// Samples every few seconds for as long as `time` says.
+fn watch(child: &mut Child, time: Duration) -> Result<Vec<Sample>> {
+    let (began, every) = (Instant::now(), Duration::from_secs(5));
+    let mut samples: Vec<Sample> = Vec::new();
+    while began.elapsed() < time {
+        std::thread::sleep(every);
+        if let Some(status) = child.try_wait()? {
+            bail!("`rl train` ended after {:.1} minutes ({status})", minutes(began));
+        }
+        let pid = child.id();
+        let tree = Process::tree(pid);
+        let below = tree.iter().filter(|process| process.pid != pid);
+        let below_memory: u64 =
+            below.clone().filter_map(|process| process::proportional_memory(process.pid)).sum();
+        let threads = fs::read_dir(format!("/proc/{pid}/task"))?.count();
+        let sample = [
+            process::anonymous_memory(pid).unwrap_or_default() as f64 / MIB,
+            below_memory as f64 / MIB,
+            process::descriptors(pid).unwrap_or_default() as f64,
+            threads as f64,
+            below.count() as f64,
+        ];
+        samples.push((minutes(began), sample));
+        if samples.len().is_multiple_of(60) {
+            eprintln!("{:.0} min: {sample:.0?}", minutes(began));
+        }
+    }
+    Ok(samples)
+}
+
+/// Asks it to stop, and says what it left.
+fn stop(child: &mut Child, tree: &[Process]) -> Result<Vec<String>> {
+    let asked = Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+    ensure!(asked.success(), "`kill` failed");
+    let mut failures = Vec::new();
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        ensure!(began.elapsed() < LEAVING, "it did not stop within {LEAVING:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    if status.code() != Some(130) {
+        failures.push(format!("it ended with {status}, and not with 130"));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    let left = tree.iter().filter(|process| process.is_there());
+    failures.extend(left.map(|process| format!("{process:?} outlived it")));
+    Ok(failures)
+}
+
+/// Compares the metrics with themselves and with the episodes on disk; returns how many steps and
+/// episodes there were.
+fn accounts(run: &Utf8Path, failures: &mut Vec<String>) -> Result<(u64, u64)> {
+    let (mut steps, mut episodes) = (0, 0);
+    for line in fs::read_to_string(run.join("metrics.jsonl"))?.lines() {
+        let line: Value = serde_json::from_str(line)?;
+        let Some(played) = line["played"].as_u64() else { continue };
+        let step = line["step"].as_u64().context("a line has a step")?;
+        let count = |name: &str| line[name].as_u64().unwrap_or_default();
+        let dropped = count("dropped");
+        let parts = ["trained", "zero_advantage", "masked_time_limit", "masked_length"];
+        let sum = parts.map(count).iter().sum::<u64>() + count("masked_turn_limit") + dropped;
+        let file = run.join(format!("episodes/step-{step:06}.jsonl"));
+        let stored = fs::read_to_string(&file)?.lines().count() as u64;
+        if sum != played || stored + dropped != played {
+            failures.push(format!(
+                "step {step}: {played} played, {sum} accounted for, {stored} stored, {dropped} dropped"
+            ));
+        }
+        steps += 1;
+        episodes += played;
+    }
+    Ok((steps, episodes))
+}
+
+fn minutes(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() / 60.0
+}
+
+/// The value that a tenth are below; NaN of nothing.
+fn lowest_tenth(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 10).copied().unwrap_or(f64::NAN)
+}
+
+/// The slope by least squares.
+fn rise<'a>(values: impl Iterator<Item = &'a (f64, f64)> + Clone) -> f64 {
+    let n = values.clone().count() as f64;
+    let mean_x = values.clone().map(|(x, _)| x).sum::<f64>() / n;
+    let mean_y = values.clone().map(|(_, y)| y).sum::<f64>() / n;
+    let both: f64 = values.clone().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    both / values.map(|(x, _)| (x - mean_x).powi(2)).sum::<f64>()
+}

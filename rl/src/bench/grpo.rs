@@ -1,0 +1,297 @@
+//! A GRPO step as `rl train` makes it, but for the sandbox: conversations of several turns are
+//! generated, rewarded at random, and learnt from.
+
+use super::floor::{DecodeStep, Speed, Update, reading};
+use super::machine::{Gauge, timed};
+use super::report::Figures;
+use super::sft::RATE;
+use super::sizes::{Sizes, train_settings};
+use super::{BenchError, limit, random_ids, warm_up};
+use crate::advantage::{Standing, advantages};
+use crate::batch::{Micro, Sample, micro_batches};
+use crate::engine::{Engine, RowId, Turn};
+use crate::grpo::TrainSettings;
+use crate::loss::Tokens;
+use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
+use crate::optim::AdamW;
+use crate::plan::{self, Plan};
+use crate::presets::Dtype;
+use crate::signed;
+use rand::RngExt;
+use sandbox::stream::Stream;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use tch::{Device, Tensor};
+
+/// What a conversation consists of, in tokens: a prompt, then turns, each of what the model says
+/// and, but for the last one, what the environment answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    prompt: usize,
+    said: usize,
+    answered: usize,
+    turns: usize,
+}
+
+impl Layout {
+    /// A quarter is prompt; of the rest two thirds are the model's.
+    fn of(sizes: &Sizes) -> Self {
+        let turns = sizes.turns.max(1);
+        let prompt = (sizes.conversation / 4).max(1);
+        let turn = ((sizes.conversation - prompt) / turns).max(3);
+        Self { prompt, said: turn * 2 / 3, answered: turn - turn * 2 / 3, turns }
+    }
+
+    fn sampled(&self) -> usize {
+        self.said * self.turns
+    }
+
+    fn tokens(&self) -> usize {
+        self.prompt + self.sampled() + self.answered * (self.turns - 1)
+    }
+
+    /// How many tokens a conversation has when the middle one of those that are sampled comes.
+    fn mean_context(&self) -> f64 {
+        self.prompt as f64 + (self.tokens() - self.prompt) as f64 / 2.0
+    }
+}
+
+/// The settings that fit the device, and what they need by `rl plan`. Fewer rows than
+/// conversations only mean that some wait until others have ended.
+pub(super) fn settings(
+    config: &Qwen3Config,
+    dtype: Dtype,
+    lora: Option<LoraSettings>,
+    sizes: &Sizes,
+    device: Device,
+) -> Result<(TrainSettings, Plan), BenchError> {
+    let mut wanted = train_settings(config, dtype, lora);
+    let tokens = Layout::of(sizes).tokens();
+    wanted.rollout.rows = sizes.rows;
+    wanted.rollout.context = tokens + 1;
+    wanted.memory.micro_tokens = wanted.memory.micro_tokens.min(sizes.rows * tokens).max(tokens);
+    Ok(plan::choose(&wanted, config, device, limit(device)?)?)
+}
+
+/// Conversations, and what the sampler said about their tokens.
+#[derive(Debug, Default)]
+struct Played {
+    samples: Vec<Sample>,
+    log_probs: Vec<Vec<f32>>,
+}
+
+/// Plays one step.
+pub(super) fn measure(
+    model: &Qwen3,
+    (settings, plan): (&TrainSettings, &Plan),
+    sizes: &Sizes,
+    gauge: &mut Gauge,
+    stream: Stream,
+) -> Result<Figures, BenchError> {
+    let device = model.device();
+    let layout = Layout::of(sizes);
+    let mut optimizer = AdamW::new(model, settings.adam);
+    warm_up(model)?;
+    let (played, rollout) = timed(device, || play(model, settings, sizes, layout, stream));
+    let played = played?;
+    gauge.mark();
+
+    let mut rng = stream.child("rewards").rng();
+    let mut worth = Vec::new();
+    while worth.len() < played.samples.len() {
+        let group: Vec<(f64, Standing)> =
+            (0..settings.group).map(|_| (rng.random(), Standing::Counted)).collect();
+        worth.extend(advantages(&group, settings.normalisation));
+    }
+    let (mut gradients, differentiating) =
+        timed(device, || differentiate(model, settings, &played, &worth));
+    gauge.mark();
+    let (norm, updating) = timed(device, || optimizer.step(&mut gradients, RATE));
+    norm?;
+    gauge.mark();
+    drop((optimizer, gradients));
+
+    let count = sizes.rows;
+    let tokens = count * layout.tokens();
+    let seconds = rollout + differentiating + updating;
+    let speed = Speed::measure(model.kind(), device);
+    let (generation, update) = floor(model.config(), settings, sizes, layout, speed);
+    let details = BTreeMap::from([
+        ("step_seconds".to_owned(), seconds),
+        ("floor_seconds".to_owned(), generation + update),
+        ("rollout_share".to_owned(), rollout / seconds),
+        ("gradient_share".to_owned(), differentiating / seconds),
+        ("optimizer_share".to_owned(), updating / seconds),
+        ("sampled_tokens_per_second".to_owned(), (count * layout.sampled()) as f64 / rollout),
+        (
+            "sampled_at_floor_tokens_per_second".to_owned(),
+            (count * layout.sampled()) as f64 / generation,
+        ),
+        ("update_tokens_per_second".to_owned(), tokens as f64 / (differentiating + updating)),
+        ("update_at_floor_tokens_per_second".to_owned(), tokens as f64 / update),
+        ("rows".to_owned(), settings.rollout.rows as f64),
+        ("bandwidth_gb_per_second".to_owned(), speed.bandwidth / 1e9),
+        ("product_tflops".to_owned(), speed.operations / 1e12),
+    ]);
+    Ok(Figures {
+        value: tokens as f64 / seconds,
+        unit: "tokens/s".into(),
+        at_floor: Some(tokens as f64 / (generation + update)),
+        memory: gauge.seen(Some(plan.peak())),
+        details,
+    })
+}
+
+/// The least time of generation and of the update, in seconds.
+fn floor(
+    config: &Qwen3Config,
+    settings: &TrainSettings,
+    sizes: &Sizes,
+    layout: Layout,
+    speed: Speed,
+) -> (f64, f64) {
+    let (count, rows) = (sizes.rows, settings.rollout.rows);
+    let step = DecodeStep::of(config, settings.dtype.kind(), rows, layout.mean_context());
+    let steps = (count * layout.sampled()) as f64 / rows as f64;
+    // A group reads its prompt once.
+    let read = count.div_ceil(settings.group) * layout.prompt
+        + count * layout.answered * (layout.turns - 1);
+    let generation = steps * step.seconds(speed) + reading(config, read) / speed.operations;
+    let lora = settings.lora.as_ref();
+    let update = Update { config, lora, recompute: settings.memory.recompute };
+    let operations = update.operations(&vec![layout.tokens(); count], count * layout.sampled());
+    (generation, operations / speed.operations)
+}
+
+/// Generates all conversations, as many at a time as there are rows.
+fn play(
+    model: &Qwen3,
+    settings: &TrainSettings,
+    sizes: &Sizes,
+    layout: Layout,
+    stream: Stream,
+) -> Result<Played, BenchError> {
+    let config = model.config();
+    let count = sizes.rows;
+    let turn = |conversation: usize, number: usize| Turn {
+        sampling: settings.rollout.sampling,
+        stream: stream.child("draws").index(conversation as u64).index(number as u64),
+        max_tokens: layout.said,
+        ignore_eos: true,
+    };
+    let mut engine = Engine::new(model, settings.rollout.rows, settings.rollout.context);
+    let mut played =
+        Played { samples: vec![Sample::default(); count], log_probs: vec![Vec::new(); count] };
+    let mut turns = vec![0; count];
+    let mut playing: BTreeMap<RowId, usize> = BTreeMap::new();
+    let mut next = 0;
+    while next < count || !playing.is_empty() {
+        while next < count && playing.len() < settings.rollout.rows {
+            let group = (next / settings.group) as u64;
+            let ids = random_ids(config, layout.prompt, stream.child("prompts").index(group));
+            playing.insert(engine.admit(&ids, turn(next, 0))?, next);
+            played.samples[next].push(&ids, false);
+            next += 1;
+        }
+        for finished in engine.step()? {
+            let conversation = playing[&finished.row];
+            played.samples[conversation].push(&finished.ids, true);
+            played.log_probs[conversation].extend(finished.log_probs);
+            turns[conversation] += 1;
+            if turns[conversation] == layout.turns {
+                engine.release(finished.row)?;
+                playing.remove(&finished.row);
+            } else {
+                let number = turns[conversation];
+                let answers = stream.child("answers").index(conversation as u64);
+                let ids = random_ids(config, layout.answered, answers.index(number as u64));
+                played.samples[conversation].push(&ids, false);
+                engine.extend(finished.row, &ids, turn(conversation, number))?;
+            }
+        }
+    }
+    Ok(played)
+}
+
+/// The gradient of the surrogate over all conversations.
+fn differentiate(
+    model: &Qwen3,
+    settings: &TrainSettings,
+    played: &Played,
+    advantages: &[f64],
+) -> Gradients {
+    let Played { samples, log_probs } = played;
+    let counts: Vec<usize> = samples.iter().map(Sample::trained_count).collect();
+    let weights = settings.aggregation.weights(&counts);
+    let objective = settings.objective();
+    let mut gradients = Gradients::default();
+    for chosen in micro_batches(samples, settings.memory.micro_tokens) {
+        let micro = Micro::new(samples, &chosen, model.device());
+        let sampler = micro.pack(|index| &log_probs[index]);
+        let advantages = micro.spread(|index| advantages[index]);
+        let weights = micro.spread(|index| weights[index]);
+        let mut loss = |new: &Tensor, range: Range<usize>| {
+            let part = |all: &Tensor| all.narrow(0, signed(range.start), signed(range.len()));
+            let tokens = Tokens {
+                new: new.shallow_clone(),
+                sampler: part(&sampler),
+                old: None,
+                reference: None,
+                advantages: part(&advantages),
+                weights: part(&weights),
+            };
+            objective.loss(&tokens).loss
+        };
+        let sampling = &settings.rollout.sampling;
+        micro.differentiate(model, sampling, &settings.memory, &mut gradients, &mut loss);
+    }
+    gradients
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::presets::Scale;
+    use proptest::prelude::*;
+    use tch::Kind;
+
+    proptest! {
+        #[test]
+        fn conversations_have_the_tokens_that_were_asked_for(
+            conversation in 40_usize..5000, turns in 1_usize..9,
+        ) {
+            let (sizes, _) = Sizes::defaults(Scale::Tiny);
+            let sizes = Sizes { conversation, turns, ..sizes };
+            let layout = Layout::of(&sizes);
+            // The environment does not answer the last turn, and divisions round down.
+            prop_assert!(layout.tokens() <= conversation);
+            prop_assert!(layout.tokens() + layout.answered + turns > conversation);
+            prop_assert!(layout.said > 0 && layout.answered > 0);
+        }
+    }
+
+    #[test]
+    fn every_conversation_is_played_to_its_end_in_any_number_of_rows() {
+        let config = Qwen3Config::tiny(40, 1, 2);
+        let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
+        let (sizes, _) = Sizes::defaults(Scale::Tiny);
+        let sizes = Sizes { rows: 6, conversation: 40, turns: 2, ..sizes };
+        let layout = Layout::of(&sizes);
+        let mut settings = train_settings(&config, Dtype::F32, None);
+        settings.rollout.context = layout.tokens() + 1;
+        for rows in [2, 6] {
+            settings.rollout.rows = rows;
+            let played = play(&model, &settings, &sizes, layout, Stream::root(2)).unwrap();
+            for (sample, log_probs) in played.samples.iter().zip(&played.log_probs) {
+                assert_eq!(sample.ids.len(), layout.tokens());
+                assert_eq!(sample.trained_count(), layout.sampled());
+                assert_eq!(log_probs.len(), layout.sampled());
+            }
+            // The samples of a group share their prompt, and nothing else.
+            let prompt = |index: usize| &played.samples[index].ids[..layout.prompt];
+            assert_eq!(prompt(0), prompt(3));
+            assert_ne!(prompt(0), prompt(4));
+            assert_ne!(played.samples[0].ids, played.samples[1].ids);
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! What was measured, as JSON and as tables.
+
+use super::machine::{Machine, MemoryUse};
+use super::parity::Check;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use sandbox::files;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// A value and what it is to be compared with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// The value itself.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// The value that the device's own measured speed allows; see `floor`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_floor: Option<f64>,
+    /// Memory.
+    #[serde(default)]
+    pub memory: MemoryUse,
+    /// Further numbers, by name.
+    #[serde(default)]
+    pub details: BTreeMap<String, f64>,
+}
+
+/// How a case ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ending", rename_all = "kebab-case")]
+pub enum Ending {
+    /// It has a value.
+    Measured(Figures),
+    /// Comparisons were made, whatever came of them.
+    Compared {
+        /// Each of them.
+        checks: Vec<Check>,
+    },
+    /// `rl plan` says that it does not fit.
+    TooLarge {
+        /// What it says.
+        reason: String,
+    },
+    /// It was tried, and memory ran out.
+    OutOfMemory {
+        /// What was said.
+        reason: String,
+    },
+    /// It failed.
+    Broken {
+        /// How.
+        reason: String,
+    },
+    /// It was not tried.
+    NotRun {
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl Ending {
+    /// Why there is nothing to compare with anything; empty where there is.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Measured(_) | Self::Compared { .. } => "",
+            Self::TooLarge { reason }
+            | Self::OutOfMemory { reason }
+            | Self::Broken { reason }
+            | Self::NotRun { reason } => reason,
+        }
+    }
+}
+
+/// One case on one machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// What was measured. The results of a machine have different names.
+    pub name: String,
+    /// Where.
+    pub machine: Machine,
+    /// With what.
+    #[serde(default)]
+    pub settings: BTreeMap<String, serde_json::Value>,
+    /// What came of it.
+    #[serde(flatten)]
+    pub ending: Ending,
+}
+
+impl Measurement {
+    /// Whether something is wrong: a case that broke, or a comparison that does not hold. Too
+    /// little memory is a result.
+    pub fn is_wrong(&self) -> bool {
+        match &self.ending {
+            Ending::Broken { .. } => true,
+            Ending::Compared { checks } => !checks.iter().all(Check::holds),
+            _ => false,
+        }
+    }
+}
+
+/// Why results could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A file could not be read or written.
+    #[error("failed to read or write results")]
+    Io(#[from] std::io::Error),
+    /// Not results of this program.
+    #[error("`{path}` holds no results of `rl bench`")]
+    Parse {
+        /// The file.
+        path: Utf8PathBuf,
+        /// What serde found.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// Results of another version.
+    #[error("`{path}` has version {found}; this program reads version {VERSION}")]
+    Version {
+        /// The file.
+        path: Utf8PathBuf,
+        /// Its version.
+        found: u32,
+    },
+}
+
+/// Everything that was measured, in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    version: u32,
+    /// The results.
+    pub results: Vec<Measurement>,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self { version: VERSION, results: Vec::new() }
+    }
+}
+
+impl Report {
+    /// Reads a file that [`Self::write`] has written.
+    ///
+    /// # Errors
+    /// [`ReportError`].
+    pub fn read(path: &Utf8Path) -> Result<Self, ReportError> {
+        let parse = |source| ReportError::Parse { path: path.to_owned(), source };
+        let report: Self = serde_json::from_slice(&fs::read(path)?).map_err(parse)?;
+        if report.version != VERSION {
+            return Err(ReportError::Version { path: path.to_owned(), found: report.version });
+        }
+        Ok(report)
+    }
+
+    /// Writes all results.
+    ///
+    /// # Errors
+    /// [`ReportError::Io`].
+    pub fn write(&self, path: &Utf8Path) -> Result<(), ReportError> {
+        Ok(files::write_json(path, self)?)
+    }
+
+    /// Adds a result, in place of one with the same name on the same device.
+    pub fn add(&mut self, result: Measurement) {
+        let same = |old: &&mut Measurement| {
+            old.name == result.name && old.machine.device == result.machine.device
+        };
+        match self.results.iter_mut().find(same) {
+            Some(old) => *old = result,
+            None => self.results.push(result),
+        }
+    }
+}
+
+/// Markdown: the machines, the results, the comparisons that were made, and further numbers.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut machines: Vec<String> = Vec::new();
+        for Measurement { machine, .. } in &self.results {
+            let Machine { device, name, memory, threads } = machine;
+            let Some(name) = name else { continue };
+            let memory = memory.map_or("memory unknown".to_owned(), gib);
+            let threads = threads.map_or(String::new(), |n| format!(", {n} threads"));
+            let line = match device.as_str() {
+                "cpu" => format!("`{device}`: {name}{threads}"),
+                _ => format!("`{device}`: {name}, {memory}"),
+            };
+            if !machines.contains(&line) {
+                machines.push(line);
+            }
+        }
+        for line in machines {
+            writeln!(f, "{line}\n")?;
+        }
+        writeln!(
+            f,
+            "| case | measured | at the floor | of it | memory before | at most | by `rl plan` | with |"
+        )?;
+        writeln!(f, "| --- | --- | --- | --- | --- | --- | --- | --- |")?;
+        for result in &self.results {
+            writeln!(f, "{}", row(result))?;
+        }
+        for Measurement { name, ending, .. } in &self.results {
+            if let Ending::Compared { checks } = ending {
+                writeln!(f, "\n{name}:\n\n| comparison | apart | limit | holds |")?;
+                writeln!(f, "| --- | --- | --- | --- |")?;
+                for check in checks {
+                    let Check { name, found, limit } = check;
+                    let holds = if check.holds() { "yes" } else { "**no**" };
+                    writeln!(f, "| {name} | {found:.2e} | {limit:.2e} | {holds} |")?;
+                }
+            }
+        }
+        for Measurement { name, ending, .. } in &self.results {
+            if let Ending::Measured(Figures { details, .. }) = ending
+                && !details.is_empty()
+            {
+                let details: Vec<String> = details
+                    .iter()
+                    .map(|(name, value)| format!("{} {}", name.replace('_', " "), number(*value)))
+                    .collect();
+                writeln!(f, "\n{name}: {}", details.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One line of the table.
+fn row(result: &Measurement) -> String {
+    let Measurement { name, settings, ending, .. } = result;
+    let none = || "–".to_owned();
+    let (value, figures) = match ending {
+        Ending::Measured(figures) => {
+            (format!("{} {}", number(figures.value), figures.unit), Some(figures))
+        }
+        Ending::Compared { checks } => {
+            let hold = checks.iter().filter(|check| check.holds()).count();
+            (format!("{hold} of {} comparisons hold", checks.len()), None)
+        }
+        Ending::TooLarge { reason } => (format!("does not fit: {}", cell(reason)), None),
+        Ending::OutOfMemory { reason } => (format!("out of memory: {}", cell(reason)), None),
+        Ending::Broken { reason } => (format!("**broken**: {}", cell(reason)), None),
+        Ending::NotRun { reason } => (format!("not run: {}", cell(reason)), None),
+    };
+    let at_floor = figures.and_then(|figures| figures.at_floor);
+    let share = figures.zip(at_floor).map_or_else(none, |(figures, at_floor)| {
+        format!("{:.0} %", 100.0 * figures.value / at_floor)
+    });
+    let at_floor = at_floor.map_or_else(none, number);
+    let memory = figures.map(|figures| figures.memory).unwrap_or_default();
+    let [before, peak, planned] =
+        [memory.before, memory.peak, memory.planned].map(|bytes| bytes.map_or_else(none, gib));
+    let settings: Vec<String> = settings
+        .iter()
+        .map(|(name, value)| match value {
+            serde_json::Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        })
+        .collect();
+    let settings = cell(&settings.join(" "));
+    format!(
+        "| {name} | {value} | {at_floor} | {share} | {before} | {peak} | {planned} | {settings} |"
+    )
+}
+
+/// Text as it may stand in a cell: one line, and not a long one.
+fn cell(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default().replace('|', "/");
+    match line.char_indices().nth(160) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line,
+    }
+}
+
+/// Three digits that mean something, or all digits of a large number.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    let decimals = if size >= 100.0 || size == 0.0 {
+        0
+    } else if size >= 10.0 {
+        1
+    } else if size >= 1.0 {
+        2
+    } else {
+        3
+    };
+    format!("{value:.decimals$}")
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.2} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement(name: &str, ending: Ending) -> Measurement {
+        let machine = Machine {
+            device: "cuda:0".into(),
+            name: Some("Abacus 9000".into()),
+            memory: Some(80 << 30),
+            threads: Some(2),
+        };
+        let settings = BTreeMap::from([("rows".to_owned(), 64.into())]);
+        Measurement { name: name.into(), machine, settings, ending }
+    }
+
+    fn report() -> Report {
+        let reason = "the device has less\nand a table follows".to_owned();
+        let figures = Figures {
+            value: 4321.0,
+            unit: "tokens/s".into(),
+            at_floor: Some(8642.0),
+            memory: MemoryUse {
+                before: Some(1 << 29),
+                peak: Some(30 << 30),
+                planned: Some(31 << 30),
+            },
+            details: BTreeMap::from([("floor_ms".to_owned(), 7.2)]),
+        };
+        let checks = [(1e-6, "logits"), (0.25, "gradients")].map(|(found, name)| Check {
+            name: name.into(),
+            found,
+            limit: 1e-4,
+        });
+        let mut report = Report::default();
+        for (name, ending) in [
+            ("decode 64 x 2048", Ending::Measured(figures)),
+            ("parity", Ending::Compared { checks: checks.into() }),
+            ("sft", Ending::TooLarge { reason: reason.clone() }),
+            ("grpo", Ending::OutOfMemory { reason: reason.clone() }),
+            ("sft with adapters", Ending::Broken { reason: reason.clone() }),
+            ("grpo with adapters", Ending::NotRun { reason }),
+        ] {
+            report.add(measurement(name, ending));
+        }
+        report
+    }
+
+    #[test]
+    fn tables_are_for_reading() {
+        insta::assert_snapshot!(report());
+    }
+
+    #[test]
+    fn results_survive_their_file_and_are_replaced_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap().join("bench.json");
+        let before = report();
+        before.write(&path).unwrap();
+        let mut after = Report::read(&path).unwrap();
+        assert_eq!(after, before);
+        let again = measurement("sft", Ending::NotRun { reason: "because".into() });
+        after.add(again.clone());
+        assert_eq!((after.results.len(), &after.results[2]), (6, &again));
+
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("\"version\": 1", "\"version\": 9")).unwrap();
+        assert!(Report::read(&path).unwrap_err().to_string().contains("version 9"));
+        fs::write(&path, "{}").unwrap();
+        assert!(Report::read(&path).unwrap_err().to_string().contains("no results"));
+    }
+
+    #[test]
+    fn too_little_memory_is_a_result_and_a_difference_is_wrong() {
+        let wrong: Vec<bool> = report().results.iter().map(Measurement::is_wrong).collect();
+        assert_eq!(wrong, [false, true, false, false, true, false]);
+    }
+}

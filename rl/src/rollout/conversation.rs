@@ -1,0 +1,116 @@
+//! One conversation while it is played: what was said, and what of it the policy still sees.
+
+use crate::engine::RowId;
+use agents::prompt::Prompt;
+use agents::trajectory::{Omission, Segment, TurnRecord};
+use std::time::Instant;
+
+/// A prompt is recorded as two segments: what the system says, and the task.
+const PROMPT_SEGMENTS: usize = 2;
+
+/// A conversation while it is played.
+pub(super) struct Conversation {
+    pub(super) prompt: Prompt,
+    pub(super) ids: Vec<i64>,
+    pub(super) segments: Vec<Segment>,
+    pub(super) omissions: Vec<Omission>,
+    pub(super) context: Vec<i64>,
+    pub(super) row: Option<RowId>,
+    pub(super) turns: u64,
+    /// Sampled tokens.
+    pub(super) said: usize,
+    /// When the policy first said something: until then it was not its turn.
+    pub(super) began: Option<Instant>,
+}
+
+impl Conversation {
+    /// Segments that the policy still sees.
+    pub(super) fn seen(&self) -> Vec<usize> {
+        let omitted =
+            |index: &usize| self.omissions.iter().any(|omission| omission.segments.contains(index));
+        (0..self.segments.len()).filter(|index| !omitted(index)).collect()
+    }
+
+    /// Tokens of these segments.
+    pub(super) fn tokens(&self, segments: &[usize]) -> usize {
+        segments.iter().map(|index| self.segments[*index].ids.len()).sum()
+    }
+
+    /// What to take away so that `room` tokens at most stay: turns that failed, oldest first; if
+    /// that is not enough, all but the last.
+    pub(super) fn surplus(&self, records: &[TurnRecord], room: usize) -> Vec<usize> {
+        let seen = self.seen();
+        let mut tokens = self.tokens(&seen);
+        // After the two of the prompt, turns and answers follow each other.
+        let pairs = seen[PROMPT_SEGMENTS..].chunks_exact(2);
+        let earlier: Vec<&[usize]> = pairs.clone().take(pairs.len().saturating_sub(1)).collect();
+        let failed = |pair: &&&[usize]| {
+            records.get((pair[0] - PROMPT_SEGMENTS) / 2).is_some_and(TurnRecord::failed)
+        };
+        let mut omitted = Vec::new();
+        for pair in earlier.iter().filter(failed) {
+            if tokens <= room {
+                break;
+            }
+            tokens -= self.tokens(pair);
+            omitted.extend_from_slice(pair);
+        }
+        if tokens <= room { omitted } else { earlier.concat() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agents::trajectory::Source;
+
+    /// A prompt of 10 tokens, and turns of 4 with answers of 6, of which some failed.
+    fn conversation(failed: &[bool]) -> (Conversation, Vec<TurnRecord>) {
+        let segment =
+            |source, tokens| Segment { ids: vec![0; tokens], ..Segment::text(source, "") };
+        let mut segments = vec![segment(Source::Prompt, 0), segment(Source::Prompt, 10)];
+        for _ in failed {
+            segments.extend([segment(Source::Model, 4), segment(Source::Environment, 6)]);
+        }
+        let record = |failed: &bool| TurnRecord {
+            tool: "python".to_owned(),
+            has_thought: true,
+            outcome: Some(if *failed { "timed out" } else { "finished" }.to_owned()),
+            seconds: 1.0,
+        };
+        let conversation = Conversation {
+            prompt: Prompt { system: String::new(), user: String::new() },
+            ids: Vec::new(),
+            segments,
+            omissions: Vec::new(),
+            context: Vec::new(),
+            row: None,
+            turns: failed.len() as u64,
+            said: 4 * failed.len(),
+            began: None,
+        };
+        (conversation, failed.iter().map(record).collect())
+    }
+
+    #[test]
+    fn failed_turns_go_first_and_the_last_turn_never() {
+        let (mut long, records) = conversation(&[false, true, false, true, true]);
+        let mut surplus = |room, omissions: &[&[usize]]| {
+            let omission =
+                |segments: &&[usize]| Omission { before: 12, segments: segments.to_vec() };
+            long.omissions = omissions.iter().map(omission).collect();
+            long.surplus(&records, room)
+        };
+        assert_eq!(surplus(60, &[]), [0; 0]);
+        assert_eq!(surplus(59, &[]), [4, 5], "the oldest that failed");
+        assert_eq!(surplus(45, &[]), [4, 5, 8, 9]);
+        assert_eq!(surplus(45, &[&[4, 5]]), [8, 9], "what is hidden already is not counted");
+        // The last failed too, but it is what the policy is to answer.
+        let all_but_last: Vec<usize> = (2..10).collect();
+        assert_eq!(surplus(39, &[]), all_but_last);
+        assert_eq!(surplus(1, &[]), all_but_last);
+        assert_eq!(surplus(39, &[&[4, 5], &[8, 9]]), [2, 3, 6, 7]);
+        let (short, records) = conversation(&[true]);
+        assert_eq!(short.surplus(&records, 5), [0; 0]);
+    }
+}

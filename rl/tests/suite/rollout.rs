@@ -1,0 +1,183 @@
+//! Episodes of a policy that knows nothing, against their limits.
+
+use crate::corpus;
+use agents::playground::Playground;
+use agents::trajectory::{Ending, Segment, Source, Trajectory};
+use camino::Utf8Path;
+use rl::loss;
+use rl::model::{Packed, Qwen3, Qwen3Config};
+use rl::presets::Scale;
+use rl::rollout::{Job, Overflow, Place, Played, Policy, RolloutSettings, rollout};
+use rl::stop::Stop;
+use rl::tokenizer::Tokenizer;
+use rl::watchdog::Heartbeat;
+use sandbox::policy::ByteSize;
+use sandbox::stream::Stream;
+use sandbox::task::Split;
+use tch::{Device, Kind, Tensor};
+
+/// What sampler and trainer may differ by.
+const TOLERANCE: f64 = 1e-4;
+
+struct Scene {
+    playground: Playground,
+    tokenizer: Tokenizer,
+    model: Qwen3,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    /// One id in `every` ends a turn; with 0 none does.
+    fn new(every: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let tasks = Utf8Path::from_path(folder.path()).unwrap().join("tasks");
+        corpus::write(&tasks);
+        let texts = vec!["system user assistant tool\nmalformed turn: \n".to_owned(); 3];
+        let tokenizer = Tokenizer::train(&texts, 300).unwrap();
+        let size = tokenizer.vocab_size() as i64;
+        let eos_token_ids = if every == 0 { vec![] } else { (0..size).step_by(every).collect() };
+        let config = Qwen3Config {
+            hidden_size: 32,
+            intermediate_size: 48,
+            num_hidden_layers: 2,
+            head_dim: 8,
+            max_position_embeddings: 40_000,
+            eos_token_ids,
+            ..Qwen3Config::tiny(size, 1, 2)
+        };
+        let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(5));
+        let playground = Playground::open(&tasks).unwrap();
+        Self { playground, tokenizer, model, _folder: folder }
+    }
+
+    fn play(&self, settings: &RolloutSettings, wall_seconds: u64) -> Vec<(Trajectory, Vec<i64>)> {
+        let mut rules = Scale::Tiny.rules();
+        rules.episode.budget.turns = 12;
+        rules.episode.budget.wall_seconds = wall_seconds;
+        let place = Place {
+            sandbox: self.playground.sandbox(),
+            rules: &rules,
+            settings,
+            stop: &Stop::default(),
+            heartbeat: &Heartbeat::default(),
+        };
+        let policy = Policy { name: "policy", model: &self.model, tokenizer: &self.tokenizer };
+        let tasks = self.playground.tasks(Split::Train).unwrap();
+        let job = |attempt: u64| {
+            let stream = Stream::root(6).index(attempt);
+            Job { task: tasks[attempt as usize % 2], attempt, stream }
+        };
+        let jobs: Vec<Job<'_>> = (0..4).map(job).collect();
+        let played = rollout(policy, place, &jobs, &mut || ()).unwrap().played;
+        let finished = |played: Played| match played {
+            Played::Finished { trajectory, context } => (*trajectory, context),
+            Played::Fault { fault, .. } => panic!("{fault}"),
+        };
+        played.into_iter().map(finished).collect()
+    }
+
+    /// Every turn has the log-probabilities that the plain pass gives it after what the policy
+    /// saw then.
+    fn assert_seen(&self, trajectory: &Trajectory) {
+        for (index, segment) in trajectory.segments.iter().enumerate() {
+            if segment.source != Source::Model {
+                continue;
+            }
+            let seen: Vec<usize> = (0..index).filter(|i| !omitted(trajectory, *i, index)).collect();
+            let mut ids = ids_of(seen.iter().map(|&i| &trajectory.segments[i]));
+            let before = ids.len() as i64 - 1;
+            ids.extend(ids_of([segment]));
+            let logits = self.model.forward(&Packed::new([ids.as_slice()], Device::Cpu));
+            let said = segment.ids.len() as i64;
+            let targets = Tensor::from_slice(&ids_of([segment]));
+            let sampling = Scale::Tiny.rollout().sampling;
+            let found = loss::log_probs(&logits.narrow(0, before, said), &targets, &sampling);
+            let found = Vec::<f64>::try_from(found.to_kind(Kind::Double)).unwrap();
+            for (found, sampled) in found.iter().zip(&segment.log_probs) {
+                assert!((found - f64::from(*sampled)).abs() < TOLERANCE, "{found} {sampled}");
+            }
+        }
+    }
+}
+
+/// Whether a segment was taken away before the segment `index` was written.
+fn omitted(trajectory: &Trajectory, segment: usize, index: usize) -> bool {
+    let mut so_far = trajectory.omissions.iter().filter(|omission| omission.before <= index);
+    so_far.any(|omission| omission.segments.contains(&segment))
+}
+
+fn ids_of<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<i64> {
+    segments.into_iter().flat_map(|segment| &segment.ids).map(|id| i64::from(*id)).collect()
+}
+
+fn said(trajectory: &Trajectory) -> usize {
+    let of_model = |segment: &&Segment| segment.source == Source::Model;
+    trajectory.segments.iter().filter(of_model).map(|segment| segment.ids.len()).sum()
+}
+
+fn settings(context: usize) -> RolloutSettings {
+    RolloutSettings { context, turn_tokens: 100, ..Scale::Tiny.rollout() }
+}
+
+#[test]
+fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
+    let scene = Scene::new(8);
+    let first = scene.play(&settings(4000), 600);
+    let prompt = ids_of(&first[0].0.segments[..2]).len();
+    let context = prompt + 700;
+    for (trajectory, context) in &first {
+        assert_eq!(*context, ids_of(&trajectory.segments));
+        scene.assert_seen(trajectory);
+    }
+    let stopped = scene.play(&settings(context), 600);
+    assert!(stopped.iter().any(|(trajectory, _)| trajectory.ending == Ending::Tokens));
+    for (trajectory, seen) in &stopped {
+        assert!(trajectory.omissions.is_empty() && seen.len() <= context);
+        assert_eq!(*seen, ids_of(&trajectory.segments));
+    }
+    // Little memory on top: whoever gives way sees the same.
+    let tight = (context + 1) * 2 * 2 * 2 * 8 * 4 * 3 / 2;
+    let dropping = RolloutSettings {
+        overflow: Overflow::Drop,
+        cache: Some(ByteSize::new(tight as u64)),
+        ..settings(context)
+    };
+    let dropped = scene.play(&dropping, 600);
+    assert!(dropped.iter().any(|(trajectory, _)| trajectory.omissions.len() > 1));
+    for (trajectory, seen) in &dropped {
+        assert_eq!(trajectory.ending, Ending::Budget, "nobody runs out of tokens");
+        assert_eq!(trajectory.turns.len(), 12, "and every action is there");
+        assert_eq!(trajectory.segments.len(), 2 + 2 * 12 - 1);
+        assert!(seen.len() <= context && trajectory.ids().len() > seen.len());
+        let last = trajectory.segments.len();
+        let left = (0..last).filter(|index| !omitted(trajectory, *index, last));
+        assert_eq!(*seen, ids_of(left.map(|index| &trajectory.segments[index])));
+        for omission in &trajectory.omissions {
+            let prompt_or_last = |index: &usize| *index < 2 || *index + 2 >= omission.before;
+            assert!(!omission.segments.iter().any(prompt_or_last));
+        }
+        scene.assert_seen(trajectory);
+    }
+}
+
+#[test]
+fn a_trajectory_has_so_many_tokens_to_say() {
+    let scene = Scene::new(8);
+    let settings = RolloutSettings { trajectory_tokens: 30, ..settings(4000) };
+    for (trajectory, context) in scene.play(&settings, 600) {
+        assert_eq!((trajectory.ending, said(&trajectory)), (Ending::Tokens, 30));
+        assert!(trajectory.turns.len() > 1, "over several turns");
+        assert_eq!(context, ids_of(&trajectory.segments));
+    }
+}
+
+#[test]
+fn time_also_ends_an_episode_that_only_generates() {
+    let scene = Scene::new(0);
+    let endless = RolloutSettings { turn_tokens: 39_000, ..settings(40_000) };
+    for (trajectory, context) in scene.play(&endless, 0) {
+        assert_eq!((trajectory.ending, trajectory.turns.len()), (Ending::Budget, 0));
+        assert!((1..=2).contains(&said(&trajectory)), "one step was made");
+        assert_eq!(context, ids_of(&trajectory.segments));
+    }
+}
