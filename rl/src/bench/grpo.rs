@@ -16,6 +16,7 @@ use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
 use crate::plan::{self, Plan};
 use crate::presets::Dtype;
+use crate::rollout::RolloutSettings;
 use crate::signed;
 use rand::RngExt;
 use sandbox::stream::Stream;
@@ -179,7 +180,8 @@ fn play(
         max_tokens: layout.said,
         ignore_eos: true,
     };
-    let mut engine = Engine::new(model, settings.rollout.rows, settings.rollout.context);
+    let RolloutSettings { rows, context, cache, .. } = settings.rollout;
+    let mut engine = Engine::with_cache(model, rows, context, cache)?;
     let mut played =
         Played { samples: vec![Sample::default(); count], log_probs: vec![Vec::new(); count] };
     let mut turns = vec![0; count];
