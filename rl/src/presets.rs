@@ -114,6 +114,7 @@ impl Scale {
             turn_tokens,
             trajectory_tokens: 0,
             overflow: Overflow::Stop,
+            lockstep: false,
             workers,
             threads,
             sampling,

@@ -190,6 +190,16 @@ enum Answer {
     Panicked { job: usize },
 }
 
+impl Answer {
+    fn job(&self) -> usize {
+        let (Self::Reply { job, .. }
+        | Self::Closed { job, .. }
+        | Self::Fault { job, .. }
+        | Self::Panicked { job }) = self;
+        *job
+    }
+}
+
 /// Plays all `jobs` and returns what came of each, in their order. `progress` is told whenever
 /// one has ended.
 ///
@@ -229,6 +239,8 @@ struct Conductor<'a> {
     conversations: Vec<Conversation>,
     rows: BTreeMap<RowId, usize>,
     sessions: BTreeMap<usize, Session>,
+    /// How many requests are not answered yet.
+    asked: usize,
     played: Vec<Option<Played>>,
 }
 
@@ -268,6 +280,7 @@ impl<'a> Conductor<'a> {
             conversations,
             rows: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            asked: 0,
             played: jobs.iter().map(|_| None).collect(),
         })
     }
@@ -294,19 +307,11 @@ impl<'a> Conductor<'a> {
                 self.admit(next)?;
                 next += 1;
             }
-            // Wait for the environment only when there is nothing to generate.
-            let mut answer = if self.engine.is_idle() {
-                heartbeat.enter(Phase::Waiting);
-                answers.recv().ok()
-            } else {
-                poll(answers)
-            };
-            while let Some(arrived) = answer {
-                if self.receive(arrived, &workers)? {
+            for answer in self.arrived(answers) {
+                if self.receive(answer, &workers)? {
                     left -= 1;
                     progress();
                 }
-                answer = poll(answers);
             }
             if !self.engine.is_idle() {
                 heartbeat.enter(Phase::Reading);
@@ -325,6 +330,28 @@ impl<'a> Conductor<'a> {
         }
         let cache = self.engine.cache_use();
         Ok(Rollout { played: self.played.into_iter().flatten().collect(), cache })
+    }
+
+    /// What the environment has answered. Waits only when there is nothing to generate: for one
+    /// answer, or in lockstep for all of them.
+    fn arrived(&mut self, answers: &Receiver<Answer>) -> Vec<Answer> {
+        let lockstep = self.place.settings.lockstep;
+        let wanted = match (self.engine.is_idle(), lockstep) {
+            (true, true) => self.asked,
+            (true, false) => 1,
+            (false, _) => 0,
+        };
+        if wanted > 0 {
+            self.place.heartbeat.enter(Phase::Waiting);
+        }
+        let mut arrived: Vec<Answer> = answers.iter().take(wanted).collect();
+        if lockstep {
+            arrived.sort_by_key(Answer::job);
+        } else {
+            arrived.extend(answers.try_iter());
+        }
+        self.asked -= arrived.len();
+        arrived
     }
 
     fn turn(&self, job: usize) -> Turn {
@@ -413,7 +440,7 @@ impl<'a> Conductor<'a> {
         if closed {
             let session = self.sessions.remove(&job);
             self.place.heartbeat.waits_for(job, "script", self.jobs[job].task.id().as_str());
-            send(workers, Request::Respond { job, session, text });
+            self.ask(workers, Request::Respond { job, session, text });
         } else {
             self.end(job, Ending::Tokens, workers)?;
         }
@@ -422,11 +449,7 @@ impl<'a> Conductor<'a> {
 
     /// Takes what a worker has done. Returns whether that ends the job.
     fn receive(&mut self, answer: Answer, workers: &Sender<Request>) -> Result<bool, RolloutError> {
-        let (Answer::Reply { job, .. }
-        | Answer::Closed { job, .. }
-        | Answer::Fault { job, .. }
-        | Answer::Panicked { job }) = answer;
-        self.place.heartbeat.has(job);
+        self.place.heartbeat.has(answer.job());
         match answer {
             Answer::Reply { job, session, reply } => {
                 self.sessions.insert(job, *session);
@@ -513,28 +536,16 @@ impl<'a> Conductor<'a> {
         let segments = std::mem::take(&mut conversation.segments);
         let omissions = std::mem::take(&mut conversation.omissions);
         self.place.heartbeat.waits_for(job, "grade", self.jobs[job].task.id().as_str());
-        send(
-            workers,
-            Request::Close {
-                job,
-                session: self.sessions.remove(&job),
-                segments,
-                omissions,
-                ending,
-            },
-        );
+        let session = self.sessions.remove(&job);
+        self.ask(workers, Request::Close { job, session, segments, omissions, ending });
         Ok(())
     }
-}
 
-/// Workers end only after the sender is gone, so there is always somebody to receive.
-fn send(workers: &Sender<Request>, request: Request) {
-    workers.send(request).expect("workers outlive the conductor");
-}
-
-/// What has arrived, without waiting.
-fn poll(answers: &Receiver<Answer>) -> Option<Answer> {
-    answers.try_recv().ok()
+    /// Workers end only after the sender is gone, so there is always somebody to receive.
+    fn ask(&mut self, workers: &Sender<Request>, request: Request) {
+        self.asked += 1;
+        workers.send(request).expect("workers outlive the conductor");
+    }
 }
 
 /// What workers share.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 /// | `turn_tokens` | 640 | tokens of one turn |
 /// | `trajectory_tokens` | 0 | tokens of all turns of one conversation together; 0 for no limit |
 /// | `overflow` | `stop`; in `rl eval` `drop` | what happens when the context is full |
+/// | `lockstep` | `false` | conversations wait for each other, so that runs are equal to the bit |
 /// | `workers` | twice the processors | threads that run scripts and grade |
 /// | `threads` | 1 for tiny policies, else all | threads that generate |
 /// | `sampling` | temperature 1; tiny: and min-p 0.02 | how tokens are drawn |
@@ -36,6 +37,11 @@ pub struct RolloutSettings {
     pub trajectory_tokens: usize,
     /// What happens when the context is full.
     pub overflow: Overflow,
+    /// Whether all conversations end their turns, and then all scripts, before anybody goes on.
+    /// Who shares a batch changes rounding, and it depends on how long scripts take; in lockstep
+    /// it depends on nothing but the seed, and two runs on one machine with the same threads are
+    /// equal to the bit. Slower: every turn waits for the slowest script.
+    pub lockstep: bool,
     /// Threads that run scripts and grade.
     pub workers: usize,
     /// Threads that generate. A tiny policy's operations are too small to share, and threads that

@@ -117,9 +117,10 @@ fn interrupted_runs_finish_the_same_work() {
     let train =
         ["train", "--model", straight.as_str(), "--tasks", tasks.as_str(), "--steps", &count];
     let sizes = ["--tasks-per-step", "2", "--group", "2", "--set", "checkpoint_every=3"];
-    // Every option that has a state of its own, and one conversation at a time: who shares a batch changes rounding, and this test compares bits.
-    let exact =
-        ["--set", "validate_every=2", "--set", "validate_attempts=1", "--set", "rollout.rows=1"];
+    // Every option that has a state of its own, and in lockstep: who shares a batch changes
+    // rounding, and this test compares bits.
+    let lockstep = "rollout.lockstep=true";
+    let exact = ["--set", "validate_every=2", "--set", "validate_attempts=1", "--set", lockstep];
     let short = ["--set", "rollout.turn_tokens=160", "--set", "epochs=2", "--set", "kl.beta=0.01"];
     let (straight, disturbed) = (dir.join("grpo"), dir.join("grpo-disturbed"));
     let train = [&train[..], &sizes, &exact, &short].concat();

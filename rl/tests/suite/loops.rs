@@ -58,8 +58,8 @@ fn train_settings(tasks: &Utf8Path, model: &Utf8Path) -> TrainSettings {
         keep: 100,
         ..TrainSettings::defaults(Scale::Tiny)
     };
-    // One conversation at a time: who shares a batch changes rounding, and this test compares bits.
-    settings.rollout.rows = 1;
+    // Who shares a batch changes rounding, and this test compares bits.
+    settings.rollout.lockstep = true;
     settings.rollout.turn_tokens = 160;
     settings
 }
