@@ -207,10 +207,13 @@ impl Run<'_> {
         let rollout_seconds = began.elapsed().as_secs_f64();
         let began = Instant::now();
         let Some(summary) = batch.summary() else {
-            return Err(TrainError::AllFaulted { step, last: batch.last_fault });
+            return Err(TrainError::AllFaulted { step: step + 1, last: batch.last_fault });
         };
         if !batch.tally.adds_up() {
-            return Err(TrainError::Unaccounted { step, tally: format!("{:?}", batch.tally) });
+            return Err(TrainError::Unaccounted {
+                step: step + 1,
+                tally: format!("{:?}", batch.tally),
+            });
         }
         trainer.heartbeat.enter(Phase::Scoring);
         if is_first {
