@@ -276,7 +276,7 @@ impl Bench<'_> {
         Ok(best.context("there is a way")?.1)
     }
 
-    /// Updates: forward, backward, clipping and AdamW.
+    /// Updates: forward, backward, clipping and `AdamW`.
     fn train(&mut self) -> Result<Vec<Line>> {
         let vocab_size = self.shape.config().vocab_size;
         let samples = trajectories(self.shape.trajectories(), vocab_size);
