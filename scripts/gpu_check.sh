@@ -148,7 +148,8 @@ print(" ".join(n for n in ("numpy", "pandas", "sklearn") if u.find_spec(n) is No
     result "tiny: SFT and GRPO" "\"not-run\",\"reason\":\"the Python lacks $missing\""
     return
   fi
-  [[ -x $bin/sandbox && -e $bin/libsandbox.so ]] ||
+  # Where tests are built, the library is one folder further down.
+  [[ -x $bin/sandbox && (-e $bin/libsandbox.so || -e $bin/deps/libsandbox.so) ]] ||
     fail "\`sandbox\` or \`libsandbox.so\` is missing in \`$bin\`; build them too"
   MLE_PYTHON=$(command -v "$python")
   export MLE_PYTHON
