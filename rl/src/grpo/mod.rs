@@ -105,7 +105,10 @@ pub fn run(
         view.finish();
         return Ok(Ended::Finished(last));
     }
-    let metrics = Metrics::resume(out, done)?;
+    // A checkpoint that was made before its step was recorded has that still to do, even if a start
+    // since then has done it and was killed before it could save.
+    let recorded = done - u64::from(position.unrecorded.is_some());
+    let metrics = Metrics::resume(out, recorded)?;
     let pulled = settings.kl.beta > 0.0;
     let reference =
         pulled.then(|| open_policy(folder, kind, device)).transpose()?.map(|(model, _)| model);

@@ -36,7 +36,7 @@ fn sft_settings(tasks: &Utf8Path) -> SftSettings {
         model: "tiny".into(),
         tasks: tasks.to_owned(),
         attempts: 1,
-        epochs: 20,
+        epochs: 40,
         batch: 4,
         vocab_size: 500,
         checkpoint_every: 15,
@@ -60,7 +60,7 @@ fn train_settings(tasks: &Utf8Path, model: &Utf8Path) -> TrainSettings {
     };
     // Who shares a batch changes rounding, and this test compares bits.
     settings.rollout.lockstep = true;
-    settings.rollout.turn_tokens = 160;
+    settings.rollout.turn_tokens = 240;
     settings
 }
 
@@ -236,7 +236,7 @@ fn the_loops_run_resume_and_report() {
         attempts: 1,
         ..EvalSettings::defaults(Scale::Tiny)
     };
-    settings.rollout.turn_tokens = 160;
+    settings.rollout.turn_tokens = 240;
     let contestant = |name: &str, folder: &Utf8Path| {
         let (model, tokenizer) = open_policy(folder, Kind::Float, Device::Cpu).unwrap();
         Contestant { name: name.into(), model, tokenizer }

@@ -6,7 +6,7 @@ use crate::loops::curve;
 use agents::grammar::python_turn;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// How long anything here may take that should take no time at all.
@@ -120,8 +120,18 @@ fn a_validation_that_was_interrupted_is_made_up_for() {
     };
     assert_eq!(steps(&out), [0], "the update is not recorded without its validation");
 
+    let killed = dir.join("killed");
+    let copied = Command::new("cp").args(["-a", out.as_str(), killed.as_str()]).status().unwrap();
+    assert!(copied.success());
+
     finish(&arguments, &out);
     assert_eq!(steps(&out), [0, 1]);
+
+    // As if that had been killed between the record and the checkpoint.
+    fs::copy(out.join("metrics.jsonl"), killed.join("metrics.jsonl")).unwrap();
+    finish(&arguments, &killed);
+    assert_eq!(steps(&killed), [0, 1], "recorded once");
+
     let line = curve(&out).pop().unwrap();
     assert!(line["validation"]["reward"].is_f64(), "{line}");
     assert_eq!((line["played"].as_u64(), line["masked_time_limit"].as_u64()), (Some(2), Some(2)));
