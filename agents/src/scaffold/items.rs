@@ -43,16 +43,17 @@ impl Item {
 
     /// Lines that replace the items in the frame `x` of all rows by numbers. `pd`, `np` and the
     /// tables `a` and `b` are there.
-    pub(super) fn reading(self) -> &'static str {
-        match self {
-            Self::Pictures => PICTURES,
-            Self::Recordings => RECORDINGS,
-            Self::Texts => TEXTS,
-            Self::Documents => DOCUMENTS,
-            Self::Pairs => PAIRS,
-            Self::Graphs => GRAPHS,
-            Self::Network => NETWORK,
-        }
+    pub(super) fn reading(self) -> String {
+        let lines: &[&str] = match self {
+            Self::Pictures => &[PICTURES],
+            Self::Recordings => &[RECORDINGS],
+            Self::Texts => &[COUNTING, CELLS, WORDS],
+            Self::Documents => &[COUNTING, FILES, WORDS],
+            Self::Pairs => &[PAIRS],
+            Self::Graphs => &[GRAPHS],
+            Self::Network => &[NETWORK],
+        };
+        lines.concat()
     }
 }
 
@@ -84,24 +85,18 @@ for p in x.pop(x.columns[0]):
 x = x.join(pd.DataFrame(d).add_prefix("r"))
 "#;
 
-/// How often the commonest words occur, how long texts are, and their numbers.
-const TEXTS: &str = r#"from sklearn.feature_extraction.text import CountVectorizer
-p = x.pop(x.columns[0])
-d = CountVectorizer(max_features=30).fit_transform(p).toarray()
+const COUNTING: &str = "from sklearn.feature_extraction.text import CountVectorizer\n";
+
+/// How often the commonest words of the texts `p` occur, how long they are, and their numbers.
+const WORDS: &str = r#"d = CountVectorizer(max_features=30).fit_transform(p).toarray()
 x = x.join(pd.DataFrame(d).add_prefix("r"))
 for c in ["[0-9]+", "[A-Z]", "ly ", " "]:
     x[c] = p.str.count(c)
 x["n"] = p.str.extract("([0-9]+)")[0].astype(float)
 "#;
 
-const DOCUMENTS: &str = r#"from sklearn.feature_extraction.text import CountVectorizer
-p = x.pop(x.columns[0]).map(lambda p: open("input/" + p).read())
-d = CountVectorizer(max_features=30).fit_transform(p).toarray()
-x = x.join(pd.DataFrame(d).add_prefix("r"))
-for c in ["[0-9]+", "[A-Z]", "ly ", " "]:
-    x[c] = p.str.count(c)
-x["n"] = p.str.extract("([0-9]+)")[0].astype(float)
-"#;
+const CELLS: &str = "p = x.pop(x.columns[0])\n";
+const FILES: &str = "p = x.pop(x.columns[0]).map(lambda p: open(\"input/\" + p).read())\n";
 
 /// What two texts share, and how their numbers differ.
 const PAIRS: &str = r#"d = []

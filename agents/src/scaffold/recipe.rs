@@ -81,7 +81,7 @@ impl Recipe {
         let _ =
             writeln!(code, "x = pd.concat([a, b]).drop(columns={dropped}).reset_index(drop=True)");
         if is_own {
-            code.push_str(item.map_or("", Item::reading));
+            code.push_str(&item.map(Item::reading).unwrap_or_default());
         } else {
             code.push_str(&self.recorded(manifest));
         }
