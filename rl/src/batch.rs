@@ -100,12 +100,16 @@ impl Sample {
     }
 }
 
-/// Groups samples into micro-batches of at most `budget` tokens, or of one sample that alone is
-/// longer. Samples with nothing to train on are left out. Longest first, so that a batch that is
-/// too large fails at once.
-pub fn micro_batches(samples: &[Sample], budget: usize) -> Vec<Vec<usize>> {
+/// Groups the `wanted` samples into micro-batches of at most `budget` tokens, or of one sample that
+/// alone is longer. Samples with nothing to train on are left out. Longest first, so that a batch
+/// that is too large fails at once.
+pub fn micro_batches(
+    samples: &[Sample],
+    wanted: impl IntoIterator<Item = usize>,
+    budget: usize,
+) -> Vec<Vec<usize>> {
     let length = |index: usize| samples[index].read_length();
-    let mut order: Vec<usize> = (0..samples.len()).filter(|&index| length(index) > 0).collect();
+    let mut order: Vec<usize> = wanted.into_iter().filter(|&index| length(index) > 0).collect();
     order.sort_by_key(|&index| (std::cmp::Reverse(length(index)), index));
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut tokens = 0;
@@ -288,7 +292,7 @@ mod tests {
             lengths in prop::collection::vec(0_usize..40, 0..30), budget in 1_usize..200,
         ) {
             let samples: Vec<Sample> = lengths.iter().map(|&n| sample(&[(&vec![1; n], true)])).collect();
-            let batches = micro_batches(&samples, budget);
+            let batches = micro_batches(&samples, 0..samples.len(), budget);
             let mut seen: Vec<usize> = batches.iter().flatten().copied().collect();
             seen.sort_unstable();
             let expected: Vec<usize> = (0..lengths.len()).filter(|&index| lengths[index] > 1).collect();

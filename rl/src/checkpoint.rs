@@ -12,20 +12,17 @@
 //! newest checkpoint; from another one after it was wound back to it ([`Resume`]).
 
 use crate::model::{
-    ADAPTERS, LoadError, Lora, LoraSettings, Qwen3, Qwen3Config, Weights, save_folder,
-    write_safetensors,
+    ADAPTERS, LoadError, Lora, Qwen3, Qwen3Config, Weights, save_folder, write_safetensors,
 };
 use crate::optim::{AdamW, OptimError};
-use crate::template::{Template, TemplateError};
+use crate::policy::{self, PolicyError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use safetensors::SafeTensorError;
 use sandbox::files;
-use sandbox::stream::Stream;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tch::{Device, Kind};
 
 /// The version of `training.json` that this build reads and writes.
 const VERSION: u32 = 3;
@@ -80,31 +77,6 @@ pub enum CheckpointError {
         /// Its version.
         found: u32,
     },
-    /// The folder lacks a file of a checkpoint.
-    #[error(
-        "`{folder}` is not a checkpoint: it has no `{missing}`; give a folder such as `<run>/checkpoints/step-000100`"
-    )]
-    NotOne {
-        /// The folder.
-        folder: Utf8PathBuf,
-        /// The first file that is missing.
-        missing: &'static str,
-    },
-    /// Adapters without their model.
-    #[error(
-        "the adapters in `{folder}` belong to the model in `{base}`, which is not there; put it back, or name its folder as `base_model_name_or_path` in `adapter_config.json`"
-    )]
-    NoBase {
-        /// The adapters' folder.
-        folder: Utf8PathBuf,
-        /// Where their model should be.
-        base: Utf8PathBuf,
-    },
-    /// Adapters of another shape.
-    #[error(
-        "`{0}` has adapters of another shape than `lora` asks for; leave `lora` out to go on with them"
-    )]
-    OtherAdapters(Utf8PathBuf),
     /// `training.json` is not what it should be.
     #[error("failed to parse `{path}`; was it written by another version, or by another command?")]
     Training {
@@ -120,28 +92,9 @@ pub enum CheckpointError {
     /// The tokenizer could not be read or written.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
-    /// Conversations cannot be laid out.
-    #[error("failed to use the chat template of `{folder}`")]
-    Template {
-        /// The policy.
-        folder: Utf8PathBuf,
-        /// Why.
-        #[source]
-        source: TemplateError,
-    },
-    /// Model and tokenizer are two models'.
-    #[error(
-        "the tokenizer of `{folder}` has ids up to {last_id}, its model {vocab_size} of them; \
-         copy the tokenizer's files from where the model comes from"
-    )]
-    Vocabulary {
-        /// The policy.
-        folder: Utf8PathBuf,
-        /// The tokenizer's highest id.
-        last_id: i64,
-        /// How many tokens the model knows.
-        vocab_size: i64,
-    },
+    /// Its policy cannot be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// The optimizer's state does not fit.
     #[error(transparent)]
     Optimizer(#[from] OptimError),
@@ -371,8 +324,8 @@ impl Checkpoint {
     /// # Errors
     /// [`CheckpointError::NotOne`] naming what is missing.
     pub fn open(folder: &Utf8Path) -> Result<Self, CheckpointError> {
-        require(&base_of(folder)?, &MODEL_FILES)?;
-        require(folder, &["optimizer.safetensors", "training.json"])?;
+        policy::require(&policy::base_of(folder)?, &policy::FILES)?;
+        policy::require(folder, &["optimizer.safetensors", "training.json"])?;
         let training: Training<serde_json::Value> = read_training(folder)?;
         Ok(Self { step: training.step, folder: folder.to_owned() })
     }
@@ -418,82 +371,6 @@ impl Checkpoint {
         let training: Training<serde_json::Value> = read_training(&self.folder)?;
         Ok(optimizer.restore(&saved, training.updates)?)
     }
-}
-
-const MODEL_FILES: [&str; 2] = ["config.json", "tokenizer.json"];
-
-/// The folder of the whole model behind `folder`: itself, or the base of the adapters in it.
-///
-/// # Errors
-/// [`CheckpointError`] if adapters are described wrongly, or their base is not there.
-pub fn base_of(folder: &Utf8Path) -> Result<Utf8PathBuf, CheckpointError> {
-    match Lora::describe(folder)? {
-        None => Ok(folder.to_owned()),
-        Some(lora) if lora.base.join("config.json").is_file() => Ok(lora.base),
-        Some(lora) => Err(CheckpointError::NoBase { folder: folder.to_owned(), base: lora.base }),
-    }
-}
-
-fn require(folder: &Utf8Path, files: &[&'static str]) -> Result<(), CheckpointError> {
-    match files.iter().find(|file| !folder.join(file).is_file()) {
-        Some(missing) => Err(CheckpointError::NotOne { folder: folder.to_owned(), missing }),
-        None => Ok(()),
-    }
-}
-
-/// A policy from any Hugging Face folder: a checkpoint of ours, a published model, or adapters in
-/// PEFT's format on either.
-///
-/// # Errors
-/// [`CheckpointError`] naming what is missing or does not fit.
-pub fn open_policy(
-    folder: &Utf8Path,
-    kind: Kind,
-    device: Device,
-) -> Result<(Qwen3, Tokenizer), CheckpointError> {
-    let base = base_of(folder)?;
-    require(&base, &MODEL_FILES)?;
-    let config = Qwen3Config::open(&base).map_err(LoadError::from)?;
-    let named = if folder.join("tokenizer.json").is_file() { folder } else { &base };
-    let tokenizer = Tokenizer::open(named)?;
-    let (last_id, vocab_size) = (tokenizer.last_id(), config.vocab_size);
-    if last_id >= vocab_size {
-        return Err(CheckpointError::Vocabulary { folder: folder.to_owned(), last_id, vocab_size });
-    }
-    Template::new(&tokenizer)
-        .map_err(|source| CheckpointError::Template { folder: folder.to_owned(), source })?;
-    let mut model = Qwen3::load(&config, &Weights::open(&base)?, kind, device)?;
-    if let Some(lora) = Lora::describe(folder)? {
-        lora.open(&mut model, folder)?;
-    }
-    Ok((model, tokenizer))
-}
-
-/// A policy to train: as [`open_policy`], and with fresh adapters if `settings` asks for them and
-/// the policy has none.
-///
-/// # Errors
-/// [`CheckpointError`]; adapters of another shape are refused.
-pub fn open_trained(
-    folder: &Utf8Path,
-    settings: Option<&LoraSettings>,
-    kind: Kind,
-    device: Device,
-    stream: Stream,
-) -> Result<(Qwen3, Tokenizer), CheckpointError> {
-    let (mut model, tokenizer) = open_policy(folder, kind, device)?;
-    match (settings, model.lora()) {
-        (Some(settings), None) => {
-            // Adapters name their base, from wherever they are read.
-            let base = folder.canonicalize_utf8()?;
-            Lora { settings: settings.clone(), base }.attach(&mut model, stream)?;
-        }
-        (Some(settings), Some(lora)) if lora.settings != *settings => {
-            return Err(CheckpointError::OtherAdapters(folder.to_owned()));
-        }
-        _ => (),
-    }
-    Ok((model, tokenizer))
 }
 
 /// Puts the optimizer where the newest checkpoint left it, and returns how many steps had been
@@ -555,25 +432,13 @@ fn remove(folder: &Utf8Path) -> Result<(), std::io::Error> {
 mod tests {
     use super::*;
     use crate::batch::Sample;
-    use crate::model::Gradients;
+    use crate::model::{Gradients, LoraSettings};
     use crate::optim::AdamConfig;
+    use crate::policy::tests::small;
     use crate::presets::Scale;
     use crate::sft::imitate;
-
-    fn policy() -> (Qwen3, Tokenizer) {
-        let tokenizer = Tokenizer::train(&vec!["print(1)\n".to_owned(); 3], 300).unwrap();
-        let control = tokenizer.control();
-        let config = Qwen3Config {
-            hidden_size: 16,
-            num_hidden_layers: 1,
-            ..Qwen3Config::tiny(
-                i64::try_from(tokenizer.vocab_size()).unwrap(),
-                control.end_of_turn,
-                control.end_of_text,
-            )
-        };
-        (Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(2)), tokenizer)
-    }
+    use sandbox::stream::Stream;
+    use tch::{Device, Kind};
 
     fn train(model: &Qwen3, optimizer: &mut AdamW, steps: std::ops::Range<i64>) -> Vec<u64> {
         let memory = Scale::Tiny.memory();
@@ -594,7 +459,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let checkpoints = Checkpoints::of(dir, 2);
-        let (model, tokenizer) = policy();
+        let (model, tokenizer) = small();
         let mut optimizer = AdamW::new(&model, AdamConfig::default());
         train(&model, &mut optimizer, 0..4);
         checkpoints.save(4, &model, &tokenizer, &optimizer, &"seen", None).unwrap();
@@ -602,7 +467,7 @@ mod tests {
 
         let latest = checkpoints.latest().unwrap().unwrap();
         assert_eq!((latest.step(), latest.state::<String>().unwrap().as_str()), (4, "seen"));
-        let (model, _) = open_policy(latest.folder(), Kind::Float, Device::Cpu).unwrap();
+        let (model, _) = policy::open(latest.folder(), Kind::Float, Device::Cpu).unwrap();
         let mut optimizer = AdamW::new(&model, AdamConfig::default());
         latest.restore(&mut optimizer).unwrap();
         assert_eq!(train(&model, &mut optimizer, 4..8), straight);
@@ -614,7 +479,7 @@ mod tests {
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let checkpoints = Checkpoints::of(dir, 2);
         assert_eq!(checkpoints.latest().unwrap(), None);
-        let (model, tokenizer) = policy();
+        let (model, tokenizer) = small();
         let optimizer = AdamW::new(&model, AdamConfig::default());
         for step in [1, 2, 10] {
             checkpoints.save(step, &model, &tokenizer, &optimizer, &(), None).unwrap();
@@ -637,7 +502,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let checkpoints = Checkpoints::of(dir, 1);
-        let (model, tokenizer) = policy();
+        let (model, tokenizer) = small();
         let optimizer = AdamW::new(&model, AdamConfig::default());
         let steps =
             || -> Vec<u64> { checkpoints.all().unwrap().iter().map(Checkpoint::step).collect() };
@@ -673,12 +538,12 @@ mod tests {
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let base = dir.join("base");
         fs::create_dir(&base).unwrap();
-        let (model, tokenizer) = policy();
+        let (model, tokenizer) = small();
         save_folder(&model, &base).unwrap();
         tokenizer.save(&base).unwrap();
         let settings = LoraSettings { rank: 2, alpha: 4.0, ..LoraSettings::default() };
         let open = |folder: &Utf8Path, settings| {
-            open_trained(folder, settings, Kind::Float, Device::Cpu, Stream::root(3))
+            policy::open_to_train(folder, settings, Kind::Float, Device::Cpu, Stream::root(3))
         };
         let (model, tokenizer) = open(&base, Some(&settings)).unwrap();
         let mut optimizer = AdamW::new(&model, AdamConfig::default());
@@ -707,29 +572,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tokenizer_of_another_model_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = Utf8Path::from_path(dir.path()).unwrap();
-        let (model, tokenizer) = policy();
-        save_folder(&model, dir).unwrap();
-        tokenizer.save(dir).unwrap();
-        assert!(open_policy(dir, Kind::Float, Device::Cpu).is_ok());
-        let other = Tokenizer::train(&vec!["print(12)\n".to_owned(); 3], 310).unwrap();
-        assert!(other.vocab_size() > tokenizer.vocab_size());
-        other.save(dir).unwrap();
-        let error = open_policy(dir, Kind::Float, Device::Cpu).unwrap_err().to_string();
-        let last = other.vocab_size() - 1;
-        assert!(error.contains(&format!("ids up to {last}")), "{error}");
-    }
-
-    #[test]
     fn a_folder_that_is_no_checkpoint_says_what_is_missing() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let error = Checkpoint::open(dir).unwrap_err().to_string();
         assert!(error.contains("no `config.json`") && error.contains("step-000100"), "{error}");
         let error =
-            open_policy(&dir.join("nowhere"), Kind::Float, Device::Cpu).unwrap_err().to_string();
+            policy::open(&dir.join("nowhere"), Kind::Float, Device::Cpu).unwrap_err().to_string();
         assert!(error.contains("is not a checkpoint"), "{error}");
     }
 }

@@ -1,12 +1,13 @@
 //! The command line: flags, files and defaults in, plain settings out. No logic of learning.
 
 use crate::bench::BenchArgs;
-use crate::checkpoint::{Checkpoints, Resume, base_of, open_policy};
+use crate::checkpoint::{Checkpoints, Resume};
 use crate::device::{self, DeviceChoice};
 use crate::eval::{self, Contestant, EvalSettings};
 use crate::grpo::{self, TrainSettings};
 use crate::model::{Published, Qwen3, Qwen3Config};
 use crate::plan;
+use crate::policy;
 use crate::presets::{Dtype, Scale};
 use crate::report::{self, ReportSources};
 use crate::rollout::RolloutSettings;
@@ -368,7 +369,7 @@ fn scale_of(source: &PolicySource) -> Result<Scale> {
     match source {
         PolicySource::Tiny => Ok(Scale::Tiny),
         PolicySource::Folder(folder) => {
-            let config = Qwen3Config::open(&base_of(folder)?)
+            let config = Qwen3Config::open(&policy::base_of(folder)?)
                 .with_context(|| format!("`{folder}` is not a model's folder; give a run of `rl sft` or `rl train`, one of its checkpoints, or a model in Hugging Face's format"))?;
             Ok(Scale::of(config.parameter_count()))
         }
@@ -419,7 +420,7 @@ fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
     let device = args.common.device()?;
     let settings = match device::memory(device) {
         Some(limit) => {
-            let shape = Qwen3Config::open(&base_of(folder)?)?;
+            let shape = Qwen3Config::open(&policy::base_of(folder)?)?;
             plan::filled(&settings, &shape, device, limit)?.0
         }
         None => settings,
@@ -434,7 +435,7 @@ fn plan(args: &PlanArgs) -> Result<String> {
     let shape = match Published::named(&args.model) {
         Some(published) => published.config(),
         None => match locate(&args.model)? {
-            PolicySource::Folder(folder) => Qwen3Config::open(&base_of(&folder)?)?,
+            PolicySource::Folder(folder) => Qwen3Config::open(&policy::base_of(&folder)?)?,
             PolicySource::Tiny => {
                 bail!("the tiny policy fits anywhere; give a model's name or folder")
             }
@@ -476,7 +477,7 @@ fn cache_of(
     let Some(limit) = device::memory(device).filter(|_| settings.cache.is_none()) else {
         return Ok(settings.cache);
     };
-    let shapes = folders.iter().map(|folder| Ok(Qwen3Config::open(&base_of(folder)?)?));
+    let shapes = folders.iter().map(|folder| Ok(Qwen3Config::open(&policy::base_of(folder)?)?));
     let shapes: Vec<Qwen3Config> = shapes.collect::<Result<_>>()?;
     let parameters: i64 = shapes.iter().map(Qwen3Config::parameter_count).sum();
     let weights = u64::try_from(parameters)? * dtype.kind().elt_size_in_bytes() as u64;
@@ -504,7 +505,7 @@ fn serve(args: ServeArgs) -> Result<String> {
     let (rows, context) = (args.rows.unwrap_or(rows), args.context.unwrap_or(context));
     let rollout = RolloutSettings { rows, context, cache: args.cache, ..scale.rollout() };
     let cache = cache_of(&[folder], &rollout, dtype, device)?;
-    let (model, tokenizer) = open_policy(folder, dtype.kind(), device)?;
+    let (model, tokenizer) = policy::open(folder, dtype.kind(), device)?;
     let config = ServeConfig {
         listen: (args.host, args.port).into(),
         name: args.served_model_name.unwrap_or(args.model),
@@ -566,7 +567,7 @@ fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
     settings.rollout.cache = cache_of(&folders, &settings.rollout, settings.dtype, device)?;
     let mut contestants = Vec::new();
     for (name, folder) in named {
-        let (model, tokenizer) = open_policy(&folder, settings.dtype.kind(), device)?;
+        let (model, tokenizer) = policy::open(&folder, settings.dtype.kind(), device)?;
         contestants.push(Contestant { name, model, tokenizer });
     }
     if let (true, Some(first)) = (random, contestants.first()) {

@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod model;
 pub mod optim;
 pub mod plan;
+pub mod policy;
 pub mod presets;
 pub mod recipes;
 pub mod report;

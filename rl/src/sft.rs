@@ -11,10 +11,11 @@
 //! them, and training goes on from its newest checkpoint to the same curve.
 
 use crate::batch::{Memory, Micro, Sample, micro_batches};
-use crate::checkpoint::{CheckpointError, Checkpoints, open_policy, open_trained, resume};
+use crate::checkpoint::{CheckpointError, Checkpoints, resume};
 use crate::metrics::{Metrics, mend};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::{AdamConfig, AdamW, Decay, OptimError, Schedule};
+use crate::policy::{self, PolicyError};
 use crate::presets::{Dtype, Scale};
 use crate::rollout::spoken;
 use crate::sample::Sampling;
@@ -191,7 +192,10 @@ pub enum SftError {
     /// A demonstration could not be laid out.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// The policy could not be read or written.
+    /// The policy cannot be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A checkpoint could not be read or written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     /// The update could not be made.
@@ -266,10 +270,10 @@ pub fn run(
     let latest = checkpoints.latest()?;
     let kind = settings.dtype.kind();
     let (model, tokenizer) = match (&latest, source) {
-        (Some(checkpoint), _) => open_policy(checkpoint.folder(), kind, device)?,
+        (Some(checkpoint), _) => policy::open(checkpoint.folder(), kind, device)?,
         (None, PolicySource::Folder(folder)) => {
             let stream = root.child("adapters");
-            open_trained(folder, settings.lora.as_ref(), kind, device, stream)?
+            policy::open_to_train(folder, settings.lora.as_ref(), kind, device, stream)?
         }
         (None, PolicySource::Tiny) => {
             tiny(&demonstrations, settings.vocab_size, device, root.child("weights"))?
@@ -469,7 +473,7 @@ pub fn imitate(
 ) -> (f64, usize) {
     let tokens: usize = samples.iter().map(Sample::trained_count).sum();
     let mut total = 0.0;
-    for chosen in micro_batches(samples, memory.micro_tokens) {
+    for chosen in micro_batches(samples, 0..samples.len(), memory.micro_tokens) {
         let micro = Micro::new(samples, &chosen, model.device());
         micro.differentiate(model, &Sampling::default(), memory, gradients, &mut |log_probs, _| {
             let loss = -log_probs.sum(Kind::Float) / tokens as f64;

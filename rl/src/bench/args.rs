@@ -2,9 +2,9 @@
 
 use super::report::{Ending, Measurement, Report};
 use super::{Case, Job, Machine, ModelSource, Sizes, machine, shape};
-use crate::checkpoint::base_of;
 use crate::device::DeviceChoice;
 use crate::model::Qwen3Config;
+use crate::policy;
 use crate::presets::{Dtype, Scale};
 use crate::source::{PolicySource, locate};
 use anyhow::{Context, Result, bail};
@@ -253,7 +253,7 @@ impl BenchArgs {
             let PolicySource::Folder(folder) = locate(name)? else {
                 bail!("`{name}` is a shape without weights; use `--shape {name} --random-weights`");
             };
-            let config = Qwen3Config::open(&base_of(&folder)?)?;
+            let config = Qwen3Config::open(&policy::base_of(&folder)?)?;
             return Ok((ModelSource::Folder(folder), config));
         }
         if cases != [Case::Parity] {

@@ -8,21 +8,18 @@ use super::sft::RATE;
 use super::sizes::{Sizes, train_settings};
 use super::{BenchError, limit, random_ids, warm_up};
 use crate::advantage::{Standing, advantages};
-use crate::batch::{Micro, Sample, micro_batches};
+use crate::batch::Sample;
 use crate::engine::{Engine, RowId, Turn};
-use crate::grpo::TrainSettings;
-use crate::loss::Tokens;
+use crate::grpo::{self, TrainSettings};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
 use crate::plan::{self, Plan};
 use crate::presets::Dtype;
 use crate::rollout::RolloutSettings;
-use crate::signed;
 use rand::RngExt;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
-use std::ops::Range;
-use tch::{Device, Tensor};
+use tch::Device;
 
 /// What a conversation consists of, in tokens: a prompt, then turns, each of what the model says
 /// and, but for the last one, what the environment answers.
@@ -215,7 +212,7 @@ fn play(
     Ok(played)
 }
 
-/// The gradient of the surrogate over all conversations.
+/// The gradient of the loss over all conversations.
 fn differentiate(
     model: &Qwen3,
     settings: &TrainSettings,
@@ -224,30 +221,15 @@ fn differentiate(
 ) -> Gradients {
     let Played { samples, log_probs } = played;
     let counts: Vec<usize> = samples.iter().map(Sample::trained_count).collect();
-    let weights = settings.aggregation.weights(&counts);
-    let objective = settings.objective();
-    let mut gradients = Gradients::default();
-    for chosen in micro_batches(samples, settings.memory.micro_tokens) {
-        let micro = Micro::new(samples, &chosen, model.device());
-        let sampler = micro.pack(|index| &log_probs[index]);
-        let advantages = micro.spread(|index| advantages[index]);
-        let weights = micro.spread(|index| weights[index]);
-        let mut loss = |new: &Tensor, range: Range<usize>| {
-            let part = |all: &Tensor| all.narrow(0, signed(range.start), signed(range.len()));
-            let tokens = Tokens {
-                new: new.shallow_clone(),
-                sampler: part(&sampler),
-                old: None,
-                reference: None,
-                advantages: part(&advantages),
-                weights: part(&weights),
-            };
-            objective.loss(&tokens).loss
-        };
-        let sampling = &settings.rollout.sampling;
-        micro.differentiate(model, sampling, &settings.memory, &mut gradients, &mut loss);
-    }
-    gradients
+    let update = grpo::Update {
+        samples,
+        sampler: log_probs,
+        old: None,
+        reference: None,
+        advantages,
+        counts: &counts,
+    };
+    update.differentiate(model, settings, &mut || ()).1
 }
 
 #[cfg(test)]

@@ -26,12 +26,12 @@ pub use parity::Check;
 pub use report::{Ending, Figures, Measurement, Report, ReportError};
 pub use sizes::{BUILT_IN, Sizes, shape};
 
-use crate::checkpoint::{CheckpointError, base_of, open_policy};
 use crate::device;
 use crate::engine::{Engine, EngineError, Turn};
 use crate::model::{ConfigError, LoadError, Lora, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::OptimError;
 use crate::plan::PlanError;
+use crate::policy::{self, PolicyError};
 use crate::presets::Dtype;
 use crate::sample::Sampling;
 use camino::Utf8PathBuf;
@@ -111,7 +111,7 @@ pub enum BenchError {
     Config(#[from] ConfigError),
     /// The model's folder is damaged.
     #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
+    Policy(#[from] PolicyError),
     /// Adapters could not be attached.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -202,7 +202,7 @@ impl Job {
     fn config(&self) -> Result<Qwen3Config, BenchError> {
         match &self.model {
             ModelSource::Shape(name) => shape(name).ok_or_else(|| BenchError::Shape(name.clone())),
-            ModelSource::Folder(folder) => Ok(Qwen3Config::open(&base_of(folder)?)?),
+            ModelSource::Folder(folder) => Ok(Qwen3Config::open(&policy::base_of(folder)?)?),
         }
     }
 
@@ -219,7 +219,7 @@ impl Job {
                 let seed = i64::from_ne_bytes(self.seed.to_ne_bytes());
                 Qwen3::drawn(config, kind, device, seed)
             }
-            ModelSource::Folder(folder) => open_policy(folder, kind, device)?.0,
+            ModelSource::Folder(folder) => policy::open(folder, kind, device)?.0,
         };
         if let Some(settings) = lora {
             let base = Utf8PathBuf::from("base");

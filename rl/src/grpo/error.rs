@@ -2,6 +2,7 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::optim::OptimError;
+use crate::policy::PolicyError;
 use crate::rollout::RolloutError;
 use agents::playground::PlaygroundError;
 use sandbox::task::TaskId;
@@ -44,7 +45,10 @@ pub enum TrainError {
         /// What was counted.
         tally: String,
     },
-    /// The policy could not be read or written.
+    /// The policy cannot be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A checkpoint could not be read or written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     /// The update could not be made.

@@ -37,25 +37,26 @@ mod mask;
 mod position;
 mod settings;
 mod tasks;
+mod update;
 
 pub use error::TrainError;
 pub use mask::Mask;
 pub use settings::TrainSettings;
+pub use update::{Learnt, Update};
 
 use crate::advantage::Standing;
 use crate::batch::{Micro, Sample, micro_batches};
-use crate::checkpoint::{Checkpoint, Checkpoints, open_policy, open_trained, resume};
+use crate::checkpoint::{Checkpoint, Checkpoints, resume};
 use crate::device::memory_in_use;
 use crate::engine::CacheUse;
 use crate::episodes::Episodes;
-use crate::loss::Tokens;
 use crate::metrics::{Metrics, resident_memory};
 use crate::model::{Gradients, Qwen3};
 use crate::optim::{AdamW, Decay, Schedule};
+use crate::policy;
 use crate::rollout::{Job, Place, Policy, Rollout, RolloutError, rollout};
 use crate::sample::Sampling;
 use crate::sft::Stages;
-use crate::signed;
 use crate::stop::{Ended, Stop, Stopped};
 use crate::tokenizer::Tokenizer;
 use crate::view::View;
@@ -70,10 +71,10 @@ use position::Position;
 use sandbox::files;
 use sandbox::stream::Stream;
 use sandbox::task::{Split, TaskDir};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 use tasks::{draw, draw_again};
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Kind};
+use update::largest_gap;
 
 /// Trains the policy in `folder` on the corpus; `out` is the run's folder. Goes on from the newest
 /// checkpoint there.
@@ -94,7 +95,8 @@ pub fn run(
     let start = latest.as_ref().map_or(folder, Checkpoint::folder);
     let root = Stream::root(settings.seed).child("grpo");
     let (lora, kind) = (settings.lora.as_ref(), settings.dtype.kind());
-    let (model, tokenizer) = open_trained(start, lora, kind, device, root.child("adapters"))?;
+    let (model, tokenizer) =
+        policy::open_to_train(start, lora, kind, device, root.child("adapters"))?;
     let mut optimizer = AdamW::new(&model, settings.adam);
     let done = resume(latest.as_ref(), &mut optimizer)?;
     let position: Position =
@@ -111,7 +113,7 @@ pub fn run(
     let metrics = Metrics::resume(out, recorded)?;
     let pulled = settings.kl.beta > 0.0;
     let reference =
-        pulled.then(|| open_policy(folder, kind, device)).transpose()?.map(|(model, _)| model);
+        pulled.then(|| policy::open(folder, kind, device)).transpose()?.map(|(model, _)| model);
     let playground = Playground::open(&settings.tasks)?;
     let _watch = stop.abandons(playground.sandbox());
     let heartbeat = Heartbeat::default();
@@ -230,10 +232,12 @@ impl Run<'_> {
         let parts = batch.parts(settings.mini_batches, settings.max_draws > 1);
         let (mut learnt, mut norms) = (Learnt::default(), Vec::new());
         for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
-            let is_on_policy = norms.is_empty();
             trainer.heartbeat.enter(Phase::Differentiating);
-            let (taught, mut gradients) =
-                trainer.differentiate(&batch, part, &scores, is_on_policy);
+            let (mut taught, mut gradients) = trainer.differentiate(&batch, part, &scores);
+            // Only while the policy is the sampler's can be seen whether the two agree.
+            if !norms.is_empty() {
+                taught.gap = 0.0;
+            }
             trainer.heartbeat.enter(Phase::Stepping);
             if taught.tokens > 0 {
                 norms.push(optimizer.step(&mut gradients, rate)?);
@@ -329,11 +333,6 @@ fn schedule(settings: &TrainSettings) -> Schedule {
     }
 }
 
-/// The largest difference between two lists of log-probabilities `[n]`.
-fn largest_gap(new: &Tensor, old: &Tensor) -> f64 {
-    (new.detach() - old).abs().max().double_value(&[])
-}
-
 /// What all steps share.
 struct Trainer<'a> {
     settings: &'a TrainSettings,
@@ -367,28 +366,6 @@ struct Scores {
     old: Option<Vec<Vec<f32>>>,
     /// The reference policy's.
     reference: Option<Vec<Vec<f32>>>,
-}
-
-/// What updates came to, summed over tokens (over updates: `loss`).
-#[derive(Default)]
-struct Learnt {
-    loss: f64,
-    clipped: f64,
-    distance: f64,
-    importance: f64,
-    gap: f64,
-    tokens: usize,
-}
-
-impl Learnt {
-    fn add(&mut self, other: &Self) {
-        self.loss += other.loss;
-        self.clipped += other.clipped;
-        self.distance += other.distance;
-        self.importance += other.importance;
-        self.gap = self.gap.max(other.gap);
-        self.tokens += other.tokens;
-    }
 }
 
 impl Trainer<'_> {
@@ -466,7 +443,7 @@ impl Trainer<'_> {
     fn check_log_probs(&self, batch: &Batch) -> Result<(), TrainError> {
         let memory = &self.settings.memory;
         let mut gap: f64 = 0.0;
-        for chosen in micro_batches(&batch.samples, memory.micro_tokens) {
+        for chosen in micro_batches(&batch.samples, 0..batch.samples.len(), memory.micro_tokens) {
             let micro = Micro::new(&batch.samples, &chosen, self.model.device());
             let new = micro.log_probs(self.model, self.sampling(), memory);
             gap = gap.max(largest_gap(&new, &micro.pack(|index| &batch.log_probs[index])));
@@ -505,7 +482,7 @@ impl Trainer<'_> {
     fn score(&self, model: &Qwen3, batch: &Batch) -> Vec<Vec<f32>> {
         let memory = &self.settings.memory;
         let mut scores = vec![Vec::new(); batch.samples.len()];
-        for chosen in micro_batches(&batch.samples, memory.micro_tokens) {
+        for chosen in micro_batches(&batch.samples, 0..batch.samples.len(), memory.micro_tokens) {
             let micro = Micro::new(&batch.samples, &chosen, model.device());
             let found = micro.log_probs(model, self.sampling(), memory);
             let mut values = vec![0.0; found.numel()];
@@ -519,66 +496,21 @@ impl Trainer<'_> {
         scores
     }
 
-    /// The gradient of the loss over the trajectories of `part` that have an
-    /// advantage, or all that count where there is a pull towards the reference policy. Whether
-    /// sampler and trainer agree can be seen while the policy `is_on_policy`.
-    fn differentiate(
-        &self,
-        batch: &Batch,
-        part: &[usize],
-        scores: &Scores,
-        is_on_policy: bool,
-    ) -> (Learnt, Gradients) {
+    /// The gradient of the loss over the trajectories of `part`.
+    fn differentiate(&self, batch: &Batch, part: &[usize], scores: &Scores) -> (Learnt, Gradients) {
         let mut counts = vec![0; batch.samples.len()];
         for &index in part.iter().filter(|&&index| batch.standings[index] == Standing::Counted) {
             counts[index] = batch.samples[index].trained_count();
         }
-        let weights = self.settings.aggregation.weights(&counts);
-        let pulled = scores.reference.is_some();
-        let teaches =
-            |index: usize| counts[index] > 0 && (pulled || batch.advantages[index].abs() > 0.0);
-        let teaching: Vec<Sample> = (0..batch.samples.len())
-            .map(
-                |index| {
-                    if teaches(index) { batch.samples[index].clone() } else { Sample::default() }
-                },
-            )
-            .collect();
-        let (objective, memory) = (self.settings.objective(), &self.settings.memory);
-        let (mut learnt, mut gradients) = (Learnt::default(), Gradients::default());
-        for chosen in micro_batches(&teaching, memory.micro_tokens) {
-            let micro = Micro::new(&teaching, &chosen, self.model.device());
-            let of = |values: &Vec<Vec<f32>>| micro.pack(|index| &values[index]);
-            let (sampler, old) = (of(&batch.log_probs), scores.old.as_ref().map(of));
-            let reference = scores.reference.as_ref().map(of);
-            let advantages = micro.spread(|index| batch.advantages[index]);
-            let weights = micro.spread(|index| weights[index]);
-            let mut loss = |new: &Tensor, range: Range<usize>| {
-                let part = |all: &Tensor| all.narrow(0, signed(range.start), signed(range.len()));
-                let tokens = Tokens {
-                    new: new.shallow_clone(),
-                    sampler: part(&sampler),
-                    old: old.as_ref().map(part),
-                    reference: reference.as_ref().map(part),
-                    advantages: part(&advantages),
-                    weights: part(&weights),
-                };
-                let loss = objective.loss(&tokens);
-                let value = |tensor: &Tensor| tensor.double_value(&[]);
-                learnt.add(&Learnt {
-                    loss: value(&loss.loss),
-                    clipped: value(&loss.clipped),
-                    distance: loss.distance.as_ref().map_or(0.0, value),
-                    importance: loss.importance.as_ref().map_or(0.0, value),
-                    gap: if is_on_policy { largest_gap(new, &tokens.sampler) } else { 0.0 },
-                    tokens: range.len(),
-                });
-                loss.loss
-            };
-            micro.differentiate(self.model, self.sampling(), memory, &mut gradients, &mut loss);
-            self.heartbeat.beat();
-        }
-        (learnt, gradients)
+        let update = Update {
+            samples: &batch.samples,
+            sampler: &batch.log_probs,
+            old: scores.old.as_deref(),
+            reference: scores.reference.as_deref(),
+            advantages: &batch.advantages,
+            counts: &counts,
+        };
+        update.differentiate(self.model, self.settings, &mut || self.heartbeat.beat())
     }
 
     /// Episodes to read, one file per step.

@@ -6,6 +6,7 @@
 
 mod conversation;
 mod settings;
+mod worker;
 
 pub use settings::{Overflow, RolloutSettings};
 
@@ -25,10 +26,10 @@ use sandbox::exec::Sandbox;
 use sandbox::stream::Stream;
 use sandbox::task::{TaskDir, TaskId};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use worker::{Answer, Request, Stage, work};
 
 /// Who plays.
 #[derive(Debug, Clone, Copy)]
@@ -165,38 +166,6 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         tch::set_num_threads(self.before);
-    }
-}
-
-enum Request {
-    Respond {
-        job: usize,
-        session: Option<Session>,
-        text: String,
-    },
-    Close {
-        job: usize,
-        session: Option<Session>,
-        segments: Vec<Segment>,
-        omissions: Vec<Omission>,
-        ending: Ending,
-    },
-}
-
-enum Answer {
-    Reply { job: usize, session: Box<Session>, reply: Reply },
-    Closed { job: usize, trajectory: Box<Trajectory> },
-    Fault { job: usize, fault: EpisodeFault },
-    Panicked { job: usize },
-}
-
-impl Answer {
-    fn job(&self) -> usize {
-        let (Self::Reply { job, .. }
-        | Self::Closed { job, .. }
-        | Self::Fault { job, .. }
-        | Self::Panicked { job }) = self;
-        *job
     }
 }
 
@@ -545,57 +514,6 @@ impl<'a> Conductor<'a> {
     fn ask(&mut self, workers: &Sender<Request>, request: Request) {
         self.asked += 1;
         workers.send(request).expect("workers outlive the conductor");
-    }
-}
-
-/// What workers share.
-struct Stage<'a> {
-    agent: &'a str,
-    sandbox: &'a Sandbox,
-    rules: &'a Rules,
-    jobs: &'a [Job<'a>],
-}
-
-fn work(stage: &Stage<'_>, requests: &Mutex<Receiver<Request>>, answers: &Sender<Answer>) {
-    loop {
-        let request = requests.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(request) = request else { return };
-        let (Request::Respond { job, .. } | Request::Close { job, .. }) = request;
-        let answer = catch_unwind(AssertUnwindSafe(|| stage.serve(request)));
-        // If nobody listens any more, the call has failed and says why itself.
-        if answers.send(answer.unwrap_or(Answer::Panicked { job })).is_err() {
-            return;
-        }
-    }
-}
-
-impl Stage<'_> {
-    fn open(&self, job: usize, session: Option<Session>) -> Result<Session, EpisodeFault> {
-        session.map_or_else(|| Session::open(self.sandbox, self.jobs[job].task, self.rules), Ok)
-    }
-
-    fn serve(&self, request: Request) -> Answer {
-        match request {
-            Request::Respond { job, session, text } => {
-                let reply = self.open(job, session).and_then(|mut session| {
-                    let reply = session.respond(&text)?;
-                    Ok(Answer::Reply { job, session: Box::new(session), reply })
-                });
-                reply.unwrap_or_else(|fault| Answer::Fault { job, fault })
-            }
-            Request::Close { job, session, segments, omissions, ending } => {
-                let closed = self.open(job, session).and_then(|session| {
-                    session.close(self.agent, self.jobs[job].attempt, segments, ending)
-                });
-                match closed {
-                    Ok(trajectory) => {
-                        let trajectory = Box::new(Trajectory { omissions, ..trajectory });
-                        Answer::Closed { job, trajectory }
-                    }
-                    Err(fault) => Answer::Fault { job, fault },
-                }
-            }
-        }
     }
 }
 

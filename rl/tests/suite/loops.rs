@@ -5,9 +5,9 @@ use agents::trajectory;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use indicatif::ProgressBar;
-use rl::checkpoint::open_policy;
 use rl::eval::{self, Contestant, EvalSettings};
 use rl::grpo::{self, TrainSettings};
+use rl::policy;
 use rl::presets::Scale;
 use rl::report::{self, ReportSources};
 use rl::sft::{self, SftSettings, Stages};
@@ -238,7 +238,7 @@ fn the_loops_run_resume_and_report() {
     };
     settings.rollout.turn_tokens = 240;
     let contestant = |name: &str, folder: &Utf8Path| {
-        let (model, tokenizer) = open_policy(folder, Kind::Float, Device::Cpu).unwrap();
+        let (model, tokenizer) = policy::open(folder, Kind::Float, Device::Cpu).unwrap();
         Contestant { name: name.into(), model, tokenizer }
     };
     let contestants = [contestant("sft", &last), contestant("grpo", &trained)];

@@ -46,7 +46,7 @@ fn backward(
     let weights = Aggregation::SeqMeanTokenMean.weights(&counts);
     let mut total = 0.0;
     let mut gradients = Gradients::default();
-    for chosen in micro_batches(samples, memory.micro_tokens) {
+    for chosen in micro_batches(samples, 0..samples.len(), memory.micro_tokens) {
         let micro = Micro::new(samples, &chosen, Device::Cpu);
         let (a, w) =
             (micro.spread(|index| advantages[index]), micro.spread(|index| weights[index]));

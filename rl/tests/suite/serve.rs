@@ -3,9 +3,9 @@
 use crate::transformers::python;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use rl::checkpoint::open_policy;
 use rl::engine::{Ending, Engine, Finished, Turn};
 use rl::model::{Qwen3, Qwen3Config, save_folder, write_safetensors};
+use rl::policy;
 use rl::sample::Sampling;
 use rl::template::{Message, Options, Role, Template};
 use rl::tokenizer::Tokenizer;
@@ -211,7 +211,7 @@ fn close(found: &Value, expected: &[f32]) -> bool {
 fn answers_are_the_engines() {
     let dir = tempfile::tempdir().unwrap();
     let folder = random(Utf8Path::from_path(dir.path()).unwrap());
-    let (model, tokenizer) = open_policy(&folder, Kind::Float, Device::Cpu).unwrap();
+    let (model, tokenizer) = policy::open(&folder, Kind::Float, Device::Cpu).unwrap();
     let server = Server::start(&folder, &[]);
     let text = "<|im_start|>user\nprint(3)<|im_end|>\n<|im_start|>assistant\n";
     let ids = tokenizer.encode_with_control(text, None).unwrap();
@@ -618,7 +618,7 @@ fn clients_that_leave_free_their_rows() {
 fn broken_weights_end_the_server_with_a_word() {
     let dir = tempfile::tempdir().unwrap();
     let folder = random(Utf8Path::from_path(dir.path()).unwrap());
-    let (model, _) = open_policy(&folder, Kind::Float, Device::Cpu).unwrap();
+    let (model, _) = policy::open(&folder, Kind::Float, Device::Cpu).unwrap();
     let mut weights = model.published();
     let norm = weights["model.norm.weight"].full_like(f64::NAN);
     weights.insert("model.norm.weight".into(), norm);

@@ -1,0 +1,100 @@
+//! Who runs scripts: threads that own the episodes, and answer what conversations ask of them.
+
+use super::Job;
+use agents::scaffold::react::{Reply, Rules, Session};
+use agents::trajectory::{Ending, Omission, Segment, Trajectory};
+use sandbox::env::EpisodeFault;
+use sandbox::exec::Sandbox;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
+
+/// What a worker is asked for.
+pub(super) enum Request {
+    Respond {
+        job: usize,
+        session: Option<Session>,
+        text: String,
+    },
+    Close {
+        job: usize,
+        session: Option<Session>,
+        segments: Vec<Segment>,
+        omissions: Vec<Omission>,
+        ending: Ending,
+    },
+}
+
+/// What came of it.
+pub(super) enum Answer {
+    Reply { job: usize, session: Box<Session>, reply: Reply },
+    Closed { job: usize, trajectory: Box<Trajectory> },
+    Fault { job: usize, fault: EpisodeFault },
+    Panicked { job: usize },
+}
+
+impl Answer {
+    pub(super) fn job(&self) -> usize {
+        let (Self::Reply { job, .. }
+        | Self::Closed { job, .. }
+        | Self::Fault { job, .. }
+        | Self::Panicked { job }) = self;
+        *job
+    }
+}
+
+/// What workers share.
+pub(super) struct Stage<'a> {
+    pub(super) agent: &'a str,
+    pub(super) sandbox: &'a Sandbox,
+    pub(super) rules: &'a Rules,
+    pub(super) jobs: &'a [Job<'a>],
+}
+
+/// Serves requests until nobody can send one any more.
+pub(super) fn work(
+    stage: &Stage<'_>,
+    requests: &Mutex<Receiver<Request>>,
+    answers: &Sender<Answer>,
+) {
+    loop {
+        let request = requests.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(request) = request else { return };
+        let (Request::Respond { job, .. } | Request::Close { job, .. }) = request;
+        let answer = catch_unwind(AssertUnwindSafe(|| stage.serve(request)));
+        // If nobody listens any more, the call has failed and says why itself.
+        if answers.send(answer.unwrap_or(Answer::Panicked { job })).is_err() {
+            return;
+        }
+    }
+}
+
+impl Stage<'_> {
+    fn open(&self, job: usize, session: Option<Session>) -> Result<Session, EpisodeFault> {
+        session.map_or_else(|| Session::open(self.sandbox, self.jobs[job].task, self.rules), Ok)
+    }
+
+    fn serve(&self, request: Request) -> Answer {
+        match request {
+            Request::Respond { job, session, text } => {
+                let reply = self.open(job, session).and_then(|mut session| {
+                    let reply = session.respond(&text)?;
+                    Ok(Answer::Reply { job, session: Box::new(session), reply })
+                });
+                reply.unwrap_or_else(|fault| Answer::Fault { job, fault })
+            }
+            Request::Close { job, session, segments, omissions, ending } => {
+                let closed = self.open(job, session).and_then(|session| {
+                    session.close(self.agent, self.jobs[job].attempt, segments, ending)
+                });
+                match closed {
+                    Ok(trajectory) => {
+                        let trajectory = Box::new(Trajectory { omissions, ..trajectory });
+                        Answer::Closed { job, trajectory }
+                    }
+                    Err(fault) => Answer::Fault { job, fault },
+                }
+            }
+        }
+    }
+}
