@@ -18,14 +18,14 @@ pub use error::EngineError;
 pub use turn::{Ending, Finished, RowId, Turn};
 
 use crate::model::{KvCache, Qwen3, Rows};
-use crate::sample::Sampling;
+use crate::sample::{self, Draw, Drawn, Sampling};
 use crate::signed;
 use rand_chacha::ChaCha8Rng;
 use room::{Claim, Room};
 use sandbox::policy::ByteSize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tch::{Kind, Tensor, no_grad_guard};
+use tch::{Tensor, no_grad_guard};
 
 /// The most tokens, padding included, that one prefill reads.
 pub(crate) const PREFILL_TOKENS: usize = 8192;
@@ -284,10 +284,8 @@ impl<'m> Engine<'m> {
         let mut ready = self.generating(|row| row.pending.len() == 1);
         if !ready.is_empty() {
             ready.sort_by_key(|&slot| self.at(slot).place);
-            let log_probs = self.advance(&ready, 1)?;
-            for (index, &slot) in ready.iter().enumerate() {
-                self.choose(slot, log_probs.row(index), &mut finished)?;
-            }
+            let logits = self.advance(&ready, 1);
+            self.draw(&logits, &ready, &mut finished)?;
         }
         Ok(finished)
     }
@@ -403,7 +401,8 @@ impl<'m> Engine<'m> {
             let width = self.at(readers[0]).pending.len();
             let batch: Vec<usize> =
                 readers.drain(..readers.len().min((at_once / width).max(1))).collect();
-            let log_probs = self.advance(&batch, width)?;
+            let logits = self.advance(&batch, width);
+            let (mut told, mut drawers) = (Vec::new(), Vec::new());
             for (index, leader) in batch.into_iter().enumerate() {
                 let from = self.at(leader).place.expect("who has read has a place");
                 let tokens = self.at(leader).cached;
@@ -413,35 +412,42 @@ impl<'m> Engine<'m> {
                     row.cached = tokens;
                     row.pending.clear();
                     self.cache.copy_prefix(signed(from), signed(to), signed(tokens));
-                    self.choose(slot, log_probs.row(index), finished)?;
+                    told.push(signed(index));
+                    drawers.push(slot);
                 }
-                self.choose(leader, log_probs.row(index), finished)?;
+                told.push(signed(index));
+                drawers.push(leader);
             }
+            let told = Tensor::from_slice(&told).to_device(logits.device());
+            self.draw(&logits.index_select(0, &told), &drawers, finished)?;
         }
         Ok(())
     }
 
     /// Feeds the pending tokens of `slots`, at most `width` each, and returns the next token's
-    /// log-probabilities, one row per slot.
-    fn advance(&mut self, slots: &[usize], width: usize) -> Result<LogProbs, EngineError> {
+    /// logits: `[N, V]`.
+    fn advance(&mut self, slots: &[usize], width: usize) -> Tensor {
         let hidden = self.feed(slots, width);
-        let current = |&slot: &usize| {
-            self.at(slot).current.as_ref().expect("only generating rows advance").sampling.scale()
+        self.model.logits(&hidden)
+    }
+
+    /// Draws the next token of each of `slots` from its row of `logits` `[N, V]`.
+    fn draw(
+        &mut self,
+        logits: &Tensor,
+        slots: &[usize],
+        finished: &mut Vec<Finished>,
+    ) -> Result<(), EngineError> {
+        let mut next = |&slot: &usize| {
+            let row = self.rows[slot].as_mut().expect("only taken slots are listed");
+            let current = row.current.as_mut().expect("only generating rows draw");
+            current.sampling.next(&mut current.rng)
         };
-        let scales: Vec<f64> = slots.iter().map(current).collect(); // [N]
-        let mut logits = self.model.logits(&hidden); // [N, V]
-        if scales.iter().any(|scale| scale.total_cmp(&1.0).is_ne()) {
-            let device = self.model.device();
-            let scales = Tensor::from_slice(&scales).to_kind(Kind::Float).to_device(device);
-            logits /= scales.unsqueeze(1);
+        let draws: Vec<Draw> = slots.iter().map(&mut next).collect();
+        for (&slot, drawn) in slots.iter().zip(sample::draw(logits, &draws)) {
+            self.say(slot, drawn, finished)?;
         }
-        let log_probs = logits.log_softmax(-1, Kind::Float);
-        let mut values = vec![0.0; log_probs.numel()];
-        log_probs
-            .f_copy_data(&mut values, log_probs.numel())
-            .map_err(|_| EngineError::NotFinite)?;
-        let width = usize::try_from(self.model.config().vocab_size).unwrap_or(1);
-        Ok(LogProbs { values, width })
+        Ok(())
     }
 
     /// Feeds the pending tokens of `slots`, at most `width` each, and returns what the last layer
@@ -506,22 +512,19 @@ impl<'m> Engine<'m> {
         hidden.view([-1, self.model.config().hidden_size]).index_select(0, &tensor(&ends))
     }
 
-    /// Draws a row's next token and ends its turn where it must end.
-    fn choose(
+    /// Appends a token to what a row has said, and ends its turn where it must end.
+    fn say(
         &mut self,
         slot: usize,
-        log_probs: &[f32],
+        Drawn { choice: id, log_prob }: Drawn,
         finished: &mut Vec<Finished>,
     ) -> Result<(), EngineError> {
         let (model, capacity) = (self.model, self.capacity);
         let row = self.rows[slot].as_mut().expect("only taken slots are listed");
-        let current = row.current.as_mut().expect("only generating rows choose");
-        let choice = current.sampling.draw(log_probs, &mut current.rng);
-        let log_prob = current.sampling.log_prob(log_probs, choice);
+        let current = row.current.as_mut().expect("only generating rows draw");
         if !log_prob.is_finite() {
             return Err(EngineError::NotFinite);
         }
-        let id = signed(choice);
         current.ids.push(id);
         current.log_probs.push(log_prob);
         row.pending.push(id);
@@ -556,17 +559,4 @@ impl Row {
 fn limited(model: &Qwen3, capacity: usize) -> usize {
     let longest = usize::try_from(model.config().max_position_embeddings).unwrap_or(usize::MAX);
     capacity.min(longest)
-}
-
-/// Log-probabilities `[N, V]` on the host.
-#[derive(Debug)]
-struct LogProbs {
-    values: Vec<f32>,
-    width: usize,
-}
-
-impl LogProbs {
-    fn row(&self, index: usize) -> &[f32] {
-        &self.values[index * self.width..(index + 1) * self.width]
-    }
 }

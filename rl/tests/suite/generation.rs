@@ -266,6 +266,35 @@ fn company_does_not_change_what_a_row_says() {
 }
 
 #[test]
+fn rows_that_share_a_prompt_have_settings_of_their_own() {
+    let model = model();
+    let turn = |temperature: f64| Turn {
+        sampling: Sampling { temperature, ..Sampling::default() },
+        ignore_eos: true,
+        ..turn(0, 0, 6)
+    };
+    let play = |temperatures: &[f64]| -> Vec<(Vec<i64>, Vec<f32>)> {
+        let mut engine = Engine::new(&model, temperatures.len(), 100);
+        let admit = |&temperature: &f64| engine.admit(&prompt(3, 1), turn(temperature)).unwrap();
+        let rows: Vec<RowId> = temperatures.iter().map(admit).collect();
+        let mut finished = Vec::new();
+        while finished.len() < rows.len() {
+            finished.extend(engine.step().unwrap());
+        }
+        finished.sort_by_key(|one| rows.iter().position(|row| *row == one.row));
+        finished.into_iter().map(|one| (one.ids, one.log_probs)).collect()
+    };
+    let temperatures = [1.0, 0.0, 3.0, 0.3];
+    for (together, temperature) in play(&temperatures).into_iter().zip(temperatures) {
+        let alone = play(&[temperature]).remove(0);
+        assert_eq!(together.0, alone.0, "temperature {temperature}");
+        for (a, b) in together.1.iter().zip(&alone.1) {
+            assert!(f64::from((a - b).abs()) < TOLERANCE, "temperature {temperature}: {a} {b}");
+        }
+    }
+}
+
+#[test]
 fn turns_end_where_they_must() {
     let model = model();
     let ends: Vec<Conversation> = play(&model, 40, 8, 1);

@@ -1,13 +1,17 @@
 //! How the next token is chosen.
 //!
-//! The draw is made on the host, from a stream that belongs to the row: who else is in the batch
-//! changes nothing but rounding. The log-probability that is kept is the one the trainer will
+//! The number that a draw is made with comes from a stream that belongs to the row: who else is in
+//! the batch changes nothing but rounding. The log-probability that is kept is the one the trainer will
 //! recompute: that of `softmax(logits / temperature)` over the tokens that min-p keeps. Top-p and
 //! top-k come after it: with them on, the token was drawn from a narrower distribution, and the
 //! difference is the user's choice.
 
+mod rows;
+
+use crate::signed;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
+use tch::{Device, Kind, Tensor};
 
 /// The settings of a draw.
 ///
@@ -85,13 +89,16 @@ impl Sampling {
         self.top_p < 1.0 || self.top_k > 0 || self.min_p > 0.0
     }
 
-    /// Draws an index given `log_probs` of `softmax(logits / scale)`. Uses one number of `rng`,
-    /// or none when greedy.
-    pub fn draw(&self, log_probs: &[f32], rng: &mut impl Rng) -> usize {
+    /// The next draw: one number of `rng`, or none when greedy.
+    pub fn next(self, rng: &mut impl Rng) -> Draw {
+        Draw { sampling: self, point: if self.is_greedy() { 0.0 } else { rng.random() } }
+    }
+
+    /// The index at `point` of `[0, 1)`, given `log_probs` of `softmax(logits / scale)`.
+    fn choose(&self, log_probs: &[f32], point: f64) -> usize {
         if self.is_greedy() {
             return likeliest(log_probs);
         }
-        let point: f64 = rng.random();
         if self.filters() {
             let kept = self.kept(log_probs);
             let masses = kept.iter().map(|&index| (index, f64::from(log_probs[index]).exp()));
@@ -104,8 +111,8 @@ impl Sampling {
     }
 
     /// The log-probability of `choice` in the policy's own distribution: among the tokens that
-    /// min-p keeps, before top-p and top-k. `log_probs` as for [`Self::draw`].
-    pub fn log_prob(&self, log_probs: &[f32], choice: usize) -> f32 {
+    /// min-p keeps, before top-p and top-k. `log_probs` as for [`Self::choose`].
+    fn log_prob(&self, log_probs: &[f32], choice: usize) -> f32 {
         let own = log_probs[choice];
         if self.min_p <= 0.0 {
             return own;
@@ -144,6 +151,53 @@ impl Sampling {
         }
         order
     }
+}
+
+/// One row's draw.
+#[derive(Debug, Clone, Copy)]
+pub struct Draw {
+    /// How.
+    pub sampling: Sampling,
+    /// Where in the distribution, in [0, 1).
+    pub point: f64,
+}
+
+/// What was drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drawn {
+    /// The token.
+    pub choice: i64,
+    /// Its log-probability in the policy's own distribution ([module](self)). Not a finite number
+    /// if the logits were none.
+    pub log_prob: f32,
+}
+
+/// Draws one token for each row of `logits`, `[N, V]` in f32: on a CPU row after row, elsewhere in
+/// operations on all of them.
+pub fn draw(logits: &Tensor, draws: &[Draw]) -> Vec<Drawn> {
+    let device = logits.device();
+    let scales: Vec<f64> = draws.iter().map(|draw| draw.sampling.scale()).collect(); // [N]
+    let log_probs = if scales.iter().any(|scale| scale.total_cmp(&1.0).is_ne()) {
+        let scales = Tensor::from_slice(&scales).to_kind(Kind::Float).to_device(device);
+        (logits / scales.unsqueeze(1)).log_softmax(-1, Kind::Float)
+    } else {
+        logits.log_softmax(-1, Kind::Float)
+    };
+    match device {
+        Device::Cpu => on_host(&log_probs, draws),
+        _ => rows::draw(&log_probs, draws),
+    }
+}
+
+fn on_host(log_probs: &Tensor, draws: &[Draw]) -> Vec<Drawn> {
+    let mut values = vec![0.0_f32; log_probs.numel()];
+    log_probs.copy_data(&mut values, log_probs.numel());
+    let rows = values.chunks_exact((values.len() / draws.len().max(1)).max(1));
+    let drawn = draws.iter().zip(rows).map(|(draw, log_probs)| {
+        let choice = draw.sampling.choose(log_probs, draw.point);
+        Drawn { choice: signed(choice), log_prob: draw.sampling.log_prob(log_probs, choice) }
+    });
+    drawn.collect()
 }
 
 fn likeliest(log_probs: &[f32]) -> usize {
@@ -207,7 +261,7 @@ mod tests {
         let mut rng = Stream::root(5).rng();
         let mut counts = vec![0; probabilities.len()];
         for _ in 0..draws {
-            counts[sampling.draw(&log_probs, &mut rng)] += 1;
+            counts[sampling.choose(&log_probs, sampling.next(&mut rng).point)] += 1;
         }
         counts.into_iter().map(|count| f64::from(count) / f64::from(draws)).collect()
     }
@@ -241,7 +295,8 @@ mod tests {
     #[test]
     fn greedy_takes_the_first_of_the_likeliest_and_draws_nothing() {
         let mut rng = Stream::root(5).rng();
-        assert_eq!(Sampling::greedy().draw(&logs(&[0.2, 0.4, 0.4]), &mut rng), 1);
+        let point = Sampling::greedy().next(&mut rng).point;
+        assert_eq!(Sampling::greedy().choose(&logs(&[0.2, 0.4, 0.4]), point), 1);
         assert_eq!(rng, Stream::root(5).rng());
     }
 
@@ -266,7 +321,8 @@ mod tests {
             let total: f32 = weights.iter().map(|&w| f32::from(w)).sum();
             let log_probs: Vec<f32> = weights.iter().map(|&w| (f32::from(w) / total).ln()).collect();
             let sampling = Sampling { temperature: 1.0, top_p, top_k, min_p };
-            let index = sampling.draw(&log_probs, &mut Stream::root(seed).rng());
+            let point = sampling.next(&mut Stream::root(seed).rng()).point;
+            let index = sampling.choose(&log_probs, point);
             prop_assert!(weights[index] > 0);
         }
     }
