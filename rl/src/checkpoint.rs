@@ -70,7 +70,9 @@ pub enum CheckpointError {
         there: Vec<Utf8PathBuf>,
     },
     /// The file is of another version.
-    #[error("`{path}` has version {found}; this build reads version {VERSION}")]
+    #[error(
+        "`{path}` has version {found}, and this build reads version {VERSION}: finish the run with the build that began it, or begin another with that folder as `--model` and another `--out`"
+    )]
     Version {
         /// The file.
         path: Utf8PathBuf,
@@ -257,6 +259,7 @@ impl Checkpoints {
         let Some(newest) = all.pop() else { return Ok(None) };
         match newest.check() {
             Ok(()) => Ok(Some(newest)),
+            Err(version @ CheckpointError::Version { .. }) => Err(version),
             Err(source) => {
                 let whole = all.into_iter().rev().find(|checkpoint| checkpoint.check().is_ok());
                 let (newest, older) = (newest.folder, whole.map(|older| older.folder));
@@ -438,6 +441,8 @@ mod tests {
     use crate::presets::Scale;
     use crate::sft::imitate;
     use sandbox::stream::Stream;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
     use tch::{Device, Kind};
 
     fn train(model: &Qwen3, optimizer: &mut AdamW, steps: std::ops::Range<i64>) -> Vec<u64> {
@@ -471,6 +476,38 @@ mod tests {
         let mut optimizer = AdamW::new(&model, AdamConfig::default());
         latest.restore(&mut optimizer).unwrap();
         assert_eq!(train(&model, &mut optimizer, 4..8), straight);
+    }
+
+    #[test]
+    fn a_checkpoint_of_another_version_is_not_called_damaged() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let checkpoints = Checkpoints::of(dir, 2);
+        let (model, tokenizer) = small();
+        let optimizer = AdamW::new(&model, AdamConfig::default());
+        let saved = checkpoints.save(1, &model, &tokenizer, &optimizer, &(), None).unwrap();
+        let path = saved.folder().join("training.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let older = text.replace(&format!("\"version\": {VERSION}"), "\"version\": 1");
+        assert_ne!(older, text);
+        fs::write(&path, older).unwrap();
+        let error = checkpoints.latest().unwrap_err().to_string();
+        assert!(error.contains("version 1") && error.contains("--model"), "{error}");
+        assert!(policy::open(saved.folder(), Kind::Float, Device::Cpu).is_ok());
+    }
+
+    #[test]
+    fn who_may_read_a_folder_may_read_its_weights() {
+        let dir = tempfile::tempdir().unwrap();
+        let (model, _) = small();
+        for (name, folder, file) in [("open", 0o755, 0o644), ("closed", 0o700, 0o600)] {
+            let folder_of = Utf8Path::from_path(dir.path()).unwrap().join(name);
+            fs::create_dir(&folder_of).unwrap();
+            fs::set_permissions(&folder_of, Permissions::from_mode(folder)).unwrap();
+            save_folder(&model, &folder_of).unwrap();
+            let weights = fs::metadata(folder_of.join("model.safetensors")).unwrap();
+            assert_eq!(weights.permissions().mode() & 0o777, file, "{name}");
+        }
     }
 
     #[test]

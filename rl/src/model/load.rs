@@ -11,7 +11,9 @@ use sandbox::files;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::Permissions;
 use std::ops::Range;
+use std::os::unix::fs::PermissionsExt as _;
 use tch::{Device, Kind, Tensor};
 
 /// Why weights could not be read or written.
@@ -272,7 +274,12 @@ pub fn write_safetensors(
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
     safetensors::serialize_to_file(&stored, Some(metadata), path.as_std_path())
         .map_err(|source| LoadError::Format { path: path.to_owned(), source })?;
-    // The writer only hands the bytes to the kernel; a checkpoint must outlive a power cut.
+    // The library writes a temporary file, which nobody else may read. Who may read the folder may
+    // read what is in it.
+    let folder = path.parent().filter(|folder| !folder.as_str().is_empty());
+    let mode = fs::metadata(folder.unwrap_or(Utf8Path::new(".")))?.permissions().mode();
+    fs::set_permissions(path, Permissions::from_mode(mode & 0o666))?;
+    // And it only hands the bytes to the kernel; a checkpoint must outlive a power cut.
     fs::File::open(path)?.sync_all()?;
     Ok(())
 }
