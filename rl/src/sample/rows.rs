@@ -100,8 +100,7 @@ impl Rows {
     fn filtered(&self) -> Tensor {
         let (sorted, order) = self.log_probs.sort_stable(true, -1, true);
         let sorted = sorted.to_kind(Kind::Double);
-        let vocab = signed(usize::try_from(sorted.size()[1]).unwrap_or(0));
-        let ranks = Tensor::arange(vocab, (Kind::Double, sorted.device()));
+        let ranks = Tensor::arange(sorted.size()[1], (Kind::Double, sorted.device()));
         let most_kept = self.column(|draw| match draw.sampling.top_k {
             0 => f64::INFINITY,
             kept => kept as f64,
