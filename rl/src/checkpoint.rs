@@ -325,7 +325,7 @@ impl Checkpoint {
     /// The checkpoint in `folder`.
     ///
     /// # Errors
-    /// [`CheckpointError::NotOne`] naming what is missing.
+    /// [`PolicyError::NotOne`] naming what is missing.
     pub fn open(folder: &Utf8Path) -> Result<Self, CheckpointError> {
         policy::require(&policy::base_of(folder)?, &policy::FILES)?;
         policy::require(folder, &["optimizer.safetensors", "training.json"])?;

@@ -99,8 +99,9 @@ impl Default for Kl {
     }
 }
 
-/// `log p(target)` under the policy's own distribution, [`Sampling::log_prob`]: logits `[N, V]` in
-/// f32 and targets `[N]` to `[N]`.
+/// `log p(target)` under the policy's own distribution, as
+/// [`Drawn::log_prob`](crate::sample::Drawn::log_prob): logits `[N, V]` in f32 and targets `[N]` to
+/// `[N]`.
 ///
 /// Tokens below the min-p floor are not part of it, so that no gradient moves mass to tokens that
 /// are never drawn. Targets always are.
