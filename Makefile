@@ -1,5 +1,5 @@
 # Two commands do everything: `make quickstart` and `make test`.
-# Needs Rust, Python 3.11 or newer, make, a C compiler and git.
+# Needs Rust, Python 3.11 or newer, make, a C++ compiler and git.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -22,12 +22,12 @@ help: ## List the targets
 quickstart: venv build ## Tasks, SFT, GRPO, evaluation and a report, on embedded defaults
 	scripts/quickstart.sh $(OUT)
 
-test: venv-test ## Format check, lints, all tests, doc tests, links of the documentation
+test: venv-test ## Format check, lints, links of the documentation, all tests, doc tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	scripts/nextest.sh
 	cargo test --workspace --doc --locked
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 build: venv ## Build every command in release
 	cargo build --release --workspace --locked

@@ -5,12 +5,13 @@
 //! a message, so a batch never waits for the slowest script.
 
 mod conversation;
+mod sample;
 mod settings;
 mod worker;
 
+pub use sample::{sampled, spoken};
 pub use settings::{Overflow, RolloutSettings};
 
-use crate::batch::Sample;
 use crate::engine::{CacheUse, Ending as TurnEnding, Engine, EngineError, RowId, Turn};
 use crate::model::Qwen3;
 use crate::stop::Stop;
@@ -19,7 +20,7 @@ use crate::tokenizer::{Tokenizer, TokenizerError};
 use crate::watchdog::{Heartbeat, Phase};
 use agents::prompt::{Prompt, PromptError};
 use agents::scaffold::react::{Reply, Rules, Session};
-use agents::trajectory::{Ending, Omission, Segment, Source, Trajectory, TurnRecord};
+use agents::trajectory::{Ending, Omission, Segment, Source, Trajectory};
 use conversation::Conversation;
 use sandbox::env::EpisodeFault;
 use sandbox::exec::Sandbox;
@@ -515,47 +516,6 @@ impl<'a> Conductor<'a> {
         self.asked += 1;
         workers.send(request).expect("workers outlive the conductor");
     }
-}
-
-/// A sampled trajectory as the trainer sees it, with the log-probabilities of its trained tokens.
-pub fn sampled(trajectory: &Trajectory) -> (Sample, Vec<f32>) {
-    let (mut sample, mut log_probs) = (Sample::default(), Vec::new());
-    for segment in &trajectory.segments {
-        let ids: Vec<i64> = segment.ids.iter().copied().map(i64::from).collect();
-        sample.push(&ids, segment.source == Source::Model);
-        log_probs.extend_from_slice(&segment.log_probs);
-    }
-    (sample, log_probs)
-}
-
-/// A text-only trajectory laid out as if the policy had said it, for imitation.
-///
-/// # Errors
-/// [`TemplateError`] if the template does not take it, or its text cannot be encoded.
-pub fn spoken(
-    trajectory: &Trajectory,
-    template: &Template<&Tokenizer>,
-) -> Result<Sample, TemplateError> {
-    let mut sample = Sample::default();
-    let mut prompt = trajectory.segments.iter().filter(|segment| segment.source == Source::Prompt);
-    let system = prompt.next().map_or("", |segment| &segment.text);
-    let user = prompt.next().map_or("", |segment| &segment.text);
-    sample.push(&template.prompt(system, user)?, false);
-    let mut turns = trajectory.turns.iter();
-    for segment in &trajectory.segments {
-        match segment.source {
-            Source::Prompt => (),
-            // What failed is there to be recovered from, not to be imitated.
-            Source::Model => {
-                let failed = turns.next().is_some_and(TurnRecord::failed);
-                sample.push(&template.answer(&segment.text)?, !failed);
-            }
-            Source::Environment => {
-                sample.push(&template.observation(&segment.text)?, false);
-            }
-        }
-    }
-    Ok(sample)
 }
 
 fn unsigned(ids: &[i64]) -> Vec<u32> {

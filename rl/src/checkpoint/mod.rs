@@ -11,12 +11,16 @@
 //! every file is on disk, so a folder with the right name is complete. A run goes on from its
 //! newest checkpoint; from another one after it was wound back to it ([`Resume`]).
 
+mod error;
+
+pub use error::CheckpointError;
+
 use crate::model::{
     ADAPTERS, LoadError, Lora, Qwen3, Qwen3Config, Weights, save_folder, write_safetensors,
 };
-use crate::optim::{AdamW, OptimError};
-use crate::policy::{self, PolicyError};
-use crate::tokenizer::{Tokenizer, TokenizerError};
+use crate::optim::AdamW;
+use crate::policy;
+use crate::tokenizer::Tokenizer;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use safetensors::SafeTensorError;
@@ -26,81 +30,6 @@ use serde::{Deserialize, Serialize};
 
 /// The version of `training.json` that this build reads and writes.
 const VERSION: u32 = 3;
-
-/// Why a checkpoint could not be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckpointError {
-    /// A file could not be read or written.
-    #[error("failed to read or write a checkpoint")]
-    Io(#[from] std::io::Error),
-    /// A checkpoint could not be written.
-    #[error(
-        "failed to save the checkpoint of step {step}{}",
-        .last_good.as_ref().map_or(String::new(), |good| format!("; `{good}` is whole, and the same command goes on from it"))
-    )]
-    Save {
-        /// Of which step.
-        step: u64,
-        /// The newest checkpoint that is there.
-        last_good: Option<Utf8PathBuf>,
-        /// What failed.
-        #[source]
-        source: Box<CheckpointError>,
-    },
-    /// The newest checkpoint of a run cannot be used.
-    #[error(
-        "the newest checkpoint of the run, `{newest}`, is damaged{}",
-        .older.as_ref().map_or("; no other is whole, so start anew with another `--out`".to_owned(), |older| format!("; `{older}` is whole: to go on from there, add `--resume {older}`"))
-    )]
-    Damaged {
-        /// The checkpoint.
-        newest: Utf8PathBuf,
-        /// The newest one that is whole.
-        older: Option<Utf8PathBuf>,
-        /// What is wrong with it.
-        #[source]
-        source: Box<CheckpointError>,
-    },
-    /// The run has no such checkpoint.
-    #[error("the run has no checkpoint `{wanted}`; it has {}", list(.there))]
-    NotOfRun {
-        /// As it was named.
-        wanted: String,
-        /// Those it has.
-        there: Vec<Utf8PathBuf>,
-    },
-    /// The file is of another version.
-    #[error(
-        "`{path}` has version {found}, and this build reads version {VERSION}: finish the run with the build that began it, or begin another with that folder as `--model` and another `--out`"
-    )]
-    Version {
-        /// The file.
-        path: Utf8PathBuf,
-        /// Its version.
-        found: u32,
-    },
-    /// `training.json` is not what it should be.
-    #[error("failed to parse `{path}`; was it written by another version, or by another command?")]
-    Training {
-        /// The file.
-        path: Utf8PathBuf,
-        /// What serde found.
-        #[source]
-        source: serde_json::Error,
-    },
-    /// The model could not be read or written.
-    #[error(transparent)]
-    Model(#[from] LoadError),
-    /// The tokenizer could not be read or written.
-    #[error(transparent)]
-    Tokenizer(#[from] TokenizerError),
-    /// Its policy cannot be used.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// The optimizer's state does not fit.
-    #[error(transparent)]
-    Optimizer(#[from] OptimError),
-}
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -325,7 +254,7 @@ impl Checkpoint {
     /// The checkpoint in `folder`.
     ///
     /// # Errors
-    /// [`PolicyError::NotOne`] naming what is missing.
+    /// [`PolicyError::NotOne`](policy::PolicyError::NotOne) naming what is missing.
     pub fn open(folder: &Utf8Path) -> Result<Self, CheckpointError> {
         policy::require(&policy::base_of(folder)?, &policy::FILES)?;
         policy::require(folder, &["optimizer.safetensors", "training.json"])?;
@@ -409,11 +338,6 @@ fn written(error: LoadError) -> CheckpointError {
         LoadError::Format { source: SafeTensorError::IoError(source), .. } => source.into(),
         other => other.into(),
     }
-}
-
-fn list(folders: &[Utf8PathBuf]) -> String {
-    let names: Vec<String> = folders.iter().map(|folder| format!("`{folder}`")).collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// Removes a checkpoint so that no half of it is ever seen under its name.
