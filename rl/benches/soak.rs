@@ -41,9 +41,6 @@ struct Args {
     /// For `rl train`; `--out` must be among them, and a number of steps that is never reached.
     #[arg(last = true, required = true)]
     train: Vec<String>,
-    /// Passed by cargo.
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 /// Into how many parts the time is divided. Of each, the lowest tenth is looked at: what comes and
@@ -64,7 +61,9 @@ const QUANTITIES: [(&str, f64, f64); 5] = [
 type Sample = (f64, [f64; 5]);
 
 fn main() -> ExitCode {
-    match soak(&Args::parse()) {
+    // Cargo says `--bench` to every benchmark, behind whatever else it is told.
+    let arguments = std::env::args().filter(|argument| argument != "--bench");
+    match soak(&Args::parse_from(arguments)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -80,7 +79,8 @@ fn soak(args: &Args) -> Result<bool> {
     let out = args.train.iter().skip_while(|argument| *argument != "--out").nth(1);
     let out = Utf8PathBuf::from(out.context("name the run's folder with `--out` behind `--`")?);
     ensure!(out.is_absolute(), "cargo runs benchmarks elsewhere: `--out` must be absolute");
-    let log = fs::File::create(out.with_extension("log"))?;
+    let said = out.with_extension("log");
+    let log = fs::File::create(&said)?;
     let mut child = Command::new(env!("CARGO_BIN_EXE_rl"))
         .arg("train")
         .args(&args.train)
@@ -89,7 +89,8 @@ fn soak(args: &Args) -> Result<bool> {
         .stderr(log.into_parts().0)
         .spawn()
         .context("failed to start `rl train`")?;
-    let samples = watch(&mut child, time)?;
+    let samples =
+        watch(&mut child, time).with_context(|| format!("what it said is in `{said}`"))?;
     let below = Process::tree(child.id());
     let mut failures = stop(&mut child, &below)?;
     let (steps, episodes) = accounts(&out, &mut failures)?;
