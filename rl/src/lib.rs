@@ -12,6 +12,7 @@ pub mod engine;
 pub mod episodes;
 pub mod eval;
 pub mod grpo;
+mod heap;
 pub mod loss;
 pub mod metrics;
 pub mod model;

@@ -50,6 +50,7 @@ use crate::checkpoint::{Checkpoint, Checkpoints, resume};
 use crate::device::memory_in_use;
 use crate::engine::CacheUse;
 use crate::episodes::Episodes;
+use crate::heap;
 use crate::metrics::{Metrics, resident_memory};
 use crate::model::{Gradients, Qwen3};
 use crate::optim::{AdamW, Decay, Schedule};
@@ -294,6 +295,7 @@ impl Run<'_> {
         {
             self.save()?;
         }
+        heap::give_back();
         Ok(())
     }
 

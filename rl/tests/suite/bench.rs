@@ -5,6 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rl::bench::{Case, Ending, Job, ModelSource, Report, Sizes};
 use rl::presets::{Dtype, Scale};
+use sandbox::python::{PythonEnv, VARIABLE};
 use std::process::{Command, Output};
 
 const RL: &str = env!("CARGO_BIN_EXE_rl");
@@ -28,7 +29,9 @@ fn the_check_of_a_gpu_runs_without_one() {
     corpus::write(&tasks);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/gpu_check.sh");
     let binaries = Utf8Path::new(RL).parent().unwrap();
+    let python = PythonEnv::locate().unwrap();
     let output = Command::new(script)
+        .env(VARIABLE, python.interpreter())
         .args(["--small", "--bin", binaries.as_str(), "--out", out.as_str()])
         .args(["--tasks", tasks.as_str(), "--threads", "1"])
         .output()
