@@ -20,13 +20,14 @@ mod tests {
 
     #[test]
     fn freed_memory_below_what_is_in_use_goes_back() {
-        let mut pieces: Vec<Vec<u8>> = (0..16_384).map(|_| vec![1; 4096]).collect();
+        // So much that what tests in other threads take meanwhile does not count.
+        let mut pieces: Vec<Vec<u8>> = (0..65_536).map(|_| vec![1; 4096]).collect();
         let top = pieces.pop();
         let full = resident_memory().unwrap();
         drop(pieces);
         give_back();
         let now = resident_memory().unwrap();
-        assert!(now + (48 << 20) < full, "{full} bytes, then {now}");
+        assert!(now + (192 << 20) < full, "{full} bytes, then {now}");
         drop(top);
     }
 }
