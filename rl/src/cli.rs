@@ -200,7 +200,7 @@ struct EvalArgs {
     #[command(flatten)]
     common: Common,
     /// A policy as NAME=SOURCE, or `random` for fresh weights in the first one's shape; may be
-    /// repeated.
+    /// repeated, with another name.
     #[arg(long = "policy", value_name = "NAME=SOURCE")]
     policies: Vec<String>,
     #[command(flatten)]
@@ -549,14 +549,15 @@ fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
         Some((_, folder)) => scale_of(&PolicySource::Folder(folder.clone()))?,
         None => Scale::Tiny,
     };
-    let mut defaults = EvalSettings::defaults(scale);
-    defaults.policies =
+    let mut policies: Vec<(String, String)> =
         named.iter().map(|(name, folder)| (name.clone(), folder.to_string())).collect();
     if random {
-        defaults.policies.insert(0, ("random".into(), "tiny".into()));
+        policies.insert(0, ("random".into(), "tiny".into()));
     }
+    let mut flags = Table::try_from(&args.settings)?;
+    flags.insert("policies".into(), toml::Value::try_from(policies)?);
     let mut settings: EvalSettings =
-        resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
+        resolve(&EvalSettings::defaults(scale), config.as_deref(), flags, set)?;
     settings.check()?;
     claim(out, &settings, &["rollout.workers"])?;
     let device = args.common.device()?;

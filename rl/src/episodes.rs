@@ -1,7 +1,22 @@
 //! What came of an agent's episodes.
 
-use agents::trajectory::Trajectory;
+use crate::metrics::mend;
+use agents::trajectory::{self, Trajectory, TrajectoryError};
+use camino::Utf8Path;
 use sandbox::env::EpisodeFault;
+
+/// Those of earlier starts, in the order in which they ended; none without a file. More of them
+/// can be appended.
+///
+/// # Errors
+/// [`TrajectoryError`].
+pub fn stored(path: &Utf8Path) -> Result<Vec<Trajectory>, TrajectoryError> {
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    mend(path)?;
+    trajectory::read(path)
+}
 
 /// Graded episodes. Those that broke for reasons of ours are counted and told in the log, but
 /// have no reward: a fault is never the agent's zero.

@@ -1,7 +1,6 @@
 //! Policies and scripted agents on the same tasks, with the same seeds.
 
-use crate::episodes::Episodes;
-use crate::metrics;
+use crate::episodes::stored;
 use crate::model::Qwen3;
 use crate::presets::{Dtype, Scale};
 use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
@@ -15,14 +14,17 @@ use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
 use agents::scaffold::react::Rules;
 use agents::scaffold::scripted::{Approach, Purpose};
-use agents::trajectory::{self, TrajectoryError};
+use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use indicatif::ProgressBar;
+use sandbox::env::EpisodeFault;
+use sandbox::exec::Sandbox;
 use sandbox::files;
 use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskDir};
+use sandbox::task::{Split, TaskDir, TaskId};
 use serde::{Deserialize, Serialize};
-use std::convert::Infallible;
+use std::collections::BTreeSet;
 
 /// The settings of `rl eval`.
 ///
@@ -76,6 +78,15 @@ impl EvalSettings {
     /// [`SettingsError::Range`] naming the key.
     pub fn check(&self) -> Result<(), SettingsError> {
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
+        let mut names = BTreeSet::new();
+        for (name, _) in &self.policies {
+            // It is that of a file, too.
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            let is_fit = name.chars().all(plain) && !name.starts_with('.');
+            let expected = "a name of letters, digits, `-`, `_` and `.`";
+            require(is_fit && !name.is_empty(), "policy", name, expected)?;
+            require(names.insert(name), "policy", name, "another name than any other policy's")?;
+        }
         self.rollout.check()
     }
 }
@@ -91,7 +102,7 @@ pub enum EvalError {
     Rollout(#[from] RolloutError),
     /// Scripted agents could not play.
     #[error(transparent)]
-    Scripted(#[from] ScriptedError<Infallible>),
+    Scripted(#[from] ScriptedError<TrajectoryError>),
     /// Episodes of an earlier start cannot be read.
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),
@@ -119,8 +130,9 @@ pub struct Contestant {
     pub tokenizer: Tokenizer,
 }
 
-/// Plays all agents; writes `evaluation.json` and each agent's episodes into `out`. Agents whose
-/// episodes are there already are not played again.
+/// Plays all agents; writes `evaluation.json`, and each agent's episodes into `out` as they end.
+/// Episodes that are there already are not played again, those that broke are. Who shares a batch
+/// changes rounding, so an evaluation that was interrupted repeats up to that.
 ///
 /// # Errors
 /// [`EvalError`].
@@ -131,25 +143,34 @@ pub fn run(
     stages: &dyn Stages,
 ) -> Result<Evaluation, EvalError> {
     let playground = Playground::open(&settings.tasks)?;
-    let tasks = playground.tasks(settings.split)?;
-    let root = Stream::root(settings.seed).child("eval");
+    let contest = Contest {
+        settings,
+        sandbox: playground.sandbox(),
+        tasks: playground.tasks(settings.split)?,
+        root: Stream::root(settings.seed).child("eval"),
+        out,
+        stages,
+    };
     let mut rows = Vec::new();
     if settings.scripted {
         for approach in Approach::ALL {
-            let name = format!("scripted/{}", approach.name());
-            rows.push(once(out, &name, &mut || {
-                ladder(settings, &playground, &tasks, approach, root, stages)
-            })?);
+            let agent = format!("scripted/{}", approach.name());
+            rows.push(
+                contest.row(&agent, &|slots, record| contest.ladder(approach, slots, record))?,
+            );
         }
     }
     for contestant in contestants {
-        let play = &mut || policy(settings, &playground, &tasks, contestant, root, stages);
-        rows.push(once(out, &contestant.name, play)?);
+        rows.push(
+            contest.row(&contestant.name, &|slots, record| {
+                contest.policy(contestant, slots, record)
+            })?,
+        );
     }
     let evaluation = Evaluation {
         version: EVALUATION_VERSION,
         split: settings.split,
-        tasks: tasks.len(),
+        tasks: contest.tasks.len(),
         attempts: settings.attempts,
         feedback: settings.rules.episode.feedback,
         seed: settings.seed,
@@ -159,105 +180,145 @@ pub fn run(
     Ok(evaluation)
 }
 
-/// One agent's row, from its stored episodes or by playing them.
-fn once(
-    out: &Utf8Path,
-    name: &str,
-    play: &mut dyn FnMut() -> Result<Episodes, EvalError>,
-) -> Result<Row, EvalError> {
-    let folder = out.join("episodes");
-    let stem = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "-");
-    let (path, faults_path) =
-        (folder.join(format!("{stem}.jsonl")), folder.join(format!("{stem}.faults")));
-    if path.is_file() {
-        metrics::mend(&path)?;
-        let faults = fs::read_to_string(&faults_path)?.trim().parse().unwrap_or(0);
-        return Ok(Row::of(name, &trajectory::read(&path)?, faults));
-    }
-    let Episodes { trajectories, faults, last_fault } = play()?;
-    if trajectories.is_empty() {
-        return Err(EvalError::AllFaulted { agent: name.to_owned(), last: last_fault });
-    }
-    fs::create_dir_all(&folder)?;
-    let mut text = Vec::new();
-    for trajectory in &trajectories {
-        serde_json::to_writer(&mut text, trajectory).map_err(std::io::Error::from)?;
-        text.push(b'\n');
-    }
-    // The episodes come last: where they are, the agent is done.
-    files::write_atomic(&faults_path, format!("{faults}\n").as_bytes())?;
-    files::write_atomic(&path, &text)?;
-    Ok(Row::of(name, &trajectories, faults))
+/// Where the episodes of an agent are, in the folder of an evaluation.
+pub fn episodes_of(agent: &str, out: &Utf8Path) -> Utf8PathBuf {
+    out.join("episodes").join(format!("{agent}.jsonl"))
 }
 
-fn policy(
-    settings: &EvalSettings,
-    playground: &Playground,
-    tasks: &[&TaskDir],
-    contestant: &Contestant,
+/// What all agents share.
+struct Contest<'a> {
+    settings: &'a EvalSettings,
+    sandbox: &'a Sandbox,
+    tasks: Vec<&'a TaskDir>,
     root: Stream,
-    stages: &dyn Stages,
-) -> Result<Episodes, EvalError> {
-    let mut jobs = Vec::new();
-    for task in tasks.iter().copied() {
-        for attempt in 0..settings.attempts {
-            // The policy's name is not part of the address: all policies draw the same numbers.
-            let stream = root.child("policy").child(task.id().as_str()).index(attempt);
-            jobs.push(Job { task, attempt, stream });
+    out: &'a Utf8Path,
+    stages: &'a dyn Stages,
+}
+
+/// A task, and which attempt at it.
+type Slot<'a> = (&'a TaskDir, u64);
+
+/// How an agent plays.
+type Play<'a> = dyn Fn(&[Slot<'_>], &mut Record) -> Result<(), EvalError> + 'a;
+
+/// Keeps an agent's episodes as they end.
+struct Record {
+    path: Utf8PathBuf,
+    bar: ProgressBar,
+    last_fault: String,
+}
+
+impl Record {
+    /// An episode that broke for reasons of ours is told in the log and left out: a fault is never
+    /// the agent's zero.
+    fn take(&mut self, played: Result<&Trajectory, &EpisodeFault>) -> Result<(), TrajectoryError> {
+        self.bar.inc(1);
+        match played {
+            Ok(trajectory) => trajectory::append(&self.path, std::slice::from_ref(trajectory)),
+            Err(fault) => {
+                self.last_fault = crate::chain(fault);
+                tracing::warn!(fault = self.last_fault, "an episode broke and is left out");
+                Ok(())
+            }
         }
     }
-    let bar = stages.stage("evaluating", jobs.len() as u64);
-    bar.set_message(contestant.name.clone());
-    let policy = Policy {
-        name: &contestant.name,
-        model: &contestant.model,
-        tokenizer: &contestant.tokenizer,
-    };
-    let place = Place {
-        sandbox: playground.sandbox(),
-        rules: &settings.rules,
-        settings: &settings.rollout,
-        // Ctrl-C ends an evaluation at once: agents that are done stay done.
-        stop: &Stop::default(),
-        heartbeat: &Heartbeat::default(),
-    };
-    let rollout = rollout(policy, place, &jobs, &mut || bar.inc(1))?;
-    bar.finish();
-    let mut episodes = Episodes::default();
-    for played in rollout.played {
-        episodes.take(played.into_trajectory());
-    }
-    Ok(episodes)
 }
 
-fn ladder(
-    settings: &EvalSettings,
-    playground: &Playground,
-    tasks: &[&TaskDir],
-    approach: Approach,
-    root: Stream,
-    stages: &dyn Stages,
-) -> Result<Episodes, EvalError> {
-    let mut jobs = Vec::new();
-    for task in tasks.iter().copied() {
-        jobs.extend((0..settings.attempts).map(|attempt| ScriptedJob { task, approach, attempt }));
+impl Contest<'_> {
+    /// One agent's row. Has `play` play what is not on disk yet.
+    fn row(&self, agent: &str, play: &Play<'_>) -> Result<Row, EvalError> {
+        let path = episodes_of(agent, self.out);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
+        let mut trajectories = stored(&path)?;
+        let done: BTreeSet<(&TaskId, u64)> =
+            trajectories.iter().map(|episode| (&episode.task, episode.attempt)).collect();
+        let attempts = 0..self.settings.attempts;
+        let mut slots: Vec<Slot<'_>> =
+            self.tasks.iter().flat_map(|&task| attempts.clone().map(move |n| (task, n))).collect();
+        let all = slots.len();
+        slots.retain(|(task, attempt)| !done.contains(&(task.id(), *attempt)));
+        if !slots.is_empty() {
+            let bar = self.stages.stage("evaluating", all as u64);
+            bar.set_position((all - slots.len()) as u64);
+            bar.set_message(agent.to_owned());
+            let mut record = Record { path: path.clone(), bar, last_fault: String::new() };
+            play(&slots, &mut record)?;
+            record.bar.finish();
+            trajectories = stored(&path)?;
+            if trajectories.is_empty() {
+                let last = record.last_fault;
+                return Err(EvalError::AllFaulted { agent: agent.to_owned(), last });
+            }
+        }
+        trajectories.sort_by(|a, b| (&a.task, a.attempt).cmp(&(&b.task, b.attempt)));
+        Ok(Row::of(agent, &trajectories, all - trajectories.len()))
     }
-    let bar = stages.stage("evaluating", jobs.len() as u64);
-    bar.set_message(format!("scripted/{}", approach.name()));
-    let stage = Stage {
-        sandbox: playground.sandbox(),
-        rules: &settings.rules,
-        purpose: Purpose::Ladder,
-        workers: settings.rollout.workers,
-        stream: root.child("scripted"),
-    };
-    let mut episodes = Episodes::default();
-    play_all(&stage, &jobs, &mut |played| {
-        bar.inc(1);
-        episodes.take(played);
+
+    fn policy(
+        &self,
+        contestant: &Contestant,
+        slots: &[Slot<'_>],
+        record: &mut Record,
+    ) -> Result<(), EvalError> {
+        let settings = self.settings;
+        // The policy's name is not part of the address: all policies draw the same numbers.
+        let root = self.root.child("policy");
+        let jobs = slots.iter().map(|&(task, attempt)| {
+            let stream = root.child(task.id().as_str()).index(attempt);
+            Job { task, attempt, stream }
+        });
+        let jobs: Vec<Job<'_>> = jobs.collect();
+        let policy = Policy {
+            name: &contestant.name,
+            model: &contestant.model,
+            tokenizer: &contestant.tokenizer,
+        };
+        let place = Place {
+            sandbox: self.sandbox,
+            rules: &settings.rules,
+            settings: &settings.rollout,
+            // Ctrl-C ends an evaluation at once: episodes that are done stay done.
+            stop: &Stop::default(),
+            heartbeat: &Heartbeat::default(),
+        };
+        rollout(policy, place, &jobs, &mut |played| record.take(played.trajectory()))?;
         Ok(())
-    })?;
-    bar.finish();
-    episodes.trajectories.sort_by(|a, b| (&a.task, a.attempt).cmp(&(&b.task, b.attempt)));
-    Ok(episodes)
+    }
+
+    fn ladder(
+        &self,
+        approach: Approach,
+        slots: &[Slot<'_>],
+        record: &mut Record,
+    ) -> Result<(), EvalError> {
+        let stage = Stage {
+            sandbox: self.sandbox,
+            rules: &self.settings.rules,
+            purpose: Purpose::Ladder,
+            workers: self.settings.rollout.workers,
+            stream: self.root.child("scripted"),
+        };
+        let jobs = slots.iter().map(|&(task, attempt)| ScriptedJob { task, approach, attempt });
+        let jobs: Vec<ScriptedJob<'_>> = jobs.collect();
+        Ok(play_all(&stage, &jobs, &mut |played| record.take(played.as_ref()))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_policies_are_names_of_files() {
+        let check = |names: &[&str]| {
+            let policies =
+                names.iter().map(|&name| (name.to_owned(), "folder".to_owned())).collect();
+            EvalSettings { policies, ..EvalSettings::defaults(Scale::Tiny) }.check()
+        };
+        check(&["sft", "qwen3_0.6b", "grpo-2"]).unwrap();
+        for names in [&["sft", "sft"][..], &["../sft"], &["scripted/forest"], &[".sft"], &["a b"]] {
+            let refused = check(names).unwrap_err().to_string();
+            assert!(refused.contains("`policy` is") && refused.contains("name"), "{refused}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The page about a run, or about the whole main job: what was made, how it was learnt, what came
 //! of it.
 
+use crate::eval::episodes_of;
 use agents::evaluation::{EVALUATION_VERSION, Evaluation};
 use agents::report::{CardError, Chart, Line, Report, TaskCard};
 use agents::trajectory::{self, Trajectory, TrajectoryError};
@@ -78,7 +79,7 @@ pub fn write(sources: &ReportSources, out: &Utf8Path) -> Result<(), ReportError>
     let (imitation, reinforcement) = (lines_of(sft)?, lines_of(grpo)?);
     let evaluation = eval.as_deref().map(evaluation).transpose()?;
     let trajectories = match (eval, &evaluation, grpo) {
-        (Some(eval), Some(evaluation), _) => to_read(&eval.join("episodes"), evaluation)?,
+        (Some(eval), Some(evaluation), _) => to_read(eval, evaluation)?,
         (_, _, Some(run)) => played(&run.join("episodes"))?,
         _ => Vec::new(),
     };
@@ -332,7 +333,7 @@ fn played(folder: &Utf8Path) -> Result<Vec<(String, Trajectory)>, ReportError> {
 /// Three episodes: on the task where the last policy gained most over the first one, an episode
 /// of each, and the last policy's best episode elsewhere.
 fn to_read(
-    folder: &Utf8Path,
+    eval: &Utf8Path,
     evaluation: &Evaluation,
 ) -> Result<Vec<(String, Trajectory)>, ReportError> {
     let policies: Vec<&str> = evaluation
@@ -344,7 +345,7 @@ fn to_read(
     let (Some(first), Some(last)) = (policies.first(), policies.last()) else {
         return Ok(Vec::new());
     };
-    let read = |name: &str| trajectory::read(&folder.join(format!("{name}.jsonl")));
+    let read = |name: &str| trajectory::read(&episodes_of(name, eval));
     let (before, after) = (read(first)?, read(last)?);
     let gain = |later: &Trajectory| {
         let same = before

@@ -12,7 +12,8 @@
 
 use crate::batch::{Memory, Micro, Sample, micro_batches};
 use crate::checkpoint::{CheckpointError, Checkpoints, resume};
-use crate::metrics::{Metrics, mend};
+use crate::episodes::stored;
+use crate::metrics::Metrics;
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::{AdamConfig, AdamW, Decay, OptimError, Schedule};
 use crate::policy::{self, PolicyError};
@@ -363,11 +364,7 @@ fn demonstrate(
     stop: &Stop,
 ) -> Result<Vec<Trajectory>, SftError> {
     let path = out.join("demonstrations.jsonl");
-    let mut played = Vec::new();
-    if path.is_file() {
-        mend(&path)?;
-        played = trajectory::read(&path)?;
-    }
+    let mut played = stored(&path)?;
     let done: BTreeSet<(String, String, u64)> = played.iter().map(key).collect();
     let corpus = Corpus::open(&settings.tasks).map_err(PlaygroundError::from)?;
     let tasks = corpus.split(Split::Train);

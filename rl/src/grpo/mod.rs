@@ -435,7 +435,10 @@ impl Trainer<'_> {
             heartbeat: self.heartbeat,
         };
         self.heartbeat.enter(Phase::Other);
-        let rollout = rollout(policy, place, jobs, &mut || bar.inc(1));
+        let rollout = rollout(policy, place, jobs, &mut |_| {
+            bar.inc(1);
+            Ok(())
+        });
         self.heartbeat.enter(Phase::Other);
         bar.finish_and_clear();
         Ok(rollout?)

@@ -20,7 +20,7 @@ use crate::tokenizer::{Tokenizer, TokenizerError};
 use crate::watchdog::{Heartbeat, Phase};
 use agents::prompt::{Prompt, PromptError};
 use agents::scaffold::react::{Reply, Rules, Session};
-use agents::trajectory::{Ending, Omission, Segment, Source, Trajectory};
+use agents::trajectory::{Ending, Omission, Segment, Source, Trajectory, TrajectoryError};
 use conversation::Conversation;
 use sandbox::env::EpisodeFault;
 use sandbox::exec::Sandbox;
@@ -89,6 +89,17 @@ pub enum Played {
 }
 
 impl Played {
+    /// The record, or what broke.
+    ///
+    /// # Errors
+    /// The fault of an episode that broke.
+    pub fn trajectory(&self) -> Result<&Trajectory, &EpisodeFault> {
+        match self {
+            Self::Finished { trajectory, .. } => Ok(trajectory),
+            Self::Fault { fault, .. } => Err(fault),
+        }
+    }
+
     /// The record alone, or what broke.
     ///
     /// # Errors
@@ -142,6 +153,9 @@ pub enum RolloutError {
     /// Text and tokens do not translate.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+    /// The caller could not store an episode.
+    #[error(transparent)]
+    Store(#[from] TrajectoryError),
     /// Somebody asked to stop.
     #[error("stopped on request")]
     Stopped,
@@ -170,8 +184,8 @@ impl Drop for Threads {
     }
 }
 
-/// Plays all `jobs` and returns what came of each, in their order. `progress` is told whenever
-/// one has ended.
+/// Plays all `jobs` and returns what came of each, in their order. `ended` is shown each as soon as
+/// it is over, in no certain order; if it cannot store one, the rollout ends.
 ///
 /// # Errors
 /// [`RolloutError`]; faults of single episodes are not errors.
@@ -179,7 +193,7 @@ pub fn rollout(
     policy: Policy<'_>,
     place: Place<'_>,
     jobs: &[Job<'_>],
-    progress: &mut dyn FnMut(),
+    ended: &mut dyn FnMut(&Played) -> Result<(), TrajectoryError>,
 ) -> Result<Rollout, RolloutError> {
     let Place { sandbox, rules, settings, .. } = place;
     let (to_workers, requests) = channel::<Request>();
@@ -195,7 +209,7 @@ pub fn rollout(
         drop(to_engine);
         // The sender goes with this call, which lets the workers end whatever happens in it.
         let _threads = Threads::lend(settings.threads);
-        Conductor::new(policy, place, jobs)?.conduct(to_workers, &answers, progress)
+        Conductor::new(policy, place, jobs)?.conduct(to_workers, &answers, ended)
     })
 }
 
@@ -263,7 +277,7 @@ impl<'a> Conductor<'a> {
         mut self,
         workers: Sender<Request>,
         answers: &Receiver<Answer>,
-        progress: &mut dyn FnMut(),
+        ended: &mut dyn FnMut(&Played) -> Result<(), TrajectoryError>,
     ) -> Result<Rollout, RolloutError> {
         let places = self.place.settings.rows.clamp(1, self.jobs.len().max(1));
         let Place { stop, heartbeat, .. } = self.place;
@@ -278,17 +292,17 @@ impl<'a> Conductor<'a> {
                 next += 1;
             }
             for answer in self.arrived(answers) {
-                if self.receive(answer, &workers)? {
+                if let Some(played) = self.receive(answer, &workers)? {
                     left -= 1;
-                    progress();
+                    ended(played)?;
                 }
             }
             if !self.engine.is_idle() {
                 heartbeat.enter(Phase::Reading);
-                let mut ended = self.engine.read()?;
+                let mut turns = self.engine.read()?;
                 heartbeat.enter(Phase::Generating);
-                ended.extend(self.engine.decode()?);
-                for finished in ended {
+                turns.extend(self.engine.decode()?);
+                for finished in turns {
                     self.turn_ended(finished, &workers)?;
                 }
                 self.end_late(&workers)?;
@@ -417,8 +431,12 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Takes what a worker has done. Returns whether that ends the job.
-    fn receive(&mut self, answer: Answer, workers: &Sender<Request>) -> Result<bool, RolloutError> {
+    /// Takes what a worker has done. Returns what came of the job, if that was the last of it.
+    fn receive(
+        &mut self,
+        answer: Answer,
+        workers: &Sender<Request>,
+    ) -> Result<Option<&Played>, RolloutError> {
         self.place.heartbeat.has(answer.job());
         match answer {
             Answer::Reply { job, session, reply } => {
@@ -427,21 +445,20 @@ impl<'a> Conductor<'a> {
                     Reply::End(ending) => self.end(job, ending, workers)?,
                     Reply::Observe(text) => self.observe(job, text, workers)?,
                 }
-                Ok(false)
+                Ok(None)
             }
             Answer::Closed { job, trajectory } => {
                 let context = std::mem::take(&mut self.conversations[job].context);
-                self.played[job] = Some(Played::Finished { trajectory, context });
-                Ok(true)
+                let played = Played::Finished { trajectory, context };
+                Ok(Some(self.played[job].insert(played)))
             }
             Answer::Fault { job, fault } => {
                 if let Some(row) = self.conversations[job].row.take() {
                     self.rows.remove(&row);
                     self.engine.release(row)?;
                 }
-                self.played[job] =
-                    Some(Played::Fault { task: self.jobs[job].task.id().clone(), fault });
-                Ok(true)
+                let played = Played::Fault { task: self.jobs[job].task.id().clone(), fault };
+                Ok(Some(self.played[job].insert(played)))
             }
             Answer::Panicked { job } => Err(RolloutError::Worker(self.jobs[job].task.id().clone())),
         }

@@ -5,10 +5,12 @@
 
 use crate::corpus;
 use crate::loops::{checkpoints, curve};
+use agents::trajectory;
 use camino::Utf8Path;
 use fs_err as fs;
 use rand::RngExt;
 use sandbox::stream::Stream;
+use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -137,4 +139,29 @@ fn interrupted_runs_finish_the_same_work() {
     }
     let best = |run: &Utf8Path| run.join("checkpoints/best").read_link_utf8().ok();
     assert_eq!(best(&disturbed), best(&straight));
+
+    // Episodes of an evaluation are kept as they end.
+    let policy = format!("policy={straight}");
+    let eval = ["eval", "--tasks", tasks.as_str(), "--policy", &policy, "--attempts", "12"];
+    let eval =
+        [&eval[..], &["--set", "rollout.turn_tokens=160", "--set", "rollout.rows=2"]].concat();
+    let out = dir.join("eval");
+    let episodes = out.join("episodes/policy.jsonl");
+    let kept = || fs::read_to_string(&episodes).map_or(0, |text| text.matches('\n').count());
+    let mut child = command(&eval, &out).spawn().unwrap();
+    while kept() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let first = kept();
+    assert!((2..12).contains(&first), "{first} of 12");
+    let before = lines(&episodes);
+    fs::write(&episodes, fs::read_to_string(&episodes).unwrap() + "{\"torn").unwrap();
+    finish(&eval, &out);
+    let after = lines(&episodes);
+    assert!(before[..first].iter().all(|line| after.contains(line)), "played again");
+    let attempts: BTreeSet<u64> =
+        trajectory::read(&episodes).unwrap().iter().map(|episode| episode.attempt).collect();
+    assert_eq!((after.len(), attempts.len()), (12, 12));
 }

@@ -68,7 +68,7 @@ impl Scene {
             Job { task: tasks[attempt as usize % 2], attempt, stream }
         };
         let jobs: Vec<Job<'_>> = (0..4).map(job).collect();
-        let played = rollout(policy, place, &jobs, &mut || ()).unwrap().played;
+        let played = rollout(policy, place, &jobs, &mut |_| Ok(())).unwrap().played;
         let finished = |played: Played| match played {
             Played::Finished { trajectory, context } => (*trajectory, context),
             Played::Fault { fault, .. } => panic!("{fault}"),
