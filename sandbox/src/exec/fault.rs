@@ -2,6 +2,7 @@
 
 use crate::jail::bare::WITHOUT;
 use crate::jail::gpus::NoGpu;
+use crate::jail::rlimits::LimitError;
 use crate::jail::{Layer, Tier};
 use crate::python::PythonError;
 use crate::task::TaskId;
@@ -74,6 +75,9 @@ pub enum StartError {
         /// Why not.
         reason: String,
     },
+    /// The calling process may not hold what it needs.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
     /// The warmed interpreter did not come up.
     #[error("the warmed Python did not start: {detail}")]
     Zygote {

@@ -12,7 +12,7 @@ use crate::jail::cgroup::{Bounds, Group, Groups};
 use crate::jail::gpus::{Devices, HostGpus};
 use crate::jail::launcher::Launch;
 use crate::jail::layer::{Missing, Protection};
-use crate::jail::{Layer, Tier};
+use crate::jail::{Layer, Tier, rlimits};
 use crate::policy::{ByteSize, Policy};
 use crate::python::PythonEnv;
 use crate::task::{PublicDir, TaskId};
@@ -151,7 +151,8 @@ impl Started {
 
 impl Sandbox {
     /// Builds the box, warms an interpreter in it and checks every layer with a run of its own.
-    /// Scripts will see the public files of `tasks`, each its own task's.
+    /// Scripts will see the public files of `tasks`, each its own task's. The calling process may
+    /// from then on open as many files as its user may.
     ///
     /// # Errors
     /// A [`StartError`]; a host that offers no accepted tier is one.
@@ -160,6 +161,7 @@ impl Sandbox {
         options: Options,
         tasks: &[(TaskId, PublicDir)],
     ) -> Result<Self, StartError> {
+        rlimits::lift_open_files()?;
         let (launcher, library) = zygote::find_launcher()?;
         let gpus = HostGpus::find(&options.device_folder);
         let setup = Setup::new(python, &options, tasks, &gpus, library)?;

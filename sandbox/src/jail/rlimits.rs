@@ -1,7 +1,7 @@
 //! Resource limits: what one process, or one run's processes together, may take.
 
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 /// A limit could not be set.
@@ -89,6 +89,18 @@ pub fn apply_beside_others(limits: &Limits) -> Result<(), LimitError> {
     let others: u64 = entries.flatten().filter_map(|entry| threads(&entry)).sum();
     // The calling process is one of them.
     set("processes", Resource::Nproc, others.saturating_sub(1) + limits.processes)
+}
+
+/// Lets the calling process open as many files as its user may. An episode holds some as long as it
+/// goes on, its control groups' among them; of the 1024 that a shell usually grants, some two
+/// hundred episodes would use up all.
+///
+/// # Errors
+/// A [`LimitError`].
+pub fn lift_open_files() -> Result<(), LimitError> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+        .map_err(|source| LimitError::Set { what: "open files", source })
 }
 
 fn set(what: &'static str, resource: Resource, value: u64) -> Result<(), LimitError> {

@@ -72,7 +72,10 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(corpus: &Corpus, flags: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_sandbox"))
+        // With far fewer descriptors than thirty episodes take, as from a shell that grants few.
+        let few = "ulimit -Sn 128 && exec \"$0\" \"$@\"";
+        let mut child = Command::new("sh")
+            .args(["-c", few, env!("CARGO_BIN_EXE_sandbox")])
             .args(["serve", corpus.tasks().as_str(), "--listen", "127.0.0.1:0", "--records"])
             .arg(corpus.path().join("records"))
             .args(flags)
