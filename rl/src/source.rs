@@ -47,7 +47,8 @@ pub enum SourceError {
 }
 
 /// Finds what `name` means: `tiny`, a published model's name, a run's folder (its newest
-/// checkpoint), or a model's folder.
+/// checkpoint), or a model's folder. Of a link, as the one to a run's best checkpoint, it finds what
+/// the link points to now.
 ///
 /// # Errors
 /// [`SourceError`], which says what to do.
@@ -58,17 +59,28 @@ pub fn locate(name: &str) -> Result<PolicySource, SourceError> {
     if let Some(published) = Published::named(name) {
         return cached(name, published.repository, &cache_folder());
     }
-    let folder = Utf8Path::new(name);
+    let folder = followed(Utf8Path::new(name));
     if !folder.is_dir() {
         return Err(SourceError::Unknown(name.to_owned()));
     }
     let is_model = ["config.json", "adapter_config.json"].map(|file| folder.join(file).is_file());
     if is_model.contains(&true) || !folder.join("settings.toml").is_file() {
-        return Ok(PolicySource::Folder(folder.to_owned()));
+        return Ok(PolicySource::Folder(folder));
     }
-    match Checkpoints::of(folder, 1).latest()? {
+    match Checkpoints::of(&folder, 1).latest()? {
         Some(checkpoint) => Ok(PolicySource::Folder(checkpoint.folder().to_owned())),
-        None => Err(SourceError::NoCheckpoint(folder.to_owned())),
+        None => Err(SourceError::NoCheckpoint(folder)),
+    }
+}
+
+/// The folder itself, where it is a link: what was made with it is then not taken for what another
+/// target would have made.
+fn followed(folder: &Utf8Path) -> Utf8PathBuf {
+    // Without the slash at its end, behind which no link is seen.
+    let folder: Utf8PathBuf = folder.components().collect();
+    match (folder.read_link_utf8(), folder.parent()) {
+        (Ok(target), Some(parent)) => parent.join(target),
+        _ => folder,
     }
 }
 
@@ -111,6 +123,20 @@ mod tests {
         assert_eq!(locate("tiny").unwrap(), PolicySource::Tiny);
         let error = locate("no/such/folder").unwrap_err().to_string();
         assert!(error.contains("no/such/folder") && error.contains("qwen3-0.6b"), "{error}");
+    }
+
+    #[test]
+    fn a_link_means_what_it_points_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let checkpoints = Utf8Path::from_path(dir.path()).unwrap();
+        let step = checkpoints.join("step-000040");
+        fs::create_dir(&step).unwrap();
+        fs::write(step.join("config.json"), "{}").unwrap();
+        fs::os::unix::fs::symlink("step-000040", checkpoints.join("best")).unwrap();
+        for name in ["best", "best/", "step-000040", "step-000040/"] {
+            let found = locate(checkpoints.join(name).as_str()).unwrap();
+            assert_eq!(found, PolicySource::Folder(step.clone()), "{name}");
+        }
     }
 
     #[test]
