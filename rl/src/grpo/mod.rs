@@ -262,7 +262,8 @@ impl Run<'_> {
             importance: (settings.importance_cap > 0.0).then(|| learnt.importance / tokens),
             entropy: batch.entropy(),
             log_prob_gap: learnt.gap,
-            gradient_norm: norms.iter().sum::<f64>() * per_update,
+            // A sum of nothing is -0.
+            gradient_norm: norms.iter().fold(0.0, |sum, norm| sum + norm) * per_update,
             rate,
             trained_tokens: learnt.tokens,
             tokens_per_second: batch.sampled_tokens() as f64 / rollout_seconds,
