@@ -213,6 +213,7 @@ impl Record {
     /// the agent's zero.
     fn take(&mut self, played: Result<&Trajectory, &EpisodeFault>) -> Result<(), TrajectoryError> {
         self.bar.inc(1);
+        self.tell();
         match played {
             Ok(trajectory) => trajectory::append(&self.path, std::slice::from_ref(trajectory)),
             Err(fault) => {
@@ -220,6 +221,15 @@ impl Record {
                 tracing::warn!(fault = self.last_fault, "an episode broke and is left out");
                 Ok(())
             }
+        }
+    }
+
+    /// Where no bar can be seen, each tenth goes to the log.
+    fn tell(&self) {
+        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(1));
+        let tenths = |episodes: u64| 10 * episodes / all;
+        if self.bar.is_hidden() && tenths(done) > tenths(done - 1) {
+            tracing::info!(agent = self.bar.message(), done, all, "evaluating");
         }
     }
 }
