@@ -1,4 +1,4 @@
-//! What came of an agent's episodes.
+//! What came of an agent's episodes: those that ended, on disk, and those that broke.
 
 use crate::metrics::mend;
 use agents::trajectory::{self, Trajectory, TrajectoryError};
@@ -18,28 +18,10 @@ pub fn stored(path: &Utf8Path) -> Result<Vec<Trajectory>, TrajectoryError> {
     trajectory::read(path)
 }
 
-/// Graded episodes. Those that broke for reasons of ours are counted and told in the log, but
-/// have no reward: a fault is never the agent's zero.
-#[derive(Debug, Default)]
-pub struct Episodes {
-    /// Those that ended.
-    pub trajectories: Vec<Trajectory>,
-    /// How many broke.
-    pub faults: usize,
-    /// What the last of them said.
-    pub last_fault: String,
-}
-
-impl Episodes {
-    /// Takes what came of one more.
-    pub fn take(&mut self, played: Result<Trajectory, EpisodeFault>) {
-        match played {
-            Ok(trajectory) => self.trajectories.push(trajectory),
-            Err(fault) => {
-                self.faults += 1;
-                self.last_fault = crate::chain(&fault);
-                tracing::warn!(fault = self.last_fault, "an episode broke and is left out");
-            }
-        }
-    }
+/// Tells in the log of an episode that broke for reasons of ours, and returns why. It has no
+/// reward, for a fault is never the agent's zero.
+pub fn left_out(fault: &EpisodeFault) -> String {
+    let why = crate::chain(fault);
+    tracing::warn!(fault = why, "an episode broke and is left out");
+    why
 }

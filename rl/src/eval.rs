@@ -1,6 +1,6 @@
 //! Policies and scripted agents on the same tasks, with the same seeds.
 
-use crate::episodes::stored;
+use crate::episodes::{left_out, stored};
 use crate::model::Qwen3;
 use crate::presets::{Dtype, Scale};
 use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
@@ -209,16 +209,14 @@ struct Record {
 }
 
 impl Record {
-    /// An episode that broke for reasons of ours is told in the log and left out: a fault is never
-    /// the agent's zero.
+    /// Takes what came of one more.
     fn take(&mut self, played: Result<&Trajectory, &EpisodeFault>) -> Result<(), TrajectoryError> {
         self.bar.inc(1);
         self.tell();
         match played {
             Ok(trajectory) => trajectory::append(&self.path, std::slice::from_ref(trajectory)),
             Err(fault) => {
-                self.last_fault = crate::chain(fault);
-                tracing::warn!(fault = self.last_fault, "an episode broke and is left out");
+                self.last_fault = left_out(fault);
                 Ok(())
             }
         }

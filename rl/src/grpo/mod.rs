@@ -49,13 +49,13 @@ use crate::batch::{Micro, Sample, micro_batches};
 use crate::checkpoint::{Checkpoint, Checkpoints, resume};
 use crate::device::memory_in_use;
 use crate::engine::CacheUse;
-use crate::episodes::Episodes;
+use crate::episodes::left_out;
 use crate::heap;
 use crate::metrics::{Metrics, resident_memory};
 use crate::model::{Gradients, Qwen3};
 use crate::optim::{AdamW, Decay, Schedule};
 use crate::policy;
-use crate::rollout::{Job, Place, Policy, Rollout, RolloutError, rollout};
+use crate::rollout::{Job, Place, Played, Policy, Rollout, RolloutError, rollout};
 use crate::sample::Sampling;
 use crate::sft::Stages;
 use crate::stop::{Ended, Stop, Stopped};
@@ -415,14 +415,17 @@ impl Trainer<'_> {
                 jobs.push(Job { task, attempt, stream });
             }
         }
-        let mut episodes = Episodes::default();
+        let (mut trajectories, mut last) = (Vec::new(), String::new());
         for played in self.rollout("validating", &jobs)?.played {
-            episodes.take(played.into_trajectory());
+            match played {
+                Played::Finished { trajectory, .. } => trajectories.push(*trajectory),
+                Played::Fault { fault, .. } => last = left_out(&fault),
+            }
         }
-        if episodes.trajectories.is_empty() {
-            return Err(TrainError::ValidationFaulted { step, last: episodes.last_fault });
+        if trajectories.is_empty() {
+            return Err(TrainError::ValidationFaulted { step, last });
         }
-        Ok(Summary::of(&episodes.trajectories, episodes.faults))
+        Ok(Summary::of(&trajectories, jobs.len() - trajectories.len()))
     }
 
     fn rollout(&self, name: &'static str, jobs: &[Job<'_>]) -> Result<Rollout, TrainError> {

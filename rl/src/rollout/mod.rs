@@ -99,17 +99,6 @@ impl Played {
             Self::Fault { fault, .. } => Err(fault),
         }
     }
-
-    /// The record alone, or what broke.
-    ///
-    /// # Errors
-    /// The fault of an episode that broke.
-    pub fn into_trajectory(self) -> Result<Trajectory, EpisodeFault> {
-        match self {
-            Self::Finished { trajectory, .. } => Ok(*trajectory),
-            Self::Fault { fault, .. } => Err(fault),
-        }
-    }
 }
 
 /// What came of all jobs.
