@@ -130,6 +130,12 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
+    /// What tells it from all others of the same run: task, agent and attempt. Files have episodes
+    /// in the order in which they ended; sorted by this, the order is always the same.
+    pub fn key(&self) -> (&TaskId, &str, u64) {
+        (&self.task, &self.agent, self.attempt)
+    }
+
     /// Share of turns that open with a closed, non-empty thought; 0 without turns.
     pub fn format_share(turns: &[TurnRecord]) -> f64 {
         let formatted = turns.iter().filter(|turn| turn.has_thought).count();

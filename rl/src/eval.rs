@@ -22,7 +22,7 @@ use sandbox::env::EpisodeFault;
 use sandbox::exec::Sandbox;
 use sandbox::files;
 use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskDir, TaskId};
+use sandbox::task::{Split, TaskDir};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -238,13 +238,12 @@ impl Contest<'_> {
         let path = episodes_of(agent, self.out);
         fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
         let mut trajectories = stored(&path)?;
-        let done: BTreeSet<(&TaskId, u64)> =
-            trajectories.iter().map(|episode| (&episode.task, episode.attempt)).collect();
+        let done: BTreeSet<_> = trajectories.iter().map(Trajectory::key).collect();
         let attempts = 0..self.settings.attempts;
         let mut slots: Vec<Slot<'_>> =
             self.tasks.iter().flat_map(|&task| attempts.clone().map(move |n| (task, n))).collect();
         let all = slots.len();
-        slots.retain(|(task, attempt)| !done.contains(&(task.id(), *attempt)));
+        slots.retain(|(task, attempt)| !done.contains(&(task.id(), agent, *attempt)));
         if !slots.is_empty() {
             let bar = self.stages.stage("evaluating", all as u64);
             bar.set_position((all - slots.len()) as u64);
@@ -258,7 +257,7 @@ impl Contest<'_> {
                 return Err(EvalError::AllFaulted { agent: agent.to_owned(), last });
             }
         }
-        trajectories.sort_by(|a, b| (&a.task, a.attempt).cmp(&(&b.task, b.attempt)));
+        trajectories.sort_by(|a, b| a.key().cmp(&b.key()));
         Ok(Row::of(agent, &trajectories, all - trajectories.len()))
     }
 

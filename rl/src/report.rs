@@ -345,7 +345,11 @@ fn to_read(
     let (Some(first), Some(last)) = (policies.first(), policies.last()) else {
         return Ok(Vec::new());
     };
-    let read = |name: &str| trajectory::read(&episodes_of(name, eval));
+    let read = |name: &str| -> Result<Vec<Trajectory>, TrajectoryError> {
+        let mut episodes = trajectory::read(&episodes_of(name, eval))?;
+        episodes.sort_by(|a, b| a.key().cmp(&b.key()));
+        Ok(episodes)
+    };
     let (before, after) = (read(first)?, read(last)?);
     let gain = |later: &Trajectory| {
         let same = before

@@ -365,7 +365,7 @@ fn demonstrate(
 ) -> Result<Vec<Trajectory>, SftError> {
     let path = out.join("demonstrations.jsonl");
     let mut played = stored(&path)?;
-    let done: BTreeSet<(String, String, u64)> = played.iter().map(key).collect();
+    let done: BTreeSet<_> = played.iter().map(Trajectory::key).collect();
     let corpus = Corpus::open(&settings.tasks).map_err(PlaygroundError::from)?;
     let tasks = corpus.split(Split::Train);
     if tasks.is_empty() {
@@ -376,7 +376,7 @@ fn demonstrate(
         for approach in Approach::PUBLIC {
             for attempt in 0..settings.attempts {
                 let name = format!("scripted/{}", approach.name());
-                if !done.contains(&(task.id().as_str().to_owned(), name, attempt)) {
+                if !done.contains(&(task.id(), name.as_str(), attempt)) {
                     jobs.push(ScriptedJob { task, approach, attempt });
                 }
             }
@@ -418,12 +418,8 @@ fn demonstrate(
     if faults * 10 > jobs.len() {
         return Err(SftError::Faults { faults, episodes: jobs.len(), last });
     }
-    played.sort_by_key(key);
+    played.sort_by(|a, b| a.key().cmp(&b.key()));
     Ok(played)
-}
-
-fn key(trajectory: &Trajectory) -> (String, String, u64) {
-    (trajectory.task.as_str().to_owned(), trajectory.agent.clone(), trajectory.attempt)
 }
 
 /// A fresh tiny policy with a vocabulary learnt from what was said.
