@@ -14,6 +14,8 @@
 #[path = "../../agents/benches/soak/process.rs"]
 #[expect(dead_code, reason = "shared with the soak of the sandbox, which looks at more")]
 mod process;
+#[path = "../../agents/benches/soak/trend.rs"]
+mod trend;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -23,6 +25,7 @@ use process::Process;
 use serde_json::Value;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+use trend::{exceeds, slope};
 
 const MIB: f64 = 1024.0 * 1024.0;
 /// How long the run may take to save and stop, and its processes to go.
@@ -109,7 +112,7 @@ fn soak(args: &Args) -> Result<bool> {
     println!("{steps} steps, {episodes} episodes in {:.0} minutes", args.minutes);
     println!("| measure | after a fifth | at the end | most | an hour, second half |");
     println!("| --- | --- | --- | --- | --- |");
-    for (index, (name, growth, slope)) in QUANTITIES.into_iter().enumerate() {
+    for (index, (name, growth, steepest)) in QUANTITIES.into_iter().enumerate() {
         let values = samples.iter().map(|(at, all)| (*at, all[index]));
         let floor: Vec<(f64, f64)> = (0..PARTS)
             .map(|part| {
@@ -121,14 +124,12 @@ fn soak(args: &Args) -> Result<bool> {
             .collect();
         let (early, late) = (floor[PARTS / 5].1, floor[PARTS - 1].1);
         let most = values.map(|(_, value)| value).fold(f64::NAN, f64::max);
-        let rise = 60.0 * rise(floor[PARTS / 2..].iter());
+        let rise = 60.0 * slope(&floor[PARTS / 2..]);
         println!("| {name} | {early:.1} | {late:.1} | {most:.1} | {rise:+.1} |");
-        // Too few samples give no number, which is no pass.
-        let exceeds = |found: f64, allowed: f64| found.is_nan() || found > allowed;
         if exceeds(late - early, growth) {
             failures.push(format!("{name}: {early:.1}, then {late:.1}"));
         }
-        if args.minutes >= SLOPES_FROM && exceeds(rise, slope) {
+        if args.minutes >= SLOPES_FROM && exceeds(rise, steepest) {
             failures.push(format!("{name}: {rise:+.1} an hour"));
         }
     }
@@ -229,13 +230,4 @@ fn lowest_tenth(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 10).copied().unwrap_or(f64::NAN)
-}
-
-/// The slope by least squares.
-fn rise<'a>(values: impl Iterator<Item = &'a (f64, f64)> + Clone) -> f64 {
-    let n = values.clone().count() as f64;
-    let mean_x = values.clone().map(|(x, _)| x).sum::<f64>() / n;
-    let mean_y = values.clone().map(|(_, y)| y).sum::<f64>() / n;
-    let both: f64 = values.clone().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-    both / values.map(|(x, _)| (x - mean_x).powi(2)).sum::<f64>()
 }

@@ -24,6 +24,7 @@ mod progress;
 mod records;
 mod report;
 mod supervisor;
+mod trend;
 mod watch;
 
 use anyhow::{Context as _, Result, ensure};

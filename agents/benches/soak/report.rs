@@ -1,6 +1,7 @@
 //! What a soak found: its figures, and what of them is too much.
 
 use crate::progress::Tally;
+use crate::trend::{exceeds, slope};
 use crate::watch::Sample;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -206,8 +207,6 @@ fn growth(quantity: &Quantity, samples: &[Sample], failures: &mut Vec<String>) -
     let (after_a_tenth, at_the_end) = (median(0.05, 0.15), median(0.9, 1.0));
     let later = samples.iter().filter(|sample| sample.minutes >= minutes / 2.0);
     let slope = slope(&later.map(|s| (s.minutes, (quantity.of)(s))).collect::<Vec<_>>());
-    // Too few measurements give no number, which is no pass.
-    let exceeds = |found: f64, allowed: f64| found.is_nan() || found > allowed;
     if exceeds(at_the_end - after_a_tenth, quantity.growth) {
         let allowed = quantity.growth;
         failures.push(format!(
@@ -219,15 +218,6 @@ fn growth(quantity: &Quantity, samples: &[Sample], failures: &mut Vec<String>) -
         failures.push(format!("{name}: {slope:.3} more a minute, and {allowed} are allowed"));
     }
     Growth { name, after_a_tenth, at_the_end, slope_per_minute: slope }
-}
-
-/// By least squares.
-fn slope(points: &[(f64, f64)]) -> f64 {
-    let count = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
-    both / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>()
 }
 
 /// The end of the first supervisor.
