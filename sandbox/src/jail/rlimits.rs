@@ -4,6 +4,10 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
+/// Signals that may wait for delivery to a run's processes: the kernel counts them per user, and a
+/// run that takes all would leave its neighbours, and the user's other programs, none.
+const PENDING_SIGNALS: u64 = 256;
+
 /// A limit could not be set.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
@@ -13,6 +17,9 @@ pub enum LimitError {
     /// The user's other processes could not be counted.
     #[error("could not count this user's processes ({0})")]
     Others(std::io::Error),
+    /// The user's waiting signals could not be counted.
+    #[error("could not count this user's waiting signals ({0})")]
+    Signals(std::io::Error),
     /// `setrlimit` refused.
     #[error("could not limit {what} ({source})")]
     Set {
@@ -62,20 +69,22 @@ pub fn apply(limits: &Limits) -> Result<(), LimitError> {
     set("real-time priority", Resource::Rtprio, 0)
 }
 
-/// Limits the number of processes, of the calling process's own user namespace.
+/// Limits the number of processes and of waiting signals, of the calling process's own user
+/// namespace.
 ///
-/// Each user namespace has a count of its own, and so each run has, although all share one user;
+/// Each user namespace has counts of its own, and so each run has, although all share one user;
 /// but what is the limit when a namespace is made binds the namespace around it as well, where
 /// all runs are counted. So this is for afterwards.
 ///
 /// # Errors
 /// A [`LimitError`].
 pub fn apply_to_processes(limits: &Limits) -> Result<(), LimitError> {
+    set("waiting signals", Resource::Sigpending, PENDING_SIGNALS)?;
     set("processes", Resource::Nproc, limits.processes)
 }
 
-/// Limits the number of processes where there is no user namespace: what this user has now
-/// counts, and runs side by side share what is left.
+/// Limits the same where there is no user namespace: what this user has now counts, and runs side
+/// by side share what is left.
 ///
 /// # Errors
 /// A [`LimitError`].
@@ -87,8 +96,20 @@ pub fn apply_beside_others(limits: &Limits) -> Result<(), LimitError> {
     };
     let entries = fs_err::read_dir("/proc").map_err(LimitError::Others)?;
     let others: u64 = entries.flatten().filter_map(|entry| threads(&entry)).sum();
+    let waiting = waiting_signals().map_err(LimitError::Signals)?;
+    set("waiting signals", Resource::Sigpending, waiting + PENDING_SIGNALS)?;
     // The calling process is one of them.
     set("processes", Resource::Nproc, others.saturating_sub(1) + limits.processes)
+}
+
+/// Signals that wait for delivery to this user's processes.
+fn waiting_signals() -> std::io::Result<u64> {
+    let status = fs_err::read_to_string("/proc/self/status")?;
+    // `SigQ:  2/94000`, of how many.
+    let count = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigQ:")?.trim().split_once('/')?.0.parse().ok());
+    count.ok_or_else(|| std::io::Error::other("/proc/self/status has no SigQ"))
 }
 
 /// Lets the calling process open as many files as its user may. An episode holds some as long as it

@@ -40,7 +40,7 @@ const ALLOWED: &[Group] = &[
         calls: calls![
             SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_preadv SYS_pwritev
             SYS_preadv2 SYS_pwritev2 SYS_lseek SYS_close SYS_close_range SYS_dup SYS_dup3 SYS_pipe2
-            SYS_fcntl SYS_flock SYS_fsync SYS_fdatasync SYS_ftruncate SYS_truncate SYS_fallocate
+            SYS_fsync SYS_fdatasync SYS_ftruncate SYS_truncate SYS_fallocate
             SYS_fadvise64 SYS_readahead SYS_sendfile SYS_copy_file_range SYS_splice SYS_tee
         ],
     },
@@ -87,15 +87,14 @@ const ALLOWED: &[Group] = &[
         calls: calls![
             SYS_ppoll SYS_pselect6 SYS_epoll_create1 SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2
             SYS_eventfd2 SYS_signalfd4 SYS_timerfd_create SYS_timerfd_settime SYS_timerfd_gettime
-            SYS_inotify_init1 SYS_inotify_add_watch SYS_inotify_rm_watch
         ],
     },
     Group {
-        why: "read clocks and sleep; setting a clock is not here",
+        why: "read clocks and sleep; setting a clock is not here, nor are POSIX timers, which the \
+              kernel counts per user and which can send SIGCONT to a session at rest",
         calls: calls![
             SYS_clock_gettime SYS_clock_getres SYS_gettimeofday SYS_nanosleep SYS_clock_nanosleep
-            SYS_getitimer SYS_setitimer SYS_timer_create SYS_timer_settime SYS_timer_gettime
-            SYS_timer_getoverrun SYS_timer_delete SYS_times
+            SYS_getitimer SYS_setitimer SYS_times
         ],
     },
     Group {
@@ -123,15 +122,17 @@ const ALLOWED_LEGACY: &[i64] = calls![
     SYS_open SYS_creat SYS_access SYS_stat SYS_lstat SYS_getdents SYS_readlink SYS_mkdir SYS_rmdir
     SYS_unlink SYS_rename SYS_link SYS_symlink SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes
     SYS_futimesat SYS_mknod SYS_dup2 SYS_pipe SYS_poll SYS_select SYS_epoll_create SYS_epoll_wait
-    SYS_eventfd SYS_signalfd SYS_inotify_init SYS_alarm SYS_pause SYS_time SYS_fork SYS_vfork
+    SYS_eventfd SYS_signalfd SYS_alarm SYS_pause SYS_time SYS_fork SYS_vfork
     SYS_getpgrp SYS_arch_prctl
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const ALLOWED_LEGACY: &[i64] = &[];
 
 /// Calls that answer "no such call". `clone3` passes its flags through memory, where a filter
-/// cannot look; C libraries then use `clone`.
-const NOT_THERE: &[i64] = calls![SYS_clone3];
+/// cannot look; C libraries then use `clone`. `flock` locks a file for everybody who can open it,
+/// the files that all runs share included, so that one run could tell another something or keep
+/// it waiting; libraries that want a lock then use a file of their own.
+const NOT_THERE: &[i64] = calls![SYS_clone3 SYS_flock];
 
 /// The last call that this table has an opinion on (`mseal`).
 const NEWEST: u32 = 462;
@@ -158,6 +159,29 @@ const CHOICES: &[Choice] = &[
             libc::FIONBIO,
             libc::FIOCLEX,
             libc::FIONCLEX,
+        ],
+    },
+    // Descriptors, their flags, pipes, and locks on files that the run may write to. Not here:
+    // `F_GETLK` and `F_OFD_GETLK`, which tell of other runs' locks on shared files; leases and
+    // `F_NOTIFY`, which tell of their use; `F_SETSIG`, which chooses a signal such as SIGCONT for
+    // them and for readiness.
+    Choice {
+        call: libc::SYS_fcntl,
+        argument: 1,
+        values: &[
+            libc::F_DUPFD as u64,
+            libc::F_DUPFD_CLOEXEC as u64,
+            libc::F_GETFD as u64,
+            libc::F_SETFD as u64,
+            libc::F_GETFL as u64,
+            libc::F_SETFL as u64,
+            libc::F_GETPIPE_SZ as u64,
+            libc::F_ADD_SEALS as u64,
+            libc::F_GET_SEALS as u64,
+            libc::F_SETLK as u64,
+            libc::F_SETLKW as u64,
+            libc::F_OFD_SETLK as u64,
+            libc::F_OFD_SETLKW as u64,
         ],
     },
     Choice {
@@ -197,14 +221,25 @@ const GPU_REQUESTS: [(u64, u64); 4] = [
 const BUFFER_SIZES: [i32; 4] =
     [libc::SO_SNDBUF, libc::SO_RCVBUF, libc::SO_SNDBUFFORCE, libc::SO_RCVBUFFORCE];
 
-/// Flags of `clone` that would make a namespace.
-const NEW_NAMESPACE: u64 = (libc::CLONE_NEWNS
-    | libc::CLONE_NEWCGROUP
-    | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUSER
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWNET) as u64;
+/// Flags of `clone` that C libraries use to make processes and threads. Any other is refused:
+/// those that make namespaces; `CLONE_PARENT`, whose child is the zygote's and not the run's;
+/// `CLONE_PTRACE` and `CLONE_UNTRACED`, `CLONE_IO` and `CLONE_PIDFD`, which nobody needs.
+const CLONE_FLAGS: u64 = (libc::CLONE_VM
+    | libc::CLONE_FS
+    | libc::CLONE_FILES
+    | libc::CLONE_SIGHAND
+    | libc::CLONE_VFORK
+    | libc::CLONE_THREAD
+    | libc::CLONE_SYSVSEM
+    | libc::CLONE_SETTLS
+    | libc::CLONE_PARENT_SETTID
+    | libc::CLONE_CHILD_CLEARTID
+    | libc::CLONE_CHILD_SETTID
+    | libc::CLONE_DETACHED) as u64;
+
+/// What a child may send its parent when it ends. A child that ends by SIGCONT would wake a
+/// session at rest.
+const CLONE_SIGNALS: [u64; 2] = [0, libc::SIGCHLD as u64];
 
 /// What the filters may rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,10 +251,12 @@ pub enum Surroundings {
 }
 
 /// Calls that are refused on the host itself: Landlock has no word about modes and times of
-/// files, watching folders, sockets with a path, and other processes' priority.
+/// files, sockets with a path, and other processes' priority. Messages with descriptors and
+/// signals with a value are counted per user, who is the same for all runs.
 const REFUSED_ON_HOST: &[i64] = calls![
-    SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_inotify_add_watch SYS_socket
-    SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_connect SYS_setpriority
+    SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_socket SYS_bind SYS_listen
+    SYS_accept SYS_accept4 SYS_connect SYS_setpriority SYS_sendmsg SYS_sendmmsg
+    SYS_rt_sigqueueinfo
 ];
 #[cfg(target_arch = "x86_64")]
 const REFUSED_ON_HOST_LEGACY: &[i64] = calls![
@@ -283,9 +320,13 @@ fn allowlist(surroundings: Surroundings, gpus: bool) -> Result<BpfProgram, Secco
         }
         rules.insert(*call, alternatives);
     }
-    let plain = SeccompCmpOp::MaskedEq(NEW_NAMESPACE);
-    let plain = SeccompCondition::new(0, SeccompCmpArgLen::Qword, plain, 0).map_err(compile)?;
-    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![plain]).map_err(compile)?]);
+    let ends_by = |signal| {
+        let flags = SeccompCmpOp::MaskedEq(!CLONE_FLAGS);
+        SeccompCondition::new(0, SeccompCmpArgLen::Qword, flags, signal)
+            .and_then(|condition| SeccompRule::new(vec![condition]))
+    };
+    let clones: Result<Vec<_>, _> = CLONE_SIGNALS.into_iter().map(ends_by).collect();
+    rules.insert(libc::SYS_clone, clones.map_err(compile)?);
     let other = |option: i32| {
         let option = u64::from(option.unsigned_abs());
         SeccompCondition::new(2, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, option)
@@ -391,7 +432,8 @@ mod tests {
             SYS_keyctl SYS_add_key SYS_request_key SYS_open_by_handle_at SYS_init_module
             SYS_kexec_load SYS_reboot SYS_swapon SYS_clock_settime SYS_settimeofday SYS_syslog
             SYS_quotactl SYS_acct SYS_pidfd_getfd SYS_kcmp SYS_memfd_create SYS_shmget SYS_msgget
-            SYS_semget SYS_personality SYS_seccomp SYS_fanotify_init
+            SYS_semget SYS_personality SYS_seccomp SYS_fanotify_init SYS_timer_create
+            SYS_inotify_init1 SYS_inotify_add_watch SYS_flock SYS_fcntl
         ];
         let allowed: Vec<i64> =
             ALLOWED.iter().flat_map(|group| group.calls).chain(ALLOWED_LEGACY).copied().collect();
