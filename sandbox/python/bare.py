@@ -5,7 +5,6 @@
 import ctypes
 import json
 import os
-import shutil
 import signal
 
 
@@ -51,45 +50,25 @@ def scratch(workspace):
     return f"{workspace}.tmp"
 
 
-def remove(folder):
-    """Removes a folder of the host, whatever a script has left in it."""
-    for parent, names, _ in os.walk(folder):
-        for path in (os.path.join(parent, name) for name in names):
-            # It may have been made with no rights for anybody.
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-    shutil.rmtree(folder)
-
-
-def nameless_bytes(pid):
-    """Bytes on disk of deleted files that a process has open."""
-    total = 0
+def nameless_files(pid):
+    """The deleted files that a process has open, by device and inode, and their bytes on disk or
+    in memory. Something larger than anybody may have if it may not be looked into, as after
+    starting a program that its user may not read."""
+    found = {}
     try:
         for entry in os.scandir(f"/proc/{pid}/fd"):
-            about = os.stat(entry.path)
+            try:
+                about = os.stat(entry.path)
+            except OSError:
+                # The descriptor is gone.
+                continue
             if about.st_nlink == 0:
-                total += about.st_blocks * 512
+                found[about.st_dev, about.st_ino] = about.st_blocks * 512
+    except PermissionError:
+        # One that is ending has no memory, and may not be looked into either.
+        if size_of(pid).mapped:
+            found[pid] = float("inf")
     except OSError:
-        # The process or the descriptor is gone.
+        # The process is gone.
         pass
-    return total
-
-
-def is_within(folder, size, files):
-    """Whether what lies in a folder has at most so many bytes and entries."""
-    pending = [folder]
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    about = entry.stat(follow_symlinks=False)
-                    size -= about.st_blocks * 512
-                    files -= 1
-                    if size < 0 or files < 0:
-                        return False
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append(entry.path)
-        except OSError:
-            # Gone meanwhile, or shut by the script: then it adds nothing either.
-            pass
-    return True
+    return found

@@ -6,6 +6,7 @@ import mmap
 import os
 import signal
 import time
+import typing
 
 # A run is at work or ending; a session may also be on its way to rest, or at rest.
 WORKING, SETTLING, RESTING, ENDING = range(4)
@@ -74,6 +75,13 @@ class Run:
         self.state = WORKING
         # When it must have come to rest.
         self.patience = 0.0
+        # How often in a row nobody else was about.
+        self.quiet = 0
+        # Whether a control group bounds its memory; if not, what its processes share, as last
+        # added up, and when to do that again.
+        self.grouped = bool(cell["doors"])
+        self.shared = 0
+        self.look_again = 0.0
         # Seconds of processor time that earlier calls of a session were told of.
         self.accounted = 0.0
 
@@ -81,67 +89,117 @@ class Run:
         self.reply.close()
         self.worker.hide()
 
-    def is_too_large(self, processes):
+    def is_too_large(self, processes, fits):
         """Whether its files are more than its folders may hold, those without a name included."""
         if self.folders and not self.too_large:
-            size = self.folders[0][1]
-            self.too_large = (
-                not all(is_within(*folder) for folder in self.folders)
-                or sum(nameless_bytes(pid) for pid in processes) > size
+            size, nameless = self.folders[0][1], {}
+            for pid in processes:
+                nameless.update(nameless_files(pid))
+            self.too_large = sum(nameless.values()) > size or not all(
+                fits(*folder) for folder in self.folders
             )
         return self.too_large
 
     def weight(self, processes, own):
         """Bytes of memory that its processes hold. What each shares through the fork with this
-        process, which has `own`, is not its own and is left out."""
-        total = sum(max(0, anonymous_memory(pid) - own) for pid in processes)
+        process, whose own size is `own`, is not its own and is left out."""
+        sizes = [size_of(pid) for pid in processes]
+        total = sum(max(0, size.anonymous - own.anonymous) for size in sizes)
         if not self.bounded:
-            total += sum(shared_memory(pid) + nameless_bytes(pid) for pid in processes)
-        return total
+            return total + sum(page_tables(pid) for pid in processes) + self.pieces(processes)
+        # The kernel bounds the address space of each process, so that only several together can
+        # share more than is allowed; and a control group, where there is one, counts all of it.
+        mapped = sum(max(0, size.mapped - own.mapped) for size in sizes)
+        if self.grouped or mapped <= self.memory:
+            return total
+        return total + self.pieces(processes)
+
+    def pieces(self, processes):
+        """Bytes of memory without a name that its processes map to share or, with GPUs, have
+        open: each piece once, and all of it, for pages that nobody has mapped at the moment are
+        still there."""
+        now = time.monotonic()
+        if now >= self.look_again:
+            sizes = {}
+            for pid in processes:
+                for piece, size in shared_mappings(pid):
+                    sizes[piece] = max(sizes.get(piece, 0), size)
+                if not self.bounded:
+                    sizes.update(nameless_files(pid))
+            self.shared = sum(sizes.values())
+            # Reading every mapping of many processes takes its time: a tenth of it at most.
+            self.look_again = time.monotonic() + 9 * (time.monotonic() - now)
+        return self.shared
 
     def settle(self):
-        """One step on a session's way to rest: everything but its interpreter is killed, and
-        that is stopped. Whether it is at rest now."""
+        """One step on a session's way to rest: its interpreter is stopped, and everything else is
+        killed. Whether it is at rest now, which it is if nobody was about twice in a row: a
+        process that ends while it is looked for may have left another."""
         signal.pidfd_send_signal(self.worker.pidfd, signal.SIGSTOP)
+        stopped = is_stopped(self.worker.pid)
         others = set(descendants(self.worker.roots())) - set(self.worker.roots())
-        others = [other for other in others if is_alive(other)]
+        others = [other for other in others if state(f"/proc/{other}") != "Z"]
         for other in others:
             try:
                 os.kill(other, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        return not others and is_stopped(self.worker.pid)
+        self.quiet = self.quiet + 1 if stopped and not others else 0
+        return self.quiet > 1
 
 
-def anonymous_memory(pid):
-    """Bytes of resident memory that belong to no file; 0 for a process that is gone."""
+class Size(typing.NamedTuple):
+    # Bytes of address space.
+    mapped: int
+    # Bytes of resident memory that belong to no file.
+    anonymous: int
+
+
+def size_of(pid):
+    """What a process has; nothing for one that is gone."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
-            _, resident, shared = file.read().split()[:3]
+            mapped, resident, shared = (int(field) for field in file.read().split()[:3])
     except (OSError, ValueError):
-        return 0
-    return (int(resident) - int(shared)) * mmap.PAGESIZE
+        return Size(0, 0)
+    return Size(mapped * mmap.PAGESIZE, (resident - shared) * mmap.PAGESIZE)
 
 
-def shared_memory(pid):
-    """Bytes that a process holds in mappings that it can share, and in tables of its pages; 0 for
-    a process that is gone."""
+def shared_mappings(pid):
+    """The pieces of memory without a file that a process maps to share, by device and inode, and
+    up to which byte of each; none for a process that is gone."""
     try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            sizes = [line.split()[1] for line in file if line.startswith((b"RssShmem:", b"VmPTE:"))]
+        with open(f"/proc/{pid}/maps", "rb") as file:
+            lines = file.read().splitlines()
     except OSError:
-        return 0
-    return sum(int(size) * 1024 for size in sizes)
+        return
+    for line in lines:
+        # `from-to rw-s offset device inode name`
+        fields = line.split(None, 5)
+        if fields[1].endswith(b"s") and fields[-1].startswith((b"/dev/zero", b"/memfd:", b"[anon_shmem")):
+            start, end = (int(number, 16) for number in fields[0].split(b"-"))
+            device = os.makedev(*(int(number, 16) for number in fields[3].split(b":")))
+            yield (device, int(fields[4])), int(fields[2], 16) + end - start
+
+
+def page_tables(pid):
+    """Bytes of the tables of a process's pages; 0 for a process that is gone."""
+    return status_bytes(pid, b"VmPTE:")
 
 
 def peak_memory(pid):
     """Bytes of the largest resident set so far; 0 for a process that is gone."""
+    return status_bytes(pid, b"VmHWM:")
+
+
+def status_bytes(pid, key):
+    """A size that the kernel tells of a process in KiB, in bytes."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            peaks = [line.split()[1] for line in file if line.startswith(b"VmHWM:")]
+            sizes = [line.split()[1] for line in file if line.startswith(key)]
     except OSError:
         return 0
-    return int(peaks[0]) * 1024 if peaks else 0
+    return int(sizes[0]) * 1024 if sizes else 0
 
 
 def processor_time(pid):
@@ -153,19 +211,26 @@ def processor_time(pid):
         return 0.0
 
 
+def children(pid):
+    """The children of a process, dead ones included."""
+    found = []
+    try:
+        # A thread's children are its own in the kernel's lists.
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
+                found.extend(int(child) for child in file.read().split())
+    except (OSError, ValueError):
+        pass
+    return found
+
+
 def descendants(roots):
     """The processes `roots` and all below them."""
     found, pending = [], list(roots)
     while pending:
         pid = pending.pop()
         found.append(pid)
-        try:
-            # A thread's children are its own in the kernel's lists.
-            for task in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{task}/children", "rb") as file:
-                    pending.extend(int(child) for child in file.read().split())
-        except (OSError, ValueError):
-            pass
+        pending.extend(children(pid))
     return found
 
 
@@ -177,10 +242,6 @@ def state(path):
             return file.read().rsplit(b")", 1)[1].split()[0].decode()
     except (OSError, IndexError):
         return "X"
-
-
-def is_alive(pid):
-    return state(f"/proc/{pid}") not in "ZX"
 
 
 def is_stopped(pid):

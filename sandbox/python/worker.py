@@ -10,6 +10,7 @@ import errno
 import gc
 import json
 import linecache
+import mmap
 import os
 import random
 import signal
@@ -109,10 +110,15 @@ def work(library, cell, source, stdout, stderr, gate, note):
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
     gc.enable()
+    own = os.getpid()
     main = fresh_main(folder)
     if cell["session"]:
         converse(main, source, note)
-    return finish(note, *execute(main, source, SCRIPT)[:3])
+    ending = execute(main, source, SCRIPT)[:3]
+    if os.getpid() != own:
+        # A child that the script has forked and not ended: its ending is not the run's.
+        note = mmap.mmap(-1, PAGE)
+    return finish(note, *ending)
 
 
 def read_code(fd):
@@ -134,9 +140,12 @@ def fresh_main(folder):
 def converse(main, source, note):
     """Executes one code after the other in the same `main`; ends with the one that wants it."""
     door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=DOOR)
-    calls = 1
+    calls, own = 1, os.getpid()
     while True:
         ending, text, code, left = execute(main, source, f"call_{calls}.py", show_last=True)
+        if os.getpid() != own:
+            # A child that the script has forked and not ended: what comes next is not for it.
+            os._exit(finish(mmap.mmap(-1, PAGE), ending, text, code))
         if left:
             # At once: a door that is seen to be shut before is one that the script has shut.
             os._exit(finish(note, ending, text, code))

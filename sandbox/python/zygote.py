@@ -21,6 +21,7 @@ import signal
 import socket
 import sys
 import time
+import traceback
 import warnings
 
 CONTROL = 4
@@ -43,6 +44,8 @@ def load_library():
     library.sandbox_isolate.argtypes = [ctypes.c_void_p, size]
     library.sandbox_enter.argtypes = [text, size, ctypes.c_void_p, size]
     library.sandbox_keeper.argtypes = [ctypes.c_int, ctypes.c_void_p, size]
+    library.sandbox_tree_fits.argtypes = [text, size, u64, u64]
+    library.sandbox_tree_remove.argtypes = [text, size]
     return library
 
 
@@ -81,8 +84,10 @@ class Server:
         self.spares = []
         self.spares_wanted = 0 if bare else spares
         self.restock = True
+        # Whether there may be children that are nobody's.
+        self.strangers = False
         self.weighed = time.monotonic()
-        self.own_weight = anonymous_memory(os.getpid())
+        self.own_size = size_of(os.getpid())
 
     def serve(self):
         while True:
@@ -91,14 +96,45 @@ class Server:
             # changed its meaning by the time it is handled.
             for fd in ready:
                 if fd in self.handlers:
-                    self.handlers[fd]()
+                    handler, run = self.handlers[fd]
+                    self.guarded(run, handler)
             if CONTROL in ready and not self.receive():
                 return
             if not ready and self.restock:
                 self.make_spare()
             for run in [run for run in self.runs if run.state == SETTLING]:
-                self.settle(run)
+                self.guarded(run, lambda: self.settle(run))
             self.weigh_all()
+
+    def guarded(self, run, action):
+        """Does something for one run. Whatever goes wrong with that is the end of this run, not
+        of all others."""
+        try:
+            action()
+        except Exception as error:
+            traceback.print_exc()
+            sys.stderr.flush()
+            if run in self.runs:
+                self.give_up(run, f"{type(error).__name__}: {error}")
+
+    def give_up(self, run, reason):
+        """Ends a run that cannot be followed any more, and says so."""
+        worker = run.worker
+        for fd in (worker.pidfd, run.reply.fileno(), worker.door and worker.door.fileno()):
+            self.ignore(fd)
+        if worker.reaper:
+            self.ignore(worker.reaper.pidfd)
+        self.runs.remove(run)
+        self.answer(run.reply, {"failed": reason})
+        run.reply.close()
+        try:
+            worker.stop()
+        except OSError:
+            # Gone already.
+            pass
+        worker.hide()
+        # From here on its processes are nobody's.
+        self.strangers = True
 
     def patience(self):
         """How long to wait for something to do, in milliseconds."""
@@ -107,16 +143,30 @@ class Server:
         states = {run.state for run in self.runs}
         if SETTLING in states:
             return 1
-        return WEIGH_EVERY if WORKING in states else None
+        return WEIGH_EVERY if self.strangers or {WORKING, ENDING} & states else None
 
     def weigh_all(self):
         now = time.monotonic()
         if now - self.weighed >= WEIGH_EVERY / 1000:
             self.weighed = now
-            for run in self.runs:
+            for run in list(self.runs):
                 # What is at rest grows no heavier.
                 if run.state in (WORKING, SETTLING):
-                    self.weigh(run)
+                    self.guarded(run, lambda: self.weigh(run))
+            if self.strangers or any(run.state == ENDING for run in self.runs):
+                self.bury_strangers()
+
+    def bury_strangers(self):
+        """Ends and waits for children of this process that it does not know. There should be
+        none; but a namespace does not end as long as one of its dead is waited for by nobody."""
+        known = {os.getpid()}
+        for worker in [run.worker for run in self.runs] + self.spares:
+            known.update(worker.roots())
+        strangers = [pid for pid in children(os.getpid()) if pid not in known]
+        for pid in strangers:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, os.WNOHANG)
+        self.strangers = bool(strangers)
 
     def receive(self):
         """Takes one request; false at the end of the supervisor."""
@@ -169,14 +219,28 @@ class Server:
     def close(self, request, reply):
         path = request["path"]
         if self.bare:
-            remove(path)
             del self.quotas[path]
+            self.remove(path)
         else:
             name = path.encode()
             check(self.library.sandbox_workspace_unmount(name, len(name)))
             os.rmdir(path)
         self.answer(reply, {"closed": {}})
         reply.close()
+
+    def remove(self, folder):
+        """Removes a folder of the host, whatever a script has left in it. One that stays goes
+        with the supervisor's own folder, in which it lies."""
+        name = folder.encode()
+        try:
+            check(self.library.sandbox_tree_remove(name, len(name)))
+        except OSError as error:
+            print(f"{folder} could not be removed: {error}", file=sys.stderr, flush=True)
+
+    def fits(self, folder, size, files):
+        """Whether what lies in a folder of the host has at most so many bytes and entries."""
+        name = folder.encode()
+        return self.library.sandbox_tree_fits(name, len(name), size, files) == 1
 
     def fork_spare(self):
         """Forks a worker into a new pid namespace, where it waits for something to do."""
@@ -245,16 +309,17 @@ class Server:
         except Exception:
             self.discard(worker)
             raise
+        cell["doors"] = doors
         run = Run(reply, worker, cell)
         self.runs.add(run)
-        self.watch(worker.pidfd, lambda: self.worker_gone(run))
+        self.watch(worker.pidfd, lambda: self.worker_gone(run), run)
         # A supervisor that gives up waiting hangs up: then the run has no purpose any more.
         if cell["session"]:
             reply.setblocking(False)
-            self.watch(reply.fileno(), lambda: self.asked(run))
-            self.watch(worker.door.fileno(), lambda: self.call_over(run))
+            self.watch(reply.fileno(), lambda: self.asked(run), run)
+            self.watch(worker.door.fileno(), lambda: self.call_over(run), run)
         else:
-            self.watch(reply.fileno(), lambda: self.hung_up(run), 0)
+            self.watch(reply.fileno(), lambda: self.hung_up(run), run, 0)
             worker.shut_door()
         self.answer(reply, {"started": {}}, [worker.reaper.pidfd])
         self.restock = True
@@ -280,8 +345,8 @@ class Server:
                 os._exit(0)
         worker.pidfd = os.pidfd_open(worker.pid)
         self.runs.add(run)
-        self.watch(worker.pidfd, lambda: self.keeper_gone(run, temporary))
-        self.watch(reply.fileno(), lambda: self.hung_up(run), 0)
+        self.watch(worker.pidfd, lambda: self.keeper_gone(run, temporary), run)
+        self.watch(reply.fileno(), lambda: self.hung_up(run), run, 0)
         self.answer(reply, {"started": {}}, [worker.pidfd])
 
     def keeper_gone(self, run, temporary):
@@ -303,8 +368,8 @@ class Server:
         kind, text = read_page(worker.verdict)
         # Without a verdict the worker was killed together with its keeper.
         end = json.loads(text) if kind == FINISHED else [signal.SIGKILL, 0.0, 0]
-        run.is_too_large([])
-        remove(temporary)
+        run.is_too_large([], self.fits)
+        self.remove(temporary)
         self.answer(run.reply, {"ended": self.account(run, *end)})
         run.hide()
 
@@ -331,8 +396,8 @@ class Server:
         self.handlers.clear()
         self.control.close()
 
-    def watch(self, fd, handler, events=select.POLLIN):
-        self.handlers[fd] = handler
+    def watch(self, fd, handler, run=None, events=select.POLLIN):
+        self.handlers[fd] = (handler, run)
         self.poller.register(fd, events)
 
     def ignore(self, fd):
@@ -360,7 +425,7 @@ class Server:
         worker = run.worker
         run.state = WORKING
         write_page(worker.note, RUNNING)
-        self.watch(worker.door.fileno(), lambda: self.call_over(run))
+        self.watch(worker.door.fileno(), lambda: self.call_over(run), run)
         # What it said without being asked, and whatever it sent along.
         while (heard := hear(worker.door))[0]:
             for fd in heard[1]:
@@ -386,6 +451,7 @@ class Server:
             run.worker.stop()
             return
         run.state = SETTLING
+        run.quiet = 0
         run.patience = time.monotonic() + SETTLE_WITHIN
         self.settle(run)
 
@@ -405,10 +471,10 @@ class Server:
         Each process is bounded by a limit of its own; this bounds their sum.
         """
         processes = descendants(run.worker.roots())
-        if run.weight(processes, self.own_weight) > run.memory:
+        if run.weight(processes, self.own_size) > run.memory:
             run.too_heavy = True
             run.worker.stop()
-        elif run.is_too_large(processes):
+        elif run.is_too_large(processes, self.fits):
             run.worker.stop()
 
     def worker_gone(self, run):
@@ -421,7 +487,7 @@ class Server:
             self.ignore(worker.door.fileno())
         run.state = ENDING
         worker.stop()
-        self.watch(worker.reaper.pidfd, lambda: self.all_gone(run))
+        self.watch(worker.reaper.pidfd, lambda: self.all_gone(run), run)
 
     def all_gone(self, run):
         """The kernel lets a reaper end only after everything in its namespace has."""

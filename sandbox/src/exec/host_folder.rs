@@ -3,6 +3,7 @@
 use crate::exec::fault::Fault;
 use crate::jail::launcher::bare_user;
 use crate::jail::owner::Owner;
+use crate::jail::tree;
 use camino::{Utf8Path, Utf8PathBuf};
 use std::os::unix::fs::DirBuilderExt as _;
 
@@ -57,12 +58,11 @@ fn sweep(parent: &Utf8Path, own: &Owner) {
     }
 }
 
-/// The zygote may be at the same work, so what is missing is no error.
+/// The zygote may be at the same work, so a step that fails is tried again.
 fn remove(path: &Utf8Path) {
     for _ in 0..10 {
-        match fs_err::remove_dir_all(path) {
+        match tree::remove(path.as_str()) {
             Ok(()) => return,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !path.exists() => return,
             Err(error) => {
                 tracing::debug!(%error, "a folder with work dirs is not removed yet");
                 std::thread::sleep(std::time::Duration::from_millis(20));

@@ -12,13 +12,14 @@ use crate::jail::layer::Missing;
 use crate::jail::mounts;
 use crate::jail::reaper::{self, Reaper};
 use crate::jail::seccomp::{self, Surroundings};
+use crate::jail::tree;
 use rustix::fd::BorrowedFd;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::ffi::{c_int, c_void};
 use std::io;
 
 /// Must be the same in the launcher and in the library that the zygote loads.
-pub const VERSION: c_int = 5;
+pub const VERSION: c_int = 6;
 
 /// [`VERSION`] of the library.
 #[unsafe(no_mangle)]
@@ -124,6 +125,34 @@ pub unsafe extern "C" fn sandbox_workspace_unmount(path: *const u8, length: usiz
         Ok(path) => answer(mounts::unmount(path).map_err(io::Error::other)),
         Err(error) => negative(&error),
     }
+}
+
+/// Whether a folder of the host holds at most `bytes` and `files` (see [`tree::fits`]): 1 or 0.
+///
+/// # Safety
+/// `path` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sandbox_tree_fits(
+    path: *const u8,
+    length: usize,
+    bytes: u64,
+    files: u64,
+) -> c_int {
+    // SAFETY: passed on from this function's contract.
+    match unsafe { text(path, length) }.and_then(|path| tree::fits(path, bytes, files)) {
+        Ok(fits) => c_int::from(fits),
+        Err(error) => negative(&error),
+    }
+}
+
+/// Removes a folder of the host (see [`tree::remove`]).
+///
+/// # Safety
+/// `path` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sandbox_tree_remove(path: *const u8, length: usize) -> c_int {
+    // SAFETY: passed on from this function's contract.
+    answer(unsafe { text(path, length) }.and_then(tree::remove))
 }
 
 /// Takes the steps into a cell that need no description of it (see [`enter::isolate`]). Writes to

@@ -30,6 +30,7 @@ pub mod rlimits;
 pub mod root;
 pub mod seccomp;
 pub mod tier;
+pub mod tree;
 
 pub use layer::{Layer, Protection, State};
 pub use tier::Tier;
