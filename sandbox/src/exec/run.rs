@@ -5,7 +5,7 @@ use crate::exec::capture::Captured;
 use crate::exec::fault::Fault;
 use crate::exec::outcome::{Outcome, Run};
 use crate::exec::wire::{self, Ended, Reply, Request, SessionRequest};
-use crate::exec::zygote::{ANSWER, Zygote};
+use crate::exec::zygote::Zygote;
 use crate::jail::cgroup::{CgroupError, Group};
 use crate::jail::enter::Cell;
 use crate::jail::layer::Missing;
@@ -19,6 +19,10 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::io::Write;
 use std::time::{Duration, Instant};
+
+/// How long a killed run may take to be gone; a few milliseconds is usual, a tenth of a second on
+/// a busy machine.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// A run that has begun, or a session between two of its calls.
 #[derive(Debug)]
@@ -119,7 +123,7 @@ fn begin(seat: &Seat<'_>, code: &str, policy: &Policy) -> Result<Running, Fault>
     let (stdout, stdout_end) = new_pipe()?;
     let (stderr, stderr_end) = new_pipe()?;
     let mut fds = vec![&stdout_end, &stderr_end, &code];
-    fds.extend(seat.group.into_iter().flat_map(Group::doors));
+    fds.extend(seat.group.into_iter().flat_map(|group| group.doors(cell.session)));
     let replies = zygote.request(&Request::Run { cell }, &fds)?;
     drop((stdout_end, stderr_end));
     let reaper = match zygote.answer(&replies)? {
@@ -155,6 +159,9 @@ impl Running {
         let code = in_memory(code)?;
         self.stdout.captured = Captured::new(policy.stdout);
         self.stderr.captured = Captured::new(policy.stderr);
+        if let Some(group) = seat.group {
+            group.thaw().map_err(group_fault)?;
+        }
         wire::send(self.replies.as_fd(), &SessionRequest::Call, &[code.as_fd()])
             .map_err(|fault| seat.zygote.explain(fault))?;
         Ok(self)
@@ -171,6 +178,9 @@ impl Running {
         let started = Instant::now();
         let deadline = started + policy.time_limit.0;
         let (ended, kept, killed_for) = self.follow(seat, deadline, policy, watch.as_mut())?;
+        if let (true, Some(group)) = (kept, seat.group) {
+            group.freeze().map_err(group_fault)?;
+        }
         let wall = started.elapsed();
         // Whatever became of the others after the kernel killed one of them.
         let full = watch.is_some_and(|watch| watch.has_killed());
@@ -248,12 +258,18 @@ impl Running {
                 };
             }
             let late = Instant::now() >= deadline;
-            if killed_for.is_some() {
-                // Killed, and yet not gone: the kernel or the zygote is stuck.
-                if late {
-                    return Err(Fault::Unresponsive(ANSWER));
+            if let Some(reason) = &killed_for {
+                if !late {
+                    continue;
                 }
-                continue;
+                // Killed, and yet not gone: the kernel or the zygote is stuck. How the run ended
+                // is known; its place is given back, and no work dir is opened there any more.
+                tracing::error!(%reason, "a run does not end; its warmed Python is replaced");
+                seat.zygote.retire();
+                if let Some(group) = seat.group {
+                    group.kill();
+                }
+                return Ok((Ended::unseen(), false, killed_for));
             }
             let printed = self.stdout.captured.total() + self.stderr.captured.total();
             let full = watch.as_mut().is_some_and(|watch| watch.has_killed_by_now());
@@ -268,7 +284,7 @@ impl Running {
             };
             killed_for = Some(reason);
             watch = None;
-            deadline = Instant::now() + ANSWER;
+            deadline = Instant::now() + ENDING;
             // A keeper, unlike a reaper, has work to do before its own end.
             let signal = if seat.cell.bare.is_some() { Signal::TERM } else { Signal::KILL };
             match pidfd_send_signal(&self.reaper, signal) {

@@ -90,6 +90,21 @@ impl Ended {
     pub(crate) const RAISED: u8 = 2;
     pub(crate) const MEMORY: u8 = 4;
     pub(crate) const DISK: u8 = 5;
+
+    /// Of a run that was killed and whose end the zygote has not told.
+    pub(crate) fn unseen() -> Self {
+        Self {
+            gate: Self::JAILED,
+            report: "[]".to_owned(),
+            kind: 0,
+            text: String::new(),
+            too_heavy: false,
+            too_large: false,
+            status: libc::SIGKILL,
+            cpu: 0.0,
+            peak: 0,
+        }
+    }
 }
 
 /// A pair of packet sockets, closed on exec.

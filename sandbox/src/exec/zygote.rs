@@ -149,7 +149,12 @@ impl Zygote {
         }
     }
 
-    /// Whether it has been seen to be gone.
+    /// Has the next work dir get a new one; work dirs that it has go on.
+    pub(crate) fn retire(&self) {
+        self.lost.store(true, Ordering::Release);
+    }
+
+    /// Whether it has been seen to be gone, or has been retired.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire)
     }

@@ -1,4 +1,5 @@
-//! Control groups: memory, processes and processor time, bounded over all of a run's processes.
+//! Control groups: memory, processes and processor time, bounded over all of a run's processes;
+//! and sessions frozen between their runs.
 //!
 //! A supervisor has one folder per hierarchy, [`Groups`], with its name, and in it a [`Group`]
 //! per work dir: files in memory are charged to the group that wrote them, so the group lives as
@@ -90,6 +91,9 @@ pub struct Groups(Arc<Folders>);
 #[derive(Debug)]
 struct Folders {
     places: Vec<Place>,
+    /// Where groups can be frozen; none where version 2 is not mounted, or this user may make no
+    /// groups there. It is one of `places` where version 2 has the controllers too.
+    freezer: Option<Place>,
     made: AtomicU64,
 }
 
@@ -104,12 +108,19 @@ impl Groups {
         let mountinfo = read("mountinfo").map_err(CgroupError::Unknown)?;
         let membership = read("cgroup").map_err(CgroupError::Unknown)?;
         let owner = Owner::this().map_err(CgroupError::Unknown)?;
-        Self::below(&hierarchy::places(&mountinfo, &membership)?, &owner, slots)
+        let places = hierarchy::places(&mountinfo, &membership)?;
+        let freezer = hierarchy::freezer(&mountinfo, &membership);
+        Self::below(&places, freezer.as_ref(), &owner, slots)
     }
 
-    fn below(places: &[Place], owner: &Owner, slots: usize) -> Result<Self, CgroupError> {
+    fn below(
+        places: &[Place],
+        freezer: Option<&Place>,
+        owner: &Owner,
+        slots: usize,
+    ) -> Result<Self, CgroupError> {
         // Dropped on an error, which removes what was made until then.
-        let mut folders = Folders { places: Vec::new(), made: AtomicU64::new(0) };
+        let mut folders = Folders { places: Vec::new(), freezer: None, made: AtomicU64::new(0) };
         for place in places {
             let base = base(place);
             sweep(&base, owner);
@@ -135,6 +146,16 @@ impl Groups {
                 pass_on(place, &place.folder)?;
             }
         }
+        if let Some(place) = freezer {
+            let base = base(place);
+            sweep(&base, owner);
+            let folder = base.join(owner.to_string());
+            match make(&folder) {
+                Ok(()) => folders.freezer = Some(Place { folder, ..place.clone() }),
+                // What a session at rest may not do is refused anyway; see `seccomp`.
+                Err(error) => tracing::debug!(%error, "sessions at rest are not frozen"),
+            }
+        }
         Ok(Self(Arc::new(folders)))
     }
 
@@ -144,22 +165,27 @@ impl Groups {
     /// A [`CgroupError`].
     pub fn group(&self) -> Result<Group, CgroupError> {
         let name = self.0.made.fetch_add(1, Ordering::Relaxed).to_string();
-        let mut group = Group { places: Vec::new(), doors: Vec::new(), _folders: self.0.clone() };
+        let (places, doors, folders) = (Vec::new(), Vec::new(), Arc::clone(&self.0));
+        let mut group = Group { places, doors, freezer: None, folders };
         for place in &self.0.places {
             let folder = place.folder.join(&name);
             make(&folder)?;
             let version = place.version;
             group.places.push(Place { folder, ..place.clone() });
             let folder = &group.places[group.places.len() - 1].folder;
-            // Joining as a single thread spares version 1 the wait for all processors, 5 to 11 ms.
-            let door = if version == Version::V1 { "tasks" } else { "cgroup.procs" };
-            let opened = fs::OpenOptions::new().write(true).open(folder.join(door));
-            let file = opened.map_err(|source| file_error(folder, door, source))?;
-            group.doors.push(file.into_parts().0.into());
+            group.doors.push(door(folder, version)?);
             if version == Version::V2 {
                 // If one process must go, all go: half a run is no run.
                 write(folder, "memory.oom.group", 1)?;
             }
+        }
+        if let Some(place) = &self.0.freezer {
+            let folder = place.folder.join(&name);
+            // Often there already: in the one hierarchy that has everything.
+            make(&folder)?;
+            let is_known = group.places.iter().any(|place| place.folder == folder);
+            let door = if is_known { None } else { Some(door(&folder, Version::V2)?) };
+            group.freezer = Some(Freezer { folder, door });
         }
         Ok(group)
     }
@@ -167,8 +193,17 @@ impl Groups {
 
 impl Drop for Folders {
     fn drop(&mut self) {
-        self.places.iter().for_each(|place| remove(&place.folder));
+        self.places.iter().chain(&self.freezer).for_each(|place| remove(&place.folder));
     }
+}
+
+/// Where a process writes `0` to join the group of `folder`.
+fn door(folder: &Utf8Path, version: Version) -> Result<OwnedFd, CgroupError> {
+    // Joining as a single thread spares version 1 the wait for all processors, 5 to 11 ms.
+    let name = if version == Version::V1 { "tasks" } else { "cgroup.procs" };
+    let opened = fs::OpenOptions::new().write(true).open(folder.join(name));
+    let file = opened.map_err(|source| file_error(folder, name, source))?;
+    Ok(file.into_parts().0.into())
 }
 
 /// The processes of one work dir's runs. Dropping it kills what is left of them and removes it.
@@ -176,8 +211,19 @@ impl Drop for Folders {
 pub struct Group {
     places: Vec<Place>,
     doors: Vec<OwnedFd>,
+    freezer: Option<Freezer>,
     /// Not removed before this.
-    _folders: Arc<Folders>,
+    #[expect(dead_code, reason = "kept for its end")]
+    folders: Arc<Folders>,
+}
+
+/// The group of version 2 in which a session is frozen between its runs.
+#[derive(Debug)]
+struct Freezer {
+    folder: Utf8PathBuf,
+    /// The way in, if no other door leads there. Joining takes milliseconds, so that only sessions
+    /// use it.
+    door: Option<OwnedFd>,
 }
 
 impl Group {
@@ -218,9 +264,37 @@ impl Group {
         Ok(())
     }
 
-    /// Descriptors to which a process writes `0` to join.
-    pub fn doors(&self) -> &[OwnedFd] {
-        &self.doors
+    /// Descriptors to which the first process of a run, or of a session, writes `0` to join.
+    pub fn doors(&self, session: bool) -> impl Iterator<Item = &OwnedFd> {
+        let freezer = self.freezer.as_ref().and_then(|freezer| freezer.door.as_ref());
+        self.doors.iter().chain(freezer.filter(|_| session))
+    }
+
+    /// Kills every process of the group.
+    pub fn kill(&self) {
+        self.places.iter().for_each(|place| kill_all(&place.folder));
+    }
+
+    /// Stops every process of a session, whatever signals it may get, until [`Self::thaw`]; they
+    /// can still be killed. Does nothing where there is no freezer.
+    ///
+    /// # Errors
+    /// [`CgroupError::File`].
+    pub fn freeze(&self) -> Result<(), CgroupError> {
+        self.set_frozen(true)
+    }
+
+    /// Lets the processes of a frozen session go on.
+    ///
+    /// # Errors
+    /// [`CgroupError::File`].
+    pub fn thaw(&self) -> Result<(), CgroupError> {
+        self.set_frozen(false)
+    }
+
+    fn set_frozen(&self, frozen: bool) -> Result<(), CgroupError> {
+        let Some(Freezer { folder, .. }) = &self.freezer else { return Ok(()) };
+        write(folder, "cgroup.freeze", u8::from(frozen))
     }
 
     /// How many processes the kernel has killed because the group was out of memory.
@@ -241,7 +315,8 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.places.iter().for_each(|place| remove(&place.folder));
+        let frozen = self.freezer.iter().map(|freezer| &freezer.folder);
+        self.places.iter().map(|place| &place.folder).chain(frozen).for_each(|path| remove(path));
     }
 }
 

@@ -100,6 +100,16 @@ pub fn places(mountinfo: &str, membership: &str) -> Result<Vec<Place>, Hierarchy
     Ok(places)
 }
 
+/// This process's group of version 2, whatever controllers it has there: none where that version
+/// is not mounted, or not the part with this process. Every group of version 2 can be frozen, and
+/// be killed as a whole, without a controller.
+pub fn freezer(mountinfo: &str, membership: &str) -> Option<Place> {
+    let own = own_path(membership, Version::V2, "")?;
+    let mounts = mountinfo.lines().filter_map(Mount::parse);
+    let folder = mounts.filter(|mount| mount.version == Version::V2).find_map(|m| m.show(own))?;
+    Some(Place { version: Version::V2, controllers: Vec::new(), folder })
+}
+
 /// This process's group: a line is `number:controllers:path`, version 2's with number 0 and no
 /// controllers.
 fn own_path<'a>(membership: &'a str, version: Version, controller: &str) -> Option<&'a str> {
@@ -204,6 +214,17 @@ mod tests {
         let folder = "/sys/fs/cgroup/user.slice/run.scope".into();
         let controllers = Controller::ALL.to_vec();
         assert_eq!(places, [Place { version: Version::V2, controllers, folder }]);
+    }
+
+    #[test]
+    fn groups_can_be_frozen_where_version_2_is_mounted() {
+        let membership = "8:pids:/box/inner\n4:memory:/a/b\n1:cpu,cpuacct:/\n0::/x\n";
+        let place = freezer(V1, membership).unwrap();
+        assert_eq!(place.folder, "/sys/fs/cgroup/unified/x");
+        assert_eq!((place.version, place.controllers), (Version::V2, Vec::new()));
+        let (v1, _) = V1.split_once("42 31").unwrap();
+        assert_eq!(freezer(v1, membership), None);
+        assert_eq!(freezer(V1, "4:memory:/a/b\n"), None);
     }
 
     #[test]
