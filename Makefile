@@ -26,7 +26,9 @@ test: venv-test ## Format check, lints, links of the documentation, all tests, d
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	scripts/tiers.sh reset
 	scripts/nextest.sh
+	scripts/tiers.sh report
 	cargo test --workspace --doc --locked
 
 build: venv ## Build every command in release

@@ -13,6 +13,8 @@ use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// What no script may ever read.
@@ -138,6 +140,27 @@ impl Place {
     pub(crate) fn run(&self, code: &str) -> Run {
         self.workspace().run(code, &policy()).unwrap()
     }
+}
+
+/// What a sandbox of another user needs to reach: this program, the programs of the suite, and
+/// Python with its libraries.
+pub(crate) fn reachable_paths() -> &'static [PathBuf] {
+    static PATHS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    PATHS.get_or_init(|| {
+        let python = PythonEnv::locate().unwrap();
+        let answer = std::process::Command::new(python.interpreter())
+            .args(["-c", "import sys\nprint(sys.prefix)\nprint(sys.base_prefix)"])
+            .output()
+            .unwrap();
+        let prefixes = String::from_utf8(answer.stdout).unwrap();
+        let program = std::env::current_exe().unwrap();
+        // The library and the program `sandbox` lie one folder up.
+        let built = program.parent().and_then(Path::parent).unwrap().to_owned();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
+        let mut paths: Vec<PathBuf> = prefixes.lines().map(PathBuf::from).collect();
+        paths.extend([built, source]);
+        paths
+    })
 }
 
 /// Tight enough for a test, wide enough for a loaded machine.

@@ -3,11 +3,10 @@
 //! No GPU is needed: the nodes are stand-ins, each another `/dev/zero`. What NVIDIA's driver and
 //! CUDA make of the jail is not tried here.
 
-#![expect(clippy::print_stderr, reason = "a test says what it cannot try on this host")]
-
 use crate::fixture::{Place, assert_finished, policy, quick, script};
-use crate::hostile::{as_ordinary_user, offered, small, try_each};
+use crate::hostile::{offered, small, try_each};
 use crate::program::Program;
+use crate::tiers::{as_ordinary_user, is_open_to_others, left_out, tried};
 use camino::Utf8Path;
 use rustix::fs::{CWD, FileType, Mode as Bits, makedev, mknodat};
 use sandbox::exec::{Fault, Mode, Options, Outcome, Run};
@@ -67,7 +66,7 @@ impl Nodes {
     /// A sandbox that takes them for the host's; none if this host does not offer the tier.
     fn place(&self, tier: Tier, options: Options) -> Option<Place> {
         if tier == Tier::T3 && !self.own {
-            eprintln!("not as this user: without a box, links to another node show nothing");
+            left_out("GPUs in t3", "without a box, links to another node show nothing");
             return None;
         }
         let device_folder = self.path().to_owned();
@@ -224,6 +223,9 @@ fn only_what_is_asked_for_is_there_in_tier_2_from_an_ordinary_user() {
 
 #[test]
 fn only_what_is_asked_for_is_there_in_tier_3() {
+    if !is_open_to_others("gpus::only_what_is_asked_for_is_there_in_tier_3") {
+        return;
+    }
     only_what_is_asked_for_is_there(Tier::T3);
 }
 
@@ -275,6 +277,9 @@ fn memory_is_bounded_without_a_limit_of_address_space_in_tier_2() {
 
 #[test]
 fn memory_is_bounded_without_a_limit_of_address_space_in_tier_3() {
+    if !is_open_to_others("gpus::memory_is_bounded_without_a_limit_of_address_space_in_tier_3") {
+        return;
+    }
     memory_is_bounded_without_a_limit_of_address_space(Tier::T3);
 }
 
@@ -350,6 +355,7 @@ fn programs_get_nothing_more(tier: Tier) {
         .map(|program| program.with_gpus(&Gpus::All))
         .collect();
     try_each(&place, &programs, Mode::Script);
+    tried(&format!("{} hostile programs with GPUs in {tier}", programs.len()));
 }
 
 #[test]
@@ -364,5 +370,8 @@ fn programs_get_nothing_more_in_tier_2() {
 
 #[test]
 fn programs_get_nothing_more_in_tier_3() {
+    if !is_open_to_others("gpus::programs_get_nothing_more_in_tier_3") {
+        return;
+    }
     programs_get_nothing_more(Tier::T3);
 }

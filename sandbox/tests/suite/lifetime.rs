@@ -4,7 +4,7 @@ use crate::fixture::{Corpus, Place, assert_finished, is_alone, policy, quick, sc
 use camino::{Utf8Path, Utf8PathBuf};
 use sandbox::exec::{Fault, Options, Outcome, Sandbox, StartError};
 use sandbox::jail::{Layer, State, Tier};
-use sandbox::policy::{ByteSize, Policy};
+use sandbox::policy::{ByteSize, Policy, Span};
 use sandbox::python::PythonEnv;
 use sandbox::task::TaskId;
 use std::num::NonZeroU32;
@@ -128,6 +128,60 @@ fn a_killed_zygote_is_our_fault_and_is_replaced() {
     assert!(matches!(workspace.run("pass", &policy()), Err(Fault::ZygoteLost { .. })));
     assert_finished("after", &place.run("pass"));
     assert_ne!(place.sandbox.launcher_pid(), launcher);
+}
+
+/// A control group of version 1 whose processes stand still and cannot even be killed.
+struct Stuck(&'static Utf8Path);
+
+impl Stuck {
+    /// None where that version's freezer is not mounted, or this user may not use it.
+    fn make() -> Option<Self> {
+        let folder = Utf8Path::new("/sys/fs/cgroup/freezer/mle-sandbox-test");
+        fs_err::create_dir_all(folder).ok()?;
+        fs_err::write(folder.join("freezer.state"), "FROZEN").ok()?;
+        Some(Self(folder))
+    }
+
+    fn take(&self, process: u32) {
+        fs_err::write(self.0.join("cgroup.procs"), process.to_string()).unwrap();
+    }
+}
+
+impl Drop for Stuck {
+    fn drop(&mut self) {
+        let _ = fs_err::write(self.0.join("freezer.state"), "THAWED");
+        for _ in 0..100 {
+            if fs_err::remove_dir(self.0).is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn a_run_that_cannot_be_ended_gives_its_place_back_and_is_no_fault() {
+    // One place, which the next run needs.
+    let place = Place::with(Options { slots: 1, spares: 0, ..quick() });
+    let Some(stuck) = Stuck::make() else { return };
+    let (workspace, launcher) = (place.workspace(), place.sandbox.launcher_pid());
+    let limit = Policy { time_limit: Span::seconds(2), ..policy() };
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| workspace.run("import time; time.sleep(60)", &limit).unwrap());
+        std::thread::sleep(Duration::from_millis(700));
+        // The worker is the last of launcher, zygote, reaper and worker.
+        stuck.take(*descendants(launcher).iter().max().unwrap());
+        run.join().unwrap()
+    });
+    assert_eq!(run.outcome, Outcome::TimedOut);
+    assert!(run.wall < Duration::from_secs(10), "{:?}", run.wall);
+    assert_finished("the next", &place.run("pass"));
+    assert_ne!(place.sandbox.launcher_pid(), launcher, "it got a new zygote");
+    // What could not be ended before ends now, and the old zygote with its last work dir.
+    let old = descendants(launcher);
+    drop(stuck);
+    drop(workspace);
+    assert!(all_gone_soon(&old), "{old:?}");
 }
 
 #[test]

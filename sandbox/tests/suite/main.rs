@@ -19,3 +19,4 @@ mod manifest;
 mod program;
 mod session;
 mod thousand;
+mod tiers;

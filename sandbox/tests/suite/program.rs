@@ -61,6 +61,17 @@ impl Program {
         all
     }
 
+    /// All programs, or those that `PROGRAMS` in the environment names, divided by commas.
+    pub(crate) fn chosen() -> Vec<Self> {
+        let Ok(names) = std::env::var("PROGRAMS") else { return Self::all() };
+        let chosen: Vec<Self> = Self::all()
+            .into_iter()
+            .filter(|program| names.split(',').any(|name| name == program.name))
+            .collect();
+        assert_eq!(chosen.len(), names.split(',').count(), "PROGRAMS={names}");
+        chosen
+    }
+
     fn parse(name: &str, text: &str) -> Self {
         let mut scripts = vec![Script::new([false, false])];
         for line in text.lines() {

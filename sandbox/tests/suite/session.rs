@@ -2,10 +2,13 @@
 
 use crate::fixture::{Place, assert_finished, policy, quick, script, within};
 use crate::hostile::offered;
+use crate::lifetime::descendants;
+use crate::tiers::{is_open_to_others, tried};
 use sandbox::env::{Action, Episode, EpisodeConfig};
 use sandbox::exec::{Mode, Options, Outcome, Run, Workspace};
 use sandbox::jail::Tier;
 use sandbox::task::{Opening, Task};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A work dir with an interpreter that goes on.
@@ -146,6 +149,107 @@ fn nothing_runs_between_calls() {
     assert_finished("after", &call(&session, after));
 }
 
+/// What can send a signal to a process that is stopped: SIGCONT would have it go on.
+const WAKERS: [&str; 12] = [
+    // POSIX timers, also of threads and processor time.
+    "for clock in range(12): syscall(222, clock, address(struct.pack('qii', 0, 18, 0)), address(bytes(8)))",
+    "syscall(222, 1, address(struct.pack('qiii', 0, 18, 4, os.getpid())), address(bytes(8)))",
+    // Readiness of its output, once somebody has read it, and of pipes and sockets of its own.
+    "for fd in (0, 1, 2):\n  attempt(fcntl.fcntl, fd, 10, 18)\n  attempt(fcntl.fcntl, fd, 8, os.getpid())\n  \
+     attempt(fcntl.fcntl, fd, 4, 0x2000 | 1)\nos.write(1, b'x' * 60000)",
+    "r, w = os.pipe()\nattempt(fcntl.fcntl, r, 10, 18)\nattempt(fcntl.fcntl, r, 8, os.getpid())\n\
+     attempt(fcntl.fcntl, r, 4, 0x2000)\nos.write(w, b'x')",
+    // Leases, and changes of folders.
+    "f = open('mine', 'w')\nattempt(fcntl.fcntl, f, 10, 18)\nattempt(fcntl.fcntl, f, 1024, 1)",
+    "d = os.open('.', 0)\nattempt(fcntl.fcntl, d, 10, 18)\nattempt(fcntl.fcntl, d, 1026, -0x7fffffc1)",
+    // Timers of old.
+    "for kind in range(3):\n  signal.signal((14, 26, 27)[kind], lambda *_: None)\n  \
+     signal.setitimer(kind, 0.001, 0.001)",
+    // The end of a child, and of a parent.
+    "for number in range(65):\n  if syscall(56, number, 0, 0, 0, 0) == 0: os._exit(0)",
+    "libc.prctl(1, 18)",
+    // Message queues and asynchronous reading.
+    "syscall(240, address(b'/q'), 0o102, 0o600, 0)\nsyscall(244, 3, address(struct.pack('qii', 0, 18, 0)))",
+    "syscall(206, 8, address(bytes(8)))\nsyscall(425, 8, address(bytes(128)))",
+    // Other processes and threads.
+    "def wake():\n  while True: os.kill(me, 18)\nthreading.Thread(target=wake, daemon=True).start()\n\
+     if os.fork() == 0:\n  os.setsid()\n  wake()",
+];
+
+/// Before each of them, and a thread that would use what it gets.
+const WAKING: &str = r"
+import ctypes, fcntl, os, signal, struct, threading, time
+libc = ctypes.CDLL(None)
+me, kept = os.getpid(), []
+def address(data):
+    kept.append(ctypes.create_string_buffer(data, 256))
+    return ctypes.addressof(kept[-1])
+def syscall(*numbers):
+    return libc.syscall(*[ctypes.c_long(number) for number in numbers])
+def attempt(function, *arguments):
+    try:
+        function(*arguments)
+    except OSError:
+        pass
+def spin():
+    while True: pass
+signal.signal(signal.SIGCONT, lambda *_: spin())
+threading.Thread(target=spin, daemon=True).start()
+";
+
+/// Nanoseconds of processor time that each process below the zygote has had.
+fn processor_time(place: &Place) -> BTreeMap<u32, u64> {
+    let time = |pid: u32| {
+        let tasks = fs_err::read_dir(format!("/proc/{pid}/task")).ok()?;
+        let times = tasks.flatten().filter_map(|task| {
+            let text = fs_err::read_to_string(task.path().join("schedstat")).ok()?;
+            text.split(' ').next()?.parse::<u64>().ok()
+        });
+        Some((pid, times.sum()))
+    };
+    let zygote = descendants(place.sandbox.launcher_pid());
+    zygote.into_iter().skip(1).filter_map(time).collect()
+}
+
+fn a_session_at_rest_gets_no_processor_time(tier: Tier) {
+    let options = Options { best_tier: tier, allow_tier: tier, ..quick() };
+    let Some(place) = offered(options) else { return };
+    // Those that could not be brought to rest have been ended, which is as good.
+    let sessions: Vec<(Workspace, bool)> = WAKERS
+        .iter()
+        .map(|waker| {
+            let session = session(&place);
+            let run = session.run(&format!("{WAKING}\n{waker}"), &within(Duration::from_secs(2)));
+            let run = run.unwrap();
+            assert!(run.outcome.is_finished() || !run.kept, "{waker}: {}", run.stderr.text());
+            (session, run.kept)
+        })
+        .collect();
+    assert!(sessions.iter().filter(|(_, kept)| *kept).count() > 8);
+    std::thread::sleep(Duration::from_millis(500));
+    let before = processor_time(&place);
+    std::thread::sleep(Duration::from_secs(10));
+    assert_eq!(processor_time(&place), before, "{tier}");
+    for (session, kept) in &sessions {
+        if *kept {
+            let run = session.run("1 + 1", &within(Duration::from_millis(500))).unwrap();
+            assert!(run.stdout.text().ends_with("2\n") || !run.kept, "{}", run.stderr.text());
+        }
+    }
+    assert_finished("beside them", &place.run("print(1)"));
+    tried(&format!("{} ways to be woken at rest in {tier}", WAKERS.len()));
+}
+
+#[test]
+fn a_session_at_rest_gets_no_processor_time_in_tier_1() {
+    a_session_at_rest_gets_no_processor_time(Tier::T1);
+}
+
+#[test]
+fn a_session_at_rest_gets_no_processor_time_in_tier_2() {
+    a_session_at_rest_gets_no_processor_time(Tier::T2);
+}
+
 #[test]
 fn output_belongs_to_its_call_and_each_has_the_whole_limit() {
     let place = Place::quick();
@@ -232,6 +336,9 @@ fn many_sessions_rest_without_a_place_and_end_with_their_work_dirs() {
 
 #[test]
 fn without_a_box_there_are_no_sessions() {
+    if !is_open_to_others("session::without_a_box_there_are_no_sessions") {
+        return;
+    }
     let options = Options { best_tier: Tier::T3, allow_tier: Tier::T3, ..quick() };
     let Some(place) = offered(options) else { return };
     let fault = place.workspace().in_mode(Mode::Session).unwrap_err();
