@@ -73,6 +73,8 @@ class Run:
         self.too_heavy = False
         self.status = self.usage = None
         self.state = WORKING
+        # Whether the supervisor has heard of its end.
+        self.told = False
         # When it must have come to rest.
         self.patience = 0.0
         # How often in a row nobody else was about.

@@ -114,7 +114,7 @@ class Server:
         except Exception as error:
             traceback.print_exc()
             sys.stderr.flush()
-            if run in self.runs:
+            if run is not None and not run.told:
                 self.give_up(run, f"{type(error).__name__}: {error}")
 
     def give_up(self, run, reason):
@@ -124,15 +124,15 @@ class Server:
             self.ignore(fd)
         if worker.reaper:
             self.ignore(worker.reaper.pidfd)
-        self.runs.remove(run)
+        self.runs.discard(run)
         self.answer(run.reply, {"failed": reason})
-        run.reply.close()
+        run.told = True
         try:
             worker.stop()
         except OSError:
             # Gone already.
             pass
-        worker.hide()
+        run.hide()
         # From here on its processes are nobody's.
         self.strangers = True
 
@@ -157,9 +157,9 @@ class Server:
                 self.bury_strangers()
 
     def bury_strangers(self):
-        """Ends and waits for children of this process that it does not know. There should be
-        none; but a namespace does not end as long as one of its dead is waited for by nobody."""
-        known = {os.getpid()}
+        """Ends and waits for children of this process that it does not know; whether there were
+        any. A namespace does not end as long as one of its dead is waited for by nobody."""
+        known = set()
         for worker in [run.worker for run in self.runs] + self.spares:
             known.update(worker.roots())
         strangers = [pid for pid in children(os.getpid()) if pid not in known]
@@ -167,6 +167,7 @@ class Server:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, os.WNOHANG)
         self.strangers = bool(strangers)
+        return self.strangers
 
     def receive(self):
         """Takes one request; false at the end of the supervisor."""
@@ -328,6 +329,9 @@ class Server:
         """Forks a keeper, which will fork the worker, and reports that the run goes on."""
         path = cell["workspace"]
         temporary = scratch(path)
+        if os.path.lexists(temporary):
+            # An earlier run's, which could not be removed then.
+            self.remove(temporary)
         os.mkdir(temporary, 0o700)
         most = cell["scratch"]
         folders = [(path, *self.quotas[path]), (temporary, most, max(64, most // PAGE))]
@@ -357,25 +361,21 @@ class Server:
         self.ignore(run.reply.fileno())
         os.close(worker.pidfd)
         self.runs.remove(run)
-        while orphans := set(descendants([os.getpid()])[1:]) - set(self.known()):
-            for pid in orphans:
-                os.kill(pid, signal.SIGKILL)
-            for pid in orphans:
-                try:
-                    os.waitpid(pid, 0)
-                except ChildProcessError:
-                    pass
         kind, text = read_page(worker.verdict)
-        # Without a verdict the worker was killed together with its keeper.
-        end = json.loads(text) if kind == FINISHED else [signal.SIGKILL, 0.0, 0]
+        if kind == FINISHED:
+            end = json.loads(text)
+        else:
+            # The worker was killed together with its keeper, or has become a child of this process
+            # with all the others.
+            end = [signal.SIGKILL, 0.0, 0]
+            deadline = time.monotonic() + SETTLE_WITHIN
+            while self.bury_strangers() and time.monotonic() < deadline:
+                time.sleep(0.001)
         run.is_too_large([], self.fits)
         self.remove(temporary)
         self.answer(run.reply, {"ended": self.account(run, *end)})
+        run.told = True
         run.hide()
-
-    def known(self):
-        """All processes of the runs in flight."""
-        return descendants([run.worker.pid for run in self.runs])
 
     def be_worker(self, worker, task):
         """The child's whole life."""
@@ -498,6 +498,7 @@ class Server:
         self.runs.remove(run)
         self.bury(run.worker)
         self.answer(run.reply, {"ended": message})
+        run.told = True
         run.reply.close()
 
     @staticmethod

@@ -47,7 +47,6 @@ pub(crate) struct Zygote {
     lost: AtomicBool,
     /// Where work dirs are made.
     root: String,
-    workspaces: AtomicU64,
 }
 
 impl Zygote {
@@ -73,7 +72,6 @@ impl Zygote {
             log,
             lost: AtomicBool::new(false),
             root: launch.workspaces.clone(),
-            workspaces: AtomicU64::new(0),
         };
         let mut line = serde_json::to_vec(launch).map_err(|e| Fault::Protocol(e.to_string()))?;
         line.push(b'\n');
@@ -111,9 +109,11 @@ impl Zygote {
         }
     }
 
-    /// A path for a new work dir.
+    /// A path for a new work dir. No other zygote of this process has had it: without a box, what
+    /// one that was lost has left is still there.
     pub(crate) fn new_workspace(&self) -> String {
-        let number = self.workspaces.fetch_add(1, Ordering::Relaxed);
+        static WORKSPACES: AtomicU64 = AtomicU64::new(0);
+        let number = WORKSPACES.fetch_add(1, Ordering::Relaxed);
         format!("{}/{number}", self.root)
     }
 

@@ -17,6 +17,7 @@ mod lifetime;
 #[path = "../manifest/mod.rs"]
 mod manifest;
 mod program;
+mod served;
 mod session;
 mod thousand;
 mod tiers;

@@ -103,6 +103,18 @@ impl Program {
         !self.scripts.iter().any(waits)
     }
 
+    /// The scripts of each of its episodes, in the modes `script` or `session`.
+    pub(crate) fn episodes(&self, session: bool) -> Vec<Vec<&str>> {
+        let mut episodes: Vec<Vec<&str>> = vec![Vec::new()];
+        for script in &self.scripts {
+            if script.own_episode[usize::from(session)] {
+                episodes.push(Vec::new());
+            }
+            episodes.last_mut().unwrap().push(&script.code);
+        }
+        episodes
+    }
+
     /// What must happen, for a table: the endings of the last script, and of fetching.
     pub(crate) fn must(&self) -> String {
         let last = self.scripts.last().unwrap();
