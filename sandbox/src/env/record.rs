@@ -18,7 +18,12 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 
 /// The version of the format that this build reads and writes.
-pub const RECORD_VERSION: u32 = 1;
+///
+/// | version | what is new |
+/// | --- | --- |
+/// | 1 | |
+/// | 2 | which rows are for feedback is drawn by the task's answers; a record of version 1, played again, would differ in what `Score` told |
+pub const RECORD_VERSION: u32 = 2;
 
 /// One line of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -348,7 +353,7 @@ mod tests {
     #[test]
     fn another_version_says_so() {
         let (_folder, path) = written(&lines());
-        let text = fs::read_to_string(&path).unwrap().replace("\"version\":1", "\"version\":9");
+        let text = fs::read_to_string(&path).unwrap().replace("\"version\":2", "\"version\":9");
         fs::write(&path, text.replace("software", "hardware")).unwrap();
         let error = Record::read(&path).unwrap_err();
         assert!(matches!(error, RecordError::Version { found: 9, .. }), "{error}");
