@@ -94,7 +94,7 @@ pub enum SubmissionError {
 ///
 /// Feedback during an episode and the final grade use disjoint rows, so that querying the
 /// score cannot be used to fit the rows that count. Membership is a hash of the row's id, or of
-/// its query in rankings, keyed by the task's answers ([`Draw`]).
+/// its query in rankings, keyed by the task's answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Part {
     /// Every row.

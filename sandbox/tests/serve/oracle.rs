@@ -24,13 +24,18 @@ struct Promise {
 }
 
 const PROMISES: [Promise; 4] = [
-    // A valid submission is valid, and that is all.
+    // A valid submission is valid, and that is all, for this metric has a value everywhere.
     Promise { flags: &["--feedback", "validate"], outcomes: 1, solved: false },
-    // Each says one of five tiers, "none" included, or that the metric has no value.
+    // Each says one of five tiers, "none" included, or that the metric has no value; `submit` with
+    // `--reveal none` only whether it has one, and this metric always has.
     Promise { flags: &["--feedback", "tier"], outcomes: 36, solved: false },
     Promise { flags: &["--feedback", "tier", "--reveal", "none"], outcomes: 6, solved: false },
     Promise { flags: &["--feedback", "full"], outcomes: u64::MAX, solved: true },
 ];
+
+fn episodes_or(default: usize) -> usize {
+    std::env::var(VARIABLE).map_or(default, |count| count.parse().unwrap())
+}
 
 /// The hidden answers.
 fn answers() -> Vec<u64> {
@@ -85,7 +90,7 @@ fn attack(attack: &str, flags: &[&str], episodes: usize) -> Loot {
 
 #[test]
 fn who_plays_without_end_learns_what_the_mode_promises_and_no_more() {
-    let episodes = std::env::var(VARIABLE).map_or(EPISODES, |count| count.parse().unwrap());
+    let episodes = episodes_or(EPISODES);
     for Promise { flags, outcomes, solved } in PROMISES {
         let Loot { episodes: played, said, right } = attack("sweep", flags, episodes);
         assert_eq!(played, episodes as u64);
@@ -102,7 +107,7 @@ fn who_plays_without_end_learns_what_the_mode_promises_and_no_more() {
 
 #[test]
 fn a_tier_tells_no_more_than_its_bits_and_without_it_nothing_is_told() {
-    let episodes = 300;
+    let episodes = episodes_or(300);
     let tier = attack("bisect", &["--feedback", "tier"], episodes);
     // Ten bits an answer, and 2.6 at most of what was said of the rows that count.
     assert!(tier.right > 0, "the attack does not work where it should");
