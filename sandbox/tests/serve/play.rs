@@ -84,6 +84,32 @@ fn thirty_two_clients_play_to_the_end() {
 }
 
 #[test]
+fn rewards_tell_what_is_told_and_no_more() {
+    let graded = json!({"tier": "gold"});
+    for (flags, rewards, grade) in [
+        (&["--reveal", "none"][..], [0.0, 0.0, 0.3, 0.0, 0.6, -0.7], None),
+        (&["--feedback", "validate"], [0.0, 0.0, 0.2, 0.0, 0.0, 0.0], None),
+        (
+            &["--feedback", "validate", "--reveal", "tier"],
+            [0.0, 0.0, 0.2, 0.0, 0.0, 0.7],
+            Some(&graded),
+        ),
+    ] {
+        let corpus = Corpus::new();
+        let server = Server::start(&corpus, flags);
+        let episode = &server.play("play", &["1"])[0];
+        for (turn, expected) in rewards.into_iter().enumerate() {
+            let found = episode["rewards"][turn].as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-12, "{flags:?}, {turn}: {episode}");
+        }
+        let finish = &episode["finish"];
+        assert_eq!((&finish["valid"], finish.get("grade")), (&json!(true), grade), "{flags:?}");
+        let (_, record) = corpus.records().remove(0);
+        assert_eq!(record.finish.unwrap().grade.unwrap().score, 1.0);
+    }
+}
+
+#[test]
 fn scripts_of_a_session_build_on_each_other_and_play_again() {
     let corpus = Corpus::new();
     let server = Server::start(&corpus, &["--mode", "session"]);
