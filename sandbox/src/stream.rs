@@ -21,6 +21,11 @@ impl Stream {
         Self { key: blake3::derive_key("mle-agents random stream v1", &seed.to_le_bytes()) }
     }
 
+    /// The root of all streams that only those can draw from who know `secret`.
+    pub fn secret(secret: &[u8]) -> Self {
+        Self { key: blake3::derive_key("mle-agents secret stream v1", secret) }
+    }
+
     /// The stream of one named purpose below this one.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
@@ -65,6 +70,14 @@ mod tests {
         let mut rng = Stream::root(0).child("a").rng();
         let draws: Vec<u64> = (0..2).map(|_| rng.random()).collect();
         assert_eq!(draws, [13_571_521_936_588_768_546, 3_972_594_181_630_977_752]);
+    }
+
+    #[test]
+    fn a_secret_is_all_that_its_streams_depend_on() {
+        let draw = |secret: &[u8]| Stream::secret(secret).child("a").seed();
+        assert_eq!(draw(b"id,y\na,1\n"), draw(b"id,y\na,1\n"));
+        assert_ne!(draw(b"id,y\na,1\n"), draw(b"id,y\na,2\n"));
+        assert_ne!(draw(&0u64.to_le_bytes()), Stream::root(0).child("a").seed());
     }
 
     #[test]

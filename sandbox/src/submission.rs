@@ -94,7 +94,7 @@ pub enum SubmissionError {
 ///
 /// Feedback during an episode and the final grade use disjoint rows, so that querying the
 /// score cannot be used to fit the rows that count. Membership is a hash of the row's id, or of
-/// its query in rankings.
+/// its query in rankings, keyed by the task's answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Part {
     /// Every row.
@@ -107,16 +107,26 @@ pub enum Part {
 
 impl Part {
     /// Whether the row (or query) of this name belongs to it.
-    pub(crate) fn holds(self, key: &str) -> bool {
-        let position = || {
-            let hash = Stream::root(0).child("feedback rows").child(key).seed();
-            hash as f64 / u64::MAX as f64
-        };
+    pub(crate) fn holds(self, draw: &Draw, key: &str) -> bool {
+        let position = || draw.0.child(key).seed() as f64 / u64::MAX as f64;
         match self {
             Self::All => true,
             Self::Feedback(share) => position() < share,
             Self::Final(share) => position() >= share,
         }
+    }
+}
+
+/// What decides which rows are for feedback. Its key is the task's answers: the same each time,
+/// and nobody who has not the answers can tell which rows count for what. Who could guess the
+/// key would have guessed all answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Draw(Stream);
+
+impl Draw {
+    /// From the bytes of the file of answers.
+    pub(crate) fn of(answers: &[u8]) -> Self {
+        Self(Stream::secret(answers).child("feedback rows"))
     }
 }
 
@@ -127,6 +137,7 @@ pub struct Answers {
     ids: Vec<String>,
     rows: BTreeMap<String, usize>,
     truth: Values,
+    draw: Draw,
 }
 
 impl Answers {
@@ -178,7 +189,7 @@ pub fn read_answers(
     let truth = cells::parse_truth(prediction, &table.values())
         .map_err(|error| table.refusal(error, &columns))?;
     let ids = table.rows.into_iter().map(|(_, mut cells)| cells.swap_remove(0)).collect();
-    Ok(Answers { id_column: id_column.to_owned(), ids, rows, truth })
+    Ok(Answers { id_column: id_column.to_owned(), ids, rows, truth, draw: Draw::of(&bytes) })
 }
 
 impl Submission {
@@ -206,8 +217,9 @@ impl Submission {
     /// # Errors
     /// [`MetricError`] if the metric is undefined there.
     pub fn score(&self, answers: &Answers, metric: Metric, part: Part) -> Result<f64, MetricError> {
-        let rows: Vec<usize> =
-            (0..answers.len()).filter(|row| part.holds(answers.part_key(*row))).collect();
+        let rows: Vec<usize> = (0..answers.len())
+            .filter(|row| part.holds(&answers.draw, answers.part_key(*row)))
+            .collect();
         values::score(metric, &answers.truth.take(&rows), &self.predicted.take(&rows))
     }
 }
@@ -406,12 +418,27 @@ mod tests {
     #[test]
     fn feedback_and_final_rows_partition_the_test_set() {
         let ids: Vec<String> = (0..2000).map(|i| format!("row-{i}")).collect();
+        let draw = Draw::of(b"id,y\nrow-0,1\n");
         for share in [0.0, 0.3, 1.0] {
-            let feedback = ids.iter().filter(|id| Part::Feedback(share).holds(id)).count();
-            let rest = ids.iter().filter(|id| Part::Final(share).holds(id)).count();
+            let feedback = ids.iter().filter(|id| Part::Feedback(share).holds(&draw, id)).count();
+            let rest = ids.iter().filter(|id| Part::Final(share).holds(&draw, id)).count();
             assert_eq!(feedback + rest, ids.len());
             assert!((feedback as f64 / 2000.0 - share).abs() < 0.05);
         }
+    }
+
+    #[test]
+    fn who_lacks_the_answers_cannot_tell_the_feedback_rows() {
+        let rows = |answers: &[u8]| -> Vec<bool> {
+            let draw = Draw::of(answers);
+            (0..2000).map(|row| Part::Feedback(0.5).holds(&draw, &format!("row-{row}"))).collect()
+        };
+        let true_rows = rows(b"id,y\nrow-0,1\nrow-1,2\n");
+        assert_eq!(true_rows, rows(b"id,y\nrow-0,1\nrow-1,2\n"));
+        // One answer wrong, and no more rows are guessed than by chance.
+        let guessed = rows(b"id,y\nrow-0,1\nrow-1,3\n");
+        let same = true_rows.iter().zip(&guessed).filter(|(left, right)| left == right).count();
+        assert!((900..1100).contains(&same), "{same}");
     }
 
     #[test]
@@ -421,7 +448,8 @@ mod tests {
         let lines: Vec<String> = std::iter::once("id,y,q".to_owned()).chain(rows).collect();
         let answers = answers(&prediction, &lines.join("\n"));
         let part = Part::Feedback(0.5);
-        let held: Vec<bool> = (0..200).map(|row| part.holds(answers.part_key(row))).collect();
+        let held: Vec<bool> =
+            (0..200).map(|row| part.holds(&answers.draw, answers.part_key(row))).collect();
         assert!(held.chunks(10).all(|query| query.iter().all(|row| *row == query[0])));
         assert!(held.contains(&true) && held.contains(&false));
     }

@@ -8,7 +8,7 @@ use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, replay};
 use sandbox::exec::{Mode, Options, Sandbox};
 use sandbox::policy::{ByteSize, Gpus, Keep, Policy, Span};
 use sandbox::python::PythonEnv;
-use sandbox::serve::{Limits, ServeConfig, Server, Token};
+use sandbox::serve::{Limits, Reveal, ServeConfig, Server, Token};
 use sandbox::task::{Collection, Opening};
 use std::net::SocketAddr;
 
@@ -26,12 +26,27 @@ pub(super) struct ServeArgs {
     /// Where the record of every episode is written.
     #[arg(long, value_name = "DIR", default_value = "generated/episodes")]
     records: Utf8PathBuf,
+    /// Size at which an episode's record takes no more calls but the last.
+    #[arg(long, value_name = "SIZE", default_value_t = Limits::default().record)]
+    record_limit: ByteSize,
+    /// Size of the folder of records; where another might not fit, no episode begins.
+    #[arg(long, value_name = "SIZE", default_value_t = Limits::default().records)]
+    records_limit: ByteSize,
     /// How much the tool `score` tells.
     #[arg(long, value_enum, default_value = "tier")]
     feedback: FeedbackArg,
     /// Share of the test rows that `score` uses; the final grade uses the others.
     #[arg(long, default_value_t = EpisodeConfig::default().feedback_share)]
     feedback_share: f64,
+    /// How much of the final grade the client is told, by words and rewards; the record has all
+    /// of it. Default: as much as `score` tells (`none` with `--feedback validate`, then `tier`,
+    /// then `score`). Trainers that take their rewards from the server need `tier`.
+    #[arg(long, value_enum)]
+    reveal: Option<RevealArg>,
+    /// Episodes of one task that one client may begin while the server is up. A client is an
+    /// address that connections come from; this machine is one, and so is a proxy.
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().episodes_per_task)]
+    episodes_per_task: u64,
     /// What a script finds of those before it.
     #[arg(long, value_enum, default_value = "script")]
     mode: ModeArg,
@@ -100,6 +115,27 @@ impl From<FeedbackArg> for Feedback {
     }
 }
 
+/// [`Reveal`] on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum RevealArg {
+    /// Whether the submission was valid, and why not.
+    None,
+    /// Also the tier that it reached.
+    Tier,
+    /// Also the score with all its digits.
+    Score,
+}
+
+impl From<RevealArg> for Reveal {
+    fn from(reveal: RevealArg) -> Self {
+        match reveal {
+            RevealArg::None => Self::None,
+            RevealArg::Tier => Self::Tier,
+            RevealArg::Score => Self::Score,
+        }
+    }
+}
+
 /// [`Mode`] on the command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ModeArg {
@@ -142,6 +178,8 @@ impl ServeArgs {
             stderr: keep,
             ..Policy::default()
         };
+        let feedback = self.feedback.into();
+        let reveal = self.reveal.map_or_else(|| Reveal::of(feedback), Into::into);
         let budget = Budget { turns: self.turns, wall_seconds: self.episode_limit.0.as_secs() };
         ServeConfig {
             listen: self.listen,
@@ -149,16 +187,20 @@ impl ServeArgs {
             records: self.records.clone(),
             episode: EpisodeConfig {
                 budget,
-                feedback: self.feedback.into(),
+                feedback,
                 feedback_share: self.feedback_share,
                 mode: self.mode.into(),
                 policy,
             },
+            reveal,
             limits: Limits {
                 episodes: self.max_episodes,
                 answer: self.answer_limit,
                 idle: self.idle_limit,
                 message: self.message_limit,
+                episodes_per_task: self.episodes_per_task,
+                record: self.record_limit,
+                records: self.records_limit,
                 ..Limits::default()
             },
         }
@@ -181,11 +223,13 @@ fn open(
 
 #[expect(clippy::print_stdout, reason = "the command's answer")]
 pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
+    let config = args.config();
+    config.check()?;
     let slots = args.slots.unwrap_or(Options::default().slots).max(1);
     let options = args.jail.options(slots, true);
     let (tasks, sandbox) = open(&args.corpus, args.mlebench.as_ref(), options)?;
     let count = tasks.tasks().len();
-    let server = Server::bind(args.config(), tasks, sandbox, slots)?;
+    let server = Server::bind(config, tasks, sandbox, slots)?;
     println!("serving {count} tasks at http://{}", server.address());
     server.run()?;
     Ok(exit::SUCCESS)

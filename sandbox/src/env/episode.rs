@@ -6,7 +6,7 @@
 
 use super::observation::Observation;
 use super::record::RecordError;
-use crate::exec::{Fault, Mode, Outcome, Run, Sandbox, Workspace};
+use crate::exec::{Cancel, Fault, Mode, Outcome, Run, Sandbox, Workspace};
 use crate::grade::{Grade, GradeError, Tier};
 use crate::judge::Judge;
 use crate::policy::{Policy, Span};
@@ -229,6 +229,15 @@ impl Episode {
         step.done |= self.turns >= budget.turns || out_of_time;
         self.done = step.done;
         Ok(step)
+    }
+
+    /// What ends a run in flight from another thread; the step in which it is becomes
+    /// [`Fault::Cancelled`].
+    ///
+    /// # Errors
+    /// [`EpisodeFault::Execution`] if descriptors have run out.
+    pub fn cancel(&mut self) -> Result<Cancel, EpisodeFault> {
+        Ok(self.workspace.cancel()?)
     }
 
     /// Actions taken so far.

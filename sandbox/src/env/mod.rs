@@ -1,6 +1,7 @@
 //! One agent working on one task: `reset -> step* -> close`, written down as it happens.
 
 mod episode;
+mod ledger;
 mod observation;
 mod record;
 mod recorded;
@@ -9,6 +10,7 @@ mod replay;
 pub use episode::{
     Action, Budget, Episode, EpisodeConfig, EpisodeFault, Feedback, Finish, Step, Told,
 };
+pub use ledger::{Ledger, Room};
 pub use observation::Observation;
 pub use record::{Ending, Event, RECORD_VERSION, Record, RecordError, Turn};
 pub use recorded::{Label, Recorded};

@@ -73,11 +73,39 @@ impl Observation {
         Self { text }
     }
 
+    /// Why there is no grade. Why a metric has no value may depend on which rows it is computed
+    /// on, which is not told: one text stands for all reasons.
     pub(super) fn refused(error: &GradeError) -> Self {
-        Self { text: error.to_string() }
+        let text = match error {
+            GradeError::NotFinite { metric, .. } => format!(
+                "invalid submission: its {metric} is not a finite number; predictions may be \
+                 constant, too large, or outside the metric's domain"
+            ),
+            error => error.to_string(),
+        };
+        Self { text }
     }
 
     pub(super) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{Metric, MetricError};
+
+    #[test]
+    fn a_metric_without_a_value_has_one_refusal() {
+        let refused = |source| {
+            let error = GradeError::NotFinite { metric: Metric::Mae, source };
+            Observation::refused(&error).text
+        };
+        let first = refused(MetricError::Constant);
+        for source in [MetricError::Domain(-42.5), MetricError::Overflow, MetricError::OneClass] {
+            assert_eq!(refused(source), first);
+        }
+        assert!(!first.contains("42") && first.contains("not a finite number"), "{first}");
     }
 }

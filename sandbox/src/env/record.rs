@@ -11,6 +11,8 @@
 //! trajectories of `agents` are another thing: conversations, token by token, to train on.
 
 use super::episode::{Action, EpisodeConfig, Finish, Told};
+use super::ledger::Room;
+use crate::policy::ByteSize;
 use crate::task::TaskId;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -18,7 +20,12 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 
 /// The version of the format that this build reads and writes.
-pub const RECORD_VERSION: u32 = 1;
+///
+/// | version | what is new |
+/// | --- | --- |
+/// | 1 | |
+/// | 2 | which rows are for feedback is drawn by the task's answers; a record of version 1, played again, would differ in what `Score` told |
+pub const RECORD_VERSION: u32 = 2;
 
 /// One line of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,6 +93,8 @@ pub enum Ending {
     Vanished,
     /// The agent did nothing for too long.
     Idle,
+    /// The agent sent more than is accepted in one message.
+    TooLarge,
     /// The environment was shut down.
     Drained,
     /// A fault of ours; the log has more.
@@ -98,6 +107,32 @@ pub enum RecordError {
     /// The file system's word.
     #[error("failed to read or write an episode's record")]
     Io(#[from] std::io::Error),
+    /// An action that would make the record larger than allowed; it was not carried out.
+    #[error(
+        "the record of this episode may have {limit}, and the call does not fit in any more; \
+         submit, or begin another episode"
+    )]
+    Full {
+        /// The bound on one record.
+        limit: ByteSize,
+    },
+    /// The folder of records is full.
+    #[error(
+        "the records have {stored} of the {all} that they may take, and {reserved} are set aside \
+         for episodes in progress, which leaves too little for another; the server's operator has to \
+         move records away or raise `--records-limit`"
+    )]
+    NoRoom {
+        /// What is there.
+        stored: ByteSize,
+        /// What is promised.
+        reserved: ByteSize,
+        /// The bound on the folder.
+        all: ByteSize,
+    },
+    /// A line could not be written before; nothing was written after it.
+    #[error("the record was given up when a line of it could not be written")]
+    GivenUp,
     /// A line that cannot be understood.
     #[error("`{path}` line {line} is not part of a version {RECORD_VERSION} record")]
     Line {
@@ -127,31 +162,71 @@ pub enum RecordError {
     },
 }
 
-/// Appends events to a new file.
+/// Appends events to a new file, which holds whole lines only at any time.
 #[derive(Debug)]
-pub(super) struct Recorder(fs::File);
+pub(super) struct Recorder {
+    file: fs::File,
+    room: Room,
+    /// A line could not be written, so none may follow.
+    given_up: bool,
+}
 
 impl Recorder {
-    /// Makes the file, which must not be there, and the folders above it.
-    pub(super) fn create(path: &Utf8Path) -> Result<Self, RecordError> {
+    /// Makes the file, which must not be there, and the folders above it, with a first line.
+    pub(super) fn create(path: &Utf8Path, room: Room, header: &Event) -> Result<Self, RecordError> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        Ok(Self(fs::OpenOptions::new().create_new(true).append(true).open(path)?))
+        let file = fs::OpenOptions::new().create_new(true).append(true).open(path)?;
+        let mut recorder = Self { file, room, given_up: false };
+        if let Err(error) = recorder.write(header) {
+            // A record without a header is none.
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
+        Ok(recorder)
     }
 
     /// Hands a line to the system in one piece.
     pub(super) fn write(&mut self, event: &Event) -> Result<(), RecordError> {
-        let mut line = serde_json::to_vec(event).map_err(std::io::Error::from)?;
-        line.push(b'\n');
-        Ok(self.0.write_all(&line)?)
+        self.write_line(&line(event)?)
+    }
+
+    /// The same for an action, which is refused where the record has no more room. The last one,
+    /// which is short, is not.
+    pub(super) fn write_action(&mut self, turn: u32, action: &Action) -> Result<(), RecordError> {
+        let line = line(&Event::Action { turn, action: action.clone() })?;
+        if *action != Action::Answer && !self.room.holds(line.len() as u64) {
+            return Err(RecordError::Full { limit: self.room.limit() });
+        }
+        self.write_line(&line)
+    }
+
+    fn write_line(&mut self, line: &[u8]) -> Result<(), RecordError> {
+        if self.given_up {
+            return Err(RecordError::GivenUp);
+        }
+        if let Err(error) = self.file.write_all(line) {
+            self.given_up = true;
+            // A reader passes over half a line, but none should have to.
+            let _ = self.file.set_len(self.room.written());
+            return Err(error.into());
+        }
+        self.room.wrote(line.len() as u64);
+        Ok(())
     }
 
     /// Writes the last line, to the disk itself.
     pub(super) fn finish(mut self, event: &Event) -> Result<(), RecordError> {
         self.write(event)?;
-        Ok(self.0.sync_data()?)
+        Ok(self.file.sync_data()?)
     }
+}
+
+fn line(event: &Event) -> Result<Vec<u8>, RecordError> {
+    let mut line = serde_json::to_vec(event).map_err(std::io::Error::from)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 /// An action and what came of it.
@@ -293,8 +368,8 @@ mod tests {
     fn written(events: &[Event]) -> (tempfile::TempDir, Utf8PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(folder.path()).unwrap().join("deep/record.jsonl");
-        let mut recorder = Recorder::create(&path).unwrap();
-        for event in events {
+        let mut recorder = Recorder::create(&path, Room::unbounded(), &events[0]).unwrap();
+        for event in &events[1..] {
             recorder.write(event).unwrap();
         }
         (folder, path)
@@ -306,7 +381,49 @@ mod tests {
         let record = Record::read(&path).unwrap();
         assert_eq!((record.turns.len(), record.ending), (2, Some(Ending::Closed)));
         assert_eq!(record.turns[0].step.as_ref(), Some(&lines()[2]));
-        assert!(matches!(Recorder::create(&path), Err(RecordError::Io(_))));
+        let again = Recorder::create(&path, Room::unbounded(), &lines()[0]);
+        assert!(matches!(again, Err(RecordError::Io(_))));
+    }
+
+    #[test]
+    fn a_full_record_takes_its_last_lines_and_no_other_action() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        let path = folder.join("record.jsonl");
+        let limit = ByteSize::kib(2);
+        let ledger = super::super::Ledger::open(folder, limit, ByteSize::kib(4)).unwrap();
+        let room = ledger.room().unwrap();
+        let mut recorder = Recorder::create(&path, room, &lines()[0]).unwrap();
+        let mut turn = 0;
+        let refusal = loop {
+            let action = Action::Python { code: "x".repeat(300) };
+            match recorder.write_action(turn + 1, &action) {
+                Ok(()) => turn += 1,
+                Err(error) => break error,
+            }
+            let Event::Step { observation, told, outcome, seconds, done, .. } = lines()[2].clone()
+            else {
+                unreachable!("it is a step")
+            };
+            let step = Event::Step { turn, observation, told, outcome, seconds, done };
+            recorder.write(&step).unwrap();
+        };
+        assert!(matches!(refusal, RecordError::Full { .. }) && turn > 0, "{refusal}");
+        assert!(fs::metadata(&path).unwrap().len() <= limit.bytes() + 300);
+        recorder.write_action(turn + 1, &Action::Answer).unwrap();
+        recorder.finish(&lines()[5]).unwrap();
+        let record = Record::read(&path).unwrap();
+        assert_eq!((record.turns.len(), record.ending), (turn as usize + 1, Some(Ending::Closed)));
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_written_whole_is_not_written_at_all() {
+        // `/dev/full` takes nothing.
+        let path = Utf8Path::new("/dev/full");
+        let file = fs::OpenOptions::new().append(true).open(path).unwrap();
+        let mut recorder = Recorder { file, room: Room::unbounded(), given_up: false };
+        assert!(matches!(recorder.write(&lines()[0]), Err(RecordError::Io(_))));
+        assert!(matches!(recorder.write(&lines()[0]), Err(RecordError::GivenUp)));
     }
 
     #[test]
@@ -348,7 +465,7 @@ mod tests {
     #[test]
     fn another_version_says_so() {
         let (_folder, path) = written(&lines());
-        let text = fs::read_to_string(&path).unwrap().replace("\"version\":1", "\"version\":9");
+        let text = fs::read_to_string(&path).unwrap().replace("\"version\":2", "\"version\":9");
         fs::write(&path, text.replace("software", "hardware")).unwrap();
         let error = Record::read(&path).unwrap_err();
         assert!(matches!(error, RecordError::Version { found: 9, .. }), "{error}");

@@ -1,8 +1,9 @@
 //! An episode that writes itself down.
 
 use super::episode::{Action, Episode, EpisodeConfig, EpisodeFault, Finish, Step};
+use super::ledger::Room;
 use super::record::{Ending, Event, RECORD_VERSION, Recorder};
-use crate::exec::Sandbox;
+use crate::exec::{Cancel, Sandbox};
 use crate::mlebench::report::timestamp;
 use crate::task::Task;
 use camino::Utf8Path;
@@ -25,7 +26,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Sets up an episode as [`Episode::reset`] does, and its record at `path`.
+    /// Sets up an episode as [`Episode::reset`] does, and its record at `path`, which nothing
+    /// bounds.
     ///
     /// # Errors
     /// An [`EpisodeFault`], also if there is a file at `path`.
@@ -36,9 +38,23 @@ impl Recorded {
         label: &Label,
         path: &Utf8Path,
     ) -> Result<Self, EpisodeFault> {
+        Self::reset_within(sandbox, task, config, label, path, Room::unbounded())
+    }
+
+    /// The same with a record that has so much room.
+    ///
+    /// # Errors
+    /// As [`Self::reset`].
+    pub fn reset_within(
+        sandbox: &Sandbox,
+        task: &Task,
+        config: &EpisodeConfig,
+        label: &Label,
+        path: &Utf8Path,
+        room: Room,
+    ) -> Result<Self, EpisodeFault> {
         let episode = Episode::reset(sandbox, task, config)?;
-        let mut recorder = Recorder::create(path)?;
-        recorder.write(&Event::Header {
+        let header = Event::Header {
             version: RECORD_VERSION,
             episode: label.episode.clone(),
             task: task.id().clone(),
@@ -46,20 +62,30 @@ impl Recorded {
             seed: label.seed,
             software: env!("CARGO_PKG_VERSION").to_owned(),
             started: timestamp(SystemTime::now()),
-        })?;
-        Ok(Self { episode, recorder })
+        };
+        Ok(Self { episode, recorder: Recorder::create(path, room, &header)? })
+    }
+
+    /// What ends a run in flight, as [`Episode::cancel`] gives it.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`].
+    pub fn cancel(&mut self) -> Result<Cancel, EpisodeFault> {
+        self.episode.cancel()
     }
 
     /// Carries out one action as [`Episode::step`] does.
     ///
     /// # Errors
-    /// An [`EpisodeFault`], after which the episode should be [abandoned](Self::abandon).
+    /// An [`EpisodeFault`], after which the episode should be [abandoned](Self::abandon), but for
+    /// [`RecordError::Full`](super::RecordError::Full): then nothing was done, and
+    /// [`Action::Answer`] still can be.
     ///
     /// # Panics
     /// After a step that was `done`.
     pub fn step(&mut self, action: &Action) -> Result<Step, EpisodeFault> {
         let turn = self.episode.turns() + 1;
-        self.recorder.write(&Event::Action { turn, action: action.clone() })?;
+        self.recorder.write_action(turn, action)?;
         let step = self.episode.step(action)?;
         self.recorder.write(&Event::Step {
             turn,

@@ -109,6 +109,9 @@ pub enum Fault {
     /// The sandbox was told to end.
     #[error("the sandbox was told to end its runs")]
     Abandoned,
+    /// The run was ended from outside: [`Cancel::cancel`](crate::exec::Cancel::cancel).
+    #[error("the run was ended before its time, as was asked")]
+    Cancelled,
     /// It did not answer in time.
     #[error("the warmed Python did not answer within {0:?}")]
     Unresponsive(Duration),

@@ -4,6 +4,7 @@
 //! dir, [`Workspace::run`] makes one run in it. What a script can cause is an [`Outcome`]; what
 //! goes wrong on our side is a [`Fault`], and the two never mix.
 
+mod cancel;
 mod capture;
 mod collect;
 mod fault;
@@ -17,6 +18,7 @@ mod wire;
 mod workspace;
 mod zygote;
 
+pub use cancel::Cancel;
 pub use capture::Captured;
 pub use collect::CollectError;
 pub use fault::{Fault, StartError};

@@ -344,8 +344,8 @@ fn probe(
     let mounted = Mounted::open(zygote, options)?;
     let policy = Policy::default();
     let tier = if bare.is_some() { Tier::T3 } else { Tier::T1 };
-    let seat =
-        Seat { zygote, cell: workspace::cell(&mounted, None, &policy, None, bare), group, tier };
+    let cell = workspace::cell(&mounted, None, &policy, None, bare);
+    let seat = Seat { zygote, cell, group, tier, cancel: None };
     let result = run::run(&seat, "", &policy);
     mounted.close(zygote);
     match result {

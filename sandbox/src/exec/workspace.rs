@@ -1,5 +1,6 @@
 //! An episode's work dir: memory of a fixed size that outlives its runs and nothing else does.
 
+use crate::exec::cancel::Cancel;
 use crate::exec::collect::{self, CollectError};
 use crate::exec::fault::Fault;
 use crate::exec::outcome::Run;
@@ -45,6 +46,8 @@ pub struct Workspace {
     /// The runs' control group, in a tier with one.
     group: Option<Group>,
     mode: Mode,
+    /// Made when it is first asked for.
+    cancel: Option<Cancel>,
     /// Held while a run is in flight: runs of one episode follow each other, and nothing is
     /// collected beside one. In it, between runs, what is at rest.
     resting: Mutex<Option<Running>>,
@@ -92,6 +95,7 @@ impl Workspace {
             input,
             group: sandbox.group()?,
             mode: Mode::Script,
+            cancel: None,
             resting: Mutex::new(None),
         })
     }
@@ -110,6 +114,17 @@ impl Workspace {
         Ok(self)
     }
 
+    /// What ends the runs of this work dir from another thread.
+    ///
+    /// # Errors
+    /// [`Fault::System`] if descriptors have run out.
+    pub fn cancel(&mut self) -> Result<Cancel, Fault> {
+        match &self.cancel {
+            Some(cancel) => Ok(cancel.clone()),
+            None => Ok(self.cancel.insert(Cancel::new()?).clone()),
+        }
+    }
+
     /// Runs `code` with `/work` as its directory, where the files of earlier runs are; what else
     /// is left of them is a matter of the [`Mode`]. Blocks until every process of the run is
     /// gone, or the session at rest; waits for a place first if all are taken.
@@ -119,6 +134,9 @@ impl Workspace {
     pub fn run(&self, code: &str, policy: &Policy) -> Result<Run, Fault> {
         let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
         let _slot = self.sandbox.slot();
+        if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+            return Err(Fault::Cancelled);
+        }
         match &self.group {
             Some(group) => group.bound(&self.sandbox.bounds(policy)).map_err(run::group_fault)?,
             None if policy.cpus.is_some() => return Err(Fault::NeedsGroups(self.sandbox.tier())),
@@ -133,6 +151,7 @@ impl Workspace {
             },
             group: self.group.as_ref(),
             tier: self.sandbox.tier(),
+            cancel: self.cancel.as_ref(),
         };
         let run = match self.mode {
             Mode::Script => run::run(&seat, code, policy)?.0,

@@ -1,7 +1,7 @@
 //! What a submission to a bundle must look like, taken from its sample submission: checked here,
 //! so that an evaluator only ever sees a table of the right form.
 
-use crate::submission::{Part, SubmissionError, Table, shorten};
+use crate::submission::{Draw, Part, SubmissionError, Table, shorten};
 use std::collections::BTreeMap;
 
 /// The form of a submission.
@@ -13,6 +13,7 @@ pub(super) struct Sample {
     rows: usize,
     /// Columns that hold numbers, in the sample and in the answers if these have them.
     numbers: Vec<bool>,
+    draw: Draw,
 }
 
 impl Sample {
@@ -32,7 +33,13 @@ impl Sample {
             // An id is compared as it is written.
             at > 0 && all_numbers(&table, at) && in_answers.is_none_or(|at| all_numbers(&truth, at))
         });
-        Ok(Self { numbers: numbers.collect(), ids: count(&table), rows: table.rows.len(), columns })
+        Ok(Self {
+            numbers: numbers.collect(),
+            ids: count(&table),
+            rows: table.rows.len(),
+            columns,
+            draw: Draw::of(answers),
+        })
     }
 
     /// Refuses what has not the sample's columns and ids, or no number where the sample has one.
@@ -89,7 +96,7 @@ impl Sample {
                 Some(id) => id.trim().to_owned(),
                 None => number.to_string(),
             };
-            if part.holds(&name) {
+            if part.holds(&self.draw, &name) {
                 writer.write_record(&row).map_err(broken)?;
             }
         }

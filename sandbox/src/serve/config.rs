@@ -1,6 +1,7 @@
 //! The settings of a server, and why it does not start.
 
 use super::access::Token;
+use super::reveal::Reveal;
 use crate::env::{EpisodeConfig, Feedback};
 use crate::policy::{ByteSize, Span};
 use crate::task::{Collection, TaskId};
@@ -22,6 +23,9 @@ pub struct ServeConfig {
     pub records: Utf8PathBuf,
     /// The rules of every episode; `episode.policy.time_limit` is the limit of one step.
     pub episode: EpisodeConfig,
+    /// How much of a final grade clients are told; [`Reveal::of`] is the default of a feedback
+    /// mode.
+    pub reveal: Reveal,
     /// Bounds on clients.
     pub limits: Limits,
 }
@@ -35,6 +39,9 @@ pub struct ServeConfig {
 /// | `idle` | time without a message after which a session is ended | 10 min |
 /// | `message` | size of one message | 1 MiB |
 /// | `send` | time a client may take to accept an answer | 30 s |
+/// | `episodes_per_task` | episodes of one task that one client may begin while the server is up | 10 000 |
+/// | `record` | size at which an episode's record takes no more calls | 32 MiB |
+/// | `records` | size of the folder of records; without room for another, no episode begins | 64 GiB |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Sessions at a time.
@@ -47,6 +54,14 @@ pub struct Limits {
     pub message: ByteSize,
     /// Time a client may take to accept an answer.
     pub send: Span,
+    /// Episodes of one task that one client may begin while the server is up. A client is an
+    /// address that connections come from: all of this machine, or of a version 6 network of 64
+    /// bits, is one.
+    pub episodes_per_task: u64,
+    /// Size at which an episode's record takes no more calls.
+    pub record: ByteSize,
+    /// Size of the folder of records, with what is set aside for episodes in progress.
+    pub records: ByteSize,
 }
 
 impl Default for Limits {
@@ -57,6 +72,9 @@ impl Default for Limits {
             idle: Span::seconds(600),
             message: ByteSize::mib(1),
             send: Span::seconds(30),
+            episodes_per_task: 10_000,
+            record: ByteSize::mib(32),
+            records: ByteSize::gib(64),
         }
     }
 }
@@ -92,6 +110,20 @@ pub enum ServeError {
     /// No sessions, or more than there can be.
     #[error("{0} sessions cannot be served; ask for 1 to 4096")]
     Episodes(usize),
+    /// A limit that leaves nothing.
+    #[error("`{0}` is 0 (or less than it counts in), which leaves nothing; ask for more")]
+    Zero(&'static str),
+    /// Records for which there is no room.
+    #[error(
+        "a record may have {record} (`--record-limit`), and all together {records} \
+         (`--records-limit`); a record needs 64KiB at least, and all together as much as one"
+    )]
+    NoRoom {
+        /// The bound on one.
+        record: ByteSize,
+        /// The bound on all.
+        records: ByteSize,
+    },
     /// The address cannot be had.
     #[error("failed to listen on {address}")]
     Listen {
@@ -102,7 +134,7 @@ pub enum ServeError {
         source: std::io::Error,
     },
     /// Records cannot be written.
-    #[error("failed to make the folder for records")]
+    #[error("failed to make or to count the folder for records")]
     Records(#[source] std::io::Error),
     /// Threads or signals cannot be had.
     #[error("failed to set up the server")]
@@ -110,10 +142,33 @@ pub enum ServeError {
 }
 
 impl ServeConfig {
-    /// Makes sure that the settings fit each other and the tasks.
-    pub(super) fn check(&self, tasks: &Collection) -> Result<(), ServeError> {
+    /// Makes sure that the settings fit each other. A server does so too; this is for who wants to
+    /// know before a sandbox is started.
+    ///
+    /// # Errors
+    /// A [`ServeError`].
+    pub fn check(&self) -> Result<(), ServeError> {
         if !self.listen.ip().is_loopback() && self.token.is_none() {
             return Err(ServeError::Open(self.listen));
+        }
+        let limits = &self.limits;
+        let budget = &self.episode.budget;
+        for (flag, is_zero) in [
+            ("--step-limit", self.episode.policy.time_limit.0.is_zero()),
+            ("--answer-limit", limits.answer.0.is_zero()),
+            ("--idle-limit", limits.idle.0.is_zero()),
+            ("--message-limit", limits.message.bytes() == 0),
+            ("--episode-limit", budget.wall_seconds == 0),
+            ("--turns", budget.turns == 0),
+            ("--episodes-per-task", limits.episodes_per_task == 0),
+        ] {
+            if is_zero {
+                return Err(ServeError::Zero(flag));
+            }
+        }
+        let (record, records) = (limits.record, limits.records);
+        if record < ByteSize::kib(64) || records < record {
+            return Err(ServeError::NoRoom { record, records });
         }
         let (step, answer) = (self.episode.policy.time_limit, self.limits.answer);
         if step.0 + MARGIN > answer.0 {
@@ -126,6 +181,11 @@ impl ServeConfig {
         if !(share > 0.0 && share < 1.0) {
             return Err(ServeError::Share(share));
         }
+        Ok(())
+    }
+
+    /// Makes sure that the settings fit the tasks.
+    pub(super) fn check_tasks(&self, tasks: &Collection) -> Result<(), ServeError> {
         let validate = self.episode.feedback == Feedback::Validate;
         match tasks.tasks().iter().find(|task| !validate && !task.takes_parts()) {
             Some(task) => Err(ServeError::Feedback(task.id().clone())),

@@ -15,14 +15,18 @@
 
 mod access;
 mod config;
+mod linger;
 mod pages;
 mod player;
 mod protocol;
+mod reveal;
 mod reward;
 mod server;
 mod session;
+mod tally;
 
 pub use access::{Token, WeakToken};
 pub use config::{Limits, ServeConfig, ServeError};
-pub use reward::{final_value, told_value};
+pub use reveal::Reveal;
+pub use reward::{final_value, told_final_value, told_value};
 pub use server::Server;

@@ -24,11 +24,12 @@ pub(super) async fn metadata(State(shared): State<Arc<Shared>>) -> Page {
     let (episode, limits) = (&shared.config.episode, &shared.config.limits);
     let feedback = json!(episode.feedback);
     let description = format!(
-        "{} tasks of machine learning, solved by scripts in a sandbox. Feedback: {}. At most {} \
-         turns and {} s per episode, {} per script; steps are answered within {}; {} sessions at a \
+        "{} tasks of machine learning, solved by scripts in a sandbox. Feedback: {}; of the \
+         final grade is told: {}. At most {} turns and {} s per episode, {} per script; steps are answered within {}; {} sessions at a \
          time, each ended after {} without a message.",
         shared.tasks.tasks().len(),
         feedback.as_str().unwrap_or_default(),
+        shared.config.reveal.name(),
         episode.budget.turns,
         episode.budget.wall_seconds,
         episode.policy.time_limit,

@@ -1,9 +1,11 @@
 //! An episode as a client sees it: tools in, observations and rewards out. Blocks.
 
 use super::protocol::{Reply, ToolFault, tool_answer};
-use super::reward::{final_value, told_value};
+use super::reveal::Reveal;
+use super::reward::{told_final_value, told_value};
 use super::server::Shared;
-use crate::env::{Action, Ending, EpisodeFault, Label, Recorded, Step};
+use crate::env::{Action, Ending, EpisodeFault, Label, RecordError, Recorded, Room, Step};
+use crate::exec::Cancel;
 use crate::task::{Task, TaskId};
 use serde_json::{Map, Value, json};
 
@@ -16,6 +18,8 @@ pub(super) struct Player {
     episode: Option<Recorded>,
     turns: u32,
     turns_allowed: u32,
+    cancel: Cancel,
+    reveal: Reveal,
     /// The sum of the rewards so far.
     paid: f64,
 }
@@ -27,15 +31,19 @@ impl Player {
         task: &Task,
         label: &Label,
         file: &str,
+        room: Room,
     ) -> Result<(Self, Reply), EpisodeFault> {
         let config = &shared.config;
         let path = config.records.join(task.id().as_str()).join(format!("{file}.jsonl"));
         let description = task.description().map_err(EpisodeFault::Description)?;
-        let episode = Recorded::reset(&shared.sandbox, task, &config.episode, label, &path)?;
+        let (sandbox, rules) = (&shared.sandbox, &config.episode);
+        let mut episode = Recorded::reset_within(sandbox, task, rules, label, &path, room)?;
+        let cancel = episode.cancel()?;
         let about = json!({
             "task": task.id(),
             "description": description,
             "feedback": config.episode.feedback,
+            "reveal": config.reveal,
             "mode": config.episode.mode,
             "turns": config.episode.budget.turns,
             "step_limit": config.episode.policy.time_limit,
@@ -50,6 +58,8 @@ impl Player {
             episode: Some(episode),
             turns: 0,
             turns_allowed: config.episode.budget.turns,
+            cancel,
+            reveal: config.reveal,
             paid: 0.0,
         };
         Ok((player, Reply { observation, reward: None, done: false }))
@@ -58,6 +68,11 @@ impl Player {
     /// Whether no step can follow.
     pub(super) fn is_over(&self) -> bool {
         self.episode.is_none()
+    }
+
+    /// What ends a script in flight.
+    pub(super) fn cancel(&self) -> Cancel {
+        self.cancel.clone()
     }
 
     /// Uses a tool. A call that makes no sense takes a turn too: it is the agent's.
@@ -73,7 +88,16 @@ impl Player {
                 (Action::Malformed { reason: reason.clone() }, Some((kind, reason)))
             }
         };
-        let step = episode.step(&action)?;
+        let step = match episode.step(&action) {
+            Err(EpisodeFault::Record(full @ RecordError::Full { .. })) => {
+                let metadata = json!({"turn": self.turns, "turns_left": self.turns_left()});
+                let message = full.to_string();
+                let fault = Some((ToolFault::ExecutionError, message.as_str()));
+                let observation = tool_answer(tool, "", fault, &metadata);
+                return Ok(Reply { observation, reward: Some(0.0), done: false });
+            }
+            step => step?,
+        };
         self.turns = episode.turns();
         let mut reward = step.told.as_ref().map_or(0.0, |told| told_value(told) - self.paid);
         let mut text = step.observation.text.clone();
@@ -83,7 +107,7 @@ impl Player {
                 Some(episode) => episode.close()?,
                 None => return Err(EpisodeFault::Over),
             };
-            reward = final_value(&finish) - self.paid;
+            reward = told_final_value(&finish, self.reveal) - self.paid;
             if !text.is_empty() {
                 text.push('\n');
             }
@@ -91,7 +115,7 @@ impl Player {
                 Action::Answer => "submitted; the episode is over",
                 _ => "the budget is used up; the episode is over",
             });
-            metadata["finish"] = json!(finish);
+            metadata["finish"] = json!(self.reveal.told(&finish));
         }
         self.paid += reward;
         let fault = fault.as_ref().map(|(kind, reason)| (*kind, reason.as_str()));
@@ -114,16 +138,20 @@ impl Player {
             "episode_id": self.name,
             "step_count": self.turns,
             "task": self.task,
-            "turns_left": self.turns_allowed.saturating_sub(self.turns),
+            "turns_left": self.turns_left(),
             "done": self.is_over(),
             "reward": self.paid,
         })
     }
 
+    fn turns_left(&self) -> u32 {
+        self.turns_allowed.saturating_sub(self.turns)
+    }
+
     fn metadata(&self, step: &Step) -> Value {
         json!({
             "turn": self.turns,
-            "turns_left": self.turns_allowed.saturating_sub(self.turns),
+            "turns_left": self.turns_left(),
             "outcome": step.outcome,
             "seconds": step.wall.as_secs_f64(),
         })

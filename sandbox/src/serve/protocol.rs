@@ -145,6 +145,7 @@ pub(super) fn state(state: &Value) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ToolFault {
+    ExecutionError,
     InvalidArgs,
     ToolNotFound,
     Timeout,

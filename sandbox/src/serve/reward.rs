@@ -7,9 +7,11 @@
 //! ```
 //! in [0, 0.9]. A step's reward is the change of what is known of it: `score` pays up to the value
 //! that it tells of (validity alone in the mode `validate`, tiers on the feedback rows in the
-//! others), the last step up to the value of the final grade. So the rewards of an episode add
-//! up to the value of its final grade, and tell nothing before that an agent was not told.
+//! others), the last step up to the value of what is told of the final grade ([`Reveal`]). So the
+//! rewards of an episode add up to the value of its final grade where the tier is told, and to
+//! that of validity alone where it is not; and no reward tells what was not told in words.
 
+use super::reveal::Reveal;
 use crate::env::{Finish, Told};
 use crate::grade::Tier;
 use crate::reward::RewardWeights;
@@ -30,6 +32,12 @@ pub fn final_value(finish: &Finish) -> f64 {
     value(finish.grade.is_some(), finish.grade.and_then(|grade| grade.tier))
 }
 
+/// The value of what a client is told of a final grade.
+pub fn told_final_value(finish: &Finish, reveal: Reveal) -> f64 {
+    let told = reveal.told(finish).grade;
+    value(finish.grade.is_some(), told.and_then(|grade| grade.tier))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +51,13 @@ mod tests {
             let finish = Finish { grade: Some(Grade { score: 1.0, tier }), refusal: None };
             assert!((final_value(&finish) - expected).abs() < 1e-12, "{tier:?}");
             assert_eq!(told_value(&Told { valid: true, tier }), final_value(&finish));
+        }
+        for tier in tiers {
+            let finish = Finish { grade: Some(Grade { score: 1.0, tier }), refusal: None };
+            for reveal in [Reveal::Tier, Reveal::Score] {
+                assert_eq!(told_final_value(&finish, reveal), final_value(&finish));
+            }
+            assert_eq!(told_final_value(&finish, Reveal::None), 0.2);
         }
         assert_eq!(final_value(&Finish { grade: None, refusal: None }), 0.0);
         assert_eq!(told_value(&Told { valid: false, tier: Some(Tier::Gold) }), 0.0);

@@ -2,14 +2,15 @@
 
 use super::access::is_from_a_page;
 use super::config::{ServeConfig, ServeError};
+use super::linger::Lingering;
 use super::pages;
 use super::protocol::{Code, Mistake, Reset};
 use super::session;
-use crate::env::Label;
+use super::tally::{Client, Tally};
+use crate::env::{Label, Ledger};
 use crate::exec::Sandbox;
 use crate::stream::Stream;
 use crate::task::{Collection, Task, TaskId};
-use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -17,6 +18,7 @@ use axum::http::header::{HeaderMap, WWW_AUTHENTICATE};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::net::SocketAddr;
@@ -34,6 +36,8 @@ const CONNECTIONS: usize = 256;
 /// Clients at a time that are told in OpenEnv's own words that there is no place; more are told
 /// in HTTP's.
 const REFUSALS: usize = 64;
+/// Connections at a time that are closed and whose other side is waited for.
+const LINGERING: usize = 64;
 /// Time to wait for a place before there is none.
 const SEAT: Duration = Duration::from_secs(1);
 /// Time to send a request's headers.
@@ -56,6 +60,10 @@ pub(super) struct Shared {
     pub(super) places: Arc<Semaphore>,
     /// Episodes begun.
     begun: AtomicU64,
+    /// Episodes begun by each client.
+    pub(super) tally: Tally,
+    /// What records may take.
+    pub(super) ledger: Ledger,
     /// Turns true when the server is to end.
     pub(super) stopping: watch::Receiver<bool>,
 }
@@ -109,8 +117,11 @@ impl Server {
         sandbox: Sandbox,
         slots: usize,
     ) -> Result<Self, ServeError> {
-        config.check(&tasks)?;
+        config.check()?;
+        config.check_tasks(&tasks)?;
         fs_err::create_dir_all(&config.records).map_err(ServeError::Records)?;
+        let (each, all) = (config.limits.record, config.limits.records);
+        let ledger = Ledger::open(&config.records, each, all).map_err(ServeError::Records)?;
         let refused = |source| ServeError::Listen { address: config.listen, source };
         let listener = std::net::TcpListener::bind(config.listen).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
@@ -121,6 +132,8 @@ impl Server {
             refusals: Arc::new(Semaphore::new(REFUSALS)),
             places: Arc::new(Semaphore::new(slots.max(1))),
             begun: AtomicU64::new(0),
+            tally: Tally::new(config.limits.episodes_per_task),
+            ledger,
             config,
             tasks,
             sandbox,
@@ -204,15 +217,17 @@ impl Signals {
 /// Takes in connections for ever.
 async fn accept(listener: &TcpListener, router: &Router) {
     let connections = Arc::new(Semaphore::new(CONNECTIONS));
+    let lingering = Arc::new(Semaphore::new(LINGERING));
     let mut tasks = JoinSet::new();
     loop {
         while tasks.try_join_next().is_some() {}
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
         match listener.accept().await {
-            Ok((stream, _)) => {
-                let router = router.clone();
+            Ok((stream, peer)) => {
+                let router = router.clone().layer(Extension(Client::at(peer.ip())));
+                let lingering = Arc::clone(&lingering);
                 tasks.spawn(async move {
-                    connect(stream, router).await;
+                    connect(stream, router, lingering).await;
                     drop(permit);
                 });
             }
@@ -225,14 +240,17 @@ async fn accept(listener: &TcpListener, router: &Router) {
 }
 
 /// Answers the requests of one connection, until it becomes a session.
-async fn connect(stream: TcpStream, router: Router) {
+async fn connect(stream: TcpStream, router: Router, lingering: Arc<Semaphore>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection could not be set up");
     }
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(
+            TokioIo::new(Lingering::new(stream, lingering)),
+            TowerToHyperService::new(router),
+        )
         .with_upgrades()
         .await;
     if let Err(error) = served {
@@ -273,21 +291,25 @@ async fn admit(
 }
 
 /// Makes a session of a connection, if there is a place.
-async fn session(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
+async fn session(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Client>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     let size = shared.config.limits.message.length();
     let upgrade = upgrade.max_message_size(size).max_frame_size(size);
     if let Ok(seat) = Arc::clone(&shared.seats).try_acquire_owned() {
-        return upgrade.on_upgrade(|socket| session::play(socket, shared, seat));
+        return upgrade.on_upgrade(move |socket| session::play(socket, shared, client, seat));
     }
     let Ok(permit) = Arc::clone(&shared.refusals).try_acquire_owned() else {
         return (StatusCode::SERVICE_UNAVAILABLE, "all places are taken").into_response();
     };
-    upgrade.on_upgrade(|socket| async move {
+    upgrade.on_upgrade(move |socket| async move {
         // A client that begins anew may be here before its last session is put away.
         match timeout(SEAT, Arc::clone(&shared.seats).acquire_owned()).await {
             Ok(Ok(seat)) => {
                 drop(permit);
-                session::play(socket, shared, seat).await;
+                session::play(socket, shared, client, seat).await;
             }
             _ => session::refuse(socket, shared, permit).await,
         }

@@ -5,12 +5,14 @@ use super::protocol::{
     Call, Code, Mistake, Reply, Request, Reset, ToolFault, state, tool_answer, tools,
 };
 use super::server::Shared;
-use crate::env::Ending;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use super::tally::Client;
+use crate::env::{Ending, EpisodeFault, RecordError};
+use crate::exec::Fault;
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -35,17 +37,27 @@ pub(super) async fn refuse(socket: WebSocket, shared: Arc<Shared>, _permit: Owne
 }
 
 /// Serves a client until it leaves or has to go.
-pub(super) async fn play(socket: WebSocket, shared: Arc<Shared>, _seat: OwnedSemaphorePermit) {
+pub(super) async fn play(
+    socket: WebSocket,
+    shared: Arc<Shared>,
+    client: Client,
+    _seat: OwnedSemaphorePermit,
+) {
     let link = Link { socket, send: shared.config.limits.send.0 };
-    let mut session = Session { shared, link, early: None, player: None, mistakes: 0 };
+    let mut session = Session { shared, client, link, early: None, player: None, mistakes: 0 };
     let ending = session.follow().await;
-    let Session { link, player, .. } = session;
+    let Session { link, player, shared, .. } = session;
     if let Some(player) = player {
         abandon(player, ending).await;
     }
     match ending {
         Ending::Drained => link.goodbye(close_code::AWAY, "the server is shutting down").await,
         Ending::Idle => link.goodbye(close_code::POLICY, "no message for too long").await,
+        Ending::TooLarge => {
+            let limit = shared.config.limits.message;
+            let reason = format!("a message may have {limit} (`--message-limit`)");
+            link.goodbye(close_code::SIZE, reason).await;
+        }
         Ending::Vanished => link.goodbye(close_code::POLICY, "the session is over").await,
         _ => link.goodbye(close_code::NORMAL, "").await,
     }
@@ -60,6 +72,7 @@ async fn abandon(player: Player, ending: Ending) {
 
 struct Session {
     shared: Arc<Shared>,
+    client: Client,
     link: Link,
     /// A message that came while a step was in flight. More are not read before their turn.
     early: Option<Incoming>,
@@ -99,6 +112,9 @@ impl Session {
                     Ok(request) => self.answer(request).await,
                 },
             };
+            if let Some(ending) = self.early.as_ref().and_then(Incoming::ending) {
+                return ending;
+            }
             self.mistakes = if answer.is_ok() { 0 } else { self.mistakes + 1 };
             let text = answer.unwrap_or_else(|mistake| mistake.to_json());
             if self.link.send(text).await.is_err() || self.mistakes >= MISTAKES {
@@ -128,15 +144,29 @@ impl Session {
 
     async fn reset(&mut self, reset: Reset) -> Answer {
         let (task, label, file) = self.shared.choose(&reset)?;
+        let begun = self.shared.tally.begin(self.client, task.id());
+        begun.map_err(|many| Mistake::new(Code::CapacityReached, many.to_string()))?;
         if let Some(player) = self.player.take() {
             abandon(player, Ending::Reset).await;
         }
         let shared = Arc::clone(&self.shared);
-        let begin = spawn_blocking(move || Player::start(&shared, &task, &label, &file));
-        match self.meanwhile(begin).await {
+        let id = task.id().clone();
+        let begin = spawn_blocking(move || {
+            let room = shared.ledger.room()?;
+            Player::start(&shared, &task, &label, &file, room)
+        });
+        let begun = self.meanwhile(begin, || {}).await;
+        if !matches!(begun, Ok(Ok(_))) {
+            self.shared.tally.take_back(self.client, &id);
+        }
+        match begun {
             Ok(Ok((player, observation))) => {
                 self.player = Some(player);
                 Ok(observation.to_json())
+            }
+            Ok(Err(EpisodeFault::Record(full @ RecordError::NoRoom { .. }))) => {
+                tracing::warn!(%full, "an episode was refused");
+                Err(Mistake::new(Code::CapacityReached, full.to_string()))
             }
             Ok(Err(fault)) => Err(Self::fault(&fault)),
             Err(error) => Err(Self::fault(&error)),
@@ -162,12 +192,18 @@ impl Session {
         let places = (tool == "python").then(|| Arc::clone(&self.shared.places));
         let patience = self.shared.config.patience();
         let name = tool.clone();
+        let cancel = player.cancel();
+        let (gone, mut is_gone) = oneshot::channel();
         let work = async move {
             let place = match places {
                 None => None,
-                Some(places) => match timeout(patience, places.acquire_owned()).await {
-                    Ok(place) => place.ok(),
-                    Err(_) => return Ok((player, None)),
+                Some(places) => tokio::select! {
+                    place = timeout(patience, places.acquire_owned()) => match place {
+                        Ok(place) => place.ok(),
+                        Err(_) => return Ok((player, None)),
+                    },
+                    // Nobody waits for a place any more.
+                    Ok(()) = &mut is_gone => return Ok((player, None)),
                 },
             };
             let call = spawn_blocking(move || {
@@ -177,7 +213,12 @@ impl Session {
             });
             call.await
         };
-        match self.meanwhile(work).await {
+        let leave = move || {
+            cancel.cancel();
+            // Nobody may be waiting for a place.
+            let _ = gone.send(());
+        };
+        match self.meanwhile(work, leave).await {
             Ok((player, Some(Ok(observation)))) => {
                 self.player = Some(player);
                 Ok(observation.to_json())
@@ -185,6 +226,11 @@ impl Session {
             Ok((player, None)) => {
                 self.player = Some(player);
                 Ok(busy(&name, patience))
+            }
+            // Its client is gone, and the episode ends for that reason.
+            Ok((player, Some(Err(EpisodeFault::Execution(Fault::Cancelled))))) => {
+                self.player = Some(player);
+                Err(Mistake::new(Code::SessionError, "the session is over"))
             }
             Ok((player, Some(Err(fault)))) => {
                 abandon(player, Ending::Fault).await;
@@ -195,13 +241,18 @@ impl Session {
     }
 
     /// Waits for `work`. The connection is kept alive meanwhile: a client that gets no answer to
-    /// its pings gives up long before a step has to be over.
-    async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> T {
+    /// its pings gives up long before a step has to be over. Calls `leave` once if the client is
+    /// gone before that; that shows as long as it has not sent more than it had an answer to.
+    async fn meanwhile<T>(&mut self, work: impl Future<Output = T>, leave: impl FnOnce()) -> T {
         tokio::pin!(work);
+        let mut leave = Some(leave);
         loop {
             tokio::select! {
                 result = &mut work => return result,
                 incoming = self.link.next(), if self.early.is_none() => {
+                    if incoming.ending().is_some() && let Some(leave) = leave.take() {
+                        leave();
+                    }
                     self.early = Some(incoming);
                 }
             }
@@ -241,6 +292,18 @@ enum Incoming {
     Gone(Ending),
 }
 
+impl Incoming {
+    /// Why nothing follows it, if it is the last word of a client: OpenEnv's says `close` before
+    /// it closes the connection.
+    fn ending(&self) -> Option<Ending> {
+        match self {
+            Self::Gone(ending) => Some(*ending),
+            Self::Text(text) if Request::parse(text) == Ok(Request::Close) => Some(Ending::Left),
+            Self::Text(_) | Self::Binary => None,
+        }
+    }
+}
+
 struct Stuck;
 
 impl Link {
@@ -254,7 +317,10 @@ impl Link {
                 Some(Ok(Message::Close(_))) => return Incoming::Gone(Ending::Left),
                 Some(Err(error)) => {
                     tracing::debug!(%error, "a connection broke");
-                    return Incoming::Gone(Ending::Vanished);
+                    return Incoming::Gone(match error.into_inner().downcast_ref() {
+                        Some(tungstenite::Error::Capacity(_)) => Ending::TooLarge,
+                        _ => Ending::Vanished,
+                    });
                 }
                 None => return Incoming::Gone(Ending::Vanished),
             }
@@ -269,7 +335,7 @@ impl Link {
     }
 
     /// Closes the connection as the protocol asks for, if the client still takes part in it.
-    async fn goodbye(mut self, code: u16, reason: &'static str) {
+    async fn goodbye(mut self, code: u16, reason: impl Into<Utf8Bytes>) {
         let frame = CloseFrame { code, reason: reason.into() };
         let closing = async {
             if self.socket.send(Message::Close(Some(frame))).await.is_ok() {

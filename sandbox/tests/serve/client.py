@@ -8,23 +8,8 @@ import asyncio
 import json
 import socket
 import sys
-import types
 
-
-class Unused(types.ModuleType):
-    """In the place of what OpenEnv's own server needs, and imports along with its client."""
-
-    __path__ = []
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (), {})
-
-
-for name in ("fastapi", "fastmcp", "fastmcp.client", "fastmcp.client.client", "mcp", "mcp.types", "requests"):
-    sys.modules.setdefault(name, Unused(name))
-
+import lean  # noqa: F401 - before OpenEnv
 import websockets
 from openenv.core.env_server.mcp_types import CallToolAction
 from openenv.core.generic_client import GenericEnvClient
@@ -77,7 +62,7 @@ async def episode(address, number, start_line=None):
         "results": [step.observation.result for step in steps],
         "rewards": [step.reward for step in steps],
         "done": [step.done for step in steps],
-        "grade": steps[-1].observation.metadata["finish"]["grade"],
+        "finish": steps[-1].observation.metadata["finish"],
         "state": [state.episode_id, state.step_count],
     }
 
@@ -176,7 +161,7 @@ async def session(address):
         "mode": start.observation.metadata["mode"],
         "tool": tools[0].description,
         "results": [step.observation.result for step in (first, second, third)],
-        "grade": last.observation.metadata["finish"]["grade"],
+        "finish": last.observation.metadata["finish"],
     }
 
 
@@ -235,6 +220,13 @@ async def connect(address):
         return str(error)
 
 
+async def quick(address):
+    """What a short script prints."""
+    async with MCPToolClient(url(address)) as client:
+        await client.reset(task="beta")
+        return (await call(client, "python", code="print(1)")).observation.result
+
+
 async def page(address):
     """As a page in a browser would connect."""
     try:
@@ -265,6 +257,76 @@ async def vanish(address):
     socket = await begin(address)
     await socket.send(python("import time; time.sleep(1)"))
     socket.transport.abort()
+
+
+async def gone(address, how):
+    """Gone in the middle of a long step, in one of the ways to go."""
+    socket = await begin(address)
+    await socket.send(python("import os, time\nos.fork()\ntime.sleep(25)"))
+    say("begun")
+    await asyncio.to_thread(sys.stdin.readline)
+    if how == "reset":
+        socket.transport.abort()
+    elif how == "end":
+        socket.transport.write_eof()
+    elif how == "frame":
+        await asyncio.wait_for(socket.close(1000), 20)
+    elif how == "close":
+        # As OpenEnv's client does.
+        await socket.send(json.dumps({"type": "close"}))
+        await asyncio.wait_for(socket.close(), 20)
+    elif how == "oversized":
+        await socket.send("x" * 4_000_000)
+    say("gone")
+    await asyncio.to_thread(sys.stdin.readline)
+    return how
+
+
+async def endless(address, count):
+    """As many resets as there may be, and more."""
+    refusals = []
+    async with websockets.connect(f"ws://{address}/ws") as socket:
+
+        async def ask(message):
+            await socket.send(message if isinstance(message, str) else json.dumps(message))
+            return json.loads(await socket.recv())
+
+        async def reset(task):
+            return await ask({"type": "reset", "data": {"task": task}})
+
+        for _ in range(int(count)):
+            assert (await reset("alpha"))["type"] == "observation"
+        for _ in range(2):
+            refusals.append((await reset("alpha"))["data"])
+        # The episode that was begun last goes on.
+        step = await ask(python("print(1)"))
+        other = await reset("beta")
+    # Another connection is no other client.
+    async with websockets.connect(f"ws://{address}/ws") as socket:
+        refusals.append((await reset("alpha"))["data"])
+    return {"refusals": refusals, "step": step["data"], "other": other["type"]}
+
+
+async def full_records(address):
+    """Episode after episode, each with more code than a record takes, until there is no room."""
+    told, refusal = [], None
+    async with websockets.connect(f"ws://{address}/ws") as socket:
+
+        async def ask(message):
+            await socket.send(message if isinstance(message, str) else json.dumps(message))
+            return json.loads(await socket.recv())
+
+        for _ in range(20):
+            start = await ask({"type": "reset", "data": {"task": "alpha"}})
+            if start["type"] == "error":
+                refusal = start["data"]
+                break
+            code = "# " + "x" * 40_000 + "\nopen('submission.csv', 'w').write('id,y')"
+            steps = [await ask(python(code)) for _ in range(3)]
+            submit = {"type": "call_tool", "tool_name": "submit"}
+            steps.append(await ask({"type": "step", "data": submit}))
+            told.append([step["data"] for step in steps])
+    return {"told": told, "refusal": refusal}
 
 
 async def flood(address):
@@ -300,8 +362,8 @@ async def oversized(address):
         await socket.send("x" * 4_000_000)
         await asyncio.wait_for(socket.recv(), 20)
         return "accepted"
-    except websockets.ConnectionClosed:
-        return "closed"
+    except websockets.ConnectionClosed as closed:
+        return [closed.rcvd.code, closed.rcvd.reason] if closed.rcvd else str(closed)
 
 
 async def broken_frames(address):

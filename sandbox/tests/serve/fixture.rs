@@ -40,6 +40,28 @@ impl Corpus {
         corpus
     }
 
+    /// Adds the task `numbers`, with such answers, the better the smaller the mean absolute error.
+    pub(crate) fn add_numbers(&self, answers: &[u64], thresholds: [f64; 4]) {
+        let root = self.path().join("tasks/numbers");
+        let (public, private) = (root.join("prepared/public"), root.join("prepared/private"));
+        fs::create_dir_all(&public).unwrap();
+        fs::create_dir_all(&private).unwrap();
+        let (mut shown, mut hidden) = ("id\n".to_owned(), "id,y\n".to_owned());
+        for (row, answer) in answers.iter().enumerate() {
+            let _ = writeln!(shown, "r{row}");
+            let _ = writeln!(hidden, "r{row},{answer}");
+        }
+        fs::write(public.join("description.md"), "# numbers\nhow much?\n").unwrap();
+        fs::write(public.join("test.csv"), shown).unwrap();
+        fs::write(private.join("answer.csv"), hidden).unwrap();
+        let text = manifest("numbers", answers.len(), thresholds);
+        let mut manifest: Value = serde_json::from_str(&text).unwrap();
+        manifest["metric"] = "mae".into();
+        manifest["formulation"] = "regression".into();
+        manifest["prediction"]["kind"] = "number".into();
+        fs::write(root.join("task.json"), manifest.to_string()).unwrap();
+    }
+
     pub(crate) fn path(&self) -> &Utf8Path {
         Utf8Path::from_path(self.0.path()).unwrap()
     }
@@ -51,7 +73,7 @@ impl Corpus {
     /// The records of all episodes, by file.
     pub(crate) fn records(&self) -> Vec<(Utf8PathBuf, Record)> {
         let mut found = Vec::new();
-        for task in TASKS {
+        for task in TASKS.into_iter().chain(["numbers"]) {
             let Ok(files) = self.path().join("records").join(task).read_dir_utf8() else {
                 continue;
             };
@@ -87,6 +109,24 @@ impl Server {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().rsplit_once("http://").unwrap().1.to_owned();
         Self { child, address }
+    }
+
+    /// All processes that it has, but itself.
+    pub(crate) fn processes(&self) -> usize {
+        fn below(pid: u32) -> usize {
+            let path = format!("/proc/{pid}/task");
+            // A thread's children are its own in this list.
+            let tasks = std::fs::read_dir(path).into_iter().flatten().flatten();
+            let lists =
+                tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+            let children: Vec<u32> = lists
+                .flat_map(|list| {
+                    list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()
+                })
+                .collect();
+            children.into_iter().map(|child| 1 + below(child)).sum()
+        }
+        below(self.child.id())
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -138,22 +178,35 @@ impl Drop for Server {
 /// A Python process that plays a scenario.
 pub(crate) struct Client {
     child: Child,
+    input: std::process::ChildStdin,
     output: BufReader<std::process::ChildStdout>,
 }
 
 impl Client {
     pub(crate) fn start(address: &str, scenario: &str, arguments: &[&str]) -> Self {
+        let client = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/client.py");
+        Self::program(&[&[client, address, scenario], arguments].concat())
+    }
+
+    /// A Python program with arguments.
+    pub(crate) fn program(words: &[&str]) -> Self {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
         let python = std::env::var("MLE_PYTHON").unwrap_or(format!("{root}/.venv/bin/python"));
         let mut child = Command::new(python)
-            .arg(format!("{root}/sandbox/tests/serve/client.py"))
-            .args([address, scenario])
-            .args(arguments)
+            .args(words)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
+        let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        Self { child, output }
+        Self { child, input, output }
+    }
+
+    /// Lets a client go on that waits for that.
+    pub(crate) fn go_on(&mut self) {
+        use std::io::Write as _;
+        self.input.write_all(b"\n").unwrap();
     }
 
     /// Waits for the word that a client says when it has got to some point.
@@ -164,7 +217,12 @@ impl Client {
     }
 
     /// The JSON that it prints last.
-    pub(crate) fn end(mut self) -> Value {
+    pub(crate) fn end(self) -> Value {
+        serde_json::from_str(self.text().lines().last().unwrap()).unwrap()
+    }
+
+    /// All that it prints from here on.
+    pub(crate) fn text(mut self) -> String {
         let mut text = String::new();
         self.output.read_to_string(&mut text).unwrap();
         let status = self.child.wait().unwrap();
@@ -172,7 +230,7 @@ impl Client {
             status.success(),
             "the client failed; `make venv-test` installs what it needs\n{text}"
         );
-        serde_json::from_str(text.lines().last().unwrap()).unwrap()
+        text
     }
 }
 

@@ -7,5 +7,6 @@ mod endings;
 mod fixture;
 #[path = "../manifest/mod.rs"]
 mod manifest;
+mod oracle;
 mod play;
 mod worse;

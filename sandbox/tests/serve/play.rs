@@ -1,6 +1,6 @@
 //! Whole episodes with the client of OpenEnv.
 
-use crate::fixture::{Corpus, Server, sandbox};
+use crate::fixture::{Client, Corpus, Server, sandbox};
 use sandbox::env::{Ending, Event};
 use serde_json::json;
 
@@ -25,7 +25,11 @@ pub(crate) fn assert_whole(episode: &serde_json::Value) {
     assert!(said(1).contains("[stdout]\nwrote 40"), "{}", said(1));
     assert_eq!(said(2), "valid submission; tier: median");
     assert_eq!(said(4), "valid submission; tier: gold");
-    assert_eq!(episode["grade"], json!({"score": 1.0, "tier": "gold"}));
+    // The server has the score, and the client its tier.
+    assert_eq!(
+        episode["finish"],
+        json!({"valid": true, "grade": {"tier": "gold"}, "refusal": null})
+    );
     // Valid and median, then gold, each for the step that told of it; all is the final value.
     let rewards: Vec<f64> =
         episode["rewards"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
@@ -80,6 +84,32 @@ fn thirty_two_clients_play_to_the_end() {
 }
 
 #[test]
+fn rewards_tell_what_is_told_and_no_more() {
+    let graded = json!({"tier": "gold"});
+    for (flags, rewards, grade) in [
+        (&["--reveal", "none"][..], [0.0, 0.0, 0.3, 0.0, 0.6, -0.7], None),
+        (&["--feedback", "validate"], [0.0, 0.0, 0.2, 0.0, 0.0, 0.0], None),
+        (
+            &["--feedback", "validate", "--reveal", "tier"],
+            [0.0, 0.0, 0.2, 0.0, 0.0, 0.7],
+            Some(&graded),
+        ),
+    ] {
+        let corpus = Corpus::new();
+        let server = Server::start(&corpus, flags);
+        let episode = &server.play("play", &["1"])[0];
+        for (turn, expected) in rewards.into_iter().enumerate() {
+            let found = episode["rewards"][turn].as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-12, "{flags:?}, {turn}: {episode}");
+        }
+        let finish = &episode["finish"];
+        assert_eq!((&finish["valid"], finish.get("grade")), (&json!(true), grade), "{flags:?}");
+        let (_, record) = corpus.records().remove(0);
+        assert_eq!(record.finish.unwrap().grade.unwrap().score, 1.0);
+    }
+}
+
+#[test]
 fn scripts_of_a_session_build_on_each_other_and_play_again() {
     let corpus = Corpus::new();
     let server = Server::start(&corpus, &["--mode", "session"]);
@@ -90,7 +120,7 @@ fn scripts_of_a_session_build_on_each_other_and_play_again() {
     assert!(result(0).ends_with("[stdout]\nwrote 40\n40"), "{said}");
     assert!(result(1).ends_with("[stdout]\n42"), "{said}");
     assert!(result(2).contains("NameError: name 'x' is not defined"), "{said}");
-    assert_eq!(said["grade"]["tier"], "median");
+    assert_eq!(said["finish"]["grade"]["tier"], "median");
 
     let (path, record) = &corpus.records()[0];
     assert_eq!(record.turns.len(), 5);
@@ -166,4 +196,28 @@ fn who_finds_no_place_to_run_in_time_is_told_so() {
     let said = server.play("busy", &[]);
     assert_eq!((&said["error"], &said["turns"]), (&json!("timeout"), &json!(0)), "{said}");
     assert!(said["after"].as_str().unwrap().contains("[stdout]\n1"), "{said}");
+}
+
+#[test]
+fn the_example_of_the_documentation_plays_an_episode() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/openenv_client.py");
+    let lean = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/lean.py");
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/SANDBOX.md");
+    let code = fs_err::read_to_string(example).unwrap();
+    let docs = fs_err::read_to_string(docs).unwrap();
+    assert!(docs.contains(&format!("```python\n{code}```")), "docs/SANDBOX.md has another example");
+    let corpus = Corpus::new();
+    let server = Server::start(&corpus, &[]);
+    let url = format!("http://{}", server.address);
+    let said = Client::program(&[lean, example, &url, "beta"]).text();
+    for line in [
+        "task beta: 15 turns of 30s each",
+        "40 rows",
+        "valid submission; tier: median",
+        "submitted; the episode is over",
+        "'grade': {'tier': 'median'}",
+        "total reward 0.30",
+    ] {
+        assert!(said.contains(line), "`{line}` is not in:\n{said}");
+    }
 }

@@ -1,0 +1,40 @@
+"""One episode on a server of tasks: `openenv_client.py URL [TASK]`.
+
+Needs `pip install openenv-core==0.3.0`. With a token the URL is `http://agent:TOKEN@host:8000`.
+"""
+
+import asyncio
+import sys
+
+from openenv.core.env_server.mcp_types import CallToolAction
+from openenv.core.mcp_client import MCPToolClient
+
+# What an agent would write. `input/` holds the task's public files.
+SCRIPT = """
+import csv
+with open("input/test.csv") as table:
+    ids = [row["id"] for row in csv.DictReader(table)]
+with open("submission.csv", "w") as file:
+    file.write("id,y\\n" + "".join(f"{id},0.5\\n" for id in ids))
+print(len(ids), "rows")
+"""
+
+
+async def play(url, task=None):
+    # A step may take as long as the server's answer limit, which is 55 s by default.
+    async with MCPToolClient(url, message_timeout_s=60) as client:
+        start = await client.reset(**({"task": task} if task else {"seed": 1}))
+        about = start.observation.metadata
+        print(f"task {about['task']}: {about['turns']} turns of {about['step_limit']} each")
+        print(about["description"])
+        total = 0.0
+        for tool, arguments in [("python", {"code": SCRIPT}), ("score", {}), ("submit", {})]:
+            step = await client.step(CallToolAction(tool_name=tool, arguments=arguments))
+            print(f"--- {tool}: reward {step.reward:.2f}")
+            print(step.observation.error or step.observation.result)
+            total += step.reward
+        print("--- the end:", step.observation.metadata["finish"])
+        print(f"total reward {total:.2f}")
+
+
+asyncio.run(play(*sys.argv[1:]))
