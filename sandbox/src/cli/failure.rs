@@ -6,6 +6,7 @@ use super::report::Ungradable;
 use sandbox::exec::{Fault, StartError};
 use sandbox::grade::GradeError;
 use sandbox::python::PythonError;
+use sandbox::serve::ServeError;
 use sandbox::task::TaskError;
 use serde::Serialize;
 use serde_json::json;
@@ -91,6 +92,15 @@ impl Kind {
         }
         if let Some(fault) = error.downcast_ref::<Fault>() {
             return Some(Self::of_fault(fault));
+        }
+        if let Some(error) = error.downcast_ref::<ServeError>() {
+            return Some(match error {
+                ServeError::Listen { .. } | ServeError::Records(_) | ServeError::Runtime(_) => {
+                    Self::Internal
+                }
+                // Settings that do not fit each other or the tasks.
+                _ => Self::Usage,
+            });
         }
         if error.is::<GradeError>() || error.is::<Ungradable>() {
             return Some(Self::Task);

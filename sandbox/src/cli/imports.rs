@@ -100,7 +100,8 @@ fn named(script: &str) -> Option<BTreeSet<&'static str>> {
             "numpy" => named.extend(["numpy"]),
             "pandas" => named.extend(["numpy", "pandas"]),
             "scipy" => named.extend(["numpy", "scipy"]),
-            "sklearn" => named.extend(["numpy", "scipy", "sklearn"]),
+            // It loads pandas, too, if that is there.
+            "sklearn" => named.extend(["numpy", "pandas", "scipy", "sklearn"]),
             module if HARMLESS.contains(&module) => {}
             // It may build on any of them.
             _ => return None,
@@ -155,8 +156,9 @@ mod tests {
         assert_eq!(of("import numpy as np"), ["numpy"]);
         assert_eq!(of("def f():\n  import pandas.api"), ["numpy", "pandas"]);
         assert_eq!(of("try: import os, numpy\nexcept ImportError: pass"), ["numpy"]);
-        let sklearn = of("x = 1; from sklearn.linear_model import Ridge");
-        assert_eq!(sklearn, ["numpy", "scipy", "scipy.stats", "scipy.optimize", "sklearn"]);
+        let all = Options::default().modules;
+        assert_eq!(of("x = 1; from sklearn.linear_model import Ridge"), all);
+        assert_eq!(of("import scipy"), ["numpy", "scipy", "scipy.stats", "scipy.optimize"]);
         assert_eq!(needed(&["import pandas".into(), "import numpy".into()]), ["numpy", "pandas"]);
     }
 

@@ -6,10 +6,13 @@
 use rustix::termios::tcgetwinsize;
 use sandbox::text::{one_line, printable, printable_bytes, printable_json};
 use serde::Serialize;
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal, Write as _};
+use std::os::fd::AsFd;
 
 /// What stands before each line of a script's output.
 const MARGIN: &str = "| ";
+/// What stands before each further line of something that should have been one.
+const INDENT: &str = "  ";
 /// What a tab takes of a line at most.
 const TAB: usize = 8;
 
@@ -26,7 +29,7 @@ pub(crate) enum OutputError {
 
 /// Prints one line of ours.
 pub(crate) fn line(text: &str) -> Result<(), OutputError> {
-    write(format!("{}\n", one_line(text)).as_bytes())
+    write(broken_up(&one_line(text), "", INDENT, columns(&std::io::stdout())).as_bytes())
 }
 
 /// Prints text of ours that has several lines and says nothing that a script or file could have
@@ -57,11 +60,7 @@ fn broken(error: serde_json::Error) -> OutputError {
 
 /// Prints a script's output, as text in a margin.
 pub(crate) fn quoted(bytes: &[u8]) -> Result<(), OutputError> {
-    let stdout = std::io::stdout();
-    let columns = stdout.is_terminal().then(|| tcgetwinsize(&stdout).ok()).flatten();
-    // Of a terminal without a size nothing is known.
-    let columns = columns.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    write(in_margin(&printable_bytes(bytes), columns).as_bytes())
+    write(in_margin(&printable_bytes(bytes), columns(&std::io::stdout())).as_bytes())
 }
 
 /// Prints bytes as they are.
@@ -71,8 +70,12 @@ pub(crate) fn raw(bytes: &[u8]) -> Result<(), OutputError> {
 
 /// Says something on standard error. That nobody listens there is no reason to end.
 pub(crate) fn note(text: &str) {
-    let text = text.trim_end().replace('\n', "\n  ");
-    let _ = std::io::stderr().lock().write_all(format!("{}\n", printable(&text)).as_bytes());
+    let text = printable(text.trim_end()).replace('\n', &format!("\n{INDENT}"));
+    let mut stderr = std::io::stderr().lock();
+    let columns = columns(&stderr);
+    for line in text.split('\n') {
+        let _ = stderr.write_all(broken_up(line, "", INDENT, columns).as_bytes());
+    }
 }
 
 /// Passes on bytes to standard error as they are.
@@ -88,31 +91,41 @@ fn write(bytes: &[u8]) -> Result<(), OutputError> {
     })
 }
 
-/// Every line in the margin. A terminal of so many columns would continue a long line in its
-/// first one, so there lines are broken before.
+/// The width of a terminal; none for what is no terminal, or does not know.
+fn columns(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
+    let size = stream.is_terminal().then(|| tcgetwinsize(stream).ok()).flatten()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Every line in the margin.
 fn in_margin(text: &str, columns: Option<usize>) -> String {
-    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(MARGIN.len()).max(TAB));
-    let mut shown = String::with_capacity(text.len() + text.len() / 16);
-    for line in text.trim_end_matches('\n').split('\n') {
-        shown.push_str(MARGIN);
-        let mut used = 0;
-        for c in line.chars() {
-            let width = match c {
-                '\t' => TAB,
-                c if c.is_ascii() => 1,
-                // At most; how wide others are is for the terminal to say.
-                _ => 2,
-            };
-            if used + width > room {
-                shown.push('\n');
-                shown.push_str(MARGIN);
-                used = 0;
-            }
-            shown.push(c);
-            used += width;
+    let lines = text.trim_end_matches('\n').split('\n');
+    lines.map(|line| broken_up(line, MARGIN, MARGIN, columns)).collect()
+}
+
+/// A line after `first`. A terminal of so many columns would continue a long one in its first
+/// column, where a script could make it look like a line of ours; so it is broken before, and
+/// goes on after `next`.
+fn broken_up(line: &str, first: &str, next: &str, columns: Option<usize>) -> String {
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(next.len()).max(TAB));
+    let mut shown = first.to_owned();
+    let mut used = 0;
+    for c in line.chars() {
+        let width = match c {
+            '\t' => TAB,
+            c if c.is_ascii() => 1,
+            // At most; how wide others are is for the terminal to say.
+            _ => 2,
+        };
+        if used + width > room {
+            shown.push('\n');
+            shown.push_str(next);
+            used = 0;
         }
-        shown.push('\n');
+        shown.push(c);
+        used += width;
     }
+    shown.push('\n');
     shown
 }
 
@@ -125,6 +138,10 @@ mod tests {
     fn every_line_of_a_script_has_the_margin() {
         assert_eq!(in_margin("a\n--- finished\n\n", None), "| a\n| --- finished\n");
         assert_eq!(in_margin("0123456789", Some(10)), "| 01234567\n| 89\n");
+        assert_eq!(
+            broken_up("raised Odd--- finished", "", INDENT, Some(12)),
+            "raised Odd\n  --- finish\n  ed\n"
+        );
         assert_eq!(in_margin("数据数据数据", Some(10)), "| 数据数据\n| 数据\n");
     }
 

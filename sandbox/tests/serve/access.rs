@@ -45,11 +45,11 @@ fn settings_that_cannot_work_are_refused_at_once() {
     let tasks = corpus.tasks();
     let records = corpus.path().join("records");
     for (flags, code, words) in [
-        (&["--listen", "0.0.0.0:0"][..], 1, "set a token"),
+        (&["--listen", "0.0.0.0:0"][..], 2, "set a token"),
         (&["--token", "short"], 2, "at least 16 characters"),
-        (&["--step-limit", "60s"], 1, "`--answer-limit`"),
-        (&["--max-episodes", "0"], 1, "1 to 4096"),
-        (&["--feedback-share", "1"], 1, "less than 1"),
+        (&["--step-limit", "60s"], 2, "`--answer-limit`"),
+        (&["--max-episodes", "0"], 2, "1 to 4096"),
+        (&["--feedback-share", "1"], 2, "less than 1"),
     ] {
         let listen = if flags[0] == "--listen" { &[][..] } else { &["--listen", "127.0.0.1:0"] };
         let first = ["serve", tasks.as_str(), "--records", records.as_str()];
