@@ -11,6 +11,7 @@ mod mlebench;
 mod output;
 mod policy_file;
 mod report;
+mod reporter;
 mod run;
 mod serve;
 

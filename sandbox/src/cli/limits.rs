@@ -310,4 +310,27 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn the_documentation_names_defaults_and_ranges() {
+        let page = include_str!("../../../docs/SANDBOX.md");
+        let Limits { policy, work_dir, work_files } = resolve(&[]).unwrap();
+        for (limit, default, accepted) in [
+            ("time_limit", Policy::default().time_limit.to_string(), range::TIME_LIMIT.to_string()),
+            ("memory", policy.memory.to_string(), range::MEMORY.to_string()),
+            ("processes", policy.processes.to_string(), range::PROCESSES.to_string()),
+            ("cpus", "a fair share".to_owned(), range::CPUS.to_string()),
+            ("open_files", policy.open_files.to_string(), range::OPEN_FILES.to_string()),
+            ("file_size", policy.file_size.to_string(), range::FILE_SIZE.to_string()),
+            ("scratch", policy.scratch.to_string(), range::SCRATCH.to_string()),
+            ("stdout.head", policy.stdout.head.to_string(), range::KEEP.to_string()),
+            ("output_limit", policy.output_limit.to_string(), range::OUTPUT_LIMIT.to_string()),
+            ("work_dir", work_dir.to_string(), range::WORK_DIR.to_string()),
+            ("work_files", work_files.to_string(), range::WORK_FILES.to_string()),
+        ] {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{limit}`"))).unwrap();
+            let cells: Vec<_> = row.split('|').map(str::trim).collect();
+            assert!(cells[3].starts_with(&default) && cells[4] == accepted, "{row}");
+        }
+    }
 }
