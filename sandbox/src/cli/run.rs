@@ -50,9 +50,9 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     mlebench: Option<Utf8PathBuf>,
     #[command(flatten)]
-    limits: LimitFlags,
-    #[command(flatten)]
     pub(super) common: Common,
+    #[command(flatten)]
+    limits: LimitFlags,
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<u8> {

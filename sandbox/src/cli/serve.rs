@@ -70,9 +70,9 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     mlebench: Option<Utf8PathBuf>,
     #[command(flatten)]
-    limits: LimitFlags,
-    #[command(flatten)]
     jail: Jail,
+    #[command(flatten)]
+    limits: LimitFlags,
 }
 
 /// [`Feedback`] on the command line.
