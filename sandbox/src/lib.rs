@@ -22,4 +22,5 @@ pub mod serve;
 pub mod stream;
 pub mod submission;
 pub mod task;
+pub mod text;
 pub mod values;

@@ -1,5 +1,7 @@
 //! What a run may use. Policy is data: typed, with units, defaults and reasons.
 
+pub mod range;
+
 use crate::jail::rlimits::Limits;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeSet;
@@ -25,6 +27,9 @@ use std::time::Duration;
 ///
 /// The size of the work dir belongs to the episode, not to a run: see
 /// [`crate::exec::Options::work_dir`].
+///
+/// Any value can be written here. What comes from a file or a flag goes through
+/// [`Policy::check`] first; [`range`] has the accepted values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {

@@ -1,6 +1,6 @@
 //! `sandbox bench`.
 
-use super::{Common, exit};
+use super::{Common, exit, output};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use sandbox::bench::{Settings, bench};
@@ -16,21 +16,20 @@ pub(super) struct BenchArgs {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     cold_runs: u16,
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
 }
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the command's answer")]
 pub(super) fn run(args: &BenchArgs) -> Result<u8> {
     let settings = Settings { runs: args.runs.into(), cold_runs: args.cold_runs.into() };
     let python = PythonEnv::locate()?;
     let bench = bench(&python, &args.common.options(true), settings, |script| {
-        eprintln!("measuring {script:?}");
+        output::note(&format!("measuring {script:?}"));
     })
     .context("nothing was measured")?;
     if args.common.json {
-        println!("{}", serde_json::to_string_pretty(&bench)?);
+        output::json(&bench)?;
     } else {
-        print!("{bench}");
+        output::block(&bench.to_string())?;
     }
     Ok(exit::SUCCESS)
 }

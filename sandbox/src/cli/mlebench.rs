@@ -1,7 +1,8 @@
 //! `sandbox grade` for the competitions of MLE-bench.
 
-use super::exit;
-use anyhow::{Context as _, Result};
+use super::failure::Mistake;
+use super::{exit, output};
+use anyhow::Result;
 use camino::Utf8PathBuf;
 use clap::Args;
 use sandbox::mlebench::board::Board;
@@ -47,13 +48,13 @@ impl MlebenchArgs {
         self.mlebench.as_ref()
     }
 
-    fn board(&self, id: &str) -> Result<Board> {
+    fn board(&self, id: &str) -> Result<Board, GradingError> {
         match &self.leaderboard {
             Some(path) => {
                 grading::known_board(id)?;
-                Ok(grading::read_board(path)?)
+                grading::read_board(path)
             }
-            None => Ok(grading::board(id, self.mlebench.as_deref())?),
+            None => grading::board(id, self.mlebench.as_deref()),
         }
     }
 }
@@ -62,27 +63,29 @@ impl MlebenchArgs {
 pub(super) fn run(args: &MlebenchArgs, json: bool) -> Result<Option<u8>> {
     match (&args.competition, &args.answers, &args.csv, &args.submissions, &args.data) {
         (Some(id), Some(answers), Some(csv), _, _) => {
-            let board = args.board(id)?;
+            let board = args.board(id).map_err(whose)?;
             let now = report::timestamp(SystemTime::now());
             match grading::grade(id, board, answers, csv, now) {
-                Ok(outcome) => Ok(Some(one(&outcome, json))),
+                Ok(outcome) => one(&outcome, json).map(Some),
                 Err(error) => stopped(error).map(Some),
             }
         }
         (_, _, _, Some(list), Some(data)) => {
-            let text = fs_err::read_to_string(list).context("failed to read the list")?;
+            let text =
+                fs_err::read_to_string(list).map_err(Mistake::at("failed to read the list"))?;
             let mut outcomes = Vec::new();
-            for entry in grading::read_list(&text)? {
+            for entry in grading::read_list(&text).map_err(whose)? {
                 let id = &entry.competition_id;
-                let board = args.board(id)?;
-                let answers = grading::answers_path(data, id, args.mlebench.as_deref())?;
+                let board = args.board(id).map_err(whose)?;
+                let answers =
+                    grading::answers_path(data, id, args.mlebench.as_deref()).map_err(whose)?;
                 let now = report::timestamp(SystemTime::now());
                 match grading::grade(id, board, &answers, &entry.submission_path, now) {
                     Ok(outcome) => outcomes.push(outcome),
                     Err(error) => return stopped(error).map(Some),
                 }
             }
-            many(outcomes, json);
+            many(outcomes, json)?;
             Ok(Some(exit::SUCCESS))
         }
         _ => Ok(None),
@@ -90,46 +93,54 @@ pub(super) fn run(args: &MlebenchArgs, json: bool) -> Result<Option<u8>> {
 }
 
 /// What ends in no report. A submission that is no table is still the agent's doing.
-#[expect(clippy::print_stderr, reason = "the command's answer")]
 fn stopped(error: GradingError) -> Result<u8> {
     match error {
         GradingError::Submission { path, source } => {
-            eprintln!("invalid submission `{path}`: {source}");
+            output::note(&format!("invalid submission `{path}`: {source}"));
             Ok(exit::SUBMISSION)
         }
-        error => Err(error.into()),
+        error => Err(whose(error)),
     }
 }
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the command's answer")]
-fn one(outcome: &Outcome, json: bool) -> u8 {
+/// A competition that is not to be had and a file that cannot be read are the caller's to change.
+fn whose(error: GradingError) -> anyhow::Error {
+    match error {
+        GradingError::Unknown { .. }
+        | GradingError::NoGrader { .. }
+        | GradingError::Io(_)
+        | GradingError::Line { .. } => Mistake::at("nothing was graded")(error).into(),
+        error => error.into(),
+    }
+}
+
+fn one(outcome: &Outcome, json: bool) -> Result<u8> {
     if json {
-        println!("{}", outcome.report.to_json(4));
+        output::json_text(&outcome.report.to_json(4))?;
         // The object has no key for it.
         if let Some(refusal) = &outcome.refusal {
-            eprintln!("{refusal}");
+            output::note(&refusal.to_string());
         }
     } else {
-        println!("{}", line(outcome));
+        output::line(&line(outcome))?;
     }
-    if outcome.report.score.is_some() { exit::SUCCESS } else { exit::SUBMISSION }
+    Ok(if outcome.report.score.is_some() { exit::SUCCESS } else { exit::SUBMISSION })
 }
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the command's answer")]
-fn many(outcomes: Vec<Outcome>, json: bool) {
+fn many(outcomes: Vec<Outcome>, json: bool) -> Result<()> {
     if !json {
         for outcome in &outcomes {
-            println!("{}: {}", outcome.report.competition_id, line(outcome));
+            output::line(&format!("{}: {}", outcome.report.competition_id, line(outcome)))?;
         }
-        return;
+        return Ok(());
     }
     for Outcome { report, refusal } in &outcomes {
         if let Some(refusal) = refusal {
-            eprintln!("{}: {refusal}", report.submission_path);
+            output::note(&format!("{}: {refusal}", report.submission_path));
         }
     }
     let reports: Vec<Report> = outcomes.into_iter().map(|outcome| outcome.report).collect();
-    println!("{}", report::aggregate(&reports));
+    Ok(output::json_text(&report::aggregate(&reports))?)
 }
 
 /// An outcome in words.

@@ -1,16 +1,21 @@
 //! `sandbox serve` and `sandbox replay`.
 
-use super::{Jail, exit};
+use super::failure::Mistake;
+use super::limits::{LimitFlags, within};
+use super::{Jail, exit, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, replay};
 use sandbox::exec::{Mode, Options, Sandbox};
-use sandbox::policy::{ByteSize, Gpus, Keep, Policy, Span};
+use sandbox::policy::{ByteSize, Policy, Span, range};
 use sandbox::python::PythonEnv;
 use sandbox::serve::{Limits, Reveal, ServeConfig, Server, Token};
 use sandbox::task::{Collection, Opening};
 use std::net::SocketAddr;
+
+/// Time of one script, unless told otherwise.
+const STEP_LIMIT: Span = Span::seconds(30);
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
@@ -56,25 +61,14 @@ pub(super) struct ServeArgs {
     /// Time of an episode.
     #[arg(long, default_value_t = Span::seconds(Budget::default().wall_seconds))]
     episode_limit: Span,
-    /// Time of one script. Clients of OpenEnv wait 60 s for an answer unless told otherwise.
-    #[arg(long, default_value_t = Span::seconds(30))]
-    step_limit: Span,
+    /// Time of one script [default: 30s]. Clients of OpenEnv wait 60 s for an answer unless told
+    /// otherwise.
+    #[arg(long, value_name = "TIME", value_parser = within(range::TIME_LIMIT))]
+    step_limit: Option<Span>,
     /// Time by which a step is answered; a script that finds no place to run until it is too late
     /// is told so and may be tried again.
     #[arg(long, default_value_t = Limits::default().answer)]
     answer_limit: Span,
-    /// Memory limit of each process of a script.
-    #[arg(long, default_value_t = Policy::default().memory)]
-    memory: ByteSize,
-    /// GPUs that scripts may use, all the same ones: `none`, `all`, or indices such as `0,2`.
-    #[arg(long, default_value_t = Policy::default().gpus)]
-    gpus: Gpus,
-    /// What is kept of the beginning of each of a script's two streams.
-    #[arg(long, value_name = "SIZE", default_value_t = ByteSize::kib(16))]
-    keep_head: ByteSize,
-    /// What is kept of the end of each.
-    #[arg(long, value_name = "SIZE", default_value_t = ByteSize::kib(16))]
-    keep_tail: ByteSize,
     /// Sessions at a time.
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().episodes)]
     max_episodes: usize,
@@ -92,6 +86,8 @@ pub(super) struct ServeArgs {
     mlebench: Option<Utf8PathBuf>,
     #[command(flatten)]
     jail: Jail,
+    #[command(flatten)]
+    limits: LimitFlags,
 }
 
 /// [`Feedback`] on the command line.
@@ -168,16 +164,7 @@ pub(super) struct ReplayArgs {
 }
 
 impl ServeArgs {
-    fn config(&self) -> ServeConfig {
-        let keep = Keep { head: self.keep_head, tail: self.keep_tail };
-        let policy = Policy {
-            time_limit: self.step_limit,
-            memory: self.memory,
-            gpus: self.gpus.clone(),
-            stdout: keep,
-            stderr: keep,
-            ..Policy::default()
-        };
+    fn config(&self, policy: Policy) -> ServeConfig {
         let feedback = self.feedback.into();
         let reveal = self.reveal.map_or_else(|| Reveal::of(feedback), Into::into);
         let budget = Budget { turns: self.turns, wall_seconds: self.episode_limit.0.as_secs() };
@@ -221,33 +208,32 @@ fn open(
     Ok((tasks, sandbox))
 }
 
-#[expect(clippy::print_stdout, reason = "the command's answer")]
 pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
-    let config = args.config();
-    config.check()?;
     let slots = args.slots.unwrap_or(Options::default().slots).max(1);
-    let options = args.jail.options(slots, true);
+    let limits = args.limits.resolve(args.step_limit, STEP_LIMIT)?;
+    let config = args.config(limits.policy.clone());
+    config.check()?;
+    let options = limits.bound(args.jail.options(slots, true));
     let (tasks, sandbox) = open(&args.corpus, args.mlebench.as_ref(), options)?;
     let count = tasks.tasks().len();
     let server = Server::bind(config, tasks, sandbox, slots)?;
-    println!("serving {count} tasks at http://{}", server.address());
+    output::line(&format!("serving {count} tasks at http://{}", server.address()))?;
     server.run()?;
     Ok(exit::SUCCESS)
 }
 
-#[expect(clippy::print_stdout, reason = "the command's answer")]
 pub(super) fn replay_record(args: &ReplayArgs) -> Result<u8> {
-    let record = Record::read(&args.record)?;
+    let record = Record::read(&args.record).map_err(Mistake::at("failed to read the record"))?;
     let options = args.jail.options(1, true);
     let (tasks, sandbox) = open(&args.corpus, args.mlebench.as_ref(), options)?;
     let task = tasks
         .task(&record.task)
-        .with_context(|| format!("`{}` has no task `{}`", args.corpus, record.task))?;
+        .ok_or_else(|| Mistake::new(format!("`{}` has no task `{}`", args.corpus, record.task)))?;
     let differences = replay(&record, &sandbox, task)?;
     for difference in &differences {
-        println!("{difference}");
+        output::line(&difference.to_string())?;
     }
     let turns = record.turns.iter().filter(|turn| turn.step.is_some()).count();
-    println!("{turns} turns played again, {} differences", differences.len());
+    output::line(&format!("{turns} turns played again, {} differences", differences.len()))?;
     Ok(if differences.is_empty() { exit::SUCCESS } else { exit::DIFFERENT })
 }

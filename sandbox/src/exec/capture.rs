@@ -46,6 +46,17 @@ impl Captured {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
+    /// The bytes that were kept: all in one piece, or, if some between were not, the beginning and
+    /// the end. For people, [`printable_bytes`](crate::text::printable_bytes) shows them as text.
+    pub fn kept(&self) -> (Vec<u8>, Option<Vec<u8>>) {
+        let (mut head, tail) = (self.head.clone(), self.tail.iter().copied());
+        if self.omitted() > 0 {
+            return (head, Some(tail.collect()));
+        }
+        head.extend(tail);
+        (head, None)
+    }
+
     /// All that was kept as text, with a line in the place of what was not. Bytes that are no
     /// UTF-8 become replacement characters.
     pub fn text(&self) -> String {
@@ -85,6 +96,7 @@ mod tests {
         let captured = captured(3, 2, &[b"abcdefgh".to_vec()]);
         assert_eq!(captured.text(), "abc\n[... 3 bytes omitted ...]\ngh");
         assert_eq!(captured.total(), 8);
+        assert_eq!(captured.kept(), (b"abc".to_vec(), Some(b"gh".to_vec())));
     }
 
     proptest! {
@@ -100,6 +112,7 @@ mod tests {
             prop_assert_eq!(piecewise.total(), whole.len() as u64);
             if whole.len() as u64 <= head + tail {
                 prop_assert_eq!(piecewise.text(), String::from_utf8_lossy(&whole));
+                prop_assert_eq!(piecewise.kept(), (whole, None));
             }
         }
     }

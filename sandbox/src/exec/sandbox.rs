@@ -113,7 +113,7 @@ impl Started {
             let reason = "tier t3 was asked for".to_owned();
             return Err(StartError::Layer { layer: Layer::UserNamespace, reason });
         }
-        Self::with(launcher, setup, setup.boxed(), None, Vec::new())
+        Self::with(launcher, setup, setup.boxed()?, None, Vec::new())
     }
 
     /// On the host, which cannot have `reason`.

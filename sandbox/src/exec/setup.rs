@@ -9,6 +9,7 @@ use crate::jail::enter::{TASKS, WORKSPACES};
 use crate::jail::gpus::{self, HostGpus};
 use crate::jail::launcher::{Launch, bare_user};
 use crate::jail::root::{Bind, SYSTEM};
+use crate::jail::{Layer, Tier};
 use crate::python::{PythonEnv, ZYGOTE};
 use crate::task::{PublicDir, TaskId};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -37,8 +38,18 @@ impl<'a> Setup<'a> {
     }
 
     /// A zygote in a box: its paths are the box's.
-    pub(crate) fn boxed(&self) -> Launch {
-        Launch {
+    ///
+    /// A Python that the box would cover cannot be used in it; where no box is needed, that is
+    /// reported as a layer that cannot be had.
+    pub(crate) fn boxed(&self) -> Result<Launch, StartError> {
+        match self.python.visible_in_box() {
+            Err(error) if self.options.allow_tier == Tier::T3 => {
+                let reason = error.to_string();
+                return Err(StartError::Layer { layer: Layer::PrivateMounts, reason });
+            }
+            other => other?,
+        }
+        Ok(Launch {
             interpreter: self.python.interpreter_in_box().into(),
             programs: programs(self.python),
             data: self.data.iter().map(|(_, bind)| bind.clone()).collect(),
@@ -46,7 +57,7 @@ impl<'a> Setup<'a> {
             workspaces: WORKSPACES.to_owned(),
             environment: environment(),
             ..self.launch(self.data.iter().map(|(_, bind)| bind.target.as_str()), false)
-        }
+        })
     }
 
     /// A zygote on the host, with work dirs in `workspaces`.

@@ -1,5 +1,7 @@
 //! Finding the Python environment and what of it must be visible in the box.
 
+use crate::jail::enter::{EMPTY, TASKS, WORK, WORKSPACES};
+use crate::jail::gpus::GPUS;
 use crate::jail::root::SYSTEM;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Deserialize;
@@ -10,6 +12,9 @@ pub const VARIABLE: &str = "MLE_PYTHON";
 
 /// Where a virtual environment appears in the box, whatever its path on the host.
 const IN_BOX: &str = "/opt/venv";
+
+/// Folders of the box that runs have for themselves: what lies below one on the host is covered.
+const COVERED: [&str; 8] = [WORK, TASKS, WORKSPACES, GPUS, EMPTY, "/tmp", "/dev", "/proc"];
 
 /// The oldest Python that the zygote runs on.
 const OLDEST: (u32, u32) = (3, 11);
@@ -57,6 +62,20 @@ pub enum PythonError {
         path: Utf8PathBuf,
         /// What is not there.
         missing: Vec<String>,
+    },
+    /// The box would hide it.
+    #[error(
+        "{path} builds on the Python in {base}, and scripts have a `{folder}` of their own, which \
+         hides it; install Python somewhere else, for example below /opt or your home folder, \
+         and make the environment anew"
+    )]
+    Covered {
+        /// The interpreter.
+        path: Utf8PathBuf,
+        /// Its installation.
+        base: Utf8PathBuf,
+        /// The folder of the box that covers it.
+        folder: &'static str,
     },
 }
 
@@ -166,6 +185,30 @@ impl PythonEnv {
         }
     }
 
+    /// Makes sure that the installation can be seen at its place in the box. Without a box nothing
+    /// is covered.
+    ///
+    /// # Errors
+    /// [`PythonError::Covered`].
+    pub(crate) fn visible_in_box(&self) -> Result<(), PythonError> {
+        // The virtual environment moves to a place of its own, and covers what was there.
+        let moved = (self.prefix != self.base).then_some(IN_BOX);
+        let covered: Vec<_> = COVERED.into_iter().chain(moved).collect();
+        let folders = self.folders();
+        let base = folders.iter().map(|(source, _)| source).filter(|path| **path != self.prefix);
+        let hidden = base
+            .flat_map(|path| covered.iter().map(move |folder| (path, *folder)))
+            .find(|(path, folder)| path.starts_with(folder));
+        match hidden {
+            None => Ok(()),
+            Some((_, folder)) => Err(PythonError::Covered {
+                path: self.interpreter.clone(),
+                base: self.base.clone(),
+                folder,
+            }),
+        }
+    }
+
     /// Host folders that must be visible, each with its path in the box.
     ///
     /// Of the base only what Python itself needs: it may be `/usr/local`, or a folder where
@@ -212,5 +255,27 @@ mod tests {
             PythonEnv { prefix: "/usr".into(), interpreter: "/usr/bin/python3".into(), ..env };
         assert_eq!(plain.interpreter_in_box(), "/usr/bin/python3");
         assert_eq!(plain.folders(), [], "the system's own Python is visible anyway");
+        assert!(plain.visible_in_box().is_ok());
+    }
+
+    #[test]
+    fn an_installation_that_the_box_covers_is_refused_by_folder() {
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        fs_err::create_dir_all(folder.join("base/lib")).unwrap();
+        let env = |prefix: &str, base: &str| PythonEnv {
+            interpreter: folder.join(prefix).join("bin/python"),
+            version: "3.12.1".into(),
+            prefix: folder.join(prefix),
+            base: folder.join(base),
+        };
+        for (prefix, base) in [("venv", "base"), ("base", "base")] {
+            let error = env(prefix, base).visible_in_box().unwrap_err();
+            assert!(matches!(error, PythonError::Covered { folder: "/tmp", .. }), "{error}");
+        }
+        // An environment there moves away; what it builds on is elsewhere.
+        let mut moved = env("venv", "base");
+        moved.base = "/usr".into();
+        assert!(moved.visible_in_box().is_ok());
     }
 }

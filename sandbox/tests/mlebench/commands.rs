@@ -137,10 +137,10 @@ fn mistakes_are_explained() {
         (output.status.code(), text(&output.stderr))
     };
     let (code, error) = to("aerial-cactus");
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     assert!(error.contains("did you mean aerial-cactus-identification or"), "{error}");
     let (code, error) = to("herbarium-2022-fgvc9");
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     assert!(error.contains("not built in") && error.contains("are known"), "{error}");
 
     let cactus = ["--competition", "aerial-cactus-identification"];

@@ -45,20 +45,20 @@ fn settings_that_cannot_work_are_refused_at_once() {
     let tasks = corpus.tasks();
     let records = corpus.path().join("records");
     for (flags, code, words) in [
-        (&["--listen", "0.0.0.0:0"][..], 1, "set a token"),
+        (&["--listen", "0.0.0.0:0"][..], 2, "set a token"),
         (&["--token", "short"], 2, "at least 16 characters"),
-        (&["--step-limit", "60s"], 1, "`--answer-limit`"),
-        (&["--max-episodes", "0"], 1, "1 to 4096"),
-        (&["--feedback-share", "1"], 1, "less than 1"),
-        (&["--step-limit", "0s"], 1, "`--step-limit` is 0"),
-        (&["--answer-limit", "0s"], 1, "`--answer-limit` is 0"),
-        (&["--episode-limit", "0s"], 1, "`--episode-limit` is 0"),
-        (&["--idle-limit", "0ms"], 1, "`--idle-limit` is 0"),
-        (&["--message-limit", "0"], 1, "`--message-limit` is 0"),
-        (&["--turns", "0"], 1, "`--turns` is 0"),
-        (&["--episodes-per-task", "0"], 1, "`--episodes-per-task` is 0"),
-        (&["--record-limit", "1KiB"], 1, "64KiB at least"),
-        (&["--records-limit", "1MiB"], 1, "as much as one"),
+        (&["--step-limit", "60s"], 2, "`--answer-limit`"),
+        (&["--max-episodes", "0"], 2, "1 to 4096"),
+        (&["--feedback-share", "1"], 2, "less than 1"),
+        (&["--step-limit", "0s"], 2, "`--step-limit` is 0"),
+        (&["--answer-limit", "0s"], 2, "`--answer-limit` is 0"),
+        (&["--episode-limit", "0s"], 2, "`--episode-limit` is 0"),
+        (&["--idle-limit", "0ms"], 2, "`--idle-limit` is 0"),
+        (&["--message-limit", "0"], 2, "`--message-limit` is 0"),
+        (&["--turns", "0"], 2, "`--turns` is 0"),
+        (&["--episodes-per-task", "0"], 2, "`--episodes-per-task` is 0"),
+        (&["--record-limit", "1KiB"], 2, "64KiB at least"),
+        (&["--records-limit", "1MiB"], 2, "as much as one"),
         (&["--reveal", "all"], 2, "none, tier, score"),
     ] {
         let listen = if flags[0] == "--listen" { &[][..] } else { &["--listen", "127.0.0.1:0"] };

@@ -55,7 +55,7 @@ fn mistakes_are_explained() {
     fs_err::write(&script, "pass").unwrap();
 
     let answer = sandbox(&["run", corpus.path().as_str(), script.as_str()]);
-    assert_eq!(answer.status.code(), Some(1));
+    assert_eq!(answer.status.code(), Some(2));
     assert!(text(&answer.stderr).contains("the folder that holds `task.json`"));
 
     let answer = Command::new(env!("CARGO_BIN_EXE_sandbox"))

@@ -1,0 +1,46 @@
+//! `sandbox grade`.
+
+use super::failure::Mistake;
+use super::{Jail, mlebench, open_task, output, report};
+use anyhow::{Context as _, Result};
+use camino::Utf8PathBuf;
+use clap::Args;
+use sandbox::submission::Part;
+
+/// Arguments of `sandbox grade`.
+#[derive(Debug, Args)]
+pub(super) struct GradeArgs {
+    /// The task's folder: one of ours, a prepared competition of MLE-bench, or a released bundle.
+    #[arg(required_unless_present_any = ["competition", "submissions"], requires = "submission")]
+    task: Option<Utf8PathBuf>,
+    /// The submission.
+    submission: Option<Utf8PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    jail: Jail,
+    #[command(flatten)]
+    mlebench: mlebench::MlebenchArgs,
+}
+
+pub(super) fn run(args: &GradeArgs) -> Result<u8> {
+    if let Some(code) = mlebench::run(&args.mlebench, args.json)? {
+        return Ok(code);
+    }
+    let (Some(task), Some(submission)) = (&args.task, &args.submission) else {
+        return Err(Mistake::new("there is nothing to grade").into());
+    };
+    let checkout = args.mlebench.checkout();
+    let task = open_task(task, checkout, args.jail.options(1, false))?;
+    let bytes = fs_err::read(submission).map_err(Mistake::at("failed to read the submission"))?;
+    let judge = task.judge().context("the task itself cannot be graded")?;
+    let grade = judge.grade(&bytes, Part::All);
+    let code = report::code(&grade)?;
+    if args.json {
+        output::json(&report::to_json(&task, &*judge, &grade))?;
+    } else {
+        output::line(&report::to_text(&*judge, &grade))?;
+    }
+    Ok(code)
+}

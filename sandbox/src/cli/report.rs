@@ -1,0 +1,60 @@
+//! A grade, as text and as JSON.
+
+use super::exit;
+use anyhow::Result;
+use sandbox::grade::{Direction, Grade, GradeError};
+use sandbox::judge::Judge;
+use sandbox::task::Task;
+use serde_json::{Value, json};
+
+/// The exit code of a grade.
+///
+/// # Errors
+/// A task that cannot be graded.
+pub(super) fn code(grade: &Result<Grade, GradeError>) -> Result<u8> {
+    match grade {
+        Ok(_) => Ok(exit::SUCCESS),
+        Err(error) if error.is_fault() => Err(anyhow::Error::new(Ungradable { why: chain(error) })),
+        Err(_) => Ok(exit::SUBMISSION),
+    }
+}
+
+/// The fault of a task.
+#[derive(Debug, thiserror::Error)]
+#[error("the task itself cannot be graded: {why}")]
+pub(super) struct Ungradable {
+    why: String,
+}
+
+/// An error with all its reasons.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text = format!("{text}: {source}");
+        next = source.source();
+    }
+    text
+}
+
+pub(super) fn to_json(task: &Task, judge: &dyn Judge, grade: &Result<Grade, GradeError>) -> Value {
+    json!({
+        "task": task.id(),
+        "metric": judge.metric(),
+        "valid": grade.is_ok(),
+        "score": grade.as_ref().ok().map(|grade| grade.score),
+        "tier": grade.as_ref().ok().and_then(|grade| grade.tier),
+        "error": grade.as_ref().err().map(ToString::to_string),
+        "thresholds": judge.thresholds(),
+        "is_lower_better": judge.direction() == Direction::LowerIsBetter,
+    })
+}
+
+pub(super) fn to_text(judge: &dyn Judge, grade: &Result<Grade, GradeError>) -> String {
+    let metric = judge.metric().map_or_else(|| "score".to_owned(), |metric| metric.to_string());
+    match grade {
+        Ok(Grade { score, tier: Some(tier) }) => format!("{metric}: {score} ({tier:?})"),
+        Ok(Grade { score, tier: None }) => format!("{metric}: {score} (below the median)"),
+        Err(error) => error.to_string(),
+    }
+}
