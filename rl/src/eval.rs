@@ -77,6 +77,7 @@ impl EvalSettings {
     /// # Errors
     /// [`SettingsError::Range`] naming the key.
     pub fn check(&self) -> Result<(), SettingsError> {
+        self.rules.episode.policy.check()?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
         let mut names = BTreeSet::new();
         for (name, _) in &self.policies {
@@ -314,6 +315,17 @@ impl Contest<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_of_scripts_that_make_no_sense_are_refused() {
+        let mut settings = EvalSettings::defaults(Scale::Tiny);
+        settings.check().unwrap();
+        settings.rules.episode.policy.time_limit = sandbox::policy::Span::seconds(0);
+        let error = settings.check().unwrap_err();
+        assert!(matches!(error, SettingsError::Policy(_)), "{error}");
+        let reason = std::error::Error::source(&error).unwrap().to_string();
+        assert!(reason.contains("time_limit"), "{reason}");
+    }
 
     #[test]
     fn names_of_policies_are_names_of_files() {

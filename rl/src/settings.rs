@@ -62,6 +62,9 @@ pub enum SettingsError {
         /// The range.
         expected: &'static str,
     },
+    /// A limit of scripts makes no sense.
+    #[error("`rules.episode.policy` makes no sense")]
+    Policy(#[from] sandbox::policy::range::OutOfRange),
     /// The folder holds a run that was started with other settings.
     #[error(
         "`{folder}` holds a run with other settings ({differences}); repeat them to continue it, or choose another `--out`"

@@ -142,6 +142,7 @@ impl SftSettings {
     /// # Errors
     /// [`SettingsError::Range`] naming the key.
     pub fn check(&self) -> Result<(), SettingsError> {
+        self.rules.episode.policy.check()?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
         require(self.epochs > 0, "epochs", &self.epochs, "at least 1")?;
         require(self.batch > 0, "batch", &self.batch, "at least 1")?;

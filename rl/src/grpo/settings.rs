@@ -169,6 +169,7 @@ impl TrainSettings {
     /// # Errors
     /// [`SettingsError::Range`] naming the key.
     pub fn check(&self) -> Result<(), SettingsError> {
+        self.rules.episode.policy.check()?;
         require(
             self.group >= 2,
             "group",

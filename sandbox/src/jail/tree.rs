@@ -221,6 +221,7 @@ mod tests {
         let (_kept, path) = place();
         dig(&path, DEPTH);
         assert!(fits(&path, 1 << 20, 1000).unwrap());
+        let (_kept, path) = place();
         dig(&path, DEPTH + 1);
         assert!(!fits(&path, 1 << 20, 1000).unwrap());
     }

@@ -50,7 +50,7 @@ fn settings_that_cannot_work_are_refused_at_once() {
         (&["--step-limit", "60s"], 2, "`--answer-limit`"),
         (&["--max-episodes", "0"], 2, "1 to 4096"),
         (&["--feedback-share", "1"], 2, "less than 1"),
-        (&["--step-limit", "0s"], 2, "`--step-limit` is 0"),
+        (&["--step-limit", "0s"], 2, "1ms to 24h"),
         (&["--answer-limit", "0s"], 2, "`--answer-limit` is 0"),
         (&["--episode-limit", "0s"], 2, "`--episode-limit` is 0"),
         (&["--idle-limit", "0ms"], 2, "`--idle-limit` is 0"),
