@@ -7,13 +7,13 @@ mod serve;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
-use sandbox::exec::{CollectError, Fault, Options, Run, Sandbox, StartError};
+use sandbox::exec::{CollectError, Fault, Options, Run, Sandbox, StartError, read_file};
 use sandbox::grade::{Direction, Grade, GradeError};
 use sandbox::jail::{State, Tier};
 use sandbox::judge::Judge;
 use sandbox::policy::{ByteSize, Gpus, Policy, Span};
 use sandbox::python::PythonEnv;
-use sandbox::submission::Part;
+use sandbox::submission::{MOST_BYTES, Part};
 use sandbox::task::{Opening, Task};
 use serde_json::json;
 use std::process::ExitCode;
@@ -37,8 +37,6 @@ pub(crate) mod exit {
     pub(crate) const DIFFERENT: u8 = 6;
 }
 
-/// The largest submission that is read.
-const SUBMISSION_LIMIT: ByteSize = ByteSize::mib(64);
 /// The file that a script must write to submit.
 const SUBMISSION: &str = "submission.csv";
 
@@ -225,7 +223,7 @@ fn run_script(args: &RunArgs) -> Result<u8> {
     let workspace = sandbox.workspace(task.id()).map_err(fault)?;
     let run = workspace.run(&code, &policy).map_err(fault)?;
 
-    let submission = workspace.collect(SUBMISSION, SUBMISSION_LIMIT.bytes());
+    let submission = workspace.collect(SUBMISSION, MOST_BYTES);
     if let (Some(out), Ok(bytes)) = (&args.out, &submission) {
         sandbox::files::write_atomic(out, bytes).context("failed to save the submission")?;
     }
@@ -302,9 +300,14 @@ fn grade(args: &GradeArgs) -> Result<u8> {
     };
     let checkout = args.mlebench.checkout();
     let task = open_task(task, checkout, args.jail.options(1, false))?;
-    let bytes = fs_err::read(submission).context("failed to read the submission")?;
     let judge = task.judge()?;
-    let grade = judge.grade(&bytes, Part::All);
+    let grade = match read_file(submission, MOST_BYTES) {
+        Ok(bytes) => judge.grade(&bytes, Part::All),
+        Err(error @ CollectError::Unreadable { .. }) => {
+            return Err(error).context("failed to read the submission");
+        }
+        Err(refusal) => Err(GradeError::Refused(refusal.to_string())),
+    };
     if args.json {
         let report = grade_json(&task, &*judge, &grade);
         println!("{}", serde_json::to_string_pretty(&report)?);

@@ -21,5 +21,6 @@ pub mod reward;
 pub mod serve;
 pub mod stream;
 pub mod submission;
+mod table;
 pub mod task;
 pub mod values;

@@ -4,6 +4,7 @@ use super::exit;
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
+use sandbox::exec::CollectError;
 use sandbox::mlebench::board::Board;
 use sandbox::mlebench::grading::{self, GradingError, Outcome};
 use sandbox::mlebench::report::{self, Report};
@@ -95,6 +96,10 @@ fn stopped(error: GradingError) -> Result<u8> {
     match error {
         GradingError::Submission { path, source } => {
             eprintln!("invalid submission `{path}`: {source}");
+            Ok(exit::SUBMISSION)
+        }
+        GradingError::Unread(refusal) if !matches!(refusal, CollectError::Unreadable { .. }) => {
+            eprintln!("invalid submission: {refusal}");
             Ok(exit::SUBMISSION)
         }
         error => Err(error.into()),

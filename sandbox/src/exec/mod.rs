@@ -18,7 +18,7 @@ mod workspace;
 mod zygote;
 
 pub use capture::Captured;
-pub use collect::CollectError;
+pub use collect::{CollectError, read_file};
 pub use fault::{Fault, StartError};
 pub use outcome::{Outcome, Run};
 pub use sandbox::{Options, Sandbox};
