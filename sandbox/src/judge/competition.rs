@@ -10,6 +10,9 @@ use crate::mlebench::grading::{self, GradingError};
 use crate::submission::Part;
 use crate::task::Competition;
 
+/// Bytes that a cell takes at most beside its text, while its column is read.
+const CELL_BYTES: u64 = 64;
+
 /// The grader of one competition, with its answers.
 ///
 /// It takes whole files: the originals match rows in ways of their own, some by position, and a
@@ -58,6 +61,12 @@ impl Judge for CompetitionGrader {
             return Err(GradeError::NoScore);
         }
         Ok(Grade { score, tier: self.tier(score) })
+    }
+
+    fn memory(&self, size: u64) -> u64 {
+        // A short line is filled in, so that cells take memory that the file does not have.
+        let cells = (self.limits.cells as u64).saturating_mul(CELL_BYTES);
+        size.saturating_mul(4).saturating_add(cells).saturating_add(1 << 20)
     }
 
     fn thresholds(&self) -> Thresholds {

@@ -21,6 +21,8 @@ pub struct Limits {
     pub bytes: usize,
     /// Columns.
     pub columns: usize,
+    /// Bytes of the header.
+    pub header: usize,
     /// Rows.
     pub rows: usize,
     /// Rows times columns, filled in ones too.
@@ -29,7 +31,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: 1 << 30, columns: 1 << 14, rows: 1 << 26, cells: 1 << 26 }
+        Self { bytes: 1 << 30, columns: 1 << 14, header: 1 << 24, rows: 1 << 26, cells: 1 << 26 }
     }
 }
 
@@ -39,9 +41,10 @@ impl Limits {
     /// words and for columns that it ignores, and none for a file that is large for its own sake:
     ///
     /// - bytes: 4 MiB, four times the texts of the answers, and 128 for each of their cells;
-    /// - columns: 1024 more than theirs;
+    /// - columns: 1024 more than theirs, and a header of 256 KiB and four times the bytes of their
+    ///   names;
     /// - rows: twice theirs, and 1024;
-    /// - cells: four times theirs, and a million.
+    /// - cells: four times theirs, and a quarter of a million.
     pub fn of_submissions(answers: &Frame) -> Self {
         let texts: usize = answers.columns.iter().map(Column::text_bytes).sum();
         let (rows, columns) = (answers.rows, answers.columns.len());
@@ -50,8 +53,9 @@ impl Limits {
         Self {
             bytes: (4 << 20) + texts.saturating_mul(4).saturating_add(cells.saturating_mul(128)),
             columns: columns + (1 << 10),
+            header: (256 << 10) + 4 * answers.names.iter().map(String::len).sum::<usize>(),
             rows: rows.saturating_mul(2).saturating_add(1 << 10),
-            cells: cells.saturating_mul(4).saturating_add(1 << 20),
+            cells: cells.saturating_mul(4).saturating_add(1 << 18),
         }
         .within(most)
     }
@@ -60,6 +64,7 @@ impl Limits {
         Self {
             bytes: self.bytes.min(most.bytes),
             columns: self.columns.min(most.columns),
+            header: self.header.min(most.header),
             rows: self.rows.min(most.rows),
             cells: self.cells.min(most.cells),
         }
@@ -146,6 +151,8 @@ impl Frame {
         }
         let header = tokens.field_count(0);
         within("columns", header, limits.columns)?;
+        let header_bytes: usize = (0..header).map(|column| tokens.word(0, column).len()).sum();
+        within("bytes in its header", header_bytes, limits.header)?;
         let names = names((0..header).map(|column| tokens.word(0, column)));
         if tokens.line_count() == 1 {
             let columns = names.iter().map(|_| Column::Objects(Vec::new())).collect();
@@ -320,9 +327,9 @@ mod tests {
 
     #[test]
     fn limits_hold_on_both_sides() {
-        let limits = Limits { bytes: 12, columns: 2, rows: 9, cells: 4 };
+        let limits = Limits { bytes: 12, columns: 2, header: 2, rows: 9, cells: 4 };
         assert!(Frame::read_within(b"a,b\n1,2\n3,4\n", limits).is_ok());
-        for text in ["a,b\n1,2\n3,4\n ", "a,b,c\n", "a\n1,2,3\n", "a,b\n1\n2\n3\n"] {
+        for text in ["a,b\n1,2\n3,4\n ", "a,b,c\n", "a,bc\n", "a\n1,2,3\n", "a,b\n1\n2\n3\n"] {
             let error = Frame::read_within(text.as_bytes(), limits).unwrap_err();
             assert!(matches!(error, FrameError::TooLarge { .. }), "{text}");
         }
@@ -341,7 +348,7 @@ mod tests {
         let answers = read("id,y\nab,1\ncde,0.5\n");
         let limits = Limits::of_submissions(&answers);
         let bytes = (4 << 20) + 4 * 5 + 4 * 128;
-        let cells = 16 + (1 << 20);
-        assert_eq!(limits, Limits { bytes, columns: 1026, rows: 1028, cells });
+        let (header, cells) = ((256 << 10) + 4 * 3, 16 + (1 << 18));
+        assert_eq!(limits, Limits { bytes, columns: 1026, header, rows: 1028, cells });
     }
 }
