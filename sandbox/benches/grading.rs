@@ -3,7 +3,8 @@
 //! `cargo bench -p sandbox --bench grading [-- MIB [all]]`. Each shape is written to a file of
 //! `MIB` MiB (64) for a task of each kind and for six competitions, with `all` for every metric
 //! and every competition; then valid submissions of that size, by metric; then 64 threads grade
-//! such files at once, as sessions do. Memory is to the byte, the file's own bytes counted in.
+//! such files at once, as sessions do. Memory is to the byte, the file's own
+//! bytes counted in; time is the processor's.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
@@ -14,6 +15,8 @@ mod manifest;
 mod meter;
 #[path = "../tests/random/mod.rs"]
 mod random;
+#[path = "../tests/bounds/sessions.rs"]
+mod sessions;
 #[path = "../tests/bounds/shapes.rs"]
 mod shapes;
 #[path = "../tests/mlebench/tables.rs"]
@@ -21,15 +24,12 @@ mod tables;
 #[path = "../tests/bounds/targets.rs"]
 mod targets;
 
-use camino::Utf8Path;
 use meter::{Cost, measure};
-use sandbox::exec::read_file;
-use sandbox::judge::Room;
-use sandbox::submission::{MOST_BYTES, Part};
-use sandbox::task::{Opening, Task};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use targets::Target;
+
+const SESSIONS: usize = 64;
 
 /// The most of a number of grades, and where.
 #[derive(Default)]
@@ -75,7 +75,7 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let size = words.first().map_or(64, |word| word.parse().unwrap()) << 20;
     let all = words.get(1).is_some_and(|word| word == "all");
-    sessions(size);
+    together(size);
     valid(size);
     malformed(size, all);
 }
@@ -126,42 +126,9 @@ fn valid(size: usize) {
 }
 
 /// 64 threads that do as a session does with its submission.
-fn sessions(size: usize) {
-    const SESSIONS: usize = 64;
-    let folder = tempfile::tempdir().unwrap();
-    let folder = Utf8Path::from_path(folder.path()).unwrap();
-    let root = folder.join("alpha");
-    for half in ["public", "private"] {
-        fs_err::create_dir_all(root.join("prepared").join(half)).unwrap();
-    }
-    let ids: Vec<String> = (0..1000).map(|row| format!("r{row}")).collect();
-    let lines = ids.iter().enumerate().map(|(row, id)| format!("{id},{}\n", row % 2));
-    let answers = format!("id,y\n{}", lines.collect::<String>());
-    fs_err::write(root.join("prepared/private/answer.csv"), &answers).unwrap();
-    let manifest = manifest::manifest("alpha", ids.len(), [0.9, 0.8, 0.7, 0.6]);
-    fs_err::write(root.join("task.json"), manifest).unwrap();
-    let task = Task::open(&root, &Opening::default()).unwrap();
-    // Refused at the end: each row of a valid table is as long as cells may be, and one is missing.
-    let padded = ids[1..].iter().map(|id| format!("{id},{:0<2000}\n", "0.5"));
-    let mut file = format!("id,y\n{}", padded.collect::<String>()).into_bytes();
-    file.resize(size, b'\n');
-    let path = folder.join("submission.csv");
-    fs_err::write(&path, &file).unwrap();
-    drop(file);
+fn together(size: usize) {
     let started = Instant::now();
-    let (graded, cost) = measure(|| {
-        std::thread::scope(|scope| {
-            let session = || {
-                let judge = task.judge().unwrap();
-                let _share = Room::of_process().take(judge.memory(size as u64));
-                let bytes = read_file(&path, MOST_BYTES).unwrap();
-                judge.grade(&bytes, Part::All).unwrap_err().to_string()
-            };
-            let threads: Vec<_> = (0..SESSIONS).map(|_| scope.spawn(session)).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
-        })
-    });
-    assert!(graded.iter().all(|text| text.contains("1 of 1000 test ids")), "{graded:?}");
+    let cost = sessions::grade_at_once(SESSIONS, size);
     println!(
         "{SESSIONS} sessions at once: {:.1} MiB at most, all graded in {:.2} s; resident at most {}",
         mib(cost.memory),

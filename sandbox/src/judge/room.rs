@@ -4,7 +4,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// What the grades of this process may take together: three submissions of the largest size at
 /// once, and hundreds of the usual ones.
-const PROCESS: u64 = 768 << 20;
+const PROCESS: u64 = 800 << 20;
 
 /// Memory for grades, in bytes. Who asks for more than is free waits in line.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Room {
         Self { size, line: Mutex::new(line), moved: Condvar::new() }
     }
 
-    /// The room of this process, whatever the number of its sessions: 768 MiB.
+    /// The room of this process, whatever the number of its sessions: 800 MiB.
     pub fn of_process() -> &'static Self {
         static ROOM: Room = Room::new(PROCESS);
         &ROOM

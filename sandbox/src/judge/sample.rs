@@ -170,6 +170,21 @@ mod tests {
         assert!(refusal("id,y,kind\nc,1,1\n").contains("not in the test set"));
         assert!(refusal("id,y,kind\na,1,1\nb,1,1\n").contains("1 of 3 test ids"));
         assert!(refusal("").contains("empty"));
+        assert!(refusal("id,y,kind\n").contains("empty"));
+    }
+
+    #[test]
+    fn texts_may_be_long_and_numbers_may_not() {
+        let long = |digits: usize, letters: usize| {
+            let (number, text) = (format!("{:0<digits$}", "0.5"), "x".repeat(letters));
+            format!("id,y,kind\na,{number},{text}\nb,1,2\nb,1,2\n")
+        };
+        sample().check(long(2000, 100_000).as_bytes()).unwrap();
+        let said = refusal(&long(3000, 1));
+        assert!(said.starts_with("line 2, column `y`: `0.500000") && said.len() < 100, "{said}");
+        let many = ",".repeat(100_000);
+        let said = refusal(&format!("id,y,kind\na,1{many}\n"));
+        assert_eq!(said, "line 2 has 100002 fields, the header has 3");
     }
 
     #[test]

@@ -6,10 +6,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod command;
+#[path = "../manifest/mod.rs"]
+mod manifest;
 mod meter;
 #[path = "../random/mod.rs"]
 mod random;
 mod reference;
+mod sessions;
 mod shapes;
 #[path = "../mlebench/tables.rs"]
 mod tables;
@@ -67,11 +71,11 @@ fn no_submission_takes_more_memory_than_its_task_can_need() {
             }
         }
     }
-    // The largest file, in those shapes that took the most before they were bounded.
+    // The largest file, in a few shapes of every place and of most things that are repeated.
     let largest = usize::try_from(MOST_BYTES).unwrap();
     for (number, shape) in shapes.iter().enumerate().filter(|(number, _)| number % 14 == 0) {
-        check(*shape, &tasks[number % tasks.len()], largest);
-        check(*shape, &competitions[number % competitions.len()], largest);
+        let targets = [&tasks, &competitions][number / 14 % 2];
+        check(*shape, &targets[number % targets.len()], largest);
     }
 }
 
@@ -89,6 +93,14 @@ fn valid_submissions_take_no_more() {
         let most = 4 * file.len() + (1 << 20);
         assert!(whole <= most, "{}: {whole} bytes of {most}", target.name);
     }
+}
+
+#[test]
+fn sessions_that_grade_at_once_share_one_room() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let cost = sessions::grade_at_once(64, 16 << 20);
+    // All at once would take 1 GiB for the files alone.
+    assert!(cost.memory < 800 << 20, "{} bytes", cost.memory);
 }
 
 /// Letters and words that make and break tables.
