@@ -95,10 +95,11 @@ impl Form<'_> {
         text: &str,
         wrap: impl Fn(&[&str], Object) -> Result<T, String>,
     ) -> Result<Vec<T>, String> {
-        let words: Vec<&str> = text.split_ascii_whitespace().collect();
-        let boxes = words.len() / self.size;
-        if !words.len().is_multiple_of(self.size) {
-            let (layout, count) = (self.layout, words.len());
+        // Counted before any is kept.
+        let count = text.split_ascii_whitespace().count();
+        let boxes = count / self.size;
+        if !count.is_multiple_of(self.size) {
+            let layout = self.layout;
             return Err(format!("a list of boxes `{layout}`: it has {count} words"));
         }
         if boxes > MAX_BOXES {
@@ -109,7 +110,12 @@ impl Form<'_> {
                 .and_then(|object| wrap(words, object))
                 .map_err(|reason| format!("a list of boxes: in box {}, {reason}", index + 1))
         };
-        words.chunks_exact(self.size).enumerate().map(one).collect()
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        let mut read = Vec::with_capacity(boxes);
+        for item in words.chunks_exact(self.size).enumerate() {
+            read.push(one(item)?);
+        }
+        Ok(read)
     }
 
     fn place(&self, words: &[&str]) -> Result<Object, String> {

@@ -3,14 +3,27 @@
 //! A row is a slice of cells in the order of [`Prediction::columns`] (predictions) or
 //! [`Prediction::answer_columns`] (truth), without surrounding spaces.
 
-use crate::boxes;
+use crate::boxes::{self, Detection, MAX_BOXES, Object};
 use crate::mask::Mask;
 use crate::metrics::images::Frame;
 use crate::task::Prediction;
 use crate::values::Values;
+use std::collections::BTreeMap;
 
 /// Class probabilities of one row may miss a sum of 1 by this much (rounded CSV output).
 const ROW_SUM_TOLERANCE: f64 = 1e-3;
+
+/// The two classes of a probability, and what a label's column in the answers holds.
+const BITS: [&str; 2] = ["0", "1"];
+
+/// Bytes of a number in a cell of its own: all the digits that a double can have fit.
+pub(crate) const NUMBER: usize = 2 << 10;
+/// Bytes of a number of a box, with the space behind it.
+const LIST_NUMBER: usize = 256;
+/// The confidence and the place of a box.
+const BOX_NUMBERS: usize = 5;
+/// Lists may be so long in any case: that much is worth a message that fits the mistake.
+const SHORT_TEXT: usize = 64 << 10;
 
 /// Why cells were refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -40,33 +53,7 @@ pub enum CellError {
 /// # Errors
 /// [`CellError`], the first from the top.
 pub fn parse_predicted(prediction: &Prediction, rows: &[&[String]]) -> Result<Values, CellError> {
-    Ok(match prediction {
-        Prediction::Number { .. } | Prediction::Relevance { .. } => {
-            Values::Numbers(column(rows, 0, number)?)
-        }
-        Prediction::Probability { .. } => Values::Numbers(column(rows, 0, probability)?),
-        Prediction::ClassProbabilities { classes, .. } => {
-            let values = matrix(rows, probability)?;
-            for (row, cells) in values.chunks_exact(classes.len().max(1)).enumerate() {
-                let sum: f64 = cells.iter().sum();
-                if (sum - 1.0).abs() > ROW_SUM_TOLERANCE {
-                    return Err(CellError::RowSum { row, sum });
-                }
-            }
-            Values::Matrix { values, columns: classes.len() }
-        }
-        Prediction::Probabilities { columns } => {
-            Values::Matrix { values: matrix(rows, probability)?, columns: columns.len() }
-        }
-        Prediction::Boxes { classes, .. } => {
-            Values::Detections(column(rows, 0, |cell| boxes::parse_detections(cell, classes))?)
-        }
-        Prediction::Label { .. }
-        | Prediction::Numbers { .. }
-        | Prediction::Flags { .. }
-        | Prediction::Mask { .. }
-        | Prediction::Pixels { .. } => parse_truth(prediction, rows)?,
-    })
+    fill(Filling::predicted(prediction, rows.len()), rows)
 }
 
 /// Reads the cells of an answer file, `[rows, answer columns]`.
@@ -74,44 +61,250 @@ pub fn parse_predicted(prediction: &Prediction, rows: &[&[String]]) -> Result<Va
 /// # Errors
 /// [`CellError`], the first from the top.
 pub fn parse_truth(prediction: &Prediction, rows: &[&[String]]) -> Result<Values, CellError> {
-    let bits = ["0".to_owned(), "1".to_owned()];
-    Ok(match prediction {
-        Prediction::Number { .. } => Values::Numbers(column(rows, 0, number)?),
-        Prediction::Numbers { columns } => {
-            Values::Matrix { values: matrix(rows, number)?, columns: columns.len() }
+    fill(Filling::truth(prediction, rows.len()), rows)
+}
+
+fn fill(mut filling: Filling, rows: &[&[String]]) -> Result<Values, CellError> {
+    for (row, cells) in rows.iter().enumerate() {
+        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+        filling.put(row, &cells)?;
+    }
+    Ok(filling.values())
+}
+
+/// The most bytes that a cell of each of [`Prediction::columns`] can need: the larger of what
+/// its numbers and names can take and what tells a mistake from an attack.
+pub(crate) fn most_bytes(prediction: &Prediction) -> Vec<usize> {
+    let longest = |names: &[String]| names.iter().map(String::len).max().unwrap_or(0);
+    let digits = |number: usize| number.max(1).ilog10() as usize + 1;
+    let text = match prediction {
+        Prediction::Number { .. }
+        | Prediction::Probability { .. }
+        | Prediction::Relevance { .. }
+        | Prediction::ClassProbabilities { .. }
+        | Prediction::Numbers { .. }
+        | Prediction::Probabilities { .. } => {
+            return vec![NUMBER; prediction.columns().len()];
         }
-        Prediction::Probability { .. } => Values::Labels(column(rows, 0, label(&bits))?),
-        Prediction::Label { classes, .. } | Prediction::ClassProbabilities { classes, .. } => {
-            Values::Labels(column(rows, 0, label(classes))?)
-        }
-        Prediction::Probabilities { columns } => {
-            let bit = label(&bits);
-            let values = matrix(rows, |cell| bit(cell).map(|bit| bit == 1))?;
-            Values::Flags { values, labels: columns.len() }
-        }
-        Prediction::Flags { labels, .. } => {
-            let rows = column(rows, 0, |cell| flags(cell, labels))?;
-            Values::Flags { values: rows.concat(), labels: labels.len() }
-        }
-        Prediction::Relevance { .. } => Values::Grades {
-            grades: column(rows, 0, |cell| {
-                cell.parse().map_err(|_| "a grade (0, 1, 2, ...)".to_owned())
-            })?,
-            queries: column(rows, 1, |cell| {
-                Some(cell.to_owned()).filter(|cell| !cell.is_empty()).ok_or("a query".to_owned())
-            })?,
-        },
-        Prediction::Mask { width, height, .. } => {
-            Values::Masks(column(rows, 0, |cell| Mask::parse(cell, *width, *height))?)
-        }
+        Prediction::Label { classes, .. } => return vec![longest(classes).saturating_add(NUMBER)],
+        Prediction::Flags { labels, .. } => labels.iter().map(|label| 2 * label.len() + 2).sum(),
         Prediction::Boxes { classes, .. } => {
-            Values::Objects(column(rows, 0, |cell| boxes::parse_objects(cell, classes))?)
+            MAX_BOXES.saturating_mul(longest(classes) + BOX_NUMBERS * LIST_NUMBER)
+        }
+        // Every pixel a run of its own.
+        Prediction::Mask { width, height, .. } => {
+            let pixels = width.saturating_mul(*height);
+            pixels.saturating_mul(digits(pixels) + 4)
         }
         Prediction::Pixels { width, height, levels, .. } => {
-            let frame = Frame { width: *width, height: *height, levels: *levels };
-            Values::Images { images: column(rows, 0, |cell| pixels(cell, frame))?, frame }
+            let number = digits(*levels as usize) + 3;
+            width.saturating_mul(*height).saturating_mul(number)
         }
-    })
+    };
+    vec![text.max(SHORT_TEXT)]
+}
+
+/// Values of a known number of rows, read row by row in any order.
+pub(crate) enum Filling<'a> {
+    Numbers { values: Vec<f64>, parse: fn(&str) -> Result<f64, String> },
+    Matrix { values: Vec<f64>, columns: usize, parse: fn(&str) -> Result<f64, String>, sum: bool },
+    Labels { values: Vec<usize>, names: Names<'a> },
+    Bits { values: Vec<bool>, labels: usize, names: Names<'a> },
+    Flags { values: Vec<bool>, names: Names<'a> },
+    Grades { grades: Vec<u32>, queries: Vec<String> },
+    Masks { masks: Vec<Mask>, width: usize, height: usize },
+    Objects { rows: Vec<Vec<Object>>, classes: &'a [String] },
+    Detections { rows: Vec<Vec<Detection>>, classes: &'a [String] },
+    Images { images: Vec<Vec<u16>>, frame: Frame },
+}
+
+impl<'a> Filling<'a> {
+    /// For the cells of a submission.
+    pub(crate) fn predicted(prediction: &'a Prediction, rows: usize) -> Self {
+        let matrix = |columns: usize, sum| {
+            let values = vec![0.0; rows.saturating_mul(columns)];
+            Self::Matrix { values, columns, parse: probability, sum }
+        };
+        match prediction {
+            Prediction::Number { .. } | Prediction::Relevance { .. } => {
+                Self::Numbers { values: vec![0.0; rows], parse: number }
+            }
+            Prediction::Probability { .. } => {
+                Self::Numbers { values: vec![0.0; rows], parse: probability }
+            }
+            Prediction::ClassProbabilities { classes, .. } => matrix(classes.len(), true),
+            Prediction::Probabilities { columns } => matrix(columns.len(), false),
+            Prediction::Boxes { classes, .. } => {
+                Self::Detections { rows: vec![Vec::new(); rows], classes }
+            }
+            Prediction::Label { .. }
+            | Prediction::Numbers { .. }
+            | Prediction::Flags { .. }
+            | Prediction::Mask { .. }
+            | Prediction::Pixels { .. } => Self::truth(prediction, rows),
+        }
+    }
+
+    /// For the cells of an answer file.
+    pub(crate) fn truth(prediction: &'a Prediction, rows: usize) -> Self {
+        match prediction {
+            Prediction::Number { .. } => Self::Numbers { values: vec![0.0; rows], parse: number },
+            Prediction::Numbers { columns } => {
+                let values = vec![0.0; rows.saturating_mul(columns.len())];
+                Self::Matrix { values, columns: columns.len(), parse: number, sum: false }
+            }
+            Prediction::Probability { .. } => {
+                Self::Labels { values: vec![0; rows], names: Names::new(BITS) }
+            }
+            Prediction::Label { classes, .. } | Prediction::ClassProbabilities { classes, .. } => {
+                let names = Names::new(classes.iter().map(String::as_str));
+                Self::Labels { values: vec![0; rows], names }
+            }
+            Prediction::Probabilities { columns } => {
+                let values = vec![false; rows.saturating_mul(columns.len())];
+                Self::Bits { values, labels: columns.len(), names: Names::new(BITS) }
+            }
+            Prediction::Flags { labels, .. } => {
+                let values = vec![false; rows.saturating_mul(labels.len())];
+                Self::Flags { values, names: Names::new(labels.iter().map(String::as_str)) }
+            }
+            Prediction::Relevance { .. } => {
+                Self::Grades { grades: vec![0; rows], queries: vec![String::new(); rows] }
+            }
+            Prediction::Mask { width, height, .. } => {
+                Self::Masks { masks: vec![Mask::default(); rows], width: *width, height: *height }
+            }
+            Prediction::Boxes { classes, .. } => {
+                Self::Objects { rows: vec![Vec::new(); rows], classes }
+            }
+            Prediction::Pixels { width, height, levels, .. } => {
+                let frame = Frame { width: *width, height: *height, levels: *levels };
+                Self::Images { images: vec![Vec::new(); rows], frame }
+            }
+        }
+    }
+
+    /// Reads the cells of one row.
+    pub(crate) fn put(&mut self, row: usize, cells: &[&str]) -> Result<(), CellError> {
+        let fault = |column| move |expected| CellError::Value { row, column, expected };
+        match self {
+            Self::Numbers { values, parse } => values[row] = parse(cells[0]).map_err(fault(0))?,
+            Self::Matrix { values, columns, parse, sum } => {
+                let places = &mut values[row * *columns..(row + 1) * *columns];
+                for (column, place) in places.iter_mut().enumerate() {
+                    *place = parse(cells[column]).map_err(fault(column))?;
+                }
+                let total: f64 = places.iter().sum();
+                if *sum && (total - 1.0).abs() > ROW_SUM_TOLERANCE {
+                    return Err(CellError::RowSum { row, sum: total });
+                }
+            }
+            Self::Labels { values, names } => {
+                values[row] = names.label(cells[0]).map_err(fault(0))?;
+            }
+            Self::Bits { values, labels, names } => {
+                let places = &mut values[row * *labels..(row + 1) * *labels];
+                for (column, place) in places.iter_mut().enumerate() {
+                    *place = names.label(cells[column]).map_err(fault(column))? == 1;
+                }
+            }
+            Self::Flags { values, names } => {
+                let labels = names.count();
+                let places = &mut values[row * labels..(row + 1) * labels];
+                names.flags(cells[0], places).map_err(fault(0))?;
+            }
+            Self::Grades { grades, queries } => {
+                let grade = cells[0].parse().map_err(|_| "a grade (0, 1, 2, ...)".to_owned());
+                grades[row] = grade.map_err(fault(0))?;
+                if cells[1].is_empty() {
+                    return Err(fault(1)("a query".to_owned()));
+                }
+                cells[1].clone_into(&mut queries[row]);
+            }
+            Self::Masks { masks, width, height } => {
+                masks[row] = Mask::parse(cells[0], *width, *height).map_err(fault(0))?;
+            }
+            Self::Objects { rows, classes } => {
+                rows[row] = boxes::parse_objects(cells[0], classes).map_err(fault(0))?;
+            }
+            Self::Detections { rows, classes } => {
+                rows[row] = boxes::parse_detections(cells[0], classes).map_err(fault(0))?;
+            }
+            Self::Images { images, frame } => {
+                images[row] = pixels(cells[0], *frame).map_err(fault(0))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was read.
+    pub(crate) fn values(self) -> Values {
+        match self {
+            Self::Numbers { values, .. } => Values::Numbers(values),
+            Self::Matrix { values, columns, .. } => Values::Matrix { values, columns },
+            Self::Labels { values, .. } => Values::Labels(values),
+            Self::Bits { values, labels, .. } => Values::Flags { values, labels },
+            Self::Flags { values, names } => Values::Flags { values, labels: names.count() },
+            Self::Grades { grades, queries } => Values::Grades { grades, queries },
+            Self::Masks { masks, .. } => Values::Masks(masks),
+            Self::Objects { rows, .. } => Values::Objects(rows),
+            Self::Detections { rows, .. } => Values::Detections(rows),
+            Self::Images { images, frame } => Values::Images { images, frame },
+        }
+    }
+}
+
+/// Classes or labels, found by name without going through all of them.
+pub(crate) struct Names<'a> {
+    list: Vec<&'a str>,
+    places: BTreeMap<&'a str, usize>,
+    /// Names that are whole numbers, ascending, equal ones in the order of the list.
+    whole: Vec<(f64, usize)>,
+}
+
+impl<'a> Names<'a> {
+    fn new(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let list: Vec<&str> = names.into_iter().collect();
+        let mut places = BTreeMap::new();
+        let mut whole = Vec::new();
+        for (place, name) in list.iter().enumerate() {
+            places.entry(*name).or_insert(place);
+            if let Ok(number) = name.parse::<i64>() {
+                whole.push((number as f64, place));
+            }
+        }
+        whole.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self { list, places, whole }
+    }
+
+    fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    fn label(&self, cell: &str) -> Result<usize, String> {
+        // A data frame that once held a missing value writes the class 1 as 1.0.
+        let integral = || {
+            let value: f64 = cell.parse().ok()?;
+            let place = self.whole.partition_point(|(number, _)| *number < value);
+            self.whole.get(place).filter(|(number, _)| *number == value).map(|(_, place)| *place)
+        };
+        let exact = self.places.get(cell).copied();
+        exact.or_else(integral).ok_or_else(|| format!("one of [{}]", self.list.join(", ")))
+    }
+
+    /// Sets the flags of the labels that a cell names.
+    fn flags(&self, cell: &str, flags: &mut [bool]) -> Result<(), String> {
+        for name in cell.split_ascii_whitespace() {
+            let Some(place) = self.places.get(name) else {
+                let list = self.list.join(", ");
+                return Err(format!("a list, separated by spaces, of any of [{list}]"));
+            };
+            if std::mem::replace(&mut flags[*place], true) {
+                return Err(format!("a list of different labels: it repeats `{name}`"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The cells of one row, as the two functions above read them; nothing if `values` are not of
@@ -167,32 +360,6 @@ fn words<T: ToString>(values: &[T]) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }
 
-/// The cells of one column.
-fn column<T>(
-    rows: &[&[String]],
-    column: usize,
-    parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, CellError> {
-    let cell = |(row, cells): (usize, &&[String])| {
-        parse(&cells[column]).map_err(|expected| CellError::Value { row, column, expected })
-    };
-    rows.iter().enumerate().map(cell).collect()
-}
-
-/// All cells, row-major `[rows, columns]`.
-fn matrix<T>(
-    rows: &[&[String]],
-    parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, CellError> {
-    let cells = rows.iter().enumerate().flat_map(|(row, cells)| {
-        cells.iter().enumerate().map(move |(column, cell)| (row, column, cell))
-    });
-    let parse = |(row, column, cell): (usize, usize, &String)| {
-        parse(cell).map_err(|expected| CellError::Value { row, column, expected })
-    };
-    cells.map(parse).collect()
-}
-
 fn number(cell: &str) -> Result<f64, String> {
     cell.parse().ok().filter(|value: &f64| value.is_finite()).ok_or("a finite number".to_owned())
 }
@@ -204,45 +371,30 @@ fn probability(cell: &str) -> Result<f64, String> {
         .ok_or("a probability between 0 and 1".to_owned())
 }
 
-fn label(classes: &[String]) -> impl Fn(&str) -> Result<usize, String> + '_ {
-    move |cell| {
-        let exact = classes.iter().position(|class| class == cell);
-        // A data frame that once held a missing value writes the class 1 as 1.0.
-        let integral = || {
-            let value: f64 = cell.parse().ok()?;
-            classes.iter().position(|class| class.parse::<i64>().is_ok_and(|c| c as f64 == value))
-        };
-        exact.or_else(integral).ok_or_else(|| format!("one of [{}]", classes.join(", ")))
-    }
-}
-
-/// One flag per label.
-fn flags(cell: &str, labels: &[String]) -> Result<Vec<bool>, String> {
-    let mut flags = vec![false; labels.len()];
-    for name in cell.split_ascii_whitespace() {
-        let Some(place) = labels.iter().position(|label| label == name) else {
-            return Err(format!("a list, separated by spaces, of any of [{}]", labels.join(", ")));
-        };
-        if std::mem::replace(&mut flags[place], true) {
-            return Err(format!("a list of different labels: it repeats `{name}`"));
-        }
-    }
-    Ok(flags)
-}
-
 /// The intensities of one image.
 fn pixels(cell: &str, frame: Frame) -> Result<Vec<u16>, String> {
     let Frame { width, height, levels } = frame;
-    let intensity = |word: &str| word.parse().ok().filter(|value| u32::from(*value) < levels);
-    let image: Option<Vec<u16>> = cell.split_ascii_whitespace().map(intensity).collect();
-    let Some(image) = image else {
-        return Err(format!(
-            "a list of whole numbers from 0 to {}, separated by spaces",
-            levels.saturating_sub(1)
-        ));
-    };
-    if image.len() != width.saturating_mul(height) {
-        let count = image.len();
+    let size = width.saturating_mul(height);
+    // No more than the text can hold.
+    let mut image = Vec::with_capacity(size.min(cell.len() / 2 + 1));
+    let mut count = 0;
+    for word in cell.split_ascii_whitespace() {
+        match word.parse::<u16>() {
+            Ok(value) if u32::from(value) < levels => {
+                if count < size {
+                    image.push(value);
+                }
+                count += 1;
+            }
+            _ => {
+                return Err(format!(
+                    "a list of whole numbers from 0 to {}, separated by spaces",
+                    levels.saturating_sub(1)
+                ));
+            }
+        }
+    }
+    if count != size {
         return Err(format!("an image of {width} x {height} pixels: it has {count} numbers"));
     }
     Ok(image)

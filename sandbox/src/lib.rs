@@ -21,6 +21,7 @@ pub mod reward;
 pub mod serve;
 pub mod stream;
 pub mod submission;
+mod table;
 pub mod task;
 pub mod text;
 pub mod values;

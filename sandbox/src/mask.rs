@@ -5,11 +5,13 @@
 
 use std::fmt;
 
-/// The set pixels of one image.
+const MOST_PIXELS: usize = u32::MAX as usize;
+
+/// The set pixels of one image, which has fewer than 2^32 pixels.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Mask {
     /// `(start, end)`, end excluded; ascending, neither overlapping nor touching.
-    runs: Vec<(usize, usize)>,
+    runs: Vec<(u32, u32)>,
 }
 
 impl Mask {
@@ -20,27 +22,30 @@ impl Mask {
     /// What the text is not, with the reason: for runs that are not pairs of whole positive
     /// numbers, that are unsorted, overlap, or leave the image.
     pub fn parse(text: &str, width: usize, height: usize) -> Result<Self, String> {
-        let pixels = width.saturating_mul(height);
+        let pixels = width.saturating_mul(height).min(MOST_PIXELS);
         let fault = |reason: String| Err(format!("a run-length mask: {reason}"));
-        let mut numbers = Vec::new();
-        for word in text.split_ascii_whitespace() {
-            match word.parse::<usize>() {
-                Ok(number) if number > 0 => numbers.push(number),
-                _ => return fault("it must hold whole numbers from 1, separated by spaces".into()),
+        // Twice over the words, so that none but the runs are kept.
+        let mut count = 0;
+        for number in numbers(text) {
+            if number.is_none() {
+                return fault("it must hold whole numbers from 1, separated by spaces".into());
             }
+            count += 1;
         }
-        if numbers.len() % 2 == 1 {
+        if count % 2 == 1 {
             return fault("the last start has no length".into());
         }
         let mut mask = Self::default();
-        for (index, run) in numbers.chunks_exact(2).enumerate() {
-            let (start, length) = (run[0] - 1, run[1]);
-            let last = mask.runs.last().map_or(0, |(_, end)| *end);
+        let mut numbers = numbers(text).flatten();
+        let mut index = 0;
+        while let (Some(first), Some(length)) = (numbers.next(), numbers.next()) {
+            let start = first - 1;
+            let last = mask.runs.last().map_or(0, |(_, end)| *end as usize);
             if start < last {
                 return fault(format!(
                     "run {} starts at pixel {}, not after the run before it",
                     index + 1,
-                    run[0]
+                    first
                 ));
             }
             if length > pixels.saturating_sub(start) {
@@ -50,7 +55,9 @@ impl Mask {
                 ));
             }
             mask.push(start, start + length);
+            index += 1;
         }
+        mask.runs.shrink_to_fit();
         Ok(mask)
     }
 
@@ -71,6 +78,7 @@ impl Mask {
     pub fn pixels(&self, width: usize, height: usize) -> Vec<bool> {
         let mut pixels = vec![false; width * height];
         for place in self.runs.iter().flat_map(|(start, end)| *start..*end) {
+            let place = place as usize;
             pixels[place % height * width + place / height] = true;
         }
         pixels
@@ -78,7 +86,7 @@ impl Mask {
 
     /// Number of set pixels.
     pub fn area(&self) -> usize {
-        self.runs.iter().map(|(start, end)| end - start).sum()
+        self.runs.iter().map(|(start, end)| (end - start) as usize).sum()
     }
 
     /// Number of pixels set in both.
@@ -86,7 +94,7 @@ impl Mask {
         let (mut mine, mut theirs) = (self.runs.iter().peekable(), other.runs.iter().peekable());
         let mut shared = 0;
         while let (Some(a), Some(b)) = (mine.peek(), theirs.peek()) {
-            shared += a.1.min(b.1).saturating_sub(a.0.max(b.0));
+            shared += a.1.min(b.1).saturating_sub(a.0.max(b.0)) as usize;
             if a.1 <= b.1 {
                 mine.next();
             } else {
@@ -98,11 +106,17 @@ impl Mask {
 
     /// Adds a run that does not start before the end of the last one.
     fn push(&mut self, start: usize, end: usize) {
+        let [start, end] = [start, end].map(|place| u32::try_from(place).unwrap_or(u32::MAX));
         match self.runs.last_mut() {
             Some(last) if last.1 == start => last.1 = end,
             _ => self.runs.push((start, end)),
         }
     }
+}
+
+/// The words of a mask: whole numbers from 1, or nothing.
+fn numbers(text: &str) -> impl Iterator<Item = Option<usize>> + '_ {
+    text.split_ascii_whitespace().map(|word| word.parse().ok().filter(|number| *number > 0))
 }
 
 /// The text form; empty where no pixel is set.

@@ -1,16 +1,24 @@
 //! From the bytes of a CSV file to predictions aligned with the answers.
 //!
 //! Parsing is strict and bounded: anything but one well-formed row per test id is refused with
-//! a message that the agent can act on. Row and column order do not matter. What the cells mean
-//! is [`crate::cells`]' business, what they are worth that of [`crate::values`].
+//! a message that the agent can act on, at the first row that is wrong. Row and column order do
+//! not matter. Cutting a file into rows is the business of `table`, what the cells mean that of
+//! [`crate::cells`], what they are worth that of [`crate::values`].
 
-use crate::cells::{self, CellError};
+use crate::cells::{self, CellError, Filling};
 use crate::metrics::{Metric, MetricError};
 use crate::stream::Stream;
+use crate::table::{Row, Table, shorten};
 use crate::task::Prediction;
 use crate::values::{self, Values};
 use camino::Utf8Path;
 use std::collections::BTreeMap;
+
+/// Larger submissions are refused unread.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// Bytes of an id beside those of the longest one: spaces around it.
+const ID_SLACK: usize = 64;
 
 /// Why a table was refused, in words for the agent who wrote it.
 #[derive(Debug, thiserror::Error)]
@@ -179,21 +187,36 @@ pub fn read_answers(
     let bytes = fs_err::read(path)?;
     let columns = prediction.answer_columns();
     let expected: Vec<&str> = std::iter::once(id_column).chain(columns.iter().copied()).collect();
-    let table = Table::parse(&bytes, &expected)?;
-    let mut rows = BTreeMap::new();
-    for (row, (line, cells)) in table.rows.iter().enumerate() {
-        if rows.insert(cells[0].clone(), row).is_some() {
-            return Err(SubmissionError::DuplicateId { line: *line, id: cells[0].clone() });
+    // Answers are ours, so nothing bounds them; the ids are read first, since they say how many
+    // rows there are.
+    let open = || Table::open(&bytes, &expected, &vec![usize::MAX; expected.len()]);
+    let mut table = open()?;
+    let (mut ids, mut rows) = (Vec::new(), BTreeMap::new());
+    while let Some(row) = table.next()? {
+        let id = row.cells[0];
+        if rows.insert(id.to_owned(), ids.len()).is_some() {
+            return Err(SubmissionError::DuplicateId { line: row.line, id: shorten(id) });
+        }
+        ids.push(id.to_owned());
+    }
+    if ids.is_empty() {
+        return Err(SubmissionError::Empty);
+    }
+    let mut truth = Filling::truth(prediction, ids.len());
+    let mut table = open()?;
+    for place in 0..ids.len() {
+        if let Some(row) = table.next()? {
+            put(&mut truth, place, &row, &columns)?;
         }
     }
-    let truth = cells::parse_truth(prediction, &table.values())
-        .map_err(|error| table.refusal(error, &columns))?;
-    let ids = table.rows.into_iter().map(|(_, mut cells)| cells.swap_remove(0)).collect();
-    Ok(Answers { id_column: id_column.to_owned(), ids, rows, truth, draw: Draw::of(&bytes) })
+    let (id_column, truth) = (id_column.to_owned(), truth.values());
+    Ok(Answers { id_column, ids, rows, truth, draw: Draw::of(&bytes) })
 }
 
 impl Submission {
-    /// Parses a submission and aligns it with `answers`.
+    /// Parses a submission and aligns it with `answers`. It is refused at the first fault, so
+    /// that beside `bytes` there is never more in memory than the answers' rows and one row of
+    /// the file.
     ///
     /// # Errors
     /// [`SubmissionError`], the first fault found from top to bottom.
@@ -205,134 +228,84 @@ impl Submission {
         let columns = prediction.columns();
         let expected: Vec<&str> =
             std::iter::once(answers.id_column.as_str()).chain(columns.iter().copied()).collect();
-        let mut table = Table::parse(bytes, &expected)?;
-        table.align(answers)?;
-        let predicted = cells::parse_predicted(prediction, &table.values())
-            .map_err(|error| table.refusal(error, &columns))?;
-        Ok(Self { predicted })
+        let longest_id = answers.ids.iter().map(String::len).max().unwrap_or(0);
+        let mut most = vec![longest_id + ID_SLACK];
+        most.extend(cells::most_bytes(prediction));
+        let mut table = Table::open(bytes, &expected, &most)?;
+        let mut predicted = Filling::predicted(prediction, answers.len());
+        let mut seen = vec![false; answers.len()];
+        let mut count = 0;
+        while let Some(row) = table.next()? {
+            let (line, id) = (row.line, row.cells[0]);
+            let known = answers.rows.get(id).filter(|_| row.cut != Some(0));
+            let Some(place) = known else {
+                return Err(SubmissionError::UnknownId { line, id: shorten(id) });
+            };
+            if std::mem::replace(&mut seen[*place], true) {
+                return Err(SubmissionError::DuplicateId { line, id: shorten(id) });
+            }
+            if let Some(column) = row.cut {
+                return Err(SubmissionError::Value {
+                    line,
+                    column: columns[column - 1].to_owned(),
+                    value: shorten(row.cells[column]),
+                    expected: format!("a cell of at most {} bytes", most[column]),
+                });
+            }
+            put(&mut predicted, *place, &row, &columns)?;
+            count += 1;
+        }
+        if count == 0 {
+            return Err(SubmissionError::Empty);
+        }
+        if let Some(first) = seen.iter().position(|seen| !seen) {
+            return Err(SubmissionError::MissingIds {
+                count: answers.len() - count,
+                total: answers.len(),
+                example: shorten(&answers.ids[first]),
+            });
+        }
+        Ok(Self { predicted: predicted.values() })
     }
 
     /// The metric on the chosen rows.
     ///
     /// # Errors
     /// [`MetricError`] if the metric is undefined there.
-    pub fn score(&self, answers: &Answers, metric: Metric, part: Part) -> Result<f64, MetricError> {
+    pub fn score(
+        mut self,
+        answers: &Answers,
+        metric: Metric,
+        part: Part,
+    ) -> Result<f64, MetricError> {
+        if part == Part::All {
+            return values::score(metric, &answers.truth, &self.predicted);
+        }
         let rows: Vec<usize> = (0..answers.len())
             .filter(|row| part.holds(&answers.draw, answers.part_key(*row)))
             .collect();
-        values::score(metric, &answers.truth.take(&rows), &self.predicted.take(&rows))
+        self.predicted.keep(&rows);
+        values::score(metric, &answers.truth.take(&rows), &self.predicted)
     }
 }
 
-/// A CSV table whose cells stand in the order of the expected columns, with line numbers.
-pub(crate) struct Table {
-    /// Line number and cells of each row.
-    pub(crate) rows: Vec<(u64, Vec<String>)>,
-}
-
-impl Table {
-    pub(crate) fn parse(bytes: &[u8], expected: &[&str]) -> Result<Self, SubmissionError> {
-        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-        if bytes.contains(&0) {
-            return Err(SubmissionError::Csv("it contains NUL bytes".to_owned()));
-        }
-        let mut reader =
-            csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(bytes);
-        let csv_error = |error: csv::Error| SubmissionError::Csv(error.to_string());
-        let header = reader.headers().map_err(csv_error)?.clone();
-        if header.is_empty() {
-            return Err(SubmissionError::Empty);
-        }
-        let positions: Option<Vec<usize>> = expected
-            .iter()
-            .map(|column| header.iter().position(|found| found == *column))
-            .collect();
-        let Some(positions) = positions.filter(|_| header.len() == expected.len()) else {
-            return Err(SubmissionError::Columns {
-                found: shortened(&header),
-                expected: expected.iter().map(|column| (*column).to_owned()).collect(),
-            });
-        };
-        let mut rows = Vec::new();
-        for record in reader.records() {
-            let record = record.map_err(csv_error)?;
-            let line = record.position().map_or(0, csv::Position::line);
-            if record.len() != header.len() {
-                let (found, expected) = (record.len(), header.len());
-                return Err(SubmissionError::Fields { line, found, expected });
-            }
-            rows.push((line, positions.iter().map(|at| record[*at].to_owned()).collect()));
-        }
-        if rows.is_empty() {
-            return Err(SubmissionError::Empty);
-        }
-        Ok(Self { rows })
-    }
-
-    /// Sorts the rows into the answers' order; each test id must occur exactly once.
-    fn align(&mut self, answers: &Answers) -> Result<(), SubmissionError> {
-        let mut aligned: Vec<Option<(u64, Vec<String>)>> = vec![None; answers.len()];
-        for (line, cells) in self.rows.drain(..) {
-            let Some(row) = answers.rows.get(&cells[0]) else {
-                return Err(SubmissionError::UnknownId { line, id: shorten(&cells[0]) });
-            };
-            if aligned[*row].is_some() {
-                return Err(SubmissionError::DuplicateId { line, id: shorten(&cells[0]) });
-            }
-            aligned[*row] = Some((line, cells));
-        }
-        let missing = aligned.iter().filter(|row| row.is_none()).count();
-        if let Some(first) = aligned.iter().position(Option::is_none) {
-            return Err(SubmissionError::MissingIds {
-                count: missing,
-                total: answers.len(),
-                example: answers.ids[first].clone(),
-            });
-        }
-        self.rows = aligned.into_iter().flatten().collect();
-        Ok(())
-    }
-
-    /// The cells beside the id, row by row.
-    fn values(&self) -> Vec<&[String]> {
-        self.rows.iter().map(|(_, cells)| &cells[1..]).collect()
-    }
-
-    /// The error of a cell, with its line and column.
-    fn refusal(&self, error: CellError, columns: &[&str]) -> SubmissionError {
-        match error {
-            CellError::Value { row, column, expected } => {
-                let (line, cells) = &self.rows[row];
-                SubmissionError::Value {
-                    line: *line,
-                    column: columns[column].to_owned(),
-                    value: shorten(&cells[column + 1]),
-                    expected,
-                }
-            }
-            CellError::RowSum { row, sum } => {
-                SubmissionError::RowSum { line: self.rows[row].0, sum }
-            }
-        }
-    }
-}
-
-/// The first columns of a header, so that an error message stays a message.
-fn shortened(header: &csv::StringRecord) -> Vec<String> {
-    const SHOWN: usize = 30;
-    let mut names: Vec<String> = header.iter().take(SHOWN).map(shorten).collect();
-    if header.len() > SHOWN {
-        names.push(format!("... and {} more", header.len() - SHOWN));
-    }
-    names
-}
-
-/// At most 40 characters of a cell, so that an error message stays a message.
-pub(crate) fn shorten(cell: &str) -> String {
-    if cell.chars().count() <= 40 {
-        return cell.to_owned();
-    }
-    cell.chars().take(37).chain("...".chars()).collect()
+/// Reads the cells behind the id of a row.
+fn put(
+    filling: &mut Filling,
+    place: usize,
+    row: &Row,
+    columns: &[&str],
+) -> Result<(), SubmissionError> {
+    let line = row.line;
+    filling.put(place, &row.cells[1..]).map_err(|error| match error {
+        CellError::Value { column, expected, .. } => SubmissionError::Value {
+            line,
+            column: columns[column].to_owned(),
+            value: shorten(row.cells[column + 1]),
+            expected,
+        },
+        CellError::RowSum { sum, .. } => SubmissionError::RowSum { line, sum },
+    })
 }
 
 #[cfg(test)]

@@ -96,6 +96,34 @@ impl Values {
             }
         }
     }
+
+    /// Keeps the chosen rows, which must ascend, without a copy of any.
+    pub(crate) fn keep(&mut self, rows: &[usize]) {
+        match self {
+            Self::Numbers(values) => keep(values, rows, 1),
+            Self::Matrix { values, columns } => keep(values, rows, *columns),
+            Self::Labels(values) => keep(values, rows, 1),
+            Self::Flags { values, labels } => keep(values, rows, *labels),
+            Self::Grades { grades, queries } => {
+                keep(grades, rows, 1);
+                keep(queries, rows, 1);
+            }
+            Self::Masks(masks) => keep(masks, rows, 1),
+            Self::Objects(objects) => keep(objects, rows, 1),
+            Self::Detections(detections) => keep(detections, rows, 1),
+            Self::Images { images, .. } => keep(images, rows, 1),
+        }
+    }
+}
+
+/// Keeps the chosen rows of a row-major table, which ascend.
+fn keep<T>(values: &mut Vec<T>, rows: &[usize], width: usize) {
+    for (place, row) in rows.iter().enumerate() {
+        for column in 0..width {
+            values.swap(place * width + column, row * width + column);
+        }
+    }
+    values.truncate(rows.len() * width);
 }
 
 /// The chosen rows of a row-major table.
@@ -152,6 +180,9 @@ mod tests {
         let matrix = Values::Matrix { values: vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0], columns: 2 };
         let taken = Values::Matrix { values: vec![4.0, 5.0, 0.0, 1.0], columns: 2 };
         assert_eq!(matrix.take(&[2, 0]), taken);
+        let mut kept = matrix.clone();
+        kept.keep(&[0, 2]);
+        assert_eq!(kept, matrix.take(&[0, 2]));
         assert_eq!((matrix.len(), taken.len()), (3, 2));
     }
 

@@ -5,7 +5,9 @@ use super::{Jail, mlebench, open_task, output, report};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
-use sandbox::submission::Part;
+use sandbox::exec::{CollectError, read_file};
+use sandbox::grade::GradeError;
+use sandbox::submission::{MOST_BYTES, Part};
 
 /// Arguments of `sandbox grade`.
 #[derive(Debug, Args)]
@@ -33,9 +35,14 @@ pub(super) fn run(args: &GradeArgs) -> Result<u8> {
     };
     let checkout = args.mlebench.checkout();
     let task = open_task(task, checkout, args.jail.options(1, false))?;
-    let bytes = fs_err::read(submission).map_err(Mistake::at("failed to read the submission"))?;
     let judge = task.judge().context("the task itself cannot be graded")?;
-    let grade = judge.grade(&bytes, Part::All);
+    let grade = match read_file(submission, MOST_BYTES) {
+        Ok(bytes) => judge.grade(&bytes, Part::All),
+        Err(error @ CollectError::Unreadable { .. }) => {
+            return Err(Mistake::at("failed to read the submission")(error).into());
+        }
+        Err(refusal) => Err(GradeError::Refused(refusal.to_string())),
+    };
     let code = report::code(&grade)?;
     if args.json {
         output::json(&report::to_json(&task, &*judge, &grade))?;

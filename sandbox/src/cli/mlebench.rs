@@ -5,6 +5,7 @@ use super::{exit, output};
 use anyhow::Result;
 use camino::Utf8PathBuf;
 use clap::Args;
+use sandbox::exec::CollectError;
 use sandbox::mlebench::board::Board;
 use sandbox::mlebench::grading::{self, GradingError, Outcome};
 use sandbox::mlebench::report::{self, Report};
@@ -99,6 +100,10 @@ fn stopped(error: GradingError) -> Result<u8> {
             output::note(&format!("invalid submission `{path}`: {source}"));
             Ok(exit::SUBMISSION)
         }
+        GradingError::Unread(refusal) if !matches!(refusal, CollectError::Unreadable { .. }) => {
+            output::note(&format!("invalid submission: {refusal}"));
+            Ok(exit::SUBMISSION)
+        }
         error => Err(whose(error)),
     }
 }
@@ -109,6 +114,7 @@ fn whose(error: GradingError) -> anyhow::Error {
         GradingError::Unknown { .. }
         | GradingError::NoGrader { .. }
         | GradingError::Io(_)
+        | GradingError::Unread(_)
         | GradingError::Line { .. } => Mistake::at("nothing was graded")(error).into(),
         error => error.into(),
     }

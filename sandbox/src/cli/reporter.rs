@@ -9,13 +9,11 @@ use sandbox::exec::{CollectError, Fault, Run, Sandbox};
 use sandbox::grade::{Grade, GradeError};
 use sandbox::jail::Protection;
 use sandbox::judge::Judge;
-use sandbox::policy::{ByteSize, Policy};
-use sandbox::submission::Part;
+use sandbox::policy::Policy;
+use sandbox::submission::{MOST_BYTES, Part};
 use sandbox::task::{Task, TaskId};
 use serde_json::{Value, json};
 
-/// The largest submission that is read.
-const SUBMISSION_LIMIT: ByteSize = ByteSize::mib(64);
 /// The file that a script must write to submit.
 const SUBMISSION: &str = "submission.csv";
 
@@ -44,7 +42,7 @@ impl Ran {
     ) -> Result<Self, Fault> {
         let workspace = sandbox.workspace(task)?;
         let run = workspace.run(&script.code, policy)?;
-        let submission = workspace.collect(SUBMISSION, SUBMISSION_LIMIT.bytes());
+        let submission = workspace.collect(SUBMISSION, MOST_BYTES);
         Ok(Self { run, submission })
     }
 }

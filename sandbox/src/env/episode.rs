@@ -8,17 +8,15 @@ use super::observation::Observation;
 use super::record::RecordError;
 use crate::exec::{Cancel, Fault, Mode, Outcome, Run, Sandbox, Workspace};
 use crate::grade::{Grade, GradeError, Tier};
-use crate::judge::Judge;
+use crate::judge::{Judge, Room};
 use crate::policy::{Policy, Span};
-use crate::submission::Part;
+use crate::submission::{MOST_BYTES, Part};
 use crate::task::{Task, TaskError, TaskId};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// The file an agent submits, in its working directory.
 const SUBMISSION: &str = "submission.csv";
-/// Larger submissions are refused unread.
-const SUBMISSION_LIMIT: u64 = 64 << 20;
 
 /// How much the `Score` tool tells. Written into every trajectory and report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -262,7 +260,7 @@ impl Episode {
         let mut policy = self.config.policy.clone();
         policy.time_limit = Span(policy.time_limit.0.min(left.max(Duration::from_secs(1))));
         let run: Run = self.workspace.run(code, &policy)?;
-        let has_submission = self.workspace.collect(SUBMISSION, SUBMISSION_LIMIT).is_ok();
+        let has_submission = self.workspace.look(SUBMISSION, MOST_BYTES).is_ok();
         let mut observation = Observation::of_run(&run, has_submission, policy.time_limit.0);
         if self.config.mode == Mode::Session && !run.kept {
             observation.interpreter_lost();
@@ -290,8 +288,15 @@ impl Episode {
 
     /// The grade of the current submission, or the refusal in words for the agent.
     fn grade(&self, part: Part) -> Result<Result<Grade, Observation>, EpisodeFault> {
-        let csv = match self.workspace.collect(SUBMISSION, SUBMISSION_LIMIT) {
-            Ok(csv) => csv,
+        // No file is read before there is room for it and what grading makes of it.
+        let share = |size| Room::of_process().take(self.judge.memory(size));
+        let collected = self
+            .workspace
+            .look(SUBMISSION, MOST_BYTES)
+            .map(share)
+            .and_then(|share| Ok((share, self.workspace.collect(SUBMISSION, MOST_BYTES)?)));
+        let (_share, csv) = match collected {
+            Ok(collected) => collected,
             Err(refusal) => {
                 return Ok(Err(Observation::plain(format!("invalid submission: {refusal}"))));
             }

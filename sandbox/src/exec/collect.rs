@@ -4,8 +4,9 @@
 //! may be a link to a secret, a pipe that never ends, a device, a directory, or huge.
 
 use crate::policy::ByteSize;
+use camino::Utf8Path;
 use rustix::fd::OwnedFd;
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 use std::io::Read;
 
@@ -64,30 +65,69 @@ pub enum CollectError {
     },
 }
 
-/// Reads `name` below `directory`.
-pub(crate) fn collect(
-    directory: &OwnedFd,
-    name: &str,
-    max_bytes: u64,
-) -> Result<Vec<u8>, CollectError> {
-    let owned = || name.to_owned();
-    let unreadable = |reason| CollectError::Unreadable { name: owned(), reason };
-    // Opening a pipe must not wait for a writer, nor a terminal become ours.
-    let flags =
-        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+/// A plain file of its own, no larger than allowed, that is not read yet.
+#[derive(Debug)]
+pub(crate) struct Found {
+    file: std::fs::File,
+    name: String,
+    size: u64,
+    limit: u64,
+}
+
+/// Finds `name` below `directory`, and looks no further than at what it is.
+pub(crate) fn find(directory: &OwnedFd, name: &str, limit: u64) -> Result<Found, CollectError> {
     let resolve = ResolveFlags::BENEATH
         | ResolveFlags::NO_SYMLINKS
         | ResolveFlags::NO_MAGICLINKS
         | ResolveFlags::NO_XDEV;
-    let file = openat2(directory, name, flags, Mode::empty(), resolve).map_err(|errno| {
-        match errno {
-            Errno::NOENT | Errno::NOTDIR => CollectError::Missing { name: owned() },
-            Errno::LOOP => CollectError::Link { name: owned() },
-            Errno::XDEV => CollectError::Outside { name: owned() },
-            // How a socket answers to being opened.
-            Errno::NXIO => CollectError::NotAFile { name: owned(), found: "a socket" },
-            other => unreadable(other.into()),
+    let file = openat2(directory, name, FLAGS, Mode::empty(), resolve);
+    let (file, links) = check(file, name)?;
+    if links != 1 {
+        return Err(CollectError::HardLinked { name: name.to_owned() });
+    }
+    sized(file, name, limit)
+}
+
+/// Reads a file of the host by its path, as what an episode leaves is read: a link, or what is no
+/// plain file, is refused without waiting for anything, and so is one of more than `limit` bytes.
+///
+/// The path is the caller's own, so that the folders on the way may be links, and a second name
+/// of the file is no attack: nobody but the caller could have made it where it is read.
+///
+/// # Errors
+/// [`CollectError`]; nothing of the file is quoted.
+pub fn read_file(path: &Utf8Path, limit: u64) -> Result<Vec<u8>, CollectError> {
+    let file = openat(CWD, path.as_std_path(), FLAGS, Mode::empty());
+    let file = match file {
+        // "In the work dir" would be wrong here.
+        Err(errno @ (Errno::NOENT | Errno::NOTDIR)) => {
+            let reason = errno.into();
+            return Err(CollectError::Unreadable { name: path.to_string(), reason });
         }
+        file => file,
+    };
+    let (file, _) = check(file, path.as_str())?;
+    sized(file, path.as_str(), limit)?.read()
+}
+
+/// Opening a pipe must not wait for a writer, nor a terminal become ours.
+const FLAGS: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// Refuses what is no plain file; else how many names it has.
+fn check(file: Result<OwnedFd, Errno>, name: &str) -> Result<((OwnedFd, u64), u64), CollectError> {
+    let owned = || name.to_owned();
+    let unreadable = |reason| CollectError::Unreadable { name: owned(), reason };
+    let file = file.map_err(|errno| match errno {
+        Errno::NOENT | Errno::NOTDIR => CollectError::Missing { name: owned() },
+        Errno::LOOP => CollectError::Link { name: owned() },
+        Errno::XDEV => CollectError::Outside { name: owned() },
+        // How a socket answers to being opened.
+        Errno::NXIO => CollectError::NotAFile { name: owned(), found: "a socket" },
+        other => unreadable(other.into()),
     })?;
     let about = fstat(&file).map_err(|errno| unreadable(errno.into()))?;
     let found = match FileType::from_raw_mode(about.st_mode) {
@@ -97,34 +137,47 @@ pub(crate) fn collect(
         FileType::CharacterDevice | FileType::BlockDevice => Some("a device"),
         _ => Some("something special"),
     };
-    if let Some(found) = found {
-        return Err(CollectError::NotAFile { name: owned(), found });
+    match found {
+        Some(found) => Err(CollectError::NotAFile { name: owned(), found }),
+        // Sparse files count by what reading them would give.
+        None => Ok(((file, about.st_size.cast_unsigned()), about.st_nlink)),
     }
-    if about.st_nlink != 1 {
-        return Err(CollectError::HardLinked { name: owned() });
+}
+
+fn sized((file, size): (OwnedFd, u64), name: &str, limit: u64) -> Result<Found, CollectError> {
+    if size > limit {
+        return Err(CollectError::TooLarge { name: name.to_owned(), size, limit });
     }
-    // Sparse files count by what reading them would give.
-    let size = about.st_size.cast_unsigned();
-    if size > max_bytes {
-        return Err(CollectError::TooLarge { name: owned(), size, limit: max_bytes });
+    Ok(Found { file: file.into(), name: name.to_owned(), size, limit })
+}
+
+impl Found {
+    /// Its size in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
     }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::from(file);
-    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > max_bytes {
-        return Err(CollectError::TooLarge {
-            name: owned(),
-            size: bytes.len() as u64,
-            limit: max_bytes,
-        });
+
+    /// Its bytes.
+    pub(crate) fn read(self) -> Result<Vec<u8>, CollectError> {
+        let Self { file, name, size, limit } = self;
+        // As much as it had, so that the buffer does not grow beyond.
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+        if let Err(reason) = file.take(limit.saturating_add(1)).read_to_end(&mut bytes) {
+            return Err(CollectError::Unreadable { name, reason });
+        }
+        let size = bytes.len() as u64;
+        if size > limit { Err(CollectError::TooLarge { name, size, limit }) } else { Ok(bytes) }
     }
-    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{CWD, open};
+    use rustix::fs::open;
+
+    fn collect(directory: &OwnedFd, name: &str, limit: u64) -> Result<Vec<u8>, CollectError> {
+        find(directory, name, limit)?.read()
+    }
 
     fn place() -> (tempfile::TempDir, OwnedFd) {
         let folder = tempfile::tempdir().unwrap();
@@ -167,5 +220,23 @@ mod tests {
         assert!(matches!(refusal("sparse"), CollectError::TooLarge { .. }));
         assert!(matches!(refusal("../plain"), CollectError::Outside { .. }));
         assert!(matches!(refusal("/etc/passwd"), CollectError::Outside { .. }));
+
+        // By a path of the host's the same holds, but for what its owner may have done.
+        let read = |name: &str| {
+            let path = folder.path().join(name);
+            read_file(Utf8Path::from_path(&path).unwrap(), 1 << 20)
+        };
+        let refusal = |name| read(name).unwrap_err();
+        assert!(matches!(refusal("link"), CollectError::Link { .. }));
+        assert!(matches!(refusal("folder"), CollectError::NotAFile { found: "a directory", .. }));
+        assert!(matches!(refusal("pipe"), CollectError::NotAFile { found: "a named pipe", .. }));
+        assert!(matches!(refusal("socket"), CollectError::NotAFile { found: "a socket", .. }));
+        assert!(matches!(refusal("sparse"), CollectError::TooLarge { .. }));
+        assert!(
+            refusal("nothing")
+                .to_string()
+                .ends_with("cannot be read: No such file or directory (os error 2)")
+        );
+        assert_eq!(read("plain").unwrap(), b"x");
     }
 }

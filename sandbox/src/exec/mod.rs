@@ -20,7 +20,7 @@ mod zygote;
 
 pub use cancel::Cancel;
 pub use capture::Captured;
-pub use collect::CollectError;
+pub use collect::{CollectError, read_file};
 pub use fault::{Fault, StartError};
 pub use outcome::{Outcome, Run};
 pub use sandbox::{Options, Sandbox};

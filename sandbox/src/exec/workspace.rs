@@ -168,7 +168,16 @@ impl Workspace {
     /// A [`CollectError`] that the agent can act on.
     pub fn collect(&self, name: &str, max_bytes: u64) -> Result<Vec<u8>, CollectError> {
         let _alone = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        collect::collect(&self.mounted.directory, name, max_bytes)
+        collect::find(&self.mounted.directory, name, max_bytes)?.read()
+    }
+
+    /// The size in bytes of a file that [`Workspace::collect`] would read, without reading it.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn look(&self, name: &str, max_bytes: u64) -> Result<u64, CollectError> {
+        let _alone = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(collect::find(&self.mounted.directory, name, max_bytes)?.size())
     }
 }
 

@@ -4,11 +4,14 @@ use super::Judge;
 use crate::grade::{Direction, Grade, GradeError, Thresholds, Tier};
 use crate::metrics::Metric;
 use crate::mlebench::board::Board;
-use crate::mlebench::frame::Frame;
+use crate::mlebench::frame::{Frame, Limits};
 use crate::mlebench::graders;
 use crate::mlebench::grading::{self, GradingError};
 use crate::submission::Part;
 use crate::task::Competition;
+
+/// Bytes that a cell takes at most beside its text, while its column is read.
+const CELL_BYTES: u64 = 64;
 
 /// The grader of one competition, with its answers.
 ///
@@ -19,6 +22,8 @@ use crate::task::Competition;
 pub struct CompetitionGrader {
     grader: graders::Grader,
     answers: Frame,
+    /// How large a submission may be.
+    limits: Limits,
     board: Board,
 }
 
@@ -33,7 +38,8 @@ impl CompetitionGrader {
         let grader = graders::grader(id).ok_or_else(unknown).map_err(GradeError::Competition)?;
         let answers =
             grading::read_answers(competition.answers()).map_err(GradeError::Competition)?;
-        Ok(Self { grader, answers, board: competition.board() })
+        let limits = Limits::of_submissions(&answers);
+        Ok(Self { grader, answers, limits, board: competition.board() })
     }
 
     /// Medals include their thresholds; the median is passed, not met.
@@ -48,12 +54,19 @@ impl CompetitionGrader {
 impl Judge for CompetitionGrader {
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
         debug_assert_eq!(part, Part::All, "it takes whole files");
-        let table = Frame::read(csv).map_err(|error| GradeError::Refused(error.to_string()))?;
+        let table = Frame::read_within(csv, self.limits)
+            .map_err(|error| GradeError::Refused(error.to_string()))?;
         let score = (self.grader)(&table, &self.answers).map_err(GradeError::Original)?.rounded();
         if !score.is_finite() {
             return Err(GradeError::NoScore);
         }
         Ok(Grade { score, tier: self.tier(score) })
+    }
+
+    fn memory(&self, size: u64) -> u64 {
+        // A short line is filled in, so that cells take memory that the file does not have.
+        let cells = (self.limits.cells as u64).saturating_mul(CELL_BYTES);
+        size.saturating_mul(4).saturating_add(cells).saturating_add(1 << 20)
     }
 
     fn thresholds(&self) -> Thresholds {

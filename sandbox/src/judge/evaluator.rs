@@ -21,8 +21,14 @@ use crate::submission::Part;
 use crate::task::Bundle;
 use std::sync::Arc;
 
-/// The largest submission that is passed on, which is ample for tasks of a few hundred rows.
+/// The largest submission that is passed on, whatever the sample's size.
 const SUBMISSION_LIMIT: usize = 8 << 20;
+/// A submission may be so many times as large as the sample, and so many bytes beyond.
+const SAMPLES: usize = 16;
+const SUBMISSION_SLACK: usize = 1 << 20;
+/// What becomes of a byte of a submission on its way into a script: at worst one that stands in
+/// JSON as six, and as seven in the literal around it, each of them held twice.
+const COPIES: u64 = 32;
 
 /// A bundle's evaluator at work.
 #[derive(Debug)]
@@ -103,8 +109,10 @@ impl Evaluator {
 
 impl Judge for Evaluator {
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
-        if csv.len() > SUBMISSION_LIMIT {
-            let size = ByteSize::new(SUBMISSION_LIMIT as u64);
+        let limit = self.proof.script.sample_bytes().saturating_mul(SAMPLES);
+        let limit = limit.saturating_add(SUBMISSION_SLACK).min(SUBMISSION_LIMIT);
+        if csv.len() > limit {
+            let size = ByteSize::new(limit as u64);
             return Err(GradeError::Refused(format!(
                 "it has {} bytes, and the evaluator of this task is given {size} at most",
                 csv.len()
@@ -126,6 +134,11 @@ impl Judge for Evaluator {
                 Ok(Grade { score, tier: thresholds.tier(score, direction) })
             }
         }
+    }
+
+    fn memory(&self, size: u64) -> u64 {
+        let passed_on = size.min(SUBMISSION_LIMIT as u64);
+        size.saturating_add(passed_on.saturating_mul(COPIES)).saturating_add(1 << 20)
     }
 
     fn thresholds(&self) -> Thresholds {

@@ -7,6 +7,7 @@
 mod competition;
 mod evaluator;
 mod evaluators;
+mod room;
 mod sample;
 mod script;
 mod verdict;
@@ -14,6 +15,7 @@ mod verdict;
 pub use competition::CompetitionGrader;
 pub use evaluator::Evaluator;
 pub use evaluators::Evaluators;
+pub use room::{Room, Share};
 pub use script::EvaluatorFault;
 
 use crate::grade::{Direction, Grade, GradeError, Thresholds};
@@ -29,6 +31,12 @@ pub trait Judge: Debug + Send {
     /// # Errors
     /// A [`GradeError`], which says whether the agent or the task is to blame.
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError>;
+
+    /// The most memory in bytes that grading a submission of `size` bytes takes, its own bytes
+    /// counted in: a share of [`Room`] to hold meanwhile.
+    fn memory(&self, size: u64) -> u64 {
+        size.saturating_mul(4).saturating_add(1 << 20)
+    }
 
     /// The task's milestones.
     fn thresholds(&self) -> Thresholds;

@@ -1,76 +1,87 @@
 //! What a submission to a bundle must look like, taken from its sample submission: checked here,
 //! so that an evaluator only ever sees a table of the right form.
 
-use crate::submission::{Draw, Part, SubmissionError, Table, shorten};
+use crate::cells::NUMBER;
+use crate::submission::{Draw, Part, SubmissionError};
+use crate::table::{Table, shorten};
 use std::collections::BTreeMap;
 
 /// The form of a submission.
 #[derive(Debug)]
 pub(super) struct Sample {
     columns: Vec<String>,
-    /// How often each id occurs; the ids are in the first column.
-    ids: BTreeMap<String, usize>,
+    /// The ids, which are in the first column.
+    ids: BTreeMap<String, Id>,
     rows: usize,
     /// Columns that hold numbers, in the sample and in the answers if these have them.
     numbers: Vec<bool>,
     draw: Draw,
 }
 
+#[derive(Debug)]
+struct Id {
+    /// Its place among the ids.
+    place: usize,
+    /// How often it occurs.
+    often: usize,
+}
+
 impl Sample {
     /// From a sample submission and the answers.
     pub(super) fn read(sample: &[u8], answers: &[u8]) -> Result<Self, SubmissionError> {
         let columns = header(sample)?;
-        let names: Vec<&str> = columns.iter().map(String::as_str).collect();
-        let table = Table::parse(sample, &names)?;
+        let mut ids = BTreeMap::new();
+        let mut rows = 0;
+        let in_sample = numbers(sample, &columns, |id| {
+            let place = ids.len();
+            ids.entry(id.to_owned()).or_insert(Id { place, often: 0 }).often += 1;
+            rows += 1;
+        })?;
         let answer_columns = header(answers)?;
-        let answer_names: Vec<&str> = answer_columns.iter().map(String::as_str).collect();
-        let truth = Table::parse(answers, &answer_names)?;
-        let all_numbers = |table: &Table, at: usize| {
-            table.rows.iter().all(|(_, cells)| cells.get(at).is_some_and(|cell| is_number(cell)))
-        };
-        let numbers = columns.iter().enumerate().map(|(at, name)| {
-            let in_answers = answer_columns.iter().position(|other| other == name);
+        let in_answers = numbers(answers, &answer_columns, |_| ())?;
+        let hold_numbers = columns.iter().enumerate().map(|(at, name)| {
+            let same = answer_columns.iter().position(|other| other == name);
             // An id is compared as it is written.
-            at > 0 && all_numbers(&table, at) && in_answers.is_none_or(|at| all_numbers(&truth, at))
+            at > 0 && in_sample[at] && same.is_none_or(|same| in_answers[same])
         });
-        Ok(Self {
-            numbers: numbers.collect(),
-            ids: count(&table),
-            rows: table.rows.len(),
-            columns,
-            draw: Draw::of(answers),
-        })
+        let (numbers, draw) = (hold_numbers.collect(), Draw::of(answers));
+        Ok(Self { numbers, ids, rows, columns, draw })
     }
 
     /// Refuses what has not the sample's columns and ids, or no number where the sample has one.
+    /// Texts may be as long as the file.
     pub(super) fn check(&self, csv: &[u8]) -> Result<(), SubmissionError> {
         let names: Vec<&str> = self.columns.iter().map(String::as_str).collect();
-        let table = Table::parse(csv, &names)?;
-        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        for (line, cells) in &table.rows {
-            let (line, id) = (*line, cells[0].as_str());
-            let times = seen.entry(id).or_default();
-            *times += 1;
-            match self.ids.get(id) {
-                None => return Err(SubmissionError::UnknownId { line, id: shorten(id) }),
-                Some(often) if *times > *often => {
-                    return Err(SubmissionError::DuplicateId { line, id: shorten(id) });
-                }
-                Some(_) => {}
+        let most: Vec<usize> =
+            self.numbers.iter().map(|number| if *number { NUMBER } else { usize::MAX }).collect();
+        let mut table = Table::open(csv, &names, &most)?;
+        let mut seen = vec![0; self.ids.len()];
+        let mut rows = 0;
+        while let Some(row) = table.next()? {
+            let (line, id) = (row.line, row.cells[0]);
+            let Some(Id { place, often }) = self.ids.get(id) else {
+                return Err(SubmissionError::UnknownId { line, id: shorten(id) });
+            };
+            seen[*place] += 1;
+            if seen[*place] > *often {
+                return Err(SubmissionError::DuplicateId { line, id: shorten(id) });
             }
-            for (at, cell) in cells.iter().enumerate() {
-                if self.numbers[at] && !is_number(cell) {
+            for (at, cell) in row.cells.iter().enumerate() {
+                if self.numbers[at] && (row.cut == Some(at) || !is_number(cell)) {
                     let (column, value) = (self.columns[at].clone(), shorten(cell));
                     let expected = "a finite number".to_owned();
                     return Err(SubmissionError::Value { line, column, value, expected });
                 }
             }
+            rows += 1;
         }
-        let lacks = |(id, often): &(&String, &usize)| seen.get(id.as_str()) != Some(often);
-        match self.ids.iter().find(lacks) {
+        if rows == 0 {
+            return Err(SubmissionError::Empty);
+        }
+        match self.ids.iter().find(|(_, id)| seen[id.place] != id.often) {
             None => Ok(()),
             Some((id, _)) => Err(SubmissionError::MissingIds {
-                count: self.rows - table.rows.len(),
+                count: self.rows - rows,
                 total: self.rows,
                 example: shorten(id),
             }),
@@ -114,12 +125,24 @@ fn header(csv: &[u8]) -> Result<Vec<String>, SubmissionError> {
     Ok(header.iter().map(str::to_owned).collect())
 }
 
-fn count(table: &Table) -> BTreeMap<String, usize> {
-    let mut ids = BTreeMap::new();
-    for (_, cells) in &table.rows {
-        *ids.entry(cells[0].clone()).or_default() += 1;
+/// Which columns of one of the bundle's own tables hold numbers only; tells of the ids on the way.
+fn numbers(
+    csv: &[u8],
+    columns: &[String],
+    mut tell: impl FnMut(&str),
+) -> Result<Vec<bool>, SubmissionError> {
+    let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let mut table = Table::open(csv, &names, &vec![usize::MAX; names.len()])?;
+    let mut numbers = vec![true; names.len()];
+    let mut rows = 0;
+    while let Some(row) = table.next()? {
+        tell(row.cells[0]);
+        for (number, cell) in numbers.iter_mut().zip(&row.cells) {
+            *number &= is_number(cell);
+        }
+        rows += 1;
     }
-    ids
+    if rows == 0 { Err(SubmissionError::Empty) } else { Ok(numbers) }
 }
 
 fn is_number(cell: &str) -> bool {
@@ -149,6 +172,21 @@ mod tests {
         assert!(refusal("id,y,kind\nc,1,1\n").contains("not in the test set"));
         assert!(refusal("id,y,kind\na,1,1\nb,1,1\n").contains("1 of 3 test ids"));
         assert!(refusal("").contains("empty"));
+        assert!(refusal("id,y,kind\n").contains("empty"));
+    }
+
+    #[test]
+    fn texts_may_be_long_and_numbers_may_not() {
+        let long = |digits: usize, letters: usize| {
+            let (number, text) = (format!("{:0<digits$}", "0.5"), "x".repeat(letters));
+            format!("id,y,kind\na,{number},{text}\nb,1,2\nb,1,2\n")
+        };
+        sample().check(long(2000, 100_000).as_bytes()).unwrap();
+        let said = refusal(&long(3000, 1));
+        assert!(said.starts_with("line 2, column `y`: `0.500000") && said.len() < 100, "{said}");
+        let many = ",".repeat(100_000);
+        let said = refusal(&format!("id,y,kind\na,1{many}\n"));
+        assert_eq!(said, "line 2 has 100002 fields, the header has 3");
     }
 
     #[test]

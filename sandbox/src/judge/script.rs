@@ -73,6 +73,11 @@ impl Script {
         &self.task
     }
 
+    /// Bytes of the sample submission.
+    pub(super) fn sample_bytes(&self) -> usize {
+        self.example.len()
+    }
+
     /// The form of a submission.
     pub(super) fn sample(&self) -> &Sample {
         &self.sample
@@ -88,7 +93,10 @@ impl Script {
         let rows = |csv: &[u8]| {
             let rows = self.sample.take(csv, part).map_err(EvaluatorFault::Table)?;
             // Read as a table before, so it is UTF-8.
-            Ok::<_, EvaluatorFault>(String::from_utf8_lossy(&rows).into_owned())
+            let lossy = |error: std::string::FromUtf8Error| {
+                String::from_utf8_lossy(error.as_bytes()).into_owned()
+            };
+            Ok::<_, EvaluatorFault>(String::from_utf8(rows).unwrap_or_else(lossy))
         };
         let given = serde_json::json!({
             "evaluator": EVALUATOR,
@@ -97,8 +105,10 @@ impl Script {
             "submission": rows(csv)?,
         });
         // A JSON text in a JSON text: Python reads the outer one as a string literal.
-        let literal = serde_json::Value::String(given.to_string());
+        let given = given.to_string();
+        let literal = serde_json::Value::String(given);
         let code = format!("GIVEN = {literal}\n{DRIVER}");
+        drop(literal);
         let policy = Policy { time_limit: TIME_LIMIT, stdout: OUTPUT, ..Policy::default() };
         verdict(&evaluators.sandbox()?.workspace(&self.task)?.run(&code, &policy)?)
     }

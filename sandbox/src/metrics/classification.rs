@@ -12,83 +12,92 @@ pub fn accuracy(t: &[usize], p: &[usize]) -> f64 {
     t.iter().zip(p).filter(|(t, p)| t == p).count() as f64 / t.len() as f64
 }
 
-/// `counts[t][p]` over classes `0..=max`.
-fn confusion(t: &[usize], p: &[usize]) -> Vec<Vec<f64>> {
-    let classes = t.iter().chain(p).max().map_or(0, |max| max + 1);
-    let mut counts = vec![vec![0.0; classes]; classes];
-    for (t, p) in t.iter().zip(p) {
-        counts[*t][*p] += 1.0;
+/// Rows of each class: true, predicted, and both.
+struct Margins {
+    truth: Vec<f64>,
+    predicted: Vec<f64>,
+    hits: Vec<f64>,
+}
+
+impl Margins {
+    fn of(t: &[usize], p: &[usize]) -> Self {
+        let classes = t.iter().chain(p).max().map_or(0, |max| max + 1);
+        let zeros = || vec![0.0; classes];
+        let mut margins = Self { truth: zeros(), predicted: zeros(), hits: zeros() };
+        for (t, p) in t.iter().zip(p) {
+            margins.truth[*t] += 1.0;
+            margins.predicted[*p] += 1.0;
+            if t == p {
+                margins.hits[*t] += 1.0;
+            }
+        }
+        margins
     }
-    counts
-}
 
-fn row_sum(counts: &[Vec<f64>], class: usize) -> f64 {
-    counts[class].iter().sum()
-}
+    /// The classes that occur in the truth or the prediction.
+    fn seen(&self) -> impl Iterator<Item = usize> + '_ {
+        let occurs = |class: &usize| self.truth[*class] + self.predicted[*class] > 0.0;
+        (0..self.hits.len()).filter(occurs)
+    }
 
-fn column_sum(counts: &[Vec<f64>], class: usize) -> f64 {
-    counts.iter().map(|row| row[class]).sum()
+    /// 2 TP / (2 TP + FP + FN) of one class; 0 where the class occurs on neither side.
+    fn f1(&self, class: usize) -> f64 {
+        let occurrences = self.truth[class] + self.predicted[class];
+        if occurrences == 0.0 { 0.0 } else { 2.0 * self.hits[class] / occurrences }
+    }
+
+    /// The mean of a value over the classes seen.
+    fn mean(&self, value: impl Fn(usize) -> f64) -> f64 {
+        self.seen().map(value).sum::<f64>() / self.seen().count() as f64
+    }
 }
 
 /// Mean over the classes in the truth of the share of their rows that was found.
 pub fn balanced_accuracy(t: &[usize], p: &[usize]) -> f64 {
-    let counts = confusion(t, p);
-    let recalls: Vec<f64> = (0..counts.len())
-        .filter(|class| row_sum(&counts, *class) > 0.0)
-        .map(|class| counts[class][class] / row_sum(&counts, class))
-        .collect();
+    let Margins { truth, hits, .. } = Margins::of(t, p);
+    let rows = truth.iter().zip(&hits).filter(|(truth, _)| **truth > 0.0);
+    let recalls: Vec<f64> = rows.map(|(truth, hits)| hits / truth).collect();
     recalls.iter().sum::<f64>() / recalls.len() as f64
 }
 
 /// 2 TP / (2 TP + FP + FN) of one class; 0 where the class occurs on neither side.
 pub fn f1(t: &[usize], p: &[usize], class: usize) -> f64 {
-    let hits = t.iter().zip(p).filter(|(t, p)| **t == class && **p == class).count();
-    let occurrences =
-        t.iter().filter(|t| **t == class).count() + p.iter().filter(|p| **p == class).count();
-    if occurrences == 0 { 0.0 } else { 2.0 * hits as f64 / occurrences as f64 }
-}
-
-/// The classes that occur in the truth or the prediction.
-fn classes_seen(t: &[usize], p: &[usize]) -> Vec<usize> {
-    let mut classes: Vec<usize> = t.iter().chain(p).copied().collect();
-    classes.sort_unstable();
-    classes.dedup();
-    classes
+    let margins = Margins::of(t, p);
+    if class < margins.hits.len() { margins.f1(class) } else { 0.0 }
 }
 
 /// Mean F1 over the classes that occur in the truth or the prediction.
 pub fn macro_f1(t: &[usize], p: &[usize]) -> f64 {
-    let classes = classes_seen(t, p);
-    classes.iter().map(|class| f1(t, p, *class)).sum::<f64>() / classes.len() as f64
+    let margins = Margins::of(t, p);
+    margins.mean(|class| margins.f1(class))
 }
 
 /// Mean F1 over classes, weighted by their rows in the truth.
 pub fn weighted_f1(t: &[usize], p: &[usize]) -> f64 {
-    let rows = |class| t.iter().filter(|t| **t == class).count() as f64;
-    let sum: f64 = classes_seen(t, p).into_iter().map(|class| rows(class) * f1(t, p, class)).sum();
+    let margins = Margins::of(t, p);
+    let sum: f64 = margins.seen().map(|class| margins.truth[class] * margins.f1(class)).sum();
     sum / t.len() as f64
 }
 
 /// Mean of TP / (TP + FP + FN) over the classes that occur in the truth or the prediction.
 /// Jaccard (1901); J = F1 / (2 - F1).
 pub fn macro_jaccard(t: &[usize], p: &[usize]) -> f64 {
-    let classes = classes_seen(t, p);
-    let jaccard = |class: &usize| {
-        let f1 = f1(t, p, *class);
+    let margins = Margins::of(t, p);
+    margins.mean(|class| {
+        let f1 = margins.f1(class);
         f1 / (2.0 - f1)
-    };
-    classes.iter().map(jaccard).sum::<f64>() / classes.len() as f64
+    })
 }
 
 /// (c s - Σ tₖ pₖ) / sqrt((s² - Σ pₖ²)(s² - Σ tₖ²)) with c the hits, s the rows, tₖ and pₖ the
 /// rows of class k; 0 where the denominator vanishes (Gorodkin 2004).
 pub fn mcc(t: &[usize], p: &[usize]) -> f64 {
-    let counts = confusion(t, p);
+    let margins = Margins::of(t, p);
     let rows = t.len() as f64;
     let (mut hits, mut cross, mut truth_squares, mut predicted_squares) = (0.0, 0.0, 0.0, 0.0);
-    for class in 0..counts.len() {
-        let (truth, predicted) = (row_sum(&counts, class), column_sum(&counts, class));
-        hits += counts[class][class];
+    for class in 0..margins.hits.len() {
+        let (truth, predicted) = (margins.truth[class], margins.predicted[class]);
+        hits += margins.hits[class];
         cross += truth * predicted;
         truth_squares += truth * truth;
         predicted_squares += predicted * predicted;
@@ -103,13 +112,13 @@ pub fn mcc(t: &[usize], p: &[usize]) -> f64 {
 /// # Errors
 /// [`MetricError::Constant`] if both sides hold one and the same class, as Σ w E vanishes.
 pub fn quadratic_kappa(t: &[usize], p: &[usize]) -> Result<f64, MetricError> {
-    let counts = confusion(t, p);
-    let (mut observed, mut expected) = (0.0, 0.0);
-    for i in 0..counts.len() {
-        for j in 0..counts.len() {
-            let weight = (i as f64 - j as f64).powi(2);
-            observed += weight * counts[i][j];
-            expected += weight * row_sum(&counts, i) * column_sum(&counts, j) / t.len() as f64;
+    let Margins { truth, predicted, .. } = Margins::of(t, p);
+    let weight = |i: usize, j: usize| (i as f64 - j as f64).powi(2);
+    let observed: f64 = t.iter().zip(p).map(|(t, p)| weight(*t, *p)).sum();
+    let mut expected = 0.0;
+    for (i, truth) in truth.iter().enumerate() {
+        for (j, predicted) in predicted.iter().enumerate() {
+            expected += weight(i, j) * truth * predicted / t.len() as f64;
         }
     }
     if expected == 0.0 { Err(MetricError::Constant) } else { Ok(1.0 - observed / expected) }

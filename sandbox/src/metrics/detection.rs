@@ -15,8 +15,14 @@ pub fn thresholds() -> [f64; 10] {
     thresholds
 }
 
-/// Mean over the classes in the truth, and over `thresholds`, of [`average_precision`].
-/// `t` and `p` hold the boxes of each image; detections of other classes do not count.
+/// Mean over the classes in the truth, and over `thresholds`, of the average precision: the mean
+/// over the recalls 0, .01, ..., 1 of the highest precision at that recall or above (0 where it
+/// is not reached). `t` and `p` hold the boxes of each image; detections of other classes do not
+/// count. At most 16 thresholds.
+///
+/// Detections count from the most confident to the least, ties in the order of images and of
+/// the cell. Within an image each takes the free true box of highest IoU, the last of equals,
+/// if that IoU is at least the threshold, and is a false positive otherwise.
 ///
 /// # Errors
 /// [`MetricError::NoTruth`] if the truth holds no box.
@@ -31,76 +37,98 @@ pub fn mean_average_precision(
     if classes.is_empty() {
         return Err(MetricError::NoTruth);
     }
+    // Image by image, each detection of a class that counts, and where it is a hit.
+    let mut outcomes: Vec<Vec<Outcome>> = vec![Vec::new(); classes.len()];
+    for (objects, detections) in t.iter().zip(p) {
+        let mut detections: Vec<&Detection> = detections.iter().collect();
+        // Stable, so that ties stay in order.
+        detections.sort_by(|a, b| {
+            let classes = a.object.class.cmp(&b.object.class);
+            classes.then_with(|| descending(a.confidence, b.confidence))
+        });
+        for detections in detections.chunk_by(|a, b| a.object.class == b.object.class) {
+            let class = detections[0].object.class;
+            if let Ok(place) = classes.binary_search(&class) {
+                matches(objects, detections, thresholds, &mut outcomes[place]);
+            }
+        }
+    }
     let mut sum = 0.0;
-    for class in &classes {
-        for threshold in thresholds {
-            sum += average_precision(t, p, *class, *threshold);
+    for (class, outcomes) in classes.iter().zip(&mut outcomes) {
+        let total = t.iter().flatten().filter(|object| object.class == *class).count() as f64;
+        outcomes.sort_by(|a, b| descending(a.confidence, b.confidence));
+        for index in 0..thresholds.len() {
+            sum += average_precision(outcomes, index, total);
         }
     }
     Ok(sum / (classes.len() * thresholds.len()) as f64)
 }
 
-/// Mean over the recalls 0, .01, ..., 1 of the highest precision at that recall or above
-/// (0 where it is not reached), for one class.
-///
-/// Detections count from the most confident to the least, ties in the order of images and of
-/// the cell. Within an image each takes the free true box of highest IoU, the last of equals,
-/// if that IoU is at least `threshold`, and is a false positive otherwise.
-pub fn average_precision(
-    t: &[Vec<Object>],
-    p: &[Vec<Detection>],
-    class: usize,
-    threshold: f64,
-) -> f64 {
-    let total = t.iter().flatten().filter(|object| object.class == class).count() as f64;
-    let mut outcomes: Vec<(f64, bool)> = Vec::new();
-    for (objects, detections) in t.iter().zip(p) {
-        outcomes.extend(matches(objects, detections, class, threshold));
-    }
-    // Stable, so that ties stay in order.
-    outcomes.sort_by(|a, b| descending(a.0, b.0));
-    let mut hits = 0.0;
-    let mut curve: Vec<(f64, f64)> = Vec::with_capacity(outcomes.len());
-    for (index, (_, hit)) in outcomes.iter().enumerate() {
-        hits += f64::from(u8::from(*hit));
-        curve.push((hits / total, hits / (index + 1) as f64));
-    }
-    for index in (1..curve.len()).rev() {
-        curve[index - 1].1 = curve[index - 1].1.max(curve[index].1);
-    }
-    let precision = |recall: f64| {
-        let place = curve.partition_point(|(reached, _)| *reached < recall);
-        curve.get(place).map_or(0.0, |(_, precision)| *precision)
-    };
-    // The product rounds as in COCO's own list of recalls.
-    (0..=100).map(|percent| precision(f64::from(percent) * 0.01)).sum::<f64>() / 101.0
+/// A detection, and whether it found a box at each of the thresholds, a bit each.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    confidence: f64,
+    hits: u16,
 }
 
-/// Confidence of each detection of `class` in one image, from the highest, and whether it
-/// found a box.
-fn matches(
-    objects: &[Object],
-    detections: &[Detection],
-    class: usize,
-    threshold: f64,
-) -> Vec<(f64, bool)> {
-    let objects: Vec<&Object> = objects.iter().filter(|object| object.class == class).collect();
-    let mut detections: Vec<&Detection> =
-        detections.iter().filter(|found| found.object.class == class).collect();
-    detections.sort_by(|a, b| descending(a.confidence, b.confidence));
-    let mut free = vec![true; objects.len()];
-    let mut found = |detection: &Detection| {
-        let (mut best, mut place) = (threshold, None);
-        for (index, object) in objects.iter().enumerate() {
-            let iou = detection.object.iou(object);
-            if free[index] && iou >= best {
-                (best, place) = (iou, Some(index));
+impl Outcome {
+    fn hit(self, threshold: usize) -> bool {
+        self.hits >> threshold & 1 == 1
+    }
+}
+
+/// The average precision of one class of `total` boxes at one threshold.
+fn average_precision(outcomes: &[Outcome], threshold: usize, total: f64) -> f64 {
+    let mut hits = outcomes.iter().filter(|outcome| outcome.hit(threshold)).count();
+    // From the last detection to the first, with the highest precision from there on: each recall
+    // is first reached at one of them. The product rounds as in COCO's own list of recalls.
+    let recalls: Vec<f64> = (0..=100).map(|percent| f64::from(percent) * 0.01).collect();
+    let mut precisions = vec![0.0; recalls.len()];
+    let mut open = recalls.partition_point(|recall| *recall <= hits as f64 / total);
+    let mut highest: f64 = 0.0;
+    for (index, outcome) in outcomes.iter().enumerate().rev() {
+        highest = highest.max(hits as f64 / (index + 1) as f64);
+        if outcome.hit(threshold) || index == 0 {
+            hits -= usize::from(outcome.hit(threshold));
+            let before = hits as f64 / total;
+            while open > 0 && (index == 0 || recalls[open - 1] > before) {
+                open -= 1;
+                precisions[open] = highest;
             }
         }
-        if let Some(place) = place {
-            free[place] = false;
+    }
+    precisions.iter().sum::<f64>() / recalls.len() as f64
+}
+
+/// Adds what came of the detections of one class in one image, the most confident first.
+fn matches(
+    objects: &[Object],
+    detections: &[&Detection],
+    thresholds: &[f64],
+    outcomes: &mut Vec<Outcome>,
+) {
+    let class = detections[0].object.class;
+    let objects: Vec<&Object> = objects.iter().filter(|object| object.class == class).collect();
+    let mut free = vec![true; objects.len() * thresholds.len()];
+    let mut overlaps = vec![0.0; objects.len()];
+    for detection in detections {
+        for (overlap, object) in overlaps.iter_mut().zip(&objects) {
+            *overlap = detection.object.iou(object);
         }
-        (detection.confidence, place.is_some())
-    };
-    detections.into_iter().map(&mut found).collect()
+        let mut hits = 0;
+        for (index, threshold) in thresholds.iter().enumerate() {
+            let free = &mut free[index * objects.len()..(index + 1) * objects.len()];
+            let (mut best, mut place) = (*threshold, None);
+            for (object, overlap) in overlaps.iter().enumerate() {
+                if free[object] && *overlap >= best {
+                    (best, place) = (*overlap, Some(object));
+                }
+            }
+            if let Some(place) = place {
+                free[place] = false;
+                hits |= 1 << index;
+            }
+        }
+        outcomes.push(Outcome { confidence: detection.confidence, hits });
+    }
 }

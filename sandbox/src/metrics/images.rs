@@ -2,6 +2,7 @@
 //! `frame.levels`, row-major `[height, width]`.
 
 use super::MetricError;
+use std::ops::{AddAssign, SubAssign};
 
 /// Format of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,22 @@ const PSNR_LIMIT: f64 = 100.0;
 
 /// Side of SSIM's window.
 const WINDOW: usize = 7;
+
+/// The root mean squared error over all pixels of all images.
+pub fn rmse(t: &[Vec<u16>], p: &[Vec<u16>]) -> f64 {
+    mean(t, p, |t, p| (t - p).powi(2)).sqrt()
+}
+
+/// The mean absolute error over all pixels of all images.
+pub fn mae(t: &[Vec<u16>], p: &[Vec<u16>]) -> f64 {
+    mean(t, p, |t, p| (t - p).abs())
+}
+
+fn mean(t: &[Vec<u16>], p: &[Vec<u16>], error: impl Fn(f64, f64) -> f64) -> f64 {
+    let pixels = t.iter().flatten().zip(p.iter().flatten());
+    let count: usize = t.iter().map(Vec::len).sum();
+    pixels.map(|(t, p)| error(f64::from(*t), f64::from(*p))).sum::<f64>() / count as f64
+}
 
 /// 10 log10((levels - 1)² / mean((t - p)²)), at most 100 dB, which an exact image has.
 pub fn psnr(t: &[u16], p: &[u16], frame: Frame) -> f64 {
@@ -45,25 +62,30 @@ pub fn ssim(t: &[u16], p: &[u16], frame: Frame) -> Result<f64, MetricError> {
     }
     let (c1, c2) = ((0.01 * range(frame)).powi(2), (0.03 * range(frame)).powi(2));
     let n = (WINDOW * WINDOW) as f64;
-    let pair = |place: usize| (f64::from(t[place]), f64::from(p[place]));
+    let moment = |product: f64, a: f64, b: f64| (n * product - a * b) / (n * (n - 1.0));
     let (mut sum, mut windows) = (0.0, 0.0);
-    for top in 0..=height - WINDOW {
-        for left in 0..=width - WINDOW {
-            // Sums and products of whole numbers are exact here, so no cancellation spoils the
-            // variances.
-            let (mut st, mut sp, mut stt, mut spp, mut stp) = (0.0, 0.0, 0.0, 0.0, 0.0);
-            for y in top..top + WINDOW {
-                for x in left..left + WINDOW {
-                    let (t, p) = pair(y * width + x);
-                    st += t;
-                    sp += p;
-                    stt += t * t;
-                    spp += p * p;
-                    stp += t * p;
-                }
+    let mut columns = vec![Sums::default(); width];
+    for bottom in 0..height {
+        for (x, column) in columns.iter_mut().enumerate() {
+            *column += Sums::of(t[bottom * width + x], p[bottom * width + x]);
+            if let Some(above) = bottom.checked_sub(WINDOW) {
+                *column -= Sums::of(t[above * width + x], p[above * width + x]);
             }
+        }
+        if bottom + 1 < WINDOW {
+            continue;
+        }
+        let mut window = Sums::default();
+        for right in 0..width {
+            window += columns[right];
+            if let Some(left) = right.checked_sub(WINDOW) {
+                window -= columns[left];
+            }
+            if right + 1 < WINDOW {
+                continue;
+            }
+            let [st, sp, stt, spp, stp] = window.0.map(|sum| sum as f64);
             let (mt, mp) = (st / n, sp / n);
-            let moment = |product: f64, a: f64, b: f64| (n * product - a * b) / (n * (n - 1.0));
             let (vt, vp, cov) = (moment(stt, st, st), moment(spp, sp, sp), moment(stp, st, sp));
             sum += (2.0 * mt * mp + c1) * (2.0 * cov + c2)
                 / ((mt * mt + mp * mp + c1) * (vt + vp + c2));
@@ -71,6 +93,30 @@ pub fn ssim(t: &[u16], p: &[u16], frame: Frame) -> Result<f64, MetricError> {
         }
     }
     Ok(sum / windows)
+}
+
+/// Σ t, Σ p, Σ t², Σ p² and Σ tp over some pixels. They are whole numbers, so that a pixel can
+/// leave again without a trace; no cancellation spoils the variances.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums([u64; 5]);
+
+impl Sums {
+    fn of(t: u16, p: u16) -> Self {
+        let (t, p) = (u64::from(t), u64::from(p));
+        Self([t, p, t * t, p * p, t * p])
+    }
+}
+
+impl AddAssign for Sums {
+    fn add_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, value)| *sum += value);
+    }
+}
+
+impl SubAssign for Sums {
+    fn sub_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, value)| *sum -= value);
+    }
 }
 
 fn range(frame: Frame) -> f64 {

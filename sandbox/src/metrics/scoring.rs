@@ -239,12 +239,11 @@ impl Metric {
         }
         let rows = truth.iter().zip(predicted);
         let value = match self {
-            Self::Rmse | Self::Mae => {
-                let flat = |images: &[Vec<u16>]| -> Vec<f64> {
-                    images.iter().flatten().copied().map(f64::from).collect()
-                };
-                return self.regression(&flat(truth), &flat(predicted));
+            Self::Rmse | Self::Mae if frame.width == 0 || frame.height == 0 => {
+                return Err(MetricError::Empty);
             }
+            Self::Rmse => Ok(images::rmse(truth, predicted)),
+            Self::Mae => Ok(images::mae(truth, predicted)),
             Self::Psnr => mean_of(rows.map(|(truth, image)| Ok(images::psnr(truth, image, frame)))),
             Self::Ssim => mean_of(rows.map(|(truth, image)| images::ssim(truth, image, frame))),
             _ => return Err(MetricError::WrongInput(self)),

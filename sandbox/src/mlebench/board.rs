@@ -9,6 +9,8 @@ use crate::metrics::text::levenshtein;
 const COMPETITIONS: &str = include_str!("competitions.csv");
 /// Near names that an unknown one is answered with.
 const NEAR_NAMES: usize = 3;
+/// Characters of an unknown name that are looked at.
+const NAME_LENGTH: usize = 200;
 
 /// What a leaderboard says about scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -138,6 +140,9 @@ pub fn competition(id: &str) -> Option<Competition> {
 
 /// The names that are nearest to one that is none.
 pub fn near_names(id: &str) -> Vec<&'static str> {
+    // Distances take the product of both lengths.
+    let end = id.char_indices().nth(NAME_LENGTH).map_or(id.len(), |(end, _)| end);
+    let id = &id[..end];
     let mut names: Vec<&'static str> = competitions().map(|competition| competition.id).collect();
     // A name typed in part counts as near.
     let distance = |name: &str| {

@@ -3,6 +3,7 @@
 use super::column::{Column, Unsortable};
 use super::frame::Frame;
 use super::score::{self, Score};
+use crate::table::shorten;
 
 /// How far the probabilities of a row may be from a sum of 1: NumPy's `isclose` with an absolute
 /// tolerance of 1e-6 and its default relative one.
@@ -161,7 +162,8 @@ pub(super) fn check_distribution(columns: &[(&str, &Column)]) -> Result<(), Refu
     let mut values = Vec::new();
     for (name, column) in columns {
         let Some(numbers) = column.numbers() else {
-            return failure(format!("a value of `{name}` is not a number"));
+            // The name may be the submission's own.
+            return failure(format!("a value of `{}` is not a number", shorten(name)));
         };
         values.push(numbers);
     }

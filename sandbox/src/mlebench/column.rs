@@ -113,6 +113,16 @@ impl Column {
         self.len() == 0
     }
 
+    /// Bytes of all texts in it.
+    pub(super) fn text_bytes(&self) -> usize {
+        let bytes =
+            |cell: &Cell<Box<str>>| if let Cell::Text(text) = cell { text.len() } else { 0 };
+        match self {
+            Self::Objects(cells) => cells.iter().map(bytes).sum(),
+            _ => 0,
+        }
+    }
+
     /// pandas' name of the type.
     pub fn dtype(&self) -> &'static str {
         match self {

@@ -15,19 +15,59 @@ const BATCH_CELLS: usize = 1 << 20;
 
 /// How large a file may be. The largest competition's answers have 6 million rows of two columns
 /// in 130 MB.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the file, and those that pandas goes back over, which can be far more.
     pub bytes: usize,
     /// Columns.
     pub columns: usize,
+    /// Bytes of the header.
+    pub header: usize,
+    /// Rows.
+    pub rows: usize,
     /// Rows times columns, filled in ones too.
     pub cells: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: 1 << 30, columns: 1 << 14, cells: 1 << 26 }
+        Self { bytes: 1 << 30, columns: 1 << 14, header: 1 << 24, rows: 1 << 26, cells: 1 << 26 }
+    }
+}
+
+impl Limits {
+    /// For submissions, given the answers. No grader scores a table with more or fewer rows than
+    /// the answers have. So these leave ample room for mistakes that deserve the grader's own
+    /// words and for columns that it ignores, and none for a file that is large for its own sake:
+    ///
+    /// - bytes: 4 MiB, four times the texts of the answers, and 128 for each of their cells;
+    /// - columns: 1024 more than theirs, and a header of 256 KiB and four times the bytes of their
+    ///   names;
+    /// - rows: twice theirs, and 1024;
+    /// - cells: four times theirs, and a quarter of a million.
+    pub fn of_submissions(answers: &Frame) -> Self {
+        let texts: usize = answers.columns.iter().map(Column::text_bytes).sum();
+        let (rows, columns) = (answers.rows, answers.columns.len());
+        let cells = rows.saturating_mul(columns);
+        let most = Self::default();
+        Self {
+            bytes: (4 << 20) + texts.saturating_mul(4).saturating_add(cells.saturating_mul(128)),
+            columns: columns + (1 << 10),
+            header: (256 << 10) + 4 * answers.names.iter().map(String::len).sum::<usize>(),
+            rows: rows.saturating_mul(2).saturating_add(1 << 10),
+            cells: cells.saturating_mul(4).saturating_add(1 << 18),
+        }
+        .within(most)
+    }
+
+    fn within(self, most: Self) -> Self {
+        Self {
+            bytes: self.bytes.min(most.bytes),
+            columns: self.columns.min(most.columns),
+            header: self.header.min(most.header),
+            rows: self.rows.min(most.rows),
+            cells: self.cells.min(most.cells),
+        }
     }
 }
 
@@ -111,6 +151,8 @@ impl Frame {
         }
         let header = tokens.field_count(0);
         within("columns", header, limits.columns)?;
+        let header_bytes: usize = (0..header).map(|column| tokens.word(0, column).len()).sum();
+        within("bytes in its header", header_bytes, limits.header)?;
         let names = names((0..header).map(|column| tokens.word(0, column)));
         if tokens.line_count() == 1 {
             let columns = names.iter().map(|_| Column::Objects(Vec::new())).collect();
@@ -132,6 +174,7 @@ impl Frame {
                 break;
             }
             rows += count;
+            within("rows", rows, limits.rows)?;
             within("cells", rows.saturating_mul(width), limits.cells)?;
             for (column, parts) in parts.iter_mut().enumerate() {
                 let words: Vec<&[u8]> =
@@ -284,11 +327,28 @@ mod tests {
 
     #[test]
     fn limits_hold_on_both_sides() {
-        let limits = Limits { bytes: 12, columns: 2, cells: 4 };
+        let limits = Limits { bytes: 12, columns: 2, header: 2, rows: 9, cells: 4 };
         assert!(Frame::read_within(b"a,b\n1,2\n3,4\n", limits).is_ok());
-        for text in ["a,b\n1,2\n3,4\n ", "a,b,c\n", "a\n1,2,3\n", "a,b\n1\n2\n3\n"] {
+        for text in ["a,b\n1,2\n3,4\n ", "a,b,c\n", "a,bc\n", "a\n1,2,3\n", "a,b\n1\n2\n3\n"] {
             let error = Frame::read_within(text.as_bytes(), limits).unwrap_err();
             assert!(matches!(error, FrameError::TooLarge { .. }), "{text}");
         }
+        let limits = Limits { rows: 1, ..limits };
+        let error = Frame::read_within(b"a\n1\n2\n", limits).unwrap_err();
+        assert_eq!(error, FrameError::TooLarge { what: "rows", limit: 1 });
+        // Fields are counted before the line ends.
+        for text in ["a,b,c,\"", "a\n1,2,3,\""] {
+            let error = Frame::read_within(text.as_bytes(), limits).unwrap_err();
+            assert_eq!(error, FrameError::TooLarge { what: "columns", limit: 2 }, "{text}");
+        }
+    }
+
+    #[test]
+    fn submissions_are_bound_by_the_answers() {
+        let answers = read("id,y\nab,1\ncde,0.5\n");
+        let limits = Limits::of_submissions(&answers);
+        let bytes = (4 << 20) + 4 * 5 + 4 * 128;
+        let (header, cells) = ((256 << 10) + 4 * 3, 16 + (1 << 18));
+        assert_eq!(limits, Limits { bytes, columns: 1026, header, rows: 1028, cells });
     }
 }

@@ -9,6 +9,7 @@ use super::column::{Cell, Column};
 use super::frame::Frame;
 use super::score::{self, Score};
 use crate::metrics::{classification, regression};
+use crate::table::shorten;
 use std::collections::BTreeSet;
 
 /// Grades a submission against the answers.
@@ -195,7 +196,7 @@ fn authors(submission: &Frame, answers: &Frame) -> Graded {
         submission.names().iter().map(String::as_str).zip(submission.columns()).skip(1).collect();
     let objects = columns.iter().find(|(_, column)| matches!(column, Column::Objects(_)));
     if let Some((name, _)) = objects {
-        return invalid(format!("a value of `{name}` is not a number"));
+        return invalid(format!("a value of `{}` is not a number", shorten(name)));
     }
     check_distribution(&columns)?;
     one_hot_log_loss(submission, answers, "id")

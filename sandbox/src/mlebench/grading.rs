@@ -5,6 +5,8 @@ use super::checks::Refusal;
 use super::frame::{Frame, FrameError, Limits};
 use super::graders::grader;
 use super::report::Report;
+use crate::exec::{CollectError, read_file};
+use crate::submission::MOST_BYTES;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Deserialize;
 use std::io::Read;
@@ -41,6 +43,9 @@ pub enum GradingError {
         #[source]
         source: FrameError,
     },
+    /// The submission is no file that is read: a link, or too large.
+    #[error("invalid submission: {0}")]
+    Unread(#[source] CollectError),
     /// The answers are no table.
     #[error("failed to read the answers `{path}`")]
     Answers {
@@ -148,7 +153,8 @@ pub fn read_answers(path: &Utf8Path) -> Result<Frame, GradingError> {
 }
 
 /// Grades one submission. A file that is missing or does not end in `.csv` is not read, nor are
-/// the answers.
+/// the answers. The original follows a submission that is a link; here it is refused, since it
+/// was left there by whom it grades and may lead to anything.
 ///
 /// # Errors
 /// [`GradingError`], where the original stops; what its grader refuses is in the outcome.
@@ -172,9 +178,14 @@ pub fn grade(
     };
     let mut refusal = None;
     if let (true, Some(grader)) = (submission_exists, grader(id)) {
-        let table = Frame::read(&read(submission)?)
-            .map_err(|source| GradingError::Submission { path: submission.to_owned(), source })?;
         let truth = read_answers(answers)?;
+        let limits = Limits::of_submissions(&truth);
+        // Where the answers are as large as that, so may a submission be.
+        let most = MOST_BYTES.max(limits.bytes as u64);
+        let bytes = read_file(submission, most).map_err(GradingError::Unread)?;
+        let table = Frame::read_within(&bytes, limits)
+            .map_err(|source| GradingError::Submission { path: submission.to_owned(), source })?;
+        drop(bytes);
         match grader(&table, &truth) {
             Ok(score) => report.score = Some(score.rounded()),
             Err(error) => refusal = Some(error),

@@ -273,17 +273,31 @@ impl<'a> Tokens<'a> {
         if self.stream.len() >= self.stream_room {
             return Err(FrameError::Runaway);
         }
-        self.stream.push(byte);
+        self.keep(byte);
         Ok(())
+    }
+
+    /// Keeps a byte, in a buffer that grows by no more than what is left to read can fill.
+    fn keep(&mut self, byte: u8) {
+        if self.stream.len() == self.stream.capacity() {
+            let left = self.text.len() - self.position;
+            self.stream.reserve_exact(self.stream.len().min(left).max(1 << 10));
+        }
+        self.stream.push(byte);
     }
 
     fn end_field(&mut self) -> Result<(), FrameError> {
         if self.words.len() >= self.word_room {
             return Err(FrameError::Runaway);
         }
-        self.stream.push(0);
+        self.keep(0);
         self.words.push(self.word);
         self.word = self.stream.len();
+        let fields = self.words.len() - self.lines[self.line_count()];
+        let limit = self.limits.columns;
+        if fields > limit {
+            return Err(FrameError::TooLarge { what: "columns", limit });
+        }
         Ok(())
     }
 
@@ -310,6 +324,9 @@ impl<'a> Tokens<'a> {
         }
         self.file_lines += 1;
         self.lines.push(self.words.len());
+        if self.line_count() > self.limits.rows.saturating_add(2) {
+            return Err(FrameError::TooLarge { what: "rows", limit: self.limits.rows });
+        }
         if self.words.len() > self.limits.cells.saturating_add(self.limits.columns) {
             return Err(FrameError::TooLarge { what: "cells", limit: self.limits.cells });
         }
