@@ -5,6 +5,7 @@
 //! the rest of a cell that is too long, names in a header that is another's.
 
 use crate::submission::SubmissionError;
+use crate::text::is_active;
 use csv_core::ReadRecordResult;
 
 /// Names of a header that a refusal shows.
@@ -215,7 +216,7 @@ pub(crate) fn shorten(cell: &str) -> String {
     let mut shown = String::new();
     let (mut length, mut cut) = (0, 0);
     for character in cell.chars() {
-        let text = if steers(character) {
+        let text = if is_active(character) {
             character.escape_default().to_string()
         } else {
             character.to_string()
@@ -232,16 +233,6 @@ pub(crate) fn shorten(cell: &str) -> String {
         }
     }
     shown
-}
-
-/// Control characters, other ends of lines, and marks that turn the direction of writing.
-fn steers(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-                | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        )
 }
 
 #[cfg(test)]

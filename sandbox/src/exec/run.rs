@@ -126,7 +126,7 @@ fn begin(seat: &Seat<'_>, code: &str, policy: &Policy) -> Result<Running, Fault>
     let (stdout, stdout_end) = new_pipe()?;
     let (stderr, stderr_end) = new_pipe()?;
     let mut fds = vec![&stdout_end, &stderr_end, &code];
-    fds.extend(seat.group.into_iter().flat_map(|group| group.doors(cell.session)));
+    fds.extend(seat.group.into_iter().flat_map(Group::doors));
     let replies = zygote.request(&Request::Run { cell }, &fds)?;
     drop((stdout_end, stderr_end));
     let reaper = match zygote.answer(&replies)? {

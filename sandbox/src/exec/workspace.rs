@@ -109,6 +109,9 @@ impl Workspace {
         if mode == Mode::Session && tier > Tier::T2 {
             return Err(Fault::NoSessions(tier));
         }
+        if let (Mode::Session, Some(group)) = (mode, &mut self.group) {
+            group.make_freezable().map_err(run::group_fault)?;
+        }
         self.mode = mode;
         self.resting = Mutex::new(None);
         Ok(self)

@@ -166,7 +166,7 @@ impl Groups {
     pub fn group(&self) -> Result<Group, CgroupError> {
         let name = self.0.made.fetch_add(1, Ordering::Relaxed).to_string();
         let (places, doors, folders) = (Vec::new(), Vec::new(), Arc::clone(&self.0));
-        let mut group = Group { places, doors, freezer: None, folders };
+        let mut group = Group { name: name.clone(), places, doors, freezer: None, folders };
         for place in &self.0.places {
             let folder = place.folder.join(&name);
             make(&folder)?;
@@ -178,14 +178,6 @@ impl Groups {
                 // If one process must go, all go: half a run is no run.
                 write(folder, "memory.oom.group", 1)?;
             }
-        }
-        if let Some(place) = &self.0.freezer {
-            let folder = place.folder.join(&name);
-            // Often there already: in the one hierarchy that has everything.
-            make(&folder)?;
-            let is_known = group.places.iter().any(|place| place.folder == folder);
-            let door = if is_known { None } else { Some(door(&folder, Version::V2)?) };
-            group.freezer = Some(Freezer { folder, door });
         }
         Ok(group)
     }
@@ -209,11 +201,11 @@ fn door(folder: &Utf8Path, version: Version) -> Result<OwnedFd, CgroupError> {
 /// The processes of one work dir's runs. Dropping it kills what is left of them and removes it.
 #[derive(Debug)]
 pub struct Group {
+    name: String,
     places: Vec<Place>,
     doors: Vec<OwnedFd>,
     freezer: Option<Freezer>,
     /// Not removed before this.
-    #[expect(dead_code, reason = "kept for its end")]
     folders: Arc<Folders>,
 }
 
@@ -221,8 +213,7 @@ pub struct Group {
 #[derive(Debug)]
 struct Freezer {
     folder: Utf8PathBuf,
-    /// The way in, if no other door leads there. Joining takes milliseconds, so that only sessions
-    /// use it.
+    /// The way in, if no other door leads there.
     door: Option<OwnedFd>,
 }
 
@@ -264,10 +255,26 @@ impl Group {
         Ok(())
     }
 
-    /// Descriptors to which the first process of a run, or of a session, writes `0` to join.
-    pub fn doors(&self, session: bool) -> impl Iterator<Item = &OwnedFd> {
+    /// Descriptors to which the first process of a run writes `0` to join.
+    pub fn doors(&self) -> impl Iterator<Item = &OwnedFd> {
         let freezer = self.freezer.as_ref().and_then(|freezer| freezer.door.as_ref());
-        self.doors.iter().chain(freezer.filter(|_| session))
+        self.doors.iter().chain(freezer)
+    }
+
+    /// Has the group be one that can be frozen, if this host has such. Making it, and joining it,
+    /// takes time, so that only sessions have it.
+    ///
+    /// # Errors
+    /// A [`CgroupError`].
+    pub fn make_freezable(&mut self) -> Result<(), CgroupError> {
+        let Some(place) = &self.folders.freezer else { return Ok(()) };
+        let folder = place.folder.join(&self.name);
+        // Often there already: in the one hierarchy that has everything.
+        make(&folder)?;
+        let is_known = self.places.iter().any(|place| place.folder == folder);
+        let door = if is_known { None } else { Some(door(&folder, Version::V2)?) };
+        self.freezer = Some(Freezer { folder, door });
+        Ok(())
     }
 
     /// Kills every process of the group.

@@ -45,7 +45,7 @@ impl Sample {
             at > 0 && in_sample[at] && same.is_none_or(|same| in_answers[same])
         });
         let (numbers, draw) = (hold_numbers.collect(), Draw::of(answers));
-        Ok(Self { numbers, ids, rows, columns, draw })
+        Ok(Self { columns, ids, rows, numbers, draw })
     }
 
     /// Refuses what has not the sample's columns and ids, or no number where the sample has one.

@@ -56,7 +56,7 @@ fn a_path_is_read_as_an_episodes_file_is() {
         assert!(said.starts_with("invalid submission: `") && said.contains(reason), "{said}");
         assert!(!said.contains(SECRET), "{said}");
     }
-    assert_eq!(task("nothing.csv").0, Some(1));
+    assert_eq!(task("nothing.csv").0, Some(2));
 
     // The grader of a competition: what is no file is no submission there.
     let cactus = ["--competition", "aerial-cactus-identification", "--answers", truth.as_str()];

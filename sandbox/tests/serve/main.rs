@@ -5,6 +5,7 @@
 mod access;
 mod endings;
 mod fixture;
+mod heavy;
 #[path = "../manifest/mod.rs"]
 mod manifest;
 mod oracle;

@@ -20,7 +20,13 @@ fn place(version: Version, folder: &Utf8Path) -> Place {
 fn group(version: Version, folder: &Utf8Path) -> Group {
     let folders = Folders { places: Vec::new(), freezer: None, made: AtomicU64::new(0) };
     let places = vec![place(version, folder)];
-    Group { places, doors: Vec::new(), freezer: None, folders: Arc::new(folders) }
+    Group {
+        name: String::new(),
+        places,
+        doors: Vec::new(),
+        freezer: None,
+        folders: Arc::new(folders),
+    }
 }
 
 const BOUNDS: Bounds = Bounds { memory: 1 << 20, processes: 7, cpus: NonZeroU32::new(2) };
