@@ -1,7 +1,5 @@
 //! Many sessions that have very large files scored at once.
 
-#![expect(clippy::print_stderr, reason = "says how much it took")]
-
 use crate::fixture::{Client, Corpus, Server};
 
 /// Sessions, unless `HEAVY_SESSIONS` in the environment says how many.
