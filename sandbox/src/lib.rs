@@ -17,6 +17,7 @@ pub mod mlebench;
 pub mod policy;
 pub mod python;
 pub mod reward;
+pub mod semaphore;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod stream;

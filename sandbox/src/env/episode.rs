@@ -8,7 +8,7 @@ use super::observation::Observation;
 use super::record::RecordError;
 use crate::exec::{Cancel, Fault, Mode, Outcome, Run, Sandbox, Workspace};
 use crate::grade::{Grade, GradeError, Tier};
-use crate::judge::{Judge, Room};
+use crate::judge::{self, Judge};
 use crate::policy::{Policy, Span};
 use crate::submission::{MOST_BYTES, Part};
 use crate::task::{Task, TaskError, TaskId};
@@ -289,7 +289,7 @@ impl Episode {
     /// The grade of the current submission, or the refusal in words for the agent.
     fn grade(&self, part: Part) -> Result<Result<Grade, Observation>, EpisodeFault> {
         // No file is read before there is room for it and what grading makes of it.
-        let share = |size| Room::of_process().take(self.judge.memory(size));
+        let share = |size| judge::memory().acquire(self.judge.memory(size));
         let collected = self
             .workspace
             .look(SUBMISSION, MOST_BYTES)

@@ -13,7 +13,6 @@ mod outcome;
 mod run;
 mod sandbox;
 mod setup;
-mod slots;
 mod wire;
 mod workspace;
 mod zygote;

@@ -4,7 +4,6 @@ use crate::exec::fault::{Fault, StartError};
 use crate::exec::host_folder::HostFolder;
 use crate::exec::run::{self, Seat};
 use crate::exec::setup::Setup;
-use crate::exec::slots::{Slot, Slots};
 use crate::exec::workspace::{self, Mounted, Workspace};
 use crate::exec::zygote::{self, Zygote};
 use crate::jail::bare::{Bare, WITHOUT};
@@ -15,6 +14,7 @@ use crate::jail::layer::{Missing, Protection};
 use crate::jail::{Layer, Tier, rlimits};
 use crate::policy::{ByteSize, Policy};
 use crate::python::PythonEnv;
+use crate::semaphore::{Permits, Semaphore};
 use crate::task::{PublicDir, TaskId};
 use camino::{Utf8Path, Utf8PathBuf};
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ struct Inner {
     options: Options,
     /// Where a run finds its task's public files.
     inputs: BTreeMap<TaskId, String>,
-    slots: Slots,
+    slots: Semaphore,
     protection: Protection,
     tier: Tier,
     /// None in a tier without control groups.
@@ -177,7 +177,7 @@ impl Sandbox {
         let tier = accepted(&missing, options.allow_tier)?;
         Ok(Self(Arc::new(Inner {
             launcher,
-            slots: Slots::new(options.slots),
+            slots: Semaphore::new(options.slots.max(1) as u64),
             inputs: setup.inputs(launch.bare).collect(),
             bare: launch.bare.then(|| setup.readable()),
             launch,
@@ -268,8 +268,8 @@ impl Sandbox {
     }
 
     /// Waits for one of the places for runs.
-    pub(crate) fn slot(&self) -> Slot<'_> {
-        self.0.slots.take()
+    pub(crate) fn slot(&self) -> Permits<'_> {
+        self.0.slots.acquire(1)
     }
 
     /// The zygote, a new one if the last was lost.

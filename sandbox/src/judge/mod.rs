@@ -7,7 +7,6 @@
 mod competition;
 mod evaluator;
 mod evaluators;
-mod room;
 mod sample;
 mod script;
 mod verdict;
@@ -15,13 +14,20 @@ mod verdict;
 pub use competition::CompetitionGrader;
 pub use evaluator::Evaluator;
 pub use evaluators::Evaluators;
-pub use room::{Room, Share};
 pub use script::EvaluatorFault;
 
 use crate::grade::{Direction, Grade, GradeError, Thresholds};
 use crate::metrics::Metric;
+use crate::semaphore::Semaphore;
 use crate::submission::Part;
 use std::fmt::Debug;
+
+/// The memory of all grades in flight in this process, a permit a byte: 800 MiB, which is three
+/// submissions of the largest size at once, and hundreds of the usual ones.
+pub fn memory() -> &'static Semaphore {
+    static MEMORY: Semaphore = Semaphore::new(800 << 20);
+    &MEMORY
+}
 
 /// Grades one task's submissions.
 pub trait Judge: Debug + Send {
@@ -33,7 +39,7 @@ pub trait Judge: Debug + Send {
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError>;
 
     /// The most memory in bytes that grading a submission of `size` bytes takes, its own bytes
-    /// counted in: a share of [`Room`] to hold meanwhile.
+    /// counted in: as many permits of [`memory`] to hold meanwhile.
     fn memory(&self, size: u64) -> u64 {
         size.saturating_mul(4).saturating_add(1 << 20)
     }

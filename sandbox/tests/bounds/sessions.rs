@@ -4,7 +4,7 @@ use crate::manifest::manifest;
 use crate::meter::{Cost, measure};
 use camino::Utf8Path;
 use sandbox::exec::read_file;
-use sandbox::judge::Room;
+use sandbox::judge;
 use sandbox::submission::{MOST_BYTES, Part};
 use sandbox::task::{Opening, Task};
 
@@ -34,7 +34,7 @@ pub(crate) fn grade_at_once(count: usize, size: usize) -> Cost {
         std::thread::scope(|scope| {
             let session = || {
                 let judge = task.judge().unwrap();
-                let _share = Room::of_process().take(judge.memory(size as u64));
+                let _share = judge::memory().acquire(judge.memory(size as u64));
                 let bytes = read_file(&path, MOST_BYTES).unwrap();
                 judge.grade(&bytes, Part::All).unwrap_err().to_string()
             };
