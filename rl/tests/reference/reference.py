@@ -79,7 +79,9 @@ def make(folder: Path) -> None:
         # One case is written in shards, as large models are.
         model.save_pretrained(case, max_shard_size="20KB" if name == "untied" else "5GB")
         write_logits(model, case / "logits.safetensors")
-        (case / "greedy.json").write_text(json.dumps(greedy(model)))
+        answers = greedy(model)
+        (case / "greedy.json").write_text(json.dumps(answers))
+        (case / "certain.json").write_text(json.dumps(certain(model, answers)))
         write_gradients(model, case / "gradients.safetensors")
         write_logits(model.to(torch.bfloat16), case / "logits-bf16.safetensors")
     make_adapters(folder / "tied", folder / "adapters")
@@ -122,6 +124,29 @@ def greedy(model) -> list[list[int]]:
             end = next((place + 1 for place, id in enumerate(ids) if id in END), len(ids))
             answers[row] = ids[:end]
     return [answers[row] for row in range(len(PROMPTS))]
+
+
+def certain(model, answers: list[list[int]]) -> list[int]:
+    """How many tokens of each answer do not hang on rounding, which differs between processors: up
+    to the first where the two likeliest tokens, or an expert that is asked and one that is not,
+    are as good as tied."""
+    routed = hasattr(model.config, "num_experts_per_tok")
+    counts = []
+    for prompt, answer in zip(PROMPTS, answers):
+        with torch.no_grad():
+            extra = {"output_router_logits": True} if routed else {}
+            out = model(torch.tensor([prompt + answer[:-1]]), use_cache=False, **extra)
+        first, second = out.logits[0].topk(2).values.T
+        tied = first - second < 2e-4
+        for router in out.router_logits if routed else ():
+            ranked = router.softmax(-1).sort(-1, descending=True).values
+            asked = model.config.num_experts_per_tok
+            if asked < ranked.shape[-1]:
+                # A tie in a prompt counts for the whole answer.
+                tied |= (ranked[:, asked - 1] - ranked[:, asked] < 1e-6).cumsum(0) > 0
+        tied = tied[len(prompt) - 1 :].tolist()
+        counts.append(tied.index(True) if True in tied else len(answer))
+    return counts
 
 
 def write_logits(model, path: Path) -> None:

@@ -128,8 +128,20 @@ fn logits_answers_gradients_and_files_agree_with_transformers() {
         );
 
         let answers: Vec<Vec<i64>> = read(&folder, "greedy.json");
-        for ((prompt, ours), theirs) in prompts.iter().zip(greedy(&model, &prompts)).zip(&answers) {
-            assert_eq!(ours, *theirs, "{case}: another answer to {prompt:?}");
+        // Beyond that, rounding decides, which differs between processors.
+        let certain: Vec<usize> = read(&folder, "certain.json");
+        let all: usize = answers.iter().map(Vec::len).sum();
+        assert!(2 * certain.iter().sum::<usize>() > all, "{case}: hardly anything is certain");
+        for (at, ours) in greedy(&model, &prompts).iter().enumerate() {
+            let (prompt, theirs, same) = (&prompts[at], &answers[at], certain[at]);
+            assert_eq!(
+                ours.get(..same),
+                theirs.get(..same),
+                "{case}: another answer to {prompt:?}"
+            );
+            if same == theirs.len() {
+                assert_eq!(ours.len(), same, "{case}: a longer answer to {prompt:?}");
+            }
         }
         gradients_agree(case, &model, &text, &folder.join("gradients.safetensors"));
 
