@@ -10,7 +10,6 @@ import errno
 import gc
 import json
 import linecache
-import mmap
 import os
 import random
 import signal
@@ -114,11 +113,7 @@ def work(library, cell, source, stdout, stderr, gate, note):
     main = fresh_main(folder)
     if cell["session"]:
         converse(main, source, note)
-    ending = execute(main, source, SCRIPT)[:3]
-    if os.getpid() != own:
-        # A child that the script has forked and not ended: its ending is not the run's.
-        note = mmap.mmap(-1, PAGE)
-    return finish(note, *ending)
+    return finish(note, own, *execute(main, source, SCRIPT)[:3])
 
 
 def read_code(fd):
@@ -143,12 +138,10 @@ def converse(main, source, note):
     calls, own = 1, os.getpid()
     while True:
         ending, text, code, left = execute(main, source, f"call_{calls}.py", show_last=True)
-        if os.getpid() != own:
-            # A child that the script has forked and not ended: what comes next is not for it.
-            os._exit(finish(mmap.mmap(-1, PAGE), ending, text, code))
-        if left:
+        # What comes next is not for a child that the script has forked and not ended.
+        if left or os.getpid() != own:
             # At once: a door that is seen to be shut before is one that the script has shut.
-            os._exit(finish(note, ending, text, code))
+            os._exit(finish(note, own, ending, text, code))
         flush()
         write_page(note, ending, text)
         # Here it is stopped until it is asked for more.
@@ -198,15 +191,17 @@ def compiled(source, name, show_last):
     return [compile(tree, name, "exec"), compile(ast.Interactive(shown), name, "single")]
 
 
-def finish(note, ending, text, code):
-    """As at the end of an ordinary interpreter: threads, exit handlers, buffers."""
+def finish(note, own, ending, text, code):
+    """As at the end of an ordinary interpreter: threads, exit handlers, buffers. The ending of the
+    process `own` is the run's, that of its forked children is not."""
     try:
         threading._shutdown()
         atexit._run_exitfuncs()
     except BaseException as error:
         print_error(error)
     flush()
-    write_page(note, ending, text)
+    if os.getpid() == own:
+        write_page(note, ending, text)
     return code
 
 
