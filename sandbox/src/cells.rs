@@ -237,7 +237,7 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// What was read.
+    /// All values, in the order of the rows; those of rows that were never put are zero or empty.
     pub(crate) fn values(self) -> Values {
         match self {
             Self::Numbers { values, .. } => Values::Numbers(values),

@@ -42,16 +42,16 @@ pub(crate) mod exit {
     pub(crate) const DIFFERENT: u8 = 6;
     /// Ctrl-C: 128 and the signal's number, as shells count.
     pub(crate) const INTERRUPTED: u8 = 130;
-    /// Nobody reads standard output any more; what SIGPIPE would end in.
+    /// Standard output is a closed pipe: 128 and the number of SIGPIPE.
     pub(crate) const CLOSED: u8 = 141;
-    /// SIGTERM.
+    /// SIGTERM: 128 and the signal's number.
     pub(crate) const TERMINATED: u8 = 143;
 }
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 fine; 1 a fault of ours or of this host; 2 a mistake of the caller; 3 the script did
 not finish; 4 no acceptable submission; 5 `check` found a layer down; 6 `replay` found a
-difference; 130 interrupted, 143 terminated; 141 nobody reads the answer any more.
+difference; 130 interrupted, 143 terminated; 141 standard output was closed.
 With --json, a fault or mistake is also an object on standard output:
 {\"fault\": {\"kind\": ..., \"message\": ..., \"hint\": ...}}.
 

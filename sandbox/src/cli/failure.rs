@@ -35,7 +35,7 @@ impl Mistake {
     }
 }
 
-/// What failed.
+/// What failed, as the key `kind` of a fault in JSON; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -55,7 +55,7 @@ pub(crate) enum Kind {
     Sandbox,
     /// The answer or a file could not be written.
     Output,
-    /// Anything else.
+    /// An error of none of the kinds above.
     Internal,
 }
 
@@ -136,7 +136,7 @@ impl Kind {
         }
     }
 
-    /// The exit code.
+    /// The exit code of a program that fails with it: 1 for faults, 2 for mistakes of the caller.
     pub(crate) fn code(self) -> u8 {
         if self == Self::Usage { exit::USAGE } else { exit::FAULT }
     }

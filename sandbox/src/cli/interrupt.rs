@@ -14,13 +14,13 @@ use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-/// The exit code that was asked for; 0 if nobody interrupted.
+/// The exit code of the signal that was received; 0 before one is.
 static CODE: AtomicU8 = AtomicU8::new(0);
 
 /// How long the usual way out may take: an orderly end takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The exit code of an interrupted program; none if nobody has interrupted it.
+/// The exit code for the signal that was received; none before one is.
 pub(crate) fn code() -> Option<u8> {
     Some(CODE.load(Ordering::Acquire)).filter(|code| *code != 0)
 }

@@ -1,4 +1,5 @@
-//! What the program prints: text that is safe to show, and a quiet end when nobody reads it.
+//! What the program prints: text that is safe to show on a terminal, and an end without a message
+//! when standard output is a closed pipe.
 //!
 //! Lines of ours begin in the first column. Of a script's output every line begins with `| `, so
 //! that no script can print a line of ours.
@@ -19,8 +20,8 @@ const TAB: usize = 8;
 /// The answer could not be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutputError {
-    /// Whoever read it has gone: nothing to complain about, and nobody to complain to.
-    #[error("nobody reads standard output any more")]
+    /// The reader has closed the pipe, as `head` does: no error, and no place to report one.
+    #[error("standard output was closed")]
     Closed,
     /// The system's word.
     #[error("failed to write to standard output")]
@@ -68,7 +69,7 @@ pub(crate) fn raw(bytes: &[u8]) -> Result<(), OutputError> {
     write(bytes)
 }
 
-/// Says something on standard error. That nobody listens there is no reason to end.
+/// Prints a line on standard error; a closed standard error is ignored.
 pub(crate) fn note(text: &str) {
     let text = printable(text.trim_end()).replace('\n', &format!("\n{INDENT}"));
     let mut stderr = std::io::stderr().lock();
