@@ -15,7 +15,7 @@ usage() {
   cat <<'USAGE'
 usage: scripts/gpu_check.sh --bin FOLDER --out FOLDER [options]
 
-  --bin FOLDER     where `rl`, `sandbox` and `libsandbox.so` are, and `factory` unless
+  --bin FOLDER     where `rl`, `sandbox` and `libjail.so` are, and `factory` unless
                    --tasks is given
   --out FOLDER     where results go
   --part PART      parity, decode, sft, grpo, train (sft and grpo) or tiny; may be repeated
@@ -149,8 +149,8 @@ print(" ".join(n for n in ("numpy", "pandas", "sklearn") if u.find_spec(n) is No
     return
   fi
   # Where tests are built, the library is one folder further down.
-  [[ -x $bin/sandbox && (-e $bin/libsandbox.so || -e $bin/deps/libsandbox.so) ]] ||
-    fail "\`sandbox\` or \`libsandbox.so\` is missing in \`$bin\`; build them too"
+  [[ -x $bin/sandbox && (-e $bin/libjail.so || -e $bin/deps/libjail.so) ]] ||
+    fail "\`sandbox\` or \`libjail.so\` is missing in \`$bin\`; build them too"
   MLE_PYTHON=$(command -v "$python")
   export MLE_PYTHON
   work=$(mktemp -d)

@@ -7,10 +7,10 @@
 
 use factory::draws::Draws;
 use factory::media::{Format, Look, Medium, MediumKind};
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
+use tasks::stream::Stream;
 
 /// Items per medium.
 const ITEMS: u64 = 300;

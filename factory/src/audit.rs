@@ -9,9 +9,9 @@ use crate::roles::Builtin;
 use crate::scenario::{self, ScenarioError};
 use crate::verify::{self, Refusal};
 use rayon::prelude::*;
-use sandbox::task::{Corpus, TaskDir};
 use std::collections::BTreeMap;
 use std::fmt;
+use tasks::task::{Corpus, TaskDir};
 
 /// What was found in a corpus.
 #[derive(Debug)]

@@ -10,11 +10,12 @@ use crate::mutation::Mutation;
 use crate::rule::{Family, Rule};
 use crate::scenario::{NumberColumn, WordColumn};
 use crate::scenes::SceneLayout;
-use sandbox::metrics::Metric;
-use sandbox::stream::Stream;
-use sandbox::task::{Formulation, Modality, Prediction, RowCounts, Split, TaskId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tasks::metrics::Metric;
+use tasks::prediction::Prediction;
+use tasks::stream::Stream;
+use tasks::task::{Formulation, Modality, RowCounts, Split, TaskId};
 
 /// The version of [`Blueprint`] that this build reads and writes.
 pub const BLUEPRINT_VERSION: u32 = 4;

@@ -15,11 +15,11 @@ use agents::trajectory::Trajectory;
 use camino::Utf8Path;
 use rand::seq::SliceRandom;
 use sandbox::env::Feedback;
-use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskDir};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use tasks::stream::Stream;
+use tasks::task::{Split, TaskDir};
 
 /// The version of [`Calibration`] that this build writes.
 pub const CALIBRATION_VERSION: u32 = 1;

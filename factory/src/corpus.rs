@@ -6,11 +6,11 @@ use crate::mix::{Mix, name};
 use crate::shard::Shard;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::files;
-use sandbox::task::{Manifest, Split, TaskDir};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use tasks::files;
+use tasks::task::{Manifest, Split, TaskDir};
 
 /// The version of [`Record`] that this build reads and writes.
 pub const RECORD_VERSION: u32 = 1;

@@ -2,8 +2,8 @@
 
 use crate::mix::Cell;
 use crate::seed::{Seed, SeedModality, SeedTask, Trait};
-use sandbox::task::{Formulation, Modality};
 use serde::{Deserialize, Serialize};
+use tasks::task::{Formulation, Modality};
 
 /// What makes a seed's tasks alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

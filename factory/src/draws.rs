@@ -4,7 +4,7 @@
 
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
-use sandbox::stream::Stream;
+use tasks::stream::Stream;
 
 /// A generator with the few distributions that the factory needs.
 #[derive(Debug, Clone)]

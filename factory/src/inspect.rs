@@ -6,9 +6,10 @@ use crate::gallery::GalleryError;
 use crate::gallery::rows::Rows;
 use camino::Utf8Path;
 use fs_err as fs;
-use sandbox::task::{Manifest, Prediction, TaskDir, TaskError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use tasks::prediction::Prediction;
+use tasks::task::{Manifest, TaskDir, TaskError};
 
 /// Rows of a table's head.
 const HEAD: usize = 6;

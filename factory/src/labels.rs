@@ -5,8 +5,8 @@ use crate::draws::{Draws, sigmoid};
 use crate::scenes;
 use crate::score::Forecast;
 use crate::table::{Cells, round};
-use sandbox::stream::Stream;
-use sandbox::values::Values;
+use tasks::stream::Stream;
+use tasks::values::Values;
 
 /// The truth of every row.
 #[derive(Debug, Clone, PartialEq)]

@@ -18,10 +18,10 @@ use crate::mutation::{median, repaired};
 use crate::rule::Frame;
 use crate::scenes;
 use crate::score::Forecast;
-use sandbox::metrics::{Metric, MetricError};
-use sandbox::stream::Stream;
-use sandbox::task::Baselines;
-use sandbox::values;
+use tasks::metrics::{Metric, MetricError};
+use tasks::stream::Stream;
+use tasks::task::Baselines;
+use tasks::values;
 
 /// Forests per task.
 pub const SEEDS: usize = 3;

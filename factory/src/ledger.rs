@@ -7,10 +7,10 @@ use crate::mix::Cell;
 use crate::rule::Family;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::metrics::Metric;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::sync::Mutex;
+use tasks::metrics::Metric;
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ impl Ledger {
         let entries = finished(out, &text, attempts);
         let kept = lines(&entries)?;
         if kept != text.as_bytes() {
-            sandbox::files::write_atomic(&path, &kept)?;
+            tasks::files::write_atomic(&path, &kept)?;
         }
         let file = fs::OpenOptions::new().create(true).append(true).open(&path)?;
         Ok(Self { path, state: Mutex::new(State { file, entries }) })

@@ -14,11 +14,11 @@ use factory::plan::Slot;
 use factory::roles::Builtin;
 use factory::trial;
 use indicatif::{ProgressBar, ProgressStyle};
-use sandbox::task::{Corpus, Split, TaskDir};
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tasks::task::{Corpus, Split, TaskDir};
 use tracing_subscriber::EnvFilter;
 
 /// Something went wrong; the message says what.
@@ -147,7 +147,7 @@ fn try_out(flags: &Verify, sound: &[&TaskDir]) -> Result<ExitCode> {
     bar.finish_and_clear();
     say(&trials.to_string());
     if let Some(path) = &flags.json {
-        sandbox::files::write_json(path, &trials)
+        tasks::files::write_json(path, &trials)
             .with_context(|| format!("failed to write `{path}`"))?;
     }
     Ok(match (trials.clean(), trials.unreached) {
@@ -160,7 +160,7 @@ fn try_out(flags: &Verify, sound: &[&TaskDir]) -> Result<ExitCode> {
 fn inspect(flags: &Inspect) -> Result<ExitCode> {
     if let Some(file) = &flags.html {
         let page = factory::gallery::page(&flags.dir, &flags.into())?;
-        sandbox::files::write_atomic(file, page.as_bytes())
+        tasks::files::write_atomic(file, page.as_bytes())
             .with_context(|| format!("failed to write `{file}`"))?;
         complain(&format!("`{file}` has {} kB; open it in a browser", page.len() / 1000));
         return Ok(ExitCode::SUCCESS);
@@ -187,7 +187,7 @@ fn calibrate(flags: &Calibrate) -> Result<ExitCode> {
     bar.finish_and_clear();
     say(&calibration.to_string());
     if let Some(path) = &flags.json {
-        sandbox::files::write_json(path, &calibration)
+        tasks::files::write_json(path, &calibration)
             .with_context(|| format!("failed to write `{path}`"))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -197,7 +197,7 @@ fn stats(dir: &Utf8Path, json: bool, html: Option<&Utf8Path>) -> Result<ExitCode
     let statistics = factory::stats::gather(dir)?;
     if let Some(file) = html {
         let page = factory::stats::page::page(&statistics);
-        sandbox::files::write_atomic(file, page.as_bytes()).with_context(|| {
+        tasks::files::write_atomic(file, page.as_bytes()).with_context(|| {
             format!("failed to write `{file}`; name a file in a folder that exists")
         })?;
     }

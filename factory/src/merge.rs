@@ -12,9 +12,9 @@ use crate::tree;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rayon::prelude::*;
-use sandbox::task::{TaskDir, TaskError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use tasks::task::{TaskDir, TaskError};
 
 /// Why shards do not become a corpus.
 #[derive(Debug, thiserror::Error)]
@@ -138,7 +138,7 @@ pub fn merge(out: &Utf8Path, paths: &[Utf8PathBuf]) -> Result<Record, MergeError
     let mut entries: Vec<Entry> = parts.iter().flat_map(|part| part.entries.clone()).collect();
     entries.sort_by_key(|entry| (entry.slot, entry.attempt));
     let room = corpus::enter(out, &first.record.request, None)?;
-    sandbox::files::write_atomic(&out.join("ledger.jsonl"), &ledger::lines(&entries)?)?;
+    tasks::files::write_atomic(&out.join("ledger.jsonl"), &ledger::lines(&entries)?)?;
     tasks.par_iter().try_for_each(|(part, task)| {
         let (work, place) = (room.work().join(task), out.join(task));
         tree::link(&part.path.join(task), &work)?;

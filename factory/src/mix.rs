@@ -4,11 +4,11 @@
 //! paper over the cells that this version makes; a request may leave cells out, or ask for
 //! other shares of modalities, formulations, single cells and domains.
 
-use sandbox::task::{Formulation, Modality};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use tasks::task::{Formulation, Modality};
 
 /// A kind of task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

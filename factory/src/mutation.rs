@@ -5,8 +5,8 @@
 use crate::draws::Draws;
 use crate::rule::Frame;
 use crate::table::{Cells, Table, round};
-use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};
+use tasks::stream::Stream;
 
 /// The number that stands for "not measured" where a sentinel is used.
 pub const SENTINEL: f64 = -999.0;

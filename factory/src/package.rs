@@ -6,20 +6,20 @@ use crate::blueprint::Blueprint;
 use crate::labels::Truth;
 use crate::ladder::Ladder;
 use crate::media::graph::nodes;
-use crate::pandas;
 use crate::roles::Development;
-use crate::scenes;
 use crate::score::Forecast;
 use crate::table::{Cells, Table, round};
 use crate::verify::Verified;
+use crate::{pandas, scenes};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::cells;
-use sandbox::task::{MANIFEST_VERSION, Manifest, Prediction, TaskDir, TaskError};
-use sandbox::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::time::{Duration, UNIX_EPOCH};
+use tasks::cells;
+use tasks::prediction::Prediction;
+use tasks::task::{MANIFEST_VERSION, Manifest, TaskDir, TaskError};
+use tasks::values::Values;
 
 /// When every file of a task was last changed, as a time since 1970: the first second of 2000.
 ///

@@ -16,10 +16,10 @@ use crate::verify::{self, Rebuild, Verified, VerifyError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rayon::prelude::*;
-use sandbox::metrics::Metric;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+use tasks::metrics::Metric;
 
 /// Why no corpus was made. Refused tasks are not among these: they are counted.
 #[derive(Debug, thiserror::Error)]

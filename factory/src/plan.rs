@@ -9,9 +9,9 @@ use crate::draws::{Draws, floor};
 use crate::mix::{Cell, Mix};
 use crate::scenario::Scenario;
 use crate::seed::Seed;
-use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskId};
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
+use tasks::task::{Split, TaskId};
 
 /// One place in the corpus.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub enum PlanError {
     Split(Cell),
     /// A task name that is not one; scenario keys are checked by tests.
     #[error(transparent)]
-    Name(#[from] sandbox::task::TaskError),
+    Name(#[from] tasks::task::TaskError),
 }
 
 /// Uses of one story before tasks would become too alike.

@@ -7,9 +7,9 @@
 use crate::embedded;
 use crate::media::MediumKind;
 use crate::mix::Cell;
-use sandbox::task::{Formulation, Modality};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
+use tasks::task::{Formulation, Modality};
 
 /// How a number column is distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

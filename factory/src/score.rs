@@ -1,8 +1,8 @@
 //! Forecasts of the baselines, and the form in which they and the truth are scored.
 
 use crate::labels::Truth;
-use sandbox::task::Prediction;
-use sandbox::values::Values;
+use tasks::prediction::Prediction;
+use tasks::values::Values;
 
 /// The probability from which a label is worth naming: half of the F1 that can be reached,
 /// which is about 0.7 here (Lipton, Elkan and Naryanaswamy 2014, theorem 1).

@@ -1,8 +1,8 @@
 //! Milestones from the ladder.
 
 use crate::table;
-use sandbox::grade::Thresholds;
-use sandbox::task::{Baselines, Formulation};
+use tasks::task::{Baselines, Formulation};
+use tasks::thresholds::Thresholds;
 
 /// Share of the way from R2 to R3 where silver lies.
 const SILVER: f64 = 0.4;
@@ -34,7 +34,7 @@ pub fn from_ladder(baselines: &Baselines, formulation: Formulation) -> Threshold
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandbox::grade::Direction;
+    use tasks::metrics::Direction;
 
     #[test]
     fn milestones_rise_with_the_ladder_in_either_direction() {

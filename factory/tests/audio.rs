@@ -3,9 +3,9 @@
 use factory::draws::Draws;
 use factory::media::{Format, Look, Medium, Reading, audio::Recording};
 use fs_err as fs;
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::process::Command;
+use tasks::stream::Stream;
 
 /// Of each number, relative to its size or 1.
 const TOLERANCE: f64 = 1e-6;

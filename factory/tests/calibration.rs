@@ -6,8 +6,8 @@ mod ladder;
 
 use agents::playground::Playground;
 use camino::Utf8Path;
-use sandbox::task::Split;
 use std::process::Command;
+use tasks::task::Split;
 
 /// Makes one task of a formulation and returns the gain of each level on it, weakest level
 /// first, and what bronze takes.

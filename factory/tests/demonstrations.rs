@@ -9,11 +9,11 @@ use agents::scaffold::scripted::{Approach, Purpose};
 use agents::trajectory::{Source, Trajectory, TurnRecord};
 use camino::Utf8Path;
 use fs_err as fs;
-use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskDir};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::process::Command;
+use tasks::stream::Stream;
+use tasks::task::{Split, TaskDir};
 
 /// Tasks in all, and a mix of cells in which everything is read that can be: what the `At a glance`
 /// lists call it is below.

@@ -3,20 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../../sandbox/tests/random/mod.rs"]
-mod random;
-#[path = "../../sandbox/tests/reference/mod.rs"]
-mod reference;
-
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::roles::operator;
 use fs_err as fs;
-use random::{Case, Kind};
-use sandbox::metrics::Metric;
-use sandbox::stream::Stream;
-use sandbox::submission::{Part, Submission, read_answers};
-use sandbox::task::Prediction;
 use std::fmt::Write as _;
+use support::random::{Case, Kind};
+use support::{random, reference};
+use tasks::metrics::Metric;
+use tasks::prediction::Prediction;
+use tasks::stream::Stream;
+use tasks::submission::{Part, Submission, read_answers};
 
 const CASES_PER_METRIC: u64 = 8;
 const THRESHOLDS: &str = r#"{"gold_threshold": 4, "silver_threshold": 3,
@@ -96,7 +92,7 @@ fn the_evaluator_agrees_with_the_grader() {
     }
     let mut scored = 0;
     for (task, result) in tasks.iter().zip(evaluate(&tasks)) {
-        let lower = task.metric.direction() == sandbox::grade::Direction::LowerIsBetter;
+        let lower = task.metric.direction() == tasks::metrics::Direction::LowerIsBetter;
         assert_eq!(result["is_lower_better"], lower, "{}", task.metric);
         assert_eq!(result["gold_threshold"], 4.0);
         // Where a metric is undefined, scikit-learn may have a convention; a grade has none.

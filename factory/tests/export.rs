@@ -4,13 +4,14 @@
 
 use camino::Utf8Path;
 use fs_err as fs;
-use sandbox::grade::Grader;
-use sandbox::submission::Part;
-use sandbox::task::{Corpus, Prediction, TaskDir};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
+use tasks::grade::Grader;
+use tasks::prediction::Prediction;
+use tasks::submission::Part;
+use tasks::task::{Corpus, TaskDir};
 
 fn factory(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_factory")).args(args).output().unwrap()
@@ -107,7 +108,7 @@ fn an_export_grades_as_the_native_grader_does() {
             let found = report[name].as_f64().unwrap();
             assert!((found - threshold).abs() <= 0.51e-5, "{}: {name} {found}", task.id());
         }
-        let lower = task.manifest().direction() == sandbox::grade::Direction::LowerIsBetter;
+        let lower = task.manifest().direction() == tasks::metrics::Direction::LowerIsBetter;
         assert_eq!(report["is_lower_better"], lower, "{}", task.id());
         let Some(grade) = grade else {
             assert!(report["score"].is_null(), "{report}");
@@ -116,6 +117,6 @@ fn an_export_grades_as_the_native_grader_does() {
         let score = report["score"].as_f64().unwrap();
         let gap = (score - grade.score).abs() / grade.score.abs().max(1.0);
         assert!(gap <= 1e-9, "{}: native {}, exported {report}", task.id(), grade.score);
-        assert_eq!(report["gold_medal"], grade.tier == Some(sandbox::grade::Tier::Gold));
+        assert_eq!(report["gold_medal"], grade.tier == Some(tasks::thresholds::Tier::Gold));
     }
 }

@@ -11,8 +11,8 @@ use factory::blueprint::Blueprint;
 use factory::media::Format;
 use factory::{assets, audit};
 use fs_err as fs;
-use sandbox::task::{Corpus, Split, TaskDir};
 use std::process::Command;
+use tasks::task::{Corpus, Split, TaskDir};
 
 /// Tasks of one kind; some of them are of either format.
 const COUNT: &str = "6";

@@ -164,7 +164,7 @@ fn a_finished_corpus_verifies_and_can_be_looked_at() {
     let output = factory(&["verify", out.as_str()]);
     assert!(output.status.success());
     assert!(String::from_utf8_lossy(&output.stdout).contains("6 of 6 tasks pass"));
-    let corpus = sandbox::task::Corpus::open(&out).unwrap();
+    let corpus = tasks::task::Corpus::open(&out).unwrap();
     let task = &corpus.tasks()[0];
     let output = factory(&["inspect", task.path().as_str()]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -236,7 +236,7 @@ fn a_seed_file_of_ones_own_serves_alone() {
     let out = desk.path("corpus");
     let output = run(Desk::generate(&out, &["--seeds", seed.as_str()]));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let corpus = sandbox::task::Corpus::open(&out).unwrap();
+    let corpus = tasks::task::Corpus::open(&out).unwrap();
     assert!(corpus.tasks().iter().all(|task| task.manifest().seed_task == "pump"));
     fs::write(&seed, text.replace("summary =", "sumary =")).unwrap();
     let text = complaint(&run(Desk::generate(&desk.path("b"), &["--seeds", seed.as_str()])));

@@ -84,7 +84,7 @@ fn parts_come_to_the_same_whole_and_strangers_are_refused() {
     assert!(text.contains("holds no `corpus.json`"), "{text}");
 
     // A part that lost a task, and one whose task was changed.
-    let lost = sandbox::task::Corpus::open(&two).unwrap().tasks()[0].clone();
+    let lost = tasks::task::Corpus::open(&two).unwrap().tasks()[0].clone();
     let aside = desk.join("aside");
     fs::rename(lost.path(), &aside).unwrap();
     let text = refused(&merged, &[&one, &two, &three]);

@@ -8,8 +8,8 @@ use factory::blueprint::Blueprint;
 use factory::models::features;
 use factory::{assets, ladder};
 use fs_err as fs;
-use sandbox::task::{Corpus, TaskDir};
 use std::process::Command;
+use tasks::task::{Corpus, TaskDir};
 
 /// Tasks that are looked at.
 const COUNT: &str = "3";

@@ -19,11 +19,11 @@ use rand::RngExt as _;
 use rl::engine::{Engine, Finished, RowId, Turn};
 use rl::model::{Qwen3, Qwen3Config};
 use rl::sample::Sampling;
-use sandbox::stream::Stream;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::{Duration, Instant};
+use tasks::stream::Stream;
 use tch::{Device, Kind};
 
 /// Tokens that a row holds: 240 of the prompt, then six turns of 200 and five answers of 60.
@@ -100,7 +100,7 @@ fn main() -> Result<()> {
         }
     }
     if let Some(path) = &args.json {
-        sandbox::files::write_json(path, &lines)?;
+        tasks::files::write_json(path, &lines)?;
     }
     Ok(())
 }

@@ -11,21 +11,15 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it finds")]
 
-#[path = "../../agents/benches/soak/process.rs"]
-#[expect(dead_code, reason = "shared with the soak of the sandbox, which looks at more")]
-mod process;
-#[path = "../../agents/benches/soak/trend.rs"]
-mod trend;
-
 use anyhow::{Context as _, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use fs_err as fs;
-use process::Process;
 use serde_json::Value;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
-use trend::{exceeds, slope};
+use support::process::{self, Process};
+use support::trend::{exceeds, slope};
 
 const MIB: f64 = 1024.0 * 1024.0;
 /// How long the run may take to save and stop, and its processes to go.
@@ -139,7 +133,7 @@ fn soak(args: &Args) -> Result<bool> {
     if let Some(path) = &args.json {
         let lines: Vec<Value> =
             samples.iter().map(|(at, all)| serde_json::json!([at, all])).collect();
-        sandbox::files::write_json(path, &lines)?;
+        tasks::files::write_json(path, &lines)?;
     }
     Ok(failures.is_empty())
 }

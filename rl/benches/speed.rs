@@ -13,8 +13,8 @@ use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::optim::{AdamConfig, AdamW};
 use rl::sample::Sampling;
 use rl::sft::imitate;
-use sandbox::stream::Stream;
 use std::time::Instant;
+use tasks::stream::Stream;
 use tch::{Device, Kind};
 
 const VOCAB: i64 = 1500;

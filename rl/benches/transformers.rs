@@ -27,13 +27,13 @@ use rl::optim::{AdamConfig, AdamW};
 use rl::presets::{Dtype, Scale};
 use rl::sample::Sampling;
 use rl::sft::imitate;
-use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
+use tasks::stream::Stream;
 use tch::{Device, Kind};
 
 /// Tokens of a prompt, and how many follow it.
@@ -179,7 +179,7 @@ fn main() -> Result<()> {
         }
     }
     if let Some(path) = &args.json {
-        sandbox::files::write_json(path, &lines)?;
+        tasks::files::write_json(path, &lines)?;
     }
     Ok(())
 }

@@ -6,15 +6,14 @@
 //! environment wrote is context, never a target, and the logits of a long sequence never exist
 //! whole.
 
-use crate::loss;
 use crate::model::{Gradients, Packed, Pass, Qwen3};
 use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
-use crate::signed;
+use crate::{loss, signed};
 use rand::RngExt;
-use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use tasks::stream::Stream;
 use tch::{Device, Tensor, no_grad_guard};
 
 /// What is traded for memory when a model is differentiated.

@@ -18,13 +18,13 @@ use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use indicatif::ProgressBar;
+use jail::exec::Sandbox;
 use sandbox::env::EpisodeFault;
-use sandbox::exec::Sandbox;
-use sandbox::files;
-use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskDir};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use tasks::files;
+use tasks::stream::Stream;
+use tasks::task::{Split, TaskDir};
 
 /// The settings of `rl eval`.
 ///
@@ -320,7 +320,7 @@ mod tests {
     fn limits_of_scripts_that_make_no_sense_are_refused() {
         let mut settings = EvalSettings::defaults(Scale::Tiny);
         settings.check().unwrap();
-        settings.rules.episode.policy.time_limit = sandbox::policy::Span::seconds(0);
+        settings.rules.episode.policy.time_limit = tasks::units::Span::seconds(0);
         let error = settings.check().unwrap_err();
         assert!(matches!(error, SettingsError::Policy(_)), "{error}");
         let reason = std::error::Error::source(&error).unwrap().to_string();

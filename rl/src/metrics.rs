@@ -5,10 +5,10 @@
 use crate::tensorboard::Events;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::files;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::time::SystemTime;
+use tasks::files;
 
 /// The metrics file of one run.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use crate::model::{KvCache, LoraSettings, Qwen3Config, Target};
 use crate::optim::{MomentStore, PIECE};
 use crate::presets::Dtype;
 use crate::rollout::RolloutSettings;
-use sandbox::policy::ByteSize;
 use std::fmt;
+use tasks::units::ByteSize;
 use tch::Device;
 
 /// What libtorch needs beside what it is asked for, as a share: kernels, handles, and what its
@@ -389,7 +389,7 @@ mod tests {
     use crate::model::{KvCache, Lora, Published, Qwen3};
     use crate::optim::{AdamConfig, AdamW};
     use crate::presets::Scale;
-    use sandbox::stream::Stream;
+    use tasks::stream::Stream;
     use tch::{Kind, Tensor};
 
     const H200: Device = Device::Cuda(0);

@@ -5,7 +5,7 @@ use crate::model::{LoadError, Lora, LoraSettings, Qwen3, Qwen3Config, Weights};
 use crate::template::{Template, TemplateError};
 use crate::tokenizer::{Tokenizer, TokenizerError};
 use camino::{Utf8Path, Utf8PathBuf};
-use sandbox::stream::Stream;
+use tasks::stream::Stream;
 use tch::{Device, Kind};
 
 /// Why a policy cannot be used.

@@ -10,10 +10,11 @@ use agents::prompt::PromptStyle;
 use agents::reward::RewardWeights;
 use agents::scaffold::react::Rules;
 use clap::ValueEnum;
+use jail::policy::{Keep, Policy};
 use sandbox::env::{Budget, EpisodeConfig, Feedback};
-use sandbox::policy::{ByteSize, Keep, Policy, Span};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+use tasks::units::{ByteSize, Span};
 use tch::Kind;
 
 /// Policies below this many parameters get the defaults of the tiny one.

@@ -7,10 +7,10 @@ use agents::report::{CardError, Chart, Line, Report, TaskCard};
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::files;
-use sandbox::task::{Corpus, Formulation, Split, TaskError};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use tasks::files;
+use tasks::task::{Corpus, Formulation, Split, TaskError};
 
 /// Where the parts of the page come from; what is not given is left out.
 #[derive(Debug, Clone, Default)]

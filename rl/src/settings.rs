@@ -6,9 +6,9 @@
 use crate::recipes;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::files;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tasks::files;
 use toml::{Table, Value};
 
 /// Why settings were refused.
@@ -64,7 +64,7 @@ pub enum SettingsError {
     },
     /// A limit of scripts makes no sense.
     #[error("`rules.episode.policy` makes no sense")]
-    Policy(#[from] sandbox::policy::range::OutOfRange),
+    Policy(#[from] jail::policy::range::OutOfRange),
     /// The folder holds a run that was started with other settings.
     #[error(
         "`{folder}` holds a run with other settings ({differences}); repeat them to continue it, or choose another `--out`"

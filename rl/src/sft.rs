@@ -33,10 +33,10 @@ use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use indicatif::ProgressBar;
 use rand::seq::SliceRandom;
-use sandbox::stream::Stream;
-use sandbox::task::{Corpus, Split};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use tasks::stream::Stream;
+use tasks::task::{Corpus, Split};
 use tch::{Device, Kind};
 
 /// The settings of `rl sft`.

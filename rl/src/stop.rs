@@ -5,16 +5,15 @@
 //! signal ends the process at once, which loses no more than any kill does.
 
 use camino::Utf8PathBuf;
-use sandbox::exec::Sandbox;
+use jail::exec::Sandbox;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use std::{fmt, io};
 
 /// How long a request may go unnoticed by a sandbox.
 const NOTICE: Duration = Duration::from_millis(50);

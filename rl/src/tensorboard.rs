@@ -20,9 +20,9 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use crc::{CRC_32_ISCSI, Crc};
 use fs_err as fs;
-use sandbox::files;
 use serde_json::Value;
 use std::io::{self, Write};
+use tasks::files;
 
 /// What readers take as the mark of the format's second version, in which a session start makes
 /// them forget.

@@ -8,10 +8,10 @@
 use aho_corasick::{AhoCorasick, MatchKind};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::files;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use tasks::files;
 use tokenizers::decoders::byte_level::ByteLevel;
 use tokenizers::models::bpe::{BPE, BpeTrainer};
 use tokenizers::pre_tokenizers::sequence::Sequence;

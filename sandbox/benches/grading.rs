@@ -9,18 +9,12 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
-#[path = "../tests/manifest/mod.rs"]
-mod manifest;
 #[path = "../tests/bounds/meter.rs"]
 mod meter;
-#[path = "../tests/random/mod.rs"]
-mod random;
 #[path = "../tests/bounds/sessions.rs"]
 mod sessions;
 #[path = "../tests/bounds/shapes.rs"]
 mod shapes;
-#[path = "../tests/mlebench/tables.rs"]
-mod tables;
 #[path = "../tests/bounds/targets.rs"]
 mod targets;
 

@@ -18,11 +18,12 @@ mod serve;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
-use sandbox::exec::{Options, Sandbox, StartError};
-use sandbox::jail::Tier;
-use sandbox::python::PythonEnv;
-use sandbox::task::{Opening, Task};
+use jail::exec::{Options, Sandbox, StartError};
+use jail::isolation::Tier;
+use jail::python::PythonEnv;
+use sandbox::judge::Graders;
 use std::process::ExitCode;
+use tasks::task::{Opening, Task};
 
 /// Ends of the program, by who is to act on them.
 pub(crate) mod exit {
@@ -135,7 +136,7 @@ impl Jail {
 
 /// The hidden command: builds the jail for another process of this program.
 pub(crate) fn launch() -> ExitCode {
-    match sandbox::jail::launcher::main() {
+    match jail::isolation::launcher::main() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Its log, which the supervisor reads.
@@ -189,13 +190,16 @@ impl Cli {
     }
 }
 
-fn open_task(path: &Utf8Path, checkout: Option<&Utf8PathBuf>, options: Options) -> Result<Task> {
+fn open_task(
+    path: &Utf8Path,
+    checkout: Option<&Utf8PathBuf>,
+    options: Options,
+) -> Result<(Task, Graders)> {
     let task = Task::open(path, &Opening { checkout: checkout.cloned() })
         .with_context(|| format!("failed to open the task in `{path}`"))?;
-    if let Some(evaluators) = task.evaluators() {
-        evaluators.configure(options);
-    }
-    Ok(task)
+    let graders = Graders::new([&task]);
+    graders.configure(options);
+    Ok((task, graders))
 }
 
 fn start(options: Options, task: Option<&Task>) -> Result<Sandbox, StartError> {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The launcher is not for people, and must not do anything before it has cleaned up.
-    if std::env::args_os().nth(1).is_some_and(|word| word == sandbox::exec::LAUNCH) {
+    if std::env::args_os().nth(1).is_some_and(|word| word == jail::exec::LAUNCH) {
         return cli::launch();
     }
     let filter = tracing_subscriber::EnvFilter::try_from_default_env();

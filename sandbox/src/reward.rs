@@ -3,8 +3,8 @@
 //! A trajectory's reward (`agents::reward`) has all six parts. The rewards of a served episode
 //! (`serve::reward`) have no part for the format, which only those see who read the turns.
 
-use crate::grade::Tier;
 use serde::{Deserialize, Serialize};
+use tasks::thresholds::Tier;
 
 /// What each part of the reward is worth. The six weights are not negative and sum to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use crate::draws::Draws;
 use crate::media::{Look, MediumError, Reading, Storage};
 use crate::rule::Frame;
 use crate::table::{Cells, Table};
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
 
 /// An item and what solvers make of it.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,9 +14,9 @@ use crate::scenes;
 use crate::table::{Cells, Table};
 use items::Item;
 use network::Ties;
-use sandbox::stream::Stream;
-use sandbox::values::Values;
 use std::collections::BTreeSet;
+use tasks::stream::Stream;
+use tasks::values::Values;
 
 /// The tables of one task and what only its maker knows about them.
 #[derive(Debug, Clone, PartialEq)]

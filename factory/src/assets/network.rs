@@ -4,7 +4,7 @@ use crate::blueprint::NetworkLayout;
 use crate::draws::Draws;
 use crate::media::graph::nodes::NodeNetwork;
 use crate::rule::Frame;
-use sandbox::stream::Stream;
+use tasks::stream::Stream;
 
 /// The file of links, in the public half.
 pub const EDGES: &str = "edges.csv";
@@ -79,7 +79,7 @@ mod tests {
             frame.numbers.insert("a".to_owned(), values.to_vec());
             surround(&layout, &ties.network, &mut frame);
             let near = &frame.numbers["a.near"];
-            sandbox::metrics::regression::spearman(values, near).unwrap()
+            tasks::metrics::regression::spearman(values, near).unwrap()
         };
         assert!(likeness(&kindred) > 0.35 && likeness(&own).abs() < 0.1);
     }

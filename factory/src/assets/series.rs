@@ -5,7 +5,7 @@ use crate::blueprint::{Blueprint, SeriesSpec};
 use crate::draws::Draws;
 use crate::rule::Frame;
 use crate::table::{Cells, Table};
-use sandbox::stream::Stream;
+use tasks::stream::Stream;
 
 /// How much of a driver's latent value carries over to the next step.
 const PERSISTENCE: f64 = 0.35;

@@ -7,8 +7,8 @@ use crate::draws::{Draws, normal_cdf};
 use crate::rule::Frame;
 use crate::scenario::{NumberColumn, Shape};
 use crate::table::{Cells, Table, round};
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
 
 /// Draws clean columns, and the same as they are written; rows that are nodes come with ties.
 pub fn draw(blueprint: &Blueprint, ties: Option<&Ties>, stream: Stream) -> (Frame, Table, Order) {

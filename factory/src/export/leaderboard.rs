@@ -9,8 +9,8 @@
 //! are rounded too: a score that reaches a milestone here then reaches it there, and the only
 //! ones it grants besides are within 1e-5. Our median is reached by a tie, theirs must be passed.
 
-use sandbox::grade::Thresholds;
 use std::fmt::Write as _;
+use tasks::thresholds::Thresholds;
 
 /// Decimals to which MLE-bench rounds scores.
 const DECIMALS: usize = 5;

@@ -9,8 +9,9 @@ use crate::tree;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rayon::prelude::*;
-use sandbox::task::{Corpus, Manifest, Prediction, Split, TaskDir, TaskError};
 use std::io;
+use tasks::prediction::Prediction;
+use tasks::task::{Corpus, Manifest, Split, TaskDir, TaskError};
 
 const GRADE: &str = include_str!("grade.py");
 const PREPARE: &str = include_str!("prepare.py");

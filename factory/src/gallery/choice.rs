@@ -3,8 +3,8 @@
 use super::GalleryError;
 use crate::mix::{Cell, chosen, name};
 use camino::Utf8Path;
-use sandbox::task::{Corpus, TaskDir};
 use std::collections::BTreeMap;
+use tasks::task::{Corpus, TaskDir};
 
 /// Tasks on a page unless said otherwise.
 pub const LIMIT: usize = 30;

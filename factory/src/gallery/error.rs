@@ -2,8 +2,8 @@
 
 use crate::mix::MixError;
 use camino::Utf8PathBuf;
-use sandbox::task::TaskError;
 use std::io;
+use tasks::task::TaskError;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]

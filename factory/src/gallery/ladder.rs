@@ -1,9 +1,9 @@
 //! The baselines and the milestones on one axis, from worse to better.
 
 use super::html::{escaped, short};
-use sandbox::grade::Direction;
-use sandbox::task::Manifest;
 use std::fmt::Write as _;
+use tasks::metrics::Direction;
+use tasks::task::Manifest;
 
 /// Where the axis begins and ends in a plot 360 wide.
 const LEFT: f64 = 118.0;
@@ -95,7 +95,7 @@ pub(super) fn plot(manifest: &Manifest) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandbox::metrics::Metric;
+    use tasks::metrics::Metric;
 
     fn manifest(metric: Metric, scores: [f64; 9]) -> Manifest {
         let [r0, r1, r2, r3, ceiling, median, bronze, silver, gold] = scores;

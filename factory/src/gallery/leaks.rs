@@ -17,9 +17,9 @@ use crate::verify::suspects::{Probe, Suspects, Truths};
 use crate::verify::{Carrier, Refusal, copies, files};
 use fs_err as fs;
 use rayon::prelude::*;
-use sandbox::task::Prediction;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use tasks::prediction::Prediction;
 
 /// The report as a table.
 pub(super) fn report(task: &Task) -> Result<String, GalleryError> {

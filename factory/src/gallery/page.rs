@@ -12,9 +12,9 @@ use crate::mix::name;
 use crate::mutation::Mutation;
 use camino::Utf8Path;
 use rayon::prelude::*;
-use sandbox::grade::Direction;
-use sandbox::task::TaskDir;
 use std::fmt::Write as _;
+use tasks::metrics::Direction;
+use tasks::task::TaskDir;
 
 const STYLE: &str = include_str!("style.css");
 

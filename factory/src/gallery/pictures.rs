@@ -7,13 +7,13 @@ use crate::media::image::jpeg;
 use camino::Utf8Path;
 use fs_err as fs;
 use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
-use sandbox::boxes::Object;
-use sandbox::mask::Mask;
-use sandbox::metrics::images::Frame;
-use sandbox::task::Prediction;
-use sandbox::values::Values;
 use std::fmt::Write as _;
 use std::io::Cursor;
+use tasks::boxes::Object;
+use tasks::mask::Mask;
+use tasks::metrics::images::Frame;
+use tasks::prediction::Prediction;
+use tasks::values::Values;
 
 /// Pictures of a task.
 const COUNT: usize = 12;

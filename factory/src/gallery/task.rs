@@ -5,9 +5,10 @@ use super::rows::Rows;
 use crate::blueprint::Blueprint;
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::cells;
-use sandbox::task::{Prediction, TaskDir};
-use sandbox::values::Values;
+use tasks::cells;
+use tasks::prediction::Prediction;
+use tasks::task::TaskDir;
+use tasks::values::Values;
 
 /// What can be shown of a file beside a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,11 +11,11 @@ pub mod image;
 pub mod text;
 
 use crate::draws::Draws;
-use sandbox::stream::Stream;
-use sandbox::task::Modality;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use tasks::stream::Stream;
+use tasks::task::Modality;
 
 /// Who can read a statistic off an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -89,7 +89,7 @@ fn dense(x: &Matrix) -> Result<DenseMatrix<f64>, ForestError> {
 mod tests {
     use super::*;
     use crate::draws::Draws;
-    use sandbox::stream::Stream;
+    use tasks::stream::Stream;
 
     #[test]
     fn forests_learn_a_step_and_are_reproducible() {

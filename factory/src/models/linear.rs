@@ -211,7 +211,7 @@ fn substituted(Factor { values, n }: &Factor, mut right: Vec<f64>) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::draws::Draws;
-    use sandbox::stream::Stream;
+    use tasks::stream::Stream;
 
     fn data() -> (Matrix, Vec<f64>) {
         let mut draws = Draws::new(Stream::root(8));

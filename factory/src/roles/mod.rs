@@ -25,7 +25,7 @@ use crate::media::MediumError;
 use crate::plan::Slot;
 use crate::scenario::Scenario;
 use crate::seed::Seed;
-use sandbox::grade::Thresholds;
+use tasks::thresholds::Thresholds;
 
 /// What the strategist starts from.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use crate::media::Blemish;
 use crate::mutation::Mutation;
 use crate::rule::Expr;
 use crate::seed::Trait;
-use sandbox::metrics::Metric;
-use sandbox::task::Formulation;
+use tasks::metrics::Metric;
+use tasks::task::Formulation;
 
 /// Draws them.
 pub(super) fn choose(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {

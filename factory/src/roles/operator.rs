@@ -1,8 +1,8 @@
 //! The `MLOps` engineer: a standalone evaluator, for anyone without our binaries.
 
 use crate::blueprint::Blueprint;
-use sandbox::metrics::Metric;
-use sandbox::task::Prediction;
+use tasks::metrics::Metric;
+use tasks::prediction::Prediction;
 
 /// The evaluator's code; the task's settings replace one line of it.
 const TEMPLATE: &str = include_str!("evaluator.py");

@@ -5,8 +5,9 @@ use crate::draws::Draws;
 use crate::mix::Cell;
 use crate::scenario::{NumberTarget, TableScenario};
 use crate::seed::Trait;
-use sandbox::metrics::Metric;
-use sandbox::task::{Formulation, Modality, Prediction};
+use tasks::metrics::Metric;
+use tasks::prediction::Prediction;
+use tasks::task::{Formulation, Modality};
 
 /// Grades of rows that answer queries.
 const GRADES: usize = 4;

@@ -8,8 +8,9 @@ use crate::blueprint::{Blueprint, Link, NumberSpec, SeriesSpec, Target};
 use crate::draws::Draws;
 use crate::rule::Family;
 use crate::scenario::{SeriesScenario, WordColumn};
-use sandbox::metrics::Metric;
-use sandbox::task::{Prediction, RowCounts};
+use tasks::metrics::Metric;
+use tasks::prediction::Prediction;
+use tasks::task::RowCounts;
 
 /// A blueprint of several series.
 pub(super) fn strategise(

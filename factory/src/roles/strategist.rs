@@ -1,9 +1,7 @@
 //! Data Strategist: seed, story, columns, mutations, rule and link become a blueprint.
 
-use super::families;
 use super::parts::Parts;
-use super::{Brief, RoleError, mutations, scoring, series};
-use crate::assets;
+use super::{Brief, RoleError, families, mutations, scoring, series};
 use crate::blueprint::{
     BLUEPRINT_VERSION, Blueprint, Derivation, ItemLayout, Link, NetworkLayout, NumberSpec,
     QueryLayout, Target, WordSpec,
@@ -16,9 +14,10 @@ use crate::media::{Format, Statistic};
 use crate::mutation::Mutation;
 use crate::rule::{Expr, Family, Frame, Rule};
 use crate::scenario::{ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario};
-use crate::scenes;
-use sandbox::metrics::Metric;
-use sandbox::task::{Formulation, Modality, Prediction, RowCounts};
+use crate::{assets, scenes};
+use tasks::metrics::Metric;
+use tasks::prediction::Prediction;
+use tasks::task::{Formulation, Modality, RowCounts};
 
 /// Clean rows on which a rule is balanced.
 pub(super) const POPULATION: usize = 3000;

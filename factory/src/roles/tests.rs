@@ -1,16 +1,15 @@
 //! What the strategist promises of the blueprints that it draws.
 
 use super::*;
-use crate::assets;
 use crate::labels::Truth;
 use crate::media::Blemish;
 use crate::mix::Cell;
 use crate::mutation::Mutation;
-use crate::scenario;
 use crate::seed_set::{MLEBENCH, SeedSet};
-use sandbox::metrics::Metric;
-use sandbox::task::{Split, TaskId};
+use crate::{assets, scenario};
 use std::collections::BTreeSet;
+use tasks::metrics::Metric;
+use tasks::task::{Split, TaskId};
 
 /// Blueprints of one kind of task, over all of its stories.
 fn blueprints(cell: &str, count: u64) -> Vec<Blueprint> {

@@ -9,10 +9,10 @@ use crate::mutation::{Mutation, SENTINEL};
 use crate::scenario::{Scenario, SeriesScenario, Story, TableScenario};
 use crate::scenes::{self, SceneLayout};
 use crate::table::Cells;
-use sandbox::grade::Direction;
-use sandbox::metrics::Metric;
-use sandbox::task::{Formulation, Modality, Prediction};
 use std::fmt::Write as _;
+use tasks::metrics::{Direction, Metric};
+use tasks::prediction::Prediction;
+use tasks::task::{Formulation, Modality};
 
 /// Writes `description.md`.
 pub fn describe(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> String {

@@ -2,11 +2,11 @@
 
 use super::detection::mean_boxes;
 use crate::media::image::grid::Grid;
-use sandbox::boxes::{Detection as Found, Object};
-use sandbox::cells;
-use sandbox::mask::Mask;
-use sandbox::task::Prediction;
-use sandbox::values::Values;
+use tasks::boxes::{Detection as Found, Object};
+use tasks::cells;
+use tasks::mask::Mask;
+use tasks::prediction::Prediction;
+use tasks::values::Values;
 
 /// The cells of constant rows worth trying, given the training truth and a picture's edge.
 pub fn constants(prediction: &Prediction, train: &Values, side: usize) -> Vec<Vec<String>> {

@@ -17,12 +17,12 @@ use crate::media::image::grid::Grid;
 use crate::media::image::wave::Wave;
 use crate::models::Matrix;
 use crate::models::forest::{self, ForestError, Settings};
-use sandbox::boxes::{Detection as Found, Object};
-use sandbox::task::Prediction;
-use sandbox::values::Values;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 use std::fmt;
+use tasks::boxes::{Detection as Found, Object};
+use tasks::prediction::Prediction;
+use tasks::values::Values;
 
 /// Things fit into a square arrangement of this many cells along an edge.
 const CELLS: usize = 4;

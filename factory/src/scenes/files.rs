@@ -4,8 +4,8 @@ use super::{Scene, SceneLayout};
 use crate::assets::items::Item;
 use crate::media::image::grid::encode;
 use crate::table::Cells;
-use sandbox::values::Values;
 use std::collections::BTreeMap;
+use tasks::values::Values;
 
 /// The folder of the pictures.
 pub const PICTURES: &str = "images";
@@ -33,7 +33,7 @@ pub fn truths(layout: &SceneLayout, ids: &[String], truth: &Values) -> BTreeMap<
     let side = scene.side();
     match truth {
         Values::Masks(masks) => {
-            let file = |(id, mask): (&String, &sandbox::mask::Mask)| {
+            let file = |(id, mask): (&String, &tasks::mask::Mask)| {
                 let white = |set: bool| if set { u8::MAX } else { 0 };
                 let pixels: Vec<u8> = mask.pixels(side, side).into_iter().map(white).collect();
                 (format!("{MASKS}/{id}.png"), encode(side, 1, &pixels))

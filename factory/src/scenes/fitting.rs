@@ -2,8 +2,8 @@
 
 use crate::media::image::grid::Grid;
 use crate::models::Matrix;
-use sandbox::metrics::Metric;
-use sandbox::values::{self, Values};
+use tasks::metrics::Metric;
+use tasks::values::{self, Values};
 
 /// The candidate whose forecast of the truth scores best; the first of equals.
 pub(super) fn best<T>(

@@ -32,16 +32,17 @@ use crate::media::{Blemish, MediumError, Reading};
 use crate::models::forest::ForestError;
 use crate::score::Forecast;
 use crate::table::Table;
-use sandbox::boxes::{Detection as Found, Object};
-use sandbox::mask::Mask;
-use sandbox::metrics::Metric;
-use sandbox::metrics::images::Frame;
-use sandbox::stream::Stream;
-use sandbox::task::{Baselines, Prediction};
-use sandbox::values::{self, Values};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use tasks::boxes::{Detection as Found, Object};
+use tasks::mask::Mask;
+use tasks::metrics::Metric;
+use tasks::metrics::images::Frame;
+use tasks::prediction::Prediction;
+use tasks::stream::Stream;
+use tasks::task::Baselines;
+use tasks::values::{self, Values};
 
 /// The truth of a training picture wanders about the visible edge.
 const JITTER: Blemish = Blemish {

@@ -4,9 +4,10 @@ use super::files::{CLEAN, MASKS, PICTURES};
 use super::{Scene, SceneLayout};
 use crate::draws::Draws;
 use crate::scenario::SceneScenario;
-use sandbox::metrics::images::Frame;
-use sandbox::task::{Formulation, Prediction};
 use std::fmt::Write as _;
+use tasks::metrics::images::Frame;
+use tasks::prediction::Prediction;
+use tasks::task::Formulation;
 
 /// What is asked for, after the story.
 pub fn goal(story: &SceneScenario, prediction: &Prediction, draws: &mut Draws) -> String {

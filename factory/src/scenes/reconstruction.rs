@@ -21,12 +21,12 @@ use crate::media::image::grid::Grid;
 use crate::models::Matrix;
 use crate::models::forest::ForestError;
 use crate::models::linear::Linear;
-use sandbox::metrics::images::Frame;
-use sandbox::task::Prediction;
-use sandbox::values::Values;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 use std::fmt;
+use tasks::metrics::images::Frame;
+use tasks::prediction::Prediction;
+use tasks::values::Values;
 
 /// The sensor adds noise.
 const NOISE: Blemish = Blemish {

@@ -20,12 +20,12 @@ use crate::media::image::wave::Wave;
 use crate::models::Matrix;
 use crate::models::forest::ForestError;
 use crate::models::linear::Linear;
-use sandbox::mask::Mask;
-use sandbox::task::Prediction;
-use sandbox::values::Values;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 use std::fmt;
+use tasks::mask::Mask;
+use tasks::prediction::Prediction;
+use tasks::values::Values;
 
 /// Pixels of each training picture that the regressions see.
 const SAMPLED: usize = 45;

@@ -9,8 +9,8 @@ use crate::config::Preset;
 use crate::draws::Draws;
 use crate::mutation::Mutation;
 use crate::scenario::SceneScenario;
-use sandbox::metrics::Metric;
-use sandbox::task::{Formulation, RowCounts};
+use tasks::metrics::Metric;
+use tasks::task::{Formulation, RowCounts};
 
 /// Completes what a brief gives: rule, metric, sizes and blemishes.
 pub fn strategise(story: &SceneScenario, outline: Blueprint, draws: &mut Draws) -> Blueprint {

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::draws::Draws;
     use proptest::prelude::*;
-    use sandbox::stream::Stream;
+    use tasks::stream::Stream;
 
     #[test]
     fn wilson_is_scipys() {

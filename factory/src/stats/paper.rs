@@ -3,7 +3,7 @@
 //! Paper: §5.2 and figure 3 (domains, modalities, formulations), figure 5 (sizes), appendix C.1
 //! (the funnel).
 
-use sandbox::task::{Formulation, Modality};
+use tasks::task::{Formulation, Modality};
 
 /// What everything that the paper does not name is counted as.
 pub const OTHER: &str = "other";

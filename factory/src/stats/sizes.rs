@@ -2,8 +2,8 @@
 
 use super::intervals::Quantiles;
 use super::paper;
-use sandbox::task::RowCounts;
 use serde::{Deserialize, Serialize};
+use tasks::task::RowCounts;
 
 /// Where the bins of the histogram begin; the last is open.
 const EDGES: [usize; 10] = [0, 50, 80, 120, 151, 201, 300, 400, 600, 1000];

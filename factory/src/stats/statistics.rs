@@ -11,10 +11,10 @@ use crate::ledger::Entry;
 use crate::mix::{Mix, name};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::task::{Corpus, Manifest, RowCounts, TaskDir, TaskError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
+use tasks::task::{Corpus, Manifest, RowCounts, TaskDir, TaskError};
 
 /// The version of [`Statistics`] that this build writes.
 pub const STATISTICS_VERSION: u32 = 1;

@@ -9,13 +9,15 @@ use super::submissions::{self, Submission};
 use super::{COLLECT_LIMIT, Failure};
 use crate::verify::Refusal;
 use fs_err as fs;
-use sandbox::exec::{Run, Sandbox};
-use sandbox::grade::{Direction, Grade, GradeError, Grader, Thresholds};
-use sandbox::policy::Policy;
-use sandbox::submission::Part;
-use sandbox::task::TaskDir;
+use jail::exec::{Run, Sandbox};
+use jail::policy::Policy;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use tasks::grade::{Grade, GradeError, Grader};
+use tasks::metrics::Direction;
+use tasks::submission::Part;
+use tasks::task::TaskDir;
+use tasks::thresholds::Thresholds;
 
 /// Follows the two lines that say which files to write and how many submissions there are.
 const EVALUATE: &str = include_str!("evaluate.py");

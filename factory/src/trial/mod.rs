@@ -14,13 +14,14 @@ mod tests;
 pub use report::{Attempt, Ending, Tally, Trials};
 
 use crate::verify::Refusal;
-use sandbox::exec::{Fault, Options, Sandbox, StartError};
-use sandbox::policy::{ByteSize, Policy};
-use sandbox::python::{PythonEnv, PythonError};
-use sandbox::task::TaskDir;
+use jail::exec::{Fault, Options, Sandbox, StartError};
+use jail::policy::Policy;
+use jail::python::{PythonEnv, PythonError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
+use tasks::task::TaskDir;
+use tasks::units::ByteSize;
 
 /// What a reference script may take of a processor on one task. The aim for a whole corpus is a
 /// median below 2 s and a 95th percentile below this; a task above it would hold up every

@@ -8,10 +8,10 @@
 use super::report::Attempt;
 use super::{COLLECT_LIMIT, Failure, Settings};
 use crate::verify::Refusal;
-use sandbox::exec::{Outcome, Run, Sandbox};
-use sandbox::grade::Grader;
-use sandbox::submission::Part;
-use sandbox::task::{Formulation, Modality, TaskDir};
+use jail::exec::{Outcome, Run, Sandbox};
+use tasks::grade::Grader;
+use tasks::submission::Part;
+use tasks::task::{Formulation, Modality, TaskDir};
 
 const TABLE: &str = include_str!("../../reference/table.py");
 const IMAGE: &str = include_str!("../../reference/image.py");

@@ -3,12 +3,12 @@
 use crate::mix::Cell;
 use crate::stats::intervals::Quantiles;
 use crate::verify::Refusal;
-use sandbox::grade::Tier;
-use sandbox::task::TaskDir;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
+use tasks::task::TaskDir;
+use tasks::thresholds::Tier;
 
 /// The version of [`Trials`] that this build writes.
 const TRIALS_VERSION: u32 = 1;

@@ -4,10 +4,11 @@ use crate::draws::Draws;
 use crate::verify::Refusal;
 use crate::verify::disk::{broken, perfect};
 use fs_err as fs;
-use sandbox::stream::Stream;
-use sandbox::task::{Prediction, TaskDir};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use tasks::prediction::Prediction;
+use tasks::stream::Stream;
+use tasks::task::TaskDir;
 
 /// Share of rows that trade their predictions in the exchanged submission.
 const EXCHANGED: f64 = 0.3;

@@ -2,15 +2,14 @@
 //! been built (`cargo build -p sandbox`).
 
 use super::*;
-use crate::config::Options as Request;
-use crate::config::Preset;
+use crate::config::{Options as Request, Preset};
 use crate::pipeline::{self, Progress};
 use crate::plan::Slot;
 use crate::roles::Builtin;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::policy::Span;
-use sandbox::task::Corpus;
+use tasks::task::Corpus;
+use tasks::units::Span;
 
 struct Quiet;
 
@@ -81,7 +80,7 @@ fn evaluators_that_disagree_are_caught() {
     let sandbox = started(&tasks);
     let task = tasks
         .iter()
-        .find(|task| task.manifest().formulation == sandbox::task::Formulation::Regression)
+        .find(|task| task.manifest().formulation == tasks::task::Formulation::Regression)
         .unwrap();
     let path: Utf8PathBuf = task.path().join("source/evaluator.py");
     let sound = fs::read_to_string(&path).unwrap();

@@ -6,16 +6,18 @@ use crate::package::{Draft, Staged};
 use crate::scenes;
 use camino::Utf8Path;
 use fs_err as fs;
-use sandbox::grade::{GradeError, Grader, Tier};
-use sandbox::submission::Part;
-use sandbox::task::{Prediction, TaskDir};
 use std::fmt::Write as _;
+use tasks::grade::{GradeError, Grader};
+use tasks::prediction::Prediction;
+use tasks::submission::Part;
+use tasks::task::TaskDir;
+use tasks::thresholds::Tier;
 
 /// Files are what the manifest says, and nothing else lies in the public half.
 pub(super) fn intact(task: &Staged) -> Result<(), Refusal> {
     task.dir.check_files().map_err(|error| Refusal::Contract(error.to_string()))?;
     only_known(task, task.dir.public().path())?;
-    let thresholds: sandbox::grade::Thresholds =
+    let thresholds: tasks::thresholds::Thresholds =
         serde_json::from_slice(&read(task, "prepared/private/threshold.json")?)
             .map_err(|error| Refusal::Contract(error.to_string()))?;
     if thresholds != task.dir.manifest().thresholds {

@@ -6,9 +6,9 @@ use crate::package::{self, Staged};
 use crate::scenes;
 use camino::Utf8Path;
 use fs_err as fs;
-use sandbox::task::TaskDir;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::UNIX_EPOCH;
+use tasks::task::TaskDir;
 
 /// The files of the public half that belong to no single row.
 const COMMON: [&str; 5] =

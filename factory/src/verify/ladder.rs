@@ -11,8 +11,8 @@ use crate::package::Draft;
 use crate::roles::Development;
 use crate::score::Forecast;
 use crate::table::{Cells, Column, Table};
-use sandbox::metrics::Metric;
-use sandbox::values::{self, Values};
+use tasks::metrics::Metric;
+use tasks::values::{self, Values};
 
 /// Bootstrap samples per check.
 const SAMPLES: usize = 120;

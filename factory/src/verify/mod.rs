@@ -26,7 +26,7 @@ use crate::pipeline;
 use crate::roles::{Development, Roles};
 use crate::scenario::Scenario;
 use camino::Utf8Path;
-use sandbox::task::TaskDir;
+use tasks::task::TaskDir;
 
 /// Something that passed verification.
 #[derive(Debug)]

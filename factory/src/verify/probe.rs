@@ -2,9 +2,9 @@
 
 use crate::draws::Draws;
 use crate::rule::moments;
-use sandbox::metrics::classification::roc_auc;
-use sandbox::metrics::regression::spearman;
-use sandbox::stream::Stream;
+use tasks::metrics::classification::roc_auc;
+use tasks::metrics::regression::spearman;
+use tasks::stream::Stream;
 
 /// Permutations of a probe, none of which may tell as much: p < 0.01 after Bonferroni's
 /// correction for some twelve probes of a task.

@@ -1,7 +1,7 @@
 //! Why a task is not fit for use.
 
 use super::suspects::Carrier;
-use sandbox::grade::GradeError;
+use tasks::grade::GradeError;
 
 /// A failed check. [`Refusal::code`] is what ledgers and funnels count.
 #[derive(Debug, thiserror::Error)]

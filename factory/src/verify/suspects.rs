@@ -6,8 +6,8 @@ use crate::media::Format;
 use crate::models::Matrix;
 use crate::models::linear::Linear;
 use camino::Utf8Path;
-use sandbox::stream::Stream;
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::stream::Stream;
 
 /// Words of file names that are probed, the most frequent first.
 const WORDS: usize = 32;

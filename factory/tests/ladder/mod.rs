@@ -4,10 +4,10 @@ use agents::playground::Playground;
 use agents::scaffold::ladder::{ScriptedJob, Stage, play_all};
 use agents::scaffold::react::Rules;
 use agents::scaffold::scripted::{Approach, Purpose};
-use sandbox::stream::Stream;
-use sandbox::task::TaskDir;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use tasks::stream::Stream;
+use tasks::task::TaskDir;
 
 /// The gain of each scripted level on a task, weakest level first, and what bronze takes.
 pub(crate) fn gains(playground: &Playground, task: &TaskDir) -> ([f64; 5], f64) {

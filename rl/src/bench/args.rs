@@ -186,7 +186,7 @@ impl BenchArgs {
             report.write(path)?;
         }
         if let Some(path) = &self.table {
-            sandbox::files::write_atomic(path, report.to_string().as_bytes())?;
+            tasks::files::write_atomic(path, report.to_string().as_bytes())?;
         }
         Ok(())
     }

@@ -11,9 +11,9 @@ use crate::plan::{Phase, Plan};
 use crate::presets::Dtype;
 use crate::sample::{Draw, Sampling, draw};
 use crate::signed;
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor};
 
 /// Steps before the clock runs: the first reads the prompts.

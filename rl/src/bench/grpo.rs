@@ -17,8 +17,8 @@ use crate::plan::{self, Plan};
 use crate::presets::Dtype;
 use crate::rollout::RolloutSettings;
 use rand::RngExt;
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
 use tch::Device;
 
 /// What a conversation consists of, in tokens: a prompt, then turns, each of what the model says

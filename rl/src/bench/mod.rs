@@ -38,9 +38,9 @@ use camino::Utf8PathBuf;
 use clap::ValueEnum;
 use machine::Gauge;
 use rand::RngExt;
-use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
 use tch::Device;
 
 /// What can be measured.

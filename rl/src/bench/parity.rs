@@ -17,9 +17,9 @@ use crate::sample::Sampling;
 use crate::sft::imitate;
 use crate::signed;
 use rand::RngExt;
-use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
 /// One comparison.

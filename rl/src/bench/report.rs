@@ -4,10 +4,10 @@ use super::machine::{Machine, MemoryUse};
 use super::parity::Check;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::files;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use tasks::files;
 
 /// The version of the file.
 const VERSION: u32 = 1;

@@ -12,8 +12,8 @@ use crate::optim::AdamW;
 use crate::plan::{self, Plan};
 use crate::presets::Dtype;
 use crate::sft::imitate;
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
 use tch::Device;
 
 /// The learning rate of a large policy. What is learnt does not matter here.

@@ -24,9 +24,9 @@ use crate::tokenizer::Tokenizer;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use safetensors::SafeTensorError;
-use sandbox::files;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tasks::files;
 
 /// The version of `training.json` that this build reads and writes.
 const VERSION: u32 = 3;
@@ -364,9 +364,9 @@ mod tests {
     use crate::policy::tests::small;
     use crate::presets::Scale;
     use crate::sft::imitate;
-    use sandbox::stream::Stream;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
+    use tasks::stream::Stream;
     use tch::{Device, Kind};
 
     fn train(model: &Qwen3, optimizer: &mut AdamW, steps: std::ops::Range<i64>) -> Vec<u64> {

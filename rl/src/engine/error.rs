@@ -1,7 +1,7 @@
 //! Why an engine refuses or cannot go on.
 
 use crate::sample::SamplingError;
-use sandbox::policy::ByteSize;
+use tasks::units::ByteSize;
 
 /// Why a request was refused.
 #[derive(Debug, thiserror::Error)]

@@ -22,9 +22,9 @@ use crate::sample::{self, Draw, Drawn, Sampling};
 use crate::signed;
 use rand_chacha::ChaCha8Rng;
 use room::{Claim, Room};
-use sandbox::policy::ByteSize;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tasks::units::ByteSize;
 use tch::{Tensor, no_grad_guard};
 
 /// The most tokens, padding included, that one prefill reads.

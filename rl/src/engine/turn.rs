@@ -1,7 +1,7 @@
 //! What is asked of an engine, and what comes back.
 
 use crate::sample::Sampling;
-use sandbox::stream::Stream;
+use tasks::stream::Stream;
 
 /// How one turn is to be generated.
 #[derive(Debug, Clone, Copy)]

@@ -147,7 +147,7 @@ mod tests {
     use crate::presets::Scale;
     use agents::trajectory::{Ending, TRAJECTORY_VERSION};
     use sandbox::env::EpisodeFault;
-    use sandbox::task::TaskId;
+    use tasks::task::TaskId;
 
     const TURNS: u32 = 3;
 

@@ -5,7 +5,7 @@ use crate::optim::OptimError;
 use crate::policy::PolicyError;
 use crate::rollout::RolloutError;
 use agents::playground::PlaygroundError;
-use sandbox::task::TaskId;
+use tasks::task::TaskId;
 
 /// How far sampler and trainer may differ on a log-probability, in f32.
 pub(super) const LOG_PROB_GAP: f64 = 1e-4;

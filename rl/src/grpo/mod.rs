@@ -31,12 +31,12 @@
 //! in `metrics.jsonl`.
 
 mod batch;
+mod draw;
 mod error;
 mod line;
 mod mask;
 mod position;
 mod settings;
-mod tasks;
 mod update;
 
 pub use error::TrainError;
@@ -50,11 +50,9 @@ use crate::checkpoint::{Checkpoint, Checkpoints, resume};
 use crate::device::memory_in_use;
 use crate::engine::CacheUse;
 use crate::episodes::left_out;
-use crate::heap;
 use crate::metrics::{Metrics, resident_memory};
 use crate::model::{Gradients, Qwen3};
 use crate::optim::{AdamW, Decay, Schedule};
-use crate::policy;
 use crate::rollout::{Job, Place, Played, Policy, Rollout, RolloutError, rollout};
 use crate::sample::Sampling;
 use crate::sft::Stages;
@@ -62,18 +60,19 @@ use crate::stop::{Ended, Stop, Stopped};
 use crate::tokenizer::Tokenizer;
 use crate::view::View;
 use crate::watchdog::{Heartbeat, Phase, Watchdog};
+use crate::{heap, policy};
 use agents::playground::Playground;
 use batch::Batch;
 use camino::{Utf8Path, Utf8PathBuf};
+use draw::{draw, draw_again};
 use error::LOG_PROB_GAP;
 use fs_err as fs;
 use line::{Line, Summary, Times, TrainLine};
 use position::Position;
-use sandbox::files;
-use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskDir};
 use std::time::{Duration, Instant};
-use tasks::{draw, draw_again};
+use tasks::files;
+use tasks::stream::Stream;
+use tasks::task::{Split, TaskDir};
 use tch::{Device, Kind};
 use update::largest_gap;
 

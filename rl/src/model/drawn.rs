@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn drawn_weights_are_those_of_a_fresh_model_in_all_but_their_values() {
         let config = Qwen3Config::tiny(400, 1, 2);
-        let stream = sandbox::stream::Stream::root(1);
+        let stream = tasks::stream::Stream::root(1);
         let plain = Qwen3::random(&config, Kind::Float, Device::Cpu, stream).published();
         let draw = |seed| Qwen3::drawn(&config, Kind::BFloat16, Device::Cpu, seed).published();
         let (drawn, again, other) = (draw(1), draw(1), draw(2));

@@ -7,13 +7,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use memmap2::Mmap;
 use safetensors::tensor::{Dtype, SafeTensors, View};
-use sandbox::files;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::Permissions;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
+use tasks::files;
 use tch::{Device, Kind, Tensor};
 
 /// Why weights could not be read or written.

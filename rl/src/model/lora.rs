@@ -7,10 +7,10 @@ use crate::settings::{SettingsError, require};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rand::{Rng, RngExt};
-use sandbox::files;
-use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tasks::files;
+use tasks::stream::Stream;
 use tch::Tensor;
 
 /// The file that adapters are in.

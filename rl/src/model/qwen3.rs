@@ -23,8 +23,8 @@ use super::lora::{Lora, MakeAdapter};
 use super::packed::Packed;
 use super::rope::Rope;
 use rand_distr::{Distribution, StandardNormal};
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
 fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Tensor {

@@ -22,14 +22,14 @@ use agents::prompt::{Prompt, PromptError};
 use agents::scaffold::react::{Reply, Rules, Session};
 use agents::trajectory::{Ending, Omission, Segment, Source, Trajectory, TrajectoryError};
 use conversation::Conversation;
+use jail::exec::Sandbox;
 use sandbox::env::EpisodeFault;
-use sandbox::exec::Sandbox;
-use sandbox::stream::Stream;
-use sandbox::task::{TaskDir, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+use tasks::stream::Stream;
+use tasks::task::{TaskDir, TaskId};
 use worker::{Answer, Request, Stage, work};
 
 /// Who plays.

@@ -2,8 +2,8 @@
 
 use crate::sample::Sampling;
 use crate::settings::{SettingsError, require};
-use sandbox::policy::ByteSize;
 use serde::{Deserialize, Serialize};
+use tasks::units::ByteSize;
 
 /// How episodes are played.
 ///

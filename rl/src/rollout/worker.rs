@@ -3,8 +3,8 @@
 use super::Job;
 use agents::scaffold::react::{Reply, Rules, Session};
 use agents::trajectory::{Ending, Omission, Segment, Trajectory};
+use jail::exec::Sandbox;
 use sandbox::env::EpisodeFault;
-use sandbox::exec::Sandbox;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};

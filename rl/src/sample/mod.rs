@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(Sampling::default().log_prob(&log_probs, 3), log_probs[3]);
     }
     use proptest::prelude::*;
-    use sandbox::stream::Stream;
+    use tasks::stream::Stream;
 
     fn logs(probabilities: &[f32]) -> Vec<f32> {
         probabilities.iter().map(|p| p.ln()).collect()

@@ -3,8 +3,8 @@
 use super::access::ApiKey;
 use crate::engine::EngineError;
 use crate::template::TemplateError;
-use sandbox::policy::ByteSize;
 use std::net::SocketAddr;
+use tasks::units::ByteSize;
 
 /// How a server behaves.
 ///

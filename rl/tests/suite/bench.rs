@@ -3,9 +3,9 @@
 use crate::corpus;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use jail::python::{PythonEnv, VARIABLE};
 use rl::bench::{Case, Ending, Job, ModelSource, Report, Sizes};
 use rl::presets::{Dtype, Scale};
-use sandbox::python::{PythonEnv, VARIABLE};
 use std::process::{Command, Output};
 
 const RL: &str = env!("CARGO_BIN_EXE_rl");

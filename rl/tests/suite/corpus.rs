@@ -5,9 +5,9 @@ use agents::scaffold::scripted::Approach;
 use agents::trajectory::{self, Ending, Segment, Source, Trajectory};
 use camino::Utf8Path;
 use fs_err as fs;
-use sandbox::exec::Mode;
-use sandbox::task::{Corpus, Split};
+use jail::exec::Mode;
 use std::fmt::Write as _;
+use tasks::task::{Corpus, Split};
 
 /// Writes two training tasks and a held-out one below `folder`.
 pub(crate) fn write(folder: &Utf8Path) {
@@ -45,7 +45,7 @@ pub(crate) fn write(folder: &Utf8Path) {
 
 fn manifest(id: &str, split: &str) -> String {
     serde_json::json!({
-        "version": sandbox::task::MANIFEST_VERSION, "id": id, "title": id, "seed_task": "none",
+        "version": tasks::task::MANIFEST_VERSION, "id": id, "title": id, "seed_task": "none",
         "domain": "retail", "modality": "tabular", "formulation": "binary", "metric": "roc_auc",
         "id_column": "id", "prediction": {"kind": "probability", "column": "y"},
         "thresholds": {

@@ -5,9 +5,9 @@ use rl::engine::{Ending, Engine, EngineError, Finished, RowId, Turn};
 use rl::loss;
 use rl::model::{KvCache, Mixture, Packed, Qwen3, Qwen3Config};
 use rl::sample::Sampling;
-use sandbox::policy::ByteSize;
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
+use tasks::units::ByteSize;
 use tch::{Device, Kind, Tensor};
 
 const VOCAB: i64 = 60;

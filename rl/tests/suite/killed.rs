@@ -9,10 +9,10 @@ use agents::trajectory;
 use camino::Utf8Path;
 use fs_err as fs;
 use rand::RngExt;
-use sandbox::stream::Stream;
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use tasks::stream::Stream;
 
 /// How each command is interrupted before it may finish, and the exit code that it then has.
 const INTERRUPTIONS: [(&str, Option<i32>); 3] =

@@ -5,7 +5,7 @@ use rl::batch::{Memory, Micro, Sample, micro_batches};
 use rl::loss::{self, Aggregation, Clip, Kl, Objective, Tokens, surrogate};
 use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::sample::Sampling;
-use sandbox::stream::Stream;
+use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor};
 
 fn model(tied: bool) -> Qwen3 {

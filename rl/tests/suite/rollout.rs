@@ -11,9 +11,9 @@ use rl::rollout::{Job, Overflow, Place, Played, Policy, RolloutSettings, rollout
 use rl::stop::Stop;
 use rl::tokenizer::Tokenizer;
 use rl::watchdog::Heartbeat;
-use sandbox::policy::ByteSize;
-use sandbox::stream::Stream;
-use sandbox::task::Split;
+use tasks::stream::Stream;
+use tasks::task::Split;
+use tasks::units::ByteSize;
 use tch::{Device, Kind, Tensor};
 
 /// What sampler and trainer may differ by.

@@ -9,12 +9,12 @@ use rl::policy;
 use rl::sample::Sampling;
 use rl::template::{Message, Options, Role, Template};
 use rl::tokenizer::Tokenizer;
-use sandbox::stream::Stream;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor, no_grad};
 
 /// What the scripted model says, whatever it is asked. No token occurs twice.

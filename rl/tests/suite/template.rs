@@ -7,8 +7,8 @@ use minijinja::Value;
 use rl::model::{Qwen3, Qwen3Config, save_folder};
 use rl::template::{FunctionCall, Message, Options, Role, Template, ToolCall};
 use rl::tokenizer::Tokenizer;
-use sandbox::stream::Stream;
 use serde::Serialize;
+use tasks::stream::Stream;
 use tch::{Device, Kind};
 
 const THINKING: &str = include_str!("../reference/thinking.jinja");

@@ -11,9 +11,9 @@ use rl::model::{
 };
 use rl::sample::Sampling;
 use rl::sft::imitate;
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::process::Command;
+use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor};
 
 /// Seven dense shapes and two mixtures of experts.

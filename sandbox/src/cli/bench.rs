@@ -3,8 +3,8 @@
 use super::{Common, exit, output};
 use anyhow::{Context as _, Result};
 use clap::Args;
-use sandbox::bench::{Settings, bench};
-use sandbox::python::PythonEnv;
+use jail::bench::{Settings, bench};
+use jail::python::PythonEnv;
 
 /// Arguments of `sandbox bench`.
 #[derive(Debug, Args)]

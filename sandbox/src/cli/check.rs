@@ -3,9 +3,9 @@
 use super::{Common, exit, output, start};
 use anyhow::Result;
 use clap::Args;
-use sandbox::exec::StartError;
-use sandbox::jail::State;
-use sandbox::policy::Gpus;
+use jail::exec::StartError;
+use jail::isolation::State;
+use jail::policy::Gpus;
 use serde_json::json;
 
 /// Arguments of `sandbox check`.

@@ -3,13 +3,13 @@
 use super::exit;
 use super::output::{self, OutputError};
 use super::report::Ungradable;
-use sandbox::exec::{Fault, StartError};
-use sandbox::grade::GradeError;
-use sandbox::python::PythonError;
+use jail::exec::{Fault, StartError};
+use jail::python::PythonError;
 use sandbox::serve::ServeError;
-use sandbox::task::TaskError;
 use serde::Serialize;
 use serde_json::json;
+use tasks::grade::GradeError;
+use tasks::task::TaskError;
 
 /// A mistake of the caller: what was to be done with which argument, and why it cannot be.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,9 @@ use super::{Jail, mlebench, open_task, output, report};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
-use sandbox::exec::{CollectError, read_file};
-use sandbox::grade::GradeError;
-use sandbox::submission::{MOST_BYTES, Part};
+use tasks::collect::{CollectError, read_file};
+use tasks::grade::GradeError;
+use tasks::submission::{MOST_BYTES, Part};
 
 /// Arguments of `sandbox grade`.
 #[derive(Debug, Args)]
@@ -34,8 +34,8 @@ pub(super) fn run(args: &GradeArgs) -> Result<u8> {
         return Err(Mistake::new("there is nothing to grade").into());
     };
     let checkout = args.mlebench.checkout();
-    let task = open_task(task, checkout, args.jail.options(1, false))?;
-    let judge = task.judge().context("the task itself cannot be graded")?;
+    let (task, graders) = open_task(task, checkout, args.jail.options(1, false))?;
+    let judge = graders.open(&task).context("the task itself cannot be graded")?;
     let grade = match read_file(submission, MOST_BYTES) {
         Ok(bytes) => judge.grade(&bytes, Part::All),
         Err(error @ CollectError::Unreadable { .. }) => {

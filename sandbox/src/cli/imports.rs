@@ -4,7 +4,7 @@
 //! that scripts commonly use takes seconds; for a single script, what it does not name is left
 //! out. Where its text does not say for sure what it will load, everything is.
 
-use sandbox::exec::Options;
+use jail::exec::Options;
 use std::collections::BTreeSet;
 
 /// Modules of the standard library that load no other libraries and run nobody's code: whoever

@@ -4,12 +4,13 @@ use super::failure::Mistake;
 use super::policy_file;
 use camino::Utf8PathBuf;
 use clap::Args;
-use sandbox::exec::Options;
-use sandbox::policy::range::{self, OutOfRange, Range};
-use sandbox::policy::{ByteSize, Gpus, Keep, Policy, Span};
+use jail::exec::Options;
+use jail::policy::range::{self, OutOfRange, Range};
+use jail::policy::{Gpus, Keep, Policy};
 use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::str::FromStr;
+use tasks::units::{ByteSize, Span};
 
 /// A flag for every limit but time, which each command calls by a name of its own.
 #[derive(Debug, Clone, Default, Args)]

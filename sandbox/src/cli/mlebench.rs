@@ -5,11 +5,11 @@ use super::{exit, output};
 use anyhow::Result;
 use camino::Utf8PathBuf;
 use clap::Args;
-use sandbox::exec::CollectError;
-use sandbox::mlebench::board::Board;
-use sandbox::mlebench::grading::{self, GradingError, Outcome};
-use sandbox::mlebench::report::{self, Report};
 use std::time::SystemTime;
+use tasks::collect::CollectError;
+use tasks::mlebench::board::Board;
+use tasks::mlebench::grading::{self, GradingError, Outcome};
+use tasks::mlebench::report::{self, Report};
 
 /// What to grade as MLE-bench does, instead of a task.
 #[derive(Debug, Args)]

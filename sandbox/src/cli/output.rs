@@ -5,10 +5,10 @@
 //! that no script can print a line of ours.
 
 use rustix::termios::tcgetwinsize;
-use sandbox::text::{one_line, printable, printable_bytes, printable_json};
 use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::os::fd::AsFd;
+use tasks::text::{one_line, printable, printable_bytes, printable_json};
 
 /// What stands before each line of a script's output.
 const MARGIN: &str = "| ";

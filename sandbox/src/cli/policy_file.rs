@@ -1,14 +1,14 @@
 //! A policy as people write it: a TOML or JSON file with the fields of
-//! [`Policy`](sandbox::policy::Policy), and `work_dir` and `work_files`.
+//! [`Policy`](jail::policy::Policy), and `work_dir` and `work_files`.
 
 use super::failure::Mistake;
 use super::limits::{Limits, RawKeep, RawLimits};
 use camino::Utf8Path;
-use sandbox::text::one_line;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::fmt;
+use tasks::text::one_line;
 
 /// What a file may say.
 const KEYS: [&str; 13] = [
@@ -168,7 +168,8 @@ impl<'de> Deserialize<'de> for Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandbox::policy::{Policy, Span};
+    use jail::policy::Policy;
+    use tasks::units::Span;
 
     fn read_as(ending: &str, text: &str) -> Result<RawLimits, String> {
         let folder = tempfile::tempdir().unwrap();

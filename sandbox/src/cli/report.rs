@@ -2,10 +2,10 @@
 
 use super::exit;
 use anyhow::Result;
-use sandbox::grade::{Direction, Grade, GradeError};
-use sandbox::judge::Judge;
-use sandbox::task::Task;
 use serde_json::{Value, json};
+use tasks::grade::{Grade, GradeError, Judge};
+use tasks::metrics::Direction;
+use tasks::task::Task;
 
 /// The exit code of a grade.
 ///

@@ -5,14 +5,15 @@ use super::run::RunArgs;
 use super::{exit, output, report};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
-use sandbox::exec::{CollectError, Fault, Run, Sandbox};
-use sandbox::grade::{Grade, GradeError};
-use sandbox::jail::Protection;
-use sandbox::judge::Judge;
-use sandbox::policy::Policy;
-use sandbox::submission::{MOST_BYTES, Part};
-use sandbox::task::{Task, TaskId};
+use jail::exec::{Fault, Run, Sandbox};
+use jail::isolation::Protection;
+use jail::policy::Policy;
+use sandbox::judge::Graders;
 use serde_json::{Value, json};
+use tasks::collect::CollectError;
+use tasks::grade::{Grade, GradeError, Judge};
+use tasks::submission::{MOST_BYTES, Part};
+use tasks::task::{Task, TaskId};
 
 /// The file that a script must write to submit.
 const SUBMISSION: &str = "submission.csv";
@@ -51,6 +52,7 @@ impl Ran {
 pub(super) struct Reporter<'a> {
     pub(super) args: &'a RunArgs,
     pub(super) task: &'a Task,
+    pub(super) graders: &'a Graders,
     pub(super) policy: &'a Policy,
     pub(super) protection: &'a Protection,
     /// Opened once, when there is something to grade.
@@ -109,14 +111,15 @@ impl Reporter<'_> {
     ) -> Result<Option<Result<Grade, GradeError>>> {
         let Ok(bytes) = &ran.submission else { return Ok(None) };
         if let Some(out) = &script.out {
-            sandbox::files::write_atomic(out, bytes).context("failed to save the submission")?;
+            tasks::files::write_atomic(out, bytes).context("failed to save the submission")?;
         }
         if !self.args.grade {
             return Ok(None);
         }
         let judge = match &mut self.judge {
             Some(judge) => judge,
-            none => none.insert(self.task.judge().context("the task itself cannot be graded")?),
+            none => none
+                .insert(self.graders.open(self.task).context("the task itself cannot be graded")?),
         };
         Ok(Some(judge.grade(bytes, Part::All)))
     }

@@ -7,14 +7,15 @@ use super::{Common, exit, imports, interrupt, open_task, start};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use sandbox::exec::{Fault, Options, Sandbox};
-use sandbox::policy::{Policy, Span, range};
-use sandbox::task::TaskId;
+use jail::exec::{Fault, Options, Sandbox};
+use jail::policy::{Policy, range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal as _, Read as _};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use tasks::task::TaskId;
+use tasks::units::Span;
 
 /// What stands for standard input.
 const STDIN: &str = "-";
@@ -59,7 +60,8 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     let limits = args.limits.resolve(args.time_limit, Policy::default().time_limit)?;
     let scripts = args.scripts()?;
     interrupt::listen()?;
-    let task = open_task(&args.task, args.mlebench.as_ref(), args.common.options(false))?;
+    let (task, graders) =
+        open_task(&args.task, args.mlebench.as_ref(), args.common.options(false))?;
     let codes: Vec<_> = scripts.iter().map(|script| script.code.clone()).collect();
     let jobs = args.jobs.map_or(Options::default().slots, NonZeroUsize::get).min(scripts.len());
     let options = Options {
@@ -70,8 +72,14 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     };
     let sandbox = start(options, Some(&task)).context("no sandbox")?;
     let Limits { policy, .. } = &limits;
-    let mut reporter =
-        Reporter { args, task: &task, policy, protection: sandbox.protection(), judge: None };
+    let mut reporter = Reporter {
+        args,
+        task: &task,
+        graders: &graders,
+        policy,
+        protection: sandbox.protection(),
+        judge: None,
+    };
     let mut worst = exit::SUCCESS;
     each_in_order(&sandbox, task.id(), &scripts, jobs, policy, |script, result| {
         let code = reporter.report(script, result)?;

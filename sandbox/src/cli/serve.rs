@@ -6,13 +6,13 @@ use super::{Jail, exit, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
-use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, replay};
-use sandbox::exec::{Mode, Options, Sandbox};
-use sandbox::policy::{ByteSize, Policy, Span, range};
-use sandbox::python::PythonEnv;
+use jail::exec::{Mode, Options};
+use jail::policy::{Policy, range};
+use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, TaskSuite, replay};
 use sandbox::serve::{Limits, Reveal, ServeConfig, Server, Token};
-use sandbox::task::{Collection, Opening};
 use std::net::SocketAddr;
+use tasks::task::{Collection, Opening};
+use tasks::units::{ByteSize, Span};
 
 /// Time of one script, unless told otherwise.
 const STEP_LIMIT: Span = Span::seconds(30);
@@ -194,18 +194,15 @@ impl ServeArgs {
     }
 }
 
-/// The tasks, and a sandbox that shows them.
+/// The tasks in `corpus`, ready for episodes.
 fn open(
     corpus: &Utf8PathBuf,
     mlebench: Option<&Utf8PathBuf>,
     options: Options,
-) -> Result<(Collection, Sandbox)> {
+) -> Result<TaskSuite> {
     let opening = Opening { checkout: mlebench.cloned() };
     let tasks = Collection::open(corpus, &opening).context("failed to open the tasks")?;
-    tasks.evaluators().configure(options.clone());
-    let sandbox =
-        Sandbox::start(&PythonEnv::locate()?, options, &tasks.public()).context("no sandbox")?;
-    Ok((tasks, sandbox))
+    TaskSuite::start(tasks, options).context("no sandbox")
 }
 
 pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
@@ -214,9 +211,9 @@ pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
     let config = args.config(limits.policy.clone());
     config.check()?;
     let options = limits.bound(args.jail.options(slots, true));
-    let (tasks, sandbox) = open(&args.corpus, args.mlebench.as_ref(), options)?;
-    let count = tasks.tasks().len();
-    let server = Server::bind(config, tasks, sandbox, slots)?;
+    let suite = open(&args.corpus, args.mlebench.as_ref(), options)?;
+    let count = suite.tasks().len();
+    let server = Server::bind(config, suite, slots)?;
     output::line(&format!("serving {count} tasks at http://{}", server.address()))?;
     server.run()?;
     Ok(exit::SUCCESS)
@@ -225,11 +222,11 @@ pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
 pub(super) fn replay_record(args: &ReplayArgs) -> Result<u8> {
     let record = Record::read(&args.record).map_err(Mistake::at("failed to read the record"))?;
     let options = args.jail.options(1, true);
-    let (tasks, sandbox) = open(&args.corpus, args.mlebench.as_ref(), options)?;
-    let task = tasks
+    let suite = open(&args.corpus, args.mlebench.as_ref(), options)?;
+    let task = suite
         .task(&record.task)
         .ok_or_else(|| Mistake::new(format!("`{}` has no task `{}`", args.corpus, record.task)))?;
-    let differences = replay(&record, &sandbox, task)?;
+    let differences = replay(&record, &suite, task)?;
     for difference in &differences {
         output::line(&difference.to_string())?;
     }

@@ -6,14 +6,16 @@
 
 use super::observation::Observation;
 use super::record::RecordError;
-use crate::exec::{Cancel, Fault, Mode, Outcome, Run, Sandbox, Workspace};
-use crate::grade::{Grade, GradeError, Tier};
-use crate::judge::{self, Judge};
-use crate::policy::{Policy, Span};
-use crate::submission::{MOST_BYTES, Part};
-use crate::task::{Task, TaskError, TaskId};
+use crate::judge::memory;
+use jail::exec::{Cancel, Fault, Mode, Outcome, Run, Sandbox, Workspace};
+use jail::policy::Policy;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
+use tasks::grade::{Grade, GradeError, Judge};
+use tasks::submission::{MOST_BYTES, Part};
+use tasks::task::{Task, TaskError, TaskId};
+use tasks::thresholds::Tier;
+use tasks::units::Span;
 
 /// The file an agent submits, in its working directory.
 const SUBMISSION: &str = "submission.csv";
@@ -185,20 +187,20 @@ pub struct Episode {
 }
 
 impl Episode {
-    /// Sets up a fresh working directory for `task`.
+    /// Sets up a fresh working directory for `task`, whose grader is `judge`.
     ///
     /// # Errors
-    /// An [`EpisodeFault`]: the jail cannot be set up, the task's answers are unreadable, or its
-    /// grader cannot give the feedback asked for.
+    /// An [`EpisodeFault`]: the jail cannot be set up, or the task's grader cannot give the
+    /// feedback asked for.
     pub fn reset(
         sandbox: &Sandbox,
         task: &Task,
+        judge: Box<dyn Judge>,
         config: &EpisodeConfig,
     ) -> Result<Self, EpisodeFault> {
         if config.feedback != Feedback::Validate && !task.takes_parts() {
             return Err(EpisodeFault::WholeOnly(task.id().clone()));
         }
-        let judge = task.judge().map_err(EpisodeFault::Answers)?;
         let workspace = sandbox.workspace(task.id())?.in_mode(config.mode)?;
         let started = Instant::now();
         Ok(Self { config: config.clone(), judge, workspace, started, turns: 0, done: false })
@@ -289,7 +291,7 @@ impl Episode {
     /// The grade of the current submission, or the refusal in words for the agent.
     fn grade(&self, part: Part) -> Result<Result<Grade, Observation>, EpisodeFault> {
         // No file is read before there is room for it and what grading makes of it.
-        let share = |size| judge::memory().acquire(self.judge.memory(size));
+        let share = |size| memory().acquire(self.judge.memory(size));
         let collected = self
             .workspace
             .look(SUBMISSION, MOST_BYTES)

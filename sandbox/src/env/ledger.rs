@@ -4,10 +4,10 @@
 //! begun can be written to its end, and an episode for which there is no room does not begin.
 
 use super::record::RecordError;
-use crate::policy::ByteSize;
 use camino::{Utf8Path, Utf8PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tasks::units::ByteSize;
 
 /// How long a count of the folder's files is trusted once there seems to be no room: somebody may
 /// have moved records away.

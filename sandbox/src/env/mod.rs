@@ -6,6 +6,7 @@ mod observation;
 mod record;
 mod recorded;
 mod replay;
+mod suite;
 
 pub use episode::{
     Action, Budget, Episode, EpisodeConfig, EpisodeFault, Feedback, Finish, Step, Told,
@@ -15,3 +16,4 @@ pub use observation::Observation;
 pub use record::{Ending, Event, RECORD_VERSION, Record, RecordError, Turn};
 pub use recorded::{Label, Recorded};
 pub use replay::{Difference, ReplayError, replay};
+pub use suite::{SuiteError, TaskSuite};

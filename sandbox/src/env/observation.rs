@@ -1,9 +1,11 @@
 //! What the environment says back: text for the agent, bounded, never a secret.
 
-use crate::exec::{Outcome, Run};
-use crate::grade::{Direction, Grade, GradeError, Thresholds, Tier};
+use jail::exec::{Outcome, Run};
 use std::fmt::Write as _;
 use std::time::Duration;
+use tasks::grade::{Grade, GradeError};
+use tasks::metrics::Direction;
+use tasks::thresholds::{Thresholds, Tier};
 
 /// The reply to one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +96,7 @@ impl Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Metric, MetricError};
+    use tasks::metrics::{Metric, MetricError};
 
     #[test]
     fn a_metric_without_a_value_has_one_refusal() {

@@ -12,12 +12,12 @@
 
 use super::episode::{Action, EpisodeConfig, Finish, Told};
 use super::ledger::Room;
-use crate::policy::ByteSize;
-use crate::task::TaskId;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
+use tasks::task::TaskId;
+use tasks::units::ByteSize;
 
 /// The version of the format that this build reads and writes.
 ///

@@ -3,11 +3,12 @@
 use super::episode::{Action, Episode, EpisodeConfig, EpisodeFault, Finish, Step};
 use super::ledger::Room;
 use super::record::{Ending, Event, RECORD_VERSION, Recorder};
-use crate::exec::{Cancel, Sandbox};
-use crate::mlebench::report::timestamp;
-use crate::task::Task;
+use super::suite::TaskSuite;
 use camino::Utf8Path;
+use jail::exec::Cancel;
 use std::time::SystemTime;
+use tasks::mlebench::report::timestamp;
+use tasks::task::Task;
 
 /// What an episode is known by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,19 +27,19 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Sets up an episode as [`Episode::reset`] does, and its record at `path`, which nothing
+    /// Sets up an episode as [`TaskSuite::reset`] does, and its record at `path`, which nothing
     /// bounds.
     ///
     /// # Errors
     /// An [`EpisodeFault`], also if there is a file at `path`.
     pub fn reset(
-        sandbox: &Sandbox,
+        suite: &TaskSuite,
         task: &Task,
         config: &EpisodeConfig,
         label: &Label,
         path: &Utf8Path,
     ) -> Result<Self, EpisodeFault> {
-        Self::reset_within(sandbox, task, config, label, path, Room::unbounded())
+        Self::reset_within(suite, task, config, label, path, Room::unbounded())
     }
 
     /// The same with a record that has so much room.
@@ -46,14 +47,14 @@ impl Recorded {
     /// # Errors
     /// As [`Self::reset`].
     pub fn reset_within(
-        sandbox: &Sandbox,
+        suite: &TaskSuite,
         task: &Task,
         config: &EpisodeConfig,
         label: &Label,
         path: &Utf8Path,
         room: Room,
     ) -> Result<Self, EpisodeFault> {
-        let episode = Episode::reset(sandbox, task, config)?;
+        let episode = suite.reset(task, config)?;
         let header = Event::Header {
             version: RECORD_VERSION,
             episode: label.episode.clone(),

@@ -1,10 +1,10 @@
 //! Playing a record again.
 
-use super::episode::{Episode, EpisodeFault};
+use super::episode::EpisodeFault;
 use super::record::{Event, Record};
-use crate::exec::Sandbox;
-use crate::task::{Task, TaskId};
+use super::suite::TaskSuite;
 use std::fmt;
+use tasks::task::{Task, TaskId};
 
 /// Something that went otherwise than it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,14 +54,14 @@ pub enum ReplayError {
 /// A [`ReplayError`]; differences are none.
 pub fn replay(
     record: &Record,
-    sandbox: &Sandbox,
+    suite: &TaskSuite,
     task: &Task,
 ) -> Result<Vec<Difference>, ReplayError> {
     if *task.id() != record.task {
         let (recorded, given) = (record.task.clone(), task.id().clone());
         return Err(ReplayError::OtherTask { recorded, given });
     }
-    let mut episode = Episode::reset(sandbox, task, &record.config)?;
+    let mut episode = suite.reset(task, &record.config)?;
     let mut differences = Vec::new();
     let mut compare = |turn, what, recorded: String, replayed: String| {
         if recorded != replayed {

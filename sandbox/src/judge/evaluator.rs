@@ -10,16 +10,16 @@
 //! an agent could have its bad episodes dropped by writing what makes a script crash; if not, it
 //! is a fault of the task.
 
-use super::Judge;
 use super::evaluators::Evaluators;
 use super::script::{EvaluatorFault, Script};
 use super::verdict::Verdict;
-use crate::grade::{Direction, Grade, GradeError, Thresholds};
-use crate::metrics::Metric;
-use crate::policy::ByteSize;
-use crate::submission::Part;
-use crate::task::Bundle;
 use std::sync::Arc;
+use tasks::grade::{Grade, GradeError, Judge};
+use tasks::metrics::{Direction, Metric};
+use tasks::submission::Part;
+use tasks::task::Bundle;
+use tasks::thresholds::Thresholds;
+use tasks::units::ByteSize;
 
 /// The largest submission that is passed on, whatever the sample's size.
 const SUBMISSION_LIMIT: usize = 8 << 20;
@@ -32,7 +32,7 @@ const COPIES: u64 = 32;
 
 /// A bundle's evaluator at work.
 #[derive(Debug)]
-pub struct Evaluator {
+pub(super) struct Evaluator {
     evaluators: Arc<Evaluators>,
     proof: Arc<Proof>,
 }
@@ -74,11 +74,12 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`GradeError::Evaluator`].
-    pub(crate) fn open(bundle: &Bundle, evaluators: &Arc<Evaluators>) -> Result<Self, GradeError> {
+    pub(super) fn open(bundle: &Bundle, evaluators: &Arc<Evaluators>) -> Result<Self, GradeError> {
         let task = bundle.id();
-        let proof = evaluators
-            .proof(task, || Proof::make(bundle, evaluators))
-            .map_err(|source| GradeError::Evaluator { task: task.clone(), source })?;
+        let proof =
+            evaluators.proof(task, || Proof::make(bundle, evaluators)).map_err(|source| {
+                GradeError::Evaluator { task: task.clone(), source: Box::new(source) }
+            })?;
         Ok(Self { evaluators: Arc::clone(evaluators), proof })
     }
 
@@ -103,6 +104,7 @@ impl Evaluator {
     }
 
     fn fault(&self, source: EvaluatorFault) -> GradeError {
+        let source = Box::new(source);
         GradeError::Evaluator { task: self.proof.script.task().clone(), source }
     }
 }

@@ -3,16 +3,16 @@
 
 use super::evaluator::Proof;
 use super::script::EvaluatorFault;
-use crate::exec::{Options, Sandbox, StartError};
-use crate::python::PythonEnv;
-use crate::task::{Bundle, PublicDir, TaskId};
+use jail::exec::{Options, Sandbox, StartError};
+use jail::python::PythonEnv;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tasks::task::{Bundle, PublicDir, TaskId};
 
 /// A sandbox that shows each evaluator its bundle's folder as it was released, answers included.
 /// It starts when the first evaluator is needed.
 #[derive(Debug, Default)]
-pub struct Evaluators(Mutex<State>);
+pub(super) struct Evaluators(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -28,7 +28,7 @@ impl Evaluators {
     /// many runs at a time as agents have. Default: two at a time, and no layer is dispensable
     /// but those that [`Options`] leave out anyway. What evaluators proved in the box before does
     /// not hold for the new one.
-    pub fn configure(&self, options: Options) {
+    pub(super) fn configure(&self, options: Options) {
         let mut state = lock(&self.0);
         state.options = Some(options);
         state.sandbox = None;
@@ -36,7 +36,7 @@ impl Evaluators {
     }
 
     /// Adds a bundle.
-    pub(crate) fn add(&self, bundle: &Bundle) {
+    pub(super) fn add(&self, bundle: &Bundle) {
         let mut state = lock(&self.0);
         state.folders.push((bundle.id().clone(), bundle.whole().clone()));
         state.sandbox = None;

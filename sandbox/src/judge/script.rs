@@ -1,13 +1,14 @@
 //! A bundle's evaluator as a program: one run of it, jailed, on the rows of a part.
 
 use super::evaluators::Evaluators;
-use super::sample::Sample;
 use super::verdict::Verdict;
-use crate::exec::{Fault, Outcome, Run, StartError};
-use crate::policy::{ByteSize, Keep, Policy, Span};
-use crate::submission::{Part, SubmissionError};
-use crate::task::{ANSWERS, Bundle, EVALUATOR, SAMPLE, TaskId};
 use fs_err as fs;
+use jail::exec::{Fault, Outcome, Run, StartError};
+use jail::policy::{Keep, Policy};
+use tasks::sample::Sample;
+use tasks::submission::{Part, SubmissionError};
+use tasks::task::{ANSWERS, Bundle, EVALUATOR, SAMPLE, TaskId};
+use tasks::units::{ByteSize, Span};
 
 /// What a script may take; the released ones need a second or two, for their imports.
 const TIME_LIMIT: Span = Span::seconds(30);

@@ -1,7 +1,8 @@
 //! The one thing that is believed of an evaluator: a JSON object on its standard output.
 
-use crate::grade::{Direction, Thresholds};
 use serde::Deserialize;
+use tasks::metrics::Direction;
+use tasks::thresholds::Thresholds;
 
 /// What an evaluator said.
 #[derive(Debug, Clone, Copy, PartialEq)]

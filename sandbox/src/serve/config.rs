@@ -3,11 +3,11 @@
 use super::access::Token;
 use super::reveal::Reveal;
 use crate::env::{EpisodeConfig, Feedback};
-use crate::policy::{ByteSize, Span};
-use crate::task::{Collection, TaskId};
 use camino::Utf8PathBuf;
 use std::net::SocketAddr;
 use std::time::Duration;
+use tasks::task::{Task, TaskId};
+use tasks::units::{ByteSize, Span};
 
 /// What is left between the end of a step and the moment by which a client must have its answer.
 const MARGIN: Duration = Duration::from_secs(2);
@@ -185,9 +185,9 @@ impl ServeConfig {
     }
 
     /// Makes sure that the settings fit the tasks.
-    pub(super) fn check_tasks(&self, tasks: &Collection) -> Result<(), ServeError> {
+    pub(super) fn check_tasks(&self, tasks: &[Task]) -> Result<(), ServeError> {
         let validate = self.episode.feedback == Feedback::Validate;
-        match tasks.tasks().iter().find(|task| !validate && !task.takes_parts()) {
+        match tasks.iter().find(|task| !validate && !task.takes_parts()) {
             Some(task) => Err(ServeError::Feedback(task.id().clone())),
             None => Ok(()),
         }

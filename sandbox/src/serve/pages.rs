@@ -2,9 +2,9 @@
 
 use super::protocol::tools;
 use super::server::Shared;
-use crate::exec::Mode;
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, HeaderName};
+use jail::exec::Mode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) async fn metadata(State(shared): State<Arc<Shared>>) -> Page {
         "{} tasks of machine learning, solved by scripts in a sandbox. Feedback: {}; of the \
          final grade is told: {}. At most {} turns and {} s per episode, {} per script; steps are answered within {}; {} sessions at a \
          time, each ended after {} without a message.",
-        shared.tasks.tasks().len(),
+        shared.suite.tasks().len(),
         feedback.as_str().unwrap_or_default(),
         shared.config.reveal.name(),
         episode.budget.turns,

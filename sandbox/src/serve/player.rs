@@ -5,9 +5,9 @@ use super::reveal::Reveal;
 use super::reward::{told_final_value, told_value};
 use super::server::Shared;
 use crate::env::{Action, Ending, EpisodeFault, Label, RecordError, Recorded, Room, Step};
-use crate::exec::Cancel;
-use crate::task::{Task, TaskId};
+use jail::exec::Cancel;
 use serde_json::{Map, Value, json};
+use tasks::task::{Task, TaskId};
 
 /// An episode in progress, or at its end.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ impl Player {
         let config = &shared.config;
         let path = config.records.join(task.id().as_str()).join(format!("{file}.jsonl"));
         let description = task.description().map_err(EpisodeFault::Description)?;
-        let (sandbox, rules) = (&shared.sandbox, &config.episode);
-        let mut episode = Recorded::reset_within(sandbox, task, rules, label, &path, room)?;
+        let (suite, rules) = (&shared.suite, &config.episode);
+        let mut episode = Recorded::reset_within(suite, task, rules, label, &path, room)?;
         let cancel = episode.cancel()?;
         let about = json!({
             "task": task.id(),

@@ -1,6 +1,6 @@
 //! Messages, as clients of OpenEnv send and read them: one JSON object each.
 
-use crate::exec::Mode;
+use jail::exec::Mode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -5,8 +5,8 @@
 //! and no step's reward tells more ([`told_final_value`](super::told_final_value)).
 
 use crate::env::{Feedback, Finish};
-use crate::grade::Tier;
 use serde::{Deserialize, Serialize};
+use tasks::thresholds::Tier;
 
 /// How much of the final grade a client is told, in words and by rewards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -70,8 +70,8 @@ pub(super) struct ToldGrade {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grade::Grade;
     use serde_json::json;
+    use tasks::grade::Grade;
 
     #[test]
     fn no_more_is_told_than_was_asked_for() {

@@ -13,8 +13,8 @@
 
 use super::reveal::Reveal;
 use crate::env::{Finish, Told};
-use crate::grade::Tier;
 use crate::reward::RewardWeights;
+use tasks::thresholds::Tier;
 
 const WEIGHTS: RewardWeights = RewardWeights::DENSE;
 
@@ -41,7 +41,7 @@ pub fn told_final_value(finish: &Finish, reveal: Reveal) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grade::Grade;
+    use tasks::grade::Grade;
 
     #[test]
     fn values_are_those_of_the_milestones() {

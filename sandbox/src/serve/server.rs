@@ -3,14 +3,10 @@
 use super::access::is_from_a_page;
 use super::config::{ServeConfig, ServeError};
 use super::linger::Lingering;
-use super::pages;
 use super::protocol::{Code, Mistake, Reset};
-use super::session;
 use super::tally::{Client, Tally};
-use crate::env::{Label, Ledger};
-use crate::exec::Sandbox;
-use crate::stream::Stream;
-use crate::task::{Collection, Task, TaskId};
+use super::{pages, session};
+use crate::env::{Label, Ledger, TaskSuite};
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -25,6 +21,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tasks::stream::Stream;
+use tasks::task::{Task, TaskId};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
@@ -51,8 +49,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) config: ServeConfig,
-    pub(super) tasks: Collection,
-    pub(super) sandbox: Sandbox,
+    pub(super) suite: TaskSuite,
     /// A permit per session.
     seats: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
@@ -72,13 +69,13 @@ impl Shared {
     /// The task that a client asks for, and what its episode is called.
     pub(super) fn choose(&self, reset: &Reset) -> Result<(Task, Label, String), Mistake> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        let tasks = self.tasks.tasks();
+        let tasks = self.suite.tasks();
         let nth = |number: u64| {
             let at = number % tasks.len().max(1) as u64;
             usize::try_from(at).ok().and_then(|at| tasks.get(at))
         };
         let task = match (&reset.task, reset.seed) {
-            (Some(name), _) => TaskId::new(name).ok().and_then(|id| self.tasks.task(&id)),
+            (Some(name), _) => TaskId::new(name).ok().and_then(|id| self.suite.task(&id)),
             (None, Some(seed)) => nth(Stream::root(seed).child("task").seed()),
             (None, None) => nth(number),
         };
@@ -111,14 +108,9 @@ impl Server {
     ///
     /// # Errors
     /// A [`ServeError`].
-    pub fn bind(
-        config: ServeConfig,
-        tasks: Collection,
-        sandbox: Sandbox,
-        slots: usize,
-    ) -> Result<Self, ServeError> {
+    pub fn bind(config: ServeConfig, suite: TaskSuite, slots: usize) -> Result<Self, ServeError> {
         config.check()?;
-        config.check_tasks(&tasks)?;
+        config.check_tasks(suite.tasks())?;
         fs_err::create_dir_all(&config.records).map_err(ServeError::Records)?;
         let (each, all) = (config.limits.record, config.limits.records);
         let ledger = Ledger::open(&config.records, each, all).map_err(ServeError::Records)?;
@@ -135,8 +127,7 @@ impl Server {
             tally: Tally::new(config.limits.episodes_per_task),
             ledger,
             config,
-            tasks,
-            sandbox,
+            suite,
             stopping,
         };
         Ok(Self { shared, stop, listener, address })

@@ -7,8 +7,8 @@ use super::protocol::{
 use super::server::Shared;
 use super::tally::Client;
 use crate::env::{Ending, EpisodeFault, RecordError};
-use crate::exec::Fault;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use jail::exec::Fault;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,10 +3,10 @@
 //! A grade, however coarse, tells something of the answers each time. What a client can learn of
 //! a task is what one episode tells, times how many it may play.
 
-use crate::task::TaskId;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
+use tasks::task::TaskId;
 
 /// Clients and tasks that are counted at most; a client that would be one more is refused.
 const PAIRS: usize = 1 << 20;

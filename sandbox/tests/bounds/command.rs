@@ -1,10 +1,10 @@
 //! `sandbox grade` reads what an episode would read, and no more.
 
-use crate::manifest::manifest;
 use camino::Utf8Path;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use support::manifest::manifest;
 
 const SECRET: &str = "secret-7c1f";
 

@@ -7,25 +7,20 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod command;
-#[path = "../manifest/mod.rs"]
-mod manifest;
 mod meter;
-#[path = "../random/mod.rs"]
-mod random;
 mod reference;
 mod sessions;
 mod shapes;
-#[path = "../mlebench/tables.rs"]
-mod tables;
 mod targets;
 
 use proptest::prelude::*;
-use sandbox::metrics::Metric;
-use sandbox::stream::Stream;
-use sandbox::submission::{MOST_BYTES, Part, Submission, read_answers};
-use sandbox::values;
 use std::sync::{Mutex, PoisonError};
+use support::random;
 use targets::Target;
+use tasks::metrics::Metric;
+use tasks::stream::Stream;
+use tasks::submission::{MOST_BYTES, Part, Submission, read_answers};
+use tasks::values;
 
 /// The most that one grade may take.
 const MOST: usize = 256 << 20;
@@ -182,7 +177,7 @@ fn the_first_fault_from_the_top_is_the_one_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = camino::Utf8Path::from_path(folder.path()).unwrap().join("answer.csv");
     fs_err::write(&path, "id,y\na,1\nb,2\nc,3\n").unwrap();
-    let prediction = sandbox::task::Prediction::Number { column: "y".to_owned() };
+    let prediction = tasks::prediction::Prediction::Number { column: "y".to_owned() };
     let answers = read_answers(&path, "id", &prediction).unwrap();
     let faults = ["a,x", "a,1,2", "q,1", "b,1", "b,\u{1b}[2J\u{202e}x"];
     for (index, first) in faults.iter().enumerate() {

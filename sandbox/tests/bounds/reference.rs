@@ -1,8 +1,8 @@
 //! Submissions read the plain way, whole tables at a time: what the parser must agree with.
 
-use sandbox::cells;
-use sandbox::task::Prediction;
-use sandbox::values::Values;
+use tasks::cells;
+use tasks::prediction::Prediction;
+use tasks::values::Values;
 
 /// The values in the order of `ids`, or nothing.
 pub(crate) fn parse(bytes: &[u8], ids: &[String], prediction: &Prediction) -> Option<Values> {

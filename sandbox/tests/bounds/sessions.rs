@@ -1,12 +1,12 @@
 //! Many sessions that all have a large submission graded at the same time.
 
-use crate::manifest::manifest;
 use crate::meter::{Cost, measure};
 use camino::Utf8Path;
-use sandbox::exec::read_file;
-use sandbox::judge;
-use sandbox::submission::{MOST_BYTES, Part};
-use sandbox::task::{Opening, Task};
+use sandbox::judge::{self, Graders};
+use support::manifest::manifest;
+use tasks::collect::read_file;
+use tasks::submission::{MOST_BYTES, Part};
+use tasks::task::{Opening, Task};
 
 /// Grades a file of `size` bytes in `count` threads, each of which does as an episode does.
 pub(crate) fn grade_at_once(count: usize, size: usize) -> Cost {
@@ -23,6 +23,7 @@ pub(crate) fn grade_at_once(count: usize, size: usize) -> Cost {
     let manifest = manifest("alpha", ids.len(), [0.9, 0.8, 0.7, 0.6]);
     fs_err::write(root.join("task.json"), manifest).unwrap();
     let task = Task::open(&root, &Opening::default()).unwrap();
+    let graders = Graders::default();
     // Refused at the end: each row of a valid table is as long as rows may be, and one is missing.
     let padded = ids[1..].iter().map(|id| format!("{id},{:0<2000}\n", "0.5"));
     let mut file = format!("id,y\n{}", padded.collect::<String>()).into_bytes();
@@ -33,7 +34,7 @@ pub(crate) fn grade_at_once(count: usize, size: usize) -> Cost {
     let (graded, cost) = measure(|| {
         std::thread::scope(|scope| {
             let session = || {
-                let judge = task.judge().unwrap();
+                let judge = graders.open(&task).unwrap();
                 let _share = judge::memory().acquire(judge.memory(size as u64));
                 let bytes = read_file(&path, MOST_BYTES).unwrap();
                 judge.grade(&bytes, Part::All).unwrap_err().to_string()

@@ -1,15 +1,15 @@
 //! What takes submissions: a task of every metric and kind of prediction, competitions, and tasks
 //! so large that a valid submission fills the limit.
 
-use crate::random::{self, Kind};
-use crate::tables;
 use camino::Utf8Path;
-use sandbox::metrics::Metric;
-use sandbox::mlebench::frame::{Frame, Limits};
-use sandbox::mlebench::graders::GRADERS;
-use sandbox::stream::Stream;
-use sandbox::submission::{Part, Submission, read_answers};
-use sandbox::task::Prediction;
+use support::random::{self, Kind};
+use support::tables;
+use tasks::metrics::Metric;
+use tasks::mlebench::frame::{Frame, Limits};
+use tasks::mlebench::graders::GRADERS;
+use tasks::prediction::Prediction;
+use tasks::stream::Stream;
+use tasks::submission::{Part, Submission, read_answers};
 
 type Grade = Box<dyn Fn(&[u8]) -> Result<f64, String> + Send + Sync>;
 
@@ -84,7 +84,7 @@ pub(crate) fn tasks() -> Vec<Target> {
 
 /// Every competition, with answers of which each text has so many bytes more.
 pub(crate) fn competitions(padding: usize) -> Vec<Target> {
-    let target = |(name, grader): (&'static str, sandbox::mlebench::graders::Grader)| {
+    let target = |(name, grader): (&'static str, tasks::mlebench::graders::Grader)| {
         // Some cases are mistakes, some too short to score.
         let mut cases =
             (0..1000).map(|index| tables::case(name, Stream::root(7).child(name).index(index)));

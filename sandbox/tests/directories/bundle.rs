@@ -1,9 +1,9 @@
 //! Bundles that keep answers and evaluator beside the data.
 
-use crate::fixture::{CANARY, Folder, config, python, sandbox};
+use crate::fixture::{CANARY, Folder, config, python, suite};
 use sandbox::env::{Action, Episode, Feedback, Told};
-use sandbox::grade::Tier;
 use std::process::Command;
+use tasks::thresholds::Tier;
 
 /// Tries all the usual ways to the answers and says what it found.
 const ATTACK: &str = r#"
@@ -57,13 +57,13 @@ fn an_attack_script_finds_no_answers_in_a_bundle() {
     let folder = Folder::new();
     folder.bundle("A_bundle", 10);
     let tasks = folder.open();
-    let task = &tasks.tasks()[0];
+    let suite = suite(tasks);
+    let task = &suite.tasks()[0];
     assert_eq!(task.id().as_str(), "a-bundle");
     let expected =
         ["answer.csv", "evaluator.py", "generate_task_env.py", "notes/copy.txt", "threshold.json"];
     assert_eq!(task.public().withheld(), expected);
-    let sandbox = sandbox(&tasks);
-    let mut episode = Episode::reset(&sandbox, task, &config(Feedback::Full)).unwrap();
+    let mut episode = suite.reset(task, &config(Feedback::Full)).unwrap();
     // Grading once first, so that whatever it leaves behind would be there to find. The canary
     // is put together by the script: it must not find itself.
     python(
@@ -83,8 +83,8 @@ fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
     let folder = Folder::new();
     folder.bundle("b", 40);
     let tasks = folder.open();
-    let sandbox = sandbox(&tasks);
-    let mut episode = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Full)).unwrap();
+    let suite = suite(tasks);
+    let mut episode = suite.reset(&suite.tasks()[0], &config(Feedback::Full)).unwrap();
     let write = |episode: &mut Episode, value: &str| {
         let code = format!(
             "rows = [line.split(',')[0] for line in open('input/test.csv')][1:]\n\

@@ -1,23 +1,23 @@
 //! Competitions as MLE-bench prepares them.
 
-use crate::fixture::{Folder, config, python, sandbox};
-use sandbox::env::{Action, Episode, EpisodeFault, Feedback};
-use sandbox::grade::Tier;
-use sandbox::submission::Part;
-use sandbox::task::{Opening, Task};
+use crate::fixture::{Folder, config, python, suite};
+use sandbox::env::{Action, EpisodeFault, Feedback};
+use sandbox::judge::Graders;
 use std::process::Command;
+use tasks::submission::Part;
+use tasks::task::{Opening, Task};
+use tasks::thresholds::Tier;
 
 #[test]
 fn a_competition_is_played_and_graded_as_mle_bench_grades() {
     let folder = Folder::new();
     folder.competition();
-    let tasks = folder.open();
-    let task = &tasks.tasks()[0];
+    let suite = suite(folder.open());
+    let task = &suite.tasks()[0];
     assert_eq!(task.id().as_str(), "spooky-author-identification");
     assert_eq!(task.description().unwrap(), "Tell three authors apart.\n");
-    let sandbox = sandbox(&tasks);
 
-    let mut episode = Episode::reset(&sandbox, task, &config(Feedback::Validate)).unwrap();
+    let mut episode = suite.reset(task, &config(Feedback::Validate)).unwrap();
     let seen = python(
         &mut episode,
         "import os\nprint(sorted(os.listdir('input')))\n\
@@ -46,9 +46,9 @@ fn a_competition_tells_no_more_than_validity() {
     let folder = Folder::new();
     folder.competition();
     let tasks = folder.open();
-    let sandbox = sandbox(&tasks);
+    let suite = suite(tasks);
     for feedback in [Feedback::Tier, Feedback::Full] {
-        let fault = Episode::reset(&sandbox, &tasks.tasks()[0], &config(feedback)).unwrap_err();
+        let fault = suite.reset(&suite.tasks()[0], &config(feedback)).unwrap_err();
         assert!(matches!(fault, EpisodeFault::WholeOnly(_)), "{fault}");
         assert!(fault.to_string().contains("`validate`"));
     }
@@ -69,7 +69,7 @@ fn thresholds_come_from_a_checkout_if_one_is_named() {
     assert!(std::error::Error::source(&error).unwrap().to_string().contains("2 CSV files"));
 
     let opening = Opening { checkout: Some(folder.path().join("checkout")) };
-    let judge = Task::open(&path, &opening).unwrap().judge().unwrap();
+    let judge = Graders::default().open(&Task::open(&path, &opening).unwrap()).unwrap();
     assert_eq!(judge.thresholds().median_threshold, 0.5);
     let even = "id,EAP,HPL,MWS\nid2,0.2,0.6,0.2\nid3,0.2,0.2,0.6\n";
     let grade = judge.grade(even.as_bytes(), Part::All).unwrap();

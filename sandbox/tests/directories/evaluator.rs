@@ -1,11 +1,11 @@
 //! Evaluators of bundles that do not do their work, and who is to blame for it.
 
-use crate::fixture::{CANARY, EVALUATOR, Folder, config, lines, options, python, sandbox};
-use sandbox::env::{Action, Episode, EpisodeFault, Feedback, Told};
-use sandbox::grade::{GradeError, Tier};
-use sandbox::judge::Judge;
-use sandbox::submission::Part;
-use sandbox::task::Task;
+use crate::fixture::{CANARY, EVALUATOR, Folder, config, judge, lines, options, python, suite};
+use sandbox::env::{Action, EpisodeFault, Feedback, Told};
+use tasks::grade::{GradeError, Judge};
+use tasks::submission::Part;
+use tasks::task::Task;
+use tasks::thresholds::Tier;
 
 /// A judge of a bundle with another evaluator.
 fn judge_with(evaluator: &str) -> Result<(Folder, Box<dyn Judge>), GradeError> {
@@ -13,8 +13,8 @@ fn judge_with(evaluator: &str) -> Result<(Folder, Box<dyn Judge>), GradeError> {
     folder.bundle("b", 4);
     folder.write("b/prepared/public/evaluator.py", evaluator);
     let tasks = folder.open();
-    tasks.evaluators().configure(options());
-    Ok((folder, tasks.tasks()[0].judge()?))
+    let judge = judge(&tasks)?;
+    Ok((folder, judge))
 }
 
 fn submission(value: &str) -> Vec<u8> {
@@ -67,8 +67,8 @@ fn an_episode_whose_submission_breaks_the_evaluator_is_not_dropped() {
     folder.bundle("b", 4);
     folder.write("b/prepared/public/evaluator.py", BRITTLE);
     let tasks = folder.open();
-    let sandbox = sandbox(&tasks);
-    let mut episode = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Full)).unwrap();
+    let suite = suite(tasks);
+    let mut episode = suite.reset(&suite.tasks()[0], &config(Feedback::Full)).unwrap();
     let text = String::from_utf8(submission("1")).unwrap();
     python(&mut episode, &format!("open('submission.csv', 'w').write({text:?})"));
     let step = episode.step(&Action::Score).unwrap();
@@ -132,8 +132,8 @@ fn a_fault_of_the_evaluator_is_a_fault_of_the_episode() {
     folder.bundle("b", 4);
     folder.write("b/prepared/public/evaluator.py", "print('all is well')");
     let tasks = folder.open();
-    let sandbox = sandbox(&tasks);
-    let fault = Episode::reset(&sandbox, &tasks.tasks()[0], &config(Feedback::Tier)).unwrap_err();
+    let suite = suite(tasks);
+    let fault = suite.reset(&suite.tasks()[0], &config(Feedback::Tier)).unwrap_err();
     assert!(matches!(fault, EpisodeFault::Answers(GradeError::Evaluator { .. })), "{fault}");
 }
 
@@ -143,9 +143,9 @@ fn an_evaluator_proves_itself_once_and_a_failed_proof_is_not_kept() {
     folder.bundle("b", 4);
     let evaluator = |text: &str| folder.write("b/prepared/public/evaluator.py", text);
     let tasks = folder.open();
-    let sandbox = sandbox(&tasks);
-    let reset = |task: &Task| Episode::reset(&sandbox, task, &config(Feedback::Tier));
-    let task = &tasks.tasks()[0];
+    let suite = suite(tasks);
+    let reset = |task: &Task| suite.reset(task, &config(Feedback::Tier));
+    let task = &suite.tasks()[0];
     evaluator("raise RuntimeError('broken')");
     assert!(matches!(reset(task), Err(EpisodeFault::Answers(_))));
     evaluator(EVALUATOR);
@@ -161,6 +161,6 @@ fn an_evaluator_proves_itself_once_and_a_failed_proof_is_not_kept() {
     let fault = episode.step(&Action::Score).unwrap_err();
     assert!(matches!(fault, EpisodeFault::Answers(_)), "{fault}");
     // What was proved in one box says nothing of another.
-    tasks.evaluators().configure(options());
+    suite.graders().configure(options());
     assert!(matches!(reset(task), Err(EpisodeFault::Answers(_))));
 }

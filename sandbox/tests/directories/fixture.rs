@@ -2,10 +2,11 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::env::{Action, Episode, EpisodeConfig, Feedback};
-use sandbox::exec::{Options, Sandbox};
-use sandbox::python::PythonEnv;
-use sandbox::task::{Collection, Opening, Task, TaskError};
+use jail::exec::Options;
+use sandbox::env::{Action, Episode, EpisodeConfig, Feedback, TaskSuite};
+use sandbox::judge::Graders;
+use tasks::grade::{GradeError, Judge};
+use tasks::task::{Collection, Opening, Task, TaskError};
 use tempfile::TempDir;
 
 /// A truth that no script may ever read.
@@ -117,9 +118,15 @@ pub(crate) fn options() -> Options {
     Options { slots: 2, warm_up: false, modules, ..Options::default() }
 }
 
-pub(crate) fn sandbox(tasks: &Collection) -> Sandbox {
-    tasks.evaluators().configure(options());
-    Sandbox::start(&PythonEnv::locate().unwrap(), options(), &tasks.public()).unwrap()
+pub(crate) fn suite(tasks: Collection) -> TaskSuite {
+    TaskSuite::start(tasks, options()).unwrap()
+}
+
+/// Opens the grader of the first task.
+pub(crate) fn judge(tasks: &Collection) -> Result<Box<dyn Judge>, GradeError> {
+    let graders = Graders::new(tasks.tasks());
+    graders.configure(options());
+    graders.open(&tasks.tasks()[0])
 }
 
 pub(crate) fn config(feedback: Feedback) -> EpisodeConfig {

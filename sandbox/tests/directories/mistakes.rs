@@ -1,7 +1,7 @@
 //! Folders that cannot be opened, and what is said of them.
 
 use crate::fixture::Folder;
-use sandbox::task::{Collection, Corpus, Opening, TaskDir, TaskError};
+use tasks::task::{Collection, Corpus, Opening, TaskDir, TaskError};
 
 #[test]
 fn a_folder_of_no_kind_is_explained() {

@@ -88,7 +88,7 @@ fn faults_have_a_kind_and_a_hint() {
     fs_err::copy(env!("CARGO_BIN_EXE_sandbox"), empty.join("sandbox")).unwrap();
     let alone = std::process::Command::new(empty.join("sandbox"))
         .args(arguments)
-        .env("MLE_PYTHON", sandbox::python::PythonEnv::locate().unwrap().interpreter())
+        .env("MLE_PYTHON", jail::python::PythonEnv::locate().unwrap().interpreter())
         .output();
     let (kind, hint) = of(&alone.unwrap());
     assert!(kind == "program" && hint.contains("cargo build"), "{kind}: {hint}");

@@ -1,11 +1,11 @@
 //! A task with two test rows, and scripts beside it.
 
-use crate::manifest::manifest;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
+use support::manifest::manifest;
 
 /// The program; Python is found as the tests find it.
 pub(crate) fn program() -> Command {

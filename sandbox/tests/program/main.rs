@@ -3,11 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod codes;
+mod competitions;
 mod fixture;
 mod interrupt;
 mod limits;
-#[path = "../manifest/mod.rs"]
-mod manifest;
 mod many;
 mod output;
 mod start;

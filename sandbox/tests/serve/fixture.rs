@@ -1,6 +1,5 @@
 //! A corpus of small tasks, a server on it, and clients in Python.
 
-use crate::manifest::manifest;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::env::Record;
@@ -9,6 +8,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use support::manifest::manifest;
 use tempfile::TempDir;
 
 const TASKS: [&str; 3] = ["alpha", "beta", "gamma"];

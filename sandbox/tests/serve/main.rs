@@ -6,8 +6,6 @@ mod access;
 mod endings;
 mod fixture;
 mod heavy;
-#[path = "../manifest/mod.rs"]
-mod manifest;
 mod oracle;
 mod play;
 mod worse;

@@ -2,8 +2,8 @@
 //! is told.
 
 use crate::fixture::{Client, Corpus, Server};
-use sandbox::stream::Stream;
 use std::time::Instant;
+use tasks::stream::Stream;
 
 const ROWS: usize = 40;
 /// Enough to solve for every row, and to see every tier.

@@ -2,8 +2,8 @@
 
 use crate::fixture::{Place, policy};
 use crate::lifetime::{descendants, zygote_at_rest};
-use sandbox::exec::{Fault, Mode};
-use sandbox::jail::Tier;
+use jail::exec::{Fault, Mode};
+use jail::isolation::Tier;
 use std::time::{Duration, Instant};
 
 /// Busy, deaf to signals, and not alone.

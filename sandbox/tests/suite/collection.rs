@@ -1,7 +1,7 @@
 //! What a run leaves is fetched without trust.
 
 use crate::fixture::{Place, assert_finished, policy, script};
-use sandbox::exec::CollectError;
+use tasks::collect::CollectError;
 
 #[test]
 fn a_submission_is_read_and_its_disguises_are_not() {

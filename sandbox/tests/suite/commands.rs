@@ -87,7 +87,7 @@ fn check_lists_every_layer() {
     assert_eq!(answer.status.code(), Some(0), "{}", text(&answer.stderr));
     let lines = text(&answer.stdout);
     assert!(lines.starts_with("tier t1\n") || lines.starts_with("tier t2\n"), "{lines}");
-    for layer in sandbox::jail::Layer::ALL {
+    for layer in jail::isolation::Layer::ALL {
         assert!(lines.lines().any(|line| line.starts_with(layer.name())), "{layer}: {lines}");
     }
     assert!(lines.lines().any(|line| line.starts_with("gpus ")), "{lines}");

@@ -1,9 +1,10 @@
 //! Each way to end is told apart from the others.
 
 use crate::fixture::{Place, assert_finished, policy, script, within};
-use sandbox::exec::Outcome;
-use sandbox::policy::{ByteSize, Policy};
+use jail::exec::Outcome;
+use jail::policy::Policy;
 use std::time::Duration;
+use tasks::units::ByteSize;
 
 #[test]
 fn exits_and_signals_are_what_they_are() {

@@ -1,13 +1,11 @@
 //! A corpus of two tasks with a secret beside each public folder, and a sandbox on it.
 
-use crate::manifest::manifest;
 use camino::Utf8Path;
 use fs_err as fs;
-use sandbox::exec::{Options, Run, Sandbox, Workspace};
-use sandbox::jail::Tier;
-use sandbox::policy::{Policy, Span};
-use sandbox::python::PythonEnv;
-use sandbox::task::{PublicDir, TaskDir, TaskId};
+use jail::exec::{Options, Run, Sandbox, Workspace};
+use jail::isolation::Tier;
+use jail::policy::Policy;
+use jail::python::PythonEnv;
 use std::fs::Permissions;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
@@ -16,6 +14,9 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
+use support::manifest::manifest;
+use tasks::task::{PublicDir, TaskDir, TaskId};
+use tasks::units::Span;
 
 /// What no script may ever read.
 pub(crate) const CANARY: &str = "canary-5f1c7b";

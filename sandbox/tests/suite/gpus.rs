@@ -8,13 +8,14 @@ use crate::hostile::{offered, small, try_each};
 use crate::program::Program;
 use crate::tiers::{as_ordinary_user, is_open_to_others, left_out, tried};
 use camino::Utf8Path;
+use jail::exec::{Fault, Mode, Options, Outcome, Run};
+use jail::isolation::Tier;
+use jail::isolation::gpus::HostGpus;
+use jail::policy::{Gpus, Policy};
 use rustix::fs::{CWD, FileType, Mode as Bits, makedev, mknodat};
-use sandbox::exec::{Fault, Mode, Options, Outcome, Run};
-use sandbox::jail::Tier;
-use sandbox::jail::gpus::HostGpus;
-use sandbox::policy::{ByteSize, Gpus, Policy};
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use tasks::units::ByteSize;
 
 /// A folder with stand-ins for the device nodes of three GPUs.
 struct Nodes {

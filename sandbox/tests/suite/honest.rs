@@ -1,7 +1,7 @@
 //! What a fair script needs, it gets.
 
 use crate::fixture::{Place, assert_finished, policy, script};
-use sandbox::exec::Outcome;
+use jail::exec::Outcome;
 
 #[test]
 fn scripts_compute_print_and_leave_files() {

@@ -4,12 +4,13 @@ use crate::fixture::{Place, assert_finished, policy, quick};
 use crate::lifetime::zygote_at_rest;
 use crate::program::Program;
 use crate::tiers::{as_ordinary_user, is_open_to_others, left_out, tried};
-use sandbox::exec::{Mode, Options, Sandbox, StartError};
-use sandbox::jail::Tier;
-use sandbox::policy::{ByteSize, Policy};
+use jail::exec::{Mode, Options, Sandbox, StartError};
+use jail::isolation::Tier;
+use jail::policy::Policy;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tasks::units::ByteSize;
 
 /// Small enough to be filled.
 pub(crate) fn small(tier: Tier) -> Options {
@@ -64,7 +65,7 @@ pub(crate) fn try_each(place: &Place, programs: &[Program], mode: Mode) {
 /// A place with these options, unless this host offers less; then it says so.
 pub(crate) fn offered(options: Options) -> Option<Place> {
     let corpus = crate::fixture::Corpus::new();
-    let python = sandbox::python::PythonEnv::locate().unwrap();
+    let python = jail::python::PythonEnv::locate().unwrap();
     match Sandbox::start(&python, options.clone(), &corpus.tasks()) {
         Err(StartError::Tier { found, layer, reason, .. }) => {
             let reason = format!("this host offers {found}: {layer} is down: {reason}");

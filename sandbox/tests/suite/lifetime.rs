@@ -2,13 +2,14 @@
 
 use crate::fixture::{Corpus, Place, assert_finished, is_alone, policy, quick, script};
 use camino::{Utf8Path, Utf8PathBuf};
-use sandbox::exec::{Fault, Options, Outcome, Sandbox, StartError};
-use sandbox::jail::{Layer, State, Tier};
-use sandbox::policy::{ByteSize, Policy, Span};
-use sandbox::python::PythonEnv;
-use sandbox::task::TaskId;
+use jail::exec::{Fault, Options, Outcome, Sandbox, StartError};
+use jail::isolation::{Layer, State, Tier};
+use jail::policy::Policy;
+use jail::python::PythonEnv;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
+use tasks::task::TaskId;
+use tasks::units::{ByteSize, Span};
 
 /// All processes below `root`, by the kernel's own list of children.
 pub(crate) fn descendants(root: u32) -> Vec<u32> {

@@ -15,8 +15,6 @@ mod gpus;
 mod honest;
 mod hostile;
 mod lifetime;
-#[path = "../manifest/mod.rs"]
-mod manifest;
 mod program;
 mod served;
 mod session;

@@ -16,10 +16,11 @@
 //! | `# submission: A, B` | what fetching `submission.csv` says, as text that contains one of these | not fetched |
 
 use crate::fixture::{CANARY, Place};
-use sandbox::exec::{Mode, Run, Workspace};
-use sandbox::jail::Tier;
-use sandbox::policy::{Gpus, Policy, Span};
+use jail::exec::{Mode, Run, Workspace};
+use jail::isolation::Tier;
+use jail::policy::{Gpus, Policy};
 use std::fmt::Write as _;
+use tasks::units::Span;
 
 /// The largest submission that is fetched.
 const SUBMISSION_LIMIT: u64 = 1 << 20;

@@ -69,7 +69,7 @@ fn serve(command: &mut Command, tier: &str, mode: &str) {
         .collect();
     let file = corpus.path().join("programs.json");
     fs_err::write(&file, serde_json::to_vec(&list).unwrap()).unwrap();
-    let python = sandbox::python::PythonEnv::locate().unwrap();
+    let python = jail::python::PythonEnv::locate().unwrap();
     let client = Command::new(python.interpreter())
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/served.py"))
         .args([address.as_str(), file.as_str()])

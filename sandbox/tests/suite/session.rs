@@ -4,12 +4,13 @@ use crate::fixture::{Place, assert_finished, policy, quick, script, within};
 use crate::hostile::offered;
 use crate::lifetime::descendants;
 use crate::tiers::{is_open_to_others, tried};
+use jail::exec::{Mode, Options, Outcome, Run, Workspace};
+use jail::isolation::Tier;
 use sandbox::env::{Action, Episode, EpisodeConfig};
-use sandbox::exec::{Mode, Options, Outcome, Run, Workspace};
-use sandbox::jail::Tier;
-use sandbox::task::{Opening, Task};
+use sandbox::judge::Graders;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tasks::task::{Opening, Task};
 
 /// A work dir with an interpreter that goes on.
 fn session(place: &Place) -> Workspace {
@@ -350,7 +351,8 @@ fn an_agent_is_told_that_its_variables_are_gone() {
     let place = Place::quick();
     let task = Task::open(&place.corpus.path().join("alpha"), &Opening::default()).unwrap();
     let config = EpisodeConfig { mode: Mode::Session, ..EpisodeConfig::default() };
-    let mut episode = Episode::reset(&place.sandbox, &task, &config).unwrap();
+    let judge = Graders::default().open(&task).unwrap();
+    let mut episode = Episode::reset(&place.sandbox, &task, judge, &config).unwrap();
     let mut python = |code: &str| {
         let step = episode.step(&Action::Python { code: code.to_owned() }).unwrap();
         step.observation.text

@@ -4,12 +4,13 @@ use crate::fixture::{Place, assert_finished, is_alone, policy, quick, script, wi
 use crate::lifetime::{groups_of, zygote_at_rest};
 use crate::program::Program;
 use camino::{Utf8Path, Utf8PathBuf};
+use jail::exec::{Mode, Options};
+use jail::policy::Policy;
 use rand::RngExt as _;
-use sandbox::exec::{Mode, Options};
-use sandbox::policy::{ByteSize, Policy};
-use sandbox::stream::Stream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tasks::stream::Stream;
+use tasks::units::ByteSize;
 
 const RUNS: usize = 1000;
 const SEED: u64 = 20_251;
@@ -63,7 +64,7 @@ impl Trace {
         let zygote = zygote_at_rest(place);
         let count = |path: String| fs_err::read_dir(path).unwrap().count();
         let lines = |path: String| fs_err::read_to_string(path).unwrap().lines().count();
-        let python = sandbox::python::PythonEnv::locate().unwrap();
+        let python = jail::python::PythonEnv::locate().unwrap();
         let environment = python.interpreter().parent().unwrap().parent().unwrap();
         let folders = environment.join("lib").read_dir_utf8().unwrap();
         let libraries: Vec<_> = folders

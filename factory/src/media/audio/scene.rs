@@ -3,9 +3,9 @@
 use super::complex::{Complex, Oscillator};
 use super::{RATE, UNIT, amplitude};
 use crate::draws::{Draws, floor};
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
+use tasks::stream::Stream;
 
 /// Samples between the points at which the tone's level is computed; it is straight between
 /// them, and even the quickest tremolo takes sixteen of them per swing.

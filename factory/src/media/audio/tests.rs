@@ -4,8 +4,8 @@ use super::*;
 use crate::models::forest::{self, Settings};
 use crate::models::{Matrix, linear::Linear};
 use crate::rule::moments;
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
+use tasks::stream::Stream;
 
 const TRAIN: usize = 150;
 const TEST: usize = 300;

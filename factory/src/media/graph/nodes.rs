@@ -246,7 +246,7 @@ pub const PYTHON: &str = include_str!("nodes.py");
 mod tests {
     use super::*;
     use crate::rule::moments;
-    use sandbox::stream::Stream;
+    use tasks::stream::Stream;
 
     fn drawn(seed: u64) -> (Vec<usize>, NodeNetwork) {
         let mut draws = Draws::new(Stream::root(seed));

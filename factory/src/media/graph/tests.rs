@@ -5,8 +5,8 @@ use crate::models::Matrix;
 use crate::models::forest::{self, Settings};
 use crate::models::linear::Linear;
 use crate::rule::{Expr, Family, Frame, Rule, Test};
-use sandbox::stream::Stream;
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::stream::Stream;
 
 const TRAIN: usize = 150;
 const ROWS: usize = 450;

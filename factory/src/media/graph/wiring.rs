@@ -255,7 +255,7 @@ fn degrees(nodes: usize, links: usize, hubs: f64, draws: &mut Draws) -> Vec<usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sandbox::stream::Stream;
+    use tasks::stream::Stream;
 
     /// Triangles of the graph, counted by their sides.
     fn count(wiring: &Wiring) -> u32 {

@@ -9,11 +9,11 @@ use crate::models::forest::{self, Settings};
 use crate::models::linear::Linear;
 use crate::rule::{Expr, Family, Frame, Rule, Test};
 use crate::table::round;
-use sandbox::stream::Stream;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use tasks::stream::Stream;
 
 /// A medium, and what its pictures are written as.
 type Subject = (&'static dyn Medium, Format);

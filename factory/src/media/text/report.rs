@@ -1,10 +1,9 @@
 //! A report: findings made and denied, counts, times, and two entries that should agree.
 
 use super::blemish::{self, BARE, DISTRACTORS, SHUFFLE, TYPOS};
-use super::document;
 use super::lexicon::Class;
-use super::report_reading;
 use super::wording::{Dialect, capitalised, sentences};
+use super::{document, report_reading};
 use crate::draws::{Draws, floor};
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 

@@ -7,9 +7,9 @@ use crate::models::Matrix;
 use crate::models::forest::{self, Settings};
 use crate::models::linear::Linear;
 use crate::rule::{Expr, Family, Frame, Rule, Test};
-use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::process::Command;
+use tasks::stream::Stream;
 
 /// A medium, and what its texts are written as.
 type Subject = (&'static dyn Medium, Format);

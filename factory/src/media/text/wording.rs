@@ -170,8 +170,8 @@ pub(super) fn finish(sentence: &mut [String]) {
 mod tests {
     use super::*;
     use crate::media::Format;
-    use sandbox::stream::Stream;
     use std::collections::BTreeMap;
+    use tasks::stream::Stream;
 
     #[test]
     fn vocabulary_that_the_reader_would_misread_is_left_out() {

@@ -5,19 +5,16 @@ use crate::blueprint::{ItemLayout, Origin};
 use crate::config::{ATTEMPTS, Request};
 use crate::media::Format;
 use crate::mix::{Cell, Mix};
-use crate::package;
-use crate::plan;
 use crate::roles::{Brief, Builtin};
 use crate::rule::digits;
-use crate::scenario;
 use crate::score::Forecast;
 use crate::seed_set::{MLEBENCH, SeedSet};
 use crate::table::Cells;
-use crate::{labels::Truth, package::Draft};
+use crate::{labels::Truth, package, package::Draft, plan, scenario};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::task::{Formulation, Modality};
 use std::collections::BTreeMap;
+use tasks::task::{Formulation, Modality};
 
 mod items;
 mod page;
@@ -373,7 +370,7 @@ fn publishing_moves_the_whole_folder() {
     fs::create_dir_all(&out).unwrap();
     let task = verify(bench.staged.draft, path(&bench.root)).unwrap();
     let place = package::publish(&task, &out).unwrap();
-    let opened = sandbox::task::TaskDir::open(&place).unwrap();
+    let opened = tasks::task::TaskDir::open(&place).unwrap();
     assert!(matches!(task.get().draft.development.assets.test_truth, Truth::Classes { .. }));
     assert_eq!(opened.manifest().hashes.len(), 8);
 }

@@ -1,0 +1,215 @@
+//! Comparing agents on the same tasks: one row per agent, made from its trajectories.
+
+use crate::trajectory::Trajectory;
+use sandbox::env::Feedback;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use tasks::task::Split;
+use tasks::thresholds::Tier;
+
+/// The version of [`Evaluation`] that this build reads and writes.
+pub const EVALUATION_VERSION: u32 = 1;
+
+/// Agents side by side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// [`EVALUATION_VERSION`].
+    pub version: u32,
+    /// Which tasks.
+    pub split: Split,
+    /// How many tasks.
+    pub tasks: usize,
+    /// Episodes per agent and task.
+    pub attempts: u64,
+    /// The `Score` mode in force.
+    pub feedback: Feedback,
+    /// The seed of all sampling.
+    pub seed: u64,
+    /// In the order given.
+    pub rows: Vec<Row>,
+}
+
+/// One agent's results. Rates and means are over its graded episodes, in [0, 1].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// The agent.
+    pub agent: String,
+    /// Graded episodes.
+    pub episodes: usize,
+    /// Episodes lost to faults of ours, which count nowhere else.
+    pub faults: usize,
+    /// Mean total reward.
+    pub reward: f64,
+    /// Its standard error over tasks: attempts at one task are not independent.
+    pub reward_error: f64,
+    /// Share with a valid submission.
+    pub valid: f64,
+    /// Share that reaches at least the median threshold.
+    pub median: f64,
+    /// Share that reaches at least bronze, which is MLE-bench's "any medal".
+    pub bronze: f64,
+    /// Share that reaches at least silver.
+    pub silver: f64,
+    /// Share that reaches gold.
+    pub gold: f64,
+    /// Mean number of turns.
+    pub turns: f64,
+}
+
+impl Row {
+    /// Summarises an agent's episodes. Without any, all means are NaN-free zeros and
+    /// `episodes` says so.
+    pub fn of(agent: &str, trajectories: &[Trajectory], faults: usize) -> Self {
+        let share = |holds: &dyn Fn(&Trajectory) -> bool| {
+            mean(trajectories.iter().map(|t| f64::from(u8::from(holds(t)))))
+        };
+        let reaches =
+            |tier: Tier| share(&|t| t.finish.grade.is_some_and(|grade| grade.tier >= Some(tier)));
+        let mut by_task: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for trajectory in trajectories {
+            let rewards = by_task.entry(trajectory.task.as_str()).or_default();
+            rewards.push(trajectory.reward.total());
+        }
+        let of_tasks: Vec<f64> =
+            by_task.values().map(|rewards| mean(rewards.iter().copied())).collect();
+        Self {
+            agent: agent.to_owned(),
+            episodes: trajectories.len(),
+            faults,
+            reward: mean(trajectories.iter().map(|t| t.reward.total())),
+            reward_error: standard_error(&of_tasks),
+            valid: share(&|t| t.finish.grade.is_some()),
+            median: reaches(Tier::Median),
+            bronze: reaches(Tier::Bronze),
+            silver: reaches(Tier::Silver),
+            gold: reaches(Tier::Gold),
+            turns: mean(trajectories.iter().map(|t| t.turns.len() as f64)),
+        }
+    }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let n = values.len();
+    if n == 0 { 0.0 } else { values.sum::<f64>() / n as f64 }
+}
+
+/// Sample standard deviation (ddof 1) over the square root of the count; 0 below two values.
+fn standard_error(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    let n = values.len() as f64;
+    let center = mean(values.iter().copied());
+    let variance = values.iter().map(|value| (value - center).powi(2)).sum::<f64>() / (n - 1.0);
+    (variance / n).sqrt()
+}
+
+impl Evaluation {
+    /// A table for the terminal.
+    pub fn table(&self) -> String {
+        let mut text = format!(
+            "{} {} tasks x {} attempts, Score tells {}\n",
+            self.tasks,
+            match self.split {
+                Split::Train => "training",
+                Split::Val => "held-out",
+            },
+            self.attempts,
+            match self.feedback {
+                Feedback::Validate => "validity only",
+                Feedback::Tier => "the tier",
+                Feedback::Full => "the score and thresholds",
+            },
+        );
+        let width = self.rows.iter().map(|row| row.agent.chars().count()).max().unwrap_or(0).max(5);
+        let _ = writeln!(
+            text,
+            "{:width$}  reward          valid  median  bronze  silver    gold  turns  faults",
+            "agent"
+        );
+        for row in &self.rows {
+            let _ = writeln!(
+                text,
+                "{:width$}  {:.3} ± {:.3}  {:>6}  {:>6}  {:>6}  {:>6}  {:>6}  {:>5.1}  {:>6}",
+                row.agent,
+                row.reward,
+                row.reward_error,
+                percent(row.valid),
+                percent(row.median),
+                percent(row.bronze),
+                percent(row.silver),
+                percent(row.gold),
+                row.turns,
+                row.faults,
+            );
+        }
+        text
+    }
+}
+
+/// A share as a percentage with one decimal.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reward::{RewardWeights, reward};
+    use crate::trajectory::{Ending, TRAJECTORY_VERSION};
+    use sandbox::env::Finish;
+    use tasks::grade::Grade;
+    use tasks::task::TaskId;
+
+    fn graded(tier: Option<Tier>) -> Grade {
+        Grade { score: 0.5, tier }
+    }
+
+    fn episode(task: &str, grade: Option<Grade>) -> Trajectory {
+        Trajectory {
+            version: TRAJECTORY_VERSION,
+            task: TaskId::new(task).unwrap(),
+            agent: "a".to_owned(),
+            attempt: 0,
+            feedback: Feedback::Tier,
+            segments: Vec::new(),
+            omissions: Vec::new(),
+            turns: Vec::new(),
+            ending: Ending::Answered,
+            timed_out: false,
+            finish: Finish { grade, refusal: None },
+            reward: reward(&RewardWeights::DENSE, 1.0, grade.as_ref()),
+        }
+    }
+
+    #[test]
+    fn a_row_counts_tiers_cumulatively_and_errors_over_tasks() {
+        let episodes = [
+            episode("t1", Some(graded(Some(Tier::Gold)))),
+            episode("t1", Some(graded(Some(Tier::Bronze)))),
+            episode("t2", Some(graded(None))),
+            episode("t2", None),
+        ];
+        let row = Row::of("a", &episodes, 1);
+        assert_eq!(
+            (row.valid, row.median, row.bronze, row.silver, row.gold),
+            (0.75, 0.5, 0.5, 0.25, 0.25)
+        );
+        assert!((row.reward - (1.0 + 0.8 + 0.3 + 0.1) / 4.0).abs() < 1e-12);
+        // Task means .9 and .2: sd .494975, error .35.
+        assert!((row.reward_error - 0.35).abs() < 1e-12);
+        let evaluation = Evaluation {
+            version: EVALUATION_VERSION,
+            split: Split::Val,
+            tasks: 2,
+            attempts: 2,
+            feedback: Feedback::Tier,
+            seed: 0,
+            rows: vec![row, Row::of("nobody", &[], 4)],
+        };
+        insta::assert_snapshot!(evaluation.table());
+    }
+}

@@ -1,0 +1,142 @@
+//! What an agent is told before its first turn.
+
+use camino::Utf8PathBuf;
+use fs_err as fs;
+use jail::exec::Mode;
+use serde::{Deserialize, Serialize};
+use tasks::task::PublicDir;
+
+/// How much of the task is put into the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptStyle {
+    /// Full instructions and the whole `description.md`: for language models.
+    Full,
+    /// One line of instructions and, from the description's `At a glance` list, what the rows
+    /// are, what is to be predicted and how it is scored: for policies of a few million
+    /// parameters, whose scripts read column names from the files.
+    Brief,
+}
+
+/// The two messages that open a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// System message.
+    pub system: String,
+    /// First user message.
+    pub user: String,
+}
+
+/// Why a prompt could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    /// No readable description.
+    #[error("failed to read the task's description")]
+    Io(#[from] std::io::Error),
+    /// The brief style needs the list.
+    #[error(
+        "`{0}` has no `## At a glance` list, which the brief prompt is made of; use the full prompt"
+    )]
+    NoGlance(Utf8PathBuf),
+}
+
+const BRIEF_SYSTEM: &str = "Solve the task with Python.";
+const FULL_SYSTEM: &str = include_str!("../prompts/react_system.md");
+const GLANCE: &str = "## At a glance\n";
+
+impl Prompt {
+    /// The prompt for the task whose public half is `public`, where scripts run in `mode`.
+    ///
+    /// # Errors
+    /// [`PromptError`] if `description.md` is missing or lacks the list a brief prompt needs.
+    pub fn of(public: &PublicDir, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
+        let path = public.path().join("description.md");
+        let description = fs::read_to_string(&path)?;
+        match style {
+            PromptStyle::Full => Ok(Self {
+                system: FULL_SYSTEM.trim_end().replace("{kept}", kept(mode)),
+                user: format!(
+                    "The task's files are in `input/`. Its description:\n\n{}",
+                    description.trim_end()
+                ),
+            }),
+            PromptStyle::Brief => {
+                let user = brief(&description).ok_or(PromptError::NoGlance(path))?;
+                Ok(Self { system: BRIEF_SYSTEM.to_owned(), user })
+            }
+        }
+    }
+
+    /// What the description's `At a glance` list says the rows are, if it says so.
+    pub(crate) fn data(&self) -> Option<&str> {
+        self.user
+            .lines()
+            .find_map(|line| line.strip_prefix("- Data: ").or_else(|| line.strip_prefix("Data: ")))
+    }
+}
+
+/// What a script finds of those before it.
+fn kept(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Script => "Each script starts fresh; only files persist.",
+        Mode::Session => {
+            "Variables, imports and files persist from one to the next, as in a notebook, and the \
+             value of a last expression is shown; should the interpreter end, as by a crash or at \
+             the time limit, only files are left."
+        }
+    }
+}
+
+/// Task, data where it is named, kind of prediction and metric, a line each.
+fn brief(description: &str) -> Option<String> {
+    let list = glance(description)?;
+    let item = |name: &str| list.lines().find_map(|line| line.strip_prefix(name));
+    let task = item("- Task: ")?;
+    let (_, kind) = item("- Target: ")?.rsplit_once('(')?;
+    let metric = item("- Metric: ")?;
+    let data = item("- Data: ").map(|data| format!("Data: {data}\n")).unwrap_or_default();
+    Some(format!("Task: {task}\n{data}Predict: {}\nMetric: {metric}", kind.trim_end_matches(')')))
+}
+
+/// The items of the `At a glance` list.
+pub(crate) fn glance(description: &str) -> Option<&str> {
+    let (_, list) = description.split_once(GLANCE)?;
+    let end = list.find("\n#").unwrap_or(list.len());
+    Some(list[..end].trim()).filter(|list| !list.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_glance_list_ends_at_the_next_heading() {
+        let description = "# T\n\ntext\n\n## At a glance\n- Task: a\n- Metric: b\n\n## Data\nx";
+        assert_eq!(glance(description), Some("- Task: a\n- Metric: b"));
+        assert_eq!(glance("# T\n## At a glance\n\n## Data"), None);
+        assert_eq!(brief(description), None);
+        assert_eq!(glance("# T"), None);
+    }
+
+    #[test]
+    fn the_full_prompt_says_what_persists() {
+        assert_eq!(FULL_SYSTEM.matches("{kept}").count(), 1);
+        assert!(
+            kept(Mode::Script).contains("only files") && kept(Mode::Session).contains("Variables")
+        );
+    }
+
+    #[test]
+    fn the_brief_names_no_column() {
+        let description = "## At a glance\n- Task: binary classification\n- Data: pictures\n- Target: `is_late` \
+                           (probability of class 1)\n- Metric: roc_auc (higher is better)\n\
+                           - Columns: `a`, `b`\n\n## Data\n";
+        assert_eq!(
+            brief(description).as_deref(),
+            Some(
+                "Task: binary classification\nData: pictures\nPredict: probability of class 1\n\
+                 Metric: roc_auc (higher is better)"
+            )
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Scripted agents in parallel: demonstrations for SFT, the ladder that policies are compared
+//! with, and the one that calibrates corpora.
+
+use super::react::Rules;
+use super::scripted::{Approach, Purpose, play};
+use crate::prompt::{Prompt, PromptError};
+use crate::trajectory::Trajectory;
+use jail::exec::Sandbox;
+use sandbox::env::EpisodeFault;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use tasks::stream::Stream;
+use tasks::task::{TaskDir, TaskId};
+
+/// One scripted episode to play.
+#[derive(Debug, Clone, Copy)]
+pub struct ScriptedJob<'a> {
+    /// On what.
+    pub task: &'a TaskDir,
+    /// How.
+    pub approach: Approach,
+    /// Which attempt at it.
+    pub attempt: u64,
+}
+
+/// Why no scripted episode could be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptedError<E: std::error::Error + 'static> {
+    /// A task cannot be put into words.
+    #[error("failed to write the prompt of task `{task}`")]
+    Prompt {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        #[source]
+        source: PromptError,
+    },
+    /// The caller did not want to go on.
+    #[error(transparent)]
+    Caller(E),
+}
+
+/// What all episodes of a call share.
+#[derive(Debug, Clone, Copy)]
+pub struct Stage<'a> {
+    /// Where scripts run.
+    pub sandbox: &'a Sandbox,
+    /// The rules.
+    pub rules: &'a Rules,
+    /// What for.
+    pub purpose: Purpose,
+    /// Threads.
+    pub workers: usize,
+    /// The root of all draws; each episode has its own stream below.
+    pub stream: Stream,
+}
+
+/// Plays `jobs` and hands each result to `take` as it comes, in no certain order.
+///
+/// # Errors
+/// [`ScriptedError`]; faults of single episodes go to `take`.
+pub fn play_all<E: std::error::Error + 'static>(
+    stage: &Stage<'_>,
+    jobs: &[ScriptedJob<'_>],
+    take: &mut dyn FnMut(Result<Trajectory, EpisodeFault>) -> Result<(), E>,
+) -> Result<(), ScriptedError<E>> {
+    let mut prompts = BTreeMap::new();
+    for job in jobs {
+        let id = job.task.id();
+        if !prompts.contains_key(id) {
+            let prompt =
+                Prompt::of(&job.task.public(), stage.rules.prompt, stage.rules.episode.mode)
+                    .map_err(|source| ScriptedError::Prompt { task: id.clone(), source })?;
+            prompts.insert(id.clone(), prompt);
+        }
+    }
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..stage.workers.clamp(1, jobs.len().max(1)) {
+            let (sender, prompts, next) = (sender.clone(), &prompts, &next);
+            scope.spawn(move || {
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let played = play(stage, job, &prompts[job.task.id()]);
+                    if sender.send(played).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        // Leaving early drops the receiver, which the workers notice at their next result.
+        for played in receiver {
+            take(played).map_err(ScriptedError::Caller)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,288 @@
+//! The Python that scripted agents write.
+//!
+//! Short on purpose: a policy of a few million parameters learns these scripts token by token.
+//! Column names are read from the files rather than written down, as such a policy copies a name
+//! it never saw only with luck, and a script that fits every task is the better script anyway.
+
+use super::items::Item;
+use super::scenes;
+use super::scripted::{Approach, Purpose};
+use rand::Rng;
+use rand::seq::IndexedRandom;
+use std::fmt::Write as _;
+use tasks::prediction::Prediction;
+use tasks::task::{Formulation, Manifest};
+
+/// An approach with its free choices made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Recipe {
+    pub(super) approach: Approach,
+    /// Penalty of a ridge regression, and its inverse for a logistic one.
+    pub(super) strength: &'static str,
+    /// Trees of the forest.
+    pub(super) trees: u32,
+    /// Fewest rows in a leaf.
+    pub(super) leaf: u32,
+    /// Constructed columns that are kept.
+    keep: u32,
+}
+
+impl Recipe {
+    pub(super) fn draw(approach: Approach, rng: &mut impl Rng) -> Self {
+        Self {
+            approach,
+            strength: ["0.1", "1", "10"].choose(rng).copied().unwrap_or("1"),
+            trees: [30, 60].choose(rng).copied().unwrap_or(60),
+            leaf: [1, 2, 4].choose(rng).copied().unwrap_or(1),
+            keep: [10, 20, 40].choose(rng).copied().unwrap_or(20),
+        }
+    }
+
+    /// The script for a task whose rows have these items, if any.
+    pub(super) fn code(&self, manifest: &Manifest, purpose: Purpose, item: Option<Item>) -> String {
+        // What the factory records of the hidden rule is written in terms of its own readings.
+        let is_own = purpose == Purpose::Demonstration && self.approach != Approach::Oracle;
+        let item = item.filter(|_| is_own);
+        let shape = Shape::of(&manifest.prediction);
+        let shape = shape.filter(|_| self.approach != Approach::Constant);
+        let Some(shape) = shape else {
+            let sample = "import pandas as pd\n\
+                          s = pd.read_csv(\"input/sample_submission.csv\")\n\
+                          s.to_csv(\"submission.csv\", index=False)";
+            let scene = scenes::script(self, &manifest.prediction, oracle(manifest).0);
+            return scene.unwrap_or_else(|| sample.to_owned());
+        };
+        let mut code = String::from("import pandas as pd\n");
+        let searches = matches!(self.approach, Approach::Operators | Approach::Oracle);
+        if searches || shape == Shape::Flags || item.is_some() {
+            code.push_str("import numpy as np\n");
+        }
+        code.push_str(&self.imports(shape));
+        code.push_str(
+            "a = pd.read_csv(\"input/train.csv\")\n\
+             b = pd.read_csv(\"input/test.csv\")\n\
+             s = pd.read_csv(\"input/sample_submission.csv\")\n",
+        );
+        code.push_str(match &manifest.prediction {
+            Prediction::Numbers { .. } | Prediction::Probabilities { .. } => {
+                "t = list(s.columns[1:])\ny = a[t]\na = a.drop(columns=t)\n"
+            }
+            Prediction::Flags { .. } => {
+                "t = s.columns[1]\ny = a.pop(t).fillna(\"\").str.get_dummies(\" \")\n"
+            }
+            _ => "t = a.columns.difference(b.columns)[0]\ny = a.pop(t)\n",
+        });
+        code.push_str("n = len(a)\n");
+        let dropped = match &manifest.prediction {
+            // The query stands behind the id.
+            Prediction::Relevance { .. } if is_own => "a.columns[:2]".to_owned(),
+            Prediction::Relevance { query, .. } => format!("[s.columns[0], {query:?}]"),
+            _ => "s.columns[0]".to_owned(),
+        };
+        let _ =
+            writeln!(code, "x = pd.concat([a, b]).drop(columns={dropped}).reset_index(drop=True)");
+        if is_own {
+            code.push_str(&item.map(Item::reading).unwrap_or_default());
+        } else {
+            code.push_str(&self.recorded(manifest));
+        }
+        if self.approach == Approach::Operators {
+            code.push_str(&self.constructed_columns(manifest.formulation, shape));
+        }
+        if self.approach == Approach::Oracle {
+            code.push_str(oracle(manifest).0);
+        }
+        if self.approach != Approach::Operators {
+            code.push_str("x = pd.get_dummies(x, dtype=float)\nx = x.fillna(x.median())\n");
+        }
+        let _ = writeln!(code, "m = {}", self.model(shape));
+        code.push_str("m.fit(x[:n], y)\n");
+        code.push_str(match &manifest.prediction {
+            Prediction::Probability { .. } => "s[t] = m.predict_proba(x[n:])[:, 1]\n",
+            Prediction::ClassProbabilities { .. } => "s[s.columns[1:]] = m.predict_proba(x[n:])\n",
+            Prediction::Probabilities { .. } => {
+                "s[t] = np.column_stack([p[:, 1] for p in m.predict_proba(x[n:])])\n"
+            }
+            Prediction::Flags { .. } => {
+                "s[t] = [\" \".join(y.columns[r > 0]) for r in m.predict(x[n:])]\n"
+            }
+            // No extrapolation: beyond the known range some metrics are not even defined.
+            Prediction::Number { .. } | Prediction::Numbers { .. }
+                if self.approach == Approach::Operators =>
+            {
+                "s[t] = np.clip(m.predict(x[n:]), y.values.min(0), y.values.max(0))\n"
+            }
+            _ => "s[t] = m.predict(x[n:])\n",
+        });
+        if self.approach == Approach::Oracle && oracle(manifest).1 {
+            code.push_str("s[t] = np.exp(s[t])\n");
+        }
+        code.push_str("s.to_csv(\"submission.csv\", index=False)");
+        code
+    }
+
+    /// Numbers read from the rows' items, where the task's maker recorded how: plain ones for a
+    /// linear model, generic ones for trees. The oracle's own code reads what it needs.
+    fn recorded(&self, manifest: &Manifest) -> String {
+        let Some(reader) = manifest.provenance["reader"].as_str() else {
+            return String::new();
+        };
+        let kind = match self.approach {
+            Approach::Linear => 0,
+            Approach::Oracle => return format!("{}\n", reader.trim_end()),
+            _ => 1,
+        };
+        format!(
+            "{}\nx = x.join(pd.DataFrame([read(i)[{kind}] for i in items(x)]).add_prefix(\"r\"))\n",
+            reader.trim_end()
+        )
+    }
+
+    /// What the model is put together from, module by module.
+    fn imports(&self, shape: Shape) -> String {
+        let (kind, select, linear) = if shape.classifies() {
+            ("Classifier", "f_classif", "LogisticRegression")
+        } else {
+            ("Regressor", "f_regression", "Ridge")
+        };
+        let votes = self.approach == Approach::Operators;
+        let has_forest = votes || self.approach == Approach::Forest;
+        let has_line = votes || matches!(self.approach, Approach::Linear | Approach::Oracle);
+        // Forests and ridge regressions predict several targets by themselves, the others one.
+        let is_wrapped = if votes { shape.is_several() } else { has_line && shape == Shape::Flags };
+        let forest = Self::ensemble(shape);
+        let ensemble = if votes { format!("{forest}, Voting{kind}") } else { forest.to_owned() };
+        [
+            (has_forest, "ensemble", ensemble.as_str()),
+            (votes, "feature_selection", select),
+            (has_line, "linear_model", linear),
+            (is_wrapped, "multioutput", &format!("MultiOutput{kind}")),
+            (has_line, "pipeline", "make_pipeline"),
+            (has_line, "preprocessing", "StandardScaler"),
+        ]
+        .into_iter()
+        .filter(|(is_used, ..)| *is_used)
+        .flat_map(|(_, module, names)| ["from sklearn.", module, " import ", names, "\n"])
+        .collect()
+    }
+
+    /// The class of the forest.
+    fn ensemble(shape: Shape) -> &'static str {
+        if shape.classifies() { "RandomForestClassifier" } else { "RandomForestRegressor" }
+    }
+
+    fn model(&self, shape: Shape) -> String {
+        match self.approach {
+            Approach::Linear | Approach::Oracle => {
+                let one = linear(shape, self.strength);
+                if shape == Shape::Flags { format!("MultiOutputClassifier({one})") } else { one }
+            }
+            Approach::Operators => self.vote(shape),
+            Approach::Constant | Approach::Forest => self.forest(shape),
+        }
+    }
+
+    fn forest(&self, shape: Shape) -> String {
+        let Self { trees, leaf, .. } = self;
+        let ensemble = Self::ensemble(shape);
+        format!("{ensemble}({trees}, min_samples_leaf={leaf}, random_state=0)")
+    }
+
+    /// A linear model and a forest, averaged: the one is good at the terms that the search found,
+    /// the other at those it missed. Many columns on few rows want a strong penalty. One choice
+    /// of trees for all tasks, because small policies import one and use another.
+    fn vote(&self, shape: Shape) -> String {
+        let (kind, soft, penalty) = if shape.classifies() {
+            ("Classifier", ", voting=\"soft\"", "0.1")
+        } else {
+            ("Regressor", "", "10")
+        };
+        let (linear, forest) = (linear(shape, penalty), self.forest(shape));
+        let vote = format!("Voting{kind}([(\"l\", {linear}), (\"f\", {forest})]{soft})");
+        if shape.is_several() { format!("MultiOutput{kind}({vote})") } else { vote }
+    }
+
+    /// Products, squares and ratios over all pairs of columns, lags first where rows are ordered
+    /// in time; the columns that tell most about the target are kept. A constant column has no
+    /// F value and sorts last.
+    fn constructed_columns(&self, formulation: Formulation, shape: Shape) -> String {
+        let select = if shape.classifies() { "f_classif" } else { "f_regression" };
+        let rank = match shape {
+            Shape::Number | Shape::Class => format!("{select}(f[:n], y)[0]"),
+            Shape::Numbers | Shape::Flags => {
+                format!("np.nansum([{select}(f[:n], y[c])[0] for c in y], 0)")
+            }
+        };
+        let mut code = String::new();
+        if formulation == Formulation::Forecasting {
+            code.push_str(
+                "for c in list(x.select_dtypes(\"number\")):\n    \
+                 for k in [1, 2, 3]:\n        \
+                 x[c + str(k)] = x.groupby(x.columns[0])[c].shift(k)\n",
+            );
+        }
+        let _ = write!(
+            code,
+            "v = pd.get_dummies(x, dtype=float)\n\
+             v = v.fillna(v.median())\n\
+             z = (v - v.mean()) / (v.std() + 0.001)\n\
+             i, j = np.triu_indices(v.shape[1])\n\
+             p, q = v.values[:, i], v.values[:, j]\n\
+             f = [z.values[:, i] * z.values[:, j], p * q, p / (abs(q) + 0.1), q / (abs(p) + 0.1)]\n\
+             f = np.hstack(f)\n\
+             r = np.argsort(-{rank})\n\
+             x = np.hstack([v, f[:, r[:{keep}]]])\n",
+            keep = self.keep,
+        );
+        code
+    }
+}
+
+/// What a model has to predict for each row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Number,
+    Class,
+    Numbers,
+    Flags,
+}
+
+impl Shape {
+    fn of(prediction: &Prediction) -> Option<Self> {
+        match prediction {
+            Prediction::Number { .. } | Prediction::Relevance { .. } => Some(Self::Number),
+            Prediction::Probability { .. }
+            | Prediction::Label { .. }
+            | Prediction::ClassProbabilities { .. } => Some(Self::Class),
+            Prediction::Numbers { .. } => Some(Self::Numbers),
+            Prediction::Probabilities { .. } | Prediction::Flags { .. } => Some(Self::Flags),
+            Prediction::Mask { .. } | Prediction::Boxes { .. } | Prediction::Pixels { .. } => None,
+        }
+    }
+
+    fn classifies(self) -> bool {
+        matches!(self, Self::Class | Self::Flags)
+    }
+
+    fn is_several(self) -> bool {
+        matches!(self, Self::Numbers | Self::Flags)
+    }
+}
+
+/// A linear model of one target on columns of one scale; `strength` as in [`Recipe::strength`].
+fn linear(shape: Shape, strength: &str) -> String {
+    if shape.classifies() {
+        format!("make_pipeline(StandardScaler(), LogisticRegression(C={strength}, max_iter=500))")
+    } else {
+        format!("make_pipeline(StandardScaler(), Ridge({strength}))")
+    }
+}
+
+/// What the factory records about the hidden rule for the oracle alone: code that replaces the
+/// columns by the rule's terms, and whether it also took the target's logarithm. Without a
+/// record (tasks from elsewhere) the oracle is a linear model.
+fn oracle(manifest: &Manifest) -> (&str, bool) {
+    let record = &manifest.provenance["oracle"];
+    let logarithmic = record["logarithmic"].as_bool().unwrap_or(false);
+    (record["code"].as_str().unwrap_or_default(), logarithmic)
+}

@@ -1,0 +1,223 @@
+//! Scripted agents: a ladder of known capability that needs no model.
+//!
+//! constant < linear < forest < operators < oracle. They calibrate corpora (each rung must win
+//! more than the one below), make SFT data, and test the whole house end to end. All but the
+//! oracle see only what any agent sees: the brief prompt and the public files. The oracle is
+//! handed the hidden rule's own transforms.
+
+use super::items::Item;
+use super::ladder::{ScriptedJob, Stage as Place};
+use super::react::{Reply, Session};
+use super::recipe::Recipe;
+use crate::grammar::{answer_turn, python_turn, score_turn};
+use crate::prompt::Prompt;
+use crate::trajectory::{Segment, Source, Trajectory};
+use rand::seq::IndexedRandom;
+use rand::{Rng, RngExt};
+use sandbox::env::EpisodeFault;
+use serde::{Deserialize, Serialize};
+use tasks::stream::Stream;
+use tasks::task::Manifest;
+
+/// The rungs of the ladder, weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approach {
+    /// Submits the sample submission.
+    Constant,
+    /// A linear or logistic model on all columns.
+    Linear,
+    /// A random forest on all columns.
+    Forest,
+    /// Searches products, ratios and lags, then averages a linear model and a forest.
+    Operators,
+    /// Fits on the hidden rule's own transforms.
+    Oracle,
+}
+
+impl Approach {
+    /// All rungs, weakest first.
+    pub const ALL: [Self; 5] =
+        [Self::Constant, Self::Linear, Self::Forest, Self::Operators, Self::Oracle];
+
+    /// The rungs that see only public files, which are those fit to be imitated.
+    pub const PUBLIC: [Self; 4] = [Self::Constant, Self::Linear, Self::Forest, Self::Operators];
+
+    /// The name as in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Linear => "linear",
+            Self::Forest => "forest",
+            Self::Operators => "operators",
+            Self::Oracle => "oracle",
+        }
+    }
+}
+
+/// What an agent plays for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be measured. Pictures, sounds, texts and graphs are read by the functions that the
+    /// factory recorded with each task, which the rung's own solvers use; they are long.
+    Ladder,
+    /// To be imitated. Items are read by a few lines of the agent's own, which use nothing that an
+    /// agent cannot see and no name of a column. And one first turn in seven is broken, so that
+    /// there is something to recover from: a policy that has never seen a failure sends what it
+    /// has, which is nothing.
+    Demonstration,
+}
+
+/// How often a demonstration begins with a broken turn.
+const SLIPS: f64 = 0.15;
+
+/// Plays one episode of a scripted agent and returns its text-only trajectory.
+///
+/// # Errors
+/// An [`EpisodeFault`].
+pub fn play(
+    place: &Place<'_>,
+    job: &ScriptedJob<'_>,
+    prompt: &Prompt,
+) -> Result<Trajectory, EpisodeFault> {
+    let ScriptedJob { task, approach, attempt } = *job;
+    let stream = place.stream.child(task.id().as_str()).child(approach.name()).index(attempt);
+    let mut session = Session::open(place.sandbox, task, place.rules)?;
+    let mut segments = vec![
+        Segment::text(Source::Prompt, prompt.system.as_str()),
+        Segment::text(Source::Prompt, prompt.user.as_str()),
+    ];
+    let mut agent = ScriptedAgent::new(approach, task.manifest(), prompt, place.purpose, stream);
+    let mut turn = agent.first_turn();
+    let ending = loop {
+        let reply = session.respond(&turn)?;
+        segments.push(Segment::text(Source::Model, turn));
+        match reply {
+            Reply::End(ending) => break ending,
+            Reply::Observe(text) => {
+                turn = agent.next_turn(&text);
+                segments.push(Segment::text(Source::Environment, text));
+            }
+        }
+    };
+    let name = format!("scripted/{}", approach.name());
+    session.close(&name, attempt, segments, ending)
+}
+
+/// An agent that knows beforehand what it will do, turn by turn.
+#[derive(Debug)]
+pub struct ScriptedAgent {
+    first: String,
+    /// The first turn as it was meant to be, if it is broken.
+    retry: Option<String>,
+    asks_score: bool,
+    fallback: String,
+    stage: Stage,
+    thoughts: [&'static str; 3],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Submitted,
+    FellBack,
+    Scored,
+}
+
+impl ScriptedAgent {
+    /// One on a rung of the ladder, with its free choices drawn from `stream`.
+    pub fn new(
+        approach: Approach,
+        manifest: &Manifest,
+        prompt: &Prompt,
+        purpose: Purpose,
+        stream: Stream,
+    ) -> Self {
+        let mut rng = stream.rng();
+        let thought = opening_thoughts(approach).choose(&mut rng).copied().unwrap_or_default();
+        let recipe = Recipe::draw(approach, &mut rng);
+        let fallback = Recipe::draw(Approach::Constant, &mut rng);
+        let code = |recipe: &Recipe| recipe.code(manifest, purpose, Item::of(prompt));
+        let script = code(&recipe);
+        let mut first = python_turn(thought, &script);
+        let mut slips = stream.child("slip").rng();
+        let retry = (purpose == Purpose::Demonstration && slips.random_bool(SLIPS)).then(|| {
+            first = slipped(&first, &mut slips);
+            python_turn("It failed. Write it again, with care.", &script)
+        });
+        Self {
+            first,
+            retry,
+            asks_score: rng.random_bool(0.5),
+            fallback: python_turn("It failed. Fall back to the sample.", &code(&fallback)),
+            stage: Stage::Submitted,
+            thoughts: [
+                "It ran. Check it.",
+                "It ran. Submit it.",
+                "That is what this approach gives. Submit it.",
+            ],
+        }
+    }
+
+    /// The text of its first turn: a script.
+    pub fn first_turn(&self) -> String {
+        self.first.clone()
+    }
+
+    /// The text of the turn that follows an observation.
+    pub fn next_turn(&mut self, observation: &str) -> String {
+        let [check, submit, settled] = self.thoughts;
+        let failed = observation.starts_with("failed") || observation.starts_with("malformed");
+        let (stage, turn) = match self.stage {
+            Stage::Submitted if failed => match self.retry.take() {
+                Some(retry) => (Stage::Submitted, retry),
+                None => (Stage::FellBack, self.fallback.clone()),
+            },
+            Stage::Submitted | Stage::FellBack if self.asks_score => {
+                (Stage::Scored, score_turn(check))
+            }
+            Stage::Submitted | Stage::FellBack => (Stage::Scored, answer_turn(submit)),
+            Stage::Scored => (Stage::Scored, answer_turn(settled)),
+        };
+        self.stage = stage;
+        turn
+    }
+}
+
+/// The turn with a slip in it that is sure to fail: cut off, or without one of its imports.
+fn slipped(turn: &str, rng: &mut impl Rng) -> String {
+    let lines: Vec<&str> = turn.lines().collect();
+    let is_import = |line: &&str| line.starts_with("import ") || line.starts_with("from ");
+    let imports: Vec<usize> = (0..lines.len()).filter(|&line| is_import(&lines[line])).collect();
+    match imports.choose(rng) {
+        Some(&missing) if rng.random_bool(0.5) => {
+            [&lines[..missing], &lines[missing + 1..]].concat().join("\n")
+        }
+        _ => lines[..rng.random_range(3..lines.len() - 2)].join("\n"),
+    }
+}
+
+fn opening_thoughts(approach: Approach) -> &'static [&'static str] {
+    match approach {
+        Approach::Constant => &[
+            "Start with the sample submission.",
+            "A constant is a safe first entry.",
+            "Send the sample as it is.",
+        ],
+        Approach::Linear => &[
+            "Few rows, so a linear model.",
+            "Fit a linear model on all columns.",
+            "A simple scaled linear model is enough.",
+        ],
+        Approach::Forest => &[
+            "A forest handles mixed columns.",
+            "Fit a random forest on all columns.",
+            "Trees need no scaling, so try a forest.",
+        ],
+        Approach::Operators => &[
+            "Columns may act together. Search pairs of columns.",
+            "Build products and ratios, keep the best, then average two models.",
+            "Look for interactions first, then fit a line and a forest.",
+        ],
+        Approach::Oracle => &["Use the known transforms."],
+    }
+}

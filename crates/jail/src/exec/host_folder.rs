@@ -1,0 +1,94 @@
+//! A folder of the host for the work dirs of a sandbox without a box.
+
+use crate::exec::fault::Fault;
+use crate::isolation::launcher::bare_user;
+use crate::isolation::owner::Owner;
+use crate::isolation::tree;
+use camino::{Utf8Path, Utf8PathBuf};
+use std::os::unix::fs::DirBuilderExt as _;
+
+/// The folder. Dropping it removes it and all that is in it.
+#[derive(Debug)]
+pub(crate) struct HostFolder {
+    path: Utf8PathBuf,
+}
+
+impl HostFolder {
+    /// Makes one in the folder for temporary files, for nobody but the user that scripts run as;
+    /// and removes those of supervisors that are gone.
+    pub(crate) fn make() -> Result<Self, Fault> {
+        let failed = Fault::system::<std::io::Error>;
+        let owner = Owner::this().map_err(failed("read about this process"))?;
+        let parent = Utf8PathBuf::from_path_buf(std::env::temp_dir()).map_err(|path| {
+            let error = format!("{} is not UTF-8", path.display());
+            failed("use the folder for temporary files")(std::io::Error::other(error))
+        })?;
+        sweep(&parent, &owner);
+        let path = parent.join(owner.to_string());
+        let mut builder = std::fs::DirBuilder::new();
+        builder.mode(0o700).create(&path).map_err(failed("make a folder for work dirs"))?;
+        let folder = Self { path };
+        if let Some(user) = bare_user() {
+            std::os::unix::fs::lchown(&folder.path, Some(user), Some(user))
+                .map_err(failed("give the folder for work dirs away"))?;
+        }
+        Ok(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+}
+
+impl Drop for HostFolder {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+fn sweep(parent: &Utf8Path, own: &Owner) {
+    for entry in parent.read_dir_utf8().into_iter().flatten().flatten() {
+        let owner: Option<Owner> = entry.file_name().parse().ok();
+        // Anybody may make a folder of that name; a link is not one.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && owner.is_some_and(|owner| owner.is_gone(own)) {
+            tracing::info!(folder = %entry.path(), "its supervisor is gone; it is removed");
+            remove(entry.path());
+        }
+    }
+}
+
+/// The zygote may be at the same work, so a step that fails is tried again.
+fn remove(path: &Utf8Path) {
+    for _ in 0..10 {
+        match tree::remove(path.as_str()) {
+            Ok(()) => return,
+            Err(error) => {
+                tracing::debug!(%error, "a folder with work dirs is not removed yet");
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+    }
+    tracing::warn!(folder = %path, "a folder with work dirs could not be removed");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_go_with_their_owner_or_after_it() {
+        let folder = HostFolder::make().unwrap();
+        let path = folder.path().to_owned();
+        fs_err::create_dir_all(path.join("0/deep")).unwrap();
+        let name = path.file_name().unwrap();
+        let own: Owner = name.parse().unwrap();
+        let stale = name.replacen(&std::process::id().to_string(), "4000000000", 1);
+        let stale = path.parent().unwrap().join(stale);
+        fs_err::create_dir_all(stale.join("0")).unwrap();
+        sweep(path.parent().unwrap(), &own);
+        assert!(path.exists() && !stale.exists());
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

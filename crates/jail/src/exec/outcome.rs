@@ -1,0 +1,91 @@
+//! How a run ended, and what it took.
+
+use crate::exec::capture::Captured;
+use crate::isolation::Tier;
+use serde::Serialize;
+use std::fmt;
+use std::time::Duration;
+
+/// A script's ending. All of these are the script's doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It ran to its end, or left with exit code 0.
+    Finished,
+    /// An exception reached the top; the traceback is on standard error.
+    Raised {
+        /// The exception's type.
+        exception: String,
+    },
+    /// It left early with a code other than 0.
+    Exited {
+        /// The code.
+        code: i32,
+    },
+    /// It was still running at its deadline and was killed.
+    TimedOut,
+    /// An allocation beyond the memory limit reached the top as an error, its processes together
+    /// held too much, or the kernel killed one of them because their control group was full.
+    OutOfMemory,
+    /// A write beyond the size of the work dir, of `/tmp` or of a file reached the top as an
+    /// error.
+    DiskLimit,
+    /// It printed more than the output limit and was killed.
+    OutputLimit,
+    /// A signal ended it: a crash, or one it sent itself.
+    Killed {
+        /// The signal's number.
+        signal: i32,
+    },
+}
+
+impl Outcome {
+    /// Whether the script got to its end.
+    pub fn is_finished(&self) -> bool {
+        *self == Self::Finished
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finished => write!(f, "finished"),
+            Self::Raised { exception } => write!(f, "raised {exception}"),
+            Self::Exited { code } => write!(f, "exited with code {code}"),
+            Self::TimedOut => write!(f, "timed out"),
+            Self::OutOfMemory => write!(f, "ran out of memory"),
+            Self::DiskLimit => write!(f, "ran out of disk space"),
+            Self::OutputLimit => write!(f, "printed too much"),
+            Self::Killed { signal } => write!(f, "was killed by signal {signal}"),
+        }
+    }
+}
+
+/// One run of a script, told to the end.
+#[derive(Debug, Clone, Serialize)]
+pub struct Run {
+    /// How it ended.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// What it printed.
+    pub stdout: Captured,
+    /// What it complained.
+    pub stderr: Captured,
+    /// Time from the start of the script until its last process was gone.
+    #[serde(serialize_with = "seconds")]
+    pub wall: Duration,
+    /// Processor time of the script and of those children it waited for.
+    #[serde(serialize_with = "seconds")]
+    pub cpu: Duration,
+    /// Bytes of the largest resident set, the warmed interpreter's own included.
+    pub peak_memory: u64,
+    /// How strong the jail was.
+    pub tier: Tier,
+    /// Whether its interpreter, with all variables, is there for the next run: only ever in
+    /// [`crate::exec::Mode::Session`].
+    pub kept: bool,
+}
+
+fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
+}

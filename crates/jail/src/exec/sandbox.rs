@@ -1,0 +1,357 @@
+//! A sandbox: a warmed interpreter in its outer box, shared by all episodes of a process.
+
+use crate::exec::fault::{Fault, StartError};
+use crate::exec::host_folder::HostFolder;
+use crate::exec::run::{self, Seat};
+use crate::exec::setup::Setup;
+use crate::exec::workspace::{self, Mounted, Workspace};
+use crate::exec::zygote::{self, Zygote};
+use crate::isolation::bare::{Bare, WITHOUT};
+use crate::isolation::cgroup::{Bounds, Group, Groups};
+use crate::isolation::gpus::{Devices, HostGpus};
+use crate::isolation::launcher::Launch;
+use crate::isolation::layer::{Missing, Protection};
+use crate::isolation::{Layer, Tier, rlimits};
+use crate::policy::Policy;
+use crate::python::PythonEnv;
+use crate::semaphore::{Permits, Semaphore};
+use camino::{Utf8Path, Utf8PathBuf};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tasks::task::{PublicDir, TaskId};
+use tasks::units::ByteSize;
+
+/// What nearly every script imports. More would make every fork dearer.
+const MODULES: [&str; 6] = ["numpy", "pandas", "scipy", "scipy.stats", "scipy.optimize", "sklearn"];
+
+/// How a sandbox is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Runs in flight at once; more wait. Default: the number of processors.
+    pub slots: usize,
+    /// Processes that stand ready for runs to come, forked and half jailed, and used once: with
+    /// one, a run begins some milliseconds sooner. None without a box. Default: the number of
+    /// processors.
+    pub spares: usize,
+    /// Size of an episode's work dir. Default: 256 MiB.
+    pub work_dir: ByteSize,
+    /// Files and directories in an episode's work dir. Default: 10,000.
+    pub work_files: u64,
+    /// The strongest tier that is tried. Default: [`Tier::T1`]; a weaker one is for comparison.
+    pub best_tier: Tier,
+    /// The weakest tier that is accepted, and reported, if the host offers no better. Default:
+    /// [`Tier::T2`].
+    pub allow_tier: Tier,
+    /// What the zygote imports before it serves; what is not installed is left out. Default:
+    /// numpy, pandas, parts of scipy, scikit-learn.
+    pub modules: Vec<String>,
+    /// Whether the zygote fits small models before it serves, which makes the first fits of
+    /// each run faster. Default: yes.
+    pub warm_up: bool,
+    /// Where the device nodes of the host's GPUs are. Default: `/dev`; another folder is for
+    /// tests.
+    pub device_folder: Utf8PathBuf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, Into::into);
+        Self {
+            slots: processors,
+            spares: processors,
+            work_dir: ByteSize::mib(256),
+            work_files: 10_000,
+            best_tier: Tier::T1,
+            allow_tier: Tier::T2,
+            modules: MODULES.map(str::to_owned).to_vec(),
+            warm_up: true,
+            device_folder: "/dev".into(),
+        }
+    }
+}
+
+/// A running sandbox. Clones share it; when the last one and the last [`Workspace`] are dropped,
+/// every process it started ends.
+#[derive(Debug, Clone)]
+pub struct Sandbox(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    launcher: Utf8PathBuf,
+    launch: Launch,
+    options: Options,
+    /// Where a run finds its task's public files.
+    inputs: BTreeMap<TaskId, String>,
+    slots: Semaphore,
+    protection: Protection,
+    tier: Tier,
+    /// None in a tier without control groups.
+    groups: Option<Groups>,
+    /// For runs without a box.
+    bare: Option<Bare>,
+    gpus: HostGpus,
+    zygote: Mutex<Arc<Zygote>>,
+    /// Whether it was told to end.
+    abandoned: AtomicBool,
+    /// Their work dirs, to be removed after the zygote.
+    _folder: Option<HostFolder>,
+}
+
+/// A zygote, and what was found out about its host.
+struct Started {
+    zygote: Zygote,
+    launch: Launch,
+    groups: Option<Groups>,
+    missing: Vec<Missing>,
+    folder: Option<HostFolder>,
+}
+
+impl Started {
+    /// In a box.
+    fn boxed(launcher: &Utf8Path, setup: &Setup<'_>) -> Result<Self, StartError> {
+        if setup.options.best_tier == Tier::T3 {
+            let reason = "tier t3 was asked for".to_owned();
+            return Err(StartError::Layer { layer: Layer::UserNamespace, reason });
+        }
+        Self::with(launcher, setup, setup.boxed()?, None, Vec::new())
+    }
+
+    /// On the host, which cannot have `reason`.
+    fn bare(launcher: &Utf8Path, setup: &Setup<'_>, first: Missing) -> Result<Self, StartError> {
+        let folder = HostFolder::make()?;
+        let reason = format!("it is not tried without {}", first.layer);
+        let others = WITHOUT.into_iter().filter(|layer| *layer != first.layer);
+        let mut missing: Vec<_> =
+            others.map(|layer| Missing { layer, reason: reason.clone() }).collect();
+        missing.insert(0, first);
+        let launch = setup.bare(folder.path());
+        Self::with(launcher, setup, launch, Some(folder), missing)
+    }
+
+    fn with(
+        launcher: &Utf8Path,
+        setup: &Setup<'_>,
+        launch: Launch,
+        folder: Option<HostFolder>,
+        mut missing: Vec<Missing>,
+    ) -> Result<Self, StartError> {
+        let zygote = Zygote::start(launcher, &launch)?;
+        let bare = launch.bare.then(|| setup.readable());
+        let groups = match groups(&zygote, setup.options, bare.as_ref()) {
+            Ok(groups) => Some(groups),
+            Err(reason) => {
+                missing.push(Missing { layer: Layer::Cgroup, reason });
+                None
+            }
+        };
+        missing.extend(probe(&zygote, setup.options, bare.as_ref(), None)?);
+        Ok(Self { zygote, launch, groups, missing, folder })
+    }
+}
+
+impl Sandbox {
+    /// Builds the box, warms an interpreter in it and checks every layer with a run of its own.
+    /// Scripts will see the public files of `tasks`, each its own task's. The calling process may
+    /// from then on open as many files as its user may.
+    ///
+    /// # Errors
+    /// A [`StartError`]; a host that offers no accepted tier is one.
+    pub fn start(
+        python: &PythonEnv,
+        options: Options,
+        tasks: &[(TaskId, PublicDir)],
+    ) -> Result<Self, StartError> {
+        rlimits::lift_open_files()?;
+        let (launcher, library) = zygote::find_launcher()?;
+        let gpus = HostGpus::find(&options.device_folder);
+        let setup = Setup::new(python, &options, tasks, &gpus, library)?;
+        let started = match Started::boxed(&launcher, &setup) {
+            Err(StartError::Layer { layer, reason })
+                if options.allow_tier == Tier::T3 && WITHOUT.contains(&layer) =>
+            {
+                Started::bare(&launcher, &setup, Missing { layer, reason })?
+            }
+            other => other?,
+        };
+        let Started { zygote, launch, groups, missing, folder } = started;
+        let tier = accepted(&missing, options.allow_tier)?;
+        Ok(Self(Arc::new(Inner {
+            launcher,
+            slots: Semaphore::new(options.slots.max(1) as u64),
+            inputs: setup.inputs(launch.bare).collect(),
+            bare: launch.bare.then(|| setup.readable()),
+            launch,
+            protection: Protection::except(missing),
+            tier,
+            groups,
+            zygote: Mutex::new(Arc::new(zygote)),
+            gpus,
+            abandoned: AtomicBool::new(false),
+            _folder: folder,
+            options,
+        })))
+    }
+
+    /// How strong it is.
+    pub fn tier(&self) -> Tier {
+        self.0.tier
+    }
+
+    /// Which layers are up.
+    pub fn protection(&self) -> &Protection {
+        &self.0.protection
+    }
+
+    /// The GPUs that runs can ask for.
+    pub fn host_gpus(&self) -> &HostGpus {
+        &self.0.gpus
+    }
+
+    /// Opens a work dir for one episode of a task.
+    ///
+    /// # Errors
+    /// [`Fault::UnknownTask`], or another fault of ours.
+    pub fn workspace(&self, task: &TaskId) -> Result<Workspace, Fault> {
+        let input = self.0.inputs.get(task).ok_or_else(|| Fault::UnknownTask(task.clone()))?;
+        self.open(Some(input.clone()))
+    }
+
+    /// Opens a work dir without a task: scripts find no `input`.
+    ///
+    /// # Errors
+    /// A fault of ours.
+    pub fn empty_workspace(&self) -> Result<Workspace, Fault> {
+        self.open(None)
+    }
+
+    fn open(&self, input: Option<String>) -> Result<Workspace, Fault> {
+        match Workspace::open(self, self.zygote()?, &self.0.options, input.clone()) {
+            // Found to be gone only now: a new one gets the same request.
+            Err(Fault::ZygoteLost { .. }) => {
+                Workspace::open(self, self.zygote()?, &self.0.options, input)
+            }
+            other => other,
+        }
+    }
+
+    /// The process number of the launcher, whose end is the end of everything below it.
+    pub fn launcher_pid(&self) -> u32 {
+        self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner).launcher_pid()
+    }
+
+    /// Ends every process it has started, at once and for good, for who does not want to wait for
+    /// runs in flight. These become a [`Fault`], and so does whatever is asked of it from now on.
+    pub fn abandon(&self) {
+        let zygote = self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.abandoned.store(true, Ordering::Release);
+        zygote.kill();
+    }
+
+    /// What a run without a box may read; none for one in a box.
+    pub(crate) fn bare(&self) -> Option<&Bare> {
+        self.0.bare.as_ref()
+    }
+
+    /// The GPUs that a run gets; none if its policy asks for none.
+    pub(crate) fn gpus(&self, policy: &Policy) -> Result<Option<Devices>, Fault> {
+        Ok(self.0.gpus.devices(&policy.gpus, self.0.bare.is_none())?)
+    }
+
+    /// A new control group for a work dir, in a tier with them.
+    pub(crate) fn group(&self) -> Result<Option<Group>, Fault> {
+        self.0.groups.as_ref().map(Groups::group).transpose().map_err(run::group_fault)
+    }
+
+    /// What the control group of a run is bounded by.
+    pub(crate) fn bounds(&self, policy: &Policy) -> Bounds {
+        bounds(&self.0.options, policy)
+    }
+
+    /// Waits for one of the places for runs.
+    pub(crate) fn slot(&self) -> Permits<'_> {
+        self.0.slots.acquire(1)
+    }
+
+    /// The zygote, a new one if the last was lost.
+    fn zygote(&self) -> Result<Arc<Zygote>, Fault> {
+        let mut zygote = self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.0.abandoned.load(Ordering::Acquire) {
+            return Err(Fault::Abandoned);
+        }
+        if zygote.is_lost() {
+            tracing::warn!("the warmed Python was lost and is started again");
+            *zygote = match Zygote::start(&self.0.launcher, &self.0.launch) {
+                Ok(started) => Arc::new(started),
+                Err(StartError::Fault(fault)) => return Err(fault),
+                Err(error) => return Err(Fault::ZygoteLost { log: error.to_string() }),
+            };
+        }
+        Ok(Arc::clone(&zygote))
+    }
+}
+
+/// Control groups that were tried out, or why there are none.
+fn groups(zygote: &Zygote, options: &Options, bare: Option<&Bare>) -> Result<Groups, String> {
+    if options.best_tier > Tier::T1 {
+        return Err(format!("tier {} was asked for", options.best_tier));
+    }
+    let text = |error: &dyn std::error::Error| error.to_string();
+    let groups = Groups::make(options.slots).map_err(|error| text(&error))?;
+    let group = groups.group().map_err(|error| text(&error))?;
+    group.bound(&bounds(options, &Policy::default())).map_err(|error| text(&error))?;
+    match probe(zygote, options, bare, Some(&group)) {
+        Err(StartError::Layer { layer: Layer::Cgroup, reason }) => Err(reason),
+        // Other failures show again without the group, and are reported then.
+        _ => Ok(groups),
+    }
+}
+
+/// What a run's control group is bounded by. Files in memory are charged to it as well, so what
+/// the mounts may hold comes on top: full disks leave a script the memory it was promised.
+fn bounds(options: &Options, policy: &Policy) -> Bounds {
+    let disk = options.work_dir.bytes().saturating_add(2 * policy.scratch.bytes());
+    Bounds {
+        memory: policy.memory.bytes().saturating_add(disk),
+        processes: policy.processes,
+        cpus: policy.cpus,
+    }
+}
+
+/// The tier that is left without the `missing` layers, if it is accepted.
+fn accepted(missing: &[Missing], weakest: Tier) -> Result<Tier, StartError> {
+    let found = Protection::except(missing.iter().cloned()).tier();
+    match found {
+        Some(found) if found <= weakest => Ok(found),
+        _ => {
+            let short = |missing: &&Missing| weakest.needs(missing.layer);
+            let Missing { layer, reason } =
+                missing.iter().find(short).expect("a missing layer keeps the tier down").clone();
+            Err(match found {
+                Some(found) => StartError::Tier { found, weakest, layer, reason },
+                None => StartError::Layer { layer, reason },
+            })
+        }
+    }
+}
+
+/// Runs an empty script in a cell like any other, to see which layers stand.
+fn probe(
+    zygote: &Zygote,
+    options: &Options,
+    bare: Option<&Bare>,
+    group: Option<&Group>,
+) -> Result<Vec<Missing>, StartError> {
+    let mounted = Mounted::open(zygote, options)?;
+    let policy = Policy::default();
+    let tier = if bare.is_some() { Tier::T3 } else { Tier::T1 };
+    let cell = workspace::cell(&mounted, None, &policy, None, bare);
+    let seat = Seat { zygote, cell, group, tier, cancel: None };
+    let result = run::run(&seat, "", &policy);
+    mounted.close(zygote);
+    match result {
+        Ok((_, missing)) => Ok(missing),
+        Err(Fault::Layer { layer, reason }) => Err(StartError::Layer { layer, reason }),
+        Err(fault) => Err(fault.into()),
+    }
+}

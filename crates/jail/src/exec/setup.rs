@@ -1,0 +1,212 @@
+//! What a launcher is asked for: which programs and data, under which paths, in which
+//! environment.
+
+use crate::exec::fault::StartError;
+use crate::exec::sandbox::Options;
+use crate::isolation::bare::Bare;
+use crate::isolation::enter::{TASKS, WORKSPACES};
+use crate::isolation::gpus::{self, HostGpus};
+use crate::isolation::launcher::{Launch, bare_user};
+use crate::isolation::root::{Bind, SYSTEM};
+use crate::isolation::{Layer, Tier, abi};
+use crate::python::{PythonEnv, ZYGOTE};
+use camino::{Utf8Path, Utf8PathBuf};
+use tasks::task::{PublicDir, TaskId};
+
+/// What is the same with and without a box.
+#[derive(Debug)]
+pub(crate) struct Setup<'a> {
+    pub(crate) python: &'a PythonEnv,
+    pub(crate) options: &'a Options,
+    /// Each task's folder of public files.
+    data: Vec<(TaskId, Bind)>,
+    library: Utf8PathBuf,
+    gpus: &'a HostGpus,
+}
+
+impl<'a> Setup<'a> {
+    pub(crate) fn new(
+        python: &'a PythonEnv,
+        options: &'a Options,
+        tasks: &[(TaskId, PublicDir)],
+        gpus: &'a HostGpus,
+        library: Utf8PathBuf,
+    ) -> Result<Self, StartError> {
+        let tasks = tasks.iter().map(|(id, public)| (id, public.path()));
+        Ok(Self { python, options, data: data(&visible(python), tasks)?, library, gpus })
+    }
+
+    /// A zygote in a box: its paths are the box's.
+    ///
+    /// A Python that the box would cover cannot be used in it; where no box is needed, that is
+    /// reported as a layer that cannot be had.
+    pub(crate) fn boxed(&self) -> Result<Launch, StartError> {
+        match self.python.visible_in_box() {
+            Err(error) if self.options.allow_tier == Tier::T3 => {
+                let reason = error.to_string();
+                return Err(StartError::Layer { layer: Layer::PrivateMounts, reason });
+            }
+            other => other?,
+        }
+        Ok(Launch {
+            interpreter: self.python.interpreter_in_box().into(),
+            programs: programs(self.python),
+            data: self.data.iter().map(|(_, bind)| bind.clone()).collect(),
+            devices: self.gpus.binds(),
+            workspaces: WORKSPACES.to_owned(),
+            environment: environment(),
+            ..self.launch(self.data.iter().map(|(_, bind)| bind.target.as_str()), false)
+        })
+    }
+
+    /// A zygote on the host, with work dirs in `workspaces`.
+    pub(crate) fn bare(&self, workspaces: &Utf8Path) -> Launch {
+        let interpreter = self.python.interpreter();
+        let bin = interpreter.parent().unwrap_or(Utf8Path::new("/usr/bin"));
+        Launch {
+            interpreter: interpreter.as_str().to_owned(),
+            workspaces: workspaces.as_str().to_owned(),
+            // A run gets folders of its own.
+            environment: environment_with(bin.as_str(), "/", "/"),
+            ..self.launch(self.data.iter().map(|(_, bind)| bind.source.as_str()), true)
+        }
+    }
+
+    fn launch<'b>(&self, folders: impl Iterator<Item = &'b str>, bare: bool) -> Launch {
+        Launch {
+            interpreter: String::new(),
+            programs: Vec::new(),
+            data: Vec::new(),
+            devices: Vec::new(),
+            bare,
+            user: if bare { bare_user() } else { None },
+            workspaces: String::new(),
+            library: self.library.as_str().to_owned(),
+            script: ZYGOTE.to_owned(),
+            settings: serde_json::json!({
+                "version": abi::VERSION,
+                "modules": self.options.modules,
+                "data": folders.collect::<Vec<_>>(),
+                "warm_up": self.options.warm_up,
+                "bare": bare,
+                "spares": self.options.spares,
+            }),
+            environment: Vec::new(),
+        }
+    }
+
+    /// Where a run finds its task's public files.
+    pub(crate) fn inputs(&self, bare: bool) -> impl Iterator<Item = (TaskId, String)> {
+        self.data.iter().map(move |(task, bind)| {
+            (task.clone(), if bare { &bind.source } else { &bind.target }.clone())
+        })
+    }
+
+    /// What a run without a box may read.
+    pub(crate) fn readable(&self) -> Bare {
+        Bare { programs: programs(self.python).into_iter().map(|bind| bind.source).collect() }
+    }
+}
+
+fn programs(python: &PythonEnv) -> Vec<Bind> {
+    let bind = |(source, target): (Utf8PathBuf, Utf8PathBuf)| Bind {
+        source: source.into(),
+        target: target.into(),
+    };
+    python.folders().into_iter().map(bind).collect()
+}
+
+/// Host folders that every script can read.
+fn visible(python: &PythonEnv) -> Vec<Utf8PathBuf> {
+    let python = python.folders();
+    let system = SYSTEM.iter().map(Utf8Path::new);
+    let all = system.chain(python.iter().map(|(source, _)| source.as_path()));
+    all.filter_map(|path| path.canonicalize_utf8().ok()).collect()
+}
+
+/// One tree per task: its public files and no more.
+fn data<'a>(
+    visible: &[Utf8PathBuf],
+    tasks: impl Iterator<Item = (&'a TaskId, &'a Utf8Path)>,
+) -> Result<Vec<(TaskId, Bind)>, StartError> {
+    let bind = |(task, public): (&TaskId, &Utf8Path)| {
+        let source = public
+            .canonicalize_utf8()
+            .map_err(|source| StartError::Task { task: task.clone(), source })?;
+        // The answers lie beside the public files, and would be just as visible.
+        if let Some(folder) = visible.iter().find(|folder| source.starts_with(folder)) {
+            return Err(StartError::Exposed { task: task.clone(), folder: folder.clone() });
+        }
+        let target = format!("{TASKS}/{task}");
+        Ok((task.clone(), Bind { source: source.into(), target }))
+    };
+    tasks.map(bind).collect()
+}
+
+/// The whole environment of the box: nothing of the supervisor's own.
+pub(crate) fn environment() -> Vec<(String, String)> {
+    environment_with("/opt/venv/bin", "/work", "/tmp")
+}
+
+/// The same where Python's programs are in `bin`.
+fn environment_with(bin: &str, home: &str, temporary: &str) -> Vec<(String, String)> {
+    let path = format!("{bin}:/usr/local/bin:/usr/bin:/bin");
+    let fixed = [
+        ("PATH", path.as_str()),
+        ("HOME", home),
+        ("TMPDIR", temporary),
+        ("USER", "agent"),
+        ("LOGNAME", "agent"),
+        ("LANG", "C.UTF-8"),
+        ("TZ", "UTC"),
+        // The same order of sets and dicts in every run.
+        ("PYTHONHASHSEED", "0"),
+        // There is nowhere to write them.
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+        // One thread per maths library: a zygote with more cannot fork safely, and runs side by
+        // side would only get in each other's way.
+        ("OMP_NUM_THREADS", "1"),
+        ("OPENBLAS_NUM_THREADS", "1"),
+        ("MKL_NUM_THREADS", "1"),
+        ("NUMEXPR_NUM_THREADS", "1"),
+        ("VECLIB_MAXIMUM_THREADS", "1"),
+        // `n_jobs=-1` and `n_jobs=4` alike run in the process itself: on such data, starting
+        // workers costs a hundred times what they save.
+        ("JOBLIB_MULTIPROCESSING", "0"),
+        ("LOKY_MAX_CPU_COUNT", "1"),
+        // A run with GPUs is told of them when it begins.
+        (gpus::VARIABLE, ""),
+        ("MPLBACKEND", "Agg"),
+        ("MPLCONFIGDIR", "/tmp/matplotlib"),
+    ];
+    fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_corpus_where_scripts_can_look_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap().canonicalize_utf8().unwrap();
+        let public = folder.join("venv/generated/alpha/prepared/public");
+        fs_err::create_dir_all(&public).unwrap();
+        let task = TaskId::new("alpha").unwrap();
+        let tasks = || std::iter::once((&task, public.as_path()));
+        let exposed = data(&[folder.join("venv")], tasks()).unwrap_err();
+        assert!(matches!(exposed, StartError::Exposed { .. }), "{exposed}");
+        // Through a link as well: what counts is where it really is.
+        std::os::unix::fs::symlink(folder.join("venv/generated"), folder.join("link")).unwrap();
+        let link = folder.join("link/alpha/prepared/public");
+        assert!(data(&[folder.join("venv")], std::iter::once((&task, link.as_path()))).is_err());
+        let bound = data(&[folder.join("elsewhere")], tasks()).unwrap();
+        assert_eq!(
+            (bound[0].1.source.as_str(), bound[0].1.target.as_str()),
+            (public.as_str(), "/tasks/alpha")
+        );
+        let missing = folder.join("missing");
+        let error = data(&[], std::iter::once((&task, missing.as_path()))).unwrap_err();
+        assert!(matches!(error, StartError::Task { .. }));
+    }
+}

@@ -1,0 +1,131 @@
+//! Tier 3: a run on a host without user namespaces. Nothing is mounted or hidden; what a script
+//! must not do is forbidden instead, by Landlock and seccomp, of which the first is indispensable
+//! here.
+//!
+//! The tree is ended through Landlock as well. A run's first process, the keeper, enters a
+//! domain that no signal leaves, and starts the script's process in a second domain inside the
+//! first. So the script can signal neither the keeper nor anybody outside, and the keeper's
+//! `kill(-1)` reaches all of the run at once, forks in flight included, and nobody else.
+//!
+//! What is weaker than in a box: paths of the host can be tried for existence and size, though
+//! not be read; disk space is added up as memory is, not bounded at once; processes are counted
+//! per user; there is no `/dev/shm`; files keep their modes and times.
+
+use crate::isolation::enter::{self, Cell, EnterError};
+use crate::isolation::root::SYSTEM;
+use crate::isolation::seccomp::{self, Surroundings};
+use crate::isolation::{Layer, capabilities, landlock, rlimits};
+use fs_err as fs;
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+/// What of `/proc` a script may read besides its own entry: facts that libraries ask for.
+const FACTS: [&str; 4] = ["/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version"];
+/// What it may read of its own entry; `net`, for one, is about the host, and the command line is
+/// the zygote's, with all tasks in it.
+const OF_ITSELF: [&str; 8] =
+    ["status", "stat", "statm", "maps", "limits", "environ", "oom_score_adj", "fd"];
+/// What programs that use a GPU read of the driver.
+const OF_GPUS: [&str; 2] = ["/proc/driver/nvidia", "/proc/driver/nvidia-uvm"];
+/// Devices that it may read.
+const SOURCES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
+
+/// What a run without a box is made from, besides its [`Cell`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bare {
+    /// Folders with Python and its libraries, which a script may read.
+    pub programs: Vec<String>,
+}
+
+/// The layers that tier 3 is without, apart from control groups.
+pub const WITHOUT: [Layer; 9] = [
+    Layer::UserNamespace,
+    Layer::MountNamespace,
+    Layer::PidNamespace,
+    Layer::NetworkNamespace,
+    Layer::IpcNamespace,
+    Layer::UtsNamespace,
+    Layer::PivotedRoot,
+    Layer::PrivateMounts,
+    Layer::Capabilities,
+];
+
+/// Where a run's temporary files go.
+pub fn scratch(workspace: &str) -> String {
+    format!("{workspace}.tmp")
+}
+
+/// Makes the calling process, just forked by the zygote with number `zygote`, the keeper of a
+/// run.
+///
+/// # Errors
+/// What the kernel refused, or that signals still reach outside.
+pub fn become_keeper(zygote: i32) -> Result<(), EnterError> {
+    let failed = |errno: rustix::io::Errno| EnterError::Keeper(errno.into());
+    rustix::process::setsid().map_err(EnterError::Session)?;
+    // Whoever loses its parent becomes a child of the keeper.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
+    capabilities::forbid_new_privileges()?;
+    landlock::apply_scopes()?;
+    // Asked to end the run when the zygote is gone; and it may be gone already.
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM)).map_err(failed)?;
+    let outside = Pid::from_raw(zygote).ok_or(rustix::io::Errno::SRCH).map_err(failed)?;
+    if rustix::process::getppid() != Some(outside) {
+        return Err(failed(rustix::io::Errno::SRCH));
+    }
+    // On this depends whom the keeper's signals reach, so it is not taken on trust.
+    match rustix::process::test_kill_process(outside) {
+        Err(rustix::io::Errno::PERM) => Ok(()),
+        _ => Err(EnterError::Keeper(io::Error::other("its signals reach the zygote"))),
+    }
+}
+
+/// Puts the calling process, a keeper's child, into its cell.
+///
+/// # Errors
+/// An [`EnterError`] naming the step.
+pub fn enter(cell: &Cell, bare: &Bare) -> Result<(), EnterError> {
+    rustix::process::setsid().map_err(EnterError::Session)?;
+    enter::join_group(&cell.doors).map_err(EnterError::Group)?;
+    place_input(cell).map_err(EnterError::Input)?;
+    rlimits::apply(&cell.limits)?;
+    rlimits::apply_beside_others(&cell.limits)?;
+    fs::write("/proc/self/oom_score_adj", "1000").map_err(EnterError::Victim)?;
+    capabilities::forbid_new_privileges()?;
+    capabilities::drop_own()?;
+
+    let scratch = scratch(&cell.workspace);
+    let input = cell.input.as_deref();
+    let programs = bare.programs.iter().map(String::as_str);
+    let system = SYSTEM.into_iter().chain(["/bin", "/lib", "/lib32", "/lib64"]);
+    let of_itself = OF_ITSELF.map(|name| format!("/proc/self/{name}"));
+    let facts = FACTS.into_iter().chain(SOURCES).chain(of_itself.iter().map(String::as_str));
+    let of_gpus = OF_GPUS.into_iter().filter(|_| cell.gpus.is_some());
+    let readable: Vec<&str> = system
+        .chain(facts)
+        .chain(of_gpus)
+        .chain(programs)
+        .chain(input)
+        // No host has all of them.
+        .filter(|path| Path::new(path).exists())
+        .collect();
+    let nodes = cell.gpus.as_ref().map_or(&[][..], |gpus| &gpus.paths);
+    landlock::apply_allowlist(&readable, &[&cell.workspace, &scratch], nodes)?;
+    enter::close_descriptors(3).map_err(EnterError::Descriptors)?;
+    rustix::process::chdir(&*cell.workspace).map_err(EnterError::WorkDir)?;
+    seccomp::apply(Surroundings::Host, cell.gpus.is_some())?;
+    Ok(())
+}
+
+/// A link in the work dir to the public files. An earlier run may have put something else in its
+/// place; that is its own episode's loss.
+fn place_input(cell: &Cell) -> io::Result<()> {
+    let Some(input) = &cell.input else { return Ok(()) };
+    match std::os::unix::fs::symlink(input, format!("{}/input", cell.workspace)) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        result => result,
+    }
+}

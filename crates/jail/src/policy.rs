@@ -1,0 +1,187 @@
+//! What a run may use. Policy is data: typed, with units, defaults and reasons.
+
+pub mod range;
+
+use crate::isolation::rlimits::Limits;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use tasks::units::{ByteSize, Span, UnitError};
+
+/// The limits of one run.
+///
+/// | field | purpose | default |
+/// | --- | --- | --- |
+/// | `time_limit` | wall-clock time, from the start of the script | 90 s |
+/// | `memory` | memory of each process, and of all together, beyond the warmed interpreter's | 2 GiB |
+/// | `processes` | processes and threads of the run together | 64 |
+/// | `cpus` | processors' worth of time; without it, a fair share of all | none |
+/// | `gpus` | the GPUs of the host that it may use: `none`, `all`, or indices such as `0,2` | none |
+/// | `open_files` | open descriptors per process | 256 |
+/// | `file_size` | size of one file | 256 MiB |
+/// | `scratch` | size of `/tmp`, and of `/dev/shm`; both are new for each run | 64 MiB |
+/// | `stdout`, `stderr` | what is kept of the streams: head and tail | 16 + 16 KiB each |
+/// | `output_limit` | bytes over both streams after which the run is killed | 16 MiB |
+///
+/// The size of the work dir belongs to the episode, not to a run: see
+/// [`crate::exec::Options::work_dir`].
+///
+/// Any value can be written here. What comes from a file or a flag goes through
+/// [`Policy::check`] first; [`range`] has the accepted values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Policy {
+    /// Wall-clock time, from the start of the script to the end of its last process.
+    pub time_limit: Span,
+    /// Memory beyond what the warmed interpreter already uses: address space of each process,
+    /// and resident memory of all processes of the run together (added up every 50 ms; in tier 1
+    /// the kernel bounds it at any moment, with what the work dir and `/tmp` may hold on top).
+    pub memory: ByteSize,
+    /// Processes and threads of the run together.
+    pub processes: u64,
+    /// Processors' worth of time, at least 1. Without it runs share all processors fairly. Only
+    /// tier 1 can hold a run to it; in others it is refused.
+    pub cpus: Option<NonZeroU32>,
+    /// GPUs that the run may use. They open the driver's whole surface to a script and bound
+    /// nothing on the device; `docs/THREATS.md` says what else changes. A host that has not all
+    /// of them refuses the run. With GPUs, `memory` bounds what a process may write to, not its
+    /// address space, of which CUDA reserves far more than it uses.
+    pub gpus: Gpus,
+    /// Open descriptors per process.
+    pub open_files: u64,
+    /// Size of one file.
+    pub file_size: ByteSize,
+    /// Size of `/tmp`, and of `/dev/shm`.
+    pub scratch: ByteSize,
+    /// What is kept of standard output.
+    pub stdout: Keep,
+    /// What is kept of standard error.
+    pub stderr: Keep,
+    /// Bytes written to both streams after which the run is killed.
+    pub output_limit: ByteSize,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        let keep = Keep { head: ByteSize::kib(16), tail: ByteSize::kib(16) };
+        Self {
+            time_limit: Span::seconds(90),
+            memory: ByteSize::gib(2),
+            processes: 64,
+            cpus: None,
+            gpus: Gpus::None,
+            open_files: 256,
+            file_size: ByteSize::mib(256),
+            scratch: ByteSize::mib(64),
+            stdout: keep,
+            stderr: keep,
+            output_limit: ByteSize::mib(16),
+        }
+    }
+}
+
+impl Policy {
+    /// The part that the kernel enforces through resource limits.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            memory: self.memory.bytes(),
+            reservations: self.gpus == Gpus::None,
+            processes: self.processes,
+            file_size: self.file_size.bytes(),
+            open_files: self.open_files,
+        }
+    }
+}
+
+/// GPUs of the host, written `none`, `all`, or as indices: `0,2`.
+///
+/// An index is that of a device node, `/dev/nvidia<index>` (`Minor Number` in `nvidia-smi -q`).
+/// A script sees those that it may use numbered from 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Gpus {
+    /// None.
+    #[default]
+    None,
+    /// All that there are, at least one.
+    All,
+    /// These, at least one.
+    Only(BTreeSet<u32>),
+}
+
+impl fmt::Display for Gpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::All => f.write_str("all"),
+            Self::Only(indices) => {
+                let indices: Vec<_> = indices.iter().map(ToString::to_string).collect();
+                f.write_str(&indices.join(","))
+            }
+        }
+    }
+}
+
+impl FromStr for Gpus {
+    type Err = UnitError;
+    fn from_str(given: &str) -> Result<Self, UnitError> {
+        let indices = || given.split(',').map(str::parse).collect::<Result<_, _>>();
+        match given {
+            "none" => Ok(Self::None),
+            "all" => Ok(Self::All),
+            _ => indices().map(Self::Only).map_err(|_| {
+                UnitError::new(given, "`none`, `all`, or indices of GPUs such as `0,2`")
+            }),
+        }
+    }
+}
+
+impl Serialize for Gpus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Gpus {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// How much of a stream is kept: its beginning and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Keep {
+    /// Bytes from the beginning.
+    pub head: ByteSize,
+    /// Bytes before the end.
+    pub tail: ByteSize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_are_read_as_written() {
+        for text in ["none", "all", "0", "0,2,11"] {
+            assert_eq!(text.parse::<Gpus>().unwrap().to_string(), text);
+        }
+        assert_eq!("2,0,2".parse(), Ok(Gpus::Only([0, 2].into())));
+        for wrong in ["", "0,", "-1", "some", "0-2", "0, 2", "99999999999"] {
+            assert!(wrong.parse::<Gpus>().is_err(), "{wrong}");
+        }
+        assert_eq!(Policy::default().gpus, Gpus::None);
+    }
+
+    #[test]
+    fn a_policy_round_trips_and_partial_ones_keep_defaults() {
+        let policy = Policy::default();
+        let json = serde_json::to_string(&policy).unwrap();
+        assert_eq!(serde_json::from_str::<Policy>(&json).unwrap(), policy);
+        let short: Policy = serde_json::from_str(r#"{"time_limit": "5s"}"#).unwrap();
+        assert_eq!(short, Policy { time_limit: Span::seconds(5), ..policy });
+        assert!(serde_json::from_str::<Policy>(r#"{"timelimit": "5s"}"#).is_err());
+    }
+}

@@ -1,0 +1,83 @@
+//! A competition of MLE-bench, graded as MLE-bench does.
+
+use super::{Grade, GradeError, Judge};
+use crate::metrics::{Direction, Metric};
+use crate::mlebench::board::Board;
+use crate::mlebench::frame::{Frame, Limits};
+use crate::mlebench::graders;
+use crate::mlebench::grading::{self, GradingError};
+use crate::submission::Part;
+use crate::task::Competition;
+use crate::thresholds::{Thresholds, Tier};
+
+/// Bytes that a cell takes at most beside its text, while its column is read.
+const CELL_BYTES: u64 = 64;
+
+/// The grader of one competition, with its answers.
+///
+/// It takes whole files: the originals match rows in ways of their own, some by position, and a
+/// score on a share of the rows would be comparable with nothing. So a competition can be played
+/// with `validate` feedback only, which is also all that MLE-bench allows.
+#[derive(Debug)]
+pub struct CompetitionGrader {
+    grader: graders::Grader,
+    answers: Frame,
+    /// How large a submission may be.
+    limits: Limits,
+    board: Board,
+}
+
+impl CompetitionGrader {
+    /// Reads the competition's answers.
+    ///
+    /// # Errors
+    /// [`GradeError::Competition`].
+    pub fn open(competition: &Competition) -> Result<Self, GradeError> {
+        let id = competition.id().as_str();
+        let unknown = || GradingError::NoGrader { id: id.to_owned(), thresholds: true };
+        let grader = graders::grader(id).ok_or_else(unknown).map_err(GradeError::Competition)?;
+        let answers =
+            grading::read_answers(competition.answers()).map_err(GradeError::Competition)?;
+        let limits = Limits::of_submissions(&answers);
+        Ok(Self { grader, answers, limits, board: competition.board() })
+    }
+
+    /// Medals include their thresholds; the median is passed, not met.
+    fn tier(&self, score: f64) -> Option<Tier> {
+        let Board { thresholds, direction } = self.board;
+        thresholds.tier(score, direction).filter(|tier| {
+            *tier != Tier::Median || direction.better(score, thresholds.median_threshold)
+        })
+    }
+}
+
+impl Judge for CompetitionGrader {
+    fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
+        debug_assert_eq!(part, Part::All, "it takes whole files");
+        let table = Frame::read_within(csv, self.limits)
+            .map_err(|error| GradeError::Refused(error.to_string()))?;
+        let score = (self.grader)(&table, &self.answers).map_err(GradeError::Original)?.rounded();
+        if !score.is_finite() {
+            return Err(GradeError::NoScore);
+        }
+        Ok(Grade { score, tier: self.tier(score) })
+    }
+
+    fn memory(&self, size: u64) -> u64 {
+        // A short line is filled in, so that cells take memory that the file does not have.
+        let cells = (self.limits.cells as u64).saturating_mul(CELL_BYTES);
+        size.saturating_mul(4).saturating_add(cells).saturating_add(1 << 20)
+    }
+
+    fn thresholds(&self) -> Thresholds {
+        self.board.thresholds
+    }
+
+    fn direction(&self) -> Direction {
+        self.board.direction
+    }
+
+    fn metric(&self) -> Option<Metric> {
+        None
+    }
+}

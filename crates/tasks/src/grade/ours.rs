@@ -1,0 +1,84 @@
+//! The grader of our own tasks.
+
+use super::{Grade, GradeError, Judge};
+use crate::metrics::{Direction, Metric};
+use crate::prediction::Prediction;
+use crate::submission::{self, Answers, Part, Submission, SubmissionError};
+use crate::task::TaskDir;
+use crate::thresholds::Thresholds;
+
+/// Grades the submissions to one of our own tasks. Answers are read once and stay in this value.
+#[derive(Debug)]
+pub struct Grader {
+    answers: Answers,
+    metric: Metric,
+    prediction: Prediction,
+    thresholds: Thresholds,
+}
+
+impl Grader {
+    /// Reads the private half of `task`.
+    ///
+    /// # Errors
+    /// [`GradeError::Answers`] if the answers are unreadable or malformed.
+    pub fn open(task: &TaskDir) -> Result<Self, GradeError> {
+        let manifest = task.manifest();
+        let path = task.private().answers();
+        let answers = submission::read_answers(&path, &manifest.id_column, &manifest.prediction)
+            .map_err(|source| GradeError::Answers { path, source })?;
+        Ok(Self {
+            answers,
+            metric: manifest.metric,
+            prediction: manifest.prediction.clone(),
+            thresholds: manifest.thresholds,
+        })
+    }
+
+    /// Parses and checks a submission without scoring it.
+    ///
+    /// # Errors
+    /// [`SubmissionError`], worded for the agent.
+    pub fn validate(&self, csv: &[u8]) -> Result<Submission, SubmissionError> {
+        Submission::parse(csv, &self.answers, &self.prediction)
+    }
+
+    /// Scores a submission's `part` of the test rows.
+    ///
+    /// # Errors
+    /// [`GradeError`] as documented on its variants.
+    pub fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
+        let submission = self.validate(csv)?;
+        let score = submission
+            .score(&self.answers, self.metric, part)
+            .map_err(|source| GradeError::NotFinite { metric: self.metric, source })?;
+        Ok(Grade { score, tier: self.thresholds.tier(score, self.metric.direction()) })
+    }
+
+    /// The task's metric.
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// The task's milestones.
+    pub fn thresholds(&self) -> &Thresholds {
+        &self.thresholds
+    }
+}
+
+impl Judge for Grader {
+    fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
+        Self::grade(self, csv, part)
+    }
+
+    fn thresholds(&self) -> Thresholds {
+        self.thresholds
+    }
+
+    fn direction(&self) -> Direction {
+        self.metric.direction()
+    }
+
+    fn metric(&self) -> Option<Metric> {
+        Some(self.metric)
+    }
+}

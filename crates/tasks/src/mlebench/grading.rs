@@ -1,0 +1,306 @@
+//! From files to reports: what is missing, what is refused, and what stops everything.
+
+use super::board::{Board, BoardError, competition, near_names};
+use super::checks::Refusal;
+use super::frame::{Frame, FrameError, Limits};
+use super::graders::grader;
+use super::report::Report;
+use crate::collect::{CollectError, read_file};
+use crate::submission::MOST_BYTES;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::Deserialize;
+use std::io::Read;
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum GradingError {
+    /// No competition of that name.
+    #[error("there is no competition `{id}`; did you mean {}?", near.join(" or "))]
+    Unknown {
+        /// The name given.
+        id: String,
+        /// Names like it.
+        near: Vec<&'static str>,
+    },
+    /// A competition without a grader here.
+    #[error(
+        "the grader of `{id}` is not built in, only those of the 22 competitions of low \
+         complexity; {}",
+        if *.thresholds { "its thresholds are known" } else { "nor are its thresholds known" }
+    )]
+    NoGrader {
+        /// The competition.
+        id: String,
+        /// Whether its thresholds are known.
+        thresholds: bool,
+    },
+    /// The submission is no table. The original stops here, without a report.
+    #[error("failed to read the submission `{path}`")]
+    Submission {
+        /// The file.
+        path: Utf8PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: FrameError,
+    },
+    /// The submission is no file that is read: a link, or too large.
+    #[error("invalid submission: {0}")]
+    Unread(#[source] CollectError),
+    /// The answers are no table.
+    #[error("failed to read the answers `{path}`")]
+    Answers {
+        /// The file.
+        path: Utf8PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: FrameError,
+    },
+    /// A file could not be read.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// A leaderboard that is none.
+    #[error("`{path}` is no leaderboard")]
+    Board {
+        /// The file.
+        path: Utf8PathBuf,
+        /// Why not.
+        #[source]
+        source: BoardError,
+    },
+    /// A line of a list of submissions.
+    #[error(
+        "line {line} of the list of submissions is not a JSON object with `competition_id` and `submission_path`"
+    )]
+    Line {
+        /// 1-based.
+        line: usize,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// No answers, or several files that could be these.
+    #[error(
+        "found {found} CSV files in `{folder}` where the answers should be one; name an mle-bench checkout, whose configuration says which"
+    )]
+    WhichAnswers {
+        /// Where they should be.
+        folder: Utf8PathBuf,
+        /// How many there are.
+        found: usize,
+    },
+    /// A configuration that does not say where the answers are.
+    #[error("`{path}` has no line `answers: PATH`")]
+    Configuration {
+        /// The file.
+        path: Utf8PathBuf,
+    },
+}
+
+/// A report, and why it has no score where it has none.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What the original writes.
+    pub report: Report,
+    /// What the original only logs.
+    pub refusal: Option<Refusal>,
+}
+
+/// The thresholds that are known of a competition with a grader.
+///
+/// # Errors
+/// [`GradingError::Unknown`], and [`GradingError::NoGrader`] where only thresholds are known.
+pub fn known_board(id: &str) -> Result<Board, GradingError> {
+    let Some(competition) = competition(id) else {
+        return Err(GradingError::Unknown { id: id.to_owned(), near: near_names(id) });
+    };
+    match (grader(id), competition.board) {
+        (Some(_), Some(board)) => Ok(board),
+        (_, board) => {
+            Err(GradingError::NoGrader { id: id.to_owned(), thresholds: board.is_some() })
+        }
+    }
+}
+
+/// The thresholds of a competition with a grader: those of its leaderboard in a checkout of
+/// mle-bench (or in the competition's folder of one), else those of the built-in table.
+///
+/// # Errors
+/// As [`known_board`], and [`GradingError::Board`] for a leaderboard that is none.
+pub fn board(id: &str, checkout: Option<&Utf8Path>) -> Result<Board, GradingError> {
+    let known = known_board(id)?;
+    match checkout {
+        None => Ok(known),
+        Some(folder) => read_board(&leaderboard_path(folder, id)),
+    }
+}
+
+/// The thresholds that a leaderboard gives.
+///
+/// # Errors
+/// [`GradingError::Io`] and [`GradingError::Board`].
+pub fn read_board(path: &Utf8Path) -> Result<Board, GradingError> {
+    let bytes = fs_err::read(path)?;
+    Board::read(&bytes).map_err(|source| GradingError::Board { path: path.to_owned(), source })
+}
+
+/// Reads the answers of a competition.
+///
+/// # Errors
+/// [`GradingError::Io`] and [`GradingError::Answers`].
+pub fn read_answers(path: &Utf8Path) -> Result<Frame, GradingError> {
+    Frame::read(&read(path)?)
+        .map_err(|source| GradingError::Answers { path: path.to_owned(), source })
+}
+
+/// Grades one submission. A file that is missing or does not end in `.csv` is not read, nor are
+/// the answers. The original follows a submission that is a link; here it is refused, since it
+/// was left there by whom it grades and may lead to anything.
+///
+/// # Errors
+/// [`GradingError`], where the original stops; what its grader refuses is in the outcome.
+pub fn grade(
+    id: &str,
+    board: Board,
+    answers: &Utf8Path,
+    submission: &Utf8Path,
+    created_at: String,
+) -> Result<Outcome, GradingError> {
+    known_board(id)?;
+    let is_csv = submission.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv"));
+    let submission_exists = is_csv && submission.is_file();
+    let mut report = Report {
+        competition_id: id.to_owned(),
+        score: None,
+        board,
+        submission_exists,
+        created_at,
+        submission_path: submission.to_string(),
+    };
+    let mut refusal = None;
+    if let (true, Some(grader)) = (submission_exists, grader(id)) {
+        let truth = read_answers(answers)?;
+        let limits = Limits::of_submissions(&truth);
+        // Where the answers are as large as that, so may a submission be.
+        let most = MOST_BYTES.max(limits.bytes as u64);
+        let bytes = read_file(submission, most).map_err(GradingError::Unread)?;
+        let table = Frame::read_within(&bytes, limits)
+            .map_err(|source| GradingError::Submission { path: submission.to_owned(), source })?;
+        drop(bytes);
+        match grader(&table, &truth) {
+            Ok(score) => report.score = Some(score.rounded()),
+            Err(error) => refusal = Some(error),
+        }
+    }
+    Ok(Outcome { report, refusal })
+}
+
+/// A file up to one byte more than is accepted.
+fn read(path: &Utf8Path) -> Result<Vec<u8>, GradingError> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(Limits::default().bytes).unwrap_or(u64::MAX);
+    fs_err::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// One line of a list of submissions. Other keys are ignored.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Entry {
+    /// The competition's name.
+    pub competition_id: String,
+    /// The submission; `null` for a run that wrote none, which becomes a file that is missing.
+    #[serde(deserialize_with = "path_or_none")]
+    pub submission_path: Utf8PathBuf,
+}
+
+fn path_or_none<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Utf8PathBuf, D::Error> {
+    Ok(Option::<Utf8PathBuf>::deserialize(value)?.unwrap_or_else(|| "None".into()))
+}
+
+/// Reads a list of submissions, one JSON object per line; blank lines and those that begin with
+/// `#` or `//` do not count.
+///
+/// # Errors
+/// [`GradingError::Line`] for the first line that is none.
+pub fn read_list(text: &str) -> Result<Vec<Entry>, GradingError> {
+    let lines = text.lines().map(str::trim).enumerate();
+    let counted = lines
+        .filter(|(_, line)| !(line.is_empty() || line.starts_with('#') || line.starts_with("//")));
+    let entry = |(index, line)| {
+        serde_json::from_str(line).map_err(|source| GradingError::Line { line: index + 1, source })
+    };
+    counted.map(entry).collect()
+}
+
+/// The leaderboard of a competition below `folder`, which is a checkout of mle-bench or the
+/// competition's own folder in one.
+pub fn leaderboard_path(folder: &Utf8Path, id: &str) -> Utf8PathBuf {
+    competition_folder(folder, id).join("leaderboard.csv")
+}
+
+fn competition_folder(folder: &Utf8Path, id: &str) -> Utf8PathBuf {
+    let inside = folder.join("mlebench/competitions").join(id);
+    if inside.is_dir() { inside } else { folder.to_owned() }
+}
+
+/// The answers of a competition in mle-bench's data folder: those that a checkout's
+/// configuration names, else the only CSV file of the private half.
+///
+/// # Errors
+/// [`GradingError`] where it is not clear which file that is.
+pub fn answers_path(
+    data: &Utf8Path,
+    id: &str,
+    checkout: Option<&Utf8Path>,
+) -> Result<Utf8PathBuf, GradingError> {
+    if let Some(checkout) = checkout {
+        let path = competition_folder(checkout, id).join("config.yaml");
+        let text = fs_err::read_to_string(&path)?;
+        let named = text.lines().find_map(|line| line.trim().strip_prefix("answers:"));
+        let named = named.map(|name| name.trim().trim_matches(['"', '\'']));
+        return match named.filter(|name| !name.is_empty()) {
+            Some(name) => Ok(data.join(name)),
+            None => Err(GradingError::Configuration { path }),
+        };
+    }
+    let folder = data.join(id).join("prepared/private");
+    let mut found = Vec::new();
+    for entry in folder.read_dir_utf8()? {
+        let path = entry?.path().to_owned();
+        if path.extension() == Some("csv") {
+            found.push(path);
+        }
+    }
+    match (found.len(), found.pop()) {
+        (1, Some(path)) => Ok(path),
+        (count, _) => Err(GradingError::WhichAnswers { folder, found: count }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_skips_comments_and_reads_null_as_no_file() {
+        let list = "# runs\n\n {\"competition_id\": \"a\", \"submission_path\": \"s.csv\", \"x\": 1}\n\
+                    // more\n{\"competition_id\": \"b\", \"submission_path\": null}\n";
+        let entries = read_list(list).unwrap();
+        let paths: Vec<&str> = entries.iter().map(|entry| entry.submission_path.as_str()).collect();
+        assert_eq!(paths, ["s.csv", "None"]);
+        for bad in ["{}", "{\"competition_id\": \"a\"}", "[1", "{\"submission_path\": null}"] {
+            let error = read_list(&format!("\n{bad}")).unwrap_err();
+            assert!(matches!(error, GradingError::Line { line: 2, .. }), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_the_low_split_is_graded() {
+        assert!(known_board("spooky-author-identification").is_ok());
+        let message = |id| known_board(id).unwrap_err().to_string();
+        assert!(message("AI4Code").ends_with("its thresholds are known"));
+        assert!(
+            message("ventilator-pressure-prediction").ends_with("nor are its thresholds known")
+        );
+        assert!(message("leaf").contains("did you mean leaf-classification or"));
+    }
+}

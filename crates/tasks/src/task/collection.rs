@@ -1,0 +1,52 @@
+//! A folder of tasks of any kind.
+
+use super::error::TaskError;
+use super::id::TaskId;
+use super::open::{Opening, Task};
+use super::public::PublicDir;
+use super::{corpus, kind};
+use camino::Utf8Path;
+
+/// Tasks by name.
+#[derive(Debug, Clone)]
+pub struct Collection {
+    tasks: Vec<Task>,
+}
+
+impl Collection {
+    /// Opens every task below `path`, or `path` itself if it is one. Hidden folders are
+    /// unfinished work and are passed over, as are folders without any mark of a task.
+    ///
+    /// # Errors
+    /// [`TaskError`] for the first task that is broken, or if there is none.
+    pub fn open(path: &Utf8Path, opening: &Opening) -> Result<Self, TaskError> {
+        let folders =
+            if kind::is_claimed(path) { vec![path.to_owned()] } else { corpus::claimed(path)? };
+        let open = |folder| Task::open(folder, opening);
+        let mut tasks = folders.iter().map(|folder| open(folder)).collect::<Result<Vec<_>, _>>()?;
+        if tasks.is_empty() {
+            return Err(TaskError::EmptyCorpus(path.to_owned()));
+        }
+        tasks.sort_by(|a, b| a.id().cmp(b.id()));
+        if let Some(pair) = tasks.windows(2).find(|pair| pair[0].id() == pair[1].id()) {
+            return Err(TaskError::SameName { path: path.to_owned(), id: pair[0].id().clone() });
+        }
+        Ok(Self { tasks })
+    }
+
+    /// All tasks, sorted by name; never empty.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The task of a name.
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        let at = self.tasks.binary_search_by(|task| task.id().cmp(id)).ok()?;
+        self.tasks.get(at)
+    }
+
+    /// What a sandbox shows of each.
+    pub fn public(&self) -> Vec<(TaskId, PublicDir)> {
+        self.tasks.iter().map(|task| (task.id().clone(), task.public().clone())).collect()
+    }
+}

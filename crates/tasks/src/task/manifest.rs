@@ -1,0 +1,136 @@
+//! `task.json`: what our own tasks say about themselves.
+
+use super::id::TaskId;
+use crate::metrics::{Direction, Metric};
+use crate::prediction::Prediction;
+use crate::thresholds::Thresholds;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of [`Manifest`] that this build reads and writes.
+pub const MANIFEST_VERSION: u32 = 1;
+
+/// What kind of data carries the signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Modality {
+    /// Rows and columns.
+    Tabular,
+    /// Values ordered in time, one or several series.
+    TimeSeries,
+    /// Pictures.
+    Image,
+    /// Words.
+    Text,
+    /// Sound.
+    Audio,
+    /// Nodes and edges.
+    Graph,
+    /// Items of another modality together with rows and columns.
+    Multimodal,
+}
+
+/// What is to be predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Formulation {
+    /// One of two classes.
+    Binary,
+    /// One of three or more classes.
+    Multiclass,
+    /// One number.
+    Regression,
+    /// The next values of each series.
+    Forecasting,
+    /// Any number of labels per item.
+    Multilabel,
+    /// Several numbers per item.
+    MultiTarget,
+    /// The order of the items of a query.
+    Ranking,
+    /// Whether two items belong together.
+    Matching,
+    /// The pixels that an object covers.
+    Segmentation,
+    /// Boxes around objects.
+    Detection,
+    /// An image without its damage.
+    Reconstruction,
+}
+
+/// Whether tasks of this kind are trained on or held out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Split {
+    /// For SFT and GRPO.
+    Train,
+    /// Held out for validation and evaluation.
+    Val,
+}
+
+/// The baseline ladder and the best that can be reached, as scores of the task's metric on
+/// the private test rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baselines {
+    /// R0 to R3: constant, simple, tuned generic, the rule's own transforms.
+    pub ladder: [f64; 4],
+    /// The score of the noise-free rule: what no model can be expected to pass.
+    pub ceiling: f64,
+}
+
+/// Sizes of a task's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowCounts {
+    /// Rows of `train.csv`.
+    pub train: usize,
+    /// Rows of `test.csv`, which are the rows of a submission.
+    pub test: usize,
+}
+
+/// `task.json`: everything about a task that the agent must not know in full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`MANIFEST_VERSION`].
+    pub version: u32,
+    /// The task's name.
+    pub id: TaskId,
+    /// A human title, as on the description page.
+    pub title: String,
+    /// The seed competition whose structure it derives from.
+    pub seed_task: String,
+    /// Application domain, such as `healthcare`.
+    pub domain: String,
+    /// Kind of data.
+    pub modality: Modality,
+    /// Kind of prediction.
+    pub formulation: Formulation,
+    /// How it is scored.
+    pub metric: Metric,
+    /// The submission's row key.
+    pub id_column: String,
+    /// The submission's prediction columns.
+    pub prediction: Prediction,
+    /// Milestones.
+    pub thresholds: Thresholds,
+    /// Measured baselines.
+    pub baselines: Baselines,
+    /// Table sizes.
+    pub rows: RowCounts,
+    /// Training or held out.
+    pub split: Split,
+    /// How it was made (DNA, mutations, blueprint, versions): the factory's own record, which
+    /// no other part reads.
+    pub provenance: serde_json::Value,
+    /// BLAKE3 of every other file of the task, by path relative to the task directory.
+    pub hashes: BTreeMap<String, String>,
+}
+
+impl Manifest {
+    /// Whether lower or higher scores are better.
+    pub fn direction(&self) -> Direction {
+        self.metric.direction()
+    }
+}

@@ -1,0 +1,42 @@
+//! Tasks on disk: the contract between who makes tasks and who solves and grades them.
+//!
+//! Three kinds of folder are opened by the same code, [`Task::open`]:
+//! ```text
+//! ours         <task-id>/task.json          Manifest: what is asked, how it is graded
+//!              <task-id>/prepared/public/   all an agent sees
+//!              <task-id>/prepared/private/  answer.csv, threshold.json; read by graders only
+//!              <task-id>/source/            how the task was made
+//! competition  <competition>/prepared/{public,private}/   as MLE-bench prepares them
+//! bundle       <task>/prepared/public/      as SandMLE was released: data, answer.csv and
+//!                                           evaluator.py side by side
+//! ```
+//! A jail can mount only a [`PublicDir`], and answers can be opened only from a [`PrivateDir`].
+//! A bundle's public folder is never mounted for an agent: it gets a [`View`] without the answers.
+
+mod bundle;
+mod collection;
+mod competition;
+mod corpus;
+mod dir;
+mod error;
+mod id;
+mod kind;
+mod manifest;
+mod open;
+mod public;
+mod view;
+
+pub use bundle::{ANSWERS, Bundle, EVALUATOR, SAMPLE};
+pub use collection::Collection;
+pub use competition::Competition;
+pub use corpus::Corpus;
+pub use dir::TaskDir;
+pub use error::TaskError;
+pub use id::TaskId;
+pub use kind::Kind;
+pub use manifest::{
+    Baselines, Formulation, MANIFEST_VERSION, Manifest, Modality, RowCounts, Split,
+};
+pub use open::{Opening, Task, Truth};
+pub use public::{PrivateDir, PublicDir};
+pub use view::View;

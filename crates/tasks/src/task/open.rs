@@ -1,0 +1,107 @@
+//! A task of any kind: what an episode needs of it.
+
+use super::bundle::Bundle;
+use super::competition::Competition;
+use super::dir::TaskDir;
+use super::error::TaskError;
+use super::id::TaskId;
+use super::kind::{self, Kind};
+use super::public::PublicDir;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+
+/// Where to look for what a folder does not say itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Opening {
+    /// A checkout of mle-bench, for the leaderboards of its competitions and the names of their
+    /// answer files. Default: none; thresholds come from the built-in table.
+    pub checkout: Option<Utf8PathBuf>,
+}
+
+/// A task: what to show to an agent, and how to grade what it makes of it.
+#[derive(Debug, Clone)]
+pub struct Task {
+    id: TaskId,
+    public: PublicDir,
+    truth: Truth,
+}
+
+/// What a task is graded with.
+#[derive(Debug, Clone)]
+pub enum Truth {
+    /// Our own answers, metric and thresholds.
+    Ours(Box<TaskDir>),
+    /// A competition's answers, its grader and leaderboard.
+    Competition(Box<Competition>),
+    /// The evaluator script that a bundle brings. It needs a jail.
+    Bundle(Bundle),
+}
+
+impl Task {
+    /// Opens the task in `path`, of whichever kind it is.
+    ///
+    /// # Errors
+    /// [`TaskError`]: a folder of no kind, or what is wrong with the task in it.
+    pub fn open(path: &Utf8Path, opening: &Opening) -> Result<Self, TaskError> {
+        match kind::of(path)? {
+            Kind::Ours => Ok(Self::from(&TaskDir::open(path)?)),
+            Kind::Competition => {
+                let competition = Competition::open(path, opening)?;
+                let public = PublicDir::plain(path.join(kind::PUBLIC));
+                let id = competition.id().clone();
+                Ok(Self { id, public, truth: Truth::Competition(Box::new(competition)) })
+            }
+            Kind::Bundle => {
+                let bundle = Bundle::open(path)?;
+                let (id, public) = (bundle.id().clone(), bundle.shown().clone());
+                Ok(Self { id, public, truth: Truth::Bundle(bundle) })
+            }
+        }
+    }
+
+    /// The task's name.
+    pub fn id(&self) -> &TaskId {
+        &self.id
+    }
+
+    /// All that an agent may see of it.
+    pub fn public(&self) -> &PublicDir {
+        &self.public
+    }
+
+    /// The page that tells an agent what to do.
+    ///
+    /// # Errors
+    /// [`TaskError::Io`] if it is missing or no text.
+    pub fn description(&self) -> Result<String, TaskError> {
+        Ok(fs::read_to_string(self.public.path().join("description.md"))?)
+    }
+
+    /// The manifest, which only tasks of our own have.
+    pub fn ours(&self) -> Option<&TaskDir> {
+        match &self.truth {
+            Truth::Ours(dir) => Some(dir),
+            Truth::Competition(_) | Truth::Bundle(_) => None,
+        }
+    }
+
+    /// What it is graded with. Not for agents.
+    pub fn truth(&self) -> &Truth {
+        &self.truth
+    }
+
+    /// Whether feedback can be given on some test rows and the final grade on the others.
+    pub fn takes_parts(&self) -> bool {
+        match &self.truth {
+            Truth::Ours(_) | Truth::Bundle(_) => true,
+            Truth::Competition(_) => false,
+        }
+    }
+}
+
+impl From<&TaskDir> for Task {
+    fn from(dir: &TaskDir) -> Self {
+        let truth = Truth::Ours(Box::new(dir.clone()));
+        Self { id: dir.id().clone(), public: dir.public(), truth }
+    }
+}

@@ -1,0 +1,74 @@
+//! The milestones of a task, and the best one that a score reaches.
+
+use crate::metrics::Direction;
+use serde::{Deserialize, Serialize};
+
+/// The milestones of a task: exactly the four keys of `threshold.json`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Thresholds {
+    /// The hardest.
+    pub gold_threshold: f64,
+    /// Between gold and bronze.
+    pub silver_threshold: f64,
+    /// The easiest medal.
+    pub bronze_threshold: f64,
+    /// What a simple honest model reaches.
+    pub median_threshold: f64,
+}
+
+impl Thresholds {
+    /// From the easiest to the hardest: median, bronze, silver, gold.
+    pub fn ascending(&self) -> [(Tier, f64); 4] {
+        [
+            (Tier::Median, self.median_threshold),
+            (Tier::Bronze, self.bronze_threshold),
+            (Tier::Silver, self.silver_threshold),
+            (Tier::Gold, self.gold_threshold),
+        ]
+    }
+
+    /// The best tier that `score` reaches.
+    pub fn tier(&self, score: f64, direction: Direction) -> Option<Tier> {
+        self.ascending()
+            .into_iter()
+            .rev()
+            .find(|(_, threshold)| direction.reaches(score, *threshold))
+            .map(|(tier, _)| tier)
+    }
+
+    /// Whether gold > silver > bronze > median > `sample`, each strictly better than the next
+    /// (SandMLE §4.2, equation 1).
+    pub fn strictly_ordered(&self, sample: f64, direction: Direction) -> bool {
+        let mut previous = sample;
+        self.ascending().into_iter().all(|(_, threshold)| {
+            direction.better(threshold, std::mem::replace(&mut previous, threshold))
+        })
+    }
+}
+
+/// The milestones by name, from the easiest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// At least the median threshold.
+    Median,
+    /// At least the bronze threshold.
+    Bronze,
+    /// At least the silver threshold.
+    Silver,
+    /// At least the gold threshold.
+    Gold,
+}
+
+impl Tier {
+    /// The name as in files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Bronze => "bronze",
+            Self::Silver => "silver",
+            Self::Gold => "gold",
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A set of tasks that episodes can be started on.
+
+use super::episode::{Episode, EpisodeConfig, EpisodeFault};
+use crate::judge::Graders;
+use jail::exec::{Options, Sandbox, StartError};
+use jail::python::{PythonEnv, PythonError};
+use tasks::grade::Judge;
+use tasks::task::{Collection, Task, TaskId};
+
+/// Why no episode can be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// There is no Python for scripts.
+    #[error(transparent)]
+    Python(#[from] PythonError),
+    /// The sandbox does not start.
+    #[error("failed to start the sandbox")]
+    Start(#[from] StartError),
+}
+
+/// Tasks of any kind, the sandbox that shows their public folders, and their graders. Clones share
+/// the sandbox.
+#[derive(Debug, Clone)]
+pub struct TaskSuite {
+    tasks: Collection,
+    sandbox: Sandbox,
+    graders: Graders,
+}
+
+impl TaskSuite {
+    /// Starts a sandbox for `tasks`. Evaluators of bundles get one of their own with the same
+    /// options.
+    ///
+    /// # Errors
+    /// [`SuiteError`] if scripts cannot be run safely.
+    pub fn start(tasks: Collection, options: Options) -> Result<Self, SuiteError> {
+        let graders = Graders::new(tasks.tasks());
+        graders.configure(options.clone());
+        let sandbox = Sandbox::start(&PythonEnv::locate()?, options, &tasks.public())?;
+        Ok(Self { tasks, sandbox, graders })
+    }
+
+    /// All tasks, sorted by name; never empty.
+    pub fn tasks(&self) -> &[Task] {
+        self.tasks.tasks()
+    }
+
+    /// The task of that name.
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.task(id)
+    }
+
+    /// Where scripts run.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
+    /// The graders of the tasks.
+    pub fn graders(&self) -> &Graders {
+        &self.graders
+    }
+
+    /// Opens the grader of `task`.
+    ///
+    /// # Errors
+    /// [`EpisodeFault::Answers`] if its answers or its evaluator cannot be used.
+    pub fn grader(&self, task: &Task) -> Result<Box<dyn Judge>, EpisodeFault> {
+        self.graders.open(task).map_err(EpisodeFault::Answers)
+    }
+
+    /// Starts an episode on `task`.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`]: the jail cannot be set up, the task's answers are unreadable, or its
+    /// grader cannot give the feedback asked for.
+    pub fn reset(&self, task: &Task, config: &EpisodeConfig) -> Result<Episode, EpisodeFault> {
+        Episode::reset(&self.sandbox, task, self.grader(task)?, config)
+    }
+}

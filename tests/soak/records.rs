@@ -1,0 +1,138 @@
+//! The records that a supervisor left behind: whether they are intact, and play again.
+
+use crate::progress::Tally;
+use agents::playground::Playground;
+use anyhow::{Context as _, Result};
+use camino::{Utf8Path, Utf8PathBuf};
+use sandbox::env::{Action, Ending, Event, Record, Turn, replay};
+use std::collections::BTreeMap;
+use tasks::task::{Split, Task};
+
+/// The records of one supervisor, by their path below the folder.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Records {
+    records: BTreeMap<Utf8PathBuf, Record>,
+    /// Made, and killed before the first line.
+    empty: Vec<Utf8PathBuf>,
+}
+
+impl Records {
+    /// Reads those of one life. What is wrong with any goes to `failures`.
+    pub(crate) fn read(folder: &Utf8Path, life: u32, failures: &mut Vec<String>) -> Result<Self> {
+        let mut all = Self { records: BTreeMap::new(), empty: Vec::new() };
+        let prefix = format!("{life}-");
+        for task in folder.read_dir_utf8()? {
+            for entry in task?.path().read_dir_utf8()? {
+                let entry = entry?;
+                if !entry.file_name().starts_with(&prefix) {
+                    continue;
+                }
+                let path = entry.path().strip_prefix(folder)?.to_owned();
+                let text = fs_err::read(entry.path())?;
+                if text.is_empty() {
+                    all.empty.push(path);
+                    continue;
+                }
+                // A reader passes over half a line; a supervisor leaves none.
+                if text.last() != Some(&b'\n') {
+                    failures.push(format!("record {path} ends within a line"));
+                }
+                match Record::read(entry.path()) {
+                    Ok(record) => drop(all.records.insert(path, record)),
+                    Err(error) => failures.push(format!("{:#}", anyhow::Error::from(error))),
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// How many have a grade at their end.
+    pub(crate) fn closed(&self) -> usize {
+        self.ended(Some(Ending::Closed))
+    }
+
+    /// How many have no end.
+    pub(crate) fn unfinished(&self) -> usize {
+        self.ended(None) + self.empty.len()
+    }
+
+    /// How many were left in order.
+    pub(crate) fn drained(&self) -> usize {
+        self.ended(Some(Ending::Drained))
+    }
+
+    fn ended(&self, ending: Option<Ending>) -> usize {
+        self.records.values().filter(|record| record.ending == ending).count()
+    }
+
+    /// Compares them with what their supervisor had said when it was killed.
+    pub(crate) fn compare(&self, tally: &Tally, episodes: usize, failures: &mut Vec<String>) {
+        for path in &tally.closed {
+            let ending = self.records.get(path).and_then(|record| record.ending);
+            if ending != Some(Ending::Closed) {
+                failures.push(format!("episode {path} was closed, and its record is not"));
+            }
+        }
+        for (path, steps) in tally.threads.values().filter_map(|thread| thread.open.as_ref()) {
+            let written = self
+                .records
+                .get(path)
+                .map_or(0, |record| record.turns.iter().filter(|turn| turn.step.is_some()).count());
+            if written < *steps {
+                failures.push(format!("{steps} steps were taken, {written} are in record {path}"));
+            }
+        }
+        let unfinished = self.unfinished();
+        if unfinished == 0 || unfinished > episodes {
+            failures.push(format!(
+                "{unfinished} records have no end, of {episodes} episodes at the time of the kill"
+            ));
+        }
+        let known = self.closed() + unfinished;
+        let all = self.records.len() + self.empty.len();
+        if known != all {
+            failures.push(format!("{} records are neither closed nor open", all - known));
+        }
+    }
+
+    /// Plays up to `most` again, as different ones as there are, and returns how many. What goes
+    /// otherwise than recorded is a failure.
+    pub(crate) fn replay(
+        &self,
+        corpus: &Utf8Path,
+        most: usize,
+        failures: &mut Vec<String>,
+    ) -> Result<usize> {
+        let place = Playground::open(corpus)?;
+        let mut tasks = place.tasks(Split::Train)?;
+        tasks.extend(place.tasks(Split::Val)?);
+        let mut kinds = BTreeMap::new();
+        let closed = |record: &Record| record.ending == Some(Ending::Closed);
+        for (path, record) in self.records.iter().filter(|(_, record)| closed(record)) {
+            let endings = endings(record);
+            let honest = endings.iter().all(|ending| ending == "finished");
+            // What failed comes first; of what did not, one of each task.
+            let kind = (honest, honest.then_some(&record.task), endings);
+            kinds.entry(kind).or_insert((path, record));
+        }
+        let chosen: Vec<_> = kinds.into_values().take(most).collect();
+        for (path, record) in &chosen {
+            let dir = tasks.iter().find(|dir| *dir.id() == record.task);
+            let dir = *dir.with_context(|| format!("the corpus has no task {}", record.task))?;
+            for difference in replay(record, place.suite(), &Task::from(dir))? {
+                failures.push(format!("record {path} does not play again: {difference}"));
+            }
+        }
+        Ok(chosen.len())
+    }
+}
+
+/// How the scripts of an episode ended, and which turns were none.
+fn endings(record: &Record) -> Vec<String> {
+    let ending = |turn: &Turn| match (&turn.action, &turn.step) {
+        (Action::Malformed { .. }, _) => Some("malformed".to_owned()),
+        (_, Some(Event::Step { outcome, .. })) => outcome.clone(),
+        _ => None,
+    };
+    record.turns.iter().filter_map(ending).collect()
+}
