@@ -9,10 +9,11 @@ use clap::{Args, ValueEnum};
 use jail::exec::{Mode, Options};
 use jail::policy::{Policy, range};
 use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, TaskSuite, replay};
-use sandbox::serve::{Limits, Reveal, ServeConfig, Server, Token};
+use sandbox::serve::{Limits, Reveal, ServeConfig, Server};
 use std::net::SocketAddr;
 use tasks::task::{Collection, Opening};
 use tasks::units::{ByteSize, Span};
+use web::token::{BadToken, Token};
 
 /// Time of one script, unless told otherwise.
 const STEP_LIMIT: Span = Span::seconds(30);
@@ -26,7 +27,7 @@ pub(super) struct ServeArgs {
     listen: SocketAddr,
     /// What clients must show, needed to listen to other machines. Better given in the
     /// environment, where other users of this machine do not see it.
-    #[arg(long, env = "SANDBOX_TOKEN", hide_env_values = true)]
+    #[arg(long, env = "SANDBOX_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<Token>,
     /// Where the record of every episode is written.
     #[arg(long, value_name = "DIR", default_value = "generated/episodes")]
@@ -192,6 +193,11 @@ impl ServeArgs {
             },
         }
     }
+}
+
+/// A token that cannot be guessed.
+fn token(secret: &str) -> std::result::Result<Token, BadToken> {
+    Token::new(secret, 16)
 }
 
 /// The tasks in `corpus`, ready for episodes.

@@ -1,6 +1,5 @@
 //! The settings of a server, and why it does not start.
 
-use super::access::Token;
 use super::reveal::Reveal;
 use crate::env::{EpisodeConfig, Feedback};
 use camino::Utf8PathBuf;
@@ -8,6 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tasks::task::{Task, TaskId};
 use tasks::units::{ByteSize, Span};
+use web::token::Token;
 
 /// What is left between the end of a step and the moment by which a client must have its answer.
 const MARGIN: Duration = Duration::from_secs(2);

@@ -13,9 +13,7 @@
 //! ```
 //! Built from the behaviour of `openenv-core` 0.3.0, whose client plays against it in the tests.
 
-mod access;
 mod config;
-mod linger;
 mod pages;
 mod player;
 mod protocol;
@@ -25,7 +23,6 @@ mod server;
 mod session;
 mod tally;
 
-pub use access::{Token, WeakToken};
 pub use config::{Limits, ServeConfig, ServeError};
 pub use reveal::Reveal;
 pub use reward::{final_value, told_final_value, told_value};

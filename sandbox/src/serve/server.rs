@@ -1,8 +1,6 @@
 //! Listening, admitting, and shutting down without leaving anything half done.
 
-use super::access::is_from_a_page;
 use super::config::{ServeConfig, ServeError};
-use super::linger::Lingering;
 use super::protocol::{Code, Mistake, Reset};
 use super::tally::{Client, Tally};
 use super::{pages, session};
@@ -15,33 +13,25 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tasks::stream::Stream;
 use tasks::task::{Task, TaskId};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
+use web::listener::{Peer, accept};
+use web::signals::Signals;
+use web::token::is_from_a_page;
 
-/// Connections that are not yet sessions, at a time; more wait to be accepted.
-const CONNECTIONS: usize = 256;
 /// Clients at a time that are told in OpenEnv's own words that there is no place; more are told
 /// in HTTP's.
 const REFUSALS: usize = 64;
-/// Connections at a time that are closed and whose other side is waited for.
-const LINGERING: usize = 64;
 /// Time to wait for a place before there is none.
 const SEAT: Duration = Duration::from_secs(1);
-/// Time to send a request's headers.
-const HEADERS: Duration = Duration::from_secs(10);
-/// After a failure to accept, as when descriptors have run out: time for some to come back.
-const PAUSE: Duration = Duration::from_millis(100);
 /// Beyond what a step may take, time for all sessions to end when the server does.
 const DRAIN: Duration = Duration::from_secs(10);
 
@@ -163,11 +153,11 @@ impl Server {
         let mut signals = Signals::new().map_err(ServeError::Runtime)?;
         let shared = Arc::new(shared);
         let router = router(&shared);
+        let mut connections = JoinSet::new();
         tokio::select! {
-            () = accept(&listener, &router) => {}
+            () = accept(listener, &router, &shared.stopping, &mut connections) => {}
             () = signals.next() => {}
         }
-        drop(listener);
         tracing::info!("shutting down: steps in flight are finished");
         // Sessions may all be gone already.
         let _ = stop.send(true);
@@ -182,70 +172,6 @@ impl Server {
             () = signals.next() => tracing::warn!("ended at once, as was asked"),
         }
         Ok(())
-    }
-}
-
-/// The two ways to ask a process to end.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
-        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-/// Takes in connections for ever.
-async fn accept(listener: &TcpListener, router: &Router) {
-    let connections = Arc::new(Semaphore::new(CONNECTIONS));
-    let lingering = Arc::new(Semaphore::new(LINGERING));
-    let mut tasks = JoinSet::new();
-    loop {
-        while tasks.try_join_next().is_some() {}
-        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let router = router.clone().layer(Extension(Client::at(peer.ip())));
-                let lingering = Arc::clone(&lingering);
-                tasks.spawn(async move {
-                    connect(stream, router, lingering).await;
-                    drop(permit);
-                });
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                sleep(PAUSE).await;
-            }
-        }
-    }
-}
-
-/// Answers the requests of one connection, until it becomes a session.
-async fn connect(stream: TcpStream, router: Router, lingering: Arc<Semaphore>) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection could not be set up");
-    }
-    let served = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS)
-        .serve_connection(
-            TokioIo::new(Lingering::new(stream, lingering)),
-            TowerToHyperService::new(router),
-        )
-        .with_upgrades()
-        .await;
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection ended badly");
     }
 }
 
@@ -271,7 +197,7 @@ async fn admit(
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
     match &shared.config.token {
-        Some(token) if !token.is_shown(&headers) => {
+        Some(token) if !token.is_in(&headers) => {
             let how = [(WWW_AUTHENTICATE, "Bearer, Basic realm=\"sandbox\"")];
             let reason = "show the server's token, as `Authorization: Bearer TOKEN` or in the \
                           URL, as `http://agent:TOKEN@host`";
@@ -284,9 +210,10 @@ async fn admit(
 /// Makes a session of a connection, if there is a place.
 async fn session(
     State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Client>,
+    Extension(Peer(address)): Extension<Peer>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    let client = Client::at(address);
     let size = shared.config.limits.message.length();
     let upgrade = upgrade.max_message_size(size).max_frame_size(size);
     if let Ok(seat) = Arc::clone(&shared.seats).try_acquire_owned() {

@@ -1,8 +1,8 @@
-//! Connections that are closed so that the other side gets to read why.
+//! Closing a connection so that the peer can still read the response.
 //!
-//! A kernel that closes a connection with bytes unread resets it, and the reset may overtake the
-//! last words on their way: a client that sent too much would never hear so. So what still comes
-//! is taken in, and thrown away, for a short time.
+//! A kernel that closes a connection with unread bytes resets it, and the reset may overtake the
+//! response: a client that sent too much would never learn so. So what still arrives is read and
+//! discarded for a short time.
 
 use std::io;
 use std::pin::Pin;
@@ -14,21 +14,21 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// How long the other side has to close the connection too.
+/// Time for the peer to close the connection too.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A connection. Dropped, it ends on this side at once and is closed when the other side has ended
-/// it too, or after a second.
+/// A connection. When dropped, it is shut down for writing at once, and closed when the peer has
+/// closed it too, or after a second.
 #[derive(Debug)]
-pub(super) struct Lingering {
-    /// Nothing after the drop.
+pub(crate) struct Lingering {
+    /// `None` after the drop.
     stream: Option<TcpStream>,
-    /// A permit per connection that is waited for; those beyond are closed at once.
+    /// A permit per connection that lingers; those beyond are closed at once.
     places: Arc<Semaphore>,
 }
 
 impl Lingering {
-    pub(super) fn new(stream: TcpStream, places: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(stream: TcpStream, places: Arc<Semaphore>) -> Self {
         Self { stream: Some(stream), places }
     }
 
@@ -98,7 +98,7 @@ impl Drop for Lingering {
     }
 }
 
-/// Says that nothing more is sent, and reads to the end.
+/// Shuts down for writing and reads to the end.
 async fn end(mut stream: TcpStream) -> io::Result<()> {
     std::future::poll_fn(|context| Pin::new(&mut stream).poll_shutdown(context)).await?;
     let mut thrown_away = [0; 4 * 1024];

@@ -1,0 +1,98 @@
+//! Accepting HTTP connections, within limits, until told to stop.
+
+use crate::linger::Lingering;
+use axum::{Extension, Router};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// Open connections at a time; more wait to be accepted. A connection that was upgraded to a
+/// WebSocket no longer counts.
+const CONNECTIONS: usize = 256;
+/// Closed connections at a time whose peer is given a second to read the last bytes.
+const LINGERING: usize = 64;
+/// Time to send a request's headers.
+const HEADERS: Duration = Duration::from_secs(10);
+/// Pause after a failed accept, as when descriptors have run out.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The address that a request comes from: an [`Extension`] of every request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub IpAddr);
+
+/// Accepts connections and answers their requests with `router`; never returns. The listener is
+/// closed when the future is dropped.
+///
+/// Each connection runs as a task of `connections`. Once `stopping` is true, a connection ends
+/// after the request in flight. A client that closes its connection gives up its request: the
+/// handler's future is dropped.
+pub async fn accept(
+    listener: TcpListener,
+    router: &Router,
+    stopping: &watch::Receiver<bool>,
+    connections: &mut JoinSet<()>,
+) {
+    let open = Arc::new(Semaphore::new(CONNECTIONS));
+    let lingering = Arc::new(Semaphore::new(LINGERING));
+    loop {
+        while connections.try_join_next().is_some() {}
+        let Ok(permit) = Arc::clone(&open).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let router = router.clone().layer(Extension(Peer(peer.ip())));
+                let (lingering, stopping) = (Arc::clone(&lingering), stopping.clone());
+                connections.spawn(async move {
+                    serve(stream, router, lingering, stopping).await;
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Answers the requests of one connection, until it ends or is upgraded.
+async fn serve(
+    stream: TcpStream,
+    router: Router,
+    lingering: Arc<Semaphore>,
+    mut stopping: watch::Receiver<bool>,
+) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection could not be set up");
+    }
+    let mut served = pin!(
+        hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADERS)
+            .serve_connection(
+                TokioIo::new(Lingering::new(stream, lingering)),
+                TowerToHyperService::new(router),
+            )
+            .with_upgrades()
+    );
+    let stop = async {
+        // An error means that the sender is gone, and the server with it.
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    };
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = stop => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended with an error");
+    }
+}
