@@ -6,7 +6,6 @@
 pub mod assets;
 pub mod audit;
 pub mod blueprint;
-pub mod calibration;
 pub mod config;
 pub mod corpus;
 pub mod dna;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{Calibrate, Cli, Command, Format, Generate, Half, Inspect, Verify};
-use factory::calibration::{self, Settings};
+use evals::calibration::{self, Settings};
 use factory::config::Options;
 use factory::corpus::{self, CorpusError, Record};
 use factory::pipeline::{self, Progress};

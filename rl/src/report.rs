@@ -2,15 +2,16 @@
 //! of it.
 
 use crate::eval::episodes_of;
-use agents::evaluation::{EVALUATION_VERSION, Evaluation};
-use agents::report::{CardError, Chart, Line, Report, TaskCard};
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
+use evals::evaluation::{EVALUATION_VERSION, Evaluation};
+use evals::report::{CardError, Report, TaskCard};
 use fs_err as fs;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use tasks::files;
 use tasks::task::{Corpus, Formulation, Split, TaskError};
+use web::chart::{Chart, Line};
 
 /// Where the parts of the page come from; what is not given is left out.
 #[derive(Debug, Clone, Default)]

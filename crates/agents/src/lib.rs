@@ -2,11 +2,9 @@
 //!
 //! `episode -> trajectory -> reward`
 
-pub mod evaluation;
 pub mod grammar;
 pub mod playground;
 pub mod prompt;
-pub mod report;
 pub mod reward;
 pub mod scaffold;
 pub mod trajectory;

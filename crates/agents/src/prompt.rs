@@ -98,8 +98,8 @@ fn brief(description: &str) -> Option<String> {
     Some(format!("Task: {task}\n{data}Predict: {}\nMetric: {metric}", kind.trim_end_matches(')')))
 }
 
-/// The items of the `At a glance` list.
-pub(crate) fn glance(description: &str) -> Option<&str> {
+/// The items of the `At a glance` list of a task's description; `None` without such a list.
+pub fn glance(description: &str) -> Option<&str> {
     let (_, list) = description.split_once(GLANCE)?;
     let end = list.find("\n#").unwrap_or(list.len());
     Some(list[..end].trim()).filter(|list| !list.is_empty())

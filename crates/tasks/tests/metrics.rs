@@ -1,8 +1,6 @@
 //! Every metric against scikit-learn, `SciPy` and plain `NumPy` on random inputs of every kind
 //! that it scores, ties and edge cases included.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 use support::random::{Case, Kind};

@@ -3,6 +3,7 @@
 //! Servers (feature `server`): one listener with its limits on connections, tokens, and shutdown
 //! on signals. Pages: escaping and charts. Nothing here knows of tasks, episodes or models.
 
+pub mod chart;
 pub mod html;
 #[cfg(feature = "server")]
 mod linger;

@@ -3,8 +3,8 @@
 use super::mask::Tally;
 use crate::view::Step;
 use crate::watchdog::Phase;
-use agents::evaluation::Row;
 use agents::trajectory::{Ending, Trajectory};
+use evals::evaluation::Row;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;

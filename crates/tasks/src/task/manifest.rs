@@ -30,6 +30,21 @@ pub enum Modality {
     Multimodal,
 }
 
+impl Modality {
+    /// The name as in files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tabular => "tabular",
+            Self::TimeSeries => "time_series",
+            Self::Image => "image",
+            Self::Text => "text",
+            Self::Audio => "audio",
+            Self::Graph => "graph",
+            Self::Multimodal => "multimodal",
+        }
+    }
+}
+
 /// What is to be predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -56,6 +71,25 @@ pub enum Formulation {
     Detection,
     /// An image without its damage.
     Reconstruction,
+}
+
+impl Formulation {
+    /// The name as in files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::Multiclass => "multiclass",
+            Self::Regression => "regression",
+            Self::Forecasting => "forecasting",
+            Self::Multilabel => "multilabel",
+            Self::MultiTarget => "multi_target",
+            Self::Ranking => "ranking",
+            Self::Matching => "matching",
+            Self::Segmentation => "segmentation",
+            Self::Detection => "detection",
+            Self::Reconstruction => "reconstruction",
+        }
+    }
 }
 
 /// Whether tasks of this kind are trained on or held out.

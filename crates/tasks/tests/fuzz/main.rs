@@ -1,7 +1,6 @@
 //! What reads bytes that an agent wrote, on bytes that no agent would write.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::print_stdout, reason = "long runs say how far they came")]
 
 use std::path::{Path, PathBuf};
 use support::mutation::{Target, fuzz};

@@ -4,8 +4,7 @@
 //! the real sandbox. Every two levels are compared task by task, as in figure 4 of the paper; a
 //! tie is half a win for either.
 
-use crate::mix::name;
-use crate::stats::intervals::Quantiles;
+use crate::statistics::{Z, mean, quantile, standard_error};
 use agents::playground::{Playground, PlaygroundError};
 use agents::prompt::PromptStyle;
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
@@ -214,7 +213,7 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
     let mut cells: BTreeMap<String, (usize, [f64; LEVELS])> = BTreeMap::new();
     let mut unseparated = BTreeMap::new();
     for (manifest, gains) in &outcomes {
-        let cell = format!("{}/{}", name(&manifest.modality), name(&manifest.formulation));
+        let cell = format!("{}/{}", manifest.modality.name(), manifest.formulation.name());
         let (count, means) = cells.entry(cell).or_insert((0, [0.0; LEVELS]));
         *count += 1;
         for (level, mean) in means.iter_mut().enumerate() {
@@ -224,26 +223,26 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
             unseparated.insert(manifest.id.to_string(), gains.order());
         }
     }
-    let level = |(index, (approach, tally)): (usize, (&Approach, &mut Tally))| {
+    let level = |(index, (approach, tally)): (usize, (&Approach, &Tally))| {
         let shares: Vec<f64> = outcomes.iter().map(|(_, gains)| gains.wins(index)).collect();
-        let (wins, spread) = crate::rule::moments(&shares);
+        let wins = mean(shares.iter().copied());
         // Tasks are independent; the mean over them is about normal.
-        let margin = 1.96 * spread / (count - 1.0).max(1.0).sqrt();
-        let seconds = Quantiles::of(std::mem::take(&mut tally.seconds));
+        let margin = Z * standard_error(&shares);
+        let seconds = |share| quantile(&tally.seconds, share).unwrap_or_default();
         Level {
             name: approach.name().to_owned(),
             valid: tally.valid,
             tiers: tally.tiers,
             wins,
             interval: ((wins - margin).max(0.0), (wins + margin).min(1.0)),
-            seconds: seconds.map_or((0.0, 0.0), |seconds| (seconds.median, seconds.q95)),
+            seconds: (seconds(0.5), seconds(0.95)),
         }
     };
     Calibration {
         version: CALIBRATION_VERSION,
         tasks: outcomes.len(),
         faults,
-        levels: Approach::ALL.iter().zip(&mut tallies).enumerate().map(level).collect(),
+        levels: Approach::ALL.iter().zip(&tallies).enumerate().map(level).collect(),
         pairs,
         cells,
         unseparated,

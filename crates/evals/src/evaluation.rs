@@ -1,6 +1,7 @@
 //! Comparing agents on the same tasks: one row per agent, made from its trajectories.
 
-use crate::trajectory::Trajectory;
+use crate::statistics::{mean, standard_error};
+use agents::trajectory::Trajectory;
 use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -91,22 +92,6 @@ impl Row {
     }
 }
 
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let n = values.len();
-    if n == 0 { 0.0 } else { values.sum::<f64>() / n as f64 }
-}
-
-/// Sample standard deviation (ddof 1) over the square root of the count; 0 below two values.
-fn standard_error(values: &[f64]) -> f64 {
-    if values.len() < 2 {
-        return 0.0;
-    }
-    let n = values.len() as f64;
-    let center = mean(values.iter().copied());
-    let variance = values.iter().map(|value| (value - center).powi(2)).sum::<f64>() / (n - 1.0);
-    (variance / n).sqrt()
-}
-
 impl Evaluation {
     /// A table for the terminal.
     pub fn table(&self) -> String {
@@ -158,8 +143,8 @@ pub(crate) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reward::{RewardWeights, reward};
-    use crate::trajectory::{Ending, TRAJECTORY_VERSION};
+    use agents::reward::{RewardWeights, reward};
+    use agents::trajectory::{Ending, TRAJECTORY_VERSION};
     use sandbox::env::Finish;
     use tasks::grade::Grade;
     use tasks::task::TaskId;

@@ -1,6 +1,6 @@
 //! Line charts as inline SVG.
 
-use super::escape;
+use crate::html::escape;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 420.0;
@@ -9,7 +9,7 @@ const LEFT: f64 = 46.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
-/// Told apart also without colour, by the dash pattern.
+/// Lines also differ by their dash pattern, for readers who do not see the colours.
 const STYLES: [(&str, &str); 5] = [
     ("#2563eb", ""),
     ("#d97706", "6 3"),
@@ -41,7 +41,8 @@ pub struct Chart {
 }
 
 impl Chart {
-    pub(super) fn html(&self) -> String {
+    /// A `<figure>` with the title, the chart as inline SVG, and a legend.
+    pub fn html(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let range = |values: Vec<f64>| {
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);

@@ -1,14 +1,15 @@
 //! The page: sections in the order a reader wants them.
 
-use super::{Chart, escape};
 use crate::evaluation::{Evaluation, percent};
-use crate::prompt::glance;
-use crate::trajectory::{Source, Trajectory};
+use agents::prompt::glance;
+use agents::trajectory::{Source, Trajectory};
 use camino::Utf8PathBuf;
 use fs_err as fs;
 use std::fmt::Write as _;
 use tasks::task::{Manifest, TaskDir};
 use tasks::thresholds::Tier;
+use web::chart::Chart;
+use web::html::escape;
 
 /// Rows of a task's training table that are shown.
 const HEAD_ROWS: usize = 5;

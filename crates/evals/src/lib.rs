@@ -1,0 +1,9 @@
+//! Who is better: agents compared on the same tasks.
+//!
+//! `trajectories -> rows of a table -> a page`. Also the calibration of corpora, which compares
+//! scripted agents of known strength.
+
+pub mod calibration;
+pub mod evaluation;
+pub mod report;
+pub mod statistics;
