@@ -26,7 +26,7 @@ def curves(run):
     for index, (step, _) in enumerate(trained):
         window = [reward for _, reward in trained[max(0, index + 1 - WINDOW) : index + 1]]
         smooth.append((step, sum(window) / len(window)))
-    held_out = [(l["step"], l["validation"]["reward"]) for l in lines if l.get("validation")]
+    held_out = [(line["step"], line["validation"]["reward"]) for line in lines if line.get("validation")]
     return smooth, held_out
 
 
@@ -65,8 +65,10 @@ def main():
     low, high = int(min(rewards) * 20) / 20, -int(-max(rewards) * 20 - 1) / 20
     last = max(step for _, *both in found for points in both for step, _ in points)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="#fff"/>'
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+            'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="#fff"/>'
+        )
     ]
     training = [(colour, trained, False) for colour, trained, _ in found]
     parts += panel(LEFT, f"training tasks, mean of {WINDOW} updates", training, low, high, last)

@@ -1,5 +1,4 @@
 """Asks for other users' rights."""
-import ctypes
 import os
 import subprocess
 

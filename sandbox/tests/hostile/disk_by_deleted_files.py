@@ -5,7 +5,7 @@ import os
 import time
 
 held = []
-for number in range(20):
+for _ in range(20):
     held.append(open("ghost", "wb"))
     os.unlink("ghost")
     held[-1].write(bytes(3 << 20))

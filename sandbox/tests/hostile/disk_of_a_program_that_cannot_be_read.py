@@ -1,7 +1,6 @@
 """Hides a deleted file in a program that nobody may look into, for its user may not read it."""
 # must: ran out of disk space
 import os
-import shutil
 import time
 
 shell = os.path.realpath("/bin/sh")
@@ -12,7 +11,8 @@ hidden = os.open("hidden", os.O_CREAT | os.O_RDWR)
 os.unlink("hidden")
 if os.fork() == 0:
     os.dup2(hidden, 1)
-    os.execv("./shell", ["sh", "-c", "for n in 1 2 3 4 5; do head -c 4000000 /dev/zero; sleep 0.1; done; sleep 20"])
+    fill = "for n in 1 2 3 4 5; do head -c 4000000 /dev/zero; sleep 0.1; done; sleep 20"
+    os.execv("./shell", ["sh", "-c", fill])
 os.close(hidden)
 time.sleep(5)
 # Where the disk is of its own, the other program's writes have failed by now.

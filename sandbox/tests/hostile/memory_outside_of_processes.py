@@ -5,7 +5,8 @@ import platform
 
 libc = ctypes.CDLL(None, use_errno=True)
 if platform.machine() == "x86_64":
-    for name, number in {"shmget": 29, "semget": 64, "msgget": 68, "mq_open": 240, "memfd_create": 319}.items():
+    calls = {"shmget": 29, "semget": 64, "msgget": 68, "mq_open": 240, "memfd_create": 319}
+    for name, number in calls.items():
         answer = libc.syscall(number, 0, 1 << 20, 0o1600, 0)
         assert answer == -1 and ctypes.get_errno() == errno.EPERM, name
 assert libc.shmget(0, 1 << 20, 0o1600) == -1

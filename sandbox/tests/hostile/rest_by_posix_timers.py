@@ -1,7 +1,6 @@
 """Has a timer send the signal that wakes whoever was stopped."""
 import ctypes
 import errno
-import os
 
 libc = ctypes.CDLL(None, use_errno=True)
 

@@ -1,6 +1,5 @@
 """Has signals wait for it until there is no room for others'."""
 import ctypes
-import errno
 import os
 
 libc = ctypes.CDLL(None, use_errno=True)

@@ -2,8 +2,6 @@
 # policy: {"time_limit": "1s"}
 # must: timed out
 import ctypes
-import errno
-import os
 
 libc = ctypes.CDLL(None, use_errno=True)
 

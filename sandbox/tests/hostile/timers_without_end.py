@@ -1,7 +1,6 @@
 """Makes timers until there are none left for others: the kernel counts them per user."""
 import ctypes
 import errno
-import os
 
 libc = ctypes.CDLL(None, use_errno=True)
 

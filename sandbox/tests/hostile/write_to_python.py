@@ -5,7 +5,9 @@ import sys
 
 import numpy
 
-places = [os.path.dirname(numpy.__file__), sys.prefix, os.path.dirname(os.__file__), "/usr/lib", "/usr/bin", "/bin", "/etc", "/", "/opt", "/dev", "/empty"]
+REFUSED = (errno.EROFS, errno.EACCES, errno.EBUSY, errno.EPERM, errno.EXDEV, errno.EINVAL)
+places = [os.path.dirname(numpy.__file__), sys.prefix, os.path.dirname(os.__file__)]
+places += ["/usr/lib", "/usr/bin", "/bin", "/etc", "/", "/opt", "/dev", "/empty"]
 for place in filter(os.path.isdir, places):
     for attempt in (
         lambda: open(f"{place}/planted.py", "w"),
@@ -16,7 +18,7 @@ for place in filter(os.path.isdir, places):
         try:
             attempt()
         except OSError as error:
-            assert error.errno in (errno.EROFS, errno.EACCES, errno.EBUSY, errno.EPERM, errno.EXDEV, errno.EINVAL), error
+            assert error.errno in REFUSED, error
             continue
         raise AssertionError(place)
 try:

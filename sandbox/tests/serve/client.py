@@ -181,9 +181,7 @@ async def sleeper(address):
     """Says when its step is in flight, and what came of it."""
     async with MCPToolClient(url(address)) as client:
         await client.reset(task="alpha")
-        step = asyncio.create_task(
-            call(client, "python", code="import time; time.sleep(3); print('slept')")
-        )
+        step = asyncio.create_task(call(client, "python", code="import time; time.sleep(3); print('slept')"))
         await asyncio.sleep(1)
         say("asleep")
         try:
@@ -336,7 +334,7 @@ async def flood(address):
     try:
         for _ in range(20_000):
             await asyncio.wait_for(socket.send(json.dumps({"type": "state"})), 0.5)
-    except (asyncio.TimeoutError, websockets.ConnectionClosed):
+    except (TimeoutError, websockets.ConnectionClosed):
         pass
     socket.transport.abort()
 

@@ -4,6 +4,7 @@ In:  {"metric": name, "prediction": {"kind": ..., ...}, "truth": [[cell, ...], .
       "predicted": [[cell, ...], ...]}
 Out: a number, or null where the reference has no finite value.
 """
+
 import collections
 import json
 import math
@@ -33,9 +34,11 @@ REGRESSION = {
     "smape": smape,
     "r2": metrics.r2_score,
     "pearson": lambda t, p: np.mean(stats.pearsonr(t, p).statistic),
-    "spearman": lambda t, p: np.mean([
-        stats.spearmanr(t[:, j], p[:, j]).statistic for j in range(t.shape[1])
-    ] if t.ndim == 2 else stats.spearmanr(t, p).statistic),
+    "spearman": lambda t, p: np.mean(
+        [stats.spearmanr(t[:, j], p[:, j]).statistic for j in range(t.shape[1])]
+        if t.ndim == 2
+        else stats.spearmanr(t, p).statistic
+    ),
 }
 LABELS = {
     "accuracy": metrics.accuracy_score,
@@ -49,7 +52,8 @@ LABELS = {
     "samples_jaccard": lambda t, p: metrics.jaccard_score(t, p, average="samples", zero_division=0),
     "mcc": metrics.matthews_corrcoef,
     "quadratic_kappa": lambda t, p: metrics.cohen_kappa_score(
-        t, p, weights="quadratic", labels=list(range(int(max(t.max(), p.max())) + 1))),
+        t, p, weights="quadratic", labels=list(range(int(max(t.max(), p.max())) + 1))
+    ),
 }
 PROBABILITY = {
     "roc_auc": metrics.roc_auc_score,
@@ -60,8 +64,9 @@ PROBABILITY = {
 PROBABILITIES = {
     "mean_column_auc": metrics.roc_auc_score,
     "average_precision": metrics.average_precision_score,
-    "log_loss": lambda t, p: np.mean([
-        metrics.log_loss(t[:, j], p[:, j], labels=[0, 1]) for j in range(t.shape[1])]),
+    "log_loss": lambda t, p: np.mean(
+        [metrics.log_loss(t[:, j], p[:, j], labels=[0, 1]) for j in range(t.shape[1])]
+    ),
 }
 
 
@@ -81,7 +86,7 @@ def ranked(grades, scores):
 def average_precision_at(k, grades, scores):
     relevant = sum(grade > 0 for grade in grades)
     found = [grade > 0 for grade in ranked(grades, scores)[:k]]
-    sums = [sum(found[:i + 1]) / (i + 1) for i in range(len(found)) if found[i]]
+    sums = [sum(found[: i + 1]) / (i + 1) for i in range(len(found)) if found[i]]
     return sum(sums) / min(relevant, k) if relevant else 0.0
 
 
@@ -109,8 +114,8 @@ def decode(cell, width, height):
     """A boolean image [height, width] from a run-length encoding that runs down the columns."""
     flat = np.zeros(width * height, bool)
     numbers = [int(word) for word in cell.split()]
-    for start, length in zip(numbers[::2], numbers[1::2]):
-        flat[start - 1:start - 1 + length] = True
+    for start, length in zip(numbers[::2], numbers[1::2], strict=True):
+        flat[start - 1 : start - 1 + length] = True
     return flat.reshape(width, height).T
 
 
@@ -136,7 +141,7 @@ def iou(a, b):
 def coco_average_precision(truth, predicted, name, threshold):
     """COCO's evaluateImg and accumulate for one class, all areas."""
     scores, hits, total = [], [], 0
-    for objects, detections in zip(truth, predicted):
+    for objects, detections in zip(truth, predicted, strict=True):
         objects = [place for label, place in objects if label == name]
         detections = [(s, place) for label, s, place in detections if label == name]
         detections.sort(key=lambda detection: -detection[0])
@@ -165,24 +170,25 @@ def coco_average_precision(truth, predicted, name, threshold):
 def box_score(metric, truth, predicted):
     names = sorted({name for row in truth for name, _ in row})
     thresholds = [0.5] if metric == "box_map_50" else np.linspace(0.5, 0.95, 10)
-    return np.mean([
-        coco_average_precision(truth, predicted, name, t) for name in names for t in thresholds])
+    return np.mean([coco_average_precision(truth, predicted, name, t) for name in names for t in thresholds])
 
 
 def objects(cell):
     words = cell.split()
-    return [(words[i], [float(w) for w in words[i + 1:i + 5]]) for i in range(0, len(words), 5)]
+    return [(words[i], [float(w) for w in words[i + 1 : i + 5]]) for i in range(0, len(words), 5)]
 
 
 def detections(cell):
     words = cell.split()
-    return [(words[i], float(words[i + 1]), [float(w) for w in words[i + 2:i + 6]])
-            for i in range(0, len(words), 6)]
+    return [
+        (words[i], float(words[i + 1]), [float(w) for w in words[i + 2 : i + 6]])
+        for i in range(0, len(words), 6)
+    ]
 
 
 def psnr(truth, predicted, largest):
     error = np.mean((truth - predicted) ** 2)
-    return min(100.0, 10 * np.log10(largest ** 2 / error)) if error else 100.0
+    return min(100.0, 10 * np.log10(largest**2 / error)) if error else 100.0
 
 
 def ssim(truth, predicted, largest, size=7):
@@ -193,13 +199,13 @@ def ssim(truth, predicted, largest, size=7):
     def mean(image):
         return ndimage.uniform_filter(image, size=size)
 
-    unbias = size ** 2 / (size ** 2 - 1)
+    unbias = size**2 / (size**2 - 1)
     mt, mp = mean(truth), mean(predicted)
     vt = unbias * (mean(truth * truth) - mt * mt)
     vp = unbias * (mean(predicted * predicted) - mp * mp)
     both = unbias * (mean(truth * predicted) - mt * mp)
     c1, c2 = (0.01 * largest) ** 2, (0.03 * largest) ** 2
-    index = ((2 * mt * mp + c1) * (2 * both + c2)) / ((mt ** 2 + mp ** 2 + c1) * (vt + vp + c2))
+    index = ((2 * mt * mp + c1) * (2 * both + c2)) / ((mt**2 + mp**2 + c1) * (vt + vp + c2))
     edge = (size - 1) // 2
     return index[edge:-edge, edge:-edge].mean()
 
@@ -208,7 +214,7 @@ def image_score(metric, truth, predicted, largest):
     if metric in REGRESSION:
         return REGRESSION[metric](truth.ravel(), predicted.ravel())
     measure = {"psnr": psnr, "ssim": ssim}[metric]
-    return np.mean([measure(t, p, largest) for t, p in zip(truth, predicted)])
+    return np.mean([measure(t, p, largest) for t, p in zip(truth, predicted, strict=True)])
 
 
 def numbers(rows):
@@ -251,19 +257,25 @@ def evaluate(metric, prediction, truth, predicted):
         return metrics.log_loss(t, p / p.sum(axis=1, keepdims=True), labels=list(range(len(names))))
     if kind == "relevance":
         queries = collections.defaultdict(list)
-        for (grade, query), (score,) in zip(truth, predicted):
+        for (grade, query), (score,) in zip(truth, predicted, strict=True):
             queries[query].append((int(grade), float(score)))
-        return np.mean([RANKING[metric](*zip(*rows)) for rows in queries.values()])
+        return np.mean([RANKING[metric](*zip(*rows, strict=True)) for rows in queries.values()])
     if kind == "mask":
         size = prediction["width"], prediction["height"]
-        return np.mean([mask_score(metric, decode(t, *size), decode(p, *size))
-                        for t, p in zip(first(truth), first(predicted))])
+        return np.mean(
+            [
+                mask_score(metric, decode(t, *size), decode(p, *size))
+                for t, p in zip(first(truth), first(predicted), strict=True)
+            ]
+        )
     if kind == "boxes":
-        return box_score(metric, [objects(cell) for cell in first(truth)],
-                         [detections(cell) for cell in first(predicted)])
+        return box_score(
+            metric, [objects(cell) for cell in first(truth)], [detections(cell) for cell in first(predicted)]
+        )
     shape = -1, prediction["height"], prediction["width"]
-    image = [np.array([cell.split() for cell in first(side)], float).reshape(shape)
-             for side in (truth, predicted)]
+    image = [
+        np.array([cell.split() for cell in first(side)], float).reshape(shape) for side in (truth, predicted)
+    ]
     return image_score(metric, *image, prediction["levels"] - 1)
 
 
