@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test build venv venv-test fmt lint lock clean
+.PHONY: help quickstart test check lint advisories build venv venv-test fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -22,14 +22,28 @@ help: ## List the targets
 quickstart: venv build ## Tasks, SFT, GRPO, evaluation and a report, on embedded defaults
 	scripts/quickstart.sh $(OUT)
 
-test: venv-test ## Format check, lints, links of the documentation, all tests, doc tests
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+test: lint ## Everything: lints, documentation, all tests, doc tests
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	scripts/tiers.sh reset
 	scripts/nextest.sh
 	scripts/tiers.sh report
 	cargo test --workspace --doc --locked
+
+lint: check ## Checks of the tree, lints of Rust, licences and sources of dependencies
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo deny --offline --locked check --hide-inclusion-graph licenses bans sources
+
+check: venv-test ## What needs no build: format, Python, spelling, links, environment variables
+	cargo fmt --all --check
+	ruff format --check --quiet
+	ruff check --quiet
+	scripts/check_fragments.py
+	typos
+	scripts/check_links.py
+	scripts/check_environment.py
+
+advisories: venv-test ## Known vulnerabilities of dependencies; fetches RustSec's database
+	cargo deny --locked check advisories
 
 build: venv ## Build every command in release
 	cargo build --release --workspace --locked
@@ -54,11 +68,9 @@ venv-test: .venv/.locked-test ## The same, with what the tests compare against
 	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes --no-deps -r python/requirements-tensorboard.txt
 	touch $@
 
-fmt: ## Format
+fmt: venv-test ## Format Rust and Python
 	cargo fmt --all
-
-lint: venv ## Lints only
-	cargo clippy --workspace --all-targets -- -D warnings
+	ruff format --quiet
 
 lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
 	cd python && for name in requirements requirements-test; do \
