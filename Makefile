@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test check lint advisories build venv venv-test fmt lock clean
+.PHONY: help quickstart test check lint advisories build venv venv-test venv-lint fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -27,13 +27,14 @@ test: lint ## Everything: lints, documentation, all tests, doc tests
 	scripts/tiers.sh reset
 	scripts/nextest.sh
 	scripts/tiers.sh report
+	scripts/check_tutorial.py "$${CARGO_TARGET_DIR:-target}/debug"
 	cargo test --workspace --doc --locked
 
-lint: check ## Checks of the tree, lints of Rust, licences and sources of dependencies
+lint: check venv-test ## Checks of the tree, lints of Rust, licences and sources of dependencies
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo deny --offline --locked check --hide-inclusion-graph licenses bans sources
 
-check: venv-test ## What needs no build: format, Python, spelling, links, environment variables
+check: venv-lint ## What needs no build: format, Python, spelling, links, environment variables
 	cargo fmt --all --check
 	ruff format --check --quiet
 	ruff check --quiet
@@ -42,7 +43,7 @@ check: venv-test ## What needs no build: format, Python, spelling, links, enviro
 	scripts/check_links.py
 	scripts/check_environment.py
 
-advisories: venv-test ## Known vulnerabilities of dependencies; fetches RustSec's database
+advisories: venv-lint ## Known vulnerabilities of dependencies; fetches RustSec's database
 	cargo deny --locked check advisories
 
 build: venv ## Build every command in release
@@ -50,6 +51,7 @@ build: venv ## Build every command in release
 
 venv: .venv/.locked ## The locked Python environment
 venv-test: .venv/.locked-test ## The same, with what the tests compare against
+venv-lint: .venv/.locked-lint ## The tools of `make check` alone
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -68,12 +70,16 @@ venv-test: .venv/.locked-test ## The same, with what the tests compare against
 	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes --no-deps -r python/requirements-tensorboard.txt
 	touch $@
 
-fmt: venv-test ## Format Rust and Python
+.venv/.locked-lint: python/requirements-lint.txt | .venv/bin/uv
+	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes -r python/requirements-lint.txt
+	touch $@
+
+fmt: venv-lint ## Format Rust and Python
 	cargo fmt --all
 	ruff format --quiet
 
 lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
-	cd python && for name in requirements requirements-test; do \
+	cd python && for name in requirements requirements-test requirements-lint; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
 	cd python && for name in requirements-openenv requirements-tensorboard; do \
@@ -81,4 +87,5 @@ lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
 	    --no-emit-index-url --no-annotate --no-deps $$name.in -o $$name.txt; done
 
 clean: ## Remove what was generated and built, keep the Python environment
-	rm -rf generated target
+	rm -rf target
+	find generated -mindepth 1 -maxdepth 1 ! -name README.md -exec rm -rf {} +
