@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Checks links in the Markdown files that git tracks.
+"""Checks links and paths in the Markdown files that git tracks.
 
 A relative link must name a file or folder that git tracks. A fragment (`#section`) must name a
 heading of the page it points to, by the rule GitHub uses for anchors. Links to other hosts are not
-followed. Prints each broken link as `file:line: reason` and exits with code 1 if there is one.
-Standard library only.
+followed. With `--paths`, a path in backticks must exist if it begins with a folder of the
+repository's top, as in `docs/METRICS.md`; names in capitals and `*` stand for anything. Prints each
+problem as `file:line: reason` and exits with code 1 if there is one. Standard library only.
 """
 
 import pathlib
@@ -24,6 +25,10 @@ SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 FENCE = re.compile(r"^\s*(```+|~~~+)")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 CODE = re.compile(r"(`+)(.+?)\1")
+PATH = re.compile(r"(?<!`)`([\w.-]+(?:/[\w.*-]+)+/?)`(?!`)")
+PLACEHOLDER = re.compile(r"\*|(?<![A-Za-z])[A-Z]{2,}(?![A-Z]*\.md)")
+# Made by commands, so git does not know what lies there.
+MADE = {"generated", "target"}
 
 
 def tracked():
@@ -97,6 +102,16 @@ def problem(page, target, known, pages):
     return None
 
 
+def missing(text, known):
+    """Pairs of line number and path in backticks, for paths that should exist and do not."""
+    tops = {path.parts[0] for path in known if len(path.parts) > 1} - MADE
+    for number, line in prose(text):
+        for path in PATH.findall(line):
+            first = path.split("/")[0]
+            if first in tops and not PLACEHOLDER.search(path) and pathlib.PurePosixPath(path) not in known:
+                yield number, path
+
+
 def main():
     files = tracked()
     known = {parent for path in files for parent in (path, *path.parents)}
@@ -108,7 +123,9 @@ def main():
             reason = problem(page, target, known, pages)
             if reason:
                 broken.append(f"{page}:{number}: {reason}")
-    print("\n".join([*broken, f"links: {count} in {len(pages)} pages, {len(broken)} broken"]))
+        if "--paths" in sys.argv[1:]:
+            broken += [f"{page}:{number}: `{path}` does not exist" for number, path in missing(text, known)]
+    print("\n".join([*broken, f"links: {count} in {len(pages)} pages, {len(broken)} problems"]))
     sys.exit(1 if broken else 0)
 
 
