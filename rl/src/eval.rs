@@ -1,14 +1,14 @@
 //! Policies and scripted agents on the same tasks, with the same seeds.
 
-use crate::episodes::{left_out, stored};
 use crate::model::Qwen3;
-use crate::presets::{Dtype, Scale};
+use crate::rollout::episodes::{left_out, stored};
 use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
-use crate::settings::{SettingsError, require};
-use crate::sft::Stages;
-use crate::stop::Stop;
-use crate::tokenizer::Tokenizer;
-use crate::watchdog::Heartbeat;
+use crate::run::settings::{SettingsError, require};
+use crate::run::stop::Stop;
+use crate::run::view::Stages;
+use crate::run::watchdog::Heartbeat;
+use crate::text::tokenizer::Tokenizer;
+use crate::train::presets::{Dtype, Scale};
 use agents::evaluation::{EVALUATION_VERSION, Evaluation, Row};
 use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};

@@ -2,20 +2,20 @@
 //! generated, rewarded at random, and learnt from.
 
 use super::floor::{DecodeStep, Speed, Update, reading};
+use super::job::{BenchError, limit, random_ids, warm_up};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
 use super::sft::RATE;
 use super::sizes::{Sizes, train_settings};
-use super::{BenchError, limit, random_ids, warm_up};
-use crate::advantage::{Standing, advantages};
-use crate::batch::Sample;
-use crate::engine::{Engine, RowId, Turn};
-use crate::grpo::{self, TrainSettings};
+use crate::generate::engine::{Engine, RowId, Turn};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
-use crate::plan::{self, Plan};
-use crate::presets::Dtype;
 use crate::rollout::RolloutSettings;
+use crate::train::advantage::{Standing, advantages};
+use crate::train::batch::Sample;
+use crate::train::grpo::{self, TrainSettings};
+use crate::train::plan::{self, Plan};
+use crate::train::presets::Dtype;
 use rand::RngExt;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
@@ -235,7 +235,7 @@ fn differentiate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::presets::Scale;
+    use crate::train::presets::Scale;
     use proptest::prelude::*;
     use tch::Kind;
 

@@ -1,6 +1,6 @@
 //! One conversation while it is played: what was said, and what of it the policy still sees.
 
-use crate::engine::RowId;
+use crate::generate::engine::RowId;
 use agents::prompt::Prompt;
 use agents::trajectory::{Omission, Segment, TurnRecord};
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! How episodes are played.
 
-use crate::sample::Sampling;
-use crate::settings::{SettingsError, require};
+use crate::generate::sample::Sampling;
+use crate::run::settings::{SettingsError, require};
 use sandbox::policy::ByteSize;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! The thread that owns the engine: jobs in, tokens out.
 
-use crate::engine::{Ending, Engine, EngineError, RowId, Turn};
+use crate::generate::engine::{Ending, Engine, EngineError, RowId, Turn};
 use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -24,7 +24,7 @@ pub(super) enum Event {
     Token {
         /// Which.
         id: i64,
-        /// Its log-probability, as [`Finished`](crate::engine::Finished) has it.
+        /// Its log-probability, as [`Finished`](crate::generate::engine::Finished) has it.
         log_prob: f32,
     },
     /// The last event.

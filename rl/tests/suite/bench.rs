@@ -4,7 +4,7 @@ use crate::corpus;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rl::bench::{Case, Ending, Job, ModelSource, Report, Sizes};
-use rl::presets::{Dtype, Scale};
+use rl::train::presets::{Dtype, Scale};
 use sandbox::python::{PythonEnv, VARIABLE};
 use std::process::{Command, Output};
 

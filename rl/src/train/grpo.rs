@@ -1,0 +1,535 @@
+//! Trajectory-level GRPO, strictly on-policy.
+//!
+//! ```text
+//! repeat: draw tasks; play a group of episodes on each; reward r
+//!         A = (r - mean of group) / (std of group + eps)
+//!         L = mean over trajectories of mean over sampled tokens of
+//!               -min(ρ A, clip(ρ, 1 - 0.2, 1 + 0.28) A)
+//!         one AdamW step
+//! ```
+//! As in the paper (SandMLE §4.4 and its settings): one advantage for a whole trajectory, groups
+//! of 4, seq-mean-token-mean, clip-higher, no KL and no entropy term, observations masked,
+//! trajectories whose script hit the time limit masked.
+//!
+//! Where we depart from the paper's runs:
+//! 1. *Strictly on-policy.* One update per batch, and the old log-probabilities are those that
+//!    the sampler itself computed. So ρ is 1 up to rounding, the clip is idle, and there is no
+//!    separate pass for old log-probabilities. The maximal gap between sampler and trainer is
+//!    checked at the start and logged at every step.
+//! 2. *Masked trajectories leave the group before the baseline* (an option), so that a slow
+//!    script does not move the others' advantages.
+//! 3. *A fault of ours is no reward.* Broken episodes are dropped before the baseline and counted.
+//! 4. Trajectories without advantage are not differentiated: they add exactly nothing. They do
+//!    count in the mean over trajectories.
+//! 5. Rewards are exact milestones; there is no length penalty.
+//!
+//! Options, all off by default: dynamic sampling (`max_draws`), several updates per batch
+//! (`mini_batches`, `epochs`), a pull towards the start policy (`kl`), truncated importance
+//! weights (`importance_cap`), a dual clip (`clip.dual`), other masks (`mask`).
+//!
+//! `docs/GRPO.md` works through three trajectories by hand, `docs/METRICS.md` explains each name
+//! in `metrics.jsonl`.
+
+mod batch;
+mod error;
+mod line;
+mod mask;
+mod position;
+mod settings;
+mod tasks;
+mod update;
+
+pub use error::TrainError;
+pub use mask::Mask;
+pub use settings::TrainSettings;
+pub use update::{Learnt, Update};
+
+use crate::checkpoint::policy;
+use crate::checkpoint::{Checkpoint, Checkpoints, resume};
+use crate::generate::engine::CacheUse;
+use crate::generate::sample::Sampling;
+use crate::model::{Gradients, Qwen3};
+use crate::optim::{AdamW, Decay, Schedule};
+use crate::rollout::episodes::left_out;
+use crate::rollout::{Job, Place, Played, Policy, Rollout, RolloutError, rollout};
+use crate::run::device::memory_in_use;
+use crate::run::heap;
+use crate::run::metrics::{Metrics, resident_memory};
+use crate::run::stop::{Ended, Stop, Stopped};
+use crate::run::view::{Stages, View};
+use crate::run::watchdog::{Heartbeat, Phase, Watchdog};
+use crate::text::tokenizer::Tokenizer;
+use crate::train::advantage::Standing;
+use crate::train::batch::{Micro, Sample, micro_batches};
+use agents::playground::Playground;
+use batch::Batch;
+use camino::{Utf8Path, Utf8PathBuf};
+use error::LOG_PROB_GAP;
+use fs_err as fs;
+use line::{Line, Summary, Times, TrainLine};
+use position::Position;
+use sandbox::files;
+use sandbox::stream::Stream;
+use sandbox::task::{Split, TaskDir};
+use std::time::{Duration, Instant};
+use tasks::{draw, draw_again};
+use tch::{Device, Kind};
+use update::largest_gap;
+
+/// Trains the policy in `folder` on the corpus; `out` is the run's folder. Goes on from the newest
+/// checkpoint there.
+///
+/// # Errors
+/// [`TrainError`].
+pub fn run(
+    settings: &TrainSettings,
+    folder: &Utf8Path,
+    out: &Utf8Path,
+    device: Device,
+    stages: &dyn Stages,
+    stop: &Stop,
+) -> Result<Ended, TrainError> {
+    let checkpoints = Checkpoints::of(out, settings.keep);
+    checkpoints.tidy()?;
+    let latest = checkpoints.latest()?;
+    let start = latest.as_ref().map_or(folder, Checkpoint::folder);
+    let root = Stream::root(settings.seed).child("grpo");
+    let (lora, kind) = (settings.lora.as_ref(), settings.dtype.kind());
+    let (model, tokenizer) =
+        policy::open_to_train(start, lora, kind, device, root.child("adapters"))?;
+    let mut optimizer = AdamW::new(&model, settings.adam);
+    let done = resume(latest.as_ref(), &mut optimizer)?;
+    let position: Position =
+        latest.as_ref().map(Checkpoint::state).transpose()?.unwrap_or_default();
+    let mut view = View::new(stages.stage("training", settings.steps), done);
+    let mut last = latest.map(|checkpoint| checkpoint.folder().to_owned());
+    if let Some(last) = last.take_if(|_| position.is_finished(done, settings)) {
+        view.finish();
+        return Ok(Ended::Finished(last));
+    }
+    // A checkpoint that was made before its step was recorded has that still to do, even if a start
+    // since then has done it and was killed before it could save.
+    let recorded = done - u64::from(position.unrecorded.is_some());
+    let metrics = Metrics::resume(out, recorded)?;
+    let pulled = settings.kl.beta > 0.0;
+    let reference =
+        pulled.then(|| policy::open(folder, kind, device)).transpose()?.map(|(model, _)| model);
+    let playground = Playground::open(&settings.tasks)?;
+    let _watch = stop.abandons(playground.sandbox());
+    let heartbeat = Heartbeat::default();
+    let patience = Duration::from_secs(settings.watchdog_seconds);
+    let _watchdog = Watchdog::start(&heartbeat, patience, |text| tracing::warn!("{text}"));
+    let trainer = Trainer {
+        settings,
+        playground: &playground,
+        tasks: playground.tasks(Split::Train)?,
+        held_out: playground.tasks(Split::Val)?,
+        model: &model,
+        reference: reference.as_ref(),
+        tokenizer: &tokenizer,
+        out,
+        root,
+        stages,
+        stop,
+        heartbeat: &heartbeat,
+    };
+    let mut run =
+        Run { trainer, optimizer, checkpoints, metrics, position, step: done, saved: done, last };
+    let ended = run.go(&mut view);
+    view.finish();
+    match ended {
+        Ok(()) => Ok(Ended::Finished(run.last.unwrap_or_else(|| folder.to_owned()))),
+        Err(TrainError::Rollout(RolloutError::Stopped)) => {
+            // Whatever was under way is begun again by the next start; what is done is kept.
+            if run.step > run.saved {
+                run.save()?;
+            }
+            Ok(Ended::Stopped(Stopped {
+                step: run.step,
+                steps: settings.steps,
+                checkpoint: run.last,
+                code: stop.exit_code(),
+            }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A run under way. Between any two of its rollouts it can be saved.
+struct Run<'a> {
+    trainer: Trainer<'a>,
+    optimizer: AdamW,
+    checkpoints: Checkpoints,
+    metrics: Metrics,
+    position: Position,
+    /// Updates made.
+    step: u64,
+    /// Of which the newest checkpoint knows.
+    saved: u64,
+    last: Option<Utf8PathBuf>,
+}
+
+impl Run<'_> {
+    fn go(&mut self, view: &mut View) -> Result<(), TrainError> {
+        let settings = self.trainer.settings;
+        self.checkpoints.point_to_best(self.best_step())?;
+        if self.last.is_none() && settings.validate_every > 0 {
+            let mut times = Times::of(&self.trainer.heartbeat.take_times());
+            let validation = self.trainer.validate(0)?;
+            times.validated(&self.trainer.heartbeat.take_times());
+            self.validated(&validation, view);
+            // A run killed before its first checkpoint starts over, and so does its metrics file.
+            self.metrics = Metrics::restart(self.trainer.out)?;
+            let line = Line { step: 0, train: None, validation: Some(validation), times };
+            self.metrics.append(&line)?;
+        }
+        if self.position.unrecorded.is_some() {
+            self.conclude(view)?;
+        }
+        let first = self.step;
+        while !self.position.is_finished(self.step, settings) {
+            let line = self.update(self.step == first)?;
+            view.step(line.seen(self.step + 1));
+            self.position.unrecorded = Some(line);
+            self.step += 1;
+            self.conclude(view)?;
+        }
+        if self.step < settings.steps {
+            let (step, best) = (self.step, self.position.best.map(|best| best.step));
+            tracing::info!(step, best, patience = settings.patience, "no gain any more: ending");
+        }
+        Ok(())
+    }
+
+    /// Episodes on the tasks of a step, and the updates that they teach.
+    fn update(&mut self, is_first: bool) -> Result<TrainLine, TrainError> {
+        let Self { trainer, optimizer, step, .. } = self;
+        let (settings, step) = (trainer.settings, *step);
+
+        // 1. Tasks, a group of episodes on each, rewards to advantages.
+        let began = Instant::now();
+        let Play { batch, draws, cache } = trainer.play(step)?;
+        let rollout_seconds = began.elapsed().as_secs_f64();
+        let began = Instant::now();
+        let Some(summary) = batch.summary() else {
+            return Err(TrainError::AllFaulted { step: step + 1, last: batch.last_fault });
+        };
+        if !batch.tally.adds_up() {
+            return Err(TrainError::Unaccounted {
+                step: step + 1,
+                tally: format!("{:?}", batch.tally),
+            });
+        }
+        trainer.heartbeat.enter(Phase::Scoring);
+        if is_first {
+            batch.check_tokens()?;
+            trainer.check_log_probs(&batch)?;
+        }
+        let scores = trainer.scores(&batch);
+
+        // 2. The surrogate and its gradient, then one step; for each part, in each pass.
+        let rate = schedule(settings).rate(step);
+        let parts = batch.parts(settings.mini_batches, settings.max_draws > 1);
+        let (mut learnt, mut norms) = (Learnt::default(), Vec::new());
+        for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
+            trainer.heartbeat.enter(Phase::Differentiating);
+            let (mut taught, mut gradients) = trainer.differentiate(&batch, part, &scores);
+            // Only while the policy is the sampler's can be seen whether the two agree.
+            if !norms.is_empty() {
+                taught.gap = 0.0;
+            }
+            trainer.heartbeat.enter(Phase::Stepping);
+            if taught.tokens > 0 {
+                norms.push(optimizer.step(&mut gradients, rate)?);
+                learnt.add(&taught);
+            }
+        }
+        trainer.heartbeat.enter(Phase::Other);
+        trainer.keep_episodes(step + 1, &batch)?;
+        let (updates, tokens) = (norms.len(), learnt.tokens.max(1) as f64);
+        let per_update = 1.0 / updates.max(1) as f64;
+        let (groups, mixed) = batch.groups();
+        Ok(TrainLine {
+            tally: batch.tally,
+            mixed_groups: mixed as f64 / groups.max(1) as f64,
+            draws,
+            replaced_groups: groups.saturating_sub(settings.tasks_per_step),
+            updates,
+            loss: learnt.loss * per_update,
+            clipped: learnt.clipped / tokens,
+            kl: trainer.reference.map(|_| learnt.distance / tokens),
+            importance: (settings.importance_cap > 0.0).then(|| learnt.importance / tokens),
+            entropy: batch.entropy(),
+            log_prob_gap: learnt.gap,
+            // A sum of nothing is -0.
+            gradient_norm: norms.iter().fold(0.0, |sum, norm| sum + norm) * per_update,
+            rate,
+            trained_tokens: learnt.tokens,
+            tokens_per_second: batch.sampled_tokens() as f64 / rollout_seconds,
+            preemptions: cache.preemptions,
+            reread_tokens: cache.reread_tokens,
+            cache_bytes: cache.peak_bytes,
+            rollout_seconds,
+            update_seconds: began.elapsed().as_secs_f64(),
+            resident_bytes: resident_memory(),
+            device_bytes: memory_in_use(trainer.model.device()),
+            summary,
+        })
+    }
+
+    /// Held-out tasks, the record, the checkpoint.
+    fn conclude(&mut self, view: &mut View) -> Result<(), TrainError> {
+        let settings = self.trainer.settings;
+        let ends = self.step == settings.steps;
+        let every = settings.validate_every;
+        let due = every > 0 && (self.step.is_multiple_of(every) || ends);
+        let mut times = Times::of(&self.trainer.heartbeat.take_times());
+        let validation = if due { Some(self.trainer.validate(self.step)?) } else { None };
+        times.validated(&self.trainer.heartbeat.take_times());
+        let better = validation.as_ref().is_some_and(|validation| self.validated(validation, view));
+        let train = self.position.unrecorded.take();
+        self.metrics.append(&Line { step: self.step, train, validation, times })?;
+        if self.step.is_multiple_of(settings.checkpoint_every)
+            || (better && settings.keep_best)
+            || self.position.is_finished(self.step, settings)
+        {
+            self.save()?;
+        }
+        heap::give_back();
+        Ok(())
+    }
+
+    /// Takes note of a validation, and returns whether it is the best so far.
+    fn validated(&mut self, validation: &Summary, view: &mut View) -> bool {
+        let better = self.position.validated(self.step, validation.reward);
+        if let Some(best) = self.position.best {
+            view.held_out(self.step, validation.reward, best.reward, best.step);
+        }
+        better
+    }
+
+    fn save(&mut self) -> Result<(), TrainError> {
+        let Trainer { model, tokenizer, heartbeat, .. } = self.trainer;
+        heartbeat.enter(Phase::Saving);
+        let (position, best) = (&self.position, self.best_step());
+        let saved =
+            self.checkpoints.save(self.step, model, tokenizer, &self.optimizer, position, best)?;
+        heartbeat.enter(Phase::Other);
+        (self.saved, self.last) = (self.step, Some(saved.folder().to_owned()));
+        Ok(())
+    }
+
+    /// The step whose checkpoint is to stay.
+    fn best_step(&self) -> Option<u64> {
+        let best = self.position.best.filter(|_| self.trainer.settings.keep_best);
+        best.map(|best| best.step)
+    }
+}
+
+fn schedule(settings: &TrainSettings) -> Schedule {
+    Schedule {
+        peak: settings.rate,
+        warmup: settings.warmup,
+        decay: Decay::Constant,
+        steps: settings.steps,
+    }
+}
+
+/// What all steps share.
+struct Trainer<'a> {
+    settings: &'a TrainSettings,
+    playground: &'a Playground,
+    tasks: Vec<&'a TaskDir>,
+    held_out: Vec<&'a TaskDir>,
+    model: &'a Qwen3,
+    /// The policy that training started from, where there is a pull towards it.
+    reference: Option<&'a Qwen3>,
+    tokenizer: &'a Tokenizer,
+    out: &'a Utf8Path,
+    root: Stream,
+    stages: &'a dyn Stages,
+    stop: &'a Stop,
+    heartbeat: &'a Heartbeat,
+}
+
+/// The episodes of a step.
+struct Play {
+    batch: Batch,
+    /// How often tasks were drawn.
+    draws: u64,
+    /// What keys and values went through.
+    cache: CacheUse,
+}
+
+/// Log-probabilities that are computed once per batch, per trajectory.
+struct Scores {
+    /// The trainer's before the first update, where they differ from the sampler's and from those
+    /// of a later update.
+    old: Option<Vec<Vec<f32>>>,
+    /// The reference policy's.
+    reference: Option<Vec<Vec<f32>>>,
+}
+
+impl Trainer<'_> {
+    /// A group of episodes on each of the step's tasks. With
+    /// dynamic sampling, groups that teach nothing are replaced until there are enough that do, or
+    /// too many draws were made; they stay in the batch, but not in the update.
+    fn play(&self, step: u64) -> Result<Play, TrainError> {
+        let settings = self.settings;
+        let (tasks, stream) = (&self.tasks, self.root.child("episodes").index(step));
+        let mut drawn = draw(tasks, step, settings.tasks_per_step, self.root.child("tasks"));
+        let mut play = Play { batch: Batch::default(), draws: 1, cache: CacheUse::default() };
+        let mut played = 0;
+        loop {
+            let mut jobs = Vec::new();
+            for (place, task) in drawn.iter().copied().enumerate().skip(played) {
+                for attempt in 0..settings.group as u64 {
+                    // By place, because a small corpus may draw a task twice in a step.
+                    let stream = stream.index(place as u64).index(attempt);
+                    jobs.push(Job { task, attempt, stream });
+                }
+            }
+            played = drawn.len();
+            let rollout = self.rollout("episodes", &jobs)?;
+            play.cache.add(&rollout.cache);
+            play.batch.take(rollout.played, settings);
+            let (_, mixed) = play.batch.groups();
+            let missing = settings.tasks_per_step.saturating_sub(mixed);
+            if missing == 0 || play.draws >= settings.max_draws {
+                return Ok(play);
+            }
+            let stream = self.root.child("more tasks").index(step).index(play.draws);
+            drawn.extend(draw_again(tasks, &drawn, missing, stream));
+            play.draws += 1;
+        }
+    }
+
+    /// The held-out tasks, always with the same draws.
+    fn validate(&self, step: u64) -> Result<Summary, TrainError> {
+        let stream = self.root.child("validation");
+        let mut jobs = Vec::new();
+        for task in self.held_out.iter().copied() {
+            for attempt in 0..self.settings.validate_attempts {
+                let stream = stream.child(task.id().as_str()).index(attempt);
+                jobs.push(Job { task, attempt, stream });
+            }
+        }
+        let (mut trajectories, mut last) = (Vec::new(), String::new());
+        for played in self.rollout("validating", &jobs)?.played {
+            match played {
+                Played::Finished { trajectory, .. } => trajectories.push(*trajectory),
+                Played::Fault { fault, .. } => last = left_out(&fault),
+            }
+        }
+        if trajectories.is_empty() {
+            return Err(TrainError::ValidationFaulted { step, last });
+        }
+        Ok(Summary::of(&trajectories, jobs.len() - trajectories.len()))
+    }
+
+    fn rollout(&self, name: &'static str, jobs: &[Job<'_>]) -> Result<Rollout, TrainError> {
+        let policy = Policy { name: "policy", model: self.model, tokenizer: self.tokenizer };
+        let bar = self.stages.stage(name, jobs.len() as u64);
+        let place = Place {
+            sandbox: self.playground.sandbox(),
+            rules: &self.settings.rules,
+            settings: &self.settings.rollout,
+            stop: self.stop,
+            heartbeat: self.heartbeat,
+        };
+        self.heartbeat.enter(Phase::Other);
+        let rollout = rollout(policy, place, jobs, &mut |_| {
+            bar.inc(1);
+            Ok(())
+        });
+        self.heartbeat.enter(Phase::Other);
+        bar.finish_and_clear();
+        Ok(rollout?)
+    }
+
+    /// Recomputes every sampled token: sampler and trainer must agree.
+    fn check_log_probs(&self, batch: &Batch) -> Result<(), TrainError> {
+        let memory = &self.settings.memory;
+        let mut gap: f64 = 0.0;
+        for chosen in micro_batches(&batch.samples, 0..batch.samples.len(), memory.micro_tokens) {
+            let micro = Micro::new(&batch.samples, &chosen, self.model.device());
+            let new = micro.log_probs(self.model, self.sampling(), memory);
+            gap = gap.max(largest_gap(&new, &micro.pack(|index| &batch.log_probs[index])));
+        }
+        // Narrower types round more than the tolerance; there the gap is only reported, as where
+        // it is corrected for.
+        let must_agree = self.model.kind() == Kind::Float && self.settings.importance_cap == 0.0;
+        if must_agree && gap > LOG_PROB_GAP {
+            return Err(TrainError::Gap { gap });
+        }
+        let trained: usize = batch.samples.iter().map(Sample::trained_count).sum();
+        tracing::info!(
+            trajectories = batch.samples.len(),
+            trained_tokens = trained,
+            log_prob_gap = gap,
+            "self-checks passed: the trainer's tokens are the engine's, the mask covers what was sampled, \
+             log-probabilities agree"
+        );
+        Ok(())
+    }
+
+    fn sampling(&self) -> &Sampling {
+        &self.settings.rollout.sampling
+    }
+
+    /// What must be known of a batch before its first update.
+    fn scores(&self, batch: &Batch) -> Scores {
+        // A single update is made at the weights that these would be computed with.
+        let later = self.settings.updates_per_step() > 1;
+        let old =
+            (self.settings.importance_cap > 0.0 && later).then(|| self.score(self.model, batch));
+        Scores { old, reference: self.reference.map(|reference| self.score(reference, batch)) }
+    }
+
+    /// Log-probabilities of every sampled token under `model`, per trajectory.
+    fn score(&self, model: &Qwen3, batch: &Batch) -> Vec<Vec<f32>> {
+        let memory = &self.settings.memory;
+        let mut scores = vec![Vec::new(); batch.samples.len()];
+        for chosen in micro_batches(&batch.samples, 0..batch.samples.len(), memory.micro_tokens) {
+            let micro = Micro::new(&batch.samples, &chosen, model.device());
+            let found = micro.log_probs(model, self.sampling(), memory);
+            let mut values = vec![0.0; found.numel()];
+            found.copy_data(&mut values, found.numel());
+            let mut values = values.into_iter();
+            for &(index, count) in micro.members() {
+                scores[index] = values.by_ref().take(count).collect();
+            }
+            self.heartbeat.beat();
+        }
+        scores
+    }
+
+    /// The gradient of the loss over the trajectories of `part`.
+    fn differentiate(&self, batch: &Batch, part: &[usize], scores: &Scores) -> (Learnt, Gradients) {
+        let mut counts = vec![0; batch.samples.len()];
+        for &index in part.iter().filter(|&&index| batch.standings[index] == Standing::Counted) {
+            counts[index] = batch.samples[index].trained_count();
+        }
+        let update = Update {
+            samples: &batch.samples,
+            sampler: &batch.log_probs,
+            old: scores.old.as_deref(),
+            reference: scores.reference.as_deref(),
+            advantages: &batch.advantages,
+            counts: &counts,
+        };
+        update.differentiate(self.model, self.settings, &mut || self.heartbeat.beat())
+    }
+
+    /// Episodes to read, one file per step.
+    fn keep_episodes(&self, step: u64, batch: &Batch) -> Result<(), std::io::Error> {
+        let folder = self.out.join("episodes");
+        fs::create_dir_all(&folder)?;
+        let mut text = Vec::new();
+        for trajectory in &batch.trajectories {
+            serde_json::to_writer(&mut text, trajectory)?;
+            text.push(b'\n');
+        }
+        files::write_atomic(&folder.join(format!("step-{step:06}.jsonl")), &text)
+    }
+}
