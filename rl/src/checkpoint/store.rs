@@ -302,18 +302,6 @@ impl Checkpoint {
     }
 }
 
-/// Puts the optimizer where the newest checkpoint left it, and returns how many steps had been
-/// made; without a checkpoint none.
-///
-/// # Errors
-/// [`CheckpointError`] if the checkpoint is damaged or of another model.
-pub fn resume(latest: Option<&Checkpoint>, optimizer: &mut AdamW) -> Result<u64, CheckpointError> {
-    let Some(checkpoint) = latest else { return Ok(0) };
-    checkpoint.restore(optimizer)?;
-    tracing::info!(step = checkpoint.step(), "continuing");
-    Ok(checkpoint.step())
-}
-
 fn read_training<S: DeserializeOwned>(folder: &Utf8Path) -> Result<Training<S>, CheckpointError> {
     #[derive(Deserialize)]
     struct Versioned {

@@ -34,7 +34,6 @@ mod batch;
 mod error;
 mod line;
 mod mask;
-mod position;
 mod settings;
 mod tasks;
 mod update;
@@ -45,7 +44,6 @@ pub use settings::TrainSettings;
 pub use update::{Learnt, Update};
 
 use crate::checkpoint::policy;
-use crate::checkpoint::{Checkpoint, Checkpoints, resume};
 use crate::generate::engine::CacheUse;
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Qwen3};
@@ -55,19 +53,19 @@ use crate::rollout::{Job, Place, Played, Policy, Rollout, RolloutError, rollout}
 use crate::run::device::memory_in_use;
 use crate::run::heap;
 use crate::run::metrics::{Metrics, resident_memory};
-use crate::run::stop::{Ended, Stop, Stopped};
+use crate::run::stop::{Ended, Stop};
 use crate::run::view::{Stages, View};
 use crate::run::watchdog::{Heartbeat, Phase, Watchdog};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::advantage::Standing;
 use crate::train::batch::{Micro, Sample, micro_batches};
+use crate::train::harness::{Earlier, Harness};
 use agents::playground::Playground;
 use batch::Batch;
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use error::LOG_PROB_GAP;
 use fs_err as fs;
 use line::{Line, Summary, Times, TrainLine};
-use position::Position;
 use sandbox::files;
 use sandbox::stream::Stream;
 use sandbox::task::{Split, TaskDir};
@@ -89,28 +87,21 @@ pub fn run(
     stages: &dyn Stages,
     stop: &Stop,
 ) -> Result<Ended, TrainError> {
-    let checkpoints = Checkpoints::of(out, settings.keep);
-    checkpoints.tidy()?;
-    let latest = checkpoints.latest()?;
-    let start = latest.as_ref().map_or(folder, Checkpoint::folder);
+    let earlier = Earlier::find(out, settings.keep)?;
+    let start = earlier.folder().unwrap_or(folder);
     let root = Stream::root(settings.seed).child("grpo");
     let (lora, kind) = (settings.lora.as_ref(), settings.dtype.kind());
     let (model, tokenizer) =
         policy::open_to_train(start, lora, kind, device, root.child("adapters"))?;
     let mut optimizer = AdamW::new(&model, settings.adam);
-    let done = resume(latest.as_ref(), &mut optimizer)?;
-    let position: Position =
-        latest.as_ref().map(Checkpoint::state).transpose()?.unwrap_or_default();
-    let mut view = View::new(stages.stage("training", settings.steps), done);
-    let mut last = latest.map(|checkpoint| checkpoint.folder().to_owned());
-    if let Some(last) = last.take_if(|_| position.is_finished(done, settings)) {
+    let mut harness = Harness::new(earlier, settings.cadence(), stop)?;
+    harness.restore(&mut optimizer)?;
+    let mut view = View::new(stages.stage("training", settings.steps), harness.step());
+    if harness.is_resumed() && harness.is_over() {
         view.finish();
-        return Ok(Ended::Finished(last));
+        return Ok(harness.finished(folder));
     }
-    // A checkpoint that was made before its step was recorded has that still to do, even if a start
-    // since then has done it and was killed before it could save.
-    let recorded = done - u64::from(position.unrecorded.is_some());
-    let metrics = Metrics::resume(out, recorded)?;
+    let metrics = harness.metrics()?;
     let pulled = settings.kl.beta > 0.0;
     let reference =
         pulled.then(|| policy::open(folder, kind, device)).transpose()?.map(|(model, _)| model);
@@ -133,23 +124,17 @@ pub fn run(
         stop,
         heartbeat: &heartbeat,
     };
-    let mut run =
-        Run { trainer, optimizer, checkpoints, metrics, position, step: done, saved: done, last };
+    let mut run = Run { trainer, optimizer, harness, metrics };
     let ended = run.go(&mut view);
     view.finish();
     match ended {
-        Ok(()) => Ok(Ended::Finished(run.last.unwrap_or_else(|| folder.to_owned()))),
+        Ok(()) => Ok(run.harness.finished(folder)),
         Err(TrainError::Rollout(RolloutError::Stopped)) => {
             // Whatever was under way is begun again by the next start; what is done is kept.
-            if run.step > run.saved {
+            if run.harness.is_unsaved() {
                 run.save()?;
             }
-            Ok(Ended::Stopped(Stopped {
-                step: run.step,
-                steps: settings.steps,
-                checkpoint: run.last,
-                code: stop.exit_code(),
-            }))
+            Ok(run.harness.stopped())
         }
         Err(error) => Err(error),
     }
@@ -159,43 +144,33 @@ pub fn run(
 struct Run<'a> {
     trainer: Trainer<'a>,
     optimizer: AdamW,
-    checkpoints: Checkpoints,
+    harness: Harness<'a, TrainLine>,
     metrics: Metrics,
-    position: Position,
-    /// Updates made.
-    step: u64,
-    /// Of which the newest checkpoint knows.
-    saved: u64,
-    last: Option<Utf8PathBuf>,
 }
 
 impl Run<'_> {
     fn go(&mut self, view: &mut View) -> Result<(), TrainError> {
         let settings = self.trainer.settings;
-        self.checkpoints.point_to_best(self.best_step())?;
-        if self.last.is_none() && settings.validate_every > 0 {
+        if !self.harness.is_resumed() && settings.validate_every > 0 {
             let mut times = Times::of(&self.trainer.heartbeat.take_times());
             let validation = self.trainer.validate(0)?;
             times.validated(&self.trainer.heartbeat.take_times());
             self.validated(&validation, view);
-            // A run killed before its first checkpoint starts over, and so does its metrics file.
-            self.metrics = Metrics::restart(self.trainer.out)?;
             let line = Line { step: 0, train: None, validation: Some(validation), times };
             self.metrics.append(&line)?;
         }
-        if self.position.unrecorded.is_some() {
+        if self.harness.is_unrecorded() {
             self.conclude(view)?;
         }
-        let first = self.step;
-        while !self.position.is_finished(self.step, settings) {
-            let line = self.update(self.step == first)?;
-            view.step(line.seen(self.step + 1));
-            self.position.unrecorded = Some(line);
-            self.step += 1;
+        let first = self.harness.step();
+        while !self.harness.is_over() {
+            let line = self.update(self.harness.step() == first)?;
+            view.step(line.seen(self.harness.step() + 1));
+            self.harness.made(line);
             self.conclude(view)?;
         }
-        if self.step < settings.steps {
-            let (step, best) = (self.step, self.position.best.map(|best| best.step));
+        if self.harness.step() < settings.steps {
+            let (step, best) = (self.harness.step(), self.harness.best().map(|best| best.step));
             tracing::info!(step, best, patience = settings.patience, "no gain any more: ending");
         }
         Ok(())
@@ -203,8 +178,8 @@ impl Run<'_> {
 
     /// Episodes on the tasks of a step, and the updates that they teach.
     fn update(&mut self, is_first: bool) -> Result<TrainLine, TrainError> {
-        let Self { trainer, optimizer, step, .. } = self;
-        let (settings, step) = (trainer.settings, *step);
+        let Self { trainer, optimizer, harness, .. } = self;
+        let (settings, step) = (trainer.settings, harness.step());
 
         // 1. Tasks, a group of episodes on each, rewards to advantages.
         let began = Instant::now();
@@ -279,20 +254,16 @@ impl Run<'_> {
 
     /// Held-out tasks, the record, the checkpoint.
     fn conclude(&mut self, view: &mut View) -> Result<(), TrainError> {
-        let settings = self.trainer.settings;
-        let ends = self.step == settings.steps;
-        let every = settings.validate_every;
-        let due = every > 0 && (self.step.is_multiple_of(every) || ends);
+        let step = self.harness.step();
         let mut times = Times::of(&self.trainer.heartbeat.take_times());
-        let validation = if due { Some(self.trainer.validate(self.step)?) } else { None };
+        let due = self.harness.validation_is_due();
+        let validation = if due { Some(self.trainer.validate(step)?) } else { None };
         times.validated(&self.trainer.heartbeat.take_times());
-        let better = validation.as_ref().is_some_and(|validation| self.validated(validation, view));
-        let train = self.position.unrecorded.take();
-        self.metrics.append(&Line { step: self.step, train, validation, times })?;
-        if self.step.is_multiple_of(settings.checkpoint_every)
-            || (better && settings.keep_best)
-            || self.position.is_finished(self.step, settings)
-        {
+        let is_best =
+            validation.as_ref().is_some_and(|validation| self.validated(validation, view));
+        let train = self.harness.take_unrecorded();
+        self.metrics.append(&Line { step, train, validation, times })?;
+        if self.harness.checkpoint_is_due(is_best) {
             self.save()?;
         }
         heap::give_back();
@@ -301,28 +272,19 @@ impl Run<'_> {
 
     /// Takes note of a validation, and returns whether it is the best so far.
     fn validated(&mut self, validation: &Summary, view: &mut View) -> bool {
-        let better = self.position.validated(self.step, validation.reward);
-        if let Some(best) = self.position.best {
-            view.held_out(self.step, validation.reward, best.reward, best.step);
+        let is_best = self.harness.validated(validation.reward);
+        if let Some(best) = self.harness.best() {
+            view.held_out(self.harness.step(), validation.reward, best.reward, best.step);
         }
-        better
+        is_best
     }
 
     fn save(&mut self) -> Result<(), TrainError> {
         let Trainer { model, tokenizer, heartbeat, .. } = self.trainer;
         heartbeat.enter(Phase::Saving);
-        let (position, best) = (&self.position, self.best_step());
-        let saved =
-            self.checkpoints.save(self.step, model, tokenizer, &self.optimizer, position, best)?;
+        self.harness.save(model, tokenizer, &self.optimizer)?;
         heartbeat.enter(Phase::Other);
-        (self.saved, self.last) = (self.step, Some(saved.folder().to_owned()));
         Ok(())
-    }
-
-    /// The step whose checkpoint is to stay.
-    fn best_step(&self) -> Option<u64> {
-        let best = self.position.best.filter(|_| self.trainer.settings.keep_best);
-        best.map(|best| best.step)
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod advantage;
 pub mod batch;
 pub mod grpo;
+mod harness;
 pub mod loss;
 pub mod plan;
 pub mod presets;

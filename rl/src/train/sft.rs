@@ -19,15 +19,14 @@ pub use settings::SftSettings;
 
 use crate::checkpoint::policy;
 use crate::checkpoint::source::PolicySource;
-use crate::checkpoint::{Checkpoints, resume};
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Qwen3};
 use crate::optim::{AdamW, Decay, Schedule};
-use crate::run::metrics::Metrics;
 use crate::run::stop::{Ended, Stop, Stopped};
 use crate::run::view::Stages;
 use crate::text::template::Template;
 use crate::train::batch::{Memory, Micro, Sample, micro_batches};
+use crate::train::harness::{Cadence, Earlier, Harness};
 use crate::train::sample::spoken;
 use agents::scaffold::ladder::ScriptedError;
 use camino::Utf8Path;
@@ -76,12 +75,10 @@ pub fn run(
         other => other?,
     };
 
-    let checkpoints = Checkpoints::of(out, settings.keep);
-    checkpoints.tidy()?;
-    let latest = checkpoints.latest()?;
+    let earlier = Earlier::find(out, settings.keep)?;
     let kind = settings.dtype.kind();
-    let (model, tokenizer) = match (&latest, source) {
-        (Some(checkpoint), _) => policy::open(checkpoint.folder(), kind, device)?,
+    let (model, tokenizer) = match (earlier.folder(), source) {
+        (Some(checkpoint), _) => policy::open(checkpoint, kind, device)?,
         (None, PolicySource::Folder(folder)) => {
             let stream = root.child("adapters");
             policy::open_to_train(folder, settings.lora.as_ref(), kind, device, stream)?
@@ -120,25 +117,20 @@ pub fn run(
         steps,
     };
     let mut optimizer = AdamW::new(&model, settings.adam);
-    let done = resume(latest.as_ref(), &mut optimizer)?;
-    let mut metrics = Metrics::resume(out, done)?;
+    let cadence = Cadence { steps, checkpoint_every: settings.checkpoint_every, validation: None };
+    let mut harness = Harness::new(earlier, cadence, stop)?;
+    harness.restore(&mut optimizer)?;
+    let mut metrics = harness.metrics()?;
     let bar = stages.stage("imitating", steps);
-    bar.set_position(done);
-    let mut last = latest.map(|checkpoint| checkpoint.folder().to_owned());
-    let mut saved = done;
-    for step in done..steps {
-        if stop.is_requested() {
-            if step > saved {
-                let saved = checkpoints.save(step, &model, &tokenizer, &optimizer, &(), None)?;
-                last = Some(saved.folder().to_owned());
+    bar.set_position(harness.step());
+    while !harness.is_over() {
+        if harness.is_stopping() {
+            if harness.is_unsaved() {
+                harness.save(&model, &tokenizer, &optimizer)?;
             }
-            return Ok(Ended::Stopped(Stopped {
-                step,
-                steps,
-                checkpoint: last,
-                code: stop.exit_code(),
-            }));
+            return Ok(harness.stopped());
         }
+        let step = harness.step();
         let epoch = step / per_epoch;
         let mut chosen =
             batch_of(&samples, step, per_epoch, settings.batch, root.child("order").index(epoch));
@@ -156,13 +148,13 @@ pub fn run(
             tracing::info!(step = step + 1, epoch, loss, rate, "imitated");
         }
         bar.inc(1);
-        if (step + 1) % settings.checkpoint_every == 0 || step + 1 == steps {
-            let written = checkpoints.save(step + 1, &model, &tokenizer, &optimizer, &(), None)?;
-            (saved, last) = (step + 1, Some(written.folder().to_owned()));
+        harness.made(());
+        if harness.checkpoint_is_due(false) {
+            harness.save(&model, &tokenizer, &optimizer)?;
         }
     }
     bar.finish();
-    Ok(Ended::Finished(last.unwrap_or_else(|| out.to_owned())))
+    Ok(harness.finished(out))
 }
 
 /// The samples of a step: each epoch is a new shuffle, cut into batches.

@@ -7,6 +7,7 @@ use crate::rollout::{Overflow, RolloutSettings};
 use crate::run::settings::{SettingsError, require};
 use crate::train::advantage::Normalisation;
 use crate::train::batch::Memory;
+use crate::train::harness::{Cadence, Validation};
 use crate::train::loss::{Aggregation, Clip, Kl, Objective};
 use crate::train::presets::{Dtype, Scale};
 use agents::scaffold::react::Rules;
@@ -151,6 +152,17 @@ impl TrainSettings {
             watchdog_seconds: 300,
             rollout: scale.rollout(),
             rules: scale.rules(),
+        }
+    }
+
+    /// When a run saves, validates and ends.
+    pub(super) fn cadence(&self) -> Cadence {
+        let Self { keep_best, patience, .. } = *self;
+        let validation = Validation { every: self.validate_every, keep_best, patience };
+        Cadence {
+            steps: self.steps,
+            checkpoint_every: self.checkpoint_every,
+            validation: Some(validation),
         }
     }
 
