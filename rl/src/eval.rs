@@ -1,5 +1,6 @@
 //! Policies and scripted agents on the same tasks, with the same seeds.
 
+use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
 use crate::rollout::episodes::{left_out, stored};
 use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
@@ -276,11 +277,7 @@ impl Contest<'_> {
             Job { task, attempt, stream }
         });
         let jobs: Vec<Job<'_>> = jobs.collect();
-        let policy = Policy {
-            name: &contestant.name,
-            model: &contestant.model,
-            tokenizer: &contestant.tokenizer,
-        };
+        let policy = Policy { name: &contestant.name, tokenizer: &contestant.tokenizer };
         let place = Place {
             sandbox: self.sandbox,
             rules: &settings.rules,
@@ -289,7 +286,10 @@ impl Contest<'_> {
             stop: &Stop::default(),
             heartbeat: &Heartbeat::default(),
         };
-        rollout(policy, place, &jobs, &mut |played| record.take(played.trajectory()))?;
+        let mut generator = NativeGenerator::new(&contestant.model, settings.rollout.capacity());
+        rollout(&mut generator, policy, place, &jobs, &mut |played| {
+            record.take(played.trajectory())
+        })?;
         Ok(())
     }
 

@@ -4,8 +4,8 @@
 use super::conversation::Conversation;
 use super::settings::{Overflow, RolloutSettings};
 use super::worker::{Answer, Request, Stage, work};
-use crate::generate::engine::{CacheUse, Ending as TurnEnding, Engine, EngineError, RowId, Turn};
-use crate::model::Qwen3;
+use crate::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
+use crate::generate::{ConversationId, Generated, Generator};
 use crate::run::stop::Stop;
 use crate::run::watchdog::{Heartbeat, Phase};
 use crate::text::template::{Template, TemplateError};
@@ -17,7 +17,7 @@ use sandbox::env::EpisodeFault;
 use sandbox::exec::Sandbox;
 use sandbox::stream::Stream;
 use sandbox::task::{TaskDir, TaskId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -27,8 +27,6 @@ use std::time::{Duration, Instant};
 pub struct Policy<'a> {
     /// Its name in trajectories.
     pub name: &'a str,
-    /// Its weights.
-    pub model: &'a Qwen3,
     /// Its vocabulary.
     pub tokenizer: &'a Tokenizer,
 }
@@ -138,6 +136,16 @@ pub enum RolloutError {
     /// Somebody asked to stop.
     #[error("stopped on request")]
     Stopped,
+    /// Weights changed under a rollout.
+    #[error(
+        "a turn was sampled with version {found} of the weights, and the rollout began with version {expected}"
+    )]
+    Version {
+        /// The version when the rollout began.
+        expected: u64,
+        /// The turn's.
+        found: u64,
+    },
     /// A worker thread panicked.
     #[error("a worker panicked while playing task `{0}`; this is a bug")]
     Worker(TaskId),
@@ -163,12 +171,14 @@ impl Drop for Threads {
     }
 }
 
-/// Plays all `jobs` and returns what came of each, in their order. `ended` is shown each as soon as
-/// it is over, in no certain order; if it cannot store one, the rollout ends.
+/// Plays all `jobs` with turns from `generator`, and returns the outcome of each, in their order.
+/// `ended` is shown each as soon as it is over, in no certain order; if it cannot store one, the
+/// rollout ends.
 ///
 /// # Errors
 /// [`RolloutError`]; faults of single episodes are not errors.
 pub fn rollout(
+    generator: &mut dyn Generator,
     policy: Policy<'_>,
     place: Place<'_>,
     jobs: &[Job<'_>],
@@ -188,32 +198,41 @@ pub fn rollout(
         drop(to_engine);
         // The sender goes with this call, which lets the workers end whatever happens in it.
         let _threads = Threads::lend(settings.threads);
-        Conductor::new(policy, place, jobs)?.conduct(to_workers, &answers, ended)
+        let conductor = Conductor::new(generator, policy, place, jobs)?;
+        let played = conductor.conduct(to_workers, &answers, ended);
+        let cache = generator.finish();
+        Ok(Rollout { played: played?, cache })
     })
 }
 
 /// The engine's side: which conversation is where.
-struct Conductor<'a> {
+struct Conductor<'a, 'g> {
     policy: Policy<'a>,
     template: Template<&'a Tokenizer>,
     place: Place<'a>,
     jobs: &'a [Job<'a>],
-    engine: Engine<'a>,
+    generator: &'g mut dyn Generator,
+    /// The version of the weights that all turns are to be sampled with.
+    version: u64,
+    /// How many conversations may be open at a time.
+    places: usize,
     conversations: Vec<Conversation>,
-    rows: BTreeMap<RowId, usize>,
+    /// Conversations whose turn is under way.
+    generating: BTreeSet<usize>,
     sessions: BTreeMap<usize, Session>,
     /// How many requests are not answered yet.
     asked: usize,
     played: Vec<Option<Played>>,
 }
 
-impl<'a> Conductor<'a> {
+impl<'a, 'g> Conductor<'a, 'g> {
     fn new(
+        generator: &'g mut dyn Generator,
         policy: Policy<'a>,
         place: Place<'a>,
         jobs: &'a [Job<'a>],
     ) -> Result<Self, RolloutError> {
-        let Place { rules, settings, .. } = place;
+        let rules = place.rules;
         let template = Template::new(policy.tokenizer)?;
         let conversation = |job: &Job<'_>| {
             let prompt = Prompt::of(&job.task.public(), rules.prompt, rules.episode.mode)
@@ -225,23 +244,24 @@ impl<'a> Conductor<'a> {
                 segments: Vec::new(),
                 omissions: Vec::new(),
                 context: Vec::new(),
-                row: None,
+                is_open: false,
                 turns: 0,
                 said: 0,
                 began: None,
             })
         };
         let conversations = jobs.iter().map(conversation).collect::<Result<_, _>>()?;
-        let rows = settings.rows.clamp(1, jobs.len().max(1));
-        let engine = Engine::with_cache(policy.model, rows, settings.context, settings.cache)?;
+        let places = generator.begin(jobs.len())?;
         Ok(Self {
             policy,
             template,
             place,
             jobs,
-            engine,
+            version: generator.version(),
+            generator,
+            places,
             conversations,
-            rows: BTreeMap::new(),
+            generating: BTreeSet::new(),
             sessions: BTreeMap::new(),
             asked: 0,
             played: jobs.iter().map(|_| None).collect(),
@@ -257,8 +277,7 @@ impl<'a> Conductor<'a> {
         workers: Sender<Request>,
         answers: &Receiver<Answer>,
         ended: &mut dyn FnMut(&Played) -> Result<(), TrajectoryError>,
-    ) -> Result<Rollout, RolloutError> {
-        let places = self.place.settings.rows.clamp(1, self.jobs.len().max(1));
+    ) -> Result<Vec<Played>, RolloutError> {
         let Place { stop, heartbeat, .. } = self.place;
         let (mut next, mut left) = (0, self.jobs.len());
         heartbeat.has_all();
@@ -266,7 +285,7 @@ impl<'a> Conductor<'a> {
             if stop.is_requested() {
                 return Err(RolloutError::Stopped);
             }
-            while next < self.jobs.len() && self.rows.len() < places {
+            while next < self.jobs.len() && self.open() < self.places {
                 self.admit(next)?;
                 next += 1;
             }
@@ -276,12 +295,8 @@ impl<'a> Conductor<'a> {
                     ended(played)?;
                 }
             }
-            if !self.engine.is_idle() {
-                heartbeat.enter(Phase::Reading);
-                let mut turns = self.engine.read()?;
-                heartbeat.enter(Phase::Generating);
-                turns.extend(self.engine.decode()?);
-                for finished in turns {
+            if !self.generating.is_empty() {
+                for finished in self.generator.poll(heartbeat)? {
                     self.turn_ended(finished, &workers)?;
                 }
                 self.end_late(&workers)?;
@@ -291,15 +306,19 @@ impl<'a> Conductor<'a> {
         if stop.is_requested() {
             return Err(RolloutError::Stopped);
         }
-        let cache = self.engine.cache_use();
-        Ok(Rollout { played: self.played.into_iter().flatten().collect(), cache })
+        Ok(self.played.into_iter().flatten().collect())
+    }
+
+    /// How many conversations are open.
+    fn open(&self) -> usize {
+        self.conversations.iter().filter(|conversation| conversation.is_open).count()
     }
 
     /// What the environment has answered. Waits only when there is nothing to generate: for one
     /// answer, or in lockstep for all of them.
     fn arrived(&mut self, answers: &Receiver<Answer>) -> Vec<Answer> {
         let lockstep = self.place.settings.lockstep;
-        let wanted = match (self.engine.is_idle(), lockstep) {
+        let wanted = match (self.generating.is_empty(), lockstep) {
             (true, true) => self.asked,
             (true, false) => 1,
             (false, _) => 0,
@@ -338,11 +357,8 @@ impl<'a> Conductor<'a> {
     fn end_late(&mut self, workers: &Sender<Request>) -> Result<(), RolloutError> {
         let limit = Duration::from_secs(self.place.rules.episode.budget.wall_seconds);
         let mut late = Vec::new();
-        for (&row, &job) in &self.rows {
-            if !self.engine.is_generating(row)? {
-                continue;
-            }
-            let (ids, log_probs) = self.engine.said(row)?;
+        for &job in &self.generating {
+            let (ids, log_probs) = self.generator.said(id_of(job))?;
             let began = &mut self.conversations[job].began;
             if began.is_none() && !ids.is_empty() {
                 *began = Some(Instant::now());
@@ -374,7 +390,7 @@ impl<'a> Conductor<'a> {
     fn admit(&mut self, job: usize) -> Result<(), RolloutError> {
         let turn = self.turn(job);
         let conversation = &mut self.conversations[job];
-        let row = self.engine.admit(&conversation.ids, turn).map_err(|source| {
+        self.generator.start(id_of(job), &conversation.ids, turn).map_err(|source| {
             RolloutError::Admit { task: self.jobs[job].task.id().clone(), source }
         })?;
         let segment = |text: &str, ids: &[i64]| Segment {
@@ -384,18 +400,23 @@ impl<'a> Conductor<'a> {
         // The layout belongs to both messages together, so the ids stand with the second.
         conversation.segments.push(segment(&conversation.prompt.system, &[]));
         conversation.segments.push(segment(&conversation.prompt.user, &conversation.ids));
-        conversation.row = Some(row);
-        self.rows.insert(row, job);
+        conversation.is_open = true;
+        self.generating.insert(job);
         Ok(())
     }
 
     /// The model has said its turn: hand it to the environment, or end where tokens ran out.
     fn turn_ended(
         &mut self,
-        finished: crate::generate::engine::Finished,
+        finished: Generated,
         workers: &Sender<Request>,
     ) -> Result<(), RolloutError> {
-        let job = self.rows[&finished.row];
+        let (expected, found) = (self.version, finished.version);
+        if found != expected {
+            return Err(RolloutError::Version { expected, found });
+        }
+        let job = usize::try_from(finished.conversation.0).expect("ids of conversations are jobs");
+        self.generating.remove(&job);
         let closed = finished.ending == TurnEnding::EndOfTurn;
         let said = finished.ids.len() - usize::from(closed);
         let text = self.policy.tokenizer.decode(&finished.ids[..said])?;
@@ -432,9 +453,9 @@ impl<'a> Conductor<'a> {
                 Ok(Some(self.played[job].insert(played)))
             }
             Answer::Fault { job, fault } => {
-                if let Some(row) = self.conversations[job].row.take() {
-                    self.rows.remove(&row);
-                    self.engine.release(row)?;
+                if std::mem::take(&mut self.conversations[job].is_open) {
+                    self.generating.remove(&job);
+                    self.generator.end(id_of(job))?;
                 }
                 let played = Played::Fault { task: self.jobs[job].task.id().clone(), fault };
                 Ok(Some(self.played[job].insert(played)))
@@ -456,36 +477,30 @@ impl<'a> Conductor<'a> {
         let turn = self.turn(job);
         let settings = self.place.settings;
         let conversation = &mut self.conversations[job];
-        let row = conversation.row.expect("only a playing conversation is answered");
         let segment = Segment { ids: unsigned(&ids), ..Segment::text(Source::Environment, text) };
         conversation.segments.push(segment);
         let tokens = conversation.tokens(&conversation.seen());
         let records = self.sessions.get(&job).map_or(&[][..], Session::turns);
-        let room = self.engine.capacity().saturating_sub(settings.turn_room());
+        let room = self.generator.capacity().saturating_sub(settings.turn_room());
         let omitted = match settings.overflow {
             Overflow::Stop => Vec::new(),
             Overflow::Drop => conversation.surplus(records, room),
         };
-        if tokens - conversation.tokens(&omitted) >= self.engine.capacity() {
+        if tokens - conversation.tokens(&omitted) >= self.generator.capacity() {
             // There is no room for the answer: the conversation is as long as it can be, and the
             // answer no part of it.
             conversation.segments.pop();
             return self.end(job, Ending::Tokens, workers);
         }
-        if omitted.is_empty() {
-            return Ok(self.engine.extend(row, &ids, turn)?);
+        if !omitted.is_empty() {
+            let before = conversation.segments.len();
+            conversation.omissions.push(Omission { before, segments: omitted });
         }
-        // Another conversation, as far as the engine is concerned: all of it is read again.
-        let before = conversation.segments.len();
-        conversation.omissions.push(Omission { before, segments: omitted });
         let seen =
             conversation.seen().into_iter().flat_map(|index| &conversation.segments[index].ids);
         let ids: Vec<i64> = seen.copied().map(i64::from).collect();
-        self.engine.release(row)?;
-        self.rows.remove(&row);
-        let row = self.engine.admit(&ids, turn)?;
-        conversation.row = Some(row);
-        self.rows.insert(row, job);
+        self.generator.start(id_of(job), &ids, turn)?;
+        self.generating.insert(job);
         Ok(())
     }
 
@@ -496,9 +511,9 @@ impl<'a> Conductor<'a> {
         workers: &Sender<Request>,
     ) -> Result<(), RolloutError> {
         let conversation = &mut self.conversations[job];
-        let row = conversation.row.take().expect("a conversation ends once");
-        conversation.context = self.engine.release(row)?;
-        self.rows.remove(&row);
+        conversation.is_open = false;
+        conversation.context = self.generator.end(id_of(job))?;
+        self.generating.remove(&job);
         let segments = std::mem::take(&mut conversation.segments);
         let omissions = std::mem::take(&mut conversation.omissions);
         self.place.heartbeat.waits_for(job, "grade", self.jobs[job].task.id().as_str());
@@ -512,6 +527,11 @@ impl<'a> Conductor<'a> {
         self.asked += 1;
         workers.send(request).expect("workers outlive the conductor");
     }
+}
+
+/// The conversation of a job.
+fn id_of(job: usize) -> ConversationId {
+    ConversationId(job as u64)
 }
 
 fn unsigned(ids: &[i64]) -> Vec<u32> {

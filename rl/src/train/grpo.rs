@@ -45,6 +45,7 @@ pub use update::{Learnt, Update};
 
 use crate::checkpoint::policy;
 use crate::generate::engine::CacheUse;
+use crate::generate::NativeGenerator;
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Qwen3};
 use crate::optim::{AdamW, Decay, Schedule};
@@ -94,7 +95,7 @@ pub fn run(
     let (model, tokenizer) =
         policy::open_to_train(start, lora, kind, device, root.child("adapters"))?;
     let mut optimizer = AdamW::new(&model, settings.adam);
-    let mut harness = Harness::new(earlier, settings.cadence(), stop)?;
+    let harness = Harness::new(earlier, settings.cadence(), stop)?;
     harness.restore(&mut optimizer)?;
     let mut view = View::new(stages.stage("training", settings.steps), harness.step());
     if harness.is_resumed() && harness.is_over() {
@@ -390,7 +391,8 @@ impl Trainer<'_> {
     }
 
     fn rollout(&self, name: &'static str, jobs: &[Job<'_>]) -> Result<Rollout, TrainError> {
-        let policy = Policy { name: "policy", model: self.model, tokenizer: self.tokenizer };
+        let policy = Policy { name: "policy", tokenizer: self.tokenizer };
+        let mut generator = NativeGenerator::new(self.model, self.settings.rollout.capacity());
         let bar = self.stages.stage(name, jobs.len() as u64);
         let place = Place {
             sandbox: self.playground.sandbox(),
@@ -400,7 +402,7 @@ impl Trainer<'_> {
             heartbeat: self.heartbeat,
         };
         self.heartbeat.enter(Phase::Other);
-        let rollout = rollout(policy, place, jobs, &mut |_| {
+        let rollout = rollout(&mut generator, policy, place, jobs, &mut |_| {
             bar.inc(1);
             Ok(())
         });
