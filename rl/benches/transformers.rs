@@ -26,7 +26,7 @@ use rl::model::{Gradients, Qwen3, Qwen3Config, Weights, save_folder};
 use rl::optim::{AdamConfig, AdamW};
 use rl::train::batch::{Memory, Sample};
 use rl::train::presets::{Dtype, Scale};
-use rl::train::sft::imitate;
+use rl::train::update::imitate;
 use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

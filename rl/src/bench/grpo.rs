@@ -13,9 +13,10 @@ use crate::optim::AdamW;
 use crate::rollout::RolloutSettings;
 use crate::train::advantage::{Standing, advantages};
 use crate::train::batch::Sample;
-use crate::train::grpo::{self, TrainSettings};
+use crate::train::grpo::TrainSettings;
 use crate::train::plan::{self, Plan};
 use crate::train::presets::Dtype;
+use crate::train::update;
 use rand::RngExt;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
@@ -221,15 +222,20 @@ fn differentiate(
 ) -> Gradients {
     let Played { samples, log_probs } = played;
     let counts: Vec<usize> = samples.iter().map(Sample::trained_count).collect();
-    let update = grpo::Update {
+    let update = update::Update {
         samples,
         sampler: log_probs,
         old: None,
         reference: None,
         advantages,
         counts: &counts,
+        aggregation: settings.aggregation,
+        objective: settings.objective(),
+        sampling: settings.rollout.sampling,
     };
-    update.differentiate(model, settings, &mut || ()).1
+    let mut gradients = Gradients::default();
+    update.differentiate(model, &settings.memory, &mut gradients, &mut || ());
+    gradients
 }
 
 #[cfg(test)]

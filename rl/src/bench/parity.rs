@@ -15,7 +15,7 @@ use crate::model::signed;
 use crate::model::{Gradients, Lora, LoraSettings, Mixture, Packed, Qwen3, Qwen3Config};
 use crate::optim::{AdamConfig, AdamW, MomentStore};
 use crate::train::batch::{Memory, Sample};
-use crate::train::sft::imitate;
+use crate::train::update::imitate;
 use rand::RngExt;
 use sandbox::stream::Stream;
 use serde::{Deserialize, Serialize};

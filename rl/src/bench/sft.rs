@@ -11,7 +11,7 @@ use crate::train::batch::Sample;
 use crate::train::grpo::TrainSettings;
 use crate::train::plan::{self, Plan};
 use crate::train::presets::Dtype;
-use crate::train::sft::imitate;
+use crate::train::update::imitate;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use tch::Device;

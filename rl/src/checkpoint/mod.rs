@@ -6,4 +6,4 @@ pub mod source;
 mod store;
 
 pub use error::CheckpointError;
-pub use store::{Checkpoint, Checkpoints, Resume};
+pub use store::{Checkpoint, Checkpoints, Resume, write};

@@ -82,16 +82,15 @@ impl Checkpoints {
     }
 
     /// Writes the checkpoint of `step`, points to the one of the `best` step, and removes those
-    /// that are too old.
+    /// that are too old. `write` puts weights and optimizer into a folder and returns how many
+    /// updates were made, as [`write`] does.
     ///
     /// # Errors
     /// [`CheckpointError::Save`] if a file cannot be written; what was there stays.
     pub fn save(
         &self,
         step: u64,
-        model: &Qwen3,
-        tokenizer: &Tokenizer,
-        optimizer: &AdamW,
+        write: &dyn Fn(&Utf8Path) -> Result<u64, CheckpointError>,
         state: &impl Serialize,
         best: Option<u64>,
     ) -> Result<Checkpoint, CheckpointError> {
@@ -101,13 +100,10 @@ impl Checkpoints {
             fs::create_dir_all(&self.folder)?;
             remove(&building)?;
             fs::create_dir(&building)?;
-            save_folder(model, &building).map_err(written)?;
-            tokenizer.save(&building)?;
-            write_safetensors(&building.join("optimizer.safetensors"), &optimizer.state())
-                .map_err(written)?;
+            let updates = write(&building)?;
             files::write_json(
                 &building.join("training.json"),
-                &Training { version: VERSION, step, updates: optimizer.updates(), state },
+                &Training { version: VERSION, step, updates, state },
             )?;
             // The same step can only be written twice by a run that was wound back; the new one
             // counts.
@@ -302,6 +298,23 @@ impl Checkpoint {
     }
 }
 
+/// Writes a policy and its optimizer into `folder`, and returns how many updates were made.
+///
+/// # Errors
+/// [`CheckpointError`] if a file cannot be written.
+pub fn write(
+    folder: &Utf8Path,
+    model: &Qwen3,
+    tokenizer: &Tokenizer,
+    optimizer: &AdamW,
+) -> Result<u64, CheckpointError> {
+    save_folder(model, folder).map_err(written)?;
+    tokenizer.save(folder)?;
+    let path = folder.join("optimizer.safetensors");
+    write_safetensors(&path, &optimizer.state()).map_err(written)?;
+    Ok(optimizer.updates())
+}
+
 fn read_training<S: DeserializeOwned>(folder: &Utf8Path) -> Result<Training<S>, CheckpointError> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -348,7 +361,7 @@ mod tests {
     use crate::optim::AdamConfig;
     use crate::train::batch::Sample;
     use crate::train::presets::Scale;
-    use crate::train::sft::imitate;
+    use crate::train::update::imitate;
     use sandbox::stream::Stream;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
@@ -376,7 +389,9 @@ mod tests {
         let (model, tokenizer) = small();
         let mut optimizer = AdamW::new(&model, AdamConfig::default());
         train(&model, &mut optimizer, 0..4);
-        checkpoints.save(4, &model, &tokenizer, &optimizer, &"seen", None).unwrap();
+        checkpoints
+            .save(4, &|folder| write(folder, &model, &tokenizer, &optimizer), &"seen", None)
+            .unwrap();
         let straight = train(&model, &mut optimizer, 4..8);
 
         let latest = checkpoints.latest().unwrap().unwrap();
@@ -394,7 +409,9 @@ mod tests {
         let checkpoints = Checkpoints::of(dir, 2);
         let (model, tokenizer) = small();
         let optimizer = AdamW::new(&model, AdamConfig::default());
-        let saved = checkpoints.save(1, &model, &tokenizer, &optimizer, &(), None).unwrap();
+        let saved = checkpoints
+            .save(1, &|folder| write(folder, &model, &tokenizer, &optimizer), &(), None)
+            .unwrap();
         let path = saved.folder().join("training.json");
         let text = fs::read_to_string(&path).unwrap();
         let older = text.replace(&format!("\"version\": {VERSION}"), "\"version\": 1");
@@ -428,7 +445,9 @@ mod tests {
         let (model, tokenizer) = small();
         let optimizer = AdamW::new(&model, AdamConfig::default());
         for step in [1, 2, 10] {
-            checkpoints.save(step, &model, &tokenizer, &optimizer, &(), None).unwrap();
+            checkpoints
+                .save(step, &|folder| write(folder, &model, &tokenizer, &optimizer), &(), None)
+                .unwrap();
         }
         fs::create_dir(dir.join("checkpoints/.step-000011.99.tmp")).unwrap();
         checkpoints.tidy().unwrap();
@@ -454,7 +473,9 @@ mod tests {
             || -> Vec<u64> { checkpoints.all().unwrap().iter().map(Checkpoint::step).collect() };
         let link = dir.join("checkpoints/best");
         for (step, best) in [(1, Some(1)), (2, Some(2)), (3, Some(2)), (4, Some(2))] {
-            checkpoints.save(step, &model, &tokenizer, &optimizer, &(), best).unwrap();
+            checkpoints
+                .save(step, &|folder| write(folder, &model, &tokenizer, &optimizer), &(), best)
+                .unwrap();
         }
         assert_eq!(steps(), [2, 4]);
         assert_eq!(link.read_link_utf8().unwrap(), "step-000002");
@@ -498,7 +519,9 @@ mod tests {
         assert_eq!(model.published()["model.embed_tokens.weight"], frozen);
         let run = dir.join("run");
         let checkpoints = Checkpoints::of(&run, 2);
-        checkpoints.save(4, &model, &tokenizer, &optimizer, &(), None).unwrap();
+        checkpoints
+            .save(4, &|folder| write(folder, &model, &tokenizer, &optimizer), &(), None)
+            .unwrap();
         let straight = train(&model, &mut optimizer, 4..8);
 
         let latest = checkpoints.latest().unwrap().unwrap();

@@ -34,46 +34,37 @@ mod batch;
 mod error;
 mod line;
 mod mask;
+mod play;
 mod settings;
 mod tasks;
-mod update;
 
 pub use error::TrainError;
 pub use mask::Mask;
 pub use settings::TrainSettings;
-pub use update::{Learnt, Update};
 
 use crate::checkpoint::policy;
-use crate::generate::engine::CacheUse;
-use crate::generate::NativeGenerator;
-use crate::generate::sample::Sampling;
-use crate::model::{Gradients, Qwen3};
-use crate::optim::{AdamW, Decay, Schedule};
-use crate::rollout::episodes::left_out;
-use crate::rollout::{Job, Place, Played, Policy, Rollout, RolloutError, rollout};
-use crate::run::device::memory_in_use;
+use crate::generate::{Generator, NativeGenerator};
+use crate::rollout::RolloutError;
 use crate::run::heap;
-use crate::run::metrics::{Metrics, resident_memory};
+use crate::run::metrics::Metrics;
 use crate::run::stop::{Ended, Stop};
 use crate::run::view::{Stages, View};
 use crate::run::watchdog::{Heartbeat, Phase, Watchdog};
-use crate::text::tokenizer::Tokenizer;
-use crate::train::advantage::Standing;
-use crate::train::batch::{Micro, Sample, micro_batches};
+use crate::train::batch::Sample;
 use crate::train::harness::{Earlier, Harness};
+use crate::train::learner::{Learner, LearnerError, Loss, NativeLearner, Weights};
+use crate::train::presets::Dtype;
+use crate::train::update::Learnt;
 use agents::playground::Playground;
-use batch::Batch;
+use batch::{Batch, Scores};
 use camino::Utf8Path;
 use error::LOG_PROB_GAP;
-use fs_err as fs;
-use line::{Line, Summary, Times, TrainLine};
-use sandbox::files;
+use line::{Gathered, Line, Made, Summary, Times, TrainLine};
+use play::{Play, Player};
 use sandbox::stream::Stream;
-use sandbox::task::{Split, TaskDir};
+use sandbox::task::Split;
 use std::time::{Duration, Instant};
-use tasks::{draw, draw_again};
-use tch::{Device, Kind};
-use update::largest_gap;
+use tch::Device;
 
 /// Trains the policy in `folder` on the corpus; `out` is the run's folder. Goes on from the newest
 /// checkpoint there.
@@ -88,46 +79,51 @@ pub fn run(
     stages: &dyn Stages,
     stop: &Stop,
 ) -> Result<Ended, TrainError> {
-    let earlier = Earlier::find(out, settings.keep)?;
-    let start = earlier.folder().unwrap_or(folder);
-    let root = Stream::root(settings.seed).child("grpo");
-    let (lora, kind) = (settings.lora.as_ref(), settings.dtype.kind());
-    let (model, tokenizer) =
-        policy::open_to_train(start, lora, kind, device, root.child("adapters"))?;
-    let mut optimizer = AdamW::new(&model, settings.adam);
-    let harness = Harness::new(earlier, settings.cadence(), stop)?;
-    harness.restore(&mut optimizer)?;
-    let mut view = View::new(stages.stage("training", settings.steps), harness.step());
+    let harness = Harness::new(Earlier::find(out, settings.keep)?, settings.cadence(), stop)?;
+    let view = View::new(stages.stage("training", settings.steps), harness.step());
     if harness.is_resumed() && harness.is_over() {
         view.finish();
         return Ok(harness.finished(folder));
     }
+    let root = Stream::root(settings.seed).child("grpo");
+    let (lora, kind) = (settings.lora.as_ref(), settings.dtype.kind());
+    let (model, tokenizer) = {
+        let start = harness.resumed().unwrap_or(folder);
+        policy::open_to_train(start, lora, kind, device, root.child("adapters"))?
+    };
+    let reference = (settings.kl.beta > 0.0)
+        .then(|| policy::open(folder, kind, device))
+        .transpose()?
+        .map(|(model, _)| model);
+    let mut learner = NativeLearner::new(&model, &tokenizer, settings.adam, settings.memory)
+        .with_reference(reference.as_ref());
+    harness.restore(&mut learner)?;
+    let mut generator = NativeGenerator::new(&model, settings.rollout.capacity());
+    generator.publish(harness.step())?;
     let metrics = harness.metrics()?;
-    let pulled = settings.kl.beta > 0.0;
-    let reference =
-        pulled.then(|| policy::open(folder, kind, device)).transpose()?.map(|(model, _)| model);
+
     let playground = Playground::open(&settings.tasks)?;
     let _watch = stop.abandons(playground.sandbox());
     let heartbeat = Heartbeat::default();
-    let patience = Duration::from_secs(settings.watchdog_seconds);
-    let _watchdog = Watchdog::start(&heartbeat, patience, |text| tracing::warn!("{text}"));
-    let trainer = Trainer {
+    let silence = Duration::from_secs(settings.watchdog_seconds);
+    let _watchdog = Watchdog::start(&heartbeat, silence, |text| tracing::warn!("{text}"));
+    let player = Player {
         settings,
-        playground: &playground,
+        sandbox: playground.sandbox(),
         tasks: playground.tasks(Split::Train)?,
         held_out: playground.tasks(Split::Val)?,
-        model: &model,
-        reference: reference.as_ref(),
         tokenizer: &tokenizer,
-        out,
         root,
         stages,
         stop,
         heartbeat: &heartbeat,
     };
-    let mut run = Run { trainer, optimizer, harness, metrics };
-    let ended = run.go(&mut view);
-    view.finish();
+    let (generator, learner) = (&mut generator, &mut learner);
+    let heartbeat = &heartbeat;
+    let mut run =
+        Run { settings, player, generator, learner, harness, metrics, view, heartbeat, out };
+    let ended = run.train(device);
+    run.view.finish();
     match ended {
         Ok(()) => Ok(run.harness.finished(folder)),
         Err(TrainError::Rollout(RolloutError::Stopped)) => {
@@ -143,32 +139,73 @@ pub fn run(
 
 /// A run under way. Between any two of its rollouts it can be saved.
 struct Run<'a> {
-    trainer: Trainer<'a>,
-    optimizer: AdamW,
+    settings: &'a TrainSettings,
+    player: Player<'a>,
+    generator: &'a mut dyn Generator,
+    learner: &'a mut dyn Learner,
     harness: Harness<'a, TrainLine>,
     metrics: Metrics,
+    view: View,
+    heartbeat: &'a Heartbeat,
+    out: &'a Utf8Path,
 }
 
 impl Run<'_> {
-    fn go(&mut self, view: &mut View) -> Result<(), TrainError> {
-        let settings = self.trainer.settings;
-        if !self.harness.is_resumed() && settings.validate_every > 0 {
-            let mut times = Times::of(&self.trainer.heartbeat.take_times());
-            let validation = self.trainer.validate(0)?;
-            times.validated(&self.trainer.heartbeat.take_times());
-            self.validated(&validation, view);
-            let line = Line { step: 0, train: None, validation: Some(validation), times };
-            self.metrics.append(&line)?;
-        }
-        if self.harness.is_unrecorded() {
-            self.conclude(view)?;
+    fn train(&mut self, device: Device) -> Result<(), TrainError> {
+        let settings = self.settings;
+        let validates_start = !self.harness.is_resumed() && settings.validate_every > 0;
+        if validates_start || self.harness.is_unrecorded() {
+            self.conclude()?;
         }
         let first = self.harness.step();
         while !self.harness.is_over() {
-            let line = self.update(self.harness.step() == first)?;
-            view.step(line.seen(self.harness.step() + 1));
+            let step = self.harness.step();
+
+            // 1. Tasks, a group of episodes on each, rewards to advantages.
+            let Play { batch, draws, cache, seconds } = self.player.play(self.generator, step)?;
+            let began = Instant::now();
+            let summary = batch.account(step + 1)?;
+
+            // 2. Log-probabilities: what was sampled is what is trained on.
+            self.heartbeat.enter(Phase::Scoring);
+            if step == first {
+                batch.check_tokens()?;
+                self.check_log_probs(&batch)?;
+            }
+            let scores = self.scores(&batch)?;
+
+            // 3. The surrogate and its gradient, then one optimizer step; for each part of the
+            //    batch, in each pass over it.
+            let rate = settings.schedule().rate(step);
+            let parts = batch.parts(settings.mini_batches, settings.max_draws > 1);
+            let (mut learnt, mut norms) = (Learnt::default(), Vec::new());
+            for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
+                self.heartbeat.enter(Phase::Differentiating);
+                let counts = batch.counts(part);
+                let loss = Loss::Surrogate(batch.update(settings, &scores, &counts));
+                let mut found = self.learner.accumulate(&loss, &mut || self.heartbeat.beat())?;
+                // Only while the policy is the sampler's can be seen whether the two agree.
+                if !norms.is_empty() {
+                    found.gap = 0.0;
+                }
+                self.heartbeat.enter(Phase::Stepping);
+                if found.tokens > 0 {
+                    norms.push(self.learner.step(rate)?);
+                    learnt.add(&found);
+                }
+            }
+            self.learner.publish(step + 1)?;
+            self.generator.publish(step + 1)?;
+
+            // 4. The record, validation and checkpoint.
+            self.heartbeat.enter(Phase::Other);
+            batch.write(self.out, step + 1)?;
+            let made = Made { learnt, norms: &norms, rate, seconds: began.elapsed().as_secs_f64() };
+            let gathered = Gathered { summary, draws, cache, seconds };
+            let line = TrainLine::of(settings, &batch, gathered, &made, device);
+            self.view.step(line.seen(step + 1));
             self.harness.made(line);
-            self.conclude(view)?;
+            self.conclude()?;
         }
         if self.harness.step() < settings.steps {
             let (step, best) = (self.harness.step(), self.harness.best().map(|best| best.step));
@@ -177,91 +214,20 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Episodes on the tasks of a step, and the updates that they teach.
-    fn update(&mut self, is_first: bool) -> Result<TrainLine, TrainError> {
-        let Self { trainer, optimizer, harness, .. } = self;
-        let (settings, step) = (trainer.settings, harness.step());
-
-        // 1. Tasks, a group of episodes on each, rewards to advantages.
-        let began = Instant::now();
-        let Play { batch, draws, cache } = trainer.play(step)?;
-        let rollout_seconds = began.elapsed().as_secs_f64();
-        let began = Instant::now();
-        let Some(summary) = batch.summary() else {
-            return Err(TrainError::AllFaulted { step: step + 1, last: batch.last_fault });
-        };
-        if !batch.tally.adds_up() {
-            return Err(TrainError::Unaccounted {
-                step: step + 1,
-                tally: format!("{:?}", batch.tally),
-            });
-        }
-        trainer.heartbeat.enter(Phase::Scoring);
-        if is_first {
-            batch.check_tokens()?;
-            trainer.check_log_probs(&batch)?;
-        }
-        let scores = trainer.scores(&batch);
-
-        // 2. The surrogate and its gradient, then one step; for each part, in each pass.
-        let rate = schedule(settings).rate(step);
-        let parts = batch.parts(settings.mini_batches, settings.max_draws > 1);
-        let (mut learnt, mut norms) = (Learnt::default(), Vec::new());
-        for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
-            trainer.heartbeat.enter(Phase::Differentiating);
-            let (mut taught, mut gradients) = trainer.differentiate(&batch, part, &scores);
-            // Only while the policy is the sampler's can be seen whether the two agree.
-            if !norms.is_empty() {
-                taught.gap = 0.0;
-            }
-            trainer.heartbeat.enter(Phase::Stepping);
-            if taught.tokens > 0 {
-                norms.push(optimizer.step(&mut gradients, rate)?);
-                learnt.add(&taught);
-            }
-        }
-        trainer.heartbeat.enter(Phase::Other);
-        trainer.keep_episodes(step + 1, &batch)?;
-        let (updates, tokens) = (norms.len(), learnt.tokens.max(1) as f64);
-        let per_update = 1.0 / updates.max(1) as f64;
-        let (groups, mixed) = batch.groups();
-        Ok(TrainLine {
-            tally: batch.tally,
-            mixed_groups: mixed as f64 / groups.max(1) as f64,
-            draws,
-            replaced_groups: groups.saturating_sub(settings.tasks_per_step),
-            updates,
-            loss: learnt.loss * per_update,
-            clipped: learnt.clipped / tokens,
-            kl: trainer.reference.map(|_| learnt.distance / tokens),
-            importance: (settings.importance_cap > 0.0).then(|| learnt.importance / tokens),
-            entropy: batch.entropy(),
-            log_prob_gap: learnt.gap,
-            // A sum of nothing is -0.
-            gradient_norm: norms.iter().fold(0.0, |sum, norm| sum + norm) * per_update,
-            rate,
-            trained_tokens: learnt.tokens,
-            tokens_per_second: batch.sampled_tokens() as f64 / rollout_seconds,
-            preemptions: cache.preemptions,
-            reread_tokens: cache.reread_tokens,
-            cache_bytes: cache.peak_bytes,
-            rollout_seconds,
-            update_seconds: began.elapsed().as_secs_f64(),
-            resident_bytes: resident_memory(),
-            device_bytes: memory_in_use(trainer.model.device()),
-            summary,
-        })
-    }
-
     /// Held-out tasks, the record, the checkpoint.
-    fn conclude(&mut self, view: &mut View) -> Result<(), TrainError> {
+    fn conclude(&mut self) -> Result<(), TrainError> {
         let step = self.harness.step();
-        let mut times = Times::of(&self.trainer.heartbeat.take_times());
+        let mut times = Times::of(&self.heartbeat.take_times());
         let due = self.harness.validation_is_due();
-        let validation = if due { Some(self.trainer.validate(step)?) } else { None };
-        times.validated(&self.trainer.heartbeat.take_times());
-        let is_best =
-            validation.as_ref().is_some_and(|validation| self.validated(validation, view));
+        let validation = due.then(|| self.player.validate(self.generator, step)).transpose()?;
+        times.validated(&self.heartbeat.take_times());
+        let mut is_best = false;
+        if let Some(Summary { reward, .. }) = validation {
+            is_best = self.harness.validated(reward);
+            if let Some(best) = self.harness.best() {
+                self.view.held_out(step, reward, best.reward, best.step);
+            }
+        }
         let train = self.harness.take_unrecorded();
         self.metrics.append(&Line { step, train, validation, times })?;
         if self.harness.checkpoint_is_due(is_best) {
@@ -271,165 +237,26 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Takes note of a validation, and returns whether it is the best so far.
-    fn validated(&mut self, validation: &Summary, view: &mut View) -> bool {
-        let is_best = self.harness.validated(validation.reward);
-        if let Some(best) = self.harness.best() {
-            view.held_out(self.harness.step(), validation.reward, best.reward, best.step);
-        }
-        is_best
-    }
-
     fn save(&mut self) -> Result<(), TrainError> {
-        let Trainer { model, tokenizer, heartbeat, .. } = self.trainer;
-        heartbeat.enter(Phase::Saving);
-        self.harness.save(model, tokenizer, &self.optimizer)?;
-        heartbeat.enter(Phase::Other);
+        self.heartbeat.enter(Phase::Saving);
+        self.harness.save(self.learner)?;
+        self.heartbeat.enter(Phase::Other);
         Ok(())
-    }
-}
-
-fn schedule(settings: &TrainSettings) -> Schedule {
-    Schedule {
-        peak: settings.rate,
-        warmup: settings.warmup,
-        decay: Decay::Constant,
-        steps: settings.steps,
-    }
-}
-
-/// What all steps share.
-struct Trainer<'a> {
-    settings: &'a TrainSettings,
-    playground: &'a Playground,
-    tasks: Vec<&'a TaskDir>,
-    held_out: Vec<&'a TaskDir>,
-    model: &'a Qwen3,
-    /// The policy that training started from, where there is a pull towards it.
-    reference: Option<&'a Qwen3>,
-    tokenizer: &'a Tokenizer,
-    out: &'a Utf8Path,
-    root: Stream,
-    stages: &'a dyn Stages,
-    stop: &'a Stop,
-    heartbeat: &'a Heartbeat,
-}
-
-/// The episodes of a step.
-struct Play {
-    batch: Batch,
-    /// How often tasks were drawn.
-    draws: u64,
-    /// What keys and values went through.
-    cache: CacheUse,
-}
-
-/// Log-probabilities that are computed once per batch, per trajectory.
-struct Scores {
-    /// The trainer's before the first update, where they differ from the sampler's and from those
-    /// of a later update.
-    old: Option<Vec<Vec<f32>>>,
-    /// The reference policy's.
-    reference: Option<Vec<Vec<f32>>>,
-}
-
-impl Trainer<'_> {
-    /// A group of episodes on each of the step's tasks. With
-    /// dynamic sampling, groups that teach nothing are replaced until there are enough that do, or
-    /// too many draws were made; they stay in the batch, but not in the update.
-    fn play(&self, step: u64) -> Result<Play, TrainError> {
-        let settings = self.settings;
-        let (tasks, stream) = (&self.tasks, self.root.child("episodes").index(step));
-        let mut drawn = draw(tasks, step, settings.tasks_per_step, self.root.child("tasks"));
-        let mut play = Play { batch: Batch::default(), draws: 1, cache: CacheUse::default() };
-        let mut played = 0;
-        loop {
-            let mut jobs = Vec::new();
-            for (place, task) in drawn.iter().copied().enumerate().skip(played) {
-                for attempt in 0..settings.group as u64 {
-                    // By place, because a small corpus may draw a task twice in a step.
-                    let stream = stream.index(place as u64).index(attempt);
-                    jobs.push(Job { task, attempt, stream });
-                }
-            }
-            played = drawn.len();
-            let rollout = self.rollout("episodes", &jobs)?;
-            play.cache.add(&rollout.cache);
-            play.batch.take(rollout.played, settings);
-            let (_, mixed) = play.batch.groups();
-            let missing = settings.tasks_per_step.saturating_sub(mixed);
-            if missing == 0 || play.draws >= settings.max_draws {
-                return Ok(play);
-            }
-            let stream = self.root.child("more tasks").index(step).index(play.draws);
-            drawn.extend(draw_again(tasks, &drawn, missing, stream));
-            play.draws += 1;
-        }
-    }
-
-    /// The held-out tasks, always with the same draws.
-    fn validate(&self, step: u64) -> Result<Summary, TrainError> {
-        let stream = self.root.child("validation");
-        let mut jobs = Vec::new();
-        for task in self.held_out.iter().copied() {
-            for attempt in 0..self.settings.validate_attempts {
-                let stream = stream.child(task.id().as_str()).index(attempt);
-                jobs.push(Job { task, attempt, stream });
-            }
-        }
-        let (mut trajectories, mut last) = (Vec::new(), String::new());
-        for played in self.rollout("validating", &jobs)?.played {
-            match played {
-                Played::Finished { trajectory, .. } => trajectories.push(*trajectory),
-                Played::Fault { fault, .. } => last = left_out(&fault),
-            }
-        }
-        if trajectories.is_empty() {
-            return Err(TrainError::ValidationFaulted { step, last });
-        }
-        Ok(Summary::of(&trajectories, jobs.len() - trajectories.len()))
-    }
-
-    fn rollout(&self, name: &'static str, jobs: &[Job<'_>]) -> Result<Rollout, TrainError> {
-        let policy = Policy { name: "policy", tokenizer: self.tokenizer };
-        let mut generator = NativeGenerator::new(self.model, self.settings.rollout.capacity());
-        let bar = self.stages.stage(name, jobs.len() as u64);
-        let place = Place {
-            sandbox: self.playground.sandbox(),
-            rules: &self.settings.rules,
-            settings: &self.settings.rollout,
-            stop: self.stop,
-            heartbeat: self.heartbeat,
-        };
-        self.heartbeat.enter(Phase::Other);
-        let rollout = rollout(&mut generator, policy, place, jobs, &mut |_| {
-            bar.inc(1);
-            Ok(())
-        });
-        self.heartbeat.enter(Phase::Other);
-        bar.finish_and_clear();
-        Ok(rollout?)
     }
 
     /// Recomputes every sampled token: sampler and trainer must agree.
     fn check_log_probs(&self, batch: &Batch) -> Result<(), TrainError> {
-        let memory = &self.settings.memory;
-        let mut gap: f64 = 0.0;
-        for chosen in micro_batches(&batch.samples, 0..batch.samples.len(), memory.micro_tokens) {
-            let micro = Micro::new(&batch.samples, &chosen, self.model.device());
-            let new = micro.log_probs(self.model, self.sampling(), memory);
-            gap = gap.max(largest_gap(&new, &micro.pack(|index| &batch.log_probs[index])));
-        }
+        let gap = batch.largest_gap(&self.log_probs(Weights::Current, batch)?);
         // Narrower types round more than the tolerance; there the gap is only reported, as where
         // it is corrected for.
-        let must_agree = self.model.kind() == Kind::Float && self.settings.importance_cap == 0.0;
+        let settings = self.settings;
+        let must_agree = settings.dtype == Dtype::F32 && settings.importance_cap == 0.0;
         if must_agree && gap > LOG_PROB_GAP {
             return Err(TrainError::Gap { gap });
         }
-        let trained: usize = batch.samples.iter().map(Sample::trained_count).sum();
         tracing::info!(
             trajectories = batch.samples.len(),
-            trained_tokens = trained,
+            trained_tokens = batch.samples.iter().map(Sample::trained_count).sum::<usize>(),
             log_prob_gap = gap,
             "self-checks passed: the trainer's tokens are the engine's, the mask covers what was sampled, \
              log-probabilities agree"
@@ -437,63 +264,21 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    fn sampling(&self) -> &Sampling {
-        &self.settings.rollout.sampling
-    }
-
-    /// What must be known of a batch before its first update.
-    fn scores(&self, batch: &Batch) -> Scores {
+    /// Log-probabilities that the loss needs besides the sampler's, from before the first update.
+    fn scores(&self, batch: &Batch) -> Result<Scores, TrainError> {
+        let settings = self.settings;
         // A single update is made at the weights that these would be computed with.
-        let later = self.settings.updates_per_step() > 1;
-        let old =
-            (self.settings.importance_cap > 0.0 && later).then(|| self.score(self.model, batch));
-        Scores { old, reference: self.reference.map(|reference| self.score(reference, batch)) }
+        let later = settings.importance_cap > 0.0 && settings.updates_per_step() > 1;
+        let score = |weights| self.log_probs(weights, batch);
+        let old = later.then(|| score(Weights::Current)).transpose()?;
+        let pulls = settings.kl.beta > 0.0;
+        let reference = pulls.then(|| score(Weights::Reference)).transpose()?;
+        Ok(Scores { old, reference })
     }
 
-    /// Log-probabilities of every sampled token under `model`, per trajectory.
-    fn score(&self, model: &Qwen3, batch: &Batch) -> Vec<Vec<f32>> {
-        let memory = &self.settings.memory;
-        let mut scores = vec![Vec::new(); batch.samples.len()];
-        for chosen in micro_batches(&batch.samples, 0..batch.samples.len(), memory.micro_tokens) {
-            let micro = Micro::new(&batch.samples, &chosen, model.device());
-            let found = micro.log_probs(model, self.sampling(), memory);
-            let mut values = vec![0.0; found.numel()];
-            found.copy_data(&mut values, found.numel());
-            let mut values = values.into_iter();
-            for &(index, count) in micro.members() {
-                scores[index] = values.by_ref().take(count).collect();
-            }
-            self.heartbeat.beat();
-        }
-        scores
-    }
-
-    /// The gradient of the loss over the trajectories of `part`.
-    fn differentiate(&self, batch: &Batch, part: &[usize], scores: &Scores) -> (Learnt, Gradients) {
-        let mut counts = vec![0; batch.samples.len()];
-        for &index in part.iter().filter(|&&index| batch.standings[index] == Standing::Counted) {
-            counts[index] = batch.samples[index].trained_count();
-        }
-        let update = Update {
-            samples: &batch.samples,
-            sampler: &batch.log_probs,
-            old: scores.old.as_deref(),
-            reference: scores.reference.as_deref(),
-            advantages: &batch.advantages,
-            counts: &counts,
-        };
-        update.differentiate(self.model, self.settings, &mut || self.heartbeat.beat())
-    }
-
-    /// Episodes to read, one file per step.
-    fn keep_episodes(&self, step: u64, batch: &Batch) -> Result<(), std::io::Error> {
-        let folder = self.out.join("episodes");
-        fs::create_dir_all(&folder)?;
-        let mut text = Vec::new();
-        for trajectory in &batch.trajectories {
-            serde_json::to_writer(&mut text, trajectory)?;
-            text.push(b'\n');
-        }
-        files::write_atomic(&folder.join(format!("step-{step:06}.jsonl")), &text)
+    /// Log-probabilities of every sampled token, per trajectory.
+    fn log_probs(&self, weights: Weights, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
+        let sampling = &self.settings.rollout.sampling;
+        self.learner.log_probs(weights, &batch.samples, sampling, &mut || self.heartbeat.beat())
     }
 }

@@ -5,11 +5,9 @@
 //! or episodes.
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints};
-use crate::model::Qwen3;
-use crate::optim::AdamW;
 use crate::run::metrics::Metrics;
 use crate::run::stop::{Ended, Stop, Stopped};
-use crate::text::tokenizer::Tokenizer;
+use crate::train::learner::Learner;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -125,19 +123,24 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
         Ok(Self { earlier, stop, cadence, position, step, saved: step, last })
     }
 
+    /// The folder of the checkpoint that the run goes on from; none if it begins.
+    pub(super) fn resumed(&self) -> Option<&Utf8Path> {
+        self.earlier.folder()
+    }
+
     /// Whether the run goes on from a checkpoint.
     pub(super) fn is_resumed(&self) -> bool {
         self.earlier.latest.is_some()
     }
 
-    /// Restores the optimizer's state from the checkpoint, if there is one, and lets
+    /// Restores the learner's state from the checkpoint, if there is one, and lets
     /// `checkpoints/best` lead to the best one.
     ///
     /// # Errors
     /// [`CheckpointError`] if the checkpoint is of another model.
-    pub(super) fn restore(&self, optimizer: &mut AdamW) -> Result<(), CheckpointError> {
+    pub(super) fn restore(&self, learner: &mut dyn Learner) -> Result<(), CheckpointError> {
         if let Some(checkpoint) = &self.earlier.latest {
-            checkpoint.restore(optimizer)?;
+            learner.restore(checkpoint)?;
             tracing::info!(step = checkpoint.step(), "continuing");
         }
         self.earlier.checkpoints.point_to_best(self.best_step())
@@ -220,26 +223,24 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
     }
 
     /// Whether this step is to be saved; `is_best` is what [`Self::validated`] returned for it.
+    /// The policy that training starts from never is.
     pub(super) fn checkpoint_is_due(&self, is_best: bool) -> bool {
         let keeps_best = self.cadence.validation.is_some_and(|validation| validation.keep_best);
-        self.step.is_multiple_of(self.cadence.checkpoint_every)
+        let is_due = self.step.is_multiple_of(self.cadence.checkpoint_every)
             || (is_best && keeps_best)
-            || self.is_over()
+            || self.is_over();
+        self.step > 0 && is_due
     }
 
     /// Writes a checkpoint of this step.
     ///
     /// # Errors
     /// [`CheckpointError::Save`] if a file cannot be written; earlier checkpoints stay.
-    pub(super) fn save(
-        &mut self,
-        model: &Qwen3,
-        tokenizer: &Tokenizer,
-        optimizer: &AdamW,
-    ) -> Result<(), CheckpointError> {
+    pub(super) fn save(&mut self, learner: &dyn Learner) -> Result<(), CheckpointError> {
         let (step, best) = (self.step, self.best_step());
         let checkpoints = &self.earlier.checkpoints;
-        let saved = checkpoints.save(step, model, tokenizer, optimizer, &self.position, best)?;
+        let write = |folder: &Utf8Path| learner.save(folder);
+        let saved = checkpoints.save(step, &write, &self.position, best)?;
         (self.saved, self.last) = (step, Some(saved.folder().to_owned()));
         Ok(())
     }
@@ -305,13 +306,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (out, stop) = (Utf8Path::from_path(dir.path()).unwrap(), Stop::default());
         let mut harness = harness(out, &stop, 0);
-        let due: Vec<bool> = (1..=9)
+        let due: Vec<bool> = (0..=9)
             .map(|step| {
                 harness.step = step;
                 harness.checkpoint_is_due(step == 3)
             })
             .collect();
-        assert_eq!(due, [false, false, true, true, false, false, false, true, true]);
+        assert_eq!(due, [false, false, false, true, true, false, false, false, true, true]);
     }
 
     #[test]

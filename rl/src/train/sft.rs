@@ -19,22 +19,22 @@ pub use settings::SftSettings;
 
 use crate::checkpoint::policy;
 use crate::checkpoint::source::PolicySource;
-use crate::generate::sample::Sampling;
-use crate::model::{Gradients, Qwen3};
-use crate::optim::{AdamW, Decay, Schedule};
+use crate::optim::{Decay, Schedule};
 use crate::run::stop::{Ended, Stop, Stopped};
 use crate::run::view::Stages;
 use crate::text::template::Template;
-use crate::train::batch::{Memory, Micro, Sample, micro_batches};
+use crate::train::batch::Sample;
 use crate::train::harness::{Cadence, Earlier, Harness};
+use crate::train::learner::{Learner, Loss, NativeLearner};
 use crate::train::sample::spoken;
+use crate::train::update::Learnt;
 use agents::scaffold::ladder::ScriptedError;
 use camino::Utf8Path;
 use demonstrations::{demonstrate, tiny};
 use rand::seq::SliceRandom;
 use sandbox::stream::Stream;
 use serde::Serialize;
-use tch::{Device, Kind};
+use tch::Device;
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
@@ -116,17 +116,17 @@ pub fn run(
         decay: Decay::Cosine { floor: 0.05 },
         steps,
     };
-    let mut optimizer = AdamW::new(&model, settings.adam);
+    let mut learner = NativeLearner::new(&model, &tokenizer, settings.adam, settings.memory);
     let cadence = Cadence { steps, checkpoint_every: settings.checkpoint_every, validation: None };
     let mut harness = Harness::new(earlier, cadence, stop)?;
-    harness.restore(&mut optimizer)?;
+    harness.restore(&mut learner)?;
     let mut metrics = harness.metrics()?;
     let bar = stages.stage("imitating", steps);
     bar.set_position(harness.step());
     while !harness.is_over() {
         if harness.is_stopping() {
             if harness.is_unsaved() {
-                harness.save(&model, &tokenizer, &optimizer)?;
+                harness.save(&learner)?;
             }
             return Ok(harness.stopped());
         }
@@ -138,10 +138,10 @@ pub fn run(
         chosen.iter_mut().zip(0..).for_each(|(sample, place)| {
             sample.blur(settings.context_noise, tokenizer.vocab_size(), stream.index(place));
         });
-        let mut gradients = Gradients::default();
-        let (loss, tokens) = imitate(&model, &chosen, &settings.memory, &mut gradients);
+        let Learnt { loss, tokens, .. } =
+            learner.accumulate(&Loss::CrossEntropy(&chosen), &mut || ())?;
         let rate = schedule.rate(step);
-        let gradient_norm = optimizer.step(&mut gradients, rate)?;
+        let gradient_norm = learner.step(rate)?;
         metrics.append(&Line { step: step + 1, epoch, loss, tokens, rate, gradient_norm })?;
         bar.set_message(format!("loss {loss:.3}"));
         if bar.is_hidden() {
@@ -150,7 +150,7 @@ pub fn run(
         bar.inc(1);
         harness.made(());
         if harness.checkpoint_is_due(false) {
-            harness.save(&model, &tokenizer, &optimizer)?;
+            harness.save(&learner)?;
         }
     }
     bar.finish();
@@ -172,24 +172,4 @@ fn batch_of(
         .iter()
         .map(|&index| samples[index].clone())
         .collect()
-}
-
-/// Adds up the gradient of the mean loss over target tokens; returns that loss and their number.
-pub fn imitate(
-    model: &Qwen3,
-    samples: &[Sample],
-    memory: &Memory,
-    gradients: &mut Gradients,
-) -> (f64, usize) {
-    let tokens: usize = samples.iter().map(Sample::trained_count).sum();
-    let mut total = 0.0;
-    for chosen in micro_batches(samples, 0..samples.len(), memory.micro_tokens) {
-        let micro = Micro::new(samples, &chosen, model.device());
-        micro.differentiate(model, &Sampling::default(), memory, gradients, &mut |log_probs, _| {
-            let loss = -log_probs.sum(Kind::Float) / tokens as f64;
-            total += loss.double_value(&[]);
-            loss
-        });
-    }
-    (total, tokens)
 }

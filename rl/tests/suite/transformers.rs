@@ -10,7 +10,7 @@ use rl::model::{
     save_whole, write_weights,
 };
 use rl::train::batch::{Memory, Sample};
-use rl::train::sft::imitate;
+use rl::train::update::imitate;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -1,12 +1,17 @@
 //! The episodes of one step, with what the update needs to know about each.
 
+use super::line::Summary;
 use super::mask::Tally;
-use super::{Summary, TrainError, TrainSettings};
+use super::{TrainError, TrainSettings};
 use crate::rollout::Played;
 use crate::train::advantage::{Standing, advantages};
 use crate::train::batch::Sample;
 use crate::train::sample::sampled;
+use crate::train::update::Update;
 use agents::trajectory::Trajectory;
+use camino::Utf8Path;
+use fs_err as fs;
+use sandbox::files;
 use std::ops::Range;
 
 /// Episodes of one step as the trainer sees them, group after group; broken ones are only counted.
@@ -22,6 +27,15 @@ pub(super) struct Batch {
     pub(super) tally: Tally,
     pub(super) last_fault: String,
     groups: Vec<Group>,
+}
+
+/// Log-probabilities that are computed once per batch, per trajectory.
+pub(super) struct Scores {
+    /// The trainer's before the first update, where they differ from the sampler's and from those
+    /// of a later update.
+    pub(super) old: Option<Vec<Vec<f32>>>,
+    /// The reference model's.
+    pub(super) reference: Option<Vec<Vec<f32>>>,
 }
 
 /// The episodes of one task.
@@ -112,8 +126,64 @@ impl Batch {
         self.log_probs.iter().map(Vec::len).sum()
     }
 
-    pub(super) fn summary(&self) -> Option<Summary> {
-        (!self.trajectories.is_empty()).then(|| Summary::of(&self.trajectories, self.tally.dropped))
+    /// What the episodes of step number `step` came to, after a check that each is in exactly one
+    /// place of the tally.
+    pub(super) fn account(&self, step: u64) -> Result<Summary, TrainError> {
+        if self.trajectories.is_empty() {
+            return Err(TrainError::AllFaulted { step, last: self.last_fault.clone() });
+        }
+        if !self.tally.adds_up() {
+            return Err(TrainError::Unaccounted { step, tally: format!("{:?}", self.tally) });
+        }
+        Ok(Summary::of(&self.trajectories, self.tally.dropped))
+    }
+
+    /// How many tokens of each trajectory count in an update on those of `part`.
+    pub(super) fn counts(&self, part: &[usize]) -> Vec<usize> {
+        let mut counts = vec![0; self.samples.len()];
+        for &index in part.iter().filter(|&&index| self.standings[index] == Standing::Counted) {
+            counts[index] = self.samples[index].trained_count();
+        }
+        counts
+    }
+
+    /// The update on the trajectories whose tokens count.
+    pub(super) fn update<'a>(
+        &'a self,
+        settings: &TrainSettings,
+        scores: &'a Scores,
+        counts: &'a [usize],
+    ) -> Update<'a> {
+        Update {
+            samples: &self.samples,
+            sampler: &self.log_probs,
+            old: scores.old.as_deref(),
+            reference: scores.reference.as_deref(),
+            advantages: &self.advantages,
+            counts,
+            aggregation: settings.aggregation,
+            objective: settings.objective(),
+            sampling: settings.rollout.sampling,
+        }
+    }
+
+    /// The largest difference between the sampler's log-probabilities and others of the same
+    /// tokens, in nats.
+    pub(super) fn largest_gap(&self, others: &[Vec<f32>]) -> f64 {
+        let pairs = self.log_probs.iter().flatten().zip(others.iter().flatten());
+        pairs.map(|(sampler, other)| f64::from((other - sampler).abs())).fold(0.0, f64::max)
+    }
+
+    /// Writes the trajectories to `episodes/`, to be read by people.
+    pub(super) fn write(&self, out: &Utf8Path, step: u64) -> Result<(), std::io::Error> {
+        let folder = out.join("episodes");
+        fs::create_dir_all(&folder)?;
+        let mut text = Vec::new();
+        for trajectory in &self.trajectories {
+            serde_json::to_writer(&mut text, trajectory)?;
+            text.push(b'\n');
+        }
+        files::write_atomic(&folder.join(format!("step-{step:06}.jsonl")), &text)
     }
 
     pub(super) fn entropy(&self) -> f64 {

@@ -2,8 +2,9 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::policy::PolicyError;
-use crate::optim::OptimError;
+use crate::generate::engine::EngineError;
 use crate::rollout::RolloutError;
+use crate::train::learner::LearnerError;
 use agents::playground::PlaygroundError;
 use sandbox::task::TaskId;
 
@@ -53,7 +54,10 @@ pub enum TrainError {
     Checkpoint(#[from] CheckpointError),
     /// The update could not be made.
     #[error(transparent)]
-    Optim(#[from] OptimError),
+    Learner(#[from] LearnerError),
+    /// Weights could not be handed to the generator.
+    #[error(transparent)]
+    Generator(#[from] EngineError),
     /// A file of the run could not be written.
     #[error("failed to write the run's files")]
     Io(#[from] std::io::Error),

@@ -1,13 +1,20 @@
 //! A line of `metrics.jsonl`; `docs/METRICS.md` explains the names.
 
+use super::TrainSettings;
+use super::batch::Batch;
 use super::mask::Tally;
+use crate::generate::engine::CacheUse;
+use crate::run::device::memory_in_use;
+use crate::run::metrics::resident_memory;
 use crate::run::view::Step;
 use crate::run::watchdog::Phase;
+use crate::train::update::Learnt;
 use agents::evaluation::Row;
 use agents::trajectory::{Ending, Trajectory};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tch::Device;
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
@@ -128,7 +135,67 @@ pub(super) struct TrainLine {
     pub(super) device_bytes: Option<u64>,
 }
 
+/// The episodes of a step, besides their tally.
+pub(super) struct Gathered {
+    pub(super) summary: Summary,
+    /// How often tasks were drawn.
+    pub(super) draws: u64,
+    pub(super) cache: CacheUse,
+    /// How long the rollouts took.
+    pub(super) seconds: f64,
+}
+
+/// The updates of a step.
+pub(super) struct Made<'a> {
+    pub(super) learnt: Learnt,
+    /// Gradient norms before clipping, one per update.
+    pub(super) norms: &'a [f64],
+    pub(super) rate: f64,
+    /// How long all but the rollouts took.
+    pub(super) seconds: f64,
+}
+
 impl TrainLine {
+    pub(super) fn of(
+        settings: &TrainSettings,
+        batch: &Batch,
+        gathered: Gathered,
+        made: &Made<'_>,
+        device: Device,
+    ) -> Self {
+        let Gathered { summary, draws, cache, seconds } = gathered;
+        let Made { learnt, norms, rate, .. } = *made;
+        let (updates, tokens) = (norms.len(), learnt.tokens.max(1) as f64);
+        let per_update = 1.0 / updates.max(1) as f64;
+        let (groups, mixed) = batch.groups();
+        Self {
+            tally: batch.tally,
+            mixed_groups: mixed as f64 / groups.max(1) as f64,
+            draws,
+            replaced_groups: groups.saturating_sub(settings.tasks_per_step),
+            updates,
+            loss: learnt.loss * per_update,
+            clipped: learnt.clipped / tokens,
+            kl: (settings.kl.beta > 0.0).then(|| learnt.distance / tokens),
+            importance: (settings.importance_cap > 0.0).then(|| learnt.importance / tokens),
+            entropy: batch.entropy(),
+            log_prob_gap: learnt.gap,
+            // A sum of nothing is -0.
+            gradient_norm: norms.iter().fold(0.0, |sum, norm| sum + norm) * per_update,
+            rate,
+            trained_tokens: learnt.tokens,
+            tokens_per_second: batch.sampled_tokens() as f64 / seconds,
+            preemptions: cache.preemptions,
+            reread_tokens: cache.reread_tokens,
+            cache_bytes: cache.peak_bytes,
+            rollout_seconds: seconds,
+            update_seconds: made.seconds,
+            resident_bytes: resident_memory(),
+            device_bytes: memory_in_use(device),
+            summary,
+        }
+    }
+
     /// What is shown of it as step number `step`.
     pub(super) fn seen(&self, step: u64) -> Step {
         let Summary { reward, valid, median, bronze, silver, gold, .. } = self.summary;

@@ -2,7 +2,7 @@
 
 use super::mask::Mask;
 use crate::model::LoraSettings;
-use crate::optim::AdamConfig;
+use crate::optim::{AdamConfig, Decay, Schedule};
 use crate::rollout::{Overflow, RolloutSettings};
 use crate::run::settings::{SettingsError, require};
 use crate::train::advantage::Normalisation;
@@ -164,6 +164,11 @@ impl TrainSettings {
             checkpoint_every: self.checkpoint_every,
             validation: Some(validation),
         }
+    }
+
+    /// The learning rate of every step.
+    pub(super) fn schedule(&self) -> Schedule {
+        Schedule { peak: self.rate, warmup: self.warmup, decay: Decay::Constant, steps: self.steps }
     }
 
     /// How a token's loss is made.

@@ -2,9 +2,9 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::policy::PolicyError;
-use crate::optim::OptimError;
 use crate::text::template::TemplateError;
 use crate::text::tokenizer::TokenizerError;
+use crate::train::learner::LearnerError;
 use agents::playground::PlaygroundError;
 use agents::scaffold::ladder::ScriptedError;
 use agents::trajectory::TrajectoryError;
@@ -45,7 +45,7 @@ pub enum SftError {
     Checkpoint(#[from] CheckpointError),
     /// The update could not be made.
     #[error(transparent)]
-    Optim(#[from] OptimError),
+    Learner(#[from] LearnerError),
     /// A file of the run could not be written.
     #[error("failed to write the run's files")]
     Io(#[from] std::io::Error),

@@ -1,12 +1,12 @@
-//! The gradient of GRPO's loss over a batch of trajectories.
+//! Gradients of the two losses, cross-entropy and GRPO's surrogate, over trajectories.
 
+use crate::generate::sample::Sampling;
 use crate::model::signed;
 use crate::model::{Gradients, Qwen3};
-use crate::train::batch::{Micro, Sample, micro_batches};
-use crate::train::grpo::TrainSettings;
-use crate::train::loss::Tokens;
+use crate::train::batch::{Memory, Micro, Sample, micro_batches};
+use crate::train::loss::{Aggregation, Objective, Tokens};
 use std::ops::Range;
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 /// What the loss needs to know about trajectories, each list in their order.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +23,12 @@ pub struct Update<'a> {
     pub advantages: &'a [f64],
     /// How many tokens of each count in this update; 0 for those that are no part of it.
     pub counts: &'a [usize],
+    /// How token losses become one.
+    pub aggregation: Aggregation,
+    /// How a token's loss is made.
+    pub objective: Objective,
+    /// How tokens were drawn.
+    pub sampling: Sampling,
 }
 
 /// What updates came to, summed over tokens.
@@ -55,27 +61,27 @@ impl Learnt {
 }
 
 /// The largest difference between two lists of log-probabilities `[n]`.
-pub(super) fn largest_gap(new: &Tensor, old: &Tensor) -> f64 {
+fn largest_gap(new: &Tensor, old: &Tensor) -> f64 {
     (new.detach() - old).abs().max().double_value(&[])
 }
 
 impl Update<'_> {
-    /// The gradient of the loss over the trajectories that have an advantage, or all that count
-    /// where there is a pull towards the reference policy: the others' is exactly zero. `beat` is
-    /// told of every micro-batch.
+    /// Adds to `gradients` those of the loss over the trajectories that have an advantage, or over
+    /// all that count where there is a reference model: the others' are exactly zero. Calls `beat`
+    /// after every micro-batch.
     pub fn differentiate(
         &self,
         model: &Qwen3,
-        settings: &TrainSettings,
+        memory: &Memory,
+        gradients: &mut Gradients,
         beat: &mut dyn FnMut(),
-    ) -> (Learnt, Gradients) {
-        let weights = settings.aggregation.weights(self.counts);
-        let (objective, memory) = (settings.objective(), &settings.memory);
+    ) -> Learnt {
+        let weights = self.aggregation.weights(self.counts);
         let teaching = (0..self.samples.len()).filter(|&index| {
             let pulls = self.reference.is_some() || self.advantages[index].abs() > 0.0;
             self.counts[index] > 0 && pulls
         });
-        let (mut learnt, mut gradients) = (Learnt::default(), Gradients::default());
+        let mut learnt = Learnt::default();
         for chosen in micro_batches(self.samples, teaching, memory.micro_tokens) {
             let micro = Micro::new(self.samples, &chosen, model.device());
             let of = |values: &[Vec<f32>]| micro.pack(|index| &values[index]);
@@ -93,7 +99,7 @@ impl Update<'_> {
                     advantages: part(&advantages),
                     weights: part(&weights),
                 };
-                let loss = objective.loss(&tokens);
+                let loss = self.objective.loss(&tokens);
                 let value = |tensor: &Tensor| tensor.double_value(&[]);
                 learnt.add(&Learnt {
                     loss: value(&loss.loss),
@@ -105,10 +111,29 @@ impl Update<'_> {
                 });
                 loss.loss
             };
-            let sampling = &settings.rollout.sampling;
-            micro.differentiate(model, sampling, memory, &mut gradients, &mut loss);
+            micro.differentiate(model, &self.sampling, memory, gradients, &mut loss);
             beat();
         }
-        (learnt, gradients)
+        learnt
     }
+}
+
+/// Adds up the gradient of the mean loss over target tokens; returns that loss and their number.
+pub fn imitate(
+    model: &Qwen3,
+    samples: &[Sample],
+    memory: &Memory,
+    gradients: &mut Gradients,
+) -> (f64, usize) {
+    let tokens: usize = samples.iter().map(Sample::trained_count).sum();
+    let mut total = 0.0;
+    for chosen in micro_batches(samples, 0..samples.len(), memory.micro_tokens) {
+        let micro = Micro::new(samples, &chosen, model.device());
+        micro.differentiate(model, &Sampling::default(), memory, gradients, &mut |log_probs, _| {
+            let loss = -log_probs.sum(Kind::Float) / tokens as f64;
+            total += loss.double_value(&[]);
+            loss
+        });
+    }
+    (total, tokens)
 }
