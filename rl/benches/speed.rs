@@ -7,12 +7,12 @@
     reason = "a benchmark prints, and its sizes are small"
 )]
 
-use rl::batch::{Memory, Sample};
-use rl::engine::{Engine, Turn};
+use rl::generate::engine::{Engine, Turn};
+use rl::generate::sample::Sampling;
 use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::optim::{AdamConfig, AdamW};
-use rl::sample::Sampling;
-use rl::sft::imitate;
+use rl::train::batch::{Memory, Sample};
+use rl::train::update::imitate;
 use std::time::Instant;
 use tasks::stream::Stream;
 use tch::{Device, Kind};

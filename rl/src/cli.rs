@@ -1,20 +1,21 @@
 //! The command line: flags, files and defaults in, plain settings out. No logic of learning.
 
 use crate::bench::BenchArgs;
-use crate::checkpoint::{Checkpoints, Resume};
-use crate::device::{self, DeviceChoice};
+use crate::checkpoint::source::{PolicySource, locate};
+use crate::checkpoint::{Checkpoints, Resume, policy};
 use crate::eval::{self, Contestant, EvalSettings};
-use crate::grpo::{self, TrainSettings};
 use crate::model::{Published, Qwen3, Qwen3Config};
-use crate::presets::{Dtype, Scale};
 use crate::report::{self, ReportSources};
 use crate::rollout::RolloutSettings;
+use crate::run::device::{self, DeviceChoice};
+use crate::run::settings::{claim, resolve};
+use crate::run::stop::{Ended, Stop};
+use crate::run::view::Stages;
 use crate::serve::{ApiKey, ServeConfig, Server};
-use crate::settings::{claim, resolve};
-use crate::sft::{self, SftSettings, Stages};
-use crate::source::{PolicySource, locate};
-use crate::stop::{Ended, Stop};
-use crate::{plan, policy};
+use crate::train::grpo::{self, TrainSettings};
+use crate::train::plan;
+use crate::train::presets::{Dtype, Scale};
+use crate::train::sft::{self, SftSettings};
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
@@ -325,21 +326,8 @@ impl Stages for Bars {
 
 impl Common {
     fn device(&self) -> Result<Device> {
-        device(self.device, self.threads)
+        Ok(device::set_up(self.device, self.threads)?)
     }
-}
-
-/// Finds the device, and sets libtorch up.
-pub(crate) fn device(choice: DeviceChoice, threads: Option<i32>) -> Result<Device> {
-    if let Some(threads) = threads {
-        tch::set_num_threads(threads);
-    }
-    let device = choice.resolve()?;
-    // Nothing draws from libtorch's own generator; a fixed seed makes that easy to see. Not
-    // before the device: the seed goes to GPUs too, and those must be known by then.
-    tch::manual_seed(0);
-    tracing::info!(?device, threads = tch::get_num_threads(), "libtorch");
-    Ok(device)
 }
 
 impl Cli {
@@ -493,7 +481,7 @@ fn serve(args: ServeArgs) -> Result<String> {
     };
     let scale = scale_of(&source)?;
     let threads = args.threads.or_else(|| i32::try_from(scale.rollout().threads).ok());
-    let device = device(args.device, threads)?;
+    let device = device::set_up(args.device, threads)?;
     let usual = if device == Device::Cpu { Dtype::F32 } else { Dtype::Bf16 };
     let dtype = args.dtype.unwrap_or(usual);
     let (rows, context) = match (scale, device) {

@@ -1,14 +1,15 @@
 //! Policies and scripted agents on the same tasks, with the same seeds.
 
-use crate::episodes::{left_out, stored};
+use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
-use crate::presets::{Dtype, Scale};
+use crate::rollout::episodes::{left_out, stored};
 use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
-use crate::settings::{SettingsError, require};
-use crate::sft::Stages;
-use crate::stop::Stop;
-use crate::tokenizer::Tokenizer;
-use crate::watchdog::Heartbeat;
+use crate::run::settings::{SettingsError, require};
+use crate::run::stop::Stop;
+use crate::run::view::Stages;
+use crate::run::watchdog::Heartbeat;
+use crate::text::tokenizer::Tokenizer;
+use crate::train::presets::{Dtype, Scale};
 use agents::playground::{Playground, PlaygroundError};
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
 use agents::scaffold::react::Rules;
@@ -276,11 +277,7 @@ impl Contest<'_> {
             Job { task, attempt, stream }
         });
         let jobs: Vec<Job<'_>> = jobs.collect();
-        let policy = Policy {
-            name: &contestant.name,
-            model: &contestant.model,
-            tokenizer: &contestant.tokenizer,
-        };
+        let policy = Policy { name: &contestant.name, tokenizer: &contestant.tokenizer };
         let place = Place {
             sandbox: self.sandbox,
             rules: &settings.rules,
@@ -289,7 +286,10 @@ impl Contest<'_> {
             stop: &Stop::default(),
             heartbeat: &Heartbeat::default(),
         };
-        rollout(policy, place, &jobs, &mut |played| record.take(played.trajectory()))?;
+        let mut generator = NativeGenerator::new(&contestant.model, settings.rollout.capacity());
+        rollout(&mut generator, policy, place, &jobs, &mut |played| {
+            record.take(played.trajectory())
+        })?;
         Ok(())
     }
 

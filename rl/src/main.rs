@@ -3,7 +3,7 @@
 use clap::Parser;
 use indicatif::MultiProgress;
 use rl::cli::{Bars, Cli};
-use rl::stop::Stopped;
+use rl::run::stop::Stopped;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};

@@ -2,11 +2,11 @@
 
 use super::report::{Ending, Measurement, Report};
 use super::{Case, Job, Machine, ModelSource, Sizes, machine, shape};
-use crate::device::DeviceChoice;
+use crate::checkpoint::policy;
+use crate::checkpoint::source::{PolicySource, locate};
 use crate::model::Qwen3Config;
-use crate::policy;
-use crate::presets::{Dtype, Scale};
-use crate::source::{PolicySource, locate};
+use crate::run::device::DeviceChoice;
+use crate::train::presets::{Dtype, Scale};
 use anyhow::{Context, Result, bail};
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
@@ -295,7 +295,7 @@ impl BenchArgs {
     /// In this process, for the one that has started it.
     fn measure_here(&self, job: &str) -> Result<String> {
         let job: Job = serde_json::from_str(job).context("`--job` is no case")?;
-        let device = crate::cli::device(self.device, self.threads)?;
+        let device = crate::run::device::set_up(self.device, self.threads)?;
         Ok(serde_json::to_string(&job.run(device)?)? + "\n")
     }
 }

@@ -1,16 +1,15 @@
 //! Tokens a second with many conversations at once, their contexts nearly full.
 
 use super::floor::{DecodeStep, Speed};
+use super::job::{BenchError, random_ids, warm_up};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
 use super::sizes::{Sizes, train_settings};
-use super::{BenchError, random_ids, warm_up};
-use crate::engine::{Engine, Turn};
-use crate::model::{LoraSettings, Qwen3, Qwen3Config};
-use crate::plan::{Phase, Plan};
-use crate::presets::Dtype;
-use crate::sample::{Draw, Sampling, draw};
-use crate::signed;
+use crate::generate::engine::{Engine, Turn};
+use crate::generate::sample::{Draw, Sampling, draw};
+use crate::model::{LoraSettings, Qwen3, Qwen3Config, signed};
+use crate::train::plan::{Phase, Plan};
+use crate::train::presets::Dtype;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use tasks::stream::Stream;

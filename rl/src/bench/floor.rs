@@ -7,7 +7,7 @@
 //! is never reached.
 
 use crate::model::{LoraSettings, Qwen3Config};
-use crate::plan::adapter_parameters;
+use crate::train::plan::adapter_parameters;
 use tch::Kind;
 
 /// What a device can do, as measured on it.

@@ -2,20 +2,21 @@
 //! generated, rewarded at random, and learnt from.
 
 use super::floor::{DecodeStep, Speed, Update, reading};
+use super::job::{BenchError, limit, random_ids, warm_up};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
 use super::sft::RATE;
 use super::sizes::{Sizes, train_settings};
-use super::{BenchError, limit, random_ids, warm_up};
-use crate::advantage::{Standing, advantages};
-use crate::batch::Sample;
-use crate::engine::{Engine, RowId, Turn};
-use crate::grpo::{self, TrainSettings};
+use crate::generate::engine::{Engine, RowId, Turn};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
-use crate::plan::{self, Plan};
-use crate::presets::Dtype;
 use crate::rollout::RolloutSettings;
+use crate::train::advantage::{Standing, advantages};
+use crate::train::batch::Sample;
+use crate::train::grpo::TrainSettings;
+use crate::train::plan::{self, Plan};
+use crate::train::presets::Dtype;
+use crate::train::update;
 use rand::RngExt;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
@@ -221,21 +222,26 @@ fn differentiate(
 ) -> Gradients {
     let Played { samples, log_probs } = played;
     let counts: Vec<usize> = samples.iter().map(Sample::trained_count).collect();
-    let update = grpo::Update {
+    let update = update::Update {
         samples,
         sampler: log_probs,
         old: None,
         reference: None,
         advantages,
         counts: &counts,
+        aggregation: settings.aggregation,
+        objective: settings.objective(),
+        sampling: settings.rollout.sampling,
     };
-    update.differentiate(model, settings, &mut || ()).1
+    let mut gradients = Gradients::default();
+    update.differentiate(model, &settings.memory, &mut gradients, &mut || ());
+    gradients
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::presets::Scale;
+    use crate::train::presets::Scale;
     use proptest::prelude::*;
     use tch::Kind;
 

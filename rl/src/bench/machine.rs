@@ -1,8 +1,8 @@
 //! The device itself: its name, how fast it copies and multiplies, and what is in use on it.
 
 use super::floor::Speed;
-use crate::device;
-use crate::metrics::resident_memory;
+use crate::run::device;
+use crate::run::metrics::resident_memory;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 use tch::{Device, Kind, Tensor, no_grad_guard};

@@ -8,14 +8,13 @@
 //! libtorch multiplies f32 matrices exactly by default, not in TF32, and nothing here asks for
 //! anything else; the first check would fail by orders of magnitude if it did.
 
-use super::BenchError;
-use crate::batch::{Memory, Sample};
-use crate::engine::{Engine, Turn};
-use crate::model::{Gradients, Lora, LoraSettings, Mixture, Packed, Qwen3, Qwen3Config};
+use super::job::BenchError;
+use crate::generate::engine::{Engine, Turn};
+use crate::generate::sample::Sampling;
+use crate::model::{Gradients, Lora, LoraSettings, Mixture, Packed, Qwen3, Qwen3Config, signed};
 use crate::optim::{AdamConfig, AdamW, MomentStore};
-use crate::sample::Sampling;
-use crate::sft::imitate;
-use crate::signed;
+use crate::train::batch::{Memory, Sample};
+use crate::train::update::imitate;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

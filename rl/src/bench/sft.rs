@@ -1,17 +1,17 @@
 //! Tokens a second of an SFT step: gradients of long sequences, then the optimizer.
 
 use super::floor::{Speed, Update};
+use super::job::{BenchError, limit, random_ids};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
 use super::sizes::{Sizes, train_settings};
-use super::{BenchError, limit, random_ids};
-use crate::batch::Sample;
-use crate::grpo::TrainSettings;
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
-use crate::plan::{self, Plan};
-use crate::presets::Dtype;
-use crate::sft::imitate;
+use crate::train::batch::Sample;
+use crate::train::grpo::TrainSettings;
+use crate::train::plan::{self, Plan};
+use crate::train::presets::Dtype;
+use crate::train::update::imitate;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tch::Device;

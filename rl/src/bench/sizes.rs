@@ -1,8 +1,8 @@
 //! How large each case is.
 
-use crate::grpo::TrainSettings;
 use crate::model::{LoraSettings, Mixture, Published, Qwen3Config, Target};
-use crate::presets::{Dtype, Scale};
+use crate::train::grpo::TrainSettings;
+use crate::train::presets::{Dtype, Scale};
 use serde::{Deserialize, Serialize};
 
 /// The vocabulary of the built-in shapes: about what the tiny policy learns.

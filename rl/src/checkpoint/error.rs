@@ -1,10 +1,10 @@
 //! Why a checkpoint could not be written or read.
 
-use super::VERSION;
+use super::store::VERSION;
+use crate::checkpoint::policy::PolicyError;
 use crate::model::LoadError;
 use crate::optim::OptimError;
-use crate::policy::PolicyError;
-use crate::tokenizer::TokenizerError;
+use crate::text::tokenizer::TokenizerError;
 use camino::Utf8PathBuf;
 
 /// Why a checkpoint could not be written or read.

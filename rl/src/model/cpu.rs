@@ -489,7 +489,7 @@ fn narrow(x: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signed;
+    use crate::model::signed;
     use proptest::prelude::*;
 
     const OPTIONS: (Kind, Device) = (Kind::Float, Device::Cpu);

@@ -6,7 +6,7 @@
 //! last usable position lies one scratch place: padding writes there and nobody looks at it.
 
 use super::config::Qwen3Config;
-use crate::signed;
+use crate::model::signed;
 use tch::{Device, Kind, Tensor};
 
 /// Which rows of the cache take part in a step.

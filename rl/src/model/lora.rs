@@ -3,7 +3,7 @@
 
 use super::load::{LoadError, Weights, write_safetensors};
 use super::qwen3::Qwen3;
-use crate::settings::{SettingsError, require};
+use crate::run::settings::{SettingsError, require};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rand::{Rng, RngExt};

@@ -15,6 +15,7 @@ mod pass;
 mod qwen3;
 mod rope;
 mod shapes;
+mod signed;
 
 pub use config::{ConfigError, Mixture, Qwen3Config, RopeScaling, Yarn};
 pub use gradients::Gradients;
@@ -25,3 +26,4 @@ pub use packed::Packed;
 pub use pass::Pass;
 pub use qwen3::{Parameter, Qwen3};
 pub use shapes::{PUBLISHED, Published};
+pub(crate) use signed::signed;

@@ -1,6 +1,6 @@
 //! Sequences laid end to end.
 
-use crate::signed;
+use crate::model::signed;
 use tch::{Device, Tensor};
 
 /// The tokens of several sequences, one behind the other and without padding: N in all. Each

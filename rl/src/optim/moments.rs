@@ -1,7 +1,6 @@
 //! The two running means of every weight's gradient, and how they are kept.
 
-use crate::model::{LoadError, Weights};
-use crate::signed;
+use crate::model::{LoadError, Weights, signed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Device, Kind, Tensor};

@@ -1,6 +1,5 @@
 //! One conversation while it is played: what was said, and what of it the policy still sees.
 
-use crate::engine::RowId;
 use agents::prompt::Prompt;
 use agents::trajectory::{Omission, Segment, TurnRecord};
 use std::time::Instant;
@@ -15,7 +14,8 @@ pub(super) struct Conversation {
     pub(super) segments: Vec<Segment>,
     pub(super) omissions: Vec<Omission>,
     pub(super) context: Vec<i64>,
-    pub(super) row: Option<RowId>,
+    /// Whether the generator has it.
+    pub(super) is_open: bool,
     pub(super) turns: u64,
     /// Sampled tokens.
     pub(super) said: usize,
@@ -84,7 +84,7 @@ mod tests {
             segments,
             omissions: Vec::new(),
             context: Vec::new(),
-            row: None,
+            is_open: false,
             turns: failed.len() as u64,
             said: 4 * failed.len(),
             began: None,

@@ -1,7 +1,8 @@
 //! How episodes are played.
 
-use crate::sample::Sampling;
-use crate::settings::{SettingsError, require};
+use crate::generate::Capacity;
+use crate::generate::sample::Sampling;
+use crate::run::settings::{SettingsError, require};
 use serde::{Deserialize, Serialize};
 use tasks::units::ByteSize;
 
@@ -66,6 +67,11 @@ pub enum Overflow {
 }
 
 impl RolloutSettings {
+    /// What an engine is to hold.
+    pub fn capacity(&self) -> Capacity {
+        Capacity { rows: self.rows, context: self.context, cache: self.cache }
+    }
+
     /// How much room a conversation should have before a turn, or it is shortened.
     pub(super) fn turn_room(&self) -> usize {
         self.turn_tokens.min(self.context / 4)

@@ -3,8 +3,8 @@
 use super::generator::Event;
 use super::refusal::Refusal;
 use super::text::Text;
-use crate::engine::Ending;
-use crate::tokenizer::Tokenizer;
+use crate::generate::engine::Ending;
+use crate::text::tokenizer::Tokenizer;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 

@@ -7,7 +7,7 @@ use super::respond::{Answers, Form, finish_reason, ids};
 use super::server::Shared;
 use super::turn::{Piece, TurnReader};
 use super::wanted::Wanted;
-use crate::template::{FunctionCall, Message, Options, Role, ToolCall};
+use crate::text::template::{FunctionCall, Message, Options, Role, ToolCall};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
@@ -91,7 +91,7 @@ fn begin(shared: &Shared, body: Result<Bytes, BytesRejection>) -> Result<(Answer
     parameters.neutral("add_generation_prompt", &[json!(true)])?;
     parameters.finish()?;
 
-    let refused = |error| Refusal::invalid("messages", crate::chain(&error));
+    let refused = |error| Refusal::invalid("messages", crate::run::chain(&error));
     let prompt = shared.template.conversation(&messages, &options).map_err(refused)?;
     let thought = match options.thinking {
         Some(false) => None,

@@ -1,8 +1,8 @@
 //! The settings of a server, and why it does not start.
 
 use super::access::ApiKey;
-use crate::engine::EngineError;
-use crate::template::TemplateError;
+use crate::generate::engine::EngineError;
+use crate::text::template::TemplateError;
 use std::net::SocketAddr;
 use tasks::units::ByteSize;
 

@@ -1,6 +1,8 @@
 //! The thread that owns the engine: jobs in, tokens out.
 
-use crate::engine::{Ending, Engine, EngineError, RowId, Turn};
+use crate::generate::engine::{Ending, EngineError, Turn};
+use crate::generate::{ConversationId, Generator};
+use crate::run::watchdog::Heartbeat;
 use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -24,7 +26,7 @@ pub(super) enum Event {
     Token {
         /// Which.
         id: i64,
-        /// Its log-probability, as [`Finished`](crate::engine::Finished) has it.
+        /// Its log-probability, as [`Generated`](crate::generate::Generated) has it.
         log_prob: f32,
     },
     /// The last event.
@@ -55,12 +57,15 @@ impl Speaker {
 /// # Errors
 /// What the engine says when it cannot go on: the weights are broken.
 pub(super) fn generate(
-    mut engine: Engine<'_>,
+    generator: &mut dyn Generator,
     rows: usize,
     mut jobs: UnboundedReceiver<Job>,
 ) -> Result<(), EngineError> {
     let mut waiting: VecDeque<Job> = VecDeque::new();
-    let mut speaking: BTreeMap<RowId, Speaker> = BTreeMap::new();
+    let mut speaking: BTreeMap<ConversationId, Speaker> = BTreeMap::new();
+    let rows = generator.begin(rows)?;
+    let heartbeat = Heartbeat::default();
+    let mut jobs_so_far = 0;
     loop {
         if waiting.is_empty() && speaking.is_empty() {
             match jobs.blocking_recv() {
@@ -72,39 +77,41 @@ pub(super) fn generate(
             waiting.push_back(job);
         }
         waiting.retain(|job| !job.events.is_closed());
-        let left: Vec<RowId> = speaking
+        let left: Vec<ConversationId> = speaking
             .iter()
             .filter(|(_, speaker)| speaker.job.events.is_closed())
-            .map(|(row, _)| *row)
+            .map(|(conversation, _)| *conversation)
             .collect();
-        for row in left {
-            speaking.remove(&row);
-            engine.release(row)?;
+        for conversation in left {
+            speaking.remove(&conversation);
+            generator.end(conversation)?;
         }
         while speaking.len() < rows
             && let Some(job) = waiting.pop_front()
         {
-            match engine.admit(&job.ids, job.turn) {
-                Ok(row) => {
-                    speaking.insert(row, Speaker { job, told: 0 });
+            let conversation = ConversationId(jobs_so_far);
+            jobs_so_far += 1;
+            match generator.start(conversation, &job.ids, job.turn) {
+                Ok(()) => {
+                    speaking.insert(conversation, Speaker { job, told: 0 });
                 }
                 Err(error) => {
                     let _ = job.events.send(Event::Refused(error.to_string()));
                 }
             }
         }
-        let finished = engine.step()?;
-        for (row, speaker) in &mut speaking {
-            let (ids, log_probs) = engine.said(*row)?;
+        let finished = generator.poll(&heartbeat)?;
+        for (conversation, speaker) in &mut speaking {
+            let (ids, log_probs) = generator.said(*conversation)?;
             if !ids.is_empty() {
                 speaker.tell(ids, log_probs);
             }
         }
         for turn in finished {
-            if let Some(mut speaker) = speaking.remove(&turn.row) {
+            if let Some(mut speaker) = speaking.remove(&turn.conversation) {
                 speaker.tell(&turn.ids, &turn.log_probs);
                 let Job { events, place, .. } = speaker.job;
-                engine.release(turn.row)?;
+                generator.end(turn.conversation)?;
                 // Who reads the end may ask again at once, and must find the place free.
                 drop(place);
                 let _ = events.send(Event::End(turn.ending));

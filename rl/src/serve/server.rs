@@ -10,10 +10,11 @@ use super::parameters::BODY;
 use super::refusal::Refusal;
 use super::respond::{Answers, Head, page};
 use super::wanted::Wanted;
-use crate::engine::{Engine, Turn};
+use crate::generate::engine::{Engine, Turn};
+use crate::generate::{Capacity, NativeGenerator};
 use crate::model::Qwen3;
-use crate::template::Template;
-use crate::tokenizer::Tokenizer;
+use crate::text::template::Template;
+use crate::text::tokenizer::Tokenizer;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::{Method, StatusCode, Uri};
@@ -226,7 +227,8 @@ async fn serve(
 ) -> Result<(), ServeError> {
     let (rows, capacity, cache) = (shared.config.rows, shared.capacity, shared.config.cache);
     let mut generator = tokio::task::spawn_blocking(move || {
-        generate(Engine::with_cache(&model, rows, capacity, cache)?, rows, jobs)
+        let room = Capacity { rows, context: capacity, cache };
+        generate(&mut NativeGenerator::new(&model, room), rows, jobs)
     });
     let (stop, stopping) = watch::channel(false);
     let router = router(Arc::new(shared));

@@ -2,7 +2,7 @@
 
 use super::parameters::Parameters;
 use super::refusal::Refusal;
-use crate::sample::Sampling;
+use crate::generate::sample::Sampling;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use jail::python::{PythonEnv, VARIABLE};
 use rl::bench::{Case, Ending, Job, ModelSource, Report, Sizes};
-use rl::presets::{Dtype, Scale};
+use rl::train::presets::{Dtype, Scale};
 use std::process::{Command, Output};
 
 const RL: &str = env!("CARGO_BIN_EXE_rl");

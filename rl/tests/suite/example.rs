@@ -1,8 +1,10 @@
 //! The example in `docs/GRPO.md`: every number in its tables is what the code computes.
 
 use fs_err as fs;
-use rl::advantage::{Normalisation, Spread, Standing, advantages};
-use rl::loss::{Aggregation, Clip, Kl, KlEstimator, Objective, Tokens, importance, kl, surrogate};
+use rl::train::advantage::{Normalisation, Spread, Standing, advantages};
+use rl::train::loss::{
+    Aggregation, Clip, Kl, KlEstimator, Objective, Tokens, importance, kl, surrogate,
+};
 use tch::{Kind, Tensor};
 
 /// Half a unit of the last place, and rounding in f32.

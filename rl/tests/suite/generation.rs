@@ -1,10 +1,10 @@
 //! Cached, batched, joined and left: generation equals the full forward pass.
 
 use proptest::prelude::*;
-use rl::engine::{Ending, Engine, EngineError, Finished, RowId, Turn};
-use rl::loss;
+use rl::generate::engine::{Ending, Engine, EngineError, Finished, RowId, Turn};
+use rl::generate::sample::Sampling;
 use rl::model::{KvCache, Mixture, Packed, Qwen3, Qwen3Config};
-use rl::sample::Sampling;
+use rl::train::loss;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tasks::units::ByteSize;

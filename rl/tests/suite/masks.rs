@@ -1,10 +1,10 @@
 //! What is masked gets no gradient at all, and micro-batches change nothing.
 
 use proptest::prelude::*;
-use rl::batch::{Memory, Micro, Sample, micro_batches};
-use rl::loss::{self, Aggregation, Clip, Kl, Objective, Tokens, surrogate};
+use rl::generate::sample::Sampling;
 use rl::model::{Gradients, Qwen3, Qwen3Config};
-use rl::sample::Sampling;
+use rl::train::batch::{Memory, Micro, Sample, micro_batches};
+use rl::train::loss::{self, Aggregation, Clip, Kl, Objective, Tokens, surrogate};
 use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor};
 

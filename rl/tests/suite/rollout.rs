@@ -4,13 +4,18 @@ use crate::corpus;
 use agents::playground::Playground;
 use agents::trajectory::{Ending, Segment, Source, Trajectory};
 use camino::Utf8Path;
-use rl::loss;
+use rl::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
+use rl::generate::{ConversationId, Generated, Generator, NativeGenerator};
 use rl::model::{Packed, Qwen3, Qwen3Config};
-use rl::presets::Scale;
-use rl::rollout::{Job, Overflow, Place, Played, Policy, RolloutSettings, rollout};
-use rl::stop::Stop;
-use rl::tokenizer::Tokenizer;
-use rl::watchdog::Heartbeat;
+use rl::rollout::{
+    Job, Overflow, Place, Played, Policy, Rollout, RolloutError, RolloutSettings, rollout,
+};
+use rl::run::stop::Stop;
+use rl::run::watchdog::Heartbeat;
+use rl::text::tokenizer::Tokenizer;
+use rl::train::loss;
+use rl::train::presets::Scale;
+use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tasks::task::Split;
 use tasks::units::ByteSize;
@@ -51,6 +56,21 @@ impl Scene {
     }
 
     fn play(&self, settings: &RolloutSettings, wall_seconds: u64) -> Vec<(Trajectory, Vec<i64>)> {
+        let mut generator = NativeGenerator::new(&self.model, settings.capacity());
+        let finished = |played: Played| match played {
+            Played::Finished { trajectory, context } => (*trajectory, context),
+            Played::Fault { fault, .. } => panic!("{fault}"),
+        };
+        let rollout = self.play_with(&mut generator, settings, wall_seconds).unwrap();
+        rollout.played.into_iter().map(finished).collect()
+    }
+
+    fn play_with(
+        &self,
+        generator: &mut dyn Generator,
+        settings: &RolloutSettings,
+        wall_seconds: u64,
+    ) -> Result<Rollout, RolloutError> {
         let mut rules = Scale::Tiny.rules();
         rules.episode.budget.turns = 12;
         rules.episode.budget.wall_seconds = wall_seconds;
@@ -61,19 +81,14 @@ impl Scene {
             stop: &Stop::default(),
             heartbeat: &Heartbeat::default(),
         };
-        let policy = Policy { name: "policy", model: &self.model, tokenizer: &self.tokenizer };
+        let policy = Policy { name: "policy", tokenizer: &self.tokenizer };
         let tasks = self.playground.tasks(Split::Train).unwrap();
         let job = |attempt: u64| {
             let stream = Stream::root(6).index(attempt);
             Job { task: tasks[attempt as usize % 2], attempt, stream }
         };
         let jobs: Vec<Job<'_>> = (0..4).map(job).collect();
-        let played = rollout(policy, place, &jobs, &mut |_| Ok(())).unwrap().played;
-        let finished = |played: Played| match played {
-            Played::Finished { trajectory, context } => (*trajectory, context),
-            Played::Fault { fault, .. } => panic!("{fault}"),
-        };
-        played.into_iter().map(finished).collect()
+        rollout(generator, policy, place, &jobs, &mut |_| Ok(()))
     }
 
     /// Every turn has the log-probabilities that the plain pass gives it after what the policy
@@ -180,4 +195,115 @@ fn time_also_ends_an_episode_that_only_generates() {
         assert!((1..=2).contains(&said(&trajectory)), "one step was made");
         assert_eq!(context, ids_of(&trajectory.segments));
     }
+}
+
+/// A generator that is no engine, as one behind a network is none: it says the same in every turn,
+/// two conversations at a time, after some polls.
+struct Remote<'a> {
+    turn: &'a [i64],
+    /// Tokens of open conversations, and in how many polls their turn ends.
+    open: BTreeMap<ConversationId, (Vec<i64>, Option<u64>)>,
+    most: usize,
+    starts: u64,
+    version: u64,
+    /// After how many starts there are other weights.
+    moves_after: u64,
+}
+
+impl Generator for Remote<'_> {
+    fn begin(&mut self, conversations: usize) -> Result<usize, EngineError> {
+        assert_eq!(conversations, 4);
+        Ok(2)
+    }
+
+    fn finish(&mut self) -> CacheUse {
+        self.open.clear();
+        CacheUse::default()
+    }
+
+    fn capacity(&self) -> usize {
+        4000
+    }
+
+    fn start(
+        &mut self,
+        conversation: ConversationId,
+        ids: &[i64],
+        _turn: Turn,
+    ) -> Result<(), EngineError> {
+        let before = self.open.insert(conversation, (ids.to_vec(), Some(self.starts % 3)));
+        let (before, waits) = before.unwrap_or_default();
+        assert!(waits.is_none() && ids.starts_with(&before), "all tokens, after a turn has ended");
+        self.most = self.most.max(self.open.len());
+        self.starts += 1;
+        if self.starts > self.moves_after {
+            self.publish(1)?;
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self, _heartbeat: &Heartbeat) -> Result<Vec<Generated>, EngineError> {
+        let mut ended = Vec::new();
+        for (conversation, (tokens, polls)) in &mut self.open {
+            match polls {
+                Some(0) => {
+                    *polls = None;
+                    tokens.extend_from_slice(self.turn);
+                    ended.push(Generated {
+                        conversation: *conversation,
+                        ids: self.turn.to_vec(),
+                        log_probs: vec![-0.5; self.turn.len()],
+                        ending: TurnEnding::EndOfTurn,
+                        version: self.version,
+                    });
+                }
+                Some(left) => *left -= 1,
+                None => (),
+            }
+        }
+        Ok(ended)
+    }
+
+    fn said(&self, _conversation: ConversationId) -> Result<(&[i64], &[f32]), EngineError> {
+        Ok((&[], &[]))
+    }
+
+    fn end(&mut self, conversation: ConversationId) -> Result<Vec<i64>, EngineError> {
+        Ok(self.open.remove(&conversation).ok_or(EngineError::Gone)?.0)
+    }
+
+    fn publish(&mut self, version: u64) -> Result<(), EngineError> {
+        self.version = version;
+        Ok(())
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+}
+
+#[test]
+fn a_generator_need_not_be_an_engine_and_its_weights_stay_while_a_rollout_goes_on() {
+    let scene = Scene::new(0);
+    let end = scene.tokenizer.control().end_of_turn;
+    let turn = [scene.tokenizer.encode("turn").unwrap(), vec![end]].concat();
+    let remote = |moves_after| Remote {
+        turn: &turn,
+        open: BTreeMap::new(),
+        most: 0,
+        starts: 0,
+        version: 0,
+        moves_after,
+    };
+    let mut steady = remote(u64::MAX);
+    let rollout = scene.play_with(&mut steady, &settings(4000), 600).unwrap();
+    assert_eq!((rollout.played.len(), steady.most, steady.open.len()), (4, 2, 0));
+    for played in rollout.played {
+        let Played::Finished { trajectory, context } = played else { panic!("a fault") };
+        assert_eq!((trajectory.ending, trajectory.turns.len()), (Ending::Budget, 12));
+        assert_eq!(said(&trajectory), 12 * turn.len());
+        assert_eq!(context, ids_of(&trajectory.segments));
+    }
+    let error = scene.play_with(&mut remote(5), &settings(4000), 600).unwrap_err();
+    assert!(matches!(error, RolloutError::Version { expected: 0, found: 1 }), "{error}");
 }

@@ -3,12 +3,12 @@
 use crate::transformers::python;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use rl::engine::{Ending, Engine, Finished, Turn};
+use rl::checkpoint::policy;
+use rl::generate::engine::{Ending, Engine, Finished, Turn};
+use rl::generate::sample::Sampling;
 use rl::model::{Qwen3, Qwen3Config, save_folder, write_safetensors};
-use rl::policy;
-use rl::sample::Sampling;
-use rl::template::{Message, Options, Role, Template};
-use rl::tokenizer::Tokenizer;
+use rl::text::template::{Message, Options, Role, Template};
+use rl::text::tokenizer::Tokenizer;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

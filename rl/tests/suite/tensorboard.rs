@@ -3,8 +3,8 @@
 use crate::transformers::python;
 use camino::Utf8Path;
 use fs_err as fs;
-use rl::metrics::Metrics;
-use rl::tensorboard::scalars;
+use rl::run::metrics::Metrics;
+use rl::run::tensorboard::scalars;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -3,14 +3,14 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use rl::batch::{Memory, Sample};
-use rl::engine::{Engine, RowId, Turn};
+use rl::generate::engine::{Engine, RowId, Turn};
+use rl::generate::sample::Sampling;
 use rl::model::{
     Gradients, Lora, LoraSettings, Packed, Qwen3, Qwen3Config, Target, Weights, save_folder,
     save_whole, write_weights,
 };
-use rl::sample::Sampling;
-use rl::sft::imitate;
+use rl::train::batch::{Memory, Sample};
+use rl::train::update::imitate;
 use std::collections::BTreeMap;
 use std::process::Command;
 use tasks::stream::Stream;

@@ -1,0 +1,242 @@
+//! One case to be measured, and how it is run.
+
+use super::machine::{Gauge, Machine};
+use super::report::{Ending, Measurement};
+use super::sizes::{Sizes, shape};
+use super::{decode, grpo, parity, sft};
+use crate::checkpoint::policy::{self, PolicyError};
+use crate::generate::engine::{Engine, EngineError, Turn};
+use crate::generate::sample::Sampling;
+use crate::model::{ConfigError, LoadError, Lora, LoraSettings, Qwen3, Qwen3Config};
+use crate::optim::OptimError;
+use crate::run::device;
+use crate::train::plan::PlanError;
+use crate::train::presets::Dtype;
+use camino::Utf8PathBuf;
+use clap::ValueEnum;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tasks::stream::Stream;
+use tch::Device;
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Case {
+    /// Whether the device computes what the CPU computes, on small models of its own.
+    Parity,
+    /// Generation, many conversations at once.
+    Decode,
+    /// An SFT step of the whole model.
+    Sft,
+    /// An SFT step of adapters.
+    SftLora,
+    /// A GRPO step of the whole model: generation, gradients, optimizer.
+    Grpo,
+    /// A GRPO step of adapters.
+    GrpoLora,
+}
+
+impl Case {
+    /// All of them, in the order in which they are run.
+    pub const ALL: [Self; 6] =
+        [Self::Parity, Self::Decode, Self::Sft, Self::SftLora, Self::Grpo, Self::GrpoLora];
+}
+
+/// Where a model comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelSource {
+    /// A shape's name; the weights are random.
+    Shape(String),
+    /// A model's folder.
+    Folder(Utf8PathBuf),
+}
+
+/// One case to be measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// What.
+    pub case: Case,
+    /// With which model.
+    pub model: ModelSource,
+    /// The type of weights and activations.
+    pub dtype: Dtype,
+    /// How large.
+    pub sizes: Sizes,
+    /// Where chance comes from.
+    pub seed: u64,
+}
+
+/// Why a case could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// There is no such shape.
+    #[error(
+        "there is no shape `{0}`; use `tiny`, `tiny-moe`, or the name of a published model, such as `qwen3-8b`"
+    )]
+    Shape(String),
+    /// The device does not say what it has.
+    #[error("the device does not say how much memory it has")]
+    UnknownMemory,
+    /// It does not fit.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The model's shape is unreadable.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The model's folder is damaged.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// Adapters could not be attached.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Nothing could be generated.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// No update could be made.
+    #[error(transparent)]
+    Optim(#[from] OptimError),
+}
+
+impl Job {
+    /// What the result is called.
+    pub fn name(&self) -> String {
+        let Sizes { rows, context, sequences, length, conversation, lora_rank, .. } = self.sizes;
+        let shape = match &self.model {
+            ModelSource::Shape(name) => name.as_str(),
+            ModelSource::Folder(folder) => folder.file_name().unwrap_or(folder.as_str()),
+        };
+        let sft = format!("{shape}: SFT, {sequences} x {length}");
+        let grpo = format!("{shape}: GRPO, {rows} x {conversation}");
+        match self.case {
+            Case::Parity => "parity".to_owned(),
+            Case::Decode => format!("{shape}: decoding, {rows} x {context}"),
+            Case::Sft => format!("{sft}, full"),
+            Case::SftLora => format!("{sft}, LoRA {lora_rank}"),
+            Case::Grpo => format!("{grpo}, full"),
+            Case::GrpoLora => format!("{grpo}, LoRA {lora_rank}"),
+        }
+    }
+
+    /// Measures it on `device`, in this process.
+    ///
+    /// # Errors
+    /// [`BenchError`]. What does not fit by `rl plan` is no error but a result.
+    ///
+    /// # Panics
+    /// If libtorch fails, for one because memory runs out.
+    pub fn run(&self, device: Device) -> Result<Measurement, BenchError> {
+        let mut settings = BTreeMap::new();
+        let ending = match self.measure(device, &mut settings) {
+            Ok(ending) => ending,
+            Err(BenchError::Plan(error)) => Ending::TooLarge { reason: error.to_string() },
+            Err(error) => return Err(error),
+        };
+        Ok(Measurement { name: self.name(), machine: Machine::of(device), settings, ending })
+    }
+
+    fn measure(
+        &self,
+        device: Device,
+        used: &mut BTreeMap<String, serde_json::Value>,
+    ) -> Result<Ending, BenchError> {
+        let Self { case, dtype, sizes, seed, .. } = self;
+        let (dtype, stream) = (*dtype, Stream::root(*seed).child("bench"));
+        if *case == Case::Parity {
+            return Ok(Ending::Compared { checks: parity::measure(device, stream)? });
+        }
+        let mut gauge = Gauge::start(device);
+        let config = self.config()?;
+        used.insert("dtype".into(), format!("{dtype:?}").to_lowercase().into());
+        let lora = |case: &Case| {
+            matches!(case, Case::SftLora | Case::GrpoLora).then(|| sizes.lora(&config))
+        };
+        let lora = lora(case);
+        let figures = match case {
+            Case::Parity | Case::Decode => {
+                let model = self.open(&config, None, device)?;
+                decode::measure(&model, dtype, sizes, &mut gauge, stream)?
+            }
+            Case::Sft | Case::SftLora => {
+                let (settings, plan) = sft::settings(&config, dtype, lora, sizes, device)?;
+                describe(&settings, used);
+                let model = self.open(&config, settings.lora.as_ref(), device)?;
+                sft::measure(&model, (&settings, &plan), sizes, &mut gauge, stream)?
+            }
+            Case::Grpo | Case::GrpoLora => {
+                let (settings, plan) = grpo::settings(&config, dtype, lora, sizes, device)?;
+                describe(&settings, used);
+                used.insert("rows".into(), settings.rollout.rows.into());
+                let model = self.open(&config, settings.lora.as_ref(), device)?;
+                grpo::measure(&model, (&settings, &plan), sizes, &mut gauge, stream)?
+            }
+        };
+        Ok(Ending::Measured(figures))
+    }
+
+    fn config(&self) -> Result<Qwen3Config, BenchError> {
+        match &self.model {
+            ModelSource::Shape(name) => shape(name).ok_or_else(|| BenchError::Shape(name.clone())),
+            ModelSource::Folder(folder) => Ok(Qwen3Config::open(&policy::base_of(folder)?)?),
+        }
+    }
+
+    fn open(
+        &self,
+        config: &Qwen3Config,
+        lora: Option<&LoraSettings>,
+        device: Device,
+    ) -> Result<Qwen3, BenchError> {
+        let kind = self.dtype.kind();
+        let stream = Stream::root(self.seed).child("adapters");
+        let mut model = match &self.model {
+            ModelSource::Shape(_) => {
+                let seed = i64::from_ne_bytes(self.seed.to_ne_bytes());
+                Qwen3::drawn(config, kind, device, seed)
+            }
+            ModelSource::Folder(folder) => policy::open(folder, kind, device)?.0,
+        };
+        if let Some(settings) = lora {
+            let base = Utf8PathBuf::from("base");
+            Lora { settings: settings.clone(), base }.attach(&mut model, stream)?;
+        }
+        Ok(model)
+    }
+}
+
+/// Takes note of settings that were chosen.
+fn describe(
+    settings: &crate::train::grpo::TrainSettings,
+    used: &mut BTreeMap<String, serde_json::Value>,
+) {
+    let mut note = |name: &str, value: serde_json::Value| used.insert(name.to_owned(), value);
+    note("micro_tokens", settings.memory.micro_tokens.into());
+    note("recompute", settings.memory.recompute.into());
+    if let Ok(moments) = serde_json::to_value(settings.adam.moments) {
+        note("moments", moments);
+    }
+}
+
+/// How much memory a case may plan with.
+pub(super) fn limit(device: Device) -> Result<u64, BenchError> {
+    device::memory(device).ok_or(BenchError::UnknownMemory)
+}
+
+/// Has the device load what generation needs, so that no clock sees it.
+pub(super) fn warm_up(model: &Qwen3) -> Result<(), BenchError> {
+    let mut engine = Engine::new(model, 1, 16);
+    let (sampling, stream) = (Sampling::default(), Stream::root(0));
+    engine.admit(&[0; 8], Turn { sampling, stream, max_tokens: 3, ignore_eos: true })?;
+    while !engine.is_idle() {
+        engine.step()?;
+    }
+    Ok(())
+}
+
+/// Ids that no model has an opinion about.
+pub(super) fn random_ids(config: &Qwen3Config, count: usize, stream: Stream) -> Vec<i64> {
+    let mut rng = stream.child("ids").rng();
+    (0..count).map(|_| rng.random_range(0..config.vocab_size)).collect()
+}

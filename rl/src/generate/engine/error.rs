@@ -1,0 +1,55 @@
+//! Why an engine refuses or cannot go on.
+
+use crate::generate::sample::SamplingError;
+use tasks::units::ByteSize;
+
+/// Why a request was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// All places are taken.
+    #[error("all {0} rows are taken; release one first")]
+    Full(usize),
+    /// The row was released, or is another engine's.
+    #[error("there is no such row; it was released")]
+    Gone,
+    /// The row's turn has not ended.
+    #[error("the row is still generating")]
+    Busy,
+    /// Nothing to read.
+    #[error("a turn needs at least one token to start from")]
+    Empty,
+    /// More tokens than a row holds.
+    #[error("the conversation has {tokens} tokens; a row holds {capacity}")]
+    TooLong {
+        /// How many it would have.
+        tokens: usize,
+        /// How many fit, one place being kept for the answer.
+        capacity: usize,
+    },
+    /// An id that the model has no embedding for.
+    #[error("the id {id} is outside the vocabulary of {vocab_size}")]
+    Id {
+        /// The id.
+        id: i64,
+        /// The vocabulary's size.
+        vocab_size: i64,
+    },
+    /// The cache could not hold a single conversation.
+    #[error(
+        "a cache of {given} is too small: keys and values of one conversation of {capacity} tokens need {least}; raise `rollout.cache` (`--cache`), or lower `rollout.context` (`--context`)"
+    )]
+    Cache {
+        /// The budget.
+        given: ByteSize,
+        /// Tokens of the longest conversation.
+        capacity: usize,
+        /// What it needs.
+        least: ByteSize,
+    },
+    /// The sampler's settings were refused.
+    #[error(transparent)]
+    Sampling(#[from] SamplingError),
+    /// The model's output is not a number.
+    #[error("the model's output is not finite; its weights are broken")]
+    NotFinite,
+}

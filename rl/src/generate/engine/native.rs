@@ -1,0 +1,546 @@
+//! The engine on libtorch: rows, their places in the cache, prefill and decoding.
+
+use super::error::EngineError;
+use super::room::{Claim, Room};
+use super::turn::{Ending, Finished, RowId, Turn};
+use crate::generate::sample::{self, Draw, Drawn, Sampling};
+use crate::model::{KvCache, Qwen3, Rows, signed};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tasks::units::ByteSize;
+use tch::{Tensor, no_grad_guard};
+
+/// The most tokens, padding included, that one prefill reads.
+pub(crate) const PREFILL_TOKENS: usize = 8192;
+/// The most pairs of a token that is read and one that it may look at: for every one of them, and
+/// each query of a key head, the mask has a number. Longer texts are read in pieces.
+pub(crate) const PREFILL_PAIRS: usize = PREFILL_TOKENS * 8192;
+
+#[derive(Debug)]
+struct Current {
+    sampling: Sampling,
+    rng: ChaCha8Rng,
+    max_tokens: usize,
+    ignore_eos: bool,
+    ids: Vec<i64>,
+    log_probs: Vec<f32>,
+}
+
+#[derive(Debug)]
+struct Row {
+    ticket: u64,
+    /// Its row in the cache, if it has one.
+    place: Option<usize>,
+    /// Tokens that were cached when it gave way, and are not again.
+    lost: usize,
+    /// Tokens whose keys and values are cached.
+    cached: usize,
+    /// Tokens that come next and are not cached yet.
+    pending: Vec<i64>,
+    /// Everything the row was given or sampled, in order.
+    context: Vec<i64>,
+    current: Option<Current>,
+}
+
+/// What an engine's cache went through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CacheUse {
+    /// How often a conversation gave way to others.
+    pub preemptions: u64,
+    /// Tokens that were read once more because of it.
+    pub reread_tokens: u64,
+    /// The most memory that the cache held, in bytes.
+    pub peak_bytes: u64,
+}
+
+impl CacheUse {
+    /// Takes in what another engine's cache went through.
+    pub fn add(&mut self, other: &Self) {
+        self.preemptions += other.preemptions;
+        self.reread_tokens += other.reread_tokens;
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+    }
+}
+
+/// Generates for many conversations at once.
+#[derive(Debug)]
+pub struct Engine<'m> {
+    model: &'m Qwen3,
+    cache: KvCache,
+    room: Room,
+    rows: Vec<Option<Row>>,
+    capacity: usize,
+    tickets: u64,
+    generated: u64,
+    cache_use: CacheUse,
+}
+
+impl<'m> Engine<'m> {
+    /// An engine for `rows` conversations of at most `capacity` tokens, all of which have room in
+    /// its cache. The capacity is lowered to the model's longest sequence.
+    pub fn new(model: &'m Qwen3, rows: usize, capacity: usize) -> Self {
+        let capacity = limited(model, capacity);
+        let tokens = rows.max(1).saturating_mul(capacity + 1);
+        Self::with_room(model, rows, Room { tokens, capacity })
+    }
+
+    /// The same with at most `budget` of keys and values, if there is one, and no more than all
+    /// rows need.
+    ///
+    /// # Errors
+    /// [`EngineError::Cache`] if a single conversation could outgrow it.
+    pub fn with_cache(
+        model: &'m Qwen3,
+        rows: usize,
+        capacity: usize,
+        budget: Option<ByteSize>,
+    ) -> Result<Self, EngineError> {
+        let Some(budget) = budget else { return Ok(Self::new(model, rows, capacity)) };
+        let capacity = limited(model, capacity);
+        let token = KvCache::token_bytes(model.config(), model.kind());
+        let most = rows.max(1).saturating_mul(capacity + 1);
+        let tokens = usize::try_from(budget.bytes()).unwrap_or(usize::MAX) / token;
+        if tokens <= capacity {
+            let least = ByteSize::new((capacity as u64 + 1).saturating_mul(token as u64));
+            return Err(EngineError::Cache { given: budget, capacity, least });
+        }
+        Ok(Self::with_room(model, rows, Room { tokens: tokens.min(most), capacity }))
+    }
+
+    fn with_room(model: &'m Qwen3, rows: usize, room: Room) -> Self {
+        let _guard = no_grad_guard();
+        Self {
+            model,
+            cache: KvCache::new(model.config(), 0, 0, model.kind(), model.device()),
+            room,
+            rows: (0..rows).map(|_| None).collect(),
+            capacity: room.capacity,
+            tickets: 0,
+            generated: 0,
+            cache_use: CacheUse::default(),
+        }
+    }
+
+    /// Starts a conversation and its first turn.
+    ///
+    /// # Errors
+    /// [`EngineError`] if there is no place, or the ids or settings are unusable.
+    pub fn admit(&mut self, ids: &[i64], turn: Turn) -> Result<RowId, EngineError> {
+        let slot =
+            self.rows.iter().position(Option::is_none).ok_or(EngineError::Full(self.rows.len()))?;
+        self.tickets += 1;
+        let id = RowId { slot, ticket: self.tickets };
+        self.rows[slot] = Some(Row {
+            ticket: id.ticket,
+            place: None,
+            lost: 0,
+            cached: 0,
+            pending: Vec::new(),
+            context: Vec::new(),
+            current: None,
+        });
+        self.extend(id, ids, turn).inspect_err(|_| self.rows[slot] = None)?;
+        Ok(id)
+    }
+
+    /// Appends the environment's tokens to a waiting row and starts its next turn.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the row is gone, busy or full, or the ids or settings are unusable. The
+    /// row is then as it was.
+    pub fn extend(&mut self, id: RowId, ids: &[i64], turn: Turn) -> Result<(), EngineError> {
+        turn.sampling.check()?;
+        let (capacity, vocab_size) = (self.capacity, self.model.config().vocab_size);
+        let row = self.row(id)?;
+        if row.current.is_some() {
+            return Err(EngineError::Busy);
+        }
+        if ids.is_empty() || turn.max_tokens == 0 {
+            return Err(EngineError::Empty);
+        }
+        let tokens = row.context.len() + ids.len();
+        if tokens >= capacity {
+            return Err(EngineError::TooLong { tokens, capacity });
+        }
+        if let Some(&id) = ids.iter().find(|id| !(0..vocab_size).contains(id)) {
+            return Err(EngineError::Id { id, vocab_size });
+        }
+        row.pending.extend_from_slice(ids);
+        row.context.extend_from_slice(ids);
+        row.current = Some(Current {
+            sampling: turn.sampling,
+            rng: turn.stream.rng(),
+            max_tokens: turn.max_tokens,
+            ignore_eos: turn.ignore_eos,
+            ids: Vec::new(),
+            log_probs: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Ends a conversation, finished or not, frees its place and returns all its tokens: what the
+    /// model has really seen.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`].
+    pub fn release(&mut self, id: RowId) -> Result<Vec<i64>, EngineError> {
+        let row = self.row(id)?;
+        let context = std::mem::take(&mut row.context);
+        self.rows[id.slot] = None;
+        Ok(context)
+    }
+
+    /// What a generating row has said of its turn so far: ids and their log-probabilities.
+    /// Nothing, once the turn has ended.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`].
+    pub fn said(&self, id: RowId) -> Result<(&[i64], &[f32]), EngineError> {
+        let row = self.rows.get(id.slot).and_then(Option::as_ref);
+        let row = row.filter(|row| row.ticket == id.ticket).ok_or(EngineError::Gone)?;
+        let said = row.current.as_ref().map(|current| (&*current.ids, &*current.log_probs));
+        Ok(said.unwrap_or_default())
+    }
+
+    /// Whether a row is generating; else it waits to be answered.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`].
+    pub fn is_generating(&self, id: RowId) -> Result<bool, EngineError> {
+        let row = self.rows.get(id.slot).and_then(Option::as_ref);
+        let row = row.filter(|row| row.ticket == id.ticket).ok_or(EngineError::Gone)?;
+        Ok(row.current.is_some())
+    }
+
+    /// Whether no row is generating.
+    pub fn is_idle(&self) -> bool {
+        !self.rows.iter().flatten().any(|row| row.current.is_some())
+    }
+
+    /// How many tokens a row holds at most.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// How many tokens were sampled so far.
+    pub fn generated(&self) -> u64 {
+        self.generated
+    }
+
+    /// What the cache went through so far.
+    pub fn cache_use(&self) -> CacheUse {
+        self.cache_use
+    }
+
+    /// Samples one token for every generating row that has room in the cache (two for a row that
+    /// has just read its prompt), at least one of them, and returns the turns that ended.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFinite`].
+    pub fn step(&mut self) -> Result<Vec<Finished>, EngineError> {
+        let mut finished = self.read()?;
+        finished.extend(self.decode()?);
+        Ok(finished)
+    }
+
+    /// The first half of a step: reads what rows were given, which samples the first token of
+    /// their turns, and returns the turns that ended with it.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFinite`].
+    pub fn read(&mut self) -> Result<Vec<Finished>, EngineError> {
+        let _guard = no_grad_guard();
+        let mut finished = Vec::new();
+        self.make_room();
+        self.prefill(&mut finished)?;
+        Ok(finished)
+    }
+
+    /// The second half, right after [`Self::read`]: samples one token for every row that has read
+    /// everything, and returns the turns that ended.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFinite`].
+    pub fn decode(&mut self) -> Result<Vec<Finished>, EngineError> {
+        let _guard = no_grad_guard();
+        let mut finished = Vec::new();
+        let mut ready = self.generating(|row| row.pending.len() == 1);
+        if !ready.is_empty() {
+            ready.sort_by_key(|&slot| self.at(slot).place);
+            let logits = self.advance(&ready, 1);
+            self.draw(&logits, &ready, &mut finished)?;
+        }
+        Ok(finished)
+    }
+
+    fn row(&mut self, id: RowId) -> Result<&mut Row, EngineError> {
+        match self.rows.get_mut(id.slot) {
+            Some(Some(row)) if row.ticket == id.ticket => Ok(row),
+            _ => Err(EngineError::Gone),
+        }
+    }
+
+    fn at(&self, slot: usize) -> &Row {
+        self.rows[slot].as_ref().expect("only taken slots are listed")
+    }
+
+    /// Slots of generating rows that have room in the cache and for which `wanted` holds, in order.
+    fn generating(&self, wanted: impl Fn(&Row) -> bool) -> Vec<usize> {
+        let wanted = |row: &Row| row.current.is_some() && row.place.is_some() && wanted(row);
+        (0..self.rows.len()).filter(|&slot| self.rows[slot].as_ref().is_some_and(&wanted)).collect()
+    }
+
+    /// Sees to it that every generating row that is to go on has a place in the cache, long enough
+    /// for what this step adds to it.
+    fn make_room(&mut self) {
+        let length = usize::try_from(self.cache.capacity()).unwrap_or(0);
+        let claim = |(slot, row): (usize, &Option<Row>)| Some(row.as_ref()?.claim(slot));
+        let claims: Vec<Claim> = self.rows.iter().enumerate().filter_map(claim).collect();
+        let fits = |claim: &Claim| !claim.speaks || (claim.is_in && claim.tokens <= length);
+        if claims.iter().all(fits) {
+            return;
+        }
+        let inside = self.room.admit(&claims);
+        for claim in claims.iter().filter(|claim| claim.is_in) {
+            if !inside.iter().any(|kept| kept.slot == claim.slot) {
+                self.preempt(claim.slot);
+            }
+        }
+        let fits = |claim: &Claim| claim.tokens <= length;
+        if inside.len() > usize::try_from(self.cache.rows()).unwrap_or(0)
+            || !inside.iter().all(fits)
+        {
+            self.lay_out(&inside, claims.len());
+        }
+        let mut taken: Vec<usize> =
+            inside.iter().filter_map(|claim| self.at(claim.slot).place).collect();
+        taken.sort_unstable();
+        let mut free = (0..).filter(|place| taken.binary_search(place).is_err());
+        for claim in inside.iter().filter(|claim| !claim.is_in) {
+            let row = self.rows[claim.slot].as_mut().expect("only taken slots claim room");
+            row.place = free.next();
+            self.cache_use.reread_tokens += std::mem::take(&mut row.lost) as u64;
+        }
+    }
+
+    /// Drops what is cached of a row. All its tokens are to be read again.
+    fn preempt(&mut self, slot: usize) {
+        let row = self.rows[slot].as_mut().expect("only taken slots give way");
+        self.cache_use.preemptions += 1;
+        row.place = None;
+        row.lost += std::mem::take(&mut row.cached);
+        row.pending.clone_from(&row.context);
+    }
+
+    /// A new grid for the rows that are to be in it and `taken` in all, if there is room for so
+    /// many.
+    fn lay_out(&mut self, inside: &[Claim], taken: usize) {
+        // Twice as many at a time, for who comes one by one.
+        let (rows, length) =
+            self.room.shape(inside, taken.next_power_of_two().min(self.rows.len()));
+        let mut kept: Vec<usize> =
+            inside.iter().filter(|claim| claim.is_in).map(|claim| claim.slot).collect();
+        kept.sort_by_key(|&slot| self.at(slot).place);
+        let places: Vec<i64> =
+            kept.iter().filter_map(|&slot| self.at(slot).place).map(signed).collect();
+        let tokens = kept.iter().map(|&slot| self.at(slot).cached).max().unwrap_or(0);
+        self.cache.relay(&places, signed(tokens), signed(rows), signed(length));
+        for (place, slot) in kept.into_iter().enumerate() {
+            self.rows[slot].as_mut().expect("only taken slots are kept").place = Some(place);
+        }
+        self.cache_use.peak_bytes = self.cache_use.peak_bytes.max(self.cache.bytes() as u64);
+    }
+
+    /// Reads all pending prompts, longest first so that padding is small. Fresh rows with the
+    /// same prompt, the samples of one group, read it once and copy the result.
+    fn prefill(&mut self, finished: &mut Vec<Finished>) -> Result<(), EngineError> {
+        let mut waiting = self.generating(|row| row.pending.len() > 1);
+        waiting.sort_by_key(|&slot| (std::cmp::Reverse(self.at(slot).pending.len()), slot));
+        let mut leaders: BTreeMap<&[i64], usize> = BTreeMap::new();
+        let mut followers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut readers = Vec::new();
+        for &slot in &waiting {
+            let row = self.at(slot);
+            let leader =
+                if row.cached == 0 { *leaders.entry(&row.pending).or_insert(slot) } else { slot };
+            if leader == slot {
+                readers.push(slot);
+            } else {
+                followers.entry(leader).or_default().push(slot);
+            }
+        }
+        let longest = readers.iter().map(|&slot| self.at(slot).context.len()).max().unwrap_or(1);
+        let at_once = (PREFILL_PAIRS / longest).clamp(1, PREFILL_TOKENS);
+        for &slot in &readers {
+            while self.at(slot).pending.len() > at_once {
+                let _ = self.feed(&[slot], at_once);
+            }
+        }
+        readers.sort_by_key(|&slot| {
+            let row = self.at(slot);
+            (std::cmp::Reverse(row.pending.len()), row.place)
+        });
+        while !readers.is_empty() {
+            let width = self.at(readers[0]).pending.len();
+            let batch: Vec<usize> =
+                readers.drain(..readers.len().min((at_once / width).max(1))).collect();
+            let logits = self.advance(&batch, width);
+            let (mut told, mut drawers) = (Vec::new(), Vec::new());
+            for (index, leader) in batch.into_iter().enumerate() {
+                let from = self.at(leader).place.expect("who has read has a place");
+                let tokens = self.at(leader).cached;
+                for &slot in followers.get(&leader).into_iter().flatten() {
+                    let row = self.rows[slot].as_mut().expect("a follower is taken");
+                    let to = row.place.expect("a follower has a place");
+                    row.cached = tokens;
+                    row.pending.clear();
+                    self.cache.copy_prefix(signed(from), signed(to), signed(tokens));
+                    told.push(signed(index));
+                    drawers.push(slot);
+                }
+                told.push(signed(index));
+                drawers.push(leader);
+            }
+            let told = Tensor::from_slice(&told).to_device(logits.device());
+            self.draw(&logits.index_select(0, &told), &drawers, finished)?;
+        }
+        Ok(())
+    }
+
+    /// Feeds the pending tokens of `slots`, at most `width` each, and returns the next token's
+    /// logits: `[N, V]`.
+    fn advance(&mut self, slots: &[usize], width: usize) -> Tensor {
+        let hidden = self.feed(slots, width);
+        self.model.logits(&hidden)
+    }
+
+    /// Draws the next token of each of `slots` from its row of `logits` `[N, V]`.
+    fn draw(
+        &mut self,
+        logits: &Tensor,
+        slots: &[usize],
+        finished: &mut Vec<Finished>,
+    ) -> Result<(), EngineError> {
+        let mut next = |&slot: &usize| {
+            let row = self.rows[slot].as_mut().expect("only taken slots are listed");
+            let current = row.current.as_mut().expect("only generating rows draw");
+            current.sampling.next(&mut current.rng)
+        };
+        let draws: Vec<Draw> = slots.iter().map(&mut next).collect();
+        for (&slot, drawn) in slots.iter().zip(sample::draw(logits, &draws)) {
+            self.say(slot, drawn, finished)?;
+        }
+        Ok(())
+    }
+
+    /// Feeds the pending tokens of `slots`, at most `width` each, and returns what the last layer
+    /// says of the last of each: `[N, C]`.
+    fn feed(&mut self, slots: &[usize], width: usize) -> Tensor {
+        let place = |slot: usize| self.at(slot).place.expect("who is fed has a place");
+        let taken: Vec<usize> = slots.iter().map(|&slot| place(slot)).collect();
+        let (first, last) =
+            (*taken.iter().min().expect("not empty"), *taken.iter().max().expect("not empty"));
+        // Cached rows are read in place where they are neighbours, or nearly: idle ones between
+        // them ride along as padding, which is cheaper than copying everybody's past.
+        let ordered = taken.is_sorted();
+        let span = last - first + 1;
+        let in_place = ordered && (span == slots.len() || (width == 1 && span <= 2 * slots.len()));
+        let fed: Vec<Option<usize>> = if in_place {
+            let at = |place: usize| taken.binary_search(&place).ok().map(|index| slots[index]);
+            (first..=last).map(at).collect()
+        } else {
+            slots.iter().copied().map(Some).collect()
+        };
+
+        let (mut ids, mut positions) = (Vec::new(), Vec::new()); // [B, T] each
+        let mut ends = Vec::new(); // [N]
+        let mut reach = 0;
+        for (index, slot) in fed.iter().enumerate() {
+            let (pending, cached): (&[i64], usize) = match slot {
+                Some(slot) => (&self.at(*slot).pending, self.at(*slot).cached),
+                None => (&[], 0),
+            };
+            let pending = &pending[..pending.len().min(width)];
+            let padding = width - pending.len();
+            ids.extend_from_slice(pending);
+            ids.extend(std::iter::repeat_n(0, padding));
+            positions.extend((cached..cached + pending.len()).map(signed));
+            positions.extend(std::iter::repeat_n(self.cache.capacity(), padding));
+            if slot.is_some() {
+                ends.push(signed(index * width + pending.len() - 1));
+            }
+            reach = reach.max(cached + pending.len());
+        }
+        let device = self.model.device();
+        let shape = [signed(fed.len()), signed(width)];
+        let tensor = |values: &[i64]| Tensor::from_slice(values).to_device(device);
+        let rows = if in_place {
+            Rows::Span { first: signed(first), count: signed(span) }
+        } else {
+            Rows::Listed(tensor(&taken.iter().map(|&place| signed(place)).collect::<Vec<_>>()))
+        };
+        let hidden = self.model.forward_cached(
+            &tensor(&ids).view(shape),
+            &tensor(&positions).view(shape),
+            &rows,
+            signed(reach),
+            &mut self.cache,
+        );
+        for &slot in slots {
+            let row = self.rows[slot].as_mut().expect("only taken slots are listed");
+            let fed = row.pending.len().min(width);
+            row.cached += fed;
+            row.pending.drain(..fed);
+        }
+        hidden.view([-1, self.model.config().hidden_size]).index_select(0, &tensor(&ends))
+    }
+
+    /// Appends a token to what a row has said, and ends its turn where it must end.
+    fn say(
+        &mut self,
+        slot: usize,
+        Drawn { choice: id, log_prob }: Drawn,
+        finished: &mut Vec<Finished>,
+    ) -> Result<(), EngineError> {
+        let (model, capacity) = (self.model, self.capacity);
+        let row = self.rows[slot].as_mut().expect("only taken slots are listed");
+        let current = row.current.as_mut().expect("only generating rows draw");
+        if !log_prob.is_finite() {
+            return Err(EngineError::NotFinite);
+        }
+        current.ids.push(id);
+        current.log_probs.push(log_prob);
+        row.pending.push(id);
+        row.context.push(id);
+        self.generated += 1;
+        let ending = if !current.ignore_eos && model.config().eos_token_ids.contains(&id) {
+            Ending::EndOfTurn
+        } else if current.ids.len() >= current.max_tokens {
+            Ending::TurnLength
+        } else if row.context.len() >= capacity {
+            Ending::ContextFull
+        } else {
+            return Ok(());
+        };
+        let Current { ids, log_probs, .. } = row.current.take().expect("just used");
+        finished.push(Finished { row: RowId { slot, ticket: row.ticket }, ids, log_probs, ending });
+        Ok(())
+    }
+}
+
+impl Row {
+    /// What the row in `slot` asks of the cache: room for what it has and for what the next step
+    /// may add.
+    fn claim(&self, slot: usize) -> Claim {
+        let speaks = self.current.is_some();
+        let tokens = if speaks { self.context.len() + 1 } else { self.cached };
+        Claim { slot, ticket: self.ticket, tokens, speaks, is_in: self.place.is_some() }
+    }
+}
+
+/// What a row of this model can hold at most.
+fn limited(model: &Qwen3, capacity: usize) -> usize {
+    let longest = usize::try_from(model.config().max_position_embeddings).unwrap_or(usize::MAX);
+    capacity.min(longest)
+}

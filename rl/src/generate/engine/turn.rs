@@ -1,0 +1,48 @@
+//! What is asked of an engine, and what comes back.
+
+use crate::generate::sample::Sampling;
+use tasks::stream::Stream;
+
+/// How one turn is to be generated.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn {
+    /// How tokens are drawn.
+    pub sampling: Sampling,
+    /// What they are drawn with: one number per token.
+    pub stream: Stream,
+    /// The longest turn.
+    pub max_tokens: usize,
+    /// Whether the token that ends a turn is a token like any other.
+    pub ignore_eos: bool,
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The model said so; the token that says it is the last of the turn.
+    EndOfTurn,
+    /// The turn reached its limit.
+    TurnLength,
+    /// The conversation reached the engine's limit.
+    ContextFull,
+}
+
+/// A finished turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// Whose.
+    pub row: RowId,
+    /// The sampled ids, the closing one included.
+    pub ids: Vec<i64>,
+    /// Their log-probabilities under `softmax(logits / temperature)`.
+    pub log_probs: Vec<f32>,
+    /// Why it ended.
+    pub ending: Ending,
+}
+
+/// A conversation's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowId {
+    pub(super) slot: usize,
+    pub(super) ticket: u64,
+}

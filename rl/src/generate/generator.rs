@@ -1,0 +1,275 @@
+//! What a rollout or a server needs of whatever generates: turns of conversations of token ids.
+//!
+//! A request holds all tokens of its conversation; whether the past is still in a KV cache is the
+//! generator's business. Nothing here knows text, tasks or rewards.
+
+use crate::generate::engine::{CacheUse, Ending, Engine, EngineError, RowId, Turn};
+use crate::model::Qwen3;
+use crate::run::watchdog::{Heartbeat, Phase};
+use std::collections::BTreeMap;
+use tasks::units::ByteSize;
+
+/// A conversation, by a number of the caller's choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConversationId(pub u64);
+
+/// A finished turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generated {
+    /// The conversation that it belongs to.
+    pub conversation: ConversationId,
+    /// The sampled ids, the closing one included.
+    pub ids: Vec<i64>,
+    /// Their log-probabilities, in nats, under the distribution that the request's temperature
+    /// and min-p leave.
+    pub log_probs: Vec<f32>,
+    /// Why it ended.
+    pub ending: Ending,
+    /// The version of the weights that sampled it.
+    pub version: u64,
+}
+
+/// Samples turns of many conversations at once. The native engine is one; a remote engine is
+/// another one, with requests over the network.
+pub trait Generator {
+    /// Makes room for `conversations` conversations of a rollout or a server, and returns how many
+    /// of them may be open at a time, at least one.
+    ///
+    /// # Errors
+    /// [`EngineError::Cache`] if the memory is too small for a single one.
+    fn begin(&mut self, conversations: usize) -> Result<usize, EngineError>;
+
+    /// Ends what [`Self::begin`] began: forgets all conversations, gives the memory back and
+    /// returns how the KV cache was used.
+    fn finish(&mut self) -> CacheUse;
+
+    /// The most tokens of one conversation.
+    fn capacity(&self) -> usize;
+
+    /// Starts a turn after `ids`, all tokens of the conversation so far. A new id opens a
+    /// conversation.
+    ///
+    /// # Errors
+    /// [`EngineError`] if there is no place, a turn is under way, or the ids or settings are
+    /// unusable.
+    fn start(
+        &mut self,
+        conversation: ConversationId,
+        ids: &[i64],
+        turn: Turn,
+    ) -> Result<(), EngineError>;
+
+    /// Goes on with all turns and returns those that ended. Waits for about a token's time, not
+    /// for an end. Reports to `heartbeat` what it is doing.
+    ///
+    /// # Errors
+    /// [`EngineError::NotFinite`] if the weights are broken.
+    fn poll(&mut self, heartbeat: &Heartbeat) -> Result<Vec<Generated>, EngineError>;
+
+    /// What a turn under way has sampled so far: ids and their log-probabilities. Nothing once it
+    /// has ended.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`] if the conversation is not open.
+    fn said(&self, conversation: ConversationId) -> Result<(&[i64], &[f32]), EngineError>;
+
+    /// Closes a conversation, cancels its turn if one is under way, and returns all tokens that
+    /// the model has really seen or sampled.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`] if the conversation is not open.
+    fn end(&mut self, conversation: ConversationId) -> Result<Vec<i64>, EngineError>;
+
+    /// From now on samples with weights of this version, which the learner has published.
+    ///
+    /// # Errors
+    /// [`EngineError`] if they cannot be taken over.
+    fn publish(&mut self, version: u64) -> Result<(), EngineError>;
+
+    /// The version of the weights that sample now; 0 before any was published.
+    fn version(&self) -> u64;
+}
+
+/// How much a [`NativeGenerator`] holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capacity {
+    /// Conversations at a time.
+    pub rows: usize,
+    /// Tokens of one conversation.
+    pub context: usize,
+    /// Memory for keys and values; none for as much as all rows can come to need.
+    pub cache: Option<ByteSize>,
+}
+
+/// The engine of this process as a [`Generator`]. It samples with the very tensors that are
+/// trained, so publishing moves nothing.
+#[derive(Debug)]
+pub struct NativeGenerator<'m> {
+    model: &'m Qwen3,
+    room: Capacity,
+    engine: Engine<'m>,
+    conversations: BTreeMap<ConversationId, Open>,
+    of_row: BTreeMap<RowId, ConversationId>,
+    version: u64,
+}
+
+/// A conversation that has a row.
+#[derive(Debug)]
+struct Open {
+    row: RowId,
+    /// What the row's context is, but for a turn under way.
+    seen: Vec<i64>,
+}
+
+impl<'m> NativeGenerator<'m> {
+    /// A generator with the weights of `model`, as version 0. It takes no memory before
+    /// [`Generator::begin`].
+    pub fn new(model: &'m Qwen3, room: Capacity) -> Self {
+        Self {
+            model,
+            room,
+            engine: Engine::new(model, 0, room.context),
+            conversations: BTreeMap::new(),
+            of_row: BTreeMap::new(),
+            version: 0,
+        }
+    }
+
+    fn row(&self, conversation: ConversationId) -> Result<RowId, EngineError> {
+        self.conversations.get(&conversation).map(|open| open.row).ok_or(EngineError::Gone)
+    }
+}
+
+impl Generator for NativeGenerator<'_> {
+    fn begin(&mut self, conversations: usize) -> Result<usize, EngineError> {
+        let Capacity { rows, context, cache } = self.room;
+        let rows = rows.clamp(1, conversations.max(1));
+        self.finish();
+        self.engine = Engine::with_cache(self.model, rows, context, cache)?;
+        Ok(rows)
+    }
+
+    fn finish(&mut self) -> CacheUse {
+        let used = self.engine.cache_use();
+        self.engine = Engine::new(self.model, 0, self.room.context);
+        self.conversations.clear();
+        self.of_row.clear();
+        used
+    }
+
+    fn capacity(&self) -> usize {
+        self.engine.capacity()
+    }
+
+    fn start(
+        &mut self,
+        conversation: ConversationId,
+        ids: &[i64],
+        turn: Turn,
+    ) -> Result<(), EngineError> {
+        if let Some(open) = self.conversations.get_mut(&conversation) {
+            if let Some(new) = ids.strip_prefix(open.seen.as_slice()) {
+                self.engine.extend(open.row, new, turn)?;
+                open.seen.extend_from_slice(new);
+                return Ok(());
+            }
+            // Not what it was: all of it is read again.
+            self.end(conversation)?;
+        }
+        let row = self.engine.admit(ids, turn)?;
+        self.conversations.insert(conversation, Open { row, seen: ids.to_vec() });
+        self.of_row.insert(row, conversation);
+        Ok(())
+    }
+
+    fn poll(&mut self, heartbeat: &Heartbeat) -> Result<Vec<Generated>, EngineError> {
+        heartbeat.enter(Phase::Reading);
+        let mut finished = self.engine.read()?;
+        heartbeat.enter(Phase::Generating);
+        finished.extend(self.engine.decode()?);
+        let mut turns = Vec::with_capacity(finished.len());
+        for turn in finished {
+            let conversation = *self.of_row.get(&turn.row).ok_or(EngineError::Gone)?;
+            if let Some(open) = self.conversations.get_mut(&conversation) {
+                open.seen.extend_from_slice(&turn.ids);
+            }
+            let (ids, log_probs, ending) = (turn.ids, turn.log_probs, turn.ending);
+            let version = self.version;
+            turns.push(Generated { conversation, ids, log_probs, ending, version });
+        }
+        Ok(turns)
+    }
+
+    fn said(&self, conversation: ConversationId) -> Result<(&[i64], &[f32]), EngineError> {
+        self.engine.said(self.row(conversation)?)
+    }
+
+    fn end(&mut self, conversation: ConversationId) -> Result<Vec<i64>, EngineError> {
+        let open = self.conversations.remove(&conversation).ok_or(EngineError::Gone)?;
+        self.of_row.remove(&open.row);
+        self.engine.release(open.row)
+    }
+
+    fn publish(&mut self, version: u64) -> Result<(), EngineError> {
+        self.version = version;
+        Ok(())
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::sample::Sampling;
+    use crate::model::Qwen3Config;
+    use tasks::stream::Stream;
+    use tch::{Device, Kind};
+
+    const ROOM: Capacity = Capacity { rows: 2, context: 60, cache: None };
+
+    fn turn(seed: u64) -> Turn {
+        let (sampling, stream) = (Sampling::default(), Stream::root(seed));
+        Turn { sampling, stream, max_tokens: 5, ignore_eos: true }
+    }
+
+    fn wait(generator: &mut dyn Generator) -> Generated {
+        loop {
+            if let Some(turn) = generator.poll(&Heartbeat::default()).unwrap().pop() {
+                return turn;
+            }
+        }
+    }
+
+    #[test]
+    fn a_continued_conversation_says_what_it_says_when_it_is_read_anew() {
+        let config = Qwen3Config::tiny(40, 1, 2);
+        let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
+        let mut generator = NativeGenerator::new(&model, ROOM);
+        assert_eq!(generator.begin(9).unwrap(), 2);
+        generator.start(ConversationId(7), &[3, 4], turn(0)).unwrap();
+        let first = wait(&mut generator);
+        assert_eq!((first.conversation, first.version, first.ids.len()), (ConversationId(7), 0, 5));
+        assert!(generator.said(ConversationId(7)).unwrap().0.is_empty());
+
+        let ids = [&[3, 4], first.ids.as_slice(), &[9]].concat();
+        generator.publish(3).unwrap();
+        generator.start(ConversationId(7), &ids, turn(1)).unwrap();
+        let second = wait(&mut generator);
+        assert_eq!((second.version, generator.version()), (3, 3));
+        let seen = [ids.as_slice(), &second.ids].concat();
+        assert_eq!(generator.end(ConversationId(7)).unwrap(), seen);
+        assert!(matches!(generator.end(ConversationId(7)), Err(EngineError::Gone)));
+
+        // The same request, with no past in the cache, and with another one there.
+        generator.start(ConversationId(8), &ids, turn(1)).unwrap();
+        assert_eq!(wait(&mut generator).ids, second.ids);
+        generator.start(ConversationId(8), &[5], turn(2)).unwrap();
+        let other = wait(&mut generator);
+        assert_eq!(generator.end(ConversationId(8)).unwrap(), [&[5], &*other.ids].concat());
+        assert_eq!(generator.finish().preemptions, 0);
+        assert!(generator.start(ConversationId(9), &[5], turn(2)).is_err(), "no room was made");
+    }
+}

@@ -1,0 +1,6 @@
+//! Sampling: from logits to the next token and its log-probability.
+
+mod rows;
+mod sampler;
+
+pub use sampler::{Draw, Drawn, Sampling, SamplingError, draw};

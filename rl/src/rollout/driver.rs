@@ -1,0 +1,541 @@
+//! The thread that owns the model: it admits conversations to the engine, and hands their turns to
+//! the workers.
+
+use super::conversation::Conversation;
+use super::settings::{Overflow, RolloutSettings};
+use super::worker::{Answer, Request, Stage, work};
+use crate::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
+use crate::generate::{ConversationId, Generated, Generator};
+use crate::run::stop::Stop;
+use crate::run::watchdog::{Heartbeat, Phase};
+use crate::text::template::{Template, TemplateError};
+use crate::text::tokenizer::{Tokenizer, TokenizerError};
+use agents::prompt::{Prompt, PromptError};
+use agents::scaffold::react::{Reply, Rules, Session};
+use agents::trajectory::{Ending, Omission, Segment, Source, Trajectory, TrajectoryError};
+use jail::exec::Sandbox;
+use sandbox::env::EpisodeFault;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+use tasks::stream::Stream;
+use tasks::task::{TaskDir, TaskId};
+
+/// Who plays.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy<'a> {
+    /// Its name in trajectories.
+    pub name: &'a str,
+    /// Its vocabulary.
+    pub tokenizer: &'a Tokenizer,
+}
+
+/// Where and how they play, and who is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// Where scripts run.
+    pub sandbox: &'a Sandbox,
+    /// The rules of episodes.
+    pub rules: &'a Rules,
+    /// How episodes are generated.
+    pub settings: &'a RolloutSettings,
+    /// A request to stop ends the rollout.
+    pub stop: &'a Stop,
+    /// Told of every step, and of what is waited for.
+    pub heartbeat: &'a Heartbeat,
+}
+
+/// One episode to play.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// On what.
+    pub task: &'a TaskDir,
+    /// Which attempt at it.
+    pub attempt: u64,
+    /// Where its draws come from; each turn has a stream of its own below.
+    pub stream: Stream,
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub enum Played {
+    /// An episode with its record, and all tokens as the engine saw them.
+    Finished {
+        /// The record.
+        trajectory: Box<Trajectory>,
+        /// The engine's own account of the conversation, as it was at the end.
+        context: Vec<i64>,
+    },
+    /// The episode broke for reasons of ours. It has no reward.
+    Fault {
+        /// Its task.
+        task: TaskId,
+        /// What broke.
+        fault: EpisodeFault,
+    },
+}
+
+impl Played {
+    /// The record, or what broke.
+    ///
+    /// # Errors
+    /// The fault of an episode that broke.
+    pub fn trajectory(&self) -> Result<&Trajectory, &EpisodeFault> {
+        match self {
+            Self::Finished { trajectory, .. } => Ok(trajectory),
+            Self::Fault { fault, .. } => Err(fault),
+        }
+    }
+}
+
+/// What came of all jobs.
+#[derive(Debug)]
+pub struct Rollout {
+    /// Of each, in their order.
+    pub played: Vec<Played>,
+    /// What the engine's cache went through.
+    pub cache: CacheUse,
+}
+
+/// Why no episodes could be played.
+#[derive(Debug, thiserror::Error)]
+pub enum RolloutError {
+    /// A task cannot be put into words.
+    #[error("failed to write the prompt of task `{task}`")]
+    Prompt {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        #[source]
+        source: PromptError,
+    },
+    /// A prompt does not fit.
+    #[error(
+        "failed to start an episode on task `{task}`; raise `rollout.context`, or use the brief prompt"
+    )]
+    Admit {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        #[source]
+        source: EngineError,
+    },
+    /// Generation broke.
+    #[error("failed to generate")]
+    Engine(#[from] EngineError),
+    /// A conversation cannot be laid out.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// Text and tokens do not translate.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// The caller could not store an episode.
+    #[error(transparent)]
+    Store(#[from] TrajectoryError),
+    /// Somebody asked to stop.
+    #[error("stopped on request")]
+    Stopped,
+    /// Weights changed under a rollout.
+    #[error(
+        "a turn was sampled with version {found} of the weights, and the rollout began with version {expected}"
+    )]
+    Version {
+        /// The version when the rollout began.
+        expected: u64,
+        /// The turn's.
+        found: u64,
+    },
+    /// A worker thread panicked.
+    #[error("a worker panicked while playing task `{0}`; this is a bug")]
+    Worker(TaskId),
+}
+
+/// Another number of libtorch threads for as long as this value lives.
+#[derive(Debug)]
+struct Threads {
+    before: i32,
+}
+
+impl Threads {
+    fn lend(count: usize) -> Self {
+        let before = tch::get_num_threads();
+        tch::set_num_threads(i32::try_from(count.max(1)).unwrap_or(before));
+        Self { before }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        tch::set_num_threads(self.before);
+    }
+}
+
+/// Plays all `jobs` with turns from `generator`, and returns the outcome of each, in their order.
+/// `ended` is shown each as soon as it is over, in no certain order; if it cannot store one, the
+/// rollout ends.
+///
+/// # Errors
+/// [`RolloutError`]; faults of single episodes are not errors.
+pub fn rollout(
+    generator: &mut dyn Generator,
+    policy: Policy<'_>,
+    place: Place<'_>,
+    jobs: &[Job<'_>],
+    ended: &mut dyn FnMut(&Played) -> Result<(), TrajectoryError>,
+) -> Result<Rollout, RolloutError> {
+    let Place { sandbox, rules, settings, .. } = place;
+    let (to_workers, requests) = channel::<Request>();
+    let (to_engine, answers) = channel::<Answer>();
+    let requests = Mutex::new(requests);
+    std::thread::scope(|scope| {
+        for _ in 0..settings.workers.clamp(1, jobs.len().max(1)) {
+            let (requests, to_engine) = (&requests, to_engine.clone());
+            scope.spawn(move || {
+                work(&Stage { agent: policy.name, sandbox, rules, jobs }, requests, &to_engine);
+            });
+        }
+        drop(to_engine);
+        // The sender goes with this call, which lets the workers end whatever happens in it.
+        let _threads = Threads::lend(settings.threads);
+        let conductor = Conductor::new(generator, policy, place, jobs)?;
+        let played = conductor.conduct(to_workers, &answers, ended);
+        let cache = generator.finish();
+        Ok(Rollout { played: played?, cache })
+    })
+}
+
+/// The engine's side: which conversation is where.
+struct Conductor<'a, 'g> {
+    policy: Policy<'a>,
+    template: Template<&'a Tokenizer>,
+    place: Place<'a>,
+    jobs: &'a [Job<'a>],
+    generator: &'g mut dyn Generator,
+    /// The version of the weights that all turns are to be sampled with.
+    version: u64,
+    /// How many conversations may be open at a time.
+    places: usize,
+    conversations: Vec<Conversation>,
+    /// Conversations whose turn is under way.
+    generating: BTreeSet<usize>,
+    sessions: BTreeMap<usize, Session>,
+    /// How many requests are not answered yet.
+    asked: usize,
+    played: Vec<Option<Played>>,
+}
+
+impl<'a, 'g> Conductor<'a, 'g> {
+    fn new(
+        generator: &'g mut dyn Generator,
+        policy: Policy<'a>,
+        place: Place<'a>,
+        jobs: &'a [Job<'a>],
+    ) -> Result<Self, RolloutError> {
+        let rules = place.rules;
+        let template = Template::new(policy.tokenizer)?;
+        let conversation = |job: &Job<'_>| {
+            let prompt = Prompt::of(&job.task.public(), rules.prompt, rules.episode.mode)
+                .map_err(|source| RolloutError::Prompt { task: job.task.id().clone(), source })?;
+            let ids = template.prompt(&prompt.system, &prompt.user)?;
+            Ok::<_, RolloutError>(Conversation {
+                prompt,
+                ids,
+                segments: Vec::new(),
+                omissions: Vec::new(),
+                context: Vec::new(),
+                is_open: false,
+                turns: 0,
+                said: 0,
+                began: None,
+            })
+        };
+        let conversations = jobs.iter().map(conversation).collect::<Result<_, _>>()?;
+        let places = generator.begin(jobs.len())?;
+        Ok(Self {
+            policy,
+            template,
+            place,
+            jobs,
+            version: generator.version(),
+            generator,
+            places,
+            conversations,
+            generating: BTreeSet::new(),
+            sessions: BTreeMap::new(),
+            asked: 0,
+            played: jobs.iter().map(|_| None).collect(),
+        })
+    }
+
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "dropping the sender tells the workers to end"
+    )]
+    fn conduct(
+        mut self,
+        workers: Sender<Request>,
+        answers: &Receiver<Answer>,
+        ended: &mut dyn FnMut(&Played) -> Result<(), TrajectoryError>,
+    ) -> Result<Vec<Played>, RolloutError> {
+        let Place { stop, heartbeat, .. } = self.place;
+        let (mut next, mut left) = (0, self.jobs.len());
+        heartbeat.has_all();
+        while left > 0 {
+            if stop.is_requested() {
+                return Err(RolloutError::Stopped);
+            }
+            while next < self.jobs.len() && self.open() < self.places {
+                self.admit(next)?;
+                next += 1;
+            }
+            for answer in self.arrived(answers) {
+                if let Some(played) = self.receive(answer, &workers)? {
+                    left -= 1;
+                    ended(played)?;
+                }
+            }
+            if !self.generating.is_empty() {
+                for finished in self.generator.poll(heartbeat)? {
+                    self.turn_ended(finished, &workers)?;
+                }
+                self.end_late(&workers)?;
+            }
+        }
+        // Episodes that broke because the sandbox was told to end are no faults.
+        if stop.is_requested() {
+            return Err(RolloutError::Stopped);
+        }
+        Ok(self.played.into_iter().flatten().collect())
+    }
+
+    /// How many conversations are open.
+    fn open(&self) -> usize {
+        self.conversations.iter().filter(|conversation| conversation.is_open).count()
+    }
+
+    /// What the environment has answered. Waits only when there is nothing to generate: for one
+    /// answer, or in lockstep for all of them.
+    fn arrived(&mut self, answers: &Receiver<Answer>) -> Vec<Answer> {
+        let lockstep = self.place.settings.lockstep;
+        let wanted = match (self.generating.is_empty(), lockstep) {
+            (true, true) => self.asked,
+            (true, false) => 1,
+            (false, _) => 0,
+        };
+        if wanted > 0 {
+            self.place.heartbeat.enter(Phase::Waiting);
+        }
+        let mut arrived: Vec<Answer> = answers.iter().take(wanted).collect();
+        if lockstep {
+            arrived.sort_by_key(Answer::job);
+        } else {
+            arrived.extend(answers.try_iter());
+        }
+        self.asked -= arrived.len();
+        arrived
+    }
+
+    fn turn(&self, job: usize) -> Turn {
+        let stream = self.jobs[job].stream.child("turn").index(self.conversations[job].turns);
+        let RolloutSettings { sampling, turn_tokens, .. } = *self.place.settings;
+        let max_tokens = turn_tokens.min(self.tokens_left(job));
+        Turn { sampling, stream, max_tokens, ignore_eos: false }
+    }
+
+    /// How many tokens the policy may still say.
+    fn tokens_left(&self, job: usize) -> usize {
+        match self.place.settings.trajectory_tokens {
+            0 => usize::MAX,
+            most => most.saturating_sub(self.conversations[job].said),
+        }
+    }
+
+    /// Ends conversations whose wall time is over while they generate: the episode itself looks at
+    /// the clock only when there is an action. Time in which a conversation waited for its first
+    /// token does not count.
+    fn end_late(&mut self, workers: &Sender<Request>) -> Result<(), RolloutError> {
+        let limit = Duration::from_secs(self.place.rules.episode.budget.wall_seconds);
+        let mut late = Vec::new();
+        for &job in &self.generating {
+            let (ids, log_probs) = self.generator.said(id_of(job))?;
+            let began = &mut self.conversations[job].began;
+            if began.is_none() && !ids.is_empty() {
+                *began = Some(Instant::now());
+            }
+            if began.is_some_and(|began| began.elapsed() >= limit) {
+                late.push((job, ids.to_vec(), log_probs.to_vec()));
+            }
+        }
+        for (job, ids, log_probs) in late {
+            if !ids.is_empty() {
+                let text = self.policy.tokenizer.decode(&ids)?;
+                self.spoke(job, text, &ids, log_probs);
+            }
+            self.end(job, Ending::Budget, workers)?;
+        }
+        Ok(())
+    }
+
+    /// Notes what the policy has said.
+    fn spoke(&mut self, job: usize, text: String, ids: &[i64], log_probs: Vec<f32>) {
+        let conversation = &mut self.conversations[job];
+        conversation.began.get_or_insert_with(Instant::now);
+        conversation.turns += 1;
+        conversation.said += ids.len();
+        let (source, ids) = (Source::Model, unsigned(ids));
+        conversation.segments.push(Segment { source, text, ids, log_probs });
+    }
+
+    fn admit(&mut self, job: usize) -> Result<(), RolloutError> {
+        let turn = self.turn(job);
+        let conversation = &mut self.conversations[job];
+        self.generator.start(id_of(job), &conversation.ids, turn).map_err(|source| {
+            RolloutError::Admit { task: self.jobs[job].task.id().clone(), source }
+        })?;
+        let segment = |text: &str, ids: &[i64]| Segment {
+            ids: unsigned(ids),
+            ..Segment::text(Source::Prompt, text)
+        };
+        // The layout belongs to both messages together, so the ids stand with the second.
+        conversation.segments.push(segment(&conversation.prompt.system, &[]));
+        conversation.segments.push(segment(&conversation.prompt.user, &conversation.ids));
+        conversation.is_open = true;
+        self.generating.insert(job);
+        Ok(())
+    }
+
+    /// The model has said its turn: hand it to the environment, or end where tokens ran out.
+    fn turn_ended(
+        &mut self,
+        finished: Generated,
+        workers: &Sender<Request>,
+    ) -> Result<(), RolloutError> {
+        let (expected, found) = (self.version, finished.version);
+        if found != expected {
+            return Err(RolloutError::Version { expected, found });
+        }
+        let job = usize::try_from(finished.conversation.0).expect("ids of conversations are jobs");
+        self.generating.remove(&job);
+        let closed = finished.ending == TurnEnding::EndOfTurn;
+        let said = finished.ids.len() - usize::from(closed);
+        let text = self.policy.tokenizer.decode(&finished.ids[..said])?;
+        self.spoke(job, text.clone(), &finished.ids, finished.log_probs);
+        if closed {
+            let session = self.sessions.remove(&job);
+            self.place.heartbeat.waits_for(job, "script", self.jobs[job].task.id().as_str());
+            self.ask(workers, Request::Respond { job, session, text });
+        } else {
+            self.end(job, Ending::Tokens, workers)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a worker has done. Returns what came of the job, if that was the last of it.
+    fn receive(
+        &mut self,
+        answer: Answer,
+        workers: &Sender<Request>,
+    ) -> Result<Option<&Played>, RolloutError> {
+        self.place.heartbeat.has(answer.job());
+        match answer {
+            Answer::Reply { job, session, reply } => {
+                self.sessions.insert(job, *session);
+                match reply {
+                    Reply::End(ending) => self.end(job, ending, workers)?,
+                    Reply::Observe(text) => self.observe(job, text, workers)?,
+                }
+                Ok(None)
+            }
+            Answer::Closed { job, trajectory } => {
+                let context = std::mem::take(&mut self.conversations[job].context);
+                let played = Played::Finished { trajectory, context };
+                Ok(Some(self.played[job].insert(played)))
+            }
+            Answer::Fault { job, fault } => {
+                if std::mem::take(&mut self.conversations[job].is_open) {
+                    self.generating.remove(&job);
+                    self.generator.end(id_of(job))?;
+                }
+                let played = Played::Fault { task: self.jobs[job].task.id().clone(), fault };
+                Ok(Some(self.played[job].insert(played)))
+            }
+            Answer::Panicked { job } => Err(RolloutError::Worker(self.jobs[job].task.id().clone())),
+        }
+    }
+
+    fn observe(
+        &mut self,
+        job: usize,
+        text: String,
+        workers: &Sender<Request>,
+    ) -> Result<(), RolloutError> {
+        let ids = self.template.observation(&text)?;
+        if self.tokens_left(job) == 0 {
+            return self.end(job, Ending::Tokens, workers);
+        }
+        let turn = self.turn(job);
+        let settings = self.place.settings;
+        let conversation = &mut self.conversations[job];
+        let segment = Segment { ids: unsigned(&ids), ..Segment::text(Source::Environment, text) };
+        conversation.segments.push(segment);
+        let tokens = conversation.tokens(&conversation.seen());
+        let records = self.sessions.get(&job).map_or(&[][..], Session::turns);
+        let room = self.generator.capacity().saturating_sub(settings.turn_room());
+        let omitted = match settings.overflow {
+            Overflow::Stop => Vec::new(),
+            Overflow::Drop => conversation.surplus(records, room),
+        };
+        if tokens - conversation.tokens(&omitted) >= self.generator.capacity() {
+            // There is no room for the answer: the conversation is as long as it can be, and the
+            // answer no part of it.
+            conversation.segments.pop();
+            return self.end(job, Ending::Tokens, workers);
+        }
+        if !omitted.is_empty() {
+            let before = conversation.segments.len();
+            conversation.omissions.push(Omission { before, segments: omitted });
+        }
+        let seen =
+            conversation.seen().into_iter().flat_map(|index| &conversation.segments[index].ids);
+        let ids: Vec<i64> = seen.copied().map(i64::from).collect();
+        self.generator.start(id_of(job), &ids, turn)?;
+        self.generating.insert(job);
+        Ok(())
+    }
+
+    fn end(
+        &mut self,
+        job: usize,
+        ending: Ending,
+        workers: &Sender<Request>,
+    ) -> Result<(), RolloutError> {
+        let conversation = &mut self.conversations[job];
+        conversation.is_open = false;
+        conversation.context = self.generator.end(id_of(job))?;
+        self.generating.remove(&job);
+        let segments = std::mem::take(&mut conversation.segments);
+        let omissions = std::mem::take(&mut conversation.omissions);
+        self.place.heartbeat.waits_for(job, "grade", self.jobs[job].task.id().as_str());
+        let session = self.sessions.remove(&job);
+        self.ask(workers, Request::Close { job, session, segments, omissions, ending });
+        Ok(())
+    }
+
+    /// Workers end only after the sender is gone, so there is always somebody to receive.
+    fn ask(&mut self, workers: &Sender<Request>, request: Request) {
+        self.asked += 1;
+        workers.send(request).expect("workers outlive the conductor");
+    }
+}
+
+/// The conversation of a job.
+fn id_of(job: usize) -> ConversationId {
+    ConversationId(job as u64)
+}
+
+fn unsigned(ids: &[i64]) -> Vec<u32> {
+    ids.iter()
+        .map(|&id| u32::try_from(id).expect("ids of a vocabulary are small and not negative"))
+        .collect()
+}

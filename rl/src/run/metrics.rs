@@ -1,0 +1,136 @@
+//! `metrics.jsonl`: one line per step, never a step lost or doubled; and the same for TensorBoard.
+//!
+//! The names are explained in `docs/METRICS.md`.
+
+use crate::run::tensorboard::Events;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::time::SystemTime;
+use tasks::files;
+
+/// The metrics file of one run.
+#[derive(Debug)]
+pub struct Metrics {
+    path: Utf8PathBuf,
+    events: Events,
+}
+
+/// A line with the time at which it was written.
+#[derive(Serialize)]
+struct Stamped<'a, L> {
+    #[serde(flatten)]
+    line: &'a L,
+    unix_seconds: f64,
+}
+
+impl Metrics {
+    /// Opens `<run>/metrics.jsonl` for a run that continues after `step`: lines of later steps,
+    /// which will be made again, and a torn last line are removed.
+    ///
+    /// # Errors
+    /// An I/O error naming the file.
+    pub fn resume(run: &Utf8Path, step: u64) -> io::Result<Self> {
+        let path = run.join("metrics.jsonl");
+        let mut kept = String::new();
+        if path.is_file() {
+            let text = fs::read_to_string(&path)?;
+            kept = text
+                .split_inclusive('\n')
+                .filter(|line| {
+                    line.ends_with('\n') && step_of(line).is_some_and(|found| found <= step)
+                })
+                .collect();
+            if kept != text {
+                files::write_atomic(&path, kept.as_bytes())?;
+            }
+        }
+        Ok(Self { path, events: Events::of(run, &kept)? })
+    }
+
+    /// Opens `<run>/metrics.jsonl` for a run that starts over.
+    ///
+    /// # Errors
+    /// An I/O error naming the file.
+    pub fn restart(run: &Utf8Path) -> io::Result<Self> {
+        let path = run.join("metrics.jsonl");
+        if path.is_file() {
+            fs::remove_file(&path)?;
+        }
+        Ok(Self { path, events: Events::of(run, "")? })
+    }
+
+    /// Appends one line, with the time, and flushes it to disk.
+    ///
+    /// # Errors
+    /// An I/O error naming the file.
+    pub fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let line = Stamped { line, unix_seconds: now.as_secs_f64() };
+        let mut text = serde_json::to_string(&line)?;
+        text.push('\n');
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()?;
+        self.events.append(&text)
+    }
+}
+
+/// Removes a torn last line, which a killed writer leaves behind, so that the next line can be
+/// appended.
+///
+/// # Errors
+/// An I/O error naming the file.
+pub fn mend(path: &Utf8Path) -> io::Result<()> {
+    let text = fs::read(path)?;
+    match text.iter().rposition(|&byte| byte == b'\n') {
+        Some(end) if end + 1 == text.len() => Ok(()),
+        end => files::write_atomic(path, &text[..end.map_or(0, |end| end + 1)]),
+    }
+}
+
+fn step_of(line: &str) -> Option<u64> {
+    serde_json::from_str::<serde_json::Value>(line).ok()?.get("step")?.as_u64()
+}
+
+/// This process's resident memory in bytes, where the system tells.
+pub fn resident_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resumed_run_keeps_what_its_checkpoint_knows() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let mut metrics = Metrics::resume(dir, 0).unwrap();
+        for step in 1..=5_u64 {
+            metrics.append(&serde_json::json!({"step": step})).unwrap();
+        }
+        let path = dir.join("metrics.jsonl");
+        let torn = format!("{}{{\"step\": 2", fs::read_to_string(&path).unwrap());
+        fs::write(&path, torn).unwrap();
+        Metrics::resume(dir, 3).unwrap();
+        let kept = fs::read_to_string(&path).unwrap();
+        let steps: Vec<u64> = kept.lines().map(|line| step_of(line).unwrap()).collect();
+        assert_eq!(steps, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_torn_line_is_cut_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap().join("lines.jsonl");
+        for (before, after) in [("1\n2\n", "1\n2\n"), ("1\n2", "1\n"), ("1", ""), ("", "")] {
+            fs::write(&path, before).unwrap();
+            mend(&path).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), after);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What any long run needs, whatever it trains: settings and recipes, the device, metrics, progress,
+//! a request to stop, a watchdog.
+
+mod chain;
+pub mod device;
+pub(crate) mod heap;
+pub mod metrics;
+pub mod recipes;
+pub mod settings;
+pub mod stop;
+pub mod tensorboard;
+pub mod view;
+pub mod watchdog;
+
+pub(crate) use chain::chain;

@@ -1,0 +1,4 @@
+//! Text to token ids and back: the vocabulary, and the checkpoint's chat template.
+
+pub mod template;
+pub mod tokenizer;

@@ -1,0 +1,305 @@
+//! Trajectories packed for the trainer.
+//!
+//! The model sees sequences end to end, without padding, each cut behind the last token that is
+//! trained on. The output layer, whose cost is the vocabulary's size, sees only the positions
+//! that predict a trained token, and of those a limited number at once: what the prompt and the
+//! environment wrote is context, never a target, and the logits of a long sequence never exist
+//! whole.
+
+use crate::generate::sample::Sampling;
+use crate::model::{Gradients, Packed, Pass, Qwen3, signed};
+use crate::run::settings::{SettingsError, require};
+use crate::train::loss;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use tasks::stream::Stream;
+use tch::{Device, Tensor, no_grad_guard};
+
+/// What is traded for memory when a model is differentiated.
+///
+/// | field | tiny | large | purpose |
+/// | --- | --- | --- | --- |
+/// | `micro_tokens` | 4096 | 32768 | tokens that go through the layers at once |
+/// | `logit_tokens` | 4096 | 1024 | of those, tokens whose logits exist at once |
+/// | `recompute` | no | yes | whether each layer's activations are made again on the way back |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Tokens that go through the layers at once; a longer sequence goes alone.
+    pub micro_tokens: usize,
+    /// Tokens whose logits exist at once; each takes some twelve bytes per vocabulary entry.
+    pub logit_tokens: usize,
+    /// Whether activations are made again on the way back instead of being kept: a third more
+    /// work for the memory of one layer instead of all.
+    pub recompute: bool,
+}
+
+impl Memory {
+    /// Checks what types cannot.
+    ///
+    /// # Errors
+    /// [`SettingsError::Range`] naming the key.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let Self { micro_tokens, logit_tokens, .. } = self;
+        require(*micro_tokens > 0, "memory.micro_tokens", micro_tokens, "at least 1")?;
+        require(*logit_tokens > 0, "memory.logit_tokens", logit_tokens, "at least 1")
+    }
+}
+
+/// One trajectory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sample {
+    /// All tokens, in order.
+    pub ids: Vec<i64>,
+    /// Which of them the model itself wrote and is trained on; as long as `ids`. The first token
+    /// has nothing before it and cannot be trained on.
+    pub trained: Vec<bool>,
+}
+
+impl Sample {
+    /// Appends a piece that is all trained on, or not at all.
+    pub fn push(&mut self, ids: &[i64], trained: bool) {
+        self.ids.extend_from_slice(ids);
+        self.trained.resize(self.ids.len(), trained);
+    }
+
+    /// Replaces context tokens, each with probability `share`, by any token of the vocabulary.
+    pub fn blur(&mut self, share: f64, vocab_size: usize, stream: Stream) {
+        if share <= 0.0 {
+            return;
+        }
+        let mut rng = stream.rng();
+        for (id, trained) in self.ids.iter_mut().zip(&self.trained) {
+            if !trained && rng.random_bool(share) {
+                *id = signed(rng.random_range(0..vocab_size));
+            }
+        }
+    }
+
+    /// The places of trained tokens.
+    fn places(&self) -> impl Iterator<Item = usize> {
+        // Nothing predicts the first token.
+        self.trained
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(_, trained)| **trained)
+            .map(|(place, _)| place)
+    }
+
+    /// How many tokens are trained on.
+    pub fn trained_count(&self) -> usize {
+        self.places().count()
+    }
+
+    /// How many tokens the model must read to predict the last trained one; 0 if there is none.
+    fn read_length(&self) -> usize {
+        self.places().last().unwrap_or(0)
+    }
+}
+
+/// Groups the `wanted` samples into micro-batches of at most `budget` tokens, or of one sample that
+/// alone is longer. Samples with nothing to train on are left out. Longest first, so that a batch
+/// that is too large fails at once.
+pub fn micro_batches(
+    samples: &[Sample],
+    wanted: impl IntoIterator<Item = usize>,
+    budget: usize,
+) -> Vec<Vec<usize>> {
+    let length = |index: usize| samples[index].read_length();
+    let mut order: Vec<usize> = wanted.into_iter().filter(|&index| length(index) > 0).collect();
+    order.sort_by_key(|&index| (std::cmp::Reverse(length(index)), index));
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    let mut tokens = 0;
+    for index in order {
+        tokens += length(index);
+        match batches.last_mut() {
+            Some(batch) if tokens <= budget => batch.push(index),
+            _ => {
+                tokens = length(index);
+                batches.push(vec![index]);
+            }
+        }
+    }
+    batches
+}
+
+/// A micro-batch with N trained tokens.
+#[derive(Debug)]
+pub struct Micro<'s> {
+    reads: Vec<&'s [i64]>,
+    places: Vec<i64>,  // [N], into what is read: where a trained token is predicted
+    targets: Vec<i64>, // [N]
+    members: Vec<(usize, usize)>,
+    device: Device,
+}
+
+impl<'s> Micro<'s> {
+    /// Packs the samples at `chosen`.
+    pub fn new(samples: &'s [Sample], chosen: &[usize], device: Device) -> Self {
+        let (mut reads, mut places, mut targets, mut members) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut start = 0;
+        for &index in chosen {
+            let sample = &samples[index];
+            let length = sample.read_length();
+            reads.push(&sample.ids[..length]);
+            places.extend(sample.places().map(|place| signed(start + place - 1)));
+            targets.extend(sample.places().map(|place| sample.ids[place]));
+            members.push((index, sample.trained_count()));
+            start += length;
+        }
+        Self { reads, places, targets, members, device }
+    }
+
+    /// The samples in here and how many tokens each brings, in the order of packed tokens.
+    pub fn members(&self) -> &[(usize, usize)] {
+        &self.members
+    }
+
+    /// Where trained tokens are predicted, counted over everything that is read: `[N]`.
+    pub fn places(&self) -> &[i64] {
+        &self.places
+    }
+
+    /// The trained tokens: `[N]`.
+    pub fn targets(&self) -> &[i64] {
+        &self.targets
+    }
+
+    /// A value per sample, spread over its tokens: `[N]`.
+    pub fn spread(&self, value: impl Fn(usize) -> f64) -> Tensor {
+        #[expect(clippy::cast_possible_truncation, reason = "losses are f32")]
+        let values: Vec<f32> = self
+            .members
+            .iter()
+            .flat_map(|&(index, count)| std::iter::repeat_n(value(index) as f32, count))
+            .collect();
+        Tensor::from_slice(&values).to_device(self.device)
+    }
+
+    /// Values per trained token of each sample, packed: `[N]`.
+    pub fn pack<'a>(&self, values: impl Fn(usize) -> &'a [f32]) -> Tensor {
+        let values: Vec<f32> =
+            self.members.iter().flat_map(|&(index, _)| values(index)).copied().collect();
+        Tensor::from_slice(&values).to_device(self.device)
+    }
+
+    /// Log-probabilities of the trained tokens under the model, drawn from as `sampling` says:
+    /// `[N]`, in f32, without gradient.
+    pub fn log_probs(&self, model: &Qwen3, sampling: &Sampling, memory: &Memory) -> Tensor {
+        let _guard = no_grad_guard();
+        let hidden = model.hidden(&self.packed());
+        let part = |range: Range<usize>| {
+            let logits =
+                model.logits(&hidden.index_select(0, &self.tensor(&self.places[range.clone()])));
+            loss::log_probs(&logits, &self.tensor(&self.targets[range]), sampling)
+        };
+        Tensor::cat(&self.chunks(memory).map(part).collect::<Vec<_>>(), 0)
+    }
+
+    /// Adds to `gradients` those of a loss that is a sum over trained tokens. `loss` is asked for
+    /// its part over a range of the packed tokens, `[]`, given their log-probabilities `[n]`.
+    pub fn differentiate(
+        &self,
+        model: &Qwen3,
+        sampling: &Sampling,
+        memory: &Memory,
+        gradients: &mut Gradients,
+        loss: &mut dyn FnMut(&Tensor, Range<usize>) -> Tensor,
+    ) {
+        let pass = Pass::new(model, self.packed(), memory.recompute);
+        let head = model.head_parameters();
+        let mut gradient = pass.hidden().zeros_like();
+        for range in self.chunks(memory) {
+            let places = self.tensor(&self.places[range.clone()]);
+            let rows = pass.hidden().index_select(0, &places).set_requires_grad(true); // [n, C]
+            let targets = self.tensor(&self.targets[range.clone()]);
+            let log_probs = loss::log_probs(&model.logits(&rows), &targets, sampling);
+            let rows_gradient = gradients.collect(&loss(&log_probs, range), &head, &rows);
+            let _ = gradient.index_add_(0, &places, &rows_gradient);
+        }
+        pass.backward(gradient, gradients);
+    }
+
+    /// Ranges of trained tokens whose logits exist together.
+    fn chunks(&self, memory: &Memory) -> impl Iterator<Item = Range<usize>> {
+        let (length, step) = (self.targets.len(), memory.logit_tokens.max(1));
+        (0..length).step_by(step).map(move |start| start..length.min(start + step))
+    }
+
+    fn packed(&self) -> Packed {
+        Packed::new(self.reads.iter().copied(), self.device)
+    }
+
+    fn tensor(&self, values: &[i64]) -> Tensor {
+        Tensor::from_slice(values).to_device(self.device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample(pieces: &[(&[i64], bool)]) -> Sample {
+        let mut sample = Sample::default();
+        for (ids, trained) in pieces {
+            sample.push(ids, *trained);
+        }
+        sample
+    }
+
+    #[test]
+    fn only_what_predicts_is_read_and_only_what_is_trained_is_predicted() {
+        let samples = [
+            sample(&[
+                (&[1, 2], false),
+                (&[3, 4], true),
+                (&[5], false),
+                (&[6], true),
+                (&[7, 8, 9], false),
+            ]),
+            sample(&[(&[10, 11], true)]),
+        ];
+        let micro = Micro::new(&samples, &[0, 1], Device::Cpu);
+        assert_eq!(micro.reads, [&[1, 2, 3, 4, 5][..], &[10]]);
+        assert_eq!(micro.places, [1, 2, 4, 5]);
+        assert_eq!(micro.targets, [3, 4, 6, 11]);
+        assert_eq!(micro.members(), [(0, 3), (1, 1)]);
+    }
+
+    #[test]
+    fn only_context_is_blurred() {
+        let clear = sample(&[(&[1; 400], false), (&[2; 400], true)]);
+        let mut blurred = clear.clone();
+        blurred.blur(0.25, 50, Stream::root(1));
+        let changed =
+            |range: Range<usize>| range.filter(|&i| blurred.ids[i] != clear.ids[i]).count();
+        assert_eq!(changed(400..800), 0);
+        // Within four standard errors.
+        assert!((64..134).contains(&changed(0..400)), "{}", changed(0..400));
+        let mut same = clear.clone();
+        same.blur(0.0, 50, Stream::root(1));
+        assert_eq!(same, clear);
+    }
+
+    proptest! {
+        #[test]
+        fn every_trainable_sample_is_in_exactly_one_batch_within_budget(
+            lengths in prop::collection::vec(0_usize..40, 0..30), budget in 1_usize..200,
+        ) {
+            let samples: Vec<Sample> = lengths.iter().map(|&n| sample(&[(&vec![1; n], true)])).collect();
+            let batches = micro_batches(&samples, 0..samples.len(), budget);
+            let mut seen: Vec<usize> = batches.iter().flatten().copied().collect();
+            seen.sort_unstable();
+            let expected: Vec<usize> = (0..lengths.len()).filter(|&index| lengths[index] > 1).collect();
+            prop_assert_eq!(seen, expected);
+            for batch in batches {
+                let tokens: usize = batch.iter().map(|&index| lengths[index] - 1).sum();
+                prop_assert!(batch.len() == 1 || tokens <= budget);
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Trajectory-level GRPO, strictly on-policy.
+//!
+//! ```text
+//! repeat: draw tasks; play a group of episodes on each; reward r
+//!         A = (r - mean of group) / (std of group + eps)
+//!         L = mean over trajectories of mean over sampled tokens of
+//!               -min(ρ A, clip(ρ, 1 - 0.2, 1 + 0.28) A)
+//!         one AdamW step
+//! ```
+//! As in the paper (SandMLE §4.4 and its settings): one advantage for a whole trajectory, groups
+//! of 4, seq-mean-token-mean, clip-higher, no KL and no entropy term, observations masked,
+//! trajectories whose script hit the time limit masked.
+//!
+//! Where we depart from the paper's runs:
+//! 1. *Strictly on-policy.* One update per batch, and the old log-probabilities are those that
+//!    the sampler itself computed. So ρ is 1 up to rounding, the clip is idle, and there is no
+//!    separate pass for old log-probabilities. The maximal gap between sampler and trainer is
+//!    checked at the start and logged at every step.
+//! 2. *Masked trajectories leave the group before the baseline* (an option), so that a slow
+//!    script does not move the others' advantages.
+//! 3. *A fault of ours is no reward.* Broken episodes are dropped before the baseline and counted.
+//! 4. Trajectories without advantage are not differentiated: they add exactly nothing. They do
+//!    count in the mean over trajectories.
+//! 5. Rewards are exact milestones; there is no length penalty.
+//!
+//! Options, all off by default: dynamic sampling (`max_draws`), several updates per batch
+//! (`mini_batches`, `epochs`), a pull towards the start policy (`kl`), truncated importance
+//! weights (`importance_cap`), a dual clip (`clip.dual`), other masks (`mask`).
+//!
+//! `docs/GRPO.md` works through three trajectories by hand, `docs/METRICS.md` explains each name
+//! in `metrics.jsonl`.
+
+mod batch;
+mod draw;
+mod error;
+mod line;
+mod mask;
+mod play;
+mod settings;
+
+pub use error::TrainError;
+pub use mask::Mask;
+pub use settings::TrainSettings;
+
+use crate::checkpoint::policy;
+use crate::generate::{Generator, NativeGenerator};
+use crate::rollout::RolloutError;
+use crate::run::heap;
+use crate::run::metrics::Metrics;
+use crate::run::stop::{Ended, Stop};
+use crate::run::view::{Stages, View};
+use crate::run::watchdog::{Heartbeat, Phase, Watchdog};
+use crate::train::batch::Sample;
+use crate::train::harness::{Earlier, Harness};
+use crate::train::learner::{Learner, LearnerError, Loss, NativeLearner, Weights};
+use crate::train::presets::Dtype;
+use crate::train::update::Learnt;
+use agents::playground::Playground;
+use batch::{Batch, Scores};
+use camino::Utf8Path;
+use error::LOG_PROB_GAP;
+use line::{Gathered, Line, Made, Summary, Times, TrainLine};
+use play::{Play, Player};
+use std::time::{Duration, Instant};
+use tasks::stream::Stream;
+use tasks::task::Split;
+use tch::Device;
+
+/// Trains the policy in `folder` on the corpus; `out` is the run's folder. Goes on from the newest
+/// checkpoint there.
+///
+/// # Errors
+/// [`TrainError`].
+pub fn run(
+    settings: &TrainSettings,
+    folder: &Utf8Path,
+    out: &Utf8Path,
+    device: Device,
+    stages: &dyn Stages,
+    stop: &Stop,
+) -> Result<Ended, TrainError> {
+    let harness = Harness::new(Earlier::find(out, settings.keep)?, settings.cadence(), stop)?;
+    let view = View::new(stages.stage("training", settings.steps), harness.step());
+    if harness.is_resumed() && harness.is_over() {
+        view.finish();
+        return Ok(harness.finished(folder));
+    }
+    let root = Stream::root(settings.seed).child("grpo");
+    let (lora, kind) = (settings.lora.as_ref(), settings.dtype.kind());
+    let (model, tokenizer) = {
+        let start = harness.resumed().unwrap_or(folder);
+        policy::open_to_train(start, lora, kind, device, root.child("adapters"))?
+    };
+    let reference = (settings.kl.beta > 0.0)
+        .then(|| policy::open(folder, kind, device))
+        .transpose()?
+        .map(|(model, _)| model);
+    let mut learner = NativeLearner::new(&model, &tokenizer, settings.adam, settings.memory)
+        .with_reference(reference.as_ref());
+    harness.restore(&mut learner)?;
+    let mut generator = NativeGenerator::new(&model, settings.rollout.capacity());
+    generator.publish(harness.step())?;
+    let metrics = harness.metrics()?;
+
+    let playground = Playground::open(&settings.tasks)?;
+    let _watch = stop.abandons(playground.sandbox());
+    let heartbeat = Heartbeat::default();
+    let silence = Duration::from_secs(settings.watchdog_seconds);
+    let _watchdog = Watchdog::start(&heartbeat, silence, |text| tracing::warn!("{text}"));
+    let player = Player {
+        settings,
+        sandbox: playground.sandbox(),
+        tasks: playground.tasks(Split::Train)?,
+        held_out: playground.tasks(Split::Val)?,
+        tokenizer: &tokenizer,
+        root,
+        stages,
+        stop,
+        heartbeat: &heartbeat,
+    };
+    let (generator, learner) = (&mut generator, &mut learner);
+    let heartbeat = &heartbeat;
+    let mut run =
+        Run { settings, player, generator, learner, harness, metrics, view, heartbeat, out };
+    let ended = run.train(device);
+    run.view.finish();
+    match ended {
+        Ok(()) => Ok(run.harness.finished(folder)),
+        Err(TrainError::Rollout(RolloutError::Stopped)) => {
+            // Whatever was under way is begun again by the next start; what is done is kept.
+            if run.harness.is_unsaved() {
+                run.save()?;
+            }
+            Ok(run.harness.stopped())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A run under way. Between any two of its rollouts it can be saved.
+struct Run<'a> {
+    settings: &'a TrainSettings,
+    player: Player<'a>,
+    generator: &'a mut dyn Generator,
+    learner: &'a mut dyn Learner,
+    harness: Harness<'a, TrainLine>,
+    metrics: Metrics,
+    view: View,
+    heartbeat: &'a Heartbeat,
+    out: &'a Utf8Path,
+}
+
+impl Run<'_> {
+    fn train(&mut self, device: Device) -> Result<(), TrainError> {
+        let settings = self.settings;
+        let validates_start = !self.harness.is_resumed() && settings.validate_every > 0;
+        if validates_start || self.harness.is_unrecorded() {
+            self.conclude()?;
+        }
+        let first = self.harness.step();
+        while !self.harness.is_over() {
+            let step = self.harness.step();
+
+            // 1. Tasks, a group of episodes on each, rewards to advantages.
+            let Play { batch, draws, cache, seconds } = self.player.play(self.generator, step)?;
+            let began = Instant::now();
+            let summary = batch.account(step + 1)?;
+
+            // 2. Log-probabilities: what was sampled is what is trained on.
+            self.heartbeat.enter(Phase::Scoring);
+            if step == first {
+                batch.check_tokens()?;
+                self.check_log_probs(&batch)?;
+            }
+            let scores = self.scores(&batch)?;
+
+            // 3. The surrogate and its gradient, then one optimizer step; for each part of the
+            //    batch, in each pass over it.
+            let rate = settings.schedule().rate(step);
+            let parts = batch.parts(settings.mini_batches, settings.max_draws > 1);
+            let (mut learnt, mut norms) = (Learnt::default(), Vec::new());
+            for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
+                self.heartbeat.enter(Phase::Differentiating);
+                let counts = batch.counts(part);
+                let loss = Loss::Surrogate(batch.update(settings, &scores, &counts));
+                let mut found = self.learner.accumulate(&loss, &mut || self.heartbeat.beat())?;
+                // Only while the policy is the sampler's can be seen whether the two agree.
+                if !norms.is_empty() {
+                    found.gap = 0.0;
+                }
+                self.heartbeat.enter(Phase::Stepping);
+                if found.tokens > 0 {
+                    norms.push(self.learner.step(rate)?);
+                    learnt.add(&found);
+                }
+            }
+            self.learner.publish(step + 1)?;
+            self.generator.publish(step + 1)?;
+
+            // 4. The record, validation and checkpoint.
+            self.heartbeat.enter(Phase::Other);
+            batch.write(self.out, step + 1)?;
+            let made = Made { learnt, norms: &norms, rate, seconds: began.elapsed().as_secs_f64() };
+            let gathered = Gathered { summary, draws, cache, seconds };
+            let line = TrainLine::of(settings, &batch, gathered, &made, device);
+            self.view.step(line.seen(step + 1));
+            self.harness.made(line);
+            self.conclude()?;
+        }
+        if self.harness.step() < settings.steps {
+            let (step, best) = (self.harness.step(), self.harness.best().map(|best| best.step));
+            tracing::info!(step, best, patience = settings.patience, "no gain any more: ending");
+        }
+        Ok(())
+    }
+
+    /// Held-out tasks, the record, the checkpoint.
+    fn conclude(&mut self) -> Result<(), TrainError> {
+        let step = self.harness.step();
+        let mut times = Times::of(&self.heartbeat.take_times());
+        let due = self.harness.validation_is_due();
+        let validation = due.then(|| self.player.validate(self.generator, step)).transpose()?;
+        times.validated(&self.heartbeat.take_times());
+        let mut is_best = false;
+        if let Some(Summary { reward, .. }) = validation {
+            is_best = self.harness.validated(reward);
+            if let Some(best) = self.harness.best() {
+                self.view.held_out(step, reward, best.reward, best.step);
+            }
+        }
+        let train = self.harness.take_unrecorded();
+        self.metrics.append(&Line { step, train, validation, times })?;
+        if self.harness.checkpoint_is_due(is_best) {
+            self.save()?;
+        }
+        heap::give_back();
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<(), TrainError> {
+        self.heartbeat.enter(Phase::Saving);
+        self.harness.save(self.learner)?;
+        self.heartbeat.enter(Phase::Other);
+        Ok(())
+    }
+
+    /// Recomputes every sampled token: sampler and trainer must agree.
+    fn check_log_probs(&self, batch: &Batch) -> Result<(), TrainError> {
+        let gap = batch.largest_gap(&self.log_probs(Weights::Current, batch)?);
+        // Narrower types round more than the tolerance; there the gap is only reported, as where
+        // it is corrected for.
+        let settings = self.settings;
+        let must_agree = settings.dtype == Dtype::F32 && settings.importance_cap == 0.0;
+        if must_agree && gap > LOG_PROB_GAP {
+            return Err(TrainError::Gap { gap });
+        }
+        tracing::info!(
+            trajectories = batch.samples.len(),
+            trained_tokens = batch.samples.iter().map(Sample::trained_count).sum::<usize>(),
+            log_prob_gap = gap,
+            "self-checks passed: the trainer's tokens are the engine's, the mask covers what was sampled, \
+             log-probabilities agree"
+        );
+        Ok(())
+    }
+
+    /// Log-probabilities that the loss needs besides the sampler's, from before the first update.
+    fn scores(&self, batch: &Batch) -> Result<Scores, TrainError> {
+        let settings = self.settings;
+        // A single update is made at the weights that these would be computed with.
+        let later = settings.importance_cap > 0.0 && settings.updates_per_step() > 1;
+        let score = |weights| self.log_probs(weights, batch);
+        let old = later.then(|| score(Weights::Current)).transpose()?;
+        let pulls = settings.kl.beta > 0.0;
+        let reference = pulls.then(|| score(Weights::Reference)).transpose()?;
+        Ok(Scores { old, reference })
+    }
+
+    /// Log-probabilities of every sampled token, per trajectory.
+    fn log_probs(&self, weights: Weights, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
+        let sampling = &self.settings.rollout.sampling;
+        self.learner.log_probs(weights, &batch.samples, sampling, &mut || self.heartbeat.beat())
+    }
+}

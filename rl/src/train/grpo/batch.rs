@@ -1,0 +1,310 @@
+//! The episodes of one step, with what the update needs to know about each.
+
+use super::line::Summary;
+use super::mask::Tally;
+use super::{TrainError, TrainSettings};
+use crate::rollout::Played;
+use crate::train::advantage::{Standing, advantages};
+use crate::train::batch::Sample;
+use crate::train::sample::sampled;
+use crate::train::update::Update;
+use agents::trajectory::Trajectory;
+use camino::Utf8Path;
+use fs_err as fs;
+use std::ops::Range;
+use tasks::files;
+
+/// Episodes of one step as the trainer sees them, group after group; broken ones are only counted.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) trajectories: Vec<Trajectory>,
+    pub(super) contexts: Vec<Vec<i64>>,
+    pub(super) samples: Vec<Sample>,
+    /// What the sampler reported.
+    pub(super) log_probs: Vec<Vec<f32>>,
+    pub(super) standings: Vec<Standing>,
+    pub(super) advantages: Vec<f64>,
+    pub(super) tally: Tally,
+    pub(super) last_fault: String,
+    groups: Vec<Group>,
+}
+
+/// Log-probabilities that are computed once per batch, per trajectory.
+pub(super) struct Scores {
+    /// The trainer's before the first update, where they differ from the sampler's and from those
+    /// of a later update.
+    pub(super) old: Option<Vec<Vec<f32>>>,
+    /// The reference model's.
+    pub(super) reference: Option<Vec<Vec<f32>>>,
+}
+
+/// The episodes of one task.
+struct Group {
+    members: Range<usize>,
+    /// Whether their rewards differ: the others teach nothing.
+    mixed: bool,
+}
+
+impl Batch {
+    /// Takes in the groups of episodes that were played, in order.
+    pub(super) fn take(&mut self, played: Vec<Played>, settings: &TrainSettings) {
+        let mut played = played.into_iter().peekable();
+        while played.peek().is_some() {
+            self.take_group(played.by_ref().take(settings.group), settings);
+        }
+    }
+
+    fn take_group(&mut self, played: impl Iterator<Item = Played>, settings: &TrainSettings) {
+        let first = self.samples.len();
+        let mut group = Vec::new();
+        for episode in played {
+            self.tally.played += 1;
+            match episode {
+                Played::Finished { trajectory, context } => {
+                    let turns = settings.rules.episode.budget.turns;
+                    let reason = settings.mask.reason(&trajectory, turns);
+                    let standing = match reason {
+                        Some(_) => Standing::Masked,
+                        None => Standing::Counted,
+                    };
+                    if let Some(reason) = reason {
+                        self.tally.mask(reason);
+                    }
+                    group.push((trajectory.reward.total(), standing));
+                    let (sample, log_probs) = sampled(&trajectory);
+                    self.samples.push(sample);
+                    self.log_probs.push(log_probs);
+                    self.standings.push(standing);
+                    self.contexts.push(context);
+                    self.trajectories.push(*trajectory);
+                }
+                Played::Fault { task, fault } => {
+                    group.push((0.0, Standing::Dropped));
+                    self.tally.dropped += 1;
+                    self.last_fault = crate::run::chain(&fault);
+                    tracing::warn!(%task, fault = self.last_fault, "an episode broke and is dropped");
+                }
+            }
+        }
+        let advantages = advantages(&group, settings.normalisation);
+        let mut mixed = false;
+        for (advantage, (_, standing)) in advantages.into_iter().zip(&group) {
+            if *standing == Standing::Dropped {
+                continue;
+            }
+            self.advantages.push(advantage);
+            if *standing == Standing::Counted {
+                let teaches = advantage.abs() > 0.0;
+                mixed |= teaches;
+                let count =
+                    if teaches { &mut self.tally.trained } else { &mut self.tally.zero_advantage };
+                *count += 1;
+            }
+        }
+        self.groups.push(Group { members: first..self.samples.len(), mixed });
+    }
+
+    /// How many groups were played, and in how many of them rewards differ.
+    pub(super) fn groups(&self) -> (usize, usize) {
+        (self.groups.len(), self.groups.iter().filter(|group| group.mixed).count())
+    }
+
+    /// The episodes of each of (at most) `count` updates, groups whole and in order; only those of
+    /// mixed groups if `only_mixed`.
+    pub(super) fn parts(&self, count: usize, only_mixed: bool) -> Vec<Vec<usize>> {
+        let chosen: Vec<&Group> =
+            self.groups.iter().filter(|group| group.mixed || !only_mixed).collect();
+        let size = chosen.len().div_ceil(count.max(1)).max(1);
+        chosen
+            .chunks(size)
+            .map(|groups| groups.iter().flat_map(|group| group.members.clone()).collect())
+            .collect()
+    }
+
+    /// Sampled tokens, trained on or not.
+    pub(super) fn sampled_tokens(&self) -> usize {
+        self.log_probs.iter().map(Vec::len).sum()
+    }
+
+    /// What the episodes of step number `step` came to, after a check that each is in exactly one
+    /// place of the tally.
+    pub(super) fn account(&self, step: u64) -> Result<Summary, TrainError> {
+        if self.trajectories.is_empty() {
+            return Err(TrainError::AllFaulted { step, last: self.last_fault.clone() });
+        }
+        if !self.tally.adds_up() {
+            return Err(TrainError::Unaccounted { step, tally: format!("{:?}", self.tally) });
+        }
+        Ok(Summary::of(&self.trajectories, self.tally.dropped))
+    }
+
+    /// How many tokens of each trajectory count in an update on those of `part`.
+    pub(super) fn counts(&self, part: &[usize]) -> Vec<usize> {
+        let mut counts = vec![0; self.samples.len()];
+        for &index in part.iter().filter(|&&index| self.standings[index] == Standing::Counted) {
+            counts[index] = self.samples[index].trained_count();
+        }
+        counts
+    }
+
+    /// The update on the trajectories whose tokens count.
+    pub(super) fn update<'a>(
+        &'a self,
+        settings: &TrainSettings,
+        scores: &'a Scores,
+        counts: &'a [usize],
+    ) -> Update<'a> {
+        Update {
+            samples: &self.samples,
+            sampler: &self.log_probs,
+            old: scores.old.as_deref(),
+            reference: scores.reference.as_deref(),
+            advantages: &self.advantages,
+            counts,
+            aggregation: settings.aggregation,
+            objective: settings.objective(),
+            sampling: settings.rollout.sampling,
+        }
+    }
+
+    /// The largest difference between the sampler's log-probabilities and others of the same
+    /// tokens, in nats.
+    pub(super) fn largest_gap(&self, others: &[Vec<f32>]) -> f64 {
+        let pairs = self.log_probs.iter().flatten().zip(others.iter().flatten());
+        pairs.map(|(sampler, other)| f64::from((other - sampler).abs())).fold(0.0, f64::max)
+    }
+
+    /// Writes the trajectories to `episodes/`, to be read by people.
+    pub(super) fn write(&self, out: &Utf8Path, step: u64) -> Result<(), std::io::Error> {
+        let folder = out.join("episodes");
+        fs::create_dir_all(&folder)?;
+        let mut text = Vec::new();
+        for trajectory in &self.trajectories {
+            serde_json::to_writer(&mut text, trajectory)?;
+            text.push(b'\n');
+        }
+        files::write_atomic(&folder.join(format!("step-{step:06}.jsonl")), &text)
+    }
+
+    pub(super) fn entropy(&self) -> f64 {
+        let sum: f64 = self.log_probs.iter().flatten().map(|&log_prob| f64::from(log_prob)).sum();
+        -sum / self.sampled_tokens().max(1) as f64
+    }
+
+    /// The engine's own account of each conversation against what will be trained on, and the
+    /// sampler's log-probabilities against the mask.
+    pub(super) fn check_tokens(&self) -> Result<(), TrainError> {
+        for ((trajectory, context), sample) in
+            self.trajectories.iter().zip(&self.contexts).zip(&self.samples)
+        {
+            if *context != sample.ids {
+                return Err(TrainError::OtherTokens { task: trajectory.task.clone() });
+            }
+        }
+        for (sample, log_probs) in self.samples.iter().zip(&self.log_probs) {
+            let (trained, sampled) = (sample.trained_count(), log_probs.len());
+            if trained != sampled {
+                return Err(TrainError::MaskSum { trained, sampled });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::grpo::Mask;
+    use crate::train::presets::Scale;
+    use agents::trajectory::{Ending, TRAJECTORY_VERSION};
+    use sandbox::env::EpisodeFault;
+    use tasks::task::TaskId;
+
+    const TURNS: u32 = 3;
+
+    fn settings(group: usize, mask: Mask) -> TrainSettings {
+        let mut settings = TrainSettings { group, mask, ..TrainSettings::defaults(Scale::Tiny) };
+        settings.rules.episode.budget.turns = TURNS;
+        settings
+    }
+
+    fn played(reward: f64, ending: Ending, turns: u32, timed_out: bool) -> Played {
+        let turn = serde_json::json!({
+            "tool": "python", "has_thought": true, "outcome": null, "seconds": 0.0
+        });
+        let trajectory = serde_json::from_value(serde_json::json!({
+            "version": TRAJECTORY_VERSION, "task": "t", "agent": "a", "attempt": 0,
+            "feedback": "tier", "ending": ending, "timed_out": timed_out,
+            "turns": vec![turn; turns as usize],
+            "segments": [
+                {"source": "prompt", "text": "", "ids": [1]},
+                {"source": "model", "text": "", "ids": [2], "log_probs": [-0.5]},
+            ],
+            "finish": {"grade": null, "refusal": null},
+            "reward": {"format": reward, "execution": 0.0, "tier": 0.0},
+        }));
+        Played::Finished { trajectory: Box::new(trajectory.unwrap()), context: vec![1, 2] }
+    }
+
+    fn answered(reward: f64) -> Played {
+        played(reward, Ending::Answered, 1, false)
+    }
+
+    fn fault() -> Played {
+        Played::Fault { task: TaskId::new("t").unwrap(), fault: EpisodeFault::Over }
+    }
+
+    #[test]
+    fn every_episode_is_in_one_place() {
+        let endings = || {
+            vec![
+                answered(0.1),
+                played(0.9, Ending::Answered, 1, true),
+                played(0.8, Ending::Budget, TURNS - 1, false),
+                played(0.7, Ending::Tokens, 1, false),
+                played(0.6, Ending::Budget, TURNS, false),
+                fault(),
+                answered(0.2),
+            ]
+        };
+        let all = Mask { time_limit: true, length: true, turn_limit: true };
+        let none = Mask { time_limit: false, length: false, turn_limit: false };
+        for (mask, trained, masked) in
+            [(all, 2, [2, 1, 1]), (none, 6, [0, 0, 0]), (Mask::default(), 4, [2, 0, 0])]
+        {
+            let mut batch = Batch::default();
+            batch.take(endings(), &settings(7, mask));
+            let tally = batch.tally;
+            assert!(tally.adds_up(), "{tally:?}");
+            assert_eq!((tally.played, tally.dropped, tally.zero_advantage), (7, 1, 0));
+            assert_eq!(tally.trained, trained, "{mask:?}");
+            let found = [tally.masked_time_limit, tally.masked_length, tally.masked_turn_limit];
+            assert_eq!(found, masked, "{mask:?}");
+        }
+    }
+
+    #[test]
+    fn groups_that_teach_nothing_stay_out_of_the_update_on_request() {
+        let mut batch = Batch::default();
+        let episodes = vec![
+            answered(0.3),
+            answered(0.3),
+            answered(0.1),
+            answered(0.9),
+            fault(),
+            answered(0.5),
+            answered(0.2),
+            answered(0.4),
+        ];
+        batch.take(episodes, &settings(2, Mask::default()));
+        assert_eq!(batch.groups(), (4, 2));
+        assert_eq!((batch.tally.trained, batch.tally.zero_advantage), (4, 3));
+        assert!(batch.tally.adds_up());
+        let whole = [vec![0, 1, 2, 3, 4, 5, 6]];
+        assert_eq!(batch.parts(1, false), whole);
+        assert_eq!(batch.parts(2, false), [vec![0, 1, 2, 3], vec![4, 5, 6]]);
+        assert_eq!(batch.parts(9, false), [vec![0, 1], vec![2, 3], vec![4], vec![5, 6]]);
+        assert_eq!(batch.parts(1, true), [vec![2, 3, 5, 6]]);
+        assert_eq!(batch.parts(2, true), [vec![2, 3], vec![5, 6]]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Why training stopped.
+
+use crate::checkpoint::CheckpointError;
+use crate::checkpoint::policy::PolicyError;
+use crate::generate::engine::EngineError;
+use crate::rollout::RolloutError;
+use crate::train::learner::LearnerError;
+use agents::playground::PlaygroundError;
+use tasks::task::TaskId;
+
+/// How far sampler and trainer may differ on a log-probability, in f32.
+pub(super) const LOG_PROB_GAP: f64 = 1e-4;
+
+/// Why training stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// No place to play.
+    #[error(transparent)]
+    Playground(#[from] PlaygroundError),
+    /// Episodes could not be played.
+    #[error(transparent)]
+    Rollout(#[from] RolloutError),
+    /// Every episode of a step broke.
+    #[error("every episode of step {step} broke; the last said: {last}")]
+    AllFaulted {
+        /// The step.
+        step: u64,
+        /// What the last one said.
+        last: String,
+    },
+    /// Every episode of a validation broke.
+    #[error("every held-out episode broke after step {step}; the last said: {last}")]
+    ValidationFaulted {
+        /// The updates made before.
+        step: u64,
+        /// What the last one said.
+        last: String,
+    },
+    /// Episodes went missing between rollout and update.
+    #[error(
+        "self-check failed: of the episodes of step {step} not every one is accounted for once: {tally}"
+    )]
+    Unaccounted {
+        /// The step.
+        step: u64,
+        /// What was counted.
+        tally: String,
+    },
+    /// The policy cannot be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A checkpoint could not be read or written.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The update could not be made.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+    /// Weights could not be handed to the generator.
+    #[error(transparent)]
+    Generator(#[from] EngineError),
+    /// A file of the run could not be written.
+    #[error("failed to write the run's files")]
+    Io(#[from] std::io::Error),
+    /// What is trained on is not what was sampled.
+    #[error(
+        "self-check failed on task `{task}`: the trainer's tokens are not those that the engine saw"
+    )]
+    OtherTokens {
+        /// The task.
+        task: TaskId,
+    },
+    /// The mask does not cover exactly what was sampled.
+    #[error("self-check failed: {trained} tokens are trained on, {sampled} were sampled")]
+    MaskSum {
+        /// Tokens under the mask.
+        trained: usize,
+        /// Log-probabilities that the sampler kept.
+        sampled: usize,
+    },
+    /// Sampler and trainer disagree.
+    #[error(
+        "self-check failed: log-probabilities of sampler and trainer differ by up to {gap:e}, more than {LOG_PROB_GAP:e}; if that is meant to be so, `importance_cap=2` corrects for it"
+    )]
+    Gap {
+        /// The largest difference.
+        gap: f64,
+    },
+}

@@ -1,0 +1,240 @@
+//! A line of `metrics.jsonl`; `docs/METRICS.md` explains the names.
+
+use super::TrainSettings;
+use super::batch::Batch;
+use super::mask::Tally;
+use crate::generate::engine::CacheUse;
+use crate::run::device::memory_in_use;
+use crate::run::metrics::resident_memory;
+use crate::run::view::Step;
+use crate::run::watchdog::Phase;
+use crate::train::update::Learnt;
+use agents::trajectory::{Ending, Trajectory};
+use evals::evaluation::Row;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tch::Device;
+
+/// One line of `metrics.jsonl`.
+#[derive(Debug, Serialize)]
+pub(super) struct Line {
+    pub(super) step: u64,
+    #[serde(flatten)]
+    pub(super) train: Option<TrainLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) validation: Option<Summary>,
+    #[serde(flatten)]
+    pub(super) times: Times,
+}
+
+/// Where the time since the last line, or since the start, went; the sum is all of it.
+#[derive(Debug, Default, Serialize)]
+#[expect(clippy::struct_field_names, reason = "they are the metrics' names")]
+pub(super) struct Times {
+    reading_seconds: f64,
+    generating_seconds: f64,
+    waiting_seconds: f64,
+    scoring_seconds: f64,
+    differentiating_seconds: f64,
+    optimizer_seconds: f64,
+    validation_seconds: f64,
+    saving_seconds: f64,
+    other_seconds: f64,
+    step_seconds: f64,
+}
+
+impl Times {
+    pub(super) fn of(times: &BTreeMap<Phase, Duration>) -> Self {
+        let mut all = Self::default();
+        for (phase, time) in times {
+            let seconds = match phase {
+                Phase::Reading => &mut all.reading_seconds,
+                Phase::Generating => &mut all.generating_seconds,
+                Phase::Waiting => &mut all.waiting_seconds,
+                Phase::Scoring => &mut all.scoring_seconds,
+                Phase::Differentiating => &mut all.differentiating_seconds,
+                Phase::Stepping => &mut all.optimizer_seconds,
+                Phase::Saving => &mut all.saving_seconds,
+                Phase::Other => &mut all.other_seconds,
+            };
+            *seconds += time.as_secs_f64();
+            all.step_seconds += time.as_secs_f64();
+        }
+        all
+    }
+
+    /// Counts what was spent since then as validation, whatever its phases.
+    pub(super) fn validated(&mut self, times: &BTreeMap<Phase, Duration>) {
+        let seconds = times.values().sum::<Duration>().as_secs_f64();
+        self.validation_seconds += seconds;
+        self.step_seconds += seconds;
+    }
+}
+
+/// What episodes came to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Summary {
+    pub(super) reward: f64,
+    pub(super) reward_format: f64,
+    pub(super) reward_execution: f64,
+    pub(super) reward_tier: f64,
+    pub(super) valid: f64,
+    pub(super) median: f64,
+    pub(super) bronze: f64,
+    pub(super) silver: f64,
+    pub(super) gold: f64,
+    pub(super) turns: f64,
+    pub(super) answered: f64,
+    pub(super) out_of_tokens: f64,
+    pub(super) tokens: f64,
+    pub(super) episodes: usize,
+    pub(super) faults: usize,
+}
+
+/// What an update came to. Of several updates on one batch: norms and losses are means.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct TrainLine {
+    #[serde(flatten)]
+    pub(super) summary: Summary,
+    #[serde(flatten)]
+    pub(super) tally: Tally,
+    /// Share of groups whose rewards differ: the others teach nothing.
+    pub(super) mixed_groups: f64,
+    /// How often tasks were drawn, and the groups that were replaced by later ones.
+    pub(super) draws: u64,
+    pub(super) replaced_groups: usize,
+    pub(super) updates: usize,
+    pub(super) loss: f64,
+    pub(super) clipped: f64,
+    /// Mean distance to the reference policy, where one is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) kl: Option<f64>,
+    /// Mean importance weight, where sampler and trainer may differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) importance: Option<f64>,
+    /// Mean of -log p over sampled tokens, an estimate of the entropy per token.
+    pub(super) entropy: f64,
+    pub(super) log_prob_gap: f64,
+    pub(super) gradient_norm: f64,
+    pub(super) rate: f64,
+    pub(super) trained_tokens: usize,
+    pub(super) tokens_per_second: f64,
+    /// How often a conversation gave way to others in the engine's cache, tokens that were read
+    /// once more because of it, and the most that the cache held.
+    #[serde(default)]
+    pub(super) preemptions: u64,
+    #[serde(default)]
+    pub(super) reread_tokens: u64,
+    #[serde(default)]
+    pub(super) cache_bytes: u64,
+    pub(super) rollout_seconds: f64,
+    pub(super) update_seconds: f64,
+    pub(super) resident_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) device_bytes: Option<u64>,
+}
+
+/// The episodes of a step, besides their tally.
+pub(super) struct Gathered {
+    pub(super) summary: Summary,
+    /// How often tasks were drawn.
+    pub(super) draws: u64,
+    pub(super) cache: CacheUse,
+    /// How long the rollouts took.
+    pub(super) seconds: f64,
+}
+
+/// The updates of a step.
+pub(super) struct Made<'a> {
+    pub(super) learnt: Learnt,
+    /// Gradient norms before clipping, one per update.
+    pub(super) norms: &'a [f64],
+    pub(super) rate: f64,
+    /// How long all but the rollouts took.
+    pub(super) seconds: f64,
+}
+
+impl TrainLine {
+    pub(super) fn of(
+        settings: &TrainSettings,
+        batch: &Batch,
+        gathered: Gathered,
+        made: &Made<'_>,
+        device: Device,
+    ) -> Self {
+        let Gathered { summary, draws, cache, seconds } = gathered;
+        let Made { learnt, norms, rate, .. } = *made;
+        let (updates, tokens) = (norms.len(), learnt.tokens.max(1) as f64);
+        let per_update = 1.0 / updates.max(1) as f64;
+        let (groups, mixed) = batch.groups();
+        Self {
+            tally: batch.tally,
+            mixed_groups: mixed as f64 / groups.max(1) as f64,
+            draws,
+            replaced_groups: groups.saturating_sub(settings.tasks_per_step),
+            updates,
+            loss: learnt.loss * per_update,
+            clipped: learnt.clipped / tokens,
+            kl: (settings.kl.beta > 0.0).then(|| learnt.distance / tokens),
+            importance: (settings.importance_cap > 0.0).then(|| learnt.importance / tokens),
+            entropy: batch.entropy(),
+            log_prob_gap: learnt.gap,
+            // A sum of nothing is -0.
+            gradient_norm: norms.iter().fold(0.0, |sum, norm| sum + norm) * per_update,
+            rate,
+            trained_tokens: learnt.tokens,
+            tokens_per_second: batch.sampled_tokens() as f64 / seconds,
+            preemptions: cache.preemptions,
+            reread_tokens: cache.reread_tokens,
+            cache_bytes: cache.peak_bytes,
+            rollout_seconds: seconds,
+            update_seconds: made.seconds,
+            resident_bytes: resident_memory(),
+            device_bytes: memory_in_use(device),
+            summary,
+        }
+    }
+
+    /// What is shown of it as step number `step`.
+    pub(super) fn seen(&self, step: u64) -> Step {
+        let Summary { reward, valid, median, bronze, silver, gold, .. } = self.summary;
+        Step {
+            step,
+            reward,
+            valid,
+            tiers: [median, bronze, silver, gold],
+            tokens_per_second: self.tokens_per_second,
+            memory: [self.resident_bytes, self.device_bytes],
+        }
+    }
+}
+
+impl Summary {
+    /// Sums up graded episodes; `faults` more broke.
+    pub(super) fn of(trajectories: &[Trajectory], faults: usize) -> Self {
+        let row = Row::of("policy", trajectories, faults);
+        let n = trajectories.len().max(1) as f64;
+        let mean =
+            |value: &dyn Fn(&Trajectory) -> f64| trajectories.iter().map(value).sum::<f64>() / n;
+        let ended =
+            |ending: Ending| mean(&|trajectory| f64::from(u8::from(trajectory.ending == ending)));
+        Self {
+            reward: row.reward,
+            reward_format: mean(&|trajectory| trajectory.reward.format),
+            reward_execution: mean(&|trajectory| trajectory.reward.execution),
+            reward_tier: mean(&|trajectory| trajectory.reward.tier),
+            valid: row.valid,
+            median: row.median,
+            bronze: row.bronze,
+            silver: row.silver,
+            gold: row.gold,
+            turns: row.turns,
+            answered: ended(Ending::Answered),
+            out_of_tokens: ended(Ending::Tokens),
+            tokens: mean(&|trajectory| trajectory.ids().len() as f64),
+            episodes: row.episodes,
+            faults,
+        }
+    }
+}

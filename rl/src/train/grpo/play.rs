@@ -1,0 +1,134 @@
+//! The episodes of a step and of a validation.
+
+use super::batch::Batch;
+use super::line::Summary;
+use super::draw::{draw, draw_again};
+use super::{TrainError, TrainSettings};
+use crate::generate::Generator;
+use crate::generate::engine::CacheUse;
+use crate::rollout::episodes::left_out;
+use crate::rollout::{Job, Place, Played, Policy, Rollout, rollout};
+use crate::run::stop::Stop;
+use crate::run::view::Stages;
+use crate::run::watchdog::{Heartbeat, Phase};
+use crate::text::tokenizer::Tokenizer;
+use jail::exec::Sandbox;
+use std::time::Instant;
+use tasks::stream::Stream;
+use tasks::task::TaskDir;
+
+/// Where and by which rules episodes are played, step after step.
+pub(super) struct Player<'a> {
+    pub(super) settings: &'a TrainSettings,
+    pub(super) sandbox: &'a Sandbox,
+    pub(super) tasks: Vec<&'a TaskDir>,
+    pub(super) held_out: Vec<&'a TaskDir>,
+    pub(super) tokenizer: &'a Tokenizer,
+    pub(super) root: Stream,
+    pub(super) stages: &'a dyn Stages,
+    pub(super) stop: &'a Stop,
+    pub(super) heartbeat: &'a Heartbeat,
+}
+
+/// The episodes of a step.
+pub(super) struct Play {
+    pub(super) batch: Batch,
+    /// How often tasks were drawn.
+    pub(super) draws: u64,
+    /// How the KV cache was used.
+    pub(super) cache: CacheUse,
+    /// How long it took.
+    pub(super) seconds: f64,
+}
+
+impl Player<'_> {
+    /// A group of episodes on each of the step's tasks. With dynamic sampling, groups without
+    /// different rewards are replaced until there are enough that have some, or too many draws
+    /// were made; they stay in the batch, but not in the update.
+    pub(super) fn play(
+        &self,
+        generator: &mut dyn Generator,
+        step: u64,
+    ) -> Result<Play, TrainError> {
+        let began = Instant::now();
+        let settings = self.settings;
+        let (tasks, stream) = (&self.tasks, self.root.child("episodes").index(step));
+        let mut drawn = draw(tasks, step, settings.tasks_per_step, self.root.child("tasks"));
+        let (mut batch, mut cache) = (Batch::default(), CacheUse::default());
+        let (mut played, mut draws) = (0, 1);
+        loop {
+            let mut jobs = Vec::new();
+            for (place, task) in drawn.iter().copied().enumerate().skip(played) {
+                for attempt in 0..settings.group as u64 {
+                    // By place, because a small corpus may draw a task twice in a step.
+                    let stream = stream.index(place as u64).index(attempt);
+                    jobs.push(Job { task, attempt, stream });
+                }
+            }
+            played = drawn.len();
+            let rollout = self.rollout(generator, "episodes", &jobs)?;
+            cache.add(&rollout.cache);
+            batch.take(rollout.played, settings);
+            let (_, mixed) = batch.groups();
+            let missing = settings.tasks_per_step.saturating_sub(mixed);
+            if missing == 0 || draws >= settings.max_draws {
+                return Ok(Play { batch, draws, cache, seconds: began.elapsed().as_secs_f64() });
+            }
+            let stream = self.root.child("more tasks").index(step).index(draws);
+            drawn.extend(draw_again(tasks, &drawn, missing, stream));
+            draws += 1;
+        }
+    }
+
+    /// The held-out tasks, always with the same draws.
+    pub(super) fn validate(
+        &self,
+        generator: &mut dyn Generator,
+        step: u64,
+    ) -> Result<Summary, TrainError> {
+        let stream = self.root.child("validation");
+        let mut jobs = Vec::new();
+        for task in self.held_out.iter().copied() {
+            for attempt in 0..self.settings.validate_attempts {
+                let stream = stream.child(task.id().as_str()).index(attempt);
+                jobs.push(Job { task, attempt, stream });
+            }
+        }
+        let (mut trajectories, mut last) = (Vec::new(), String::new());
+        for played in self.rollout(generator, "validating", &jobs)?.played {
+            match played {
+                Played::Finished { trajectory, .. } => trajectories.push(*trajectory),
+                Played::Fault { fault, .. } => last = left_out(&fault),
+            }
+        }
+        if trajectories.is_empty() {
+            return Err(TrainError::ValidationFaulted { step, last });
+        }
+        Ok(Summary::of(&trajectories, jobs.len() - trajectories.len()))
+    }
+
+    fn rollout(
+        &self,
+        generator: &mut dyn Generator,
+        name: &'static str,
+        jobs: &[Job<'_>],
+    ) -> Result<Rollout, TrainError> {
+        let policy = Policy { name: "policy", tokenizer: self.tokenizer };
+        let bar = self.stages.stage(name, jobs.len() as u64);
+        let place = Place {
+            sandbox: self.sandbox,
+            rules: &self.settings.rules,
+            settings: &self.settings.rollout,
+            stop: self.stop,
+            heartbeat: self.heartbeat,
+        };
+        self.heartbeat.enter(Phase::Other);
+        let rollout = rollout(generator, policy, place, jobs, &mut |_| {
+            bar.inc(1);
+            Ok(())
+        });
+        self.heartbeat.enter(Phase::Other);
+        bar.finish_and_clear();
+        Ok(rollout?)
+    }
+}

@@ -1,0 +1,303 @@
+//! The settings of `rl train`, with the paper's values for large policies.
+
+use super::mask::Mask;
+use crate::model::LoraSettings;
+use crate::optim::{AdamConfig, Decay, Schedule};
+use crate::rollout::{Overflow, RolloutSettings};
+use crate::run::settings::{SettingsError, require};
+use crate::train::advantage::Normalisation;
+use crate::train::batch::Memory;
+use crate::train::harness::{Cadence, Validation};
+use crate::train::loss::{Aggregation, Clip, Kl, Objective};
+use crate::train::presets::{Dtype, Scale};
+use agents::scaffold::react::Rules;
+use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
+
+/// The settings of `rl train`.
+///
+/// | field | tiny | large | purpose |
+/// | --- | --- | --- | --- |
+/// | `steps` | 24 | 100 | updates |
+/// | `tasks_per_step` | 16 | 16 | tasks per update |
+/// | `group` | 4 | 4 | episodes per task |
+/// | `rate` | 2e-4 | 1e-6 | learning rate |
+/// | `warmup` | 2 | 0 | updates until the full rate |
+/// | `dtype` | `f32` | `bf16` | type of weights and activations |
+/// | `lora` | none | none | see [`LoraSettings`]: adapters are trained instead |
+/// | `memory` | see [`Memory`] | | what is traded for memory |
+/// | `adam.clip_norm` | 0.1 | 1 | the largest gradient norm |
+/// | `validate_every` | 8 | 5 | updates between validations; 0 for none |
+/// | `validate_attempts` | 2 | 1 | episodes per held-out task |
+/// | `checkpoint_every` | 4 | 5 | updates between checkpoints |
+/// | `keep_best` | yes | yes | whether the checkpoint of the best validation stays |
+/// | `patience` | 0 | 0 | validations without gain until the run ends; 0 for no such end |
+/// | `max_draws` | 1 | 1 | draws of tasks per step; above 1, groups that teach nothing are replaced |
+/// | `mini_batches` | 1 | 1 | parts of a step's groups, each with an update of its own |
+/// | `epochs` | 1 | 1 | passes over a step's groups |
+/// | `kl.beta` | 0 | 0 | pull towards the start policy; 0 for none |
+/// | `importance_cap` | 0 | 0 | largest importance weight; 0 where sampler and trainer agree |
+/// | `watchdog_seconds` | 300 | 300 | silence until a warning says what hangs; 0 for none |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainSettings {
+    /// A run's folder, a model's folder or name.
+    pub model: String,
+    /// The corpus.
+    pub tasks: Utf8PathBuf,
+    /// The seed of everything.
+    pub seed: u64,
+    /// Updates.
+    pub steps: u64,
+    /// Tasks per update.
+    pub tasks_per_step: usize,
+    /// Episodes per task.
+    pub group: usize,
+    /// Learning rate.
+    pub rate: f64,
+    /// Updates until the full rate.
+    pub warmup: u64,
+    /// The type of weights and activations.
+    pub dtype: Dtype,
+    /// Adapters to train instead of the model itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lora: Option<LoraSettings>,
+    /// What is traded for memory.
+    pub memory: Memory,
+    /// Updates between validations; 0 for none.
+    pub validate_every: u64,
+    /// Episodes per held-out task.
+    pub validate_attempts: u64,
+    /// Updates between checkpoints.
+    pub checkpoint_every: u64,
+    /// Checkpoints that stay.
+    pub keep: usize,
+    /// Whether the checkpoint of the best validation stays, as `checkpoints/best`.
+    pub keep_best: bool,
+    /// Validations without gain until the run ends; 0 for no such end.
+    pub patience: u64,
+    /// How often tasks may be drawn for a step. Above 1, groups that teach nothing are replaced by
+    /// groups on fresh tasks (Yu et al. 2025, DAPO's dynamic sampling).
+    pub max_draws: u64,
+    /// Parts into which a step's groups are divided, each with an update of its own.
+    pub mini_batches: usize,
+    /// Passes over a step's groups.
+    pub epochs: usize,
+    /// How token losses become one.
+    pub aggregation: Aggregation,
+    /// The trust region.
+    pub clip: Clip,
+    /// The pull towards the policy that training starts from. Above 0 a second model is kept in
+    /// memory, as large as the weights.
+    pub kl: Kl,
+    /// The largest weight by which a token's loss is corrected for the difference between sampler
+    /// and trainer; 0 for no correction, which is exact where they agree.
+    pub importance_cap: f64,
+    /// Which endings are left out of the gradient.
+    pub mask: Mask,
+    /// How rewards become advantages.
+    pub normalisation: Normalisation,
+    /// The optimizer's constants.
+    pub adam: AdamConfig,
+    /// Silence, in seconds, until a warning says what hangs; 0 for none.
+    pub watchdog_seconds: u64,
+    /// How episodes are generated.
+    pub rollout: RolloutSettings,
+    /// The rules of episodes.
+    pub rules: Rules,
+}
+
+impl TrainSettings {
+    /// The keys that may change when a run goes on: how long it is and what stays of it; and what
+    /// changes nothing but speed or what is said.
+    pub const FREE: [&str; 6] =
+        ["steps", "patience", "keep", "keep_best", "rollout.workers", "watchdog_seconds"];
+
+    /// Defaults for a policy of this scale.
+    pub fn defaults(scale: Scale) -> Self {
+        let tiny = scale == Scale::Tiny;
+        Self {
+            model: String::new(),
+            tasks: Utf8PathBuf::new(),
+            seed: 0,
+            steps: if tiny { 24 } else { 100 },
+            tasks_per_step: 16,
+            group: 4,
+            rate: if tiny { 2e-4 } else { 1e-6 },
+            warmup: if tiny { 2 } else { 0 },
+            dtype: scale.dtype(),
+            lora: None,
+            memory: scale.memory(),
+            validate_every: if tiny { 8 } else { 5 },
+            validate_attempts: if tiny { 2 } else { 1 },
+            checkpoint_every: if tiny { 4 } else { 5 },
+            keep: 2,
+            keep_best: true,
+            patience: 0,
+            max_draws: 1,
+            mini_batches: 1,
+            epochs: 1,
+            aggregation: Aggregation::SeqMeanTokenMean,
+            clip: Clip::default(),
+            kl: Kl::default(),
+            importance_cap: 0.0,
+            mask: Mask::default(),
+            normalisation: Normalisation::default(),
+            adam: AdamConfig {
+                weight_decay: 0.0,
+                // Usual norms of a tiny policy are near 0.1; larger ones come from rare tokens.
+                clip_norm: if tiny { 0.1 } else { 1.0 },
+                ..AdamConfig::default()
+            },
+            watchdog_seconds: 300,
+            rollout: scale.rollout(),
+            rules: scale.rules(),
+        }
+    }
+
+    /// When a run saves, validates and ends.
+    pub(super) fn cadence(&self) -> Cadence {
+        let Self { keep_best, patience, .. } = *self;
+        let validation = Validation { every: self.validate_every, keep_best, patience };
+        Cadence {
+            steps: self.steps,
+            checkpoint_every: self.checkpoint_every,
+            validation: Some(validation),
+        }
+    }
+
+    /// The learning rate of every step.
+    pub(super) fn schedule(&self) -> Schedule {
+        Schedule { peak: self.rate, warmup: self.warmup, decay: Decay::Constant, steps: self.steps }
+    }
+
+    /// How a token's loss is made.
+    pub fn objective(&self) -> Objective {
+        Objective { clip: self.clip, kl: self.kl, importance_cap: self.importance_cap }
+    }
+
+    /// How many updates are made from one batch, unless nothing can be learnt from a part of it.
+    pub fn updates_per_step(&self) -> usize {
+        self.mini_batches * self.epochs
+    }
+
+    /// Checks what types cannot.
+    ///
+    /// # Errors
+    /// [`SettingsError::Range`] naming the key.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        self.rules.episode.policy.check()?;
+        require(
+            self.group >= 2,
+            "group",
+            &self.group,
+            "at least 2: one episode has nobody to be compared with",
+        )?;
+        require(self.tasks_per_step > 0, "tasks_per_step", &self.tasks_per_step, "at least 1")?;
+        require(self.rate > 0.0 && self.rate.is_finite(), "rate", &self.rate, "above 0")?;
+        require(
+            self.checkpoint_every > 0,
+            "checkpoint_every",
+            &self.checkpoint_every,
+            "at least 1",
+        )?;
+        require(self.max_draws > 0, "max_draws", &self.max_draws, "at least 1")?;
+        require(
+            (1..=self.tasks_per_step).contains(&self.mini_batches),
+            "mini_batches",
+            &self.mini_batches,
+            "at least 1 and at most `tasks_per_step`",
+        )?;
+        require(self.epochs > 0, "epochs", &self.epochs, "at least 1")?;
+        let Clip { low, high, dual } = self.clip;
+        require((0.0..=1.0).contains(&low), "clip.low", &low, "between 0 and 1")?;
+        require(high >= 0.0 && high.is_finite(), "clip.high", &high, "at least 0")?;
+        require(
+            dual == 0.0 || (dual > 1.0 && dual.is_finite()),
+            "clip.dual",
+            &dual,
+            "0 for none, or above 1",
+        )?;
+        let beta = self.kl.beta;
+        require(beta >= 0.0 && beta.is_finite(), "kl.beta", &beta, "0 for no pull, or above")?;
+        let cap = self.importance_cap;
+        require(
+            cap == 0.0 || (cap >= 1.0 && cap.is_finite()),
+            "importance_cap",
+            &cap,
+            "0 for no correction, or at least 1: equal probabilities have the weight 1",
+        )?;
+        let sampling = &self.rollout.sampling;
+        require(
+            !sampling.is_greedy(),
+            "rollout.sampling.temperature",
+            &sampling.temperature,
+            "above 0: greedy groups are all alike",
+        )?;
+        require(
+            self.rollout.overflow == Overflow::Stop,
+            "rollout.overflow",
+            &"drop",
+            "`stop` in training: a conversation that was changed is no single sequence that the \
+             policy could be trained on",
+        )?;
+        self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
+        self.memory.check()?;
+        self.rollout.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::recipes::open;
+    use crate::run::settings::resolve;
+    use agents::reward::RewardWeights;
+    use sandbox::env::Feedback;
+    use toml::Table;
+
+    fn resolved(recipe: &str, scale: Scale) -> TrainSettings {
+        resolve(&TrainSettings::defaults(scale), Some(recipe), Table::new(), &[]).unwrap()
+    }
+
+    /// The dotted keys of a table's values.
+    fn keys(prefix: &str, table: &Table) -> Vec<String> {
+        let key = |(key, value): (&String, &toml::Value)| match value {
+            toml::Value::Table(inner) => keys(&format!("{prefix}{key}."), inner),
+            _ => vec![format!("{prefix}{key}")],
+        };
+        table.iter().flat_map(key).collect()
+    }
+
+    #[test]
+    fn the_papers_recipe_is_the_large_default_but_for_feedback_and_context() {
+        let mut expected = TrainSettings::defaults(Scale::Large);
+        expected.rules.episode.feedback = Feedback::Full;
+        expected.rollout.context = 40_960;
+        let found = resolved("sandmle", Scale::Large);
+        assert_eq!(found, expected);
+        found.check().unwrap();
+    }
+
+    #[test]
+    fn the_papers_recipe_names_every_option() {
+        let all = Table::try_from(TrainSettings::defaults(Scale::Large)).unwrap();
+        let named = keys("", &open("sandmle").unwrap());
+        let yours = ["model", "tasks", "seed", "rollout.workers", "rollout.threads"];
+        for key in keys("", &all) {
+            // Limits of the jail other than time are the sandbox's own.
+            let of_the_jail = key.starts_with("rules.episode.policy.");
+            assert!(
+                named.contains(&key) || yours.contains(&key.as_str()) || of_the_jail,
+                "`{key}` is not in configs/sandmle.toml"
+            );
+        }
+    }
+
+    #[test]
+    fn the_sparse_recipe_changes_the_reward_alone() {
+        let mut expected = TrainSettings::defaults(Scale::Tiny);
+        expected.rules.reward = RewardWeights::SPARSE;
+        assert_eq!(resolved("sparse", Scale::Tiny), expected);
+    }
+}

@@ -1,0 +1,471 @@
+//! What a run needs of a device's memory, before it begins.
+//!
+//! Keys and values get what is left beside everything else: the engine makes do with little, as
+//! long as one conversation of full length fits.
+//!
+//! Sizes follow from the shape and the settings; no tensor is made. What libtorch needs besides
+//! (kernels, the allocator's unused rest) is a share on top.
+
+use crate::generate::engine::{PREFILL_PAIRS, PREFILL_TOKENS};
+use crate::model::{KvCache, LoraSettings, Qwen3Config, Target};
+use crate::optim::{MomentStore, PIECE};
+use crate::rollout::RolloutSettings;
+use crate::train::batch::Memory;
+use crate::train::grpo::TrainSettings;
+use crate::train::presets::Dtype;
+use std::fmt;
+use tasks::units::ByteSize;
+use tch::Device;
+
+/// What libtorch needs beside what it is asked for, as a share: kernels, handles, and what its
+/// allocator cannot use because no piece is large enough.
+const OVERHEAD: f64 = 0.08;
+/// With fewer conversations of full length at a time than this, a smaller optimizer is worth more.
+const ENOUGH: usize = 12;
+
+/// When memory is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// All the time.
+    Always,
+    /// While gradients are computed and applied.
+    Update,
+    /// While episodes are generated.
+    Rollout,
+    /// In the computer's memory, not the device's.
+    Host,
+}
+
+/// One purpose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// What for.
+    pub name: &'static str,
+    /// When.
+    pub phase: Phase,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+/// The memory of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// By purpose.
+    pub items: Vec<Item>,
+}
+
+/// Why a run was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// It does not fit.
+    #[error(
+        "this run needs {} of memory and the device has {}:\n{plan}\nlower `rollout.cache`, `rollout.context` or `memory.micro_tokens`, set `adam.moments` to `eight-bit` or `offload`, or train adapters with `--set lora.rank=32`; `rl plan` looks for settings that fit",
+        gib(.plan.peak()), gib(*.limit)
+    )]
+    TooLarge {
+        /// What it needs.
+        plan: Box<Plan>,
+        /// What there is, in bytes.
+        limit: u64,
+    },
+    /// There is no room to generate.
+    #[error(
+        "weights and one conversation of full length need {} of memory and the device has {}:\n{plan}\nlower `rollout.context` (`--context`), or take a smaller policy",
+        gib(.plan.peak()), gib(*.limit)
+    )]
+    NoRoom {
+        /// What they need.
+        plan: Box<Plan>,
+        /// What there is, in bytes.
+        limit: u64,
+    },
+}
+
+impl Plan {
+    /// Of a run with these settings and a model of this shape on `device`.
+    pub fn of(settings: &TrainSettings, config: &Qwen3Config, device: Device) -> Self {
+        let wide = 4;
+        let narrow = bytes_of(settings.dtype);
+        let parameters = count(config.parameter_count());
+        let trained =
+            settings.lora.as_ref().map_or(parameters, |lora| adapter_parameters(lora, config));
+        let frozen_and_adapters =
+            if settings.lora.is_some() { parameters + trained } else { parameters };
+        let tokens = count(settings.memory.micro_tokens.max(settings.rollout.context));
+        let mut items = Vec::new();
+        let mut add = |name, phase, bytes| items.push(Item { name, phase, bytes });
+
+        add("weights", Phase::Always, frozen_and_adapters * narrow);
+        if settings.dtype != Dtype::F32 {
+            add("weights in f32, for the optimizer", Phase::Always, trained * wide);
+        }
+        let (place, bytes) = match settings.adam.moments {
+            MomentStore::Full => (Phase::Always, 2 * wide),
+            MomentStore::EightBit => (Phase::Always, 2),
+            // Without a GPU there is no other place.
+            MomentStore::Offload if device == Device::Cpu => (Phase::Always, 2 * wide),
+            MomentStore::Offload => (Phase::Host, 2 * wide),
+        };
+        add("moments", place, trained * bytes);
+
+        add("gradients in f32", Phase::Update, trained * wide);
+        let largest =
+            if settings.lora.is_some() { 0 } else { count(config.vocab_size * config.hidden_size) };
+        add("one matrix's gradient on its way", Phase::Update, largest * narrow);
+        add("one piece's update", Phase::Update, trained.min(count(PIECE)) * wide * 5);
+        let layers = count(config.num_hidden_layers);
+        let inputs = tokens * count(config.hidden_size) * narrow;
+        let inside = tokens * activations(config) * narrow;
+        if settings.memory.recompute {
+            add("inputs of layers", Phase::Update, layers * inputs);
+            // As much again for the gradients of what is inside.
+            add("one layer's activations", Phase::Update, 2 * inside);
+        } else {
+            add("all layers' activations", Phase::Update, layers * (inputs + inside) + inside);
+        }
+        add("logits", Phase::Update, logits(&settings.memory, config, narrow));
+
+        let mut plan = Self { items };
+        plan.add_rollout(&settings.rollout, config, settings.dtype);
+        plan
+    }
+
+    /// Of policies with `weights` bytes in all, of which one at a time, of this shape, generates.
+    fn of_generation(
+        weights: u64,
+        settings: &RolloutSettings,
+        config: &Qwen3Config,
+        dtype: Dtype,
+    ) -> Self {
+        let items = vec![Item { name: "weights", phase: Phase::Always, bytes: weights }];
+        let mut plan = Self { items };
+        plan.add_rollout(settings, config, dtype);
+        plan
+    }
+
+    fn add_rollout(&mut self, settings: &RolloutSettings, config: &Qwen3Config, dtype: Dtype) {
+        let narrow = bytes_of(dtype);
+        let mut add = |name, bytes| self.items.push(Item { name, phase: Phase::Rollout, bytes });
+        let all_rows = full_cache(settings, config, dtype);
+        let cache = settings.cache.map_or(all_rows, ByteSize::bytes).min(all_rows);
+        add("keys and values", cache);
+        add("one layer's, while they grow", cache / count(2 * config.num_hidden_layers));
+        let vocab = count(config.vocab_size);
+        let reading = count(PREFILL_TOKENS) * activations(config) * narrow / 2;
+        let longest = PREFILL_PAIRS.min(settings.context.saturating_mul(settings.context));
+        let mask = count(longest) * count(config.group_size()) * narrow;
+        add("reading prompts", reading + mask + 3 * count(settings.rows) * vocab * 4);
+    }
+
+    fn sum(&self, phase: Phase) -> u64 {
+        self.items.iter().filter(|item| item.phase == phase).map(|item| item.bytes).sum()
+    }
+
+    /// The most that is needed at once, libtorch's own share included.
+    pub fn peak(&self) -> u64 {
+        let most = self.sum(Phase::Update).max(self.sum(Phase::Rollout));
+        let bytes = (self.sum(Phase::Always) + most) as f64 * (1.0 + OVERHEAD);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "far below 2^53"
+        )]
+        let bytes = bytes as u64;
+        bytes
+    }
+
+    /// Refuses what does not fit.
+    ///
+    /// # Errors
+    /// [`PlanError::TooLarge`] with the table.
+    pub fn fit(self, limit: u64) -> Result<Self, PlanError> {
+        if self.peak() <= limit {
+            Ok(self)
+        } else {
+            Err(PlanError::TooLarge { plan: self.into(), limit })
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for phase in [Phase::Always, Phase::Update, Phase::Rollout, Phase::Host] {
+            let items = || self.items.iter().filter(|item| item.phase == phase);
+            let title = match phase {
+                Phase::Always => "always",
+                Phase::Update => "while updating",
+                Phase::Rollout => "while generating",
+                Phase::Host => "in the computer's memory",
+            };
+            if items().next().is_none() {
+                continue;
+            }
+            writeln!(f, "{title:<40}{:>12}", gib(self.sum(phase)))?;
+            for Item { name, bytes, .. } in items() {
+                writeln!(f, "  {name:<38}{:>12}", gib(*bytes))?;
+            }
+        }
+        write!(f, "{:<40}{:>12}", "at most, with libtorch's own share", gib(self.peak()))
+    }
+}
+
+/// Settings that fit into `limit` bytes and a model of this shape: the given ones, or those with
+/// the largest moments that leave room for twelve conversations of full length, or the smallest
+/// moments. The cache gets what is left, if it is not given.
+///
+/// # Errors
+/// [`PlanError::TooLarge`] with the smallest that was tried.
+pub fn choose(
+    settings: &TrainSettings,
+    config: &Qwen3Config,
+    device: Device,
+    limit: u64,
+) -> Result<(TrainSettings, Plan), PlanError> {
+    let enough = conversations(settings.rollout.rows.min(ENOUGH), settings, config);
+    let stores = [MomentStore::Full, MomentStore::EightBit, MomentStore::Offload];
+    let given = settings.adam.moments;
+    let mut chosen = filled(settings, config, device, limit);
+    for moments in stores.into_iter().skip_while(|store| *store != given).skip(1) {
+        let is_given = settings.rollout.cache.is_some();
+        let has_enough = |(found, _): &(TrainSettings, Plan)| {
+            is_given || found.rollout.cache.is_some_and(|cache| cache.bytes() >= enough)
+        };
+        if chosen.as_ref().is_ok_and(has_enough) {
+            break;
+        }
+        let mut tried = settings.clone();
+        tried.adam.moments = moments;
+        chosen = filled(&tried, config, device, limit);
+    }
+    chosen
+}
+
+/// The settings, with a cache of what `limit` leaves for it beside everything else if none is
+/// given, and their plan.
+///
+/// # Errors
+/// [`PlanError::TooLarge`] if there is no room for a single conversation of full length, or if
+/// the settings do not fit as they are.
+pub fn filled(
+    settings: &TrainSettings,
+    config: &Qwen3Config,
+    device: Device,
+    limit: u64,
+) -> Result<(TrainSettings, Plan), PlanError> {
+    let of = |cache: Option<ByteSize>| {
+        let mut tried = settings.clone();
+        tried.rollout.cache = cache;
+        let plan = Plan::of(&tried, config, device);
+        (tried, plan)
+    };
+    let cache = settings.rollout.cache.unwrap_or_else(|| {
+        let fits = |cache: ByteSize| of(Some(cache)).1.peak() <= limit;
+        largest(&settings.rollout, config, settings.dtype, &fits)
+    });
+    let (tried, plan) = of(Some(cache));
+    Ok((tried, plan.fit(limit)?))
+}
+
+/// What is left of `limit` bytes for the cache beside policies with `weights` bytes in all, of
+/// which one at a time, of this shape, generates; at most room for all rows.
+///
+/// # Errors
+/// [`PlanError::NoRoom`] if a single conversation of full length does not fit.
+pub fn cache_beside(
+    weights: u64,
+    settings: &RolloutSettings,
+    config: &Qwen3Config,
+    dtype: Dtype,
+    limit: u64,
+) -> Result<ByteSize, PlanError> {
+    let plan = |cache: ByteSize| {
+        let tried = RolloutSettings { cache: Some(cache), ..settings.clone() };
+        Plan::of_generation(weights, &tried, config, dtype)
+    };
+    let cache = largest(settings, config, dtype, &|cache| plan(cache).peak() <= limit);
+    match plan(cache).fit(limit) {
+        Ok(_) => Ok(cache),
+        Err(_) => Err(PlanError::NoRoom { plan: plan(cache).into(), limit }),
+    }
+}
+
+/// The largest cache that `fits`, in whole MiB, between room for one conversation of full length
+/// and room for all; the former, if nothing does.
+fn largest(
+    settings: &RolloutSettings,
+    config: &Qwen3Config,
+    dtype: Dtype,
+    fits: &dyn Fn(ByteSize) -> bool,
+) -> ByteSize {
+    let mib = 1 << 20;
+    let mut low = row(settings.context, config, dtype).div_ceil(mib);
+    let mut high = full_cache(settings, config, dtype).div_ceil(mib);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(ByteSize::mib(middle)) { low = middle } else { high = middle - 1 }
+    }
+    ByteSize::mib(low)
+}
+
+/// Keys and values of so many conversations of full length.
+fn conversations(number: usize, settings: &TrainSettings, config: &Qwen3Config) -> u64 {
+    count(number) * row(settings.rollout.context, config, settings.dtype)
+}
+
+/// How many conversations the cache holds at a time if they are as long as can be, and if they
+/// have a quarter of that.
+pub fn held(settings: &TrainSettings, config: &Qwen3Config) -> (usize, usize) {
+    let all_rows = full_cache(&settings.rollout, config, settings.dtype);
+    let cache = settings.rollout.cache.map_or(all_rows, ByteSize::bytes);
+    let fit = |context: usize| {
+        let fit = cache / row(context, config, settings.dtype);
+        usize::try_from(fit).unwrap_or(usize::MAX).min(settings.rollout.rows)
+    };
+    (fit(settings.rollout.context), fit(settings.rollout.context / 4))
+}
+
+/// Keys and values of all rows at full length.
+fn full_cache(settings: &RolloutSettings, config: &Qwen3Config, dtype: Dtype) -> u64 {
+    count(settings.rows) * row(settings.context, config, dtype)
+}
+
+/// Bytes of one element.
+fn bytes_of(dtype: Dtype) -> u64 {
+    count(dtype.kind().elt_size_in_bytes())
+}
+
+/// Keys and values of one conversation of `context` tokens, as far as the model goes.
+fn row(context: usize, config: &Qwen3Config, dtype: Dtype) -> u64 {
+    let longest = usize::try_from(config.max_position_embeddings).unwrap_or(usize::MAX);
+    count(context.min(longest) + 1) * count(KvCache::token_bytes(config, dtype.kind()))
+}
+
+/// Logits, their f32 copy, log-probabilities, and the gradients of the two.
+fn logits(memory: &Memory, config: &Qwen3Config, narrow: u64) -> u64 {
+    count(memory.logit_tokens) * count(config.vocab_size) * (2 * narrow + 3 * 4)
+}
+
+/// Elements that one layer keeps of one token for its way back: what goes into every product
+/// and every function that is not linear.
+fn activations(config: &Qwen3Config) -> u64 {
+    let (c, d) = (config.hidden_size, config.head_dim);
+    let (h, k) = (config.num_attention_heads, config.num_key_value_heads);
+    let attention = 3 * c + (h + 2 * k) * d + 4 * (h + k) * d + 2 * h * d;
+    let dense = 3 * c + 4 * config.intermediate_size;
+    let feed_forward = config.mixture.as_ref().map_or(dense, |mixture| {
+        let visits = mixture.per_token * (4 * mixture.intermediate_size + 3 * c);
+        3 * c + 2 * mixture.experts + visits
+    });
+    count(attention + feed_forward)
+}
+
+/// Weights of all adapters.
+pub(crate) fn adapter_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u64 {
+    let (c, d, f) = (config.hidden_size, config.head_dim, config.intermediate_size);
+    let (q, k) = (config.num_attention_heads * d, config.num_key_value_heads * d);
+    let dense =
+        (0..config.num_hidden_layers).filter(|layer| config.mixture_of(*layer).is_none()).count();
+    let (all, dense) = (count(config.num_hidden_layers), count(dense));
+    let of = |target: &Target| match target {
+        Target::QProj | Target::OProj => all * count(lora.rank * (c + q)),
+        Target::KProj | Target::VProj => all * count(lora.rank * (c + k)),
+        Target::GateProj | Target::UpProj | Target::DownProj => dense * count(lora.rank * (c + f)),
+    };
+    lora.targets.iter().map(of).sum()
+}
+
+/// Counts are positive and small beside 2^64.
+fn count(value: impl TryInto<u64>) -> u64 {
+    value.try_into().unwrap_or(u64::MAX)
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.2} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{KvCache, Lora, Published, Qwen3};
+    use crate::optim::{AdamConfig, AdamW};
+    use crate::train::presets::Scale;
+    use tasks::stream::Stream;
+    use tch::{Kind, Tensor};
+
+    const H200: Device = Device::Cuda(0);
+    /// Its memory.
+    const GPU: u64 = 141 << 30;
+
+    fn large() -> TrainSettings {
+        TrainSettings::defaults(Scale::Large)
+    }
+
+    fn bytes(plan: &Plan, name: &str) -> u64 {
+        plan.items.iter().find(|item| item.name == name).map_or(0, |item| item.bytes)
+    }
+
+    #[test]
+    fn eight_billion_weights_fit_one_gpu_in_full_and_with_adapters() {
+        let config = Published::named("qwen3-8b").unwrap().config();
+        // 2 bytes of weights, 4 each of f32 weights, gradients and two moments: 147 GB of 151.
+        assert!(Plan::of(&large(), &config, H200).fit(GPU).is_err());
+        let (full, plan) = choose(&large(), &config, H200, GPU).unwrap();
+        let fits = |settings: &TrainSettings, plan: &Plan| {
+            let (long, short) = held(settings, &config);
+            assert!(plan.peak() <= GPU && plan.peak() > GPU - (1 << 30), "{plan}");
+            assert_eq!(settings.rollout.rows, 64);
+            (settings.adam.moments, long, short)
+        };
+        assert_eq!(fits(&full, &plan), (MomentStore::EightBit, 14, 59));
+        let adapters = TrainSettings { lora: Some(LoraSettings::default()), ..large() };
+        let (adapters, plan) = choose(&adapters, &config, H200, GPU).unwrap();
+        assert_eq!(fits(&adapters, &plan), (MomentStore::Full, 24, 64));
+    }
+
+    #[test]
+    fn what_cannot_fit_is_refused_with_the_table() {
+        let config = Published::named("qwen3-32b").unwrap().config();
+        let error = choose(&large(), &config, H200, GPU).unwrap_err().to_string();
+        for word in ["141.00 GiB", "gradients in f32", "rl plan", "lora.rank"] {
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_of_real_tensors() {
+        let config = Qwen3Config::tiny(500, 1, 2);
+        let mut model = Qwen3::random(&config, Kind::BFloat16, Device::Cpu, Stream::root(1));
+        let mut settings = large();
+        settings.rollout.rows = 3;
+        settings.rollout.context = 100;
+        let size = |tensor: &Tensor| count(tensor.numel() * tensor.kind().elt_size_in_bytes());
+        let weights = |model: &Qwen3| -> u64 { model.published().values().map(size).sum() };
+        for moments in [MomentStore::Full, MomentStore::EightBit] {
+            settings.adam.moments = moments;
+            let plan = Plan::of(&settings, &config, H200);
+            assert_eq!(bytes(&plan, "weights"), weights(&model));
+            let state: u64 = AdamW::new(&model, AdamConfig { moments, ..AdamConfig::default() })
+                .state()
+                .values()
+                .map(size)
+                .sum();
+            let planned =
+                bytes(&plan, "moments") + bytes(&plan, "weights in f32, for the optimizer");
+            // Scales of 8-bit blocks are 1/32 of their codes.
+            assert!((planned..=planned + planned / 30).contains(&state), "{planned} {state}");
+        }
+        let cache = KvCache::new(&config, 3, 100, Kind::BFloat16, Device::Cpu);
+        assert_eq!(
+            bytes(&Plan::of(&settings, &config, H200), "keys and values"),
+            count(cache.bytes())
+        );
+
+        let lora = LoraSettings { rank: 5, ..LoraSettings::default() };
+        Lora { settings: lora.clone(), base: "base".into() }
+            .attach(&mut model, Stream::root(2))
+            .unwrap();
+        let trained: u64 = model.parameters().iter().map(|parameter| size(&parameter.tensor)).sum();
+        settings.lora = Some(lora);
+        assert_eq!(bytes(&Plan::of(&settings, &config, H200), "gradients in f32"), 2 * trained);
+    }
+}

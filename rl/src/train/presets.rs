@@ -1,0 +1,128 @@
+//! Defaults for policies of two sizes.
+//!
+//! What the paper found for billions of parameters is wrong for a million: a tiny policy needs a
+//! larger step, a shorter prompt and shorter answers from its tools.
+
+use crate::generate::sample::Sampling;
+use crate::rollout::{Overflow, RolloutSettings};
+use crate::train::batch::Memory;
+use agents::prompt::PromptStyle;
+use agents::reward::RewardWeights;
+use agents::scaffold::react::Rules;
+use clap::ValueEnum;
+use jail::policy::{Keep, Policy};
+use sandbox::env::{Budget, EpisodeConfig, Feedback};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use tasks::units::{ByteSize, Span};
+use tch::Kind;
+
+/// Policies below this many parameters get the defaults of the tiny one.
+const SMALL: i64 = 100_000_000;
+
+/// The type of weights and activations. The optimizer keeps weights in f32 whatever this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    /// 32 bits, exact enough to compare bits.
+    F32,
+    /// 16 bits with the range of `f32`: half the memory, and what GPUs are fast at.
+    Bf16,
+}
+
+impl Dtype {
+    /// Its name in libtorch.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::F32 => Kind::Float,
+            Self::Bf16 => Kind::BFloat16,
+        }
+    }
+}
+
+/// Which defaults apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// A few million parameters, on a laptop.
+    Tiny,
+    /// A language model.
+    Large,
+}
+
+impl Scale {
+    /// The scale of a policy with this many parameters.
+    pub fn of(parameters: i64) -> Self {
+        if parameters < SMALL { Self::Tiny } else { Self::Large }
+    }
+
+    /// The rules of episodes.
+    pub fn rules(self) -> Rules {
+        let keep = |head, tail| Keep { head: ByteSize::new(head), tail: ByteSize::new(tail) };
+        match self {
+            Self::Large => Rules::default(),
+            Self::Tiny => Rules {
+                prompt: PromptStyle::Brief,
+                episode: EpisodeConfig {
+                    budget: Budget { turns: 5, wall_seconds: 120 },
+                    feedback: Feedback::Tier,
+                    policy: Policy {
+                        time_limit: Span(Duration::from_secs(20)),
+                        // A traceback says what is wrong in its last line.
+                        stdout: keep(150, 50),
+                        stderr: keep(0, 120),
+                        ..Policy::default()
+                    },
+                    ..EpisodeConfig::default()
+                },
+                reward: RewardWeights::DENSE,
+            },
+        }
+    }
+
+    /// The type of weights and activations.
+    pub fn dtype(self) -> Dtype {
+        match self {
+            Self::Tiny => Dtype::F32,
+            Self::Large => Dtype::Bf16,
+        }
+    }
+
+    /// What is traded for memory in training.
+    pub fn memory(self) -> Memory {
+        match self {
+            Self::Tiny => Memory { micro_tokens: 4096, logit_tokens: 4096, recompute: false },
+            Self::Large => Memory { micro_tokens: 32_768, logit_tokens: 1024, recompute: true },
+        }
+    }
+
+    /// How episodes are generated.
+    pub fn rollout(self) -> RolloutSettings {
+        let processors = std::thread::available_parallelism().map_or(1, Into::into);
+        // The tail of a tiny policy's distribution is noise: a token in a hundred breaks a script.
+        // And where such a token happens to do no harm, its gradient is the largest of all, so
+        // that reinforcement learns to ramble (`docs/LOG.md`).
+        let sampling = match self {
+            Self::Tiny => Sampling { min_p: 0.02, ..Sampling::default() },
+            Self::Large => Sampling::default(),
+        };
+        // Twice as many workers as processors: one reads and grades while another's script runs.
+        let workers = 2 * processors;
+        let settings = |context, turn_tokens, threads| RolloutSettings {
+            rows: 64,
+            context,
+            cache: None,
+            turn_tokens,
+            trajectory_tokens: 0,
+            overflow: Overflow::Stop,
+            lockstep: false,
+            workers,
+            threads,
+            sampling,
+        };
+        match self {
+            Self::Tiny => settings(1536, 640, 1),
+            Self::Large => settings(32_768, 8192, processors),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Supervised fine-tuning on scripted agents' episodes.
+//!
+//! 1. Scripted agents play real episodes on the training tasks, every rung of the public ladder
+//!    equally often: the policy should know weak and strong approaches, so that reinforcement
+//!    has something to choose between.
+//! 2. A tiny policy gets a vocabulary of its own, learnt from these episodes.
+//! 3. The policy imitates what the agents said. Prompt and environment are context, never a
+//!    target; the loss is the mean over target tokens of a batch.
+//!
+//! Every stage is resumable: episodes are appended as they end, the vocabulary is a function of
+//! them, and training goes on from its newest checkpoint to the same curve.
+
+mod demonstrations;
+mod error;
+mod settings;
+
+pub use error::{Halt, SftError};
+pub use settings::SftSettings;
+
+use crate::checkpoint::policy;
+use crate::checkpoint::source::PolicySource;
+use crate::optim::{Decay, Schedule};
+use crate::run::stop::{Ended, Stop, Stopped};
+use crate::run::view::Stages;
+use crate::text::template::Template;
+use crate::train::batch::Sample;
+use crate::train::harness::{Cadence, Earlier, Harness};
+use crate::train::learner::{Learner, Loss, NativeLearner};
+use crate::train::sample::spoken;
+use crate::train::update::Learnt;
+use agents::scaffold::ladder::ScriptedError;
+use camino::Utf8Path;
+use demonstrations::{demonstrate, tiny};
+use rand::seq::SliceRandom;
+use serde::Serialize;
+use tasks::stream::Stream;
+use tch::Device;
+
+/// One line of `metrics.jsonl`.
+#[derive(Debug, Serialize)]
+struct Line {
+    step: u64,
+    epoch: u64,
+    /// Mean negative log-likelihood of target tokens, in nats.
+    loss: f64,
+    /// Target tokens of the batch.
+    tokens: usize,
+    rate: f64,
+    gradient_norm: f64,
+}
+
+/// Plays demonstrations and imitates them; `out` is the run's folder. Goes on where it was.
+///
+/// # Errors
+/// [`SftError`].
+pub fn run(
+    settings: &SftSettings,
+    source: &PolicySource,
+    out: &Utf8Path,
+    device: Device,
+    stages: &dyn Stages,
+    stop: &Stop,
+) -> Result<Ended, SftError> {
+    let root = Stream::root(settings.seed).child("sft");
+    let stream = root.child("demonstrations");
+    let demonstrations = match demonstrate(settings, out, stream, stages, stop) {
+        Err(SftError::Scripted(ScriptedError::Caller(Halt::Stopped))) => {
+            return Ok(Ended::Stopped(Stopped {
+                step: 0,
+                steps: 0,
+                checkpoint: None,
+                code: stop.exit_code(),
+            }));
+        }
+        other => other?,
+    };
+
+    let earlier = Earlier::find(out, settings.keep)?;
+    let kind = settings.dtype.kind();
+    let (model, tokenizer) = match (earlier.folder(), source) {
+        (Some(checkpoint), _) => policy::open(checkpoint, kind, device)?,
+        (None, PolicySource::Folder(folder)) => {
+            let stream = root.child("adapters");
+            policy::open_to_train(folder, settings.lora.as_ref(), kind, device, stream)?
+        }
+        (None, PolicySource::Tiny) => {
+            tiny(&demonstrations, settings.vocab_size, device, root.child("weights"))?
+        }
+    };
+    let template = Template::new(&tokenizer)?;
+    let mut samples = Vec::new();
+    for demonstration in &demonstrations {
+        let sample = spoken(demonstration, &template)?;
+        if sample.ids.len() <= settings.context {
+            samples.push(sample);
+        }
+    }
+    let left_out = demonstrations.len() - samples.len();
+    let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
+    tracing::info!(
+        episodes = samples.len(),
+        left_out,
+        tokens,
+        vocabulary = tokenizer.vocab_size(),
+        "demonstrations"
+    );
+    if samples.is_empty() {
+        return Err(SftError::NothingFits(settings.context));
+    }
+
+    let per_epoch = samples.len().div_ceil(settings.batch) as u64;
+    let steps = per_epoch * settings.epochs;
+    let schedule = Schedule {
+        peak: settings.rate,
+        warmup: settings.warmup,
+        decay: Decay::Cosine { floor: 0.05 },
+        steps,
+    };
+    let mut learner = NativeLearner::new(&model, &tokenizer, settings.adam, settings.memory);
+    let cadence = Cadence { steps, checkpoint_every: settings.checkpoint_every, validation: None };
+    let mut harness = Harness::new(earlier, cadence, stop)?;
+    harness.restore(&mut learner)?;
+    let mut metrics = harness.metrics()?;
+    let bar = stages.stage("imitating", steps);
+    bar.set_position(harness.step());
+    while !harness.is_over() {
+        if harness.is_stopping() {
+            if harness.is_unsaved() {
+                harness.save(&learner)?;
+            }
+            return Ok(harness.stopped());
+        }
+        let step = harness.step();
+        let epoch = step / per_epoch;
+        let mut chosen =
+            batch_of(&samples, step, per_epoch, settings.batch, root.child("order").index(epoch));
+        let stream = root.child("noise").index(step);
+        chosen.iter_mut().zip(0..).for_each(|(sample, place)| {
+            sample.blur(settings.context_noise, tokenizer.vocab_size(), stream.index(place));
+        });
+        let Learnt { loss, tokens, .. } =
+            learner.accumulate(&Loss::CrossEntropy(&chosen), &mut || ())?;
+        let rate = schedule.rate(step);
+        let gradient_norm = learner.step(rate)?;
+        metrics.append(&Line { step: step + 1, epoch, loss, tokens, rate, gradient_norm })?;
+        bar.set_message(format!("loss {loss:.3}"));
+        if bar.is_hidden() {
+            tracing::info!(step = step + 1, epoch, loss, rate, "imitated");
+        }
+        bar.inc(1);
+        harness.made(());
+        if harness.checkpoint_is_due(false) {
+            harness.save(&learner)?;
+        }
+    }
+    bar.finish();
+    Ok(harness.finished(out))
+}
+
+/// The samples of a step: each epoch is a new shuffle, cut into batches.
+fn batch_of(
+    samples: &[Sample],
+    step: u64,
+    per_epoch: u64,
+    batch: usize,
+    stream: Stream,
+) -> Vec<Sample> {
+    let mut order: Vec<usize> = (0..samples.len()).collect();
+    order.shuffle(&mut stream.rng());
+    let first = usize::try_from(step % per_epoch).unwrap_or(0) * batch;
+    order[first..samples.len().min(first + batch)]
+        .iter()
+        .map(|&index| samples[index].clone())
+        .collect()
+}

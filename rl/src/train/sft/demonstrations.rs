@@ -1,0 +1,103 @@
+//! Episodes of scripted agents, to be imitated, and the tiny policy that begins with them.
+
+use super::error::{Halt, SftError};
+use super::settings::SftSettings;
+use crate::model::{Qwen3, Qwen3Config};
+use crate::rollout::episodes::stored;
+use crate::run::stop::Stop;
+use crate::run::view::Stages;
+use crate::text::tokenizer::{Tokenizer, TokenizerError};
+use agents::playground::{Playground, PlaygroundError};
+use agents::scaffold::ladder::{ScriptedJob, Stage, play_all};
+use agents::scaffold::scripted::{Approach, Purpose};
+use agents::trajectory::{self, Trajectory};
+use camino::Utf8Path;
+use std::collections::BTreeSet;
+use tasks::stream::Stream;
+use tasks::task::{Corpus, Split};
+use tch::{Device, Kind};
+
+/// Plays what has not been played yet and returns all demonstrations in a fixed order.
+pub(super) fn demonstrate(
+    settings: &SftSettings,
+    out: &Utf8Path,
+    stream: Stream,
+    stages: &dyn Stages,
+    stop: &Stop,
+) -> Result<Vec<Trajectory>, SftError> {
+    let path = out.join("demonstrations.jsonl");
+    let mut played = stored(&path)?;
+    let done: BTreeSet<_> = played.iter().map(Trajectory::key).collect();
+    let corpus = Corpus::open(&settings.tasks).map_err(PlaygroundError::from)?;
+    let tasks = corpus.split(Split::Train);
+    if tasks.is_empty() {
+        return Err(PlaygroundError::EmptySplit(Split::Train).into());
+    }
+    let mut jobs = Vec::new();
+    for task in tasks {
+        for approach in Approach::PUBLIC {
+            for attempt in 0..settings.attempts {
+                let name = format!("scripted/{}", approach.name());
+                if !done.contains(&(task.id(), name.as_str(), attempt)) {
+                    jobs.push(ScriptedJob { task, approach, attempt });
+                }
+            }
+        }
+    }
+    let (mut faults, mut last) = (0, String::new());
+    if !jobs.is_empty() {
+        let playground = Playground::open(&settings.tasks)?;
+        let bar = stages.stage("playing", (played.len() + jobs.len()) as u64);
+        bar.set_position(played.len() as u64);
+        let stage = Stage {
+            sandbox: playground.sandbox(),
+            rules: &settings.rules,
+            purpose: Purpose::Demonstration,
+            workers: settings.workers,
+            stream,
+        };
+        let _watch = stop.abandons(playground.sandbox());
+        play_all(&stage, &jobs, &mut |result| {
+            bar.inc(1);
+            match result {
+                Ok(trajectory) => {
+                    trajectory::append(&path, std::slice::from_ref(&trajectory))?;
+                    played.push(trajectory);
+                }
+                // It broke because the sandbox was told to end.
+                Err(_) if stop.is_requested() => return Err(Halt::Stopped),
+                Err(fault) => {
+                    faults += 1;
+                    last = crate::run::chain(&fault);
+                    tracing::warn!(fault = last, "a demonstration broke");
+                }
+            }
+            Ok(())
+        })?;
+        bar.finish();
+    }
+    // A stray fault costs one demonstration; many mean that the place is broken.
+    if faults * 10 > jobs.len() {
+        return Err(SftError::Faults { faults, episodes: jobs.len(), last });
+    }
+    played.sort_by(|a, b| a.key().cmp(&b.key()));
+    Ok(played)
+}
+
+/// A fresh tiny policy with a vocabulary learnt from what was said.
+pub(super) fn tiny(
+    demonstrations: &[Trajectory],
+    vocab_size: usize,
+    device: Device,
+    stream: Stream,
+) -> Result<(Qwen3, Tokenizer), TokenizerError> {
+    let texts: Vec<String> = demonstrations
+        .iter()
+        .flat_map(|trajectory| trajectory.segments.iter().map(|segment| segment.text.clone()))
+        .collect();
+    let tokenizer = Tokenizer::train(&texts, vocab_size)?;
+    let control = tokenizer.control();
+    let size = i64::try_from(tokenizer.vocab_size()).unwrap_or(i64::MAX);
+    let config = Qwen3Config::tiny(size, control.end_of_turn, control.end_of_text);
+    Ok((Qwen3::random(&config, Kind::Float, device, stream), tokenizer))
+}

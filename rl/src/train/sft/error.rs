@@ -1,0 +1,66 @@
+//! Why fine-tuning stopped.
+
+use crate::checkpoint::CheckpointError;
+use crate::checkpoint::policy::PolicyError;
+use crate::text::template::TemplateError;
+use crate::text::tokenizer::TokenizerError;
+use crate::train::learner::LearnerError;
+use agents::playground::PlaygroundError;
+use agents::scaffold::ladder::ScriptedError;
+use agents::trajectory::TrajectoryError;
+
+/// Why fine-tuning stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum SftError {
+    /// No place to play.
+    #[error(transparent)]
+    Playground(#[from] PlaygroundError),
+    /// The agents could not play.
+    #[error(transparent)]
+    Scripted(#[from] ScriptedError<Halt>),
+    /// Episodes could not be stored.
+    #[error(transparent)]
+    Trajectories(#[from] TrajectoryError),
+    /// Too many episodes broke.
+    #[error("{faults} of {episodes} demonstrations broke; the last said: {last}")]
+    Faults {
+        /// How many broke.
+        faults: usize,
+        /// Of how many.
+        episodes: usize,
+        /// What the last one said.
+        last: String,
+    },
+    /// The vocabulary could not be made.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// A demonstration could not be laid out.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// The policy cannot be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A checkpoint could not be read or written.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The update could not be made.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+    /// A file of the run could not be written.
+    #[error("failed to write the run's files")]
+    Io(#[from] std::io::Error),
+    /// Nothing to imitate.
+    #[error("no demonstration fits into `context = {0}` tokens")]
+    NothingFits(usize),
+}
+
+/// Why demonstrations were not played to the last.
+#[derive(Debug, thiserror::Error)]
+pub enum Halt {
+    /// One could not be stored.
+    #[error(transparent)]
+    Trajectories(#[from] TrajectoryError),
+    /// Somebody asked to stop.
+    #[error("stopped on request")]
+    Stopped,
+}

@@ -1,0 +1,137 @@
+//! The settings of `rl sft`.
+
+use crate::model::LoraSettings;
+use crate::optim::AdamConfig;
+use crate::run::settings::{SettingsError, require};
+use crate::train::batch::Memory;
+use crate::train::presets::{Dtype, Scale};
+use agents::scaffold::react::Rules;
+use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
+
+/// The settings of `rl sft`.
+///
+/// | field | tiny | purpose |
+/// | --- | --- | --- |
+/// | `attempts` | 3 | episodes per task and approach |
+/// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
+/// | `epochs` | 8 | passes over the episodes |
+/// | `batch` | 16 | episodes per update |
+/// | `rate` | 3e-3 | peak learning rate |
+/// | `context_noise` | 0.1 | share of context tokens that are replaced by chance; large: 0 |
+/// | `warmup` | 20 | updates until the peak |
+/// | `dtype` | `f32` | type of weights and activations; `bf16` for large policies |
+/// | `lora` | none | see [`LoraSettings`]: adapters are trained instead |
+/// | `memory` | see [`Memory`] | what is traded for memory |
+/// | `context` | 1536 | longer episodes are left out |
+/// | `checkpoint_every` | 50 | updates between checkpoints |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SftSettings {
+    /// `tiny`, a model's name or a folder.
+    pub model: String,
+    /// The corpus.
+    pub tasks: Utf8PathBuf,
+    /// The seed of everything.
+    pub seed: u64,
+    /// Episodes per task and approach.
+    pub attempts: u64,
+    /// Tokens of a tiny policy's vocabulary.
+    pub vocab_size: usize,
+    /// Passes over the episodes.
+    pub epochs: u64,
+    /// Episodes per update.
+    pub batch: usize,
+    /// Peak learning rate.
+    pub rate: f64,
+    /// Share of context tokens that are replaced by any token of the vocabulary, drawn anew for
+    /// each update (word dropout: Iyyer et al. 2015, §4). A tiny policy knows nothing but its
+    /// demonstrations, and a word that none of them has would lead it anywhere.
+    pub context_noise: f64,
+    /// Updates until the peak.
+    pub warmup: u64,
+    /// The type of weights and activations.
+    pub dtype: Dtype,
+    /// Adapters to train instead of the model itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lora: Option<LoraSettings>,
+    /// What is traded for memory.
+    pub memory: Memory,
+    /// Longer episodes are left out.
+    pub context: usize,
+    /// Updates between checkpoints.
+    pub checkpoint_every: u64,
+    /// Checkpoints that stay.
+    pub keep: usize,
+    /// Threads that play.
+    pub workers: usize,
+    /// The optimizer's constants.
+    pub adam: AdamConfig,
+    /// The rules of episodes.
+    pub rules: Rules,
+}
+
+impl SftSettings {
+    /// Defaults for a policy of this scale.
+    pub fn defaults(scale: Scale) -> Self {
+        let rollout = scale.rollout();
+        Self {
+            model: String::new(),
+            tasks: Utf8PathBuf::new(),
+            seed: 0,
+            attempts: 3,
+            vocab_size: 3000,
+            epochs: match scale {
+                Scale::Tiny => 8,
+                Scale::Large => 2,
+            },
+            batch: 16,
+            rate: match scale {
+                Scale::Tiny => 3e-3,
+                Scale::Large => 1e-5,
+            },
+            context_noise: match scale {
+                Scale::Tiny => 0.1,
+                Scale::Large => 0.0,
+            },
+            warmup: 20,
+            dtype: scale.dtype(),
+            lora: None,
+            memory: scale.memory(),
+            context: rollout.context,
+            checkpoint_every: 50,
+            keep: 2,
+            workers: rollout.workers,
+            adam: AdamConfig::default(),
+            rules: scale.rules(),
+        }
+    }
+
+    /// Checks what types cannot.
+    ///
+    /// # Errors
+    /// [`SettingsError::Range`] naming the key.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        self.rules.episode.policy.check()?;
+        require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
+        require(self.epochs > 0, "epochs", &self.epochs, "at least 1")?;
+        require(self.batch > 0, "batch", &self.batch, "at least 1")?;
+        require(
+            self.vocab_size >= 300,
+            "vocab_size",
+            &self.vocab_size,
+            "at least 300: bytes, tags and some words",
+        )?;
+        require(self.rate > 0.0 && self.rate.is_finite(), "rate", &self.rate, "above 0")?;
+        let noise = self.context_noise;
+        require((0.0..1.0).contains(&noise), "context_noise", &noise, "at least 0 and below 1")?;
+        require(
+            self.checkpoint_every > 0,
+            "checkpoint_every",
+            &self.checkpoint_every,
+            "at least 1",
+        )?;
+        self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
+        self.memory.check()
+    }
+}
