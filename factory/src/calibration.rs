@@ -4,8 +4,8 @@
 //! the real sandbox. Every two levels are compared task by task, as in figure 4 of the paper; a
 //! tie is half a win for either.
 
-use crate::mix::name;
-use crate::stats::intervals::Quantiles;
+use crate::numeric::intervals::Quantiles;
+use crate::spec::mix::name;
 use agents::playground::{Playground, PlaygroundError};
 use agents::prompt::PromptStyle;
 use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
@@ -226,7 +226,7 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
     }
     let level = |(index, (approach, tally)): (usize, (&Approach, &mut Tally))| {
         let shares: Vec<f64> = outcomes.iter().map(|(_, gains)| gains.wins(index)).collect();
-        let (wins, spread) = crate::rule::moments(&shares);
+        let (wins, spread) = crate::spec::rule::moments(&shares);
         // Tasks are independent; the mean over them is about normal.
         let margin = 1.96 * spread / (count - 1.0).max(1.0).sqrt();
         let seconds = Quantiles::of(std::mem::take(&mut tally.seconds));

@@ -7,9 +7,10 @@ mod ladder;
 
 use agents::playground::Playground;
 use camino::{Utf8Path, Utf8PathBuf};
-use factory::blueprint::Blueprint;
+use factory::data::assets;
 use factory::media::Format;
-use factory::{assets, audit};
+use factory::spec::blueprint::Blueprint;
+use factory::verify::corpus;
 use fs_err as fs;
 use sandbox::task::{Corpus, Split, TaskDir};
 use std::process::Command;
@@ -42,7 +43,7 @@ fn corpus(desk: &tempfile::TempDir, modality: &str) -> Utf8PathBuf {
 fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str) -> String {
     let desk = tempfile::tempdir().unwrap();
     let root = corpus(&desk, modality);
-    let audited = audit::audit(&Corpus::open(&root).unwrap()).unwrap();
+    let audited = corpus::audit(&Corpus::open(&root).unwrap()).unwrap();
     assert!(audited.clean(), "{:?}", audited.refused);
     let corpus = Corpus::open(&root).unwrap();
     let usual = corpus.tasks().iter().filter(|task| format(task) != wanted).count();

@@ -4,9 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use camino::Utf8Path;
-use factory::blueprint::Blueprint;
-use factory::models::features;
-use factory::{assets, ladder};
+use factory::baselines::features;
+use factory::baselines::ladder;
+use factory::data::assets;
+use factory::spec::blueprint::Blueprint;
 use fs_err as fs;
 use sandbox::task::{Corpus, TaskDir};
 use std::process::Command;

@@ -10,7 +10,7 @@ pub mod graph;
 pub mod image;
 pub mod text;
 
-use crate::draws::Draws;
+use crate::numeric::draws::Draws;
 use sandbox::stream::Stream;
 use sandbox::task::Modality;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! ML Developer: tables and items, baselines, milestones.
 
 use super::{Development, RoleError};
-use crate::assets::Assets;
-use crate::blueprint::Blueprint;
-use crate::{ladder, thresholds};
+use crate::baselines::{ladder, thresholds};
+use crate::data::assets::Assets;
+use crate::spec::blueprint::Blueprint;
 
 /// Fits the baselines to the data and sets the milestones between them.
 ///

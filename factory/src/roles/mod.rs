@@ -17,14 +17,14 @@ pub mod writer;
 #[cfg(test)]
 mod tests;
 
-use crate::assets::{self, Assets};
-use crate::blueprint::{Blueprint, Origin};
-use crate::config::Preset;
-use crate::ladder::{Ladder, LadderError};
+use crate::baselines::ladder::{Ladder, LadderError};
+use crate::data::assets::{self, Assets};
 use crate::media::MediumError;
-use crate::plan::Slot;
-use crate::scenario::Scenario;
-use crate::seed::Seed;
+use crate::spec::blueprint::{Blueprint, Origin};
+use crate::spec::config::Preset;
+use crate::spec::plan::Slot;
+use crate::spec::scenario::Scenario;
+use crate::spec::seed::Seed;
 use sandbox::grade::Thresholds;
 
 /// What the strategist starts from.

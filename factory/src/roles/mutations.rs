@@ -1,12 +1,12 @@
 //! Which blemishes a task gets: two or three that suit the seed's traits and the data.
 
 use super::strategist::{RULED, percent};
-use crate::blueprint::Blueprint;
-use crate::draws::Draws;
 use crate::media::Blemish;
-use crate::mutation::Mutation;
-use crate::rule::Expr;
-use crate::seed::Trait;
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::mutation::Mutation;
+use crate::spec::rule::Expr;
+use crate::spec::seed::Trait;
 use sandbox::metrics::Metric;
 use sandbox::task::Formulation;
 
@@ -41,7 +41,7 @@ pub(super) fn choose(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> 
         for blemish in blemishes.into_iter().take(count) {
             // Two together are as bad as one: the strength that readings bear is divided.
             let high = blemish.low + (blemish.high - blemish.low) / count as f64;
-            let strength = crate::rule::digits(draws.between(blemish.low, high));
+            let strength = crate::spec::rule::digits(draws.between(blemish.low, high));
             mutations.push(Mutation::Blemish { name: blemish.name.to_owned(), strength });
         }
     }

@@ -2,10 +2,10 @@
 
 use super::families::{Columns, Shares, Step};
 use super::strategist::RULED;
-use crate::blueprint::{Blueprint, NetworkLayout};
-use crate::draws::Draws;
 use crate::media::Reach;
-use crate::rule::Frame;
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::{Blueprint, NetworkLayout};
+use crate::spec::rule::Frame;
 
 /// The columns of a blueprint, by the part that they can play in a rule.
 pub(super) struct Parts {

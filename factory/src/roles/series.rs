@@ -3,11 +3,11 @@
 use super::families::{self, Columns, Shares, Step};
 use super::strategist::{POPULATION, balanced, outline, percent};
 use super::{Brief, RoleError};
-use crate::assets;
-use crate::blueprint::{Blueprint, Link, NumberSpec, SeriesSpec, Target};
-use crate::draws::Draws;
-use crate::rule::Family;
-use crate::scenario::{SeriesScenario, WordColumn};
+use crate::data::assets;
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::{Blueprint, Link, NumberSpec, SeriesSpec, Target};
+use crate::spec::rule::Family;
+use crate::spec::scenario::{SeriesScenario, WordColumn};
 use sandbox::metrics::Metric;
 use sandbox::task::{Prediction, RowCounts};
 

@@ -3,20 +3,20 @@
 use super::families;
 use super::parts::Parts;
 use super::{Brief, RoleError, mutations, scoring, series};
-use crate::assets;
-use crate::blueprint::{
+use crate::data::assets;
+use crate::media::graph::nodes::Knit;
+use crate::media::{Format, Statistic};
+use crate::numeric::draws::{Draws, floor};
+use crate::scenes;
+use crate::spec::blueprint::{
     BLUEPRINT_VERSION, Blueprint, Derivation, ItemLayout, Link, NetworkLayout, NumberSpec,
     QueryLayout, Target, WordSpec,
 };
-use crate::config::Preset;
-use crate::dna::{self, Distance, Dna};
-use crate::draws::{Draws, floor};
-use crate::media::graph::nodes::Knit;
-use crate::media::{Format, Statistic};
-use crate::mutation::Mutation;
-use crate::rule::{Expr, Family, Frame, Rule};
-use crate::scenario::{ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario};
-use crate::scenes;
+use crate::spec::config::Preset;
+use crate::spec::dna::{self, Distance, Dna};
+use crate::spec::mutation::Mutation;
+use crate::spec::rule::{Expr, Family, Frame, Rule};
+use crate::spec::scenario::{ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario};
 use sandbox::metrics::Metric;
 use sandbox::task::{Formulation, Modality, Prediction, RowCounts};
 
@@ -329,7 +329,7 @@ fn link(
     };
     let noise = percent(draws.between(0.2, 0.35));
     let (low, high, decimals) = (number.low, number.high, number.decimals);
-    let four = crate::rule::digits;
+    let four = crate::spec::rule::digits;
     let straight =
         matches!(blueprint.metric, Metric::Rmse | Metric::R2 | Metric::Pearson | Metric::Spearman);
     if straight || low <= 0.0 || high / low < 8.0 {

@@ -1,13 +1,13 @@
 //! What the strategist promises of the blueprints that it draws.
 
 use super::*;
-use crate::assets;
-use crate::labels::Truth;
+use crate::data::assets;
+use crate::data::labels::Truth;
 use crate::media::Blemish;
-use crate::mix::Cell;
-use crate::mutation::Mutation;
-use crate::scenario;
-use crate::seed_set::{MLEBENCH, SeedSet};
+use crate::spec::mix::Cell;
+use crate::spec::mutation::Mutation;
+use crate::spec::scenario;
+use crate::spec::seed_set::{MLEBENCH, SeedSet};
 use sandbox::metrics::Metric;
 use sandbox::task::{Split, TaskId};
 use std::collections::BTreeSet;

@@ -1,14 +1,14 @@
 //! Technical Writer: the description page, in varied words, never showing the rule.
 
-use crate::assets::Assets;
-use crate::assets::network::EDGES;
-use crate::blueprint::Blueprint;
-use crate::draws::Draws;
+use crate::data::assets::Assets;
+use crate::data::network::EDGES;
+use crate::data::table::Cells;
 use crate::media::{Format, MediumKind, Storage};
-use crate::mutation::{Mutation, SENTINEL};
-use crate::scenario::{Scenario, SeriesScenario, Story, TableScenario};
+use crate::numeric::draws::Draws;
 use crate::scenes::{self, SceneLayout};
-use crate::table::Cells;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::mutation::{Mutation, SENTINEL};
+use crate::spec::scenario::{Scenario, SeriesScenario, Story, TableScenario};
 use sandbox::grade::Direction;
 use sandbox::metrics::Metric;
 use sandbox::task::{Formulation, Modality, Prediction};

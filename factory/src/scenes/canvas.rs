@@ -1,9 +1,9 @@
 //! What scenes are drawn and read with: outlines, stripes, uneven light, and Gaussian bells.
 
-use crate::draws::{Draws, floor};
 use crate::media::image::camera::noise;
 use crate::media::image::grid::{Grid, coordinate};
 use crate::media::image::wave::Wave;
+use crate::numeric::draws::{Draws, floor};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 use std::fmt;

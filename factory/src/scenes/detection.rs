@@ -11,12 +11,12 @@
 use super::canvas::{Bell, Outline, Stripes, backdrop, exposed, places, slopes};
 use super::fitting::best;
 use super::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths, submitted};
-use crate::draws::Draws;
 use crate::media::Blemish;
 use crate::media::image::grid::Grid;
 use crate::media::image::wave::Wave;
-use crate::models::Matrix;
-use crate::models::forest::{self, ForestError, Settings};
+use crate::numeric::draws::Draws;
+use crate::numeric::forest::{self, ForestError, Settings};
+use crate::numeric::matrix::Matrix;
 use sandbox::boxes::{Detection as Found, Object};
 use sandbox::task::Prediction;
 use sandbox::values::Values;

@@ -1,9 +1,9 @@
 //! The files of a scene: pictures of all rows, and the truth of training rows as pictures.
 
 use super::{Scene, SceneLayout};
-use crate::assets::items::Item;
+use crate::data::items::Item;
+use crate::data::table::Cells;
 use crate::media::image::grid::encode;
-use crate::table::Cells;
 use sandbox::values::Values;
 use std::collections::BTreeMap;
 

@@ -20,18 +20,18 @@ mod tests;
 
 pub use strategy::strategise;
 
-use crate::assets::items::Item;
-use crate::assets::{self, Assets, Order};
-use crate::blueprint::Blueprint;
-use crate::draws::Draws;
-use crate::labels::Truth;
-use crate::ladder::{Ladder, LadderError};
+use crate::baselines::ladder::{Ladder, LadderError};
+use crate::data::assets::{self, Assets, Order};
+use crate::data::items::Item;
+use crate::data::labels::Truth;
+use crate::data::score::Forecast;
+use crate::data::table::Table;
 use crate::media::image::features;
 use crate::media::image::grid::{Grid, byte, decode, encode};
 use crate::media::{Blemish, MediumError, Reading};
-use crate::models::forest::ForestError;
-use crate::score::Forecast;
-use crate::table::Table;
+use crate::numeric::draws::Draws;
+use crate::numeric::forest::ForestError;
+use crate::spec::blueprint::Blueprint;
 use sandbox::boxes::{Detection as Found, Object};
 use sandbox::mask::Mask;
 use sandbox::metrics::Metric;

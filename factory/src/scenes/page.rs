@@ -2,8 +2,8 @@
 
 use super::files::{CLEAN, MASKS, PICTURES};
 use super::{Scene, SceneLayout};
-use crate::draws::Draws;
-use crate::scenario::SceneScenario;
+use crate::numeric::draws::Draws;
+use crate::spec::scenario::SceneScenario;
 use sandbox::metrics::images::Frame;
 use sandbox::task::{Formulation, Prediction};
 use std::fmt::Write as _;

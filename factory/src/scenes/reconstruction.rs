@@ -14,13 +14,13 @@
 use super::canvas::{Bell, Outline, Stripes, backdrop};
 use super::fitting::best;
 use super::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
-use crate::draws::{Draws, floor};
 use crate::media::Blemish;
 use crate::media::image::camera::noise;
 use crate::media::image::grid::Grid;
-use crate::models::Matrix;
-use crate::models::forest::ForestError;
-use crate::models::linear::Linear;
+use crate::numeric::draws::{Draws, floor};
+use crate::numeric::forest::ForestError;
+use crate::numeric::linear::Linear;
+use crate::numeric::matrix::Matrix;
 use sandbox::metrics::images::Frame;
 use sandbox::task::Prediction;
 use sandbox::values::Values;

@@ -13,13 +13,13 @@ use super::canvas::{
 };
 use super::fitting::{best, expanded};
 use super::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths};
-use crate::draws::Draws;
 use crate::media::Blemish;
 use crate::media::image::grid::Grid;
 use crate::media::image::wave::Wave;
-use crate::models::Matrix;
-use crate::models::forest::ForestError;
-use crate::models::linear::Linear;
+use crate::numeric::draws::Draws;
+use crate::numeric::forest::ForestError;
+use crate::numeric::linear::Linear;
+use crate::numeric::matrix::Matrix;
 use sandbox::mask::Mask;
 use sandbox::task::Prediction;
 use sandbox::values::Values;

@@ -4,11 +4,11 @@ use super::detection::Detection;
 use super::reconstruction::Reconstruction;
 use super::segmentation::Segmentation;
 use super::{JITTER, NOISE, SceneLayout, SceneRule};
-use crate::blueprint::Blueprint;
-use crate::config::Preset;
-use crate::draws::Draws;
-use crate::mutation::Mutation;
-use crate::scenario::SceneScenario;
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::config::Preset;
+use crate::spec::mutation::Mutation;
+use crate::spec::scenario::SceneScenario;
 use sandbox::metrics::Metric;
 use sandbox::task::{Formulation, RowCounts};
 
@@ -58,7 +58,7 @@ pub fn strategise(story: &SceneScenario, outline: Blueprint, draws: &mut Draws) 
 fn blemishes(rule: &SceneRule, draws: &mut Draws) -> Vec<Mutation> {
     let mut mutations = Vec::new();
     for blemish in rule.scene().blemishes() {
-        let strength = crate::rule::digits(draws.between(blemish.low, blemish.high));
+        let strength = crate::spec::rule::digits(draws.between(blemish.low, blemish.high));
         let always = [JITTER.name, NOISE.name].contains(&blemish.name);
         if draws.chance(0.5) || always {
             mutations.push(Mutation::Blemish { name: blemish.name.to_owned(), strength });

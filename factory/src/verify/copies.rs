@@ -1,11 +1,11 @@
 //! Items on both sides of the split that are one thing, written twice.
 
 use super::Refusal;
-use crate::assets::items::Item;
+use crate::data::items::Item;
+use crate::data::likeness;
 use crate::media::image::grid::{Picture, decode};
 use crate::media::{MediumError, MediumKind};
 use crate::package::Staged;
-use crate::stats::likeness;
 use std::collections::BTreeMap;
 
 /// Columns of the thumbnail; it has a row less.

@@ -1,9 +1,9 @@
 //! Checks on the files themselves, through the sandbox's own grader.
 
 use super::Refusal;
-use crate::blueprint::Blueprint;
 use crate::package::{Draft, Staged};
 use crate::scenes;
+use crate::spec::blueprint::Blueprint;
 use camino::Utf8Path;
 use fs_err as fs;
 use sandbox::grade::{GradeError, Grader, Tier};

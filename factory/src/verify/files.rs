@@ -1,7 +1,7 @@
 //! What the files of the public half say besides their contents: names, times, headers.
 
 use super::{Refusal, chunks};
-use crate::assets::network;
+use crate::data::network;
 use crate::package::{self, Staged};
 use crate::scenes;
 use camino::Utf8Path;

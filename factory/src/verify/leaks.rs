@@ -2,13 +2,13 @@
 
 use super::suspects::{Carrier, Probe, Suspects, Truths};
 use super::{Refusal, files};
-use crate::assets::Assets;
-use crate::assets::items::Item;
-use crate::labels::Truth;
-use crate::models::features;
+use crate::baselines::features;
+use crate::data::assets::Assets;
+use crate::data::items::Item;
+use crate::data::labels::Truth;
+use crate::data::table::{Cells, Table};
 use crate::package::{Draft, Staged};
-use crate::rule::moments;
-use crate::table::{Cells, Table};
+use crate::spec::rule::moments;
 use std::collections::BTreeMap;
 
 /// Closest that the nearest test rows may come, in units of typical training distances.

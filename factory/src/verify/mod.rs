@@ -6,6 +6,7 @@
 
 mod chunks;
 pub(crate) mod copies;
+pub mod corpus;
 pub(crate) mod disk;
 pub(crate) mod files;
 mod ladder;
@@ -13,6 +14,7 @@ pub(crate) mod leaks;
 mod printed;
 pub(crate) mod probe;
 mod refusal;
+pub mod run;
 pub(crate) mod suspects;
 #[cfg(test)]
 mod tests;
@@ -20,11 +22,11 @@ mod tests;
 pub use refusal::Refusal;
 pub use suspects::Carrier;
 
-use crate::blueprint::Blueprint;
+use crate::corpus::pipeline;
 use crate::package::{self, Draft, PackageError, Staged};
-use crate::pipeline;
 use crate::roles::{Development, Roles};
-use crate::scenario::Scenario;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::scenario::Scenario;
 use camino::Utf8Path;
 use sandbox::task::TaskDir;
 

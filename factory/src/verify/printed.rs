@@ -2,7 +2,7 @@
 
 use super::Refusal;
 use crate::package::Staged;
-use crate::rule::Term;
+use crate::spec::rule::Term;
 use fs_err as fs;
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ fn formulas(task: &Staged) -> Vec<String> {
         return layout.rule.formula().split("; ").map(str::to_owned).collect();
     }
     let term = |term: &Term| term.expr.to_string();
-    let texts = |rule: &crate::rule::Rule| {
+    let texts = |rule: &crate::spec::rule::Rule| {
         rule.terms.iter().map(term).chain([rule.to_string()]).collect::<Vec<_>>()
     };
     blueprint.targets.iter().flat_map(|target| texts(&target.rule)).collect()

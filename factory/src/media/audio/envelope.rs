@@ -4,7 +4,7 @@ use super::complex::{Complex, LANES, Lanes, Oscillators};
 use super::spectrogram::{FRAME, Spectrogram};
 use super::wav::LONGEST;
 use super::{RATE, TINY, UNIT};
-use crate::draws::floor;
+use crate::numeric::draws::floor;
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 

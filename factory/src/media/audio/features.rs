@@ -3,7 +3,7 @@
 use super::spectrogram::{BINS, CIRCLE, FRAME, Spectrogram};
 use super::wav::SCALE;
 use super::{TINY, decibels, mean};
-use crate::rule::moments;
+use crate::spec::rule::moments;
 use std::sync::LazyLock;
 
 /// Segments of the plain features.

@@ -20,7 +20,7 @@ mod wav;
 mod tests;
 
 use super::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
-use crate::draws::Draws;
+use crate::numeric::draws::Draws;
 use envelope::Track;
 use scene::Scene;
 use spectrogram::Spectrogram;

@@ -2,7 +2,7 @@
 
 use super::complex::{Complex, Oscillator};
 use super::{RATE, UNIT, amplitude};
-use crate::draws::{Draws, floor};
+use crate::numeric::draws::{Draws, floor};
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;

@@ -1,9 +1,10 @@
 //! What the medium promises: who can read what, and that rules over it make a ladder.
 
 use super::*;
-use crate::models::forest::{self, Settings};
-use crate::models::{Matrix, linear::Linear};
-use crate::rule::moments;
+use crate::numeric::forest::{self, Settings};
+use crate::numeric::linear::Linear;
+use crate::numeric::matrix::Matrix;
+use crate::spec::rule::moments;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@
 //! the byte.
 
 use super::{RATE, UNIT};
-use crate::draws::floor;
 use crate::media::MediumError;
+use crate::numeric::draws::floor;
 
 /// Bytes before the samples.
 const HEADER: usize = 44;

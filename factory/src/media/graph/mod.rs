@@ -17,7 +17,7 @@ mod wiring;
 mod tests;
 
 use super::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
-use crate::draws::{Draws, floor};
+use crate::numeric::draws::{Draws, floor};
 use dressing::Dress;
 use sheet::{Graph, Sheet};
 use wiring::Wiring;

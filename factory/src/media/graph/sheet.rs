@@ -2,7 +2,7 @@
 
 use super::super::MediumError;
 use super::wiring::MOST_NODES;
-use crate::mutation::median;
+use crate::spec::mutation::median;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -1,10 +1,10 @@
 //! What the medium promises, measured on rendered graphs.
 
 use super::*;
-use crate::models::Matrix;
-use crate::models::forest::{self, Settings};
-use crate::models::linear::Linear;
-use crate::rule::{Expr, Family, Frame, Rule, Test};
+use crate::numeric::forest::{self, Settings};
+use crate::numeric::linear::Linear;
+use crate::numeric::matrix::Matrix;
+use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
 use sandbox::stream::Stream;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,7 +145,7 @@ fn statistics_are_read_independently_of_each_other() {
     for (index, estimates) in sample.estimates().iter().enumerate() {
         for (other, values) in sample.drawn.iter().enumerate().filter(|(o, _)| *o != index) {
             let ((a, left), (b, right)) =
-                (crate::rule::moments(estimates), crate::rule::moments(values));
+                (crate::spec::rule::moments(estimates), crate::spec::rule::moments(values));
             let covariance: f64 =
                 estimates.iter().zip(values).map(|(x, y)| (x - a) * (y - b)).sum::<f64>()
                     / ROWS as f64;

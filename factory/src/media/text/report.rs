@@ -5,8 +5,8 @@ use super::document;
 use super::lexicon::Class;
 use super::report_reading;
 use super::wording::{Dialect, capitalised, sentences};
-use crate::draws::{Draws, floor};
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::numeric::draws::{Draws, floor};
 
 /// Short reports in words.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Test items that are training items, changed a little.
 
 use super::*;
-use crate::draws::Draws;
 use crate::media::image::grid::{decode, encode};
+use crate::numeric::draws::Draws;
 
 /// A picture with each pixel changed, in as many channels as before.
 fn repainted(file: &[u8], mut change: impl FnMut(usize, u8) -> u8) -> Vec<u8> {

@@ -1,19 +1,20 @@
 //! Plants every fault and sees it caught by the check that is there for it.
 
 use super::*;
-use crate::blueprint::{ItemLayout, Origin};
-use crate::config::{ATTEMPTS, Request};
+use crate::data::labels::Truth;
+use crate::data::score::Forecast;
+use crate::data::table::Cells;
 use crate::media::Format;
-use crate::mix::{Cell, Mix};
 use crate::package;
-use crate::plan;
+use crate::package::Draft;
 use crate::roles::{Brief, Builtin};
-use crate::rule::digits;
-use crate::scenario;
-use crate::score::Forecast;
-use crate::seed_set::{MLEBENCH, SeedSet};
-use crate::table::Cells;
-use crate::{labels::Truth, package::Draft};
+use crate::spec::blueprint::{ItemLayout, Origin};
+use crate::spec::config::{ATTEMPTS, Request};
+use crate::spec::mix::{Cell, Mix};
+use crate::spec::plan;
+use crate::spec::rule::digits;
+use crate::spec::scenario;
+use crate::spec::seed_set::{MLEBENCH, SeedSet};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::task::{Formulation, Modality};

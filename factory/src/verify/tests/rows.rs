@@ -1,7 +1,7 @@
 //! Rows, ids and items that tell more than they should.
 
 use super::*;
-use crate::draws::Draws;
+use crate::numeric::draws::Draws;
 
 #[test]
 fn ids_in_order_of_the_target_are_seen() {
