@@ -51,7 +51,7 @@ fn timed(medium: &dyn Medium, format: Format) -> [f64; 2] {
         let values: Vec<f64> = medium
             .statistics()
             .iter()
-            .map(|s| factory::data::table::round(draws.between(s.low, s.high), s.decimals))
+            .map(|s| factory::numeric::rounding::round(draws.between(s.low, s.high), s.decimals))
             .collect();
         let started = Instant::now();
         let bytes = black_box(medium.render(&values, &look, &mut draws));

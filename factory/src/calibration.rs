@@ -226,7 +226,7 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
     }
     let level = |(index, (approach, tally)): (usize, (&Approach, &mut Tally))| {
         let shares: Vec<f64> = outcomes.iter().map(|(_, gains)| gains.wins(index)).collect();
-        let (wins, spread) = crate::spec::rule::moments(&shares);
+        let (wins, spread) = crate::numeric::moments::moments(&shares);
         // Tasks are independent; the mean over them is about normal.
         let margin = 1.96 * spread / (count - 1.0).max(1.0).sqrt();
         let seconds = Quantiles::of(std::mem::take(&mut tally.seconds));

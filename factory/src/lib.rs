@@ -1,7 +1,9 @@
 //! Seed tasks in, verified micro-scale ML task directories out.
 //!
-//! `seed -> dna -> blueprint -> assets -> thresholds -> task directory`; the story is told in
-//! [`corpus::pipeline`].
+//! `seed -> dna -> blueprint -> assets -> thresholds -> task directory`;
+//! [`corpus::pipeline`] runs every step. Each room uses only the rooms before it in this list:
+//! [`numeric`], [`media`], [`spec`], [`data`], [`baselines`], [`scenes`], [`roles`],
+//! [`package`], [`verify`], [`corpus`], [`show`].
 
 pub mod baselines;
 pub mod calibration;

@@ -7,7 +7,7 @@ use crate::data::table::Cells;
 use crate::media::Reading;
 use crate::media::graph::nodes::{NodeNetwork, Structure};
 use crate::numeric::matrix::Matrix;
-use crate::spec::mutation::median;
+use crate::numeric::moments::median;
 use std::collections::BTreeSet;
 
 /// How many training rows the shares of classes among neighbours are drawn to the whole by.

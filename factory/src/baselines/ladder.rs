@@ -8,6 +8,7 @@
 use crate::baselines::features::{self, Inputs};
 use crate::data::assets::Assets;
 use crate::data::labels::{self, Truth};
+use crate::data::mutation::repaired;
 use crate::data::network;
 use crate::data::score::Forecast;
 use crate::media::graph::nodes::NodeNetwork;
@@ -15,9 +16,9 @@ use crate::numeric::draws::{Draws, floor, sigmoid};
 use crate::numeric::forest::{self, ForestError, Settings};
 use crate::numeric::linear::{Linear, Softmax};
 use crate::numeric::matrix::Matrix;
+use crate::numeric::moments::median;
 use crate::scenes;
 use crate::spec::blueprint::{Blueprint, Link, Target};
-use crate::spec::mutation::{median, repaired};
 use crate::spec::rule::Frame;
 use sandbox::metrics::{Metric, MetricError};
 use sandbox::stream::Stream;

@@ -1,6 +1,6 @@
 //! Milestones from the ladder.
 
-use crate::data::table;
+use crate::numeric::rounding::round;
 use sandbox::grade::Thresholds;
 use sandbox::task::{Baselines, Formulation};
 
@@ -18,7 +18,7 @@ const BEYOND: f64 = 0.3;
 /// ceiling, and silver where gold lies elsewhere.
 pub fn from_ladder(baselines: &Baselines, formulation: Formulation) -> Thresholds {
     let Baselines { ladder: [_, r1, r2, r3], ceiling } = *baselines;
-    let between = |from: f64, to: f64, share: f64| table::round(from + share * (to - from), 6);
+    let between = |from: f64, to: f64, share: f64| round(from + share * (to - from), 6);
     let (silver, gold) = match formulation {
         Formulation::Reconstruction => (between(r2, r3, GOLD), between(r3, ceiling, BEYOND)),
         _ => (between(r2, r3, SILVER), between(r2, r3, GOLD)),
@@ -26,8 +26,8 @@ pub fn from_ladder(baselines: &Baselines, formulation: Formulation) -> Threshold
     Thresholds {
         gold_threshold: gold,
         silver_threshold: silver,
-        bronze_threshold: table::round(r2, 6),
-        median_threshold: table::round(r1, 6),
+        bronze_threshold: round(r2, 6),
+        median_threshold: round(r1, 6),
     }
 }
 

@@ -1,9 +1,11 @@
 //! The corpus folder: who may write to it, and the record of what was asked and made.
 
 use crate::corpus::ledger::{Entry, Outcome, Stage};
+use crate::package::{PackageError, Staged};
 use crate::spec::config::Request;
 use crate::spec::mix::{Mix, name};
 use crate::spec::shard::Shard;
+use crate::verify::Verified;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::files;
@@ -252,6 +254,17 @@ pub fn record(out: &Utf8Path, frame: Frame<'_>, entries: &[Entry]) -> Result<Rec
 /// The mechanism that a task's rule is built around; scenes have rules of their own kind.
 pub(crate) fn family(manifest: &Manifest) -> &str {
     manifest.provenance["family"].as_str().unwrap_or("scene")
+}
+
+/// Moves a verified task into the corpus: one rename, so it is there wholly or not at all.
+///
+/// # Errors
+/// [`PackageError`].
+pub fn publish(task: &Verified<Staged>, out: &Utf8Path) -> Result<Utf8PathBuf, PackageError> {
+    let staged = task.get();
+    let place = out.join(staged.dir.id().as_str());
+    fs::rename(staged.dir.path(), &place)?;
+    Ok(place)
 }
 
 fn funnel(entries: &[Entry]) -> Funnel {

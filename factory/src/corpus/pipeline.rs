@@ -4,8 +4,8 @@
 use crate::corpus::folder::{self, CorpusError, Frame, Record};
 use crate::corpus::ledger::{Entry, Ledger, Outcome, Stage};
 use crate::package::{self, Draft, PackageError, Staged};
-use crate::roles::{Brief, Development, RoleError, Roles};
-use crate::spec::blueprint::{Blueprint, Origin};
+use crate::roles::{Brief, RoleError, Roles};
+use crate::spec::blueprint::Origin;
 use crate::spec::config::{ATTEMPTS, Options, OptionsError, Request};
 use crate::spec::plan::{self, Plan, PlanError, Slot};
 use crate::spec::rule::Family;
@@ -184,7 +184,7 @@ impl Factory<'_> {
             if place.exists() {
                 fs::remove_dir_all(&place)?;
             }
-            package::publish(task, out)?;
+            folder::publish(task, out)?;
         }
         if work.exists() {
             fs::remove_dir_all(&work)?;
@@ -213,7 +213,7 @@ impl Factory<'_> {
             }
         };
         let (metric, family) = (Some(blueprint.metric), blueprint.family());
-        let verdict = match develop(self.roles, blueprint, scenario) {
+        let verdict = match package::develop(self.roles, blueprint, scenario) {
             Ok(draft) => match self.inspect(draft, scenario, work) {
                 Ok(task) => Verdict::Accepted(Box::new(task)),
                 Err(VerifyError::Package(error)) => return Err(error),
@@ -244,35 +244,6 @@ impl Factory<'_> {
         verify::rebuilds(task.get(), self.roles, scenario, again)?;
         Ok(task)
     }
-}
-
-/// Everything after the blueprint: tables and ladder, evaluator, description.
-///
-/// # Errors
-/// [`RoleError`].
-pub fn develop(
-    roles: &dyn Roles,
-    blueprint: Blueprint,
-    scenario: &Scenario,
-) -> Result<Draft, RoleError> {
-    let assets = roles.render(&blueprint)?;
-    let development = roles.develop(&blueprint, assets)?;
-    describe(roles, blueprint, scenario, development)
-}
-
-/// Everything after data and ladder: evaluator, description.
-///
-/// # Errors
-/// [`RoleError`].
-pub fn describe(
-    roles: &dyn Roles,
-    blueprint: Blueprint,
-    scenario: &Scenario,
-    development: Development,
-) -> Result<Draft, RoleError> {
-    let evaluator = roles.operate(&blueprint)?;
-    let description = roles.write(&blueprint, scenario, &development.assets)?;
-    Ok(Draft { blueprint, development, description, evaluator })
 }
 
 fn refused(stage: Stage, error: &RoleError) -> Verdict {

@@ -1,8 +1,9 @@
 //! From noise-free scores to the truth, and what the truth is expected to be.
 
 use crate::data::score::Forecast;
-use crate::data::table::{Cells, round};
+use crate::data::table::Cells;
 use crate::numeric::draws::{Draws, sigmoid};
+use crate::numeric::rounding::round;
 use crate::scenes;
 use crate::spec::blueprint::{Blueprint, Link, Target};
 use sandbox::stream::Stream;

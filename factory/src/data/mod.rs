@@ -4,6 +4,7 @@ pub mod assets;
 pub mod items;
 pub mod labels;
 pub mod likeness;
+pub mod mutation;
 pub mod network;
 pub mod score;
 pub mod series;

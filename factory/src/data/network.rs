@@ -63,7 +63,7 @@ pub fn surround(layout: &NetworkLayout, network: &NodeNetwork, frame: &mut Frame
 mod tests {
     use super::*;
     use crate::media::graph::nodes::Knit;
-    use crate::spec::rule::moments;
+    use crate::numeric::moments::moments;
 
     #[test]
     fn neighbours_resemble_each_other_in_kindred_columns_alone() {

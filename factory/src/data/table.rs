@@ -34,18 +34,6 @@ pub struct Table {
     pub columns: Vec<Column>,
 }
 
-/// `value` with `decimals` digits after the point, exactly as it is read back.
-pub fn round(value: f64, decimals: usize) -> f64 {
-    if value.is_nan() {
-        return value;
-    }
-    // Formatting rounds correctly where scaling by a power of ten may not, and what is used
-    // is then what is written.
-    let value: f64 = format!("{value:.decimals$}").parse().unwrap_or(value);
-    // No negative zero in files.
-    if value == 0.0 { 0.0 } else { value }
-}
-
 impl Cells {
     /// Number of rows.
     pub fn len(&self) -> usize {
@@ -156,14 +144,5 @@ mod tests {
         table.push("a", Cells::Numbers { values: vec![1.25, f64::NAN], decimals: 1 });
         table.push("b", Cells::Text(vec![String::new(), "x".to_owned()]));
         assert_eq!(String::from_utf8(table.to_csv()).unwrap(), "a,b\n1.2,\n,x\n");
-    }
-
-    #[test]
-    fn rounding_is_what_reading_back_gives() {
-        for value in [1.005, 2.5, -0.0004, 1e6 / 3.0] {
-            let rounded = round(value, 2);
-            assert_eq!(format!("{rounded:.2}").parse::<f64>().unwrap(), rounded);
-            assert!(rounded.is_sign_positive() || rounded < 0.0);
-        }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::assets::Order;
 use super::network::{self, Ties};
-use crate::data::table::{Cells, Table, round};
+use crate::data::table::{Cells, Table};
 use crate::numeric::draws::{Draws, normal_cdf};
+use crate::numeric::rounding::round;
 use crate::spec::blueprint::{Blueprint, NumberSpec};
 use crate::spec::rule::Frame;
 use crate::spec::scenario::{NumberColumn, Shape};

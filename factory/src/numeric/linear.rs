@@ -2,7 +2,7 @@
 
 use crate::numeric::draws::sigmoid;
 use crate::numeric::matrix::Matrix;
-use crate::spec::rule::moments;
+use crate::numeric::moments::moments;
 
 /// Newton steps of the logistic fit; it converges in well under these.
 const NEWTON_STEPS: usize = 12;

@@ -5,3 +5,5 @@ pub mod forest;
 pub mod intervals;
 pub mod linear;
 pub mod matrix;
+pub mod moments;
+pub mod rounding;

@@ -1,31 +1,21 @@
-//! Writes a task's folder: first out of sight, then, once verified, renamed into place.
+//! Everything about a task that is not yet on disk, and the bytes of its files.
 
-use super::pandas;
-use crate::baselines::ladder::Ladder;
 use crate::data::items::{self, Item};
 use crate::data::labels::Truth;
 use crate::data::network::EDGES;
 use crate::data::score::Forecast;
-use crate::data::table::{Cells, Table, round};
+use crate::data::table::{Cells, Table};
 use crate::media::graph::nodes;
-use crate::roles::Development;
+use crate::numeric::rounding::round;
+use crate::roles::{Development, RoleError, Roles};
 use crate::scenes;
 use crate::spec::blueprint::Blueprint;
-use crate::verify::Verified;
-use camino::{Utf8Path, Utf8PathBuf};
-use fs_err as fs;
+use crate::spec::scenario::Scenario;
 use sandbox::cells;
-use sandbox::task::{MANIFEST_VERSION, Manifest, Prediction, TaskDir, TaskError};
+use sandbox::task::Prediction;
 use sandbox::values::Values;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write as _};
-use std::time::{Duration, UNIX_EPOCH};
-
-/// When every file of a task was last changed, as a time since 1970: the first second of 2000.
-///
-/// Files that were written one after another tell in which order, and from when a task is. A
-/// time of zero would do, but archives know none before 1980, and some tools take it for none.
-pub const MODIFIED: Duration = Duration::from_hours(24 * 10_957);
+use std::collections::BTreeMap;
+use std::io;
 
 /// Everything about a task that is not yet on disk.
 #[derive(Debug, Clone)]
@@ -40,24 +30,33 @@ pub struct Draft {
     pub evaluator: String,
 }
 
-/// A task folder that nobody sees yet, with the draft it was written from.
-#[derive(Debug)]
-pub struct Staged {
-    /// What was written.
-    pub draft: Draft,
-    /// The folder.
-    pub dir: TaskDir,
+/// Everything after the blueprint: tables and ladder, evaluator, description.
+///
+/// # Errors
+/// [`RoleError`].
+pub fn develop(
+    roles: &dyn Roles,
+    blueprint: Blueprint,
+    scenario: &Scenario,
+) -> Result<Draft, RoleError> {
+    let assets = roles.render(&blueprint)?;
+    let development = roles.develop(&blueprint, assets)?;
+    describe(roles, blueprint, scenario, development)
 }
 
-/// Why a folder could not be written.
-#[derive(Debug, thiserror::Error)]
-pub enum PackageError {
-    /// A file could not be written; the message names it.
-    #[error("failed to write a task")]
-    Io(#[from] io::Error),
-    /// What was written does not open.
-    #[error("failed to reopen a task that was just written")]
-    Reopen(#[from] TaskError),
+/// Everything after data and ladder: evaluator, description.
+///
+/// # Errors
+/// [`RoleError`].
+pub fn describe(
+    roles: &dyn Roles,
+    blueprint: Blueprint,
+    scenario: &Scenario,
+    development: Development,
+) -> Result<Draft, RoleError> {
+    let evaluator = roles.operate(&blueprint)?;
+    let description = roles.write(&blueprint, scenario, &development.assets)?;
+    Ok(Draft { blueprint, development, description, evaluator })
 }
 
 impl Draft {
@@ -133,95 +132,6 @@ impl Draft {
         }
         Ok(files)
     }
-
-    fn manifest(&self, files: &BTreeMap<String, Vec<u8>>) -> Manifest {
-        let blueprint = &self.blueprint;
-        let Ladder { baselines, .. } = &self.development.ladder;
-        let hash = |bytes: &Vec<u8>| blake3::hash(bytes).to_hex().to_string();
-        Manifest {
-            version: MANIFEST_VERSION,
-            id: blueprint.task.clone(),
-            title: blueprint.title.clone(),
-            seed_task: blueprint.seed.clone(),
-            domain: blueprint.domain.clone(),
-            modality: blueprint.modality,
-            formulation: blueprint.formulation,
-            metric: blueprint.metric,
-            id_column: blueprint.id_column.clone(),
-            prediction: blueprint.prediction.clone(),
-            thresholds: self.development.thresholds,
-            baselines: baselines.clone(),
-            rows: blueprint.rows,
-            split: blueprint.split,
-            provenance: serde_json::json!({
-                "factory": env!("CARGO_PKG_VERSION"),
-                "roles": "builtin",
-                "dna": blueprint.dna,
-                "derivation": blueprint.derivation,
-                "scenario": blueprint.scenario,
-                "variant": blueprint.variant,
-                "mutations": blueprint.mutations,
-                "family": blueprint.family(),
-                "rule": blueprint.formula(),
-                "rule_hash": blueprint.rule_hash(),
-                "blueprint": "source/blueprint.json",
-                "reader": pandas::reader(blueprint),
-                "oracle": {
-                    "code": match &blueprint.scene {
-                        Some(layout) => scenes::python::oracle(&layout.rule),
-                        None => pandas::oracle(blueprint),
-                    },
-                    "logarithmic": pandas::logarithmic(blueprint),
-                },
-            }),
-            hashes: files.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),
-        }
-    }
-}
-
-/// Writes the draft below `work`, a folder of this run alone, and opens it as a grader would.
-///
-/// # Errors
-/// [`PackageError`].
-pub fn stage(draft: Draft, work: &Utf8Path) -> Result<Staged, PackageError> {
-    let files = draft.files()?;
-    place(draft, files, work)
-}
-
-/// Writes a draft with these files.
-pub(crate) fn place(
-    draft: Draft,
-    mut files: BTreeMap<String, Vec<u8>>,
-    work: &Utf8Path,
-) -> Result<Staged, PackageError> {
-    let root = work.join(draft.blueprint.task.as_str());
-    if root.exists() {
-        fs::remove_dir_all(&root)?;
-    }
-    let manifest = draft.manifest(&files);
-    files.insert("task.json".to_owned(), json(&manifest)?);
-    let folders: BTreeSet<&str> =
-        files.keys().filter_map(|path| path.rsplit_once('/')).map(|(folder, _)| folder).collect();
-    for folder in folders {
-        fs::create_dir_all(root.join(folder))?;
-    }
-    for (path, bytes) in &files {
-        let mut file = fs::File::create(root.join(path))?;
-        file.write_all(bytes)?;
-        file.set_modified(UNIX_EPOCH + MODIFIED)?;
-    }
-    Ok(Staged { draft, dir: TaskDir::open(&root)? })
-}
-
-/// Moves a verified task into the corpus: one rename, so it is there wholly or not at all.
-///
-/// # Errors
-/// [`PackageError`].
-pub fn publish(task: &Verified<Staged>, out: &Utf8Path) -> Result<Utf8PathBuf, PackageError> {
-    let staged = task.get();
-    let place = out.join(staged.dir.id().as_str());
-    fs::rename(staged.dir.path(), &place)?;
-    Ok(place)
 }
 
 /// The truth as it is written in training and answer files.
@@ -270,7 +180,8 @@ fn written(prediction: &Prediction, columns: &[&str], values: &Values) -> Table 
     table
 }
 
-fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
+/// A value as the bytes of an indented JSON file.
+pub(super) fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     text.push(b'\n');

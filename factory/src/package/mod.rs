@@ -1,7 +1,11 @@
 //! The folder of one task: its files, its manifest, and Python that reads it.
 
 mod draft;
+mod folder;
+mod manifest;
 mod pandas;
 
-pub(crate) use draft::place;
-pub use draft::{Draft, MODIFIED, PackageError, Staged, publish, stage, submission};
+pub use draft::{Draft, describe, develop, submission};
+#[cfg(test)]
+pub(crate) use folder::place;
+pub use folder::{MODIFIED, PackageError, Staged, stage};

@@ -5,7 +5,9 @@
 //! (R3 over R2). Shares are of the variance, were the terms uncorrelated.
 
 use crate::numeric::draws::{Draws, floor};
-use crate::spec::rule::{Expr, Family, Frame, Test, digits, moments};
+use crate::numeric::moments::moments;
+use crate::numeric::rounding::digits;
+use crate::spec::rule::{Expr, Family, Frame, Test};
 use std::collections::BTreeMap;
 
 /// Families of tables and their weights in the mix.

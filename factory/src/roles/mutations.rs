@@ -41,7 +41,7 @@ pub(super) fn choose(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> 
         for blemish in blemishes.into_iter().take(count) {
             // Two together are as bad as one: the strength that readings bear is divided.
             let high = blemish.low + (blemish.high - blemish.low) / count as f64;
-            let strength = crate::spec::rule::digits(draws.between(blemish.low, high));
+            let strength = crate::numeric::rounding::digits(draws.between(blemish.low, high));
             mutations.push(Mutation::Blemish { name: blemish.name.to_owned(), strength });
         }
     }

@@ -329,7 +329,7 @@ fn link(
     };
     let noise = percent(draws.between(0.2, 0.35));
     let (low, high, decimals) = (number.low, number.high, number.decimals);
-    let four = crate::spec::rule::digits;
+    let four = crate::numeric::rounding::digits;
     let straight =
         matches!(blueprint.metric, Metric::Rmse | Metric::R2 | Metric::Pearson | Metric::Spearman);
     if straight || low <= 0.0 || high / low < 8.0 {

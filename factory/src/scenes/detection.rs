@@ -10,7 +10,9 @@
 
 use super::canvas::{Bell, Outline, Stripes, backdrop, exposed, places, slopes};
 use super::fitting::best;
-use super::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths, submitted};
+use super::scene::{
+    Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths, submitted,
+};
 use crate::media::Blemish;
 use crate::media::image::grid::Grid;
 use crate::media::image::wave::Wave;

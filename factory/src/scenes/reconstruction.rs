@@ -13,7 +13,7 @@
 
 use super::canvas::{Bell, Outline, Stripes, backdrop};
 use super::fitting::best;
-use super::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
+use super::scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
 use crate::media::Blemish;
 use crate::media::image::camera::noise;
 use crate::media::image::grid::Grid;

@@ -12,7 +12,7 @@ use super::canvas::{
     Bell, Outline, Stripes, backdrop, difference, exposed, otsu, places, product, slopes,
 };
 use super::fitting::{best, expanded};
-use super::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths};
+use super::scene::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths};
 use crate::media::Blemish;
 use crate::media::image::grid::Grid;
 use crate::media::image::wave::Wave;

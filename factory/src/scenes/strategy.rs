@@ -2,8 +2,8 @@
 
 use super::detection::Detection;
 use super::reconstruction::Reconstruction;
+use super::scene::{JITTER, NOISE, SceneLayout, SceneRule};
 use super::segmentation::Segmentation;
-use super::{JITTER, NOISE, SceneLayout, SceneRule};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::config::Preset;
@@ -58,7 +58,7 @@ pub fn strategise(story: &SceneScenario, outline: Blueprint, draws: &mut Draws) 
 fn blemishes(rule: &SceneRule, draws: &mut Draws) -> Vec<Mutation> {
     let mut mutations = Vec::new();
     for blemish in rule.scene().blemishes() {
-        let strength = crate::spec::rule::digits(draws.between(blemish.low, blemish.high));
+        let strength = crate::numeric::rounding::digits(draws.between(blemish.low, blemish.high));
         let always = [JITTER.name, NOISE.name].contains(&blemish.name);
         if draws.chance(0.5) || always {
             mutations.push(Mutation::Blemish { name: blemish.name.to_owned(), strength });

@@ -4,6 +4,8 @@
 //! share of the score's variance ([`Rule::shares`]). Expressions are evaluated on a [`Frame`]
 //! of clean values: before noise, gaps and other mutations.
 
+use crate::numeric::moments::moments;
+use crate::numeric::rounding::digits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -391,22 +393,6 @@ fn canonical_test(test: &Test) -> String {
             tests.join(" and ")
         }
     }
-}
-
-/// Mean and standard deviation (ddof 0).
-pub fn moments(values: &[f64]) -> (f64, f64) {
-    let n = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n;
-    (mean, variance.sqrt())
-}
-
-/// Rounded to four significant digits.
-pub fn digits(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return 0.0;
-    }
-    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 impl fmt::Display for Test {

@@ -3,8 +3,7 @@
 //! Each task is built anew from its own blueprint; its files must be the same, and the checks
 //! run on the files as they are now.
 
-use crate::corpus::pipeline;
-use crate::package::Staged;
+use crate::package::{self, Staged};
 use crate::roles::Builtin;
 use crate::spec::scenario::{self, ScenarioError};
 use crate::verify::{self, Refusal};
@@ -69,7 +68,7 @@ fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), Refusal> {
         .iter()
         .find(|story| story.key() == blueprint.scenario)
         .ok_or_else(|| Refusal::Contract(format!("no story `{}`", blueprint.scenario)))?;
-    let draft = pipeline::develop(&Builtin, blueprint, story)
+    let draft = package::develop(&Builtin, blueprint, story)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     let staged = Staged { draft, dir: task.clone() };
     verify::same_files(&staged)?;

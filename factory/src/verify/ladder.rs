@@ -46,7 +46,7 @@ pub(super) fn below_ceiling(draft: &Draft) -> Result<(), Refusal> {
         (development.thresholds.gold_threshold, development.ladder.baselines.ceiling);
     let forecasts = &development.ladder.forecasts;
     let gaps = paired(draft, &forecasts[3], &forecasts[4], "ceiling");
-    let (_, error) = crate::spec::rule::moments(&gaps);
+    let (_, error) = crate::numeric::moments::moments(&gaps);
     if direction.gain(ceiling) - direction.gain(gold) < 2.0 * error {
         return Err(Refusal::GoldAtCeiling { gold, ceiling, error });
     }
@@ -146,7 +146,7 @@ pub(super) fn learnable(draft: &Draft) -> Result<(), Refusal> {
     for (truth, bag) in truths.iter().zip(development.ladder.out_of_bag.parts()) {
         let advantage = advantage(truth, bag);
         // Targets of any size count alike.
-        let (_, spread) = crate::spec::rule::moments(&truth.as_numbers());
+        let (_, spread) = crate::numeric::moments::moments(&truth.as_numbers());
         let scale = 1.0 / (spread * spread).max(1e-12);
         sums.iter_mut().zip(advantage).for_each(|(sum, value)| *sum += scale * value);
     }
@@ -180,7 +180,7 @@ fn advantage(truth: &Truth, bag: &Forecast) -> Vec<f64> {
     match (truth, bag) {
         (Truth::Numbers { .. } | Truth::Grades { .. }, Forecast::Numbers(bag)) => {
             let values = truth.as_numbers();
-            let (mean, _) = crate::spec::rule::moments(&values);
+            let (mean, _) = crate::numeric::moments::moments(&values);
             let gain = |(y, p): (&f64, &f64)| (y - mean) * (y - mean) - (y - p) * (y - p);
             values.iter().zip(bag).map(gain).collect()
         }

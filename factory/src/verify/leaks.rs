@@ -7,8 +7,8 @@ use crate::data::assets::Assets;
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::table::{Cells, Table};
+use crate::numeric::moments::moments;
 use crate::package::{Draft, Staged};
-use crate::spec::rule::moments;
 use std::collections::BTreeMap;
 
 /// Closest that the nearest test rows may come, in units of typical training distances.

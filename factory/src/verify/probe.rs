@@ -1,7 +1,7 @@
 //! Does something that should know nothing of the target go with it? Permutation tests.
 
 use crate::numeric::draws::Draws;
-use crate::spec::rule::moments;
+use crate::numeric::moments::moments;
 use sandbox::metrics::classification::roc_auc;
 use sandbox::metrics::regression::spearman;
 use sandbox::stream::Stream;

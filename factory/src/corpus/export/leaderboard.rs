@@ -27,7 +27,7 @@ pub fn scores(thresholds: &Thresholds, last: f64) -> [f64; 10] {
         *thresholds;
     let [gold, silver, bronze, median, last] =
         [gold_threshold, silver_threshold, bronze_threshold, median_threshold, last]
-            .map(|score| crate::data::table::round(score, DECIMALS));
+            .map(|score| crate::numeric::rounding::round(score, DECIMALS));
     [gold, silver, bronze, bronze, median, median, last, last, last, last]
 }
 

@@ -1,7 +1,7 @@
 //! The scene of a task, and the recordings made in it.
 
 use super::complex::{Complex, Oscillator};
-use super::{RATE, UNIT, amplitude};
+use super::level::{RATE, UNIT, amplitude};
 use crate::numeric::draws::{Draws, floor};
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;

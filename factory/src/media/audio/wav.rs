@@ -3,7 +3,7 @@
 //! The header depends on the length alone, so it tells nothing, and reading can ask for it to
 //! the byte.
 
-use super::{RATE, UNIT};
+use super::level::{RATE, UNIT};
 use crate::media::MediumError;
 use crate::numeric::draws::floor;
 

@@ -3,7 +3,7 @@
 use super::sheet::Line;
 use super::wiring::{Wiring, sides};
 use crate::numeric::draws::{Draws, floor};
-use crate::spec::rule::moments;
+use crate::numeric::moments::moments;
 
 /// Times that all directions are reconsidered.
 const DIRECTION_ROUNDS: usize = 4;

@@ -4,7 +4,7 @@
 
 use super::sheet::{Graph, Sheet};
 use super::wiring::bits;
-use crate::spec::rule::moments;
+use crate::numeric::moments::moments;
 
 /// Upper ends of the bins of degrees; the last bin is open.
 const DEGREE_BINS: [f64; 4] = [2.0, 4.0, 6.0, 9.0];

@@ -245,7 +245,7 @@ pub const PYTHON: &str = include_str!("nodes.py");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::rule::moments;
+    use crate::numeric::moments::moments;
     use sandbox::stream::Stream;
 
     fn drawn(seed: u64) -> (Vec<usize>, NodeNetwork) {

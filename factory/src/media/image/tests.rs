@@ -2,12 +2,12 @@
 
 use super::grid::{decode, encode};
 use super::{Objects, Surface};
-use crate::data::table::round;
 use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::{self, Settings};
 use crate::numeric::linear::Linear;
 use crate::numeric::matrix::Matrix;
+use crate::numeric::rounding::round;
 use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
 use sandbox::stream::Stream;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,7 @@
 use super::rows::Rows;
 use super::task::Task;
 use crate::data::items::Item;
-use crate::spec::rule::moments;
+use crate::numeric::moments::moments;
 use std::collections::BTreeSet;
 
 /// Words that a column of categories has at most.

@@ -6,7 +6,7 @@
 //! with them.
 
 use super::submissions::{self, Submission};
-use super::{COLLECT_LIMIT, Failure};
+use super::trial::{COLLECT_LIMIT, Failure};
 use crate::verify::Refusal;
 use fs_err as fs;
 use sandbox::exec::{Run, Sandbox};

@@ -6,7 +6,7 @@
 //! that is filled in is the name of the metric, as it stands on the task's page.
 
 use super::report::Attempt;
-use super::{COLLECT_LIMIT, Failure, Settings};
+use super::trial::{COLLECT_LIMIT, Failure, Settings};
 use crate::verify::Refusal;
 use sandbox::exec::{Outcome, Run, Sandbox};
 use sandbox::grade::Grader;

@@ -144,8 +144,10 @@ fn statistics_are_read_independently_of_each_other() {
     let sample = sample(8, &[]);
     for (index, estimates) in sample.estimates().iter().enumerate() {
         for (other, values) in sample.drawn.iter().enumerate().filter(|(o, _)| *o != index) {
-            let ((a, left), (b, right)) =
-                (crate::spec::rule::moments(estimates), crate::spec::rule::moments(values));
+            let ((a, left), (b, right)) = (
+                crate::numeric::moments::moments(estimates),
+                crate::numeric::moments::moments(values),
+            );
             let covariance: f64 =
                 estimates.iter().zip(values).map(|(x, y)| (x - a) * (y - b)).sum::<f64>()
                     / ROWS as f64;

@@ -1,10 +1,11 @@
 //! What the medium promises: who can read what, and that rules over it make a ladder.
 
+use super::super::level::mean;
 use super::*;
 use crate::numeric::forest::{self, Settings};
 use crate::numeric::linear::Linear;
 use crate::numeric::matrix::Matrix;
-use crate::spec::rule::moments;
+use crate::numeric::moments::moments;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;
 

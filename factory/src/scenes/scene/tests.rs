@@ -1,5 +1,6 @@
 //! What scenes promise: reproducible drawings, rungs in order, pages that say how to submit.
 
+use super::super::python;
 use super::detection::Detection;
 use super::reconstruction::Reconstruction;
 use super::segmentation::Segmentation;

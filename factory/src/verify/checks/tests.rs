@@ -1,10 +1,12 @@
 //! Plants every fault and sees it caught by the check that is there for it.
 
 use super::*;
+use crate::corpus::folder;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
 use crate::data::table::Cells;
 use crate::media::Format;
+use crate::numeric::rounding::digits;
 use crate::package;
 use crate::package::Draft;
 use crate::roles::{Brief, Builtin};
@@ -12,7 +14,6 @@ use crate::spec::blueprint::{ItemLayout, Origin};
 use crate::spec::config::{ATTEMPTS, Request};
 use crate::spec::mix::{Cell, Mix};
 use crate::spec::plan;
-use crate::spec::rule::digits;
 use crate::spec::scenario;
 use crate::spec::seed_set::{MLEBENCH, SeedSet};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -67,7 +68,7 @@ impl Bench {
             if blueprint.item.as_ref().is_some_and(other) {
                 continue;
             }
-            let draft = pipeline::develop(&Builtin, blueprint, &story).unwrap();
+            let draft = package::develop(&Builtin, blueprint, &story).unwrap();
             let staged = package::stage(draft, path(&root)).unwrap();
             if check(&staged).is_ok() {
                 return Self { root, staged, story };
@@ -373,7 +374,7 @@ fn publishing_moves_the_whole_folder() {
     let out = Utf8PathBuf::from_path_buf(bench.root.path().join("out")).unwrap();
     fs::create_dir_all(&out).unwrap();
     let task = verify(bench.staged.draft, path(&bench.root)).unwrap();
-    let place = package::publish(&task, &out).unwrap();
+    let place = folder::publish(&task, &out).unwrap();
     let opened = sandbox::task::TaskDir::open(&place).unwrap();
     assert!(matches!(task.get().draft.development.assets.test_truth, Truth::Classes { .. }));
     assert_eq!(opened.manifest().hashes.len(), 8);
