@@ -4,7 +4,6 @@ use crate::data::score::Forecast;
 use crate::data::table::Cells;
 use crate::numeric::draws::{Draws, sigmoid};
 use crate::numeric::rounding::round;
-use crate::scenes;
 use crate::spec::blueprint::{Blueprint, Link, Target};
 use sandbox::stream::Stream;
 use sandbox::values::Values;
@@ -128,8 +127,23 @@ impl Truth {
                 }
                 sums
             }
-            Self::Structured(values) => scenes::scalars(values),
+            Self::Structured(values) => scalars(values),
         }
+    }
+}
+
+/// One number per row that says much about its truth: area, number of boxes, mean intensity.
+fn scalars(values: &Values) -> Vec<f64> {
+    match values {
+        Values::Masks(masks) => masks.iter().map(|mask| mask.area() as f64).collect(),
+        Values::Objects(rows) => rows.iter().map(|row| row.len() as f64).collect(),
+        Values::Images { images, .. } => {
+            let mean = |image: &Vec<u16>| {
+                image.iter().map(|value| f64::from(*value)).sum::<f64>() / image.len() as f64
+            };
+            images.iter().map(mean).collect()
+        }
+        other => vec![0.0; other.len()],
     }
 }
 

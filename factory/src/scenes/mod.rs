@@ -17,8 +17,6 @@ mod scene;
 pub mod segmentation;
 mod strategy;
 
-pub use scene::{
-    Annotation, Drawn, Material, Rungs, Scene, SceneLayout, SceneRule, Strengths, climb, render,
-};
-pub(crate) use scene::{reading, scalars};
+pub(crate) use scene::reading;
+pub use scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths, climb, render};
 pub use strategy::strategise;

@@ -4,10 +4,7 @@
 //! its model. Like `package::pandas`, they stay in the manifest and are never shown to other
 //! agents. The script around them has imported `np` and `nd`, which is `scipy.ndimage`.
 
-use super::SceneRule;
-use super::canvas::Stripes;
-use super::reconstruction::{Damage, Reconstruction};
-use super::segmentation::Segmentation;
+use crate::spec::scene::{Damage, Reconstruction, SceneRule, Segmentation, Stripes};
 
 /// Maps of pictures of many rows, one column per map: brightness, and the logarithm of each
 /// texture's power at either reach.

@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use super::{detection, reconstruction, segmentation};
 use crate::baselines::ladder::{Ladder, LadderError};
 use crate::data::assets::{self, Assets, Order};
 use crate::data::items::Item;
@@ -16,6 +15,7 @@ use crate::media::{Blemish, MediumError, Reading};
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::ForestError;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::scene::{SceneLayout, SceneRule};
 use sandbox::boxes::{Detection as Found, Object};
 use sandbox::mask::Mask;
 use sandbox::metrics::Metric;
@@ -23,7 +23,6 @@ use sandbox::metrics::images::Frame;
 use sandbox::stream::Stream;
 use sandbox::task::{Baselines, Prediction};
 use sandbox::values::{self, Values};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -44,30 +43,6 @@ pub(super) const BLUR: Blemish =
 /// Strengths of a task's blemishes, by name.
 pub type Strengths = BTreeMap<String, f64>;
 
-/// The layout of a task whose truth is a mask, boxes or a picture.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SceneLayout {
-    /// The column that names the pictures' files.
-    pub column: String,
-    /// The column of the truth.
-    pub target: String,
-    /// What is drawn, and what belongs.
-    pub rule: SceneRule,
-}
-
-/// The hidden rule of a scene.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "scene", rename_all = "snake_case")]
-pub enum SceneRule {
-    /// Regions that belong to a mask.
-    Segmentation(segmentation::Segmentation),
-    /// Things with boxes around them.
-    Detection(detection::Detection),
-    /// Damaged pictures.
-    Reconstruction(reconstruction::Reconstruction),
-}
-
 impl SceneRule {
     /// What draws and solves it.
     pub fn scene(&self) -> &dyn Scene {
@@ -76,16 +51,6 @@ impl SceneRule {
             Self::Detection(scene) => scene,
             Self::Reconstruction(scene) => scene,
         }
-    }
-
-    /// The rule as a line.
-    pub fn formula(&self) -> String {
-        self.scene().to_string()
-    }
-
-    /// A hash that two tasks share only if they ask for the same discoveries.
-    pub fn canonical_hash(&self) -> String {
-        blake3::hash(self.formula().as_bytes()).to_hex()[..16].to_owned()
     }
 }
 
@@ -252,21 +217,6 @@ pub(crate) fn submitted(truth: &Values) -> Values {
             Values::Detections(rows.iter().map(|row| row.iter().map(sure).collect()).collect())
         }
         other => other.clone(),
-    }
-}
-
-/// One number per row that says much about its truth: area, number of boxes, mean intensity.
-pub(crate) fn scalars(values: &Values) -> Vec<f64> {
-    match values {
-        Values::Masks(masks) => masks.iter().map(|mask| mask.area() as f64).collect(),
-        Values::Objects(rows) => rows.iter().map(|row| row.len() as f64).collect(),
-        Values::Images { images, .. } => {
-            let mean = |image: &Vec<u16>| {
-                image.iter().map(|value| f64::from(*value)).sum::<f64>() / image.len() as f64
-            };
-            images.iter().map(mean).collect()
-        }
-        other => vec![0.0; other.len()],
     }
 }
 

@@ -1,14 +1,12 @@
 //! Seed and story become the blueprint of a scene.
 
-use super::detection::Detection;
-use super::reconstruction::Reconstruction;
-use super::scene::{JITTER, NOISE, SceneLayout, SceneRule};
-use super::segmentation::Segmentation;
+use super::scene::{JITTER, NOISE};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::config::Preset;
 use crate::spec::mutation::Mutation;
 use crate::spec::scenario::SceneScenario;
+use crate::spec::scene::{Detection, Reconstruction, SceneLayout, SceneRule, Segmentation};
 use sandbox::metrics::Metric;
 use sandbox::task::{Formulation, RowCounts};
 

@@ -4,12 +4,12 @@
 
 use crate::media::graph::nodes::Knit;
 use crate::media::{Format, MediumKind, Storage};
-use crate::scenes::SceneLayout;
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Family, Rule};
 use crate::spec::scenario::{NumberColumn, WordColumn};
+use crate::spec::scene::SceneLayout;
 use sandbox::metrics::Metric;
 use sandbox::stream::Stream;
 use sandbox::task::{Formulation, Modality, Prediction, RowCounts, Split, TaskId};

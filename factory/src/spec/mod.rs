@@ -10,6 +10,7 @@ pub mod mutation;
 pub mod plan;
 pub mod rule;
 pub mod scenario;
+pub mod scene;
 pub mod seed;
 pub mod seed_set;
 pub mod shard;

@@ -1,10 +1,8 @@
 //! What scenes promise: reproducible drawings, rungs in order, pages that say how to submit.
 
-use super::super::python;
-use super::detection::Detection;
-use super::reconstruction::Reconstruction;
-use super::segmentation::Segmentation;
+use super::super::{detection, python, reconstruction, segmentation};
 use super::*;
+use crate::spec::scene::{Damage, Detection, Reconstruction, Segmentation};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -126,11 +124,7 @@ fn python_measures_what_the_top_rung_measures() {
         let plain = Reconstruction::plan(&mut draws);
         SceneRule::Reconstruction(Reconstruction { damage, ..plain })
     };
-    let damages = [
-        reconstruction::Damage::None,
-        reconstruction::Damage::Lines { every: 4 },
-        reconstruction::Damage::Scratches { count: 3 },
-    ];
+    let damages = [Damage::None, Damage::Lines { every: 4 }, Damage::Scratches { count: 3 }];
     rules.extend(damages.map(damaged));
     for rule in rules {
         let mut draws = Draws::new(Stream::root(7));
@@ -153,7 +147,7 @@ fn python_measures_what_the_top_rung_measures() {
 fn the_ceiling_of_reconstruction_is_out_of_reach_for_a_filter() {
     let mut draws = Draws::new(Stream::root(12));
     let plain = Reconstruction::plan(&mut draws);
-    for damage in [reconstruction::Damage::None, reconstruction::Damage::Lines { every: 5 }] {
+    for damage in [Damage::None, Damage::Lines { every: 5 }] {
         let scene = Reconstruction { damage, ..plain.clone() };
         let rows = |count: u64, part: &str| -> (Vec<Grid>, Values) {
             let mut pictures = Vec::new();
