@@ -108,7 +108,7 @@ impl Total {
             let brief = Brief { slot, seed, scenario: story, origin, preset, feedback: None };
             let Ok(blueprint) = self.timed(0, || Builtin.strategise(&brief)) else { continue };
             let assets = self.timed(1, || assets::render(&blueprint))?;
-            if blueprint.scene.is_none() {
+            if blueprint.scene().is_none() {
                 self.python.0 += python.seconds(&blueprint, &assets)?;
                 self.python.1 += 1;
             }

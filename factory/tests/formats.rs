@@ -24,7 +24,7 @@ fn blueprint(task: &TaskDir) -> Blueprint {
 }
 
 fn format(task: &TaskDir) -> Format {
-    blueprint(task).item.unwrap().format
+    blueprint(task).item().unwrap().format
 }
 
 /// A corpus of one kind of data, in a folder of its own.

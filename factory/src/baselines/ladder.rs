@@ -69,7 +69,7 @@ pub enum LadderError {
 /// # Errors
 /// [`LadderError`].
 pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {
-    if let Some(layout) = &blueprint.scene {
+    if let Some(layout) = blueprint.scene() {
         return scenes::climb(blueprint, layout, assets);
     }
     let truth = assets.test_truth.values(&blueprint.prediction);
@@ -171,7 +171,7 @@ fn relative_median(values: &[f64]) -> f64 {
 pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
     let whole = assets.whole();
     let mut frame = repaired(&whole, &assets.train, &blueprint.mutations, blueprint.block());
-    if let Some(layout) = &blueprint.item {
+    if let Some(layout) = blueprint.item() {
         let mut estimates = features::columns(&assets.train_items, |reading| &reading.estimates);
         let of_test = features::columns(&assets.test_items, |reading| &reading.estimates);
         for (column, rest) in estimates.iter_mut().zip(of_test) {
@@ -182,7 +182,7 @@ pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
             frame.numbers.insert(spec.column.name.clone(), column);
         }
     }
-    if let Some(layout) = &blueprint.network {
+    if let Some(layout) = blueprint.network() {
         network::surround(layout, &NodeNetwork::of(frame.rows, &assets.links), &mut frame);
     }
     frame

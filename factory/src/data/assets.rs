@@ -63,19 +63,19 @@ pub struct Order {
 /// # Errors
 /// [`MediumError`] if a medium cannot read what it rendered.
 pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
-    if let Some(layout) = &blueprint.scene {
+    if let Some(layout) = blueprint.scene() {
         return scenes::render(blueprint, layout);
     }
     let stream = blueprint.origin.stream("assets");
     let ties = ties(blueprint, blueprint.rows.train + blueprint.rows.test, stream);
-    let (frame, mut written, order) = match &blueprint.series {
+    let (frame, mut written, order) = match blueprint.series() {
         Some(spec) => series::draw(blueprint, spec, stream),
         None => tabular::draw(blueprint, ties.as_ref(), stream),
     };
     let scores: Vec<Vec<f64>> =
         blueprint.targets.iter().map(|target| target.rule.score(&frame)).collect();
     let truth = labels::draw(blueprint, &scores, stream.child("labels"));
-    let mut items = match &blueprint.item {
+    let mut items = match blueprint.item() {
         Some(layout) => items::draw(blueprint, layout, &frame, stream.child("items"))?,
         None => Vec::new(),
     };
@@ -86,7 +86,7 @@ pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
         .map_or_else(Vec::new, |ties| ties.network.links(&mut Draws::new(stream.child("links"))));
     let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
     let take = |rows: &[usize]| rows.iter().map(|row| ids[*row].clone()).collect::<Vec<_>>();
-    let queries = |rows: &[usize]| match &blueprint.queries {
+    let queries = |rows: &[usize]| match blueprint.queries() {
         Some(layout) => {
             let count = frame.rows.div_ceil(layout.rows);
             let names = self::ids(count, &mut Draws::new(stream.child("queries")));
@@ -166,7 +166,7 @@ pub(crate) fn ids(rows: usize, draws: &mut Draws) -> Vec<String> {
 /// A large clean sample from a blueprint's columns, on which rules are balanced.
 pub fn population(blueprint: &Blueprint, rows: usize) -> Frame {
     let stream = blueprint.origin.stream("population");
-    match &blueprint.series {
+    match blueprint.series() {
         Some(spec) => {
             // As many steps as the task has, over and over again.
             let mut wide = Frame { block: blueprint.block(), ..Frame::default() };
@@ -190,5 +190,5 @@ pub fn population(blueprint: &Blueprint, rows: usize) -> Frame {
 
 /// The network that joins so many rows, where rows are nodes.
 fn ties(blueprint: &Blueprint, rows: usize, stream: Stream) -> Option<Ties> {
-    blueprint.network.as_ref().map(|layout| Ties::draw(layout, rows, stream))
+    blueprint.network().map(|layout| Ties::draw(layout, rows, stream))
 }

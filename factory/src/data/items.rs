@@ -3,7 +3,8 @@
 use crate::data::table::{Cells, Table};
 use crate::media::{Look, MediumError, Reading, Storage};
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::{Blueprint, ItemLayout};
+use crate::spec::blueprint::Blueprint;
+use crate::spec::layout::ItemLayout;
 use crate::spec::rule::Frame;
 use sandbox::stream::Stream;
 use std::collections::BTreeMap;

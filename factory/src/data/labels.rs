@@ -180,7 +180,7 @@ fn draw_one(blueprint: &Blueprint, target: &Target, score: &[f64], stream: Strea
                 places[if flipped { any } else { grade }]
             };
             let values = score.iter().map(class).collect();
-            match &blueprint.queries {
+            match blueprint.queries() {
                 Some(queries) => {
                     let query = |row: usize| row / queries.rows;
                     Truth::Grades { values, queries: (0..score.len()).map(query).collect() }
@@ -211,7 +211,7 @@ pub fn expected(blueprint: &Blueprint, scores: &[Vec<f64>]) -> Forecast {
 fn expected_one(blueprint: &Blueprint, target: &Target, score: &[f64]) -> Forecast {
     match &target.link {
         // Grades rise with the score, and an order is all that is asked for.
-        Link::Graded { .. } if blueprint.queries.is_some() => Forecast::Numbers(score.to_vec()),
+        Link::Graded { .. } if blueprint.queries().is_some() => Forecast::Numbers(score.to_vec()),
         Link::Graded { cuts, noise } => {
             let (names, places) = sorted_classes(target);
             let classes = names.len();

@@ -2,7 +2,7 @@
 
 use crate::media::graph::nodes::NodeNetwork;
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::NetworkLayout;
+use crate::spec::layout::NetworkLayout;
 use crate::spec::rule::Frame;
 use sandbox::stream::Stream;
 

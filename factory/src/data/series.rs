@@ -3,7 +3,8 @@
 use super::assets::Order;
 use crate::data::table::{Cells, Table};
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::{Blueprint, SeriesSpec};
+use crate::spec::blueprint::Blueprint;
+use crate::spec::layout::SeriesSpec;
 use crate::spec::rule::Frame;
 use sandbox::stream::Stream;
 

@@ -42,11 +42,11 @@ pub fn draw(blueprint: &Blueprint, ties: Option<&Ties>, stream: Stream) -> (Fram
 /// Draws `rows` clean rows.
 pub fn sample(blueprint: &Blueprint, rows: usize, ties: Option<&Ties>, stream: Stream) -> Frame {
     let mut frame = Frame { rows, ..Frame::default() };
-    let ties = blueprint.network.as_ref().zip(ties);
+    let ties = blueprint.network().zip(ties);
     let mut latents: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for NumberSpec { column, follows } in blueprint.drawn() {
         let mut draws = Draws::new(stream.child("number").child(&column.name));
-        let own: Vec<f64> = match &blueprint.queries {
+        let own: Vec<f64> = match blueprint.queries() {
             Some(queries) if queries.own.contains(&column.name) => {
                 let values: Vec<f64> =
                     (0..rows.div_ceil(queries.rows)).map(|_| draws.normal()).collect();

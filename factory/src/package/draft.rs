@@ -74,13 +74,13 @@ impl Draft {
         };
         let features = |ids: &[String], queries: &[String], features: &Table, items: &[Item]| {
             let mut table = with_id(ids);
-            if let Some(layout) = &blueprint.queries {
+            if let Some(layout) = blueprint.queries() {
                 table.push(&layout.column, Cells::Text(queries.to_vec()));
             }
-            if let Some(layout) = &blueprint.item {
+            if let Some(layout) = blueprint.item() {
                 table.columns.extend(items::columns(layout, ids, items).columns);
             }
-            if let Some(layout) = &blueprint.scene {
+            if let Some(layout) = blueprint.scene() {
                 table.push(&layout.column, scenes::files::column(ids));
             }
             table.columns.extend(features.columns.iter().cloned());
@@ -92,7 +92,7 @@ impl Draft {
         let test =
             features(&assets.test_ids, &assets.test_queries, &assets.test, &assets.test_items);
         let mut answer = with_id(&assets.test_ids);
-        if let Some(layout) = &blueprint.queries {
+        if let Some(layout) = blueprint.queries() {
             answer.push(&layout.column, Cells::Text(assets.test_queries.clone()));
         }
         answer.columns.extend(targets(blueprint, &assets.test_truth).columns);
@@ -108,11 +108,11 @@ impl Draft {
         add("prepared/private/threshold.json", json(&development.thresholds)?);
         add("source/blueprint.json", json(blueprint)?);
         add("source/evaluator.py", evaluator.clone().into_bytes());
-        if blueprint.network.is_some() {
+        if blueprint.network().is_some() {
             let edges = nodes::csv(&assets.links, &assets.names());
             add(&format!("prepared/public/{EDGES}"), edges);
         }
-        if let Some(layout) = &blueprint.scene {
+        if let Some(layout) = blueprint.scene() {
             let train = scenes::files::pictures(&assets.train_ids, &assets.train_items);
             let test = scenes::files::pictures(&assets.test_ids, &assets.test_items);
             let truth = assets.train_truth.values(&blueprint.prediction);
@@ -121,7 +121,7 @@ impl Draft {
                 add(&format!("prepared/public/{path}"), bytes);
             }
         }
-        if let Some(layout) = &blueprint.item {
+        if let Some(layout) = blueprint.item() {
             for (ids, items) in
                 [(&assets.train_ids, &assets.train_items), (&assets.test_ids, &assets.test_items)]
             {
@@ -142,7 +142,7 @@ fn targets(blueprint: &Blueprint, truth: &Truth) -> Table {
         table.columns.extend(written(&blueprint.prediction, &[column], &values).columns);
         return table;
     }
-    if let Some(layout) = &blueprint.scene {
+    if let Some(layout) = blueprint.scene() {
         let values = truth.values(&blueprint.prediction);
         table.columns.extend(written(&blueprint.prediction, &[&layout.target], &values).columns);
         return table;

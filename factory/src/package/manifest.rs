@@ -41,7 +41,7 @@ impl Draft {
                 "blueprint": "source/blueprint.json",
                 "reader": pandas::reader(blueprint),
                 "oracle": {
-                    "code": match &blueprint.scene {
+                    "code": match blueprint.scene() {
                         Some(layout) => scenes::python::oracle(&layout.rule),
                         None => pandas::oracle(blueprint),
                     },

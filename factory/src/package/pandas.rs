@@ -6,7 +6,8 @@
 
 use crate::media::Storage;
 use crate::media::graph::nodes;
-use crate::spec::blueprint::{Blueprint, ItemLayout, Link, NetworkLayout};
+use crate::spec::blueprint::{Blueprint, Link};
+use crate::spec::layout::{ItemLayout, NetworkLayout};
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::{Expr, Test};
 use std::fmt::Write as _;
@@ -36,11 +37,11 @@ pub(crate) fn oracle(blueprint: &Blueprint) -> String {
             | Mutation::Blemish { .. } => {}
         }
     }
-    if let Some(layout) = &blueprint.item {
+    if let Some(layout) = blueprint.item() {
         code.push_str(&estimates(layout));
     }
     code.push_str("x = x.fillna(x[:n].median(numeric_only=True))\n");
-    if let Some(layout) = &blueprint.network {
+    if let Some(layout) = blueprint.network() {
         let hidden: Vec<String> =
             layout.near.iter().map(|column| NetworkLayout::hidden(column)).collect();
         let _ = writeln!(code, "x[{hidden:?}] = near(x[{:?}])", layout.near);
@@ -73,8 +74,8 @@ pub(crate) fn logarithmic(blueprint: &Blueprint) -> bool {
 /// estimated numbers of one. The items of a network are its nodes, and `near(x)` averages the
 /// columns of a frame over the neighbours of each.
 pub(crate) fn reader(blueprint: &Blueprint) -> Option<String> {
-    let network = blueprint.network.as_ref().map(|_| nodes::PYTHON.to_owned());
-    network.or_else(|| blueprint.item.as_ref().map(of_items))
+    let network = blueprint.network().map(|_| nodes::PYTHON.to_owned());
+    network.or_else(|| blueprint.item().map(of_items))
 }
 
 fn of_items(layout: &ItemLayout) -> String {

@@ -5,7 +5,8 @@ use super::strategist::{POPULATION, balanced, outline, percent};
 use super::{Brief, RoleError};
 use crate::data::assets;
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::{Blueprint, Link, NumberSpec, SeriesSpec, Target};
+use crate::spec::blueprint::{Blueprint, Link, NumberSpec, Target};
+use crate::spec::layout::{Layout, SeriesSpec};
 use crate::spec::rule::Family;
 use crate::spec::scenario::{SeriesScenario, WordColumn};
 use sandbox::metrics::Metric;
@@ -44,7 +45,7 @@ pub(super) fn strategise(
         metric,
         prediction: Prediction::Number { column: story.target.name.clone() },
         rows: RowCounts { train: train_steps * count, test: horizon * count },
-        series: Some(spec),
+        layout: Layout::Series(spec),
         numbers,
         ..outline(brief, &story.title, &story.key)
     };

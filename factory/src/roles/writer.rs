@@ -190,7 +190,7 @@ fn at_a_glance(blueprint: &Blueprint, assets: &Assets) -> String {
 
 /// What a row is made of, items first.
 fn rows_are(blueprint: &Blueprint) -> String {
-    let item = blueprint.item.as_ref().map(|layout| match (layout.medium, layout.format) {
+    let item = blueprint.item().map(|layout| match (layout.medium, layout.format) {
         (MediumKind::Surface | MediumKind::Objects, _) => "pictures",
         (MediumKind::Recording, _) => "recordings",
         (MediumKind::Report, Format::Text) => "documents",
@@ -201,8 +201,8 @@ fn rows_are(blueprint: &Blueprint) -> String {
     match (item, blueprint.modality) {
         (Some(item), Modality::Multimodal) => format!("{item} and a table"),
         (Some(item), _) => item.to_owned(),
-        (None, _) if blueprint.scene.is_some() => "pictures".to_owned(),
-        (None, _) if blueprint.network.is_some() => "a network and a table".to_owned(),
+        (None, _) if blueprint.scene().is_some() => "pictures".to_owned(),
+        (None, _) if blueprint.network().is_some() => "a network and a table".to_owned(),
         (None, _) if blueprint.formulation == Formulation::Forecasting => "series".to_owned(),
         (None, _) => "a table".to_owned(),
     }
@@ -213,7 +213,7 @@ fn target_names(blueprint: &Blueprint) -> String {
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
         return format!("`{column}`");
     }
-    if let Some(layout) = &blueprint.scene {
+    if let Some(layout) = blueprint.scene() {
         return format!("`{}`", layout.target);
     }
     let names: Vec<String> =
@@ -223,10 +223,10 @@ fn target_names(blueprint: &Blueprint) -> String {
 
 /// The columns that hold items or the names of their files.
 fn item_columns(blueprint: &Blueprint) -> Vec<String> {
-    if let Some(layout) = &blueprint.scene {
+    if let Some(layout) = blueprint.scene() {
         return vec![layout.column.clone()];
     }
-    let Some(layout) = &blueprint.item else { return Vec::new() };
+    let Some(layout) = blueprint.item() else { return Vec::new() };
     layout.columns()
 }
 
@@ -251,10 +251,10 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
     };
     let _ = write!(text, "{opening}\n\n| column | kind | values |\n| --- | --- | --- |\n");
     let _ = writeln!(text, "| `{}` | id | opaque |", blueprint.id_column);
-    if let Some(queries) = &blueprint.queries {
+    if let Some(queries) = blueprint.queries() {
         let _ = writeln!(text, "| `{}` | query | {} rows each |", queries.column, queries.rows);
     }
-    if let (Some(layout), Story::Table(story)) = (&blueprint.item, &scenario.story) {
+    if let (Some(layout), Story::Table(story)) = (blueprint.item(), &scenario.story) {
         let shows = story.item.as_ref().map_or("", |item| item.shows.as_str());
         let kind = match layout.storage() {
             Storage::Files { .. } => "file name",
@@ -264,7 +264,7 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
             let _ = writeln!(text, "| `{column}` | {kind} | {shows} |");
         }
     }
-    if let (Some(layout), Story::Scene(story)) = (&blueprint.scene, &scenario.story) {
+    if let (Some(layout), Story::Scene(story)) = (blueprint.scene(), &scenario.story) {
         let SceneLayout { column, target, .. } = layout;
         let _ = writeln!(text, "| `{column}` | file name | {} |", story.shows);
         let _ = writeln!(text, "| `{target}` | target | training file only: {} |", story.means);
@@ -291,7 +291,7 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
         }
     }
     text.push('\n');
-    if let (true, Story::Table(story)) = (blueprint.network.is_some(), &scenario.story) {
+    if let (true, Story::Table(story)) = (blueprint.network().is_some(), &scenario.story) {
         let shows = story.network.as_ref().map_or("", |network| network.shows.as_str());
         let hint = draws.pick(&[
             "the network covers all rows, and links join rows of either table",
@@ -304,7 +304,7 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
             blueprint.id_column
         );
     }
-    if let Some(layout) = &blueprint.scene {
+    if let Some(layout) = blueprint.scene() {
         text.push_str(&scenes::page::data(layout, &blueprint.prediction, draws));
     }
     for mutation in &blueprint.mutations {
@@ -324,8 +324,10 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
                 format!("`{name}` is a rough estimate of `{column}` from another source.")
             }
             Mutation::Blemish { name, .. } => {
-                let of_items = blueprint.item.iter().flat_map(|i| i.medium.medium().blemishes());
-                let of_scenes = blueprint.scene.iter().flat_map(|s| s.rule.scene().blemishes());
+                let of_items =
+                    blueprint.item().into_iter().flat_map(|i| i.medium.medium().blemishes());
+                let of_scenes =
+                    blueprint.scene().into_iter().flat_map(|s| s.rule.scene().blemishes());
                 let means =
                     of_items.chain(of_scenes).filter(|b| b.name == name).map(|b| b.means).next();
                 match means {
@@ -486,7 +488,7 @@ fn files(blueprint: &Blueprint, assets: &Assets) -> String {
          - `sample_submission.csv`: a valid submission that knows nothing of the rows\n",
         blueprint.rows.train, blueprint.rows.test
     );
-    if let Some(layout) = &blueprint.item
+    if let Some(layout) = blueprint.item()
         && let Storage::Files { folder, extension } = layout.storage()
     {
         let _ = writeln!(
@@ -495,11 +497,11 @@ fn files(blueprint: &Blueprint, assets: &Assets) -> String {
             layout.column
         );
     }
-    if blueprint.network.is_some() {
+    if blueprint.network().is_some() {
         let links = assets.links.len();
         let _ = writeln!(text, "- `{EDGES}`: {links} links between rows of both tables");
     }
-    if let Some(layout) = &blueprint.scene {
+    if let Some(layout) = blueprint.scene() {
         text.push_str(&scenes::page::files(layout, blueprint.formulation));
     }
     text

@@ -4,6 +4,7 @@ use super::scene::{JITTER, NOISE};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::config::Preset;
+use crate::spec::layout::Layout;
 use crate::spec::mutation::Mutation;
 use crate::spec::scenario::SceneScenario;
 use crate::spec::scene::{Detection, Reconstruction, SceneLayout, SceneRule, Segmentation};
@@ -42,7 +43,7 @@ pub fn strategise(story: &SceneScenario, outline: Blueprint, draws: &mut Draws) 
         prediction: rule.scene().prediction(&story.target, &classes),
         id_column: story.id.clone(),
         rows: RowCounts { train, test },
-        scene: Some(SceneLayout {
+        layout: Layout::Vision(SceneLayout {
             column: story.column.clone(),
             target: story.target.clone(),
             rule,

@@ -2,10 +2,11 @@
 //!
 //! `seed -> dna -> blueprint -> assets`. The same blueprint always builds the same bytes.
 
-use crate::media::graph::nodes::Knit;
-use crate::media::{Format, MediumKind, Storage};
+use crate::media::Storage;
+use crate::spec::blueprint_file::BlueprintFile;
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
+use crate::spec::layout::{ItemLayout, Layout, NetworkLayout, QueryLayout, SeriesSpec};
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Family, Rule};
 use crate::spec::scenario::{NumberColumn, WordColumn};
@@ -78,97 +79,6 @@ pub struct WordSpec {
     pub weights: Vec<f64>,
 }
 
-/// The layout of a task about time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SeriesSpec {
-    /// The series column and the series' names.
-    pub series: WordColumn,
-    /// The time column, counting from 1.
-    pub step: String,
-    /// The position in the season, counting from 0.
-    pub season: String,
-    /// Steps per season.
-    pub period: usize,
-    /// The column that names the regime, and its two words.
-    pub regime: WordColumn,
-    /// Mean number of steps that a regime lasts.
-    pub regime_steps: f64,
-    /// Known steps per series.
-    pub train_steps: usize,
-    /// Steps to forecast per series.
-    pub horizon: usize,
-}
-
-/// The items of a task, which carry statistics that stand in no table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ItemLayout {
-    /// What they are made of.
-    pub medium: MediumKind,
-    /// What they are written as.
-    pub format: Format,
-    /// The column that holds them or the names of their files.
-    pub column: String,
-    /// The hidden columns, in the medium's order, named `<column>.<statistic>`.
-    pub statistics: Vec<NumberSpec>,
-    /// Words of the story's trade.
-    pub vocabulary: Vec<String>,
-}
-
-impl ItemLayout {
-    /// How the items are kept.
-    pub fn storage(&self) -> Storage {
-        self.medium.storage(self.format)
-    }
-
-    /// The columns of the tables that hold the items, or the names of their files.
-    pub fn columns(&self) -> Vec<String> {
-        match self.storage() {
-            Storage::Files { .. } | Storage::Cells(1) => vec![self.column.clone()],
-            Storage::Cells(count) => {
-                let name = |suffix: char| format!("{}_{suffix}", self.column);
-                ('a'..='z').take(count).map(name).collect()
-            }
-        }
-    }
-}
-
-/// Rows that answer queries.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QueryLayout {
-    /// The column that names the query.
-    pub column: String,
-    /// Rows per query.
-    pub rows: usize,
-    /// Number columns that belong to the query: all its rows have the same value.
-    pub own: Vec<String>,
-}
-
-/// The network that joins the rows of a task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NetworkLayout {
-    /// How it is knit.
-    pub knit: Knit,
-    /// Number columns whose means over a row's neighbours are hidden columns.
-    pub near: Vec<String>,
-    /// Number columns in which the rows of a community resemble each other.
-    pub kindred: Vec<String>,
-}
-
-impl NetworkLayout {
-    /// Hidden columns of every network: a row's number of links, and the mean of its
-    /// neighbours' numbers.
-    pub const STRUCTURE: [&str; 2] = ["node.degree", "node.near_degree"];
-
-    /// The name of the hidden column that holds the neighbours' means of `column`.
-    pub fn hidden(column: &str) -> String {
-        format!("{column}.near")
-    }
-}
-
 /// One thing to be predicted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -221,7 +131,7 @@ pub enum Link {
 
 /// One task, before anything is drawn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "BlueprintFile", into = "BlueprintFile")]
 pub struct Blueprint {
     /// [`BLUEPRINT_VERSION`].
     pub version: u32,
@@ -259,16 +169,8 @@ pub struct Blueprint {
     pub rows: RowCounts,
     /// What the sizes were chosen for.
     pub preset: Preset,
-    /// Layout, for forecasting.
-    pub series: Option<SeriesSpec>,
-    /// Layout, for ranking.
-    pub queries: Option<QueryLayout>,
-    /// Layout of items, where rows have some.
-    pub item: Option<ItemLayout>,
-    /// Layout of scenes, where the truth is a mask, boxes or a picture.
-    pub scene: Option<SceneLayout>,
-    /// Layout of the network, where rows are its nodes.
-    pub network: Option<NetworkLayout>,
+    /// What a row is, and what belongs to that kind of row alone.
+    pub layout: Layout,
     /// Number columns, in order of appearance.
     pub numbers: Vec<NumberSpec>,
     /// Word columns.
@@ -280,6 +182,47 @@ pub struct Blueprint {
 }
 
 impl Blueprint {
+    /// The layout of the series, where rows are steps in time.
+    pub fn series(&self) -> Option<&SeriesSpec> {
+        match &self.layout {
+            Layout::Series(series) => Some(series),
+            _ => None,
+        }
+    }
+
+    /// The layout of the queries, where rows answer some.
+    pub fn queries(&self) -> Option<&QueryLayout> {
+        match &self.layout {
+            Layout::Ranking(ranking) => Some(&ranking.queries),
+            _ => None,
+        }
+    }
+
+    /// The layout of the items, where rows have one each.
+    pub fn item(&self) -> Option<&ItemLayout> {
+        match &self.layout {
+            Layout::Rows(rows) => rows.item.as_ref(),
+            Layout::Ranking(ranking) => ranking.item.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The layout of the pictures, where a row is one with an answer of its own.
+    pub fn scene(&self) -> Option<&SceneLayout> {
+        match &self.layout {
+            Layout::Vision(scene) => Some(scene),
+            _ => None,
+        }
+    }
+
+    /// The layout of the network, where rows are its nodes.
+    pub fn network(&self) -> Option<&NetworkLayout> {
+        match &self.layout {
+            Layout::Nodes(network) => Some(network),
+            _ => None,
+        }
+    }
+
     /// Share of labels that are drawn anew.
     pub fn label_noise(&self) -> f64 {
         let share = |mutation: &Mutation| match mutation {
@@ -292,8 +235,10 @@ impl Blueprint {
     /// The column that names the rows' files; none where rows have no files.
     pub fn file_column(&self) -> Option<&str> {
         let in_files = |item: &&ItemLayout| matches!(item.storage(), Storage::Files { .. });
-        let item = self.item.as_ref().filter(in_files).map(|item| &item.column);
-        item.or(self.scene.as_ref().map(|scene| &scene.column)).map(String::as_str)
+        match &self.layout {
+            Layout::Vision(scene) => Some(&scene.column),
+            _ => self.item().filter(in_files).map(|item| item.column.as_str()),
+        }
     }
 
     /// The mechanism that the rules are built around.
@@ -303,7 +248,7 @@ impl Blueprint {
 
     /// All rules as formulas, one line per target.
     pub fn formula(&self) -> String {
-        if let Some(layout) = &self.scene {
+        if let Layout::Vision(layout) = &self.layout {
             return layout.rule.formula();
         }
         let lines: Vec<String> = match &self.targets[..] {
@@ -315,7 +260,7 @@ impl Blueprint {
 
     /// A hash that two tasks share only if they ask for the same discoveries.
     pub fn rule_hash(&self) -> String {
-        if let Some(layout) = &self.scene {
+        if let Layout::Vision(layout) = &self.layout {
             return layout.rule.canonical_hash();
         }
         let hashes: Vec<String> =
@@ -328,7 +273,7 @@ impl Blueprint {
 
     /// Every number column that is drawn per row, written or not.
     pub fn drawn(&self) -> impl Iterator<Item = &NumberSpec> {
-        self.numbers.iter().chain(self.item.iter().flat_map(|item| &item.statistics))
+        self.numbers.iter().chain(self.item().into_iter().flat_map(|item| &item.statistics))
     }
 
     /// Strengths of the items' blemishes, by name.
@@ -342,6 +287,6 @@ impl Blueprint {
 
     /// Rows per series in the whole table; 0 without time.
     pub fn block(&self) -> usize {
-        self.series.as_ref().map_or(0, |series| series.train_steps + series.horizon)
+        self.series().map_or(0, |series| series.train_steps + series.horizon)
     }
 }

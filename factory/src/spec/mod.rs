@@ -2,9 +2,11 @@
 //! blueprint of one task.
 
 pub mod blueprint;
+mod blueprint_file;
 pub mod config;
 pub mod dna;
 mod embedded;
+pub mod layout;
 pub mod mix;
 pub mod mutation;
 pub mod plan;

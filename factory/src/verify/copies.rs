@@ -22,8 +22,8 @@ const RETOLD: f64 = 0.5;
 /// No test row's picture or text is that of a training row.
 pub(super) fn no_item_is_a_copy(task: &Staged) -> Result<(), Refusal> {
     let (blueprint, assets) = (&task.draft.blueprint, &task.draft.development.assets);
-    let medium = blueprint.item.as_ref().map(|layout| layout.medium);
-    if medium.is_none() && blueprint.scene.is_none() {
+    let medium = blueprint.item().map(|layout| layout.medium);
+    if medium.is_none() && blueprint.scene().is_none() {
         return Ok(());
     }
     let (train, test) = (bytes(&assets.train_items), bytes(&assets.test_items));

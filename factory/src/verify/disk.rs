@@ -168,7 +168,7 @@ fn constants(task: &Staged) -> Vec<Vec<String>> {
         Prediction::Relevance { .. } => vec![vec!["0".to_owned()]],
         prediction => {
             let truth = task.draft.development.assets.train_truth.values(prediction);
-            let layout = task.draft.blueprint.scene.as_ref();
+            let layout = task.draft.blueprint.scene();
             let side = layout.map_or(0, |layout| layout.rule.scene().side());
             scenes::constants::constants(prediction, &truth, side)
         }

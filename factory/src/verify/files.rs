@@ -19,7 +19,7 @@ pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
     let named: BTreeSet<String> = names(task)?.into_iter().collect();
     let trained: BTreeSet<&String> = task.draft.development.assets.train_ids.iter().collect();
     for path in public(&task.dir) {
-        let of_training_row = task.draft.blueprint.scene.is_some()
+        let of_training_row = task.draft.blueprint.scene().is_some()
             && [scenes::files::MASKS, scenes::files::CLEAN].iter().any(|folder| {
                 let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
                 let id = rest.and_then(|rest| rest.strip_suffix(".png"));

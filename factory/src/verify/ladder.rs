@@ -111,7 +111,7 @@ fn resampled(
         return (0..SAMPLES).map(|_| mean()).collect();
     }
     // Rows that answer one query are drawn together.
-    let unit = blueprint.queries.as_ref().map_or(1, |queries| queries.rows);
+    let unit = blueprint.queries().map_or(1, |queries| queries.rows);
     let units = truth.len() / unit;
     let mut gaps = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
@@ -137,7 +137,7 @@ fn resampled(
 
 /// A forest beats the constant on rows it has not seen, by squared error.
 pub(super) fn learnable(draft: &Draft) -> Result<(), Refusal> {
-    if draft.blueprint.scene.is_some() {
+    if draft.blueprint.scene().is_some() {
         return generic_rung_learns(draft);
     }
     let development = &draft.development;
@@ -213,7 +213,7 @@ pub(super) fn not_trivial(draft: &Draft) -> Result<(), Refusal> {
     let assets = &development.assets;
     let baselines = &development.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];
-    if blueprint.scene.is_some() {
+    if blueprint.scene().is_some() {
         // What a column is to a row, one threshold or one filter is to a picture.
         let share = (baselines.ladder[1] - baselines.ladder[0]) / way;
         let column = "one threshold or filter".to_owned();

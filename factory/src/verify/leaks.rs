@@ -49,11 +49,11 @@ fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
         ids: assets.train_ids.iter().chain(&assets.test_ids).map(String::as_str).collect(),
         names: files::names(task)?,
         items: assets.train_items.iter().chain(&assets.test_items).collect(),
-        format: blueprint.item.as_ref().map(|layout| layout.format),
+        format: blueprint.item().map(|layout| layout.format),
         links: assets.links.iter().map(|link| link.map(|end| written[end])).collect(),
         truths: both.map(truths).collect(),
         known: assets.train_ids.len(),
-        timed: blueprint.series.is_some(),
+        timed: blueprint.series().is_some(),
     })
 }
 

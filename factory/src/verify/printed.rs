@@ -48,7 +48,7 @@ pub(super) fn rule_is_not_printed(task: &Staged) -> Result<(), Refusal> {
 /// The rule as a whole and in parts, as it would be written down.
 fn formulas(task: &Staged) -> Vec<String> {
     let blueprint = &task.draft.blueprint;
-    if let Some(layout) = &blueprint.scene {
+    if let Some(layout) = blueprint.scene() {
         return layout.rule.formula().split("; ").map(str::to_owned).collect();
     }
     let term = |term: &Term| term.expr.to_string();

@@ -73,7 +73,7 @@ fn few_rows_of_a_query_are_useful_where_only_the_first_counts() {
 fn two_blemishes_of_items_share_the_strength_of_one() {
     let mut counts = BTreeSet::new();
     for blueprint in blueprints("image/binary", 40) {
-        let known = blueprint.item.as_ref().unwrap().medium.medium().blemishes();
+        let known = blueprint.item().unwrap().medium.medium().blemishes();
         let strengths: Vec<(&Blemish, f64)> = blueprint
             .mutations
             .iter()
@@ -92,4 +92,39 @@ fn two_blemishes_of_items_share_the_strength_of_one() {
         }
     }
     assert_eq!(counts, BTreeSet::from([1, 2]));
+}
+
+#[test]
+fn blueprint_of_every_layout_survives_being_written() {
+    let cells = [
+        ("tabular/binary", vec![]),
+        ("image/binary", vec!["item"]),
+        ("tabular/ranking", vec!["queries"]),
+        ("text/ranking", vec!["item", "queries"]),
+        ("time_series/forecasting", vec!["series"]),
+        ("graph/multiclass", vec!["network"]),
+        ("image/segmentation", vec!["scene"]),
+    ];
+    for (cell, layouts) in cells {
+        let blueprint = blueprints(cell, 1).remove(0);
+        let written = serde_json::to_value(&blueprint).unwrap();
+        let set: Vec<&str> = ["item", "network", "queries", "scene", "series"]
+            .into_iter()
+            .filter(|key| !written[*key].is_null())
+            .collect();
+        assert_eq!(set, layouts, "{cell}");
+        assert_eq!(serde_json::from_value::<Blueprint>(written).unwrap(), blueprint);
+    }
+}
+
+#[test]
+fn blueprint_with_two_layouts_is_refused() {
+    let written = |cell| serde_json::to_value(blueprints(cell, 1).remove(0)).unwrap();
+    let series = written("time_series/forecasting")["series"].clone();
+    for cell in ["image/binary", "tabular/ranking", "graph/multiclass", "image/segmentation"] {
+        let mut both = written(cell);
+        both["series"] = series.clone();
+        let error = serde_json::from_value::<Blueprint>(both).unwrap_err();
+        assert!(error.to_string().contains("at most one of"), "{error}");
+    }
 }

@@ -138,7 +138,7 @@ fn histogram(target: &Target) -> String {
 
 /// Each series of a forecasting task: what is known, and what is to be forecast.
 pub(super) fn series(task: &Task) -> String {
-    let (Some(spec), [target]) = (&task.blueprint.series, &task.targets[..]) else {
+    let (Some(spec), [target]) = (task.blueprint.series(), &task.targets[..]) else {
         return String::new();
     };
     let mut lines: BTreeMap<&str, Vec<(f64, f64, bool)>> = BTreeMap::new();

@@ -70,7 +70,7 @@ pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
 
 /// The links between rows, where rows are nodes.
 pub(super) fn network(task: &Task) -> Result<Option<Rows>, GalleryError> {
-    if task.blueprint.network.is_none() {
+    if task.blueprint.network().is_none() {
         return Ok(None);
     }
     let path = task.dir.public().path().join(EDGES);

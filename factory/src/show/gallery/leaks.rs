@@ -66,7 +66,7 @@ pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
     let _ = write!(
         html,
         "</table></div>\n<p class=\"note\">The effect is |ρ| with the target, |2 AUC − 1| where it is one of two, and |z| of runs. A probe leaks if it is above {HARMLESS}, or {RUNS} for runs, and none of {PERMUTATIONS} shuffles reaches it; rows are too close below {CLOSEST} of the distance within train.{}</p>",
-        if task.blueprint.series.is_some() {
+        if task.blueprint.series().is_some() {
             " Rows are in order of time by design, so their place is not probed."
         } else {
             ""
@@ -84,7 +84,7 @@ fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
     type Read = dyn Fn(&[u8]) -> Result<Reading, MediumError> + Sync;
     let of_medium;
     let (names, in_files, read): (Vec<String>, bool, &Read) =
-        match (&task.blueprint.item, &task.blueprint.scene) {
+        match (task.blueprint.item(), task.blueprint.scene()) {
             (Some(layout), _) => {
                 let medium = layout.medium.medium();
                 of_medium = |bytes: &[u8]| medium.read(bytes);
@@ -148,11 +148,11 @@ fn suspects<'a>(task: &'a Task, items: &'a [Item]) -> Result<Suspects<'a>, Galle
             .file_column()
             .map_or_else(Vec::new, |column| cells(column).into_iter().map(str::to_owned).collect()),
         items: items.iter().collect(),
-        format: task.blueprint.item.as_ref().map(|layout| layout.format),
+        format: task.blueprint.item().map(|layout| layout.format),
         links,
         truths: task.targets.iter().map(truths).collect(),
         known: task.train.rows.len(),
-        timed: task.blueprint.series.is_some(),
+        timed: task.blueprint.series().is_some(),
         ids,
     })
 }
@@ -164,7 +164,7 @@ fn findings(task: &Task, items: &[Item]) -> Vec<(&'static str, Result<(), Refusa
         ("headers and chunks of files", files::headers_say_nothing(&task.dir)),
     ];
     if !items.is_empty() {
-        let medium = task.blueprint.item.as_ref().map(|layout| layout.medium);
+        let medium = task.blueprint.item().map(|layout| layout.medium);
         let bytes: Vec<&[u8]> = items.iter().map(|item| &*item.bytes).collect();
         let (train, test) = bytes.split_at(task.train.rows.len().min(bytes.len()));
         let copies = copies::among(medium, train, test);

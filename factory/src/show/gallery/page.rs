@@ -130,7 +130,7 @@ fn facts(task: &Task) -> String {
         Derivation::Reformulated { from, how } => format!("from {from}: {how}"),
     };
     let mut rows = format!("{} train, {} test", manifest.rows.train, manifest.rows.test);
-    if let Some(layout) = &task.blueprint.queries {
+    if let Some(layout) = task.blueprint.queries() {
         let _ = write!(rows, ", {} per `{}`", layout.rows, layout.column);
     }
     let facts = [
@@ -152,7 +152,7 @@ fn facts(task: &Task) -> String {
 
 /// Each target's terms, one per line, and how the target follows from their sum.
 fn rule(task: &Task) -> String {
-    if task.blueprint.scene.is_some() {
+    if task.blueprint.scene().is_some() {
         let clauses = task.blueprint.formula().replace("; ", ";\n");
         return format!("<pre class=\"rule\">{}</pre>\n", escaped(&clauses));
     }
@@ -170,10 +170,10 @@ fn rule(task: &Task) -> String {
         let _ = writeln!(html, "<pre class=\"rule\">{}</pre>", escaped(&text));
     }
     html.push_str("<p class=\"note\">z[…] is a term in units of its own spread.</p>\n");
-    if task.blueprint.network.is_some() {
+    if task.blueprint.network().is_some() {
         html.push_str("<p class=\"note\"><code>.near</code> is a column's mean over a row's neighbours, <code>node.degree</code> their number.</p>\n");
     }
-    if let Some(layout) = &task.blueprint.item {
+    if let Some(layout) = task.blueprint.item() {
         let used = |name: &str| {
             let column = format!("{}.{name}", layout.column);
             task.blueprint.targets.iter().any(|target| target.rule.to_string().contains(&column))
@@ -258,7 +258,8 @@ fn mutations(task: &Task) -> String {
                 )
             }
             Mutation::Blemish { name, strength } => {
-                let known = task.blueprint.item.iter().flat_map(|l| l.medium.medium().blemishes());
+                let known =
+                    task.blueprint.item().into_iter().flat_map(|l| l.medium.medium().blemishes());
                 let means = known.into_iter().find(|blemish| blemish.name == name);
                 let means = means.map_or(String::new(), |known| format!(": {}", known.means));
                 format!("blemish: `{name}`, strength {}{means}", short(*strength))

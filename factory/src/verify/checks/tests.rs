@@ -10,8 +10,9 @@ use crate::numeric::rounding::digits;
 use crate::package;
 use crate::package::Draft;
 use crate::roles::{Brief, Builtin};
-use crate::spec::blueprint::{ItemLayout, Origin};
+use crate::spec::blueprint::Origin;
 use crate::spec::config::{ATTEMPTS, Request};
+use crate::spec::layout::ItemLayout;
 use crate::spec::mix::{Cell, Mix};
 use crate::spec::plan;
 use crate::spec::scenario;
@@ -65,7 +66,7 @@ impl Bench {
             let other = |item: &ItemLayout| {
                 item.format != format.unwrap_or(item.medium.medium().formats()[0])
             };
-            if blueprint.item.as_ref().is_some_and(other) {
+            if blueprint.item().is_some_and(other) {
                 continue;
             }
             let draft = package::develop(&Builtin, blueprint, &story).unwrap();
