@@ -11,8 +11,7 @@
 use anyhow::{Context as _, Result};
 use camino::Utf8Path;
 use factory::baselines::features;
-use factory::baselines::{ladder, thresholds};
-use factory::data::assets;
+use factory::baselines::thresholds;
 use factory::data::assets::Assets;
 use factory::package::Draft;
 use factory::roles::{Brief, Builtin, Development, Roles as _};
@@ -107,12 +106,15 @@ impl Total {
             let preset = Preset::Large;
             let brief = Brief { slot, seed, scenario: story, origin, preset, feedback: None };
             let Ok(blueprint) = self.timed(0, || Builtin.strategise(&brief)) else { continue };
-            let assets = self.timed(1, || assets::render(&blueprint))?;
-            if blueprint.scene().is_none() {
+            let assets = self.timed(1, || blueprint.kind().render(&blueprint))?;
+            if !blueprint.targets.is_empty() {
                 self.python.0 += python.seconds(&blueprint, &assets)?;
                 self.python.1 += 1;
             }
-            let Ok(ladder) = self.timed(2, || ladder::climb(&blueprint, &assets)) else { continue };
+            let Ok(ladder) = self.timed(2, || blueprint.kind().fit_baselines(&blueprint, &assets))
+            else {
+                continue;
+            };
             let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
             let development = Development { assets, ladder, thresholds };
             let description = Builtin.write(&blueprint, story, &development.assets)?;

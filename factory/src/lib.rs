@@ -2,13 +2,14 @@
 //!
 //! `seed -> dna -> blueprint -> assets -> thresholds -> task directory`;
 //! [`corpus::pipeline`] runs every step. Each room uses only the rooms before it in this list:
-//! [`numeric`], [`media`], [`spec`], [`data`], [`baselines`], [`scenes`], [`roles`],
+//! [`numeric`], [`media`], [`spec`], [`data`], [`baselines`], [`kinds`], [`scenes`], [`roles`],
 //! [`package`], [`verify`], [`corpus`], [`show`].
 
 pub mod baselines;
 pub mod calibration;
 pub mod corpus;
 pub mod data;
+pub mod kinds;
 pub mod media;
 pub mod numeric;
 pub mod package;

@@ -7,7 +7,6 @@ mod ladder;
 
 use agents::playground::Playground;
 use camino::{Utf8Path, Utf8PathBuf};
-use factory::data::assets;
 use factory::media::Format;
 use factory::spec::blueprint::Blueprint;
 use factory::verify::corpus;
@@ -53,7 +52,7 @@ fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str
     let tasks = playground.tasks(Split::Train).unwrap();
     let task = tasks.into_iter().find(|task| format(task) == wanted).unwrap();
     let blueprint = blueprint(task);
-    let assets = assets::render(&blueprint).unwrap();
+    let assets = blueprint.kind().render(&blueprint).unwrap();
     let items = assets.train_ids.iter().zip(&assets.train_items);
     for (id, item) in items.chain(assets.test_ids.iter().zip(&assets.test_items)) {
         let file = task.public().path().join(folder).join(format!("{id}.{extension}"));

@@ -6,7 +6,6 @@
 use camino::Utf8Path;
 use factory::baselines::features;
 use factory::baselines::ladder;
-use factory::data::assets;
 use factory::spec::blueprint::Blueprint;
 use fs_err as fs;
 use sandbox::task::{Corpus, TaskDir};
@@ -84,7 +83,7 @@ fn the_public_files_hold_all_that_the_rungs_look_at() {
     for task in corpus.tasks() {
         let blueprint = fs::read(task.path().join("source/blueprint.json")).unwrap();
         let blueprint: Blueprint = serde_json::from_slice(&blueprint).unwrap();
-        let assets = assets::render(&blueprint).unwrap();
+        let assets = blueprint.kind().render(&blueprint).unwrap();
         let (places, terms) = by_python(task);
         // Written order is training rows, then test rows.
         let order = [&assets.order.train[..], &assets.order.test[..]].concat();

@@ -17,7 +17,6 @@ use crate::numeric::forest::{self, ForestError, Settings};
 use crate::numeric::linear::{Linear, Softmax};
 use crate::numeric::matrix::Matrix;
 use crate::numeric::moments::median;
-use crate::scenes;
 use crate::spec::blueprint::{Blueprint, Link, Target};
 use crate::spec::rule::Frame;
 use sandbox::metrics::{Metric, MetricError};
@@ -64,14 +63,11 @@ pub enum LadderError {
     },
 }
 
-/// Fits all rungs.
+/// Fits all rungs to tables whose rows have targets.
 ///
 /// # Errors
 /// [`LadderError`].
 pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {
-    if let Some(layout) = blueprint.scene() {
-        return scenes::climb(blueprint, layout, assets);
-    }
     let truth = assets.test_truth.values(&blueprint.prediction);
     let score = |rung: usize, forecast: &Forecast| {
         values::score(blueprint.metric, &truth, &forecast.values(&blueprint.prediction))

@@ -1,13 +1,11 @@
-//! Renderers: blueprint and streams in, tables out.
+//! The tables of one task, as drawn from its blueprint and streams.
 
-use super::items::{self, Item};
+use super::items::Item;
 use super::network::Ties;
 use super::{series, tabular};
 use crate::data::labels::{self, Truth};
 use crate::data::table::{Cells, Table};
-use crate::media::MediumError;
 use crate::numeric::draws::Draws;
-use crate::scenes;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::rule::Frame;
 use sandbox::stream::Stream;
@@ -58,53 +56,52 @@ pub struct Order {
     pub test: Vec<usize>,
 }
 
-/// Renders a task's tables and items.
-///
-/// # Errors
-/// [`MediumError`] if a medium cannot read what it rendered.
-pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
-    if let Some(layout) = blueprint.scene() {
-        return scenes::render(blueprint, layout);
-    }
-    let stream = blueprint.origin.stream("assets");
-    let ties = ties(blueprint, blueprint.rows.train + blueprint.rows.test, stream);
-    let (frame, mut written, order) = match blueprint.series() {
-        Some(spec) => series::draw(blueprint, spec, stream),
-        None => tabular::draw(blueprint, ties.as_ref(), stream),
-    };
+/// All rows in natural order: clean columns, the same as they are written, and which rows are
+/// trained and tested on.
+pub type Rows = (Frame, Table, Order);
+
+/// What rows have in addition to their columns.
+#[derive(Debug, Default)]
+pub struct Attachments {
+    /// An item per row, in natural order; empty where rows have none.
+    pub items: Vec<Item>,
+    /// The query that each row answers, in natural order; empty where rows answer none.
+    pub queries: Vec<String>,
+    /// Links between rows.
+    pub links: Vec<[usize; 2]>,
+}
+
+/// Draws the truth of rows from the rules of their targets, mutates what is written, names the
+/// rows and splits them.
+pub fn labelled(
+    blueprint: &Blueprint,
+    rows: Rows,
+    attachments: Attachments,
+    stream: Stream,
+) -> Assets {
+    let (frame, mut written, order) = rows;
+    let Attachments { mut items, queries, links } = attachments;
     let scores: Vec<Vec<f64>> =
         blueprint.targets.iter().map(|target| target.rule.score(&frame)).collect();
     let truth = labels::draw(blueprint, &scores, stream.child("labels"));
-    let mut items = match blueprint.item() {
-        Some(layout) => items::draw(blueprint, layout, &frame, stream.child("items"))?,
-        None => Vec::new(),
-    };
     for (index, mutation) in blueprint.mutations.iter().enumerate() {
         mutation.apply(&mut written, stream.child("mutation").index(index as u64));
     }
-    let links = ties
-        .map_or_else(Vec::new, |ties| ties.network.links(&mut Draws::new(stream.child("links"))));
     let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
-    let take = |rows: &[usize]| rows.iter().map(|row| ids[*row].clone()).collect::<Vec<_>>();
-    let queries = |rows: &[usize]| match blueprint.queries() {
-        Some(layout) => {
-            let count = frame.rows.div_ceil(layout.rows);
-            let names = self::ids(count, &mut Draws::new(stream.child("queries")));
-            rows.iter().map(|row| names[row / layout.rows].clone()).collect()
-        }
-        None => Vec::new(),
+    let take = |names: &[String], rows: &[usize]| -> Vec<String> {
+        rows.iter().filter_map(|row| names.get(*row).cloned()).collect()
     };
     // Rows with items are exchangeable, so training rows come first in the full table.
     let test_items = items.split_off(items.len().min(order.train.len()));
-    Ok(Assets {
-        train_ids: take(&order.train),
+    Assets {
+        train_ids: take(&ids, &order.train),
         train: written.take(&order.train),
         train_truth: truth.take(&order.train),
-        test_ids: take(&order.test),
+        test_ids: take(&ids, &order.test),
         test: written.take(&order.test),
         test_truth: truth.take(&order.test),
-        train_queries: queries(&order.train),
-        test_queries: queries(&order.test),
+        train_queries: take(&queries, &order.train),
+        test_queries: take(&queries, &order.test),
         train_items: items,
         test_items,
         links,
@@ -114,7 +111,7 @@ pub fn render(blueprint: &Blueprint) -> Result<Assets, MediumError> {
             .collect(),
         ideal: None,
         order,
-    })
+    }
 }
 
 impl Assets {

@@ -1,14 +1,11 @@
 //! Everything about a task that is not yet on disk, and the bytes of its files.
 
-use crate::data::items::{self, Item};
+use crate::data::items::Item;
 use crate::data::labels::Truth;
-use crate::data::network::EDGES;
 use crate::data::score::Forecast;
 use crate::data::table::{Cells, Table};
-use crate::media::graph::nodes;
 use crate::numeric::rounding::round;
 use crate::roles::{Development, RoleError, Roles};
-use crate::scenes;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
 use sandbox::cells;
@@ -66,7 +63,7 @@ impl Draft {
     /// If the blueprint cannot be serialised.
     pub fn files(&self) -> io::Result<BTreeMap<String, Vec<u8>>> {
         let Self { blueprint, development, description, evaluator } = self;
-        let assets = &development.assets;
+        let (assets, kind) = (&development.assets, blueprint.kind());
         let with_id = |ids: &[String]| {
             let mut table = Table::default();
             table.push(&blueprint.id_column, Cells::Text(ids.to_vec()));
@@ -77,12 +74,7 @@ impl Draft {
             if let Some(layout) = blueprint.queries() {
                 table.push(&layout.column, Cells::Text(queries.to_vec()));
             }
-            if let Some(layout) = blueprint.item() {
-                table.columns.extend(items::columns(layout, ids, items).columns);
-            }
-            if let Some(layout) = blueprint.scene() {
-                table.push(&layout.column, scenes::files::column(ids));
-            }
+            table.columns.extend(kind.item_cells(blueprint, ids, items).columns);
             table.columns.extend(features.columns.iter().cloned());
             table
         };
@@ -108,27 +100,8 @@ impl Draft {
         add("prepared/private/threshold.json", json(&development.thresholds)?);
         add("source/blueprint.json", json(blueprint)?);
         add("source/evaluator.py", evaluator.clone().into_bytes());
-        if blueprint.network().is_some() {
-            let edges = nodes::csv(&assets.links, &assets.names());
-            add(&format!("prepared/public/{EDGES}"), edges);
-        }
-        if let Some(layout) = blueprint.scene() {
-            let train = scenes::files::pictures(&assets.train_ids, &assets.train_items);
-            let test = scenes::files::pictures(&assets.test_ids, &assets.test_items);
-            let truth = assets.train_truth.values(&blueprint.prediction);
-            let truths = scenes::files::truths(layout, &assets.train_ids, &truth);
-            for (path, bytes) in train.chain(test).chain(truths) {
-                add(&format!("prepared/public/{path}"), bytes);
-            }
-        }
-        if let Some(layout) = blueprint.item() {
-            for (ids, items) in
-                [(&assets.train_ids, &assets.train_items), (&assets.test_ids, &assets.test_items)]
-            {
-                for (path, bytes) in items::files(layout, ids, items) {
-                    add(&format!("prepared/public/{path}"), bytes);
-                }
-            }
+        for (path, bytes) in kind.files(blueprint, assets) {
+            add(&format!("prepared/public/{path}"), bytes);
         }
         Ok(files)
     }
@@ -142,10 +115,10 @@ fn targets(blueprint: &Blueprint, truth: &Truth) -> Table {
         table.columns.extend(written(&blueprint.prediction, &[column], &values).columns);
         return table;
     }
-    if let Some(layout) = blueprint.scene() {
-        let values = truth.values(&blueprint.prediction);
-        table.columns.extend(written(&blueprint.prediction, &[&layout.target], &values).columns);
-        return table;
+    if let Truth::Structured(values) = truth {
+        let columns = blueprint.kind().target_columns(blueprint);
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        return written(&blueprint.prediction, &columns, values);
     }
     for (target, part) in blueprint.targets.iter().zip(truth.parts()) {
         table.push(&target.column, part.cells());

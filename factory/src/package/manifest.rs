@@ -1,8 +1,8 @@
 //! `task.json`: what the folder says of itself to graders and agents' tools.
 
-use super::{Draft, pandas};
+use super::Draft;
 use crate::baselines::ladder::Ladder;
-use crate::scenes;
+use crate::kinds::Scripts;
 use sandbox::task::{MANIFEST_VERSION, Manifest};
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ impl Draft {
     pub(super) fn manifest(&self, files: &BTreeMap<String, Vec<u8>>) -> Manifest {
         let blueprint = &self.blueprint;
         let Ladder { baselines, .. } = &self.development.ladder;
+        let Scripts { reader, oracle, logarithmic } = blueprint.kind().scripts(blueprint);
         let hash = |bytes: &Vec<u8>| blake3::hash(bytes).to_hex().to_string();
         Manifest {
             version: MANIFEST_VERSION,
@@ -39,13 +40,10 @@ impl Draft {
                 "rule": blueprint.formula(),
                 "rule_hash": blueprint.rule_hash(),
                 "blueprint": "source/blueprint.json",
-                "reader": pandas::reader(blueprint),
+                "reader": reader,
                 "oracle": {
-                    "code": match blueprint.scene() {
-                        Some(layout) => scenes::python::oracle(&layout.rule),
-                        None => pandas::oracle(blueprint),
-                    },
-                    "logarithmic": pandas::logarithmic(blueprint),
+                    "code": oracle,
+                    "logarithmic": logarithmic,
                 },
             }),
             hashes: files.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),

@@ -1,9 +1,8 @@
-//! The folder of one task: its files, its manifest, and Python that reads it.
+//! The folder of one task: its files and its manifest.
 
 mod draft;
 mod folder;
 mod manifest;
-mod pandas;
 
 pub use draft::{Draft, describe, develop, submission};
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! ML Developer: tables and items, baselines, milestones.
 
 use super::{Development, RoleError};
-use crate::baselines::{ladder, thresholds};
+use crate::baselines::thresholds;
 use crate::data::assets::Assets;
 use crate::spec::blueprint::Blueprint;
 
@@ -10,7 +10,7 @@ use crate::spec::blueprint::Blueprint;
 /// # Errors
 /// [`RoleError::Ladder`].
 pub fn develop(blueprint: &Blueprint, assets: Assets) -> Result<Development, RoleError> {
-    let ladder = ladder::climb(blueprint, &assets)?;
+    let ladder = blueprint.kind().fit_baselines(blueprint, &assets)?;
     let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
     Ok(Development { assets, ladder, thresholds })
 }

@@ -5,7 +5,7 @@ mod tests;
 
 use super::{developer, operator, strategist, writer};
 use crate::baselines::ladder::{Ladder, LadderError};
-use crate::data::assets::{self, Assets};
+use crate::data::assets::Assets;
 use crate::media::MediumError;
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::config::Preset;
@@ -119,7 +119,7 @@ impl Roles for Builtin {
     }
 
     fn render(&self, blueprint: &Blueprint) -> Result<Assets, RoleError> {
-        Ok(assets::render(blueprint)?)
+        Ok(blueprint.kind().render(blueprint)?)
     }
 
     fn develop(&self, blueprint: &Blueprint, assets: Assets) -> Result<Development, RoleError> {

@@ -10,13 +10,13 @@ pub mod constants;
 pub mod detection;
 pub mod files;
 mod fitting;
+mod kind;
 pub mod page;
-pub(crate) mod python;
+mod python;
 pub mod reconstruction;
 mod scene;
 pub mod segmentation;
 mod strategy;
 
-pub(crate) use scene::reading;
-pub use scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths, climb, render};
+pub use scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
 pub use strategy::strategise;

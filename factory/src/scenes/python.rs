@@ -1,7 +1,7 @@
 //! A scene's rule as Python, for the scripted oracle that calibrates corpora.
 //!
 //! The measures of rung R3, written over numpy arrays: what they return is what rung R3 hands to
-//! its model. Like `package::pandas`, they stay in the manifest and are never shown to other
+//! its model. Like the code of tables, they stay in the manifest and are never shown to other
 //! agents. The script around them has imported `np` and `nd`, which is `scipy.ndimage`.
 
 use crate::spec::scene::{Damage, Reconstruction, SceneRule, Segmentation, Stripes};

@@ -135,7 +135,7 @@ pub trait Scene: fmt::Debug + fmt::Display + Sync {
 ///
 /// # Errors
 /// [`MediumError`] if a file that was just written cannot be read.
-pub fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Assets, MediumError> {
+pub(super) fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Assets, MediumError> {
     let scene = layout.rule.scene();
     let stream = blueprint.origin.stream("assets");
     let strengths = blueprint.blemishes();
@@ -181,7 +181,7 @@ pub fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Assets, Med
 ///
 /// # Errors
 /// [`MediumError`] if the bytes are not a picture.
-pub(crate) fn reading(bytes: &[u8]) -> Result<Reading, MediumError> {
+pub(super) fn reading(bytes: &[u8]) -> Result<Reading, MediumError> {
     let picture = decode(bytes)?;
     Ok(Reading {
         plain: features::plain(&picture),
@@ -225,7 +225,7 @@ pub(crate) fn submitted(truth: &Values) -> Values {
 ///
 /// # Errors
 /// [`LadderError`].
-pub fn climb(
+pub(super) fn climb(
     blueprint: &Blueprint,
     layout: &SceneLayout,
     assets: &Assets,

@@ -10,7 +10,6 @@ use crate::spec::layout::{ItemLayout, Layout, NetworkLayout, QueryLayout, Series
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Family, Rule};
 use crate::spec::scenario::{NumberColumn, WordColumn};
-use crate::spec::scene::SceneLayout;
 use sandbox::metrics::Metric;
 use sandbox::stream::Stream;
 use sandbox::task::{Formulation, Modality, Prediction, RowCounts, Split, TaskId};
@@ -207,14 +206,6 @@ impl Blueprint {
         }
     }
 
-    /// The layout of the pictures, where a row is one with an answer of its own.
-    pub fn scene(&self) -> Option<&SceneLayout> {
-        match &self.layout {
-            Layout::Vision(scene) => Some(scene),
-            _ => None,
-        }
-    }
-
     /// The layout of the network, where rows are its nodes.
     pub fn network(&self) -> Option<&NetworkLayout> {
         match &self.layout {
@@ -256,6 +247,18 @@ impl Blueprint {
             several => several.iter().map(|t| format!("{}: {}", t.column, t.rule)).collect(),
         };
         lines.join("\n")
+    }
+
+    /// The hidden rules as a whole and in parts, as they would be written down.
+    pub fn clauses(&self) -> Vec<String> {
+        if let Layout::Vision(layout) = &self.layout {
+            return layout.rule.formula().split("; ").map(str::to_owned).collect();
+        }
+        let texts = |rule: &Rule| {
+            let terms = rule.terms.iter().map(|term| term.expr.to_string());
+            terms.chain([rule.to_string()]).collect::<Vec<_>>()
+        };
+        self.targets.iter().flat_map(|target| texts(&target.rule)).collect()
     }
 
     /// A hash that two tasks share only if they ask for the same discoveries.

@@ -2,7 +2,6 @@
 
 use super::Refusal;
 use crate::package::{Draft, Staged};
-use crate::scenes;
 use crate::spec::blueprint::Blueprint;
 use camino::Utf8Path;
 use fs_err as fs;
@@ -168,9 +167,7 @@ fn constants(task: &Staged) -> Vec<Vec<String>> {
         Prediction::Relevance { .. } => vec![vec!["0".to_owned()]],
         prediction => {
             let truth = task.draft.development.assets.train_truth.values(prediction);
-            let layout = task.draft.blueprint.scene();
-            let side = layout.map_or(0, |layout| layout.rule.scene().side());
-            scenes::constants::constants(prediction, &truth, side)
+            task.draft.blueprint.kind().constants(prediction, &truth)
         }
     }
 }

@@ -137,10 +137,10 @@ fn resampled(
 
 /// A forest beats the constant on rows it has not seen, by squared error.
 pub(super) fn learnable(draft: &Draft) -> Result<(), Refusal> {
-    if draft.blueprint.scene().is_some() {
+    let development = &draft.development;
+    if let Forecast::Structured(_) = development.ladder.out_of_bag {
         return generic_rung_learns(draft);
     }
-    let development = &draft.development;
     let truths = development.assets.train_truth.parts();
     let mut sums = vec![0.0; development.assets.train_truth.len()];
     for (truth, bag) in truths.iter().zip(development.ladder.out_of_bag.parts()) {
@@ -213,7 +213,7 @@ pub(super) fn not_trivial(draft: &Draft) -> Result<(), Refusal> {
     let assets = &development.assets;
     let baselines = &development.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];
-    if blueprint.scene().is_some() {
+    if let Truth::Structured(_) = assets.train_truth {
         // What a column is to a row, one threshold or one filter is to a picture.
         let share = (baselines.ladder[1] - baselines.ladder[0]) / way;
         let column = "one threshold or filter".to_owned();

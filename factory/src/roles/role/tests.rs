@@ -1,7 +1,6 @@
 //! What the strategist promises of the blueprints that it draws.
 
 use super::*;
-use crate::data::assets;
 use crate::data::labels::Truth;
 use crate::media::Blemish;
 use crate::spec::mix::Cell;
@@ -60,7 +59,7 @@ fn few_rows_of_a_query_are_useful_where_only_the_first_counts() {
         .collect();
     assert!(!of_first.is_empty());
     for blueprint in of_first {
-        let assets = assets::render(&blueprint).unwrap();
+        let assets = blueprint.kind().render(&blueprint).unwrap();
         let Truth::Grades { values, .. } = &assets.test_truth else { panic!("grades") };
         let useful = values.iter().filter(|grade| **grade > 0).count() as f64;
         let share = useful / values.len() as f64;

@@ -9,8 +9,6 @@ use super::rows::Rows;
 use super::task::{Target, Task};
 use super::{GalleryError, graphs};
 use crate::data::items::Item;
-use crate::media::{MediumError, Reading, Storage};
-use crate::scenes;
 use crate::verify::leaks::CLOSEST;
 use crate::verify::probe::{HARMLESS, PERMUTATIONS, RUNS};
 use crate::verify::suspects::{Probe, Suspects, Truths};
@@ -81,19 +79,13 @@ fn verdict(clean: bool) -> &'static str {
 
 /// Every row's item, the rows of `train.csv` first; none where rows have none.
 fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
-    type Read = dyn Fn(&[u8]) -> Result<Reading, MediumError> + Sync;
-    let of_medium;
-    let (names, in_files, read): (Vec<String>, bool, &Read) =
-        match (task.blueprint.item(), task.blueprint.scene()) {
-            (Some(layout), _) => {
-                let medium = layout.medium.medium();
-                of_medium = |bytes: &[u8]| medium.read(bytes);
-                let in_files = matches!(layout.storage(), Storage::Files { .. });
-                (layout.columns(), in_files, &of_medium)
-            }
-            (None, Some(layout)) => (vec![layout.column.clone()], true, &scenes::reading),
-            (None, None) => return Ok(Vec::new()),
-        };
+    let kind = task.blueprint.kind();
+    let names = kind.item_columns(&task.blueprint);
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let in_files = task.blueprint.file_column().is_some();
+    let read = |bytes: &[u8]| kind.read(&task.blueprint, bytes);
     let public = task.dir.public();
     let mut found = Vec::new();
     for (file, table) in [("train.csv", &task.train), ("test.csv", &task.test)] {

@@ -150,9 +150,10 @@ fn facts(task: &Task) -> String {
     html + "</dl>\n"
 }
 
-/// Each target's terms, one per line, and how the target follows from their sum.
+/// Each target's terms, one per line, and how the target follows from their sum; the rule of
+/// pictures, which have no such targets, clause by clause.
 fn rule(task: &Task) -> String {
-    if task.blueprint.scene().is_some() {
+    if task.blueprint.targets.is_empty() {
         let clauses = task.blueprint.formula().replace("; ", ";\n");
         return format!("<pre class=\"rule\">{}</pre>\n", escaped(&clauses));
     }
