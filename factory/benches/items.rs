@@ -5,8 +5,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
-use factory::draws::Draws;
 use factory::media::{Format, Look, Medium, MediumKind};
+use factory::numeric::draws::Draws;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
@@ -51,7 +51,7 @@ fn timed(medium: &dyn Medium, format: Format) -> [f64; 2] {
         let values: Vec<f64> = medium
             .statistics()
             .iter()
-            .map(|s| factory::table::round(draws.between(s.low, s.high), s.decimals))
+            .map(|s| factory::numeric::rounding::round(draws.between(s.low, s.high), s.decimals))
             .collect();
         let started = Instant::now();
         let bytes = black_box(medium.render(&values, &look, &mut draws));

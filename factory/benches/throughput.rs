@@ -10,19 +10,18 @@
 
 use anyhow::{Context as _, Result};
 use camino::Utf8Path;
-use factory::assets::Assets;
-use factory::blueprint::{Blueprint, Origin};
-use factory::config::{ATTEMPTS, Options, Preset};
-use factory::mix::Cell;
-use factory::models::features;
+use factory::baselines::{features, thresholds};
+use factory::data::assets::Assets;
 use factory::package::Draft;
-use factory::plan::{self, Slot};
 use factory::roles::{Brief, Builtin, Development, Roles as _};
-use factory::scenario::{self, Scenario};
-use factory::seed::Seed;
-use factory::seed_set::{MLEBENCH, SeedSet};
+use factory::spec::blueprint::{Blueprint, Origin};
+use factory::spec::config::{ATTEMPTS, Options, Preset};
+use factory::spec::mix::Cell;
+use factory::spec::plan::{self, Slot};
+use factory::spec::scenario::{self, Scenario};
+use factory::spec::seed::Seed;
+use factory::spec::seed_set::{MLEBENCH, SeedSet};
 use factory::verify::{self, Rebuild};
-use factory::{assets, ladder, thresholds};
 use serde_json::json;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -106,12 +105,15 @@ impl Total {
             let preset = Preset::Large;
             let brief = Brief { slot, seed, scenario: story, origin, preset, feedback: None };
             let Ok(blueprint) = self.timed(0, || Builtin.strategise(&brief)) else { continue };
-            let assets = self.timed(1, || assets::render(&blueprint))?;
-            if blueprint.scene.is_none() {
+            let assets = self.timed(1, || blueprint.kind().render(&blueprint))?;
+            if !blueprint.targets.is_empty() {
                 self.python.0 += python.seconds(&blueprint, &assets)?;
                 self.python.1 += 1;
             }
-            let Ok(ladder) = self.timed(2, || ladder::climb(&blueprint, &assets)) else { continue };
+            let Ok(ladder) = self.timed(2, || blueprint.kind().fit_baselines(&blueprint, &assets))
+            else {
+                continue;
+            };
             let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
             let development = Development { assets, ladder, thresholds };
             let description = Builtin.write(&blueprint, story, &development.assets)?;

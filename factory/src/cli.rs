@@ -2,9 +2,9 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use factory::config::{Options, Preset};
-use factory::gallery;
-use factory::shard::Shard;
+use factory::show::gallery;
+use factory::spec::config::{Options, Preset};
+use factory::spec::shard::Shard;
 
 /// Turns seed tasks into verified, micro-scale machine-learning tasks.
 #[derive(Debug, Parser)]

@@ -7,12 +7,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{Calibrate, Cli, Command, Format, Generate, Half, Inspect, Verify};
 use evals::calibration::{self, Settings};
-use factory::config::Options;
-use factory::corpus::{self, CorpusError, Record};
-use factory::pipeline::{self, Progress};
-use factory::plan::Slot;
+use factory::corpus::folder::{self, CorpusError, Record};
+use factory::corpus::pipeline::{self, Progress};
 use factory::roles::Builtin;
-use factory::trial;
+use factory::spec::config::Options;
+use factory::spec::plan::Slot;
+use factory::verify::run;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
@@ -95,7 +95,7 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>> {
 
 fn generate(flags: &Generate) -> Result<ExitCode> {
     let options = Options::from(flags);
-    if flags.resume && corpus::read(&options.out)?.is_none() {
+    if flags.resume && folder::read(&options.out)?.is_none() {
         return Err(CorpusError::NothingToResume(options.out).into());
     }
     let stop = stop_on_signal()?;
@@ -104,7 +104,7 @@ fn generate(flags: &Generate) -> Result<ExitCode> {
     let started = std::time::Instant::now();
     let record = pipeline::generate(&options, &Builtin, &bar, &stop)?;
     bar.0.finish_and_clear();
-    say(&factory::inspect::summary(&record));
+    say(&factory::show::inspect::summary(&record));
     complain(&format!("`{}` took {:.1} s", options.out, started.elapsed().as_secs_f64()));
     if stop.load(Ordering::Relaxed) && !record.complete {
         complain("interrupted; run the same command again to continue");
@@ -121,10 +121,10 @@ fn ending(record: &Record) -> ExitCode {
 
 fn verify(flags: &Verify) -> Result<ExitCode> {
     if flags.run {
-        trial::rehearse()?;
+        run::rehearse()?;
     }
     let corpus = Corpus::open(&flags.dir)?;
-    let report = factory::audit::audit(&corpus)?;
+    let report = factory::verify::corpus::audit(&corpus)?;
     say(&report.to_string());
     let tried =
         if flags.run { try_out(flags, &report.passed(&corpus))? } else { ExitCode::SUCCESS };
@@ -136,14 +136,14 @@ fn try_out(flags: &Verify, sound: &[&TaskDir]) -> Result<ExitCode> {
     if sound.is_empty() {
         return Ok(ExitCode::from(INCOMPLETE));
     }
-    let mut settings = trial::Settings::default();
+    let mut settings = run::Settings::default();
     if flags.jobs > 0 {
         settings.jobs = flags.jobs;
     }
     let stop = stop_on_signal()?;
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} tasks, {per_sec}, {eta} left")?;
     let bar = ProgressBar::new(sound.len() as u64).with_style(style);
-    let trials = trial::run(sound, &settings, || bar.inc(1), &stop)?;
+    let trials = run::run(sound, &settings, || bar.inc(1), &stop)?;
     bar.finish_and_clear();
     say(&trials.to_string());
     if let Some(path) = &flags.json {
@@ -159,13 +159,13 @@ fn try_out(flags: &Verify, sound: &[&TaskDir]) -> Result<ExitCode> {
 
 fn inspect(flags: &Inspect) -> Result<ExitCode> {
     if let Some(file) = &flags.html {
-        let page = factory::gallery::page(&flags.dir, &flags.into())?;
+        let page = factory::show::gallery::page(&flags.dir, &flags.into())?;
         tasks::files::write_atomic(file, page.as_bytes())
             .with_context(|| format!("failed to write `{file}`"))?;
         complain(&format!("`{file}` has {} kB; open it in a browser", page.len() / 1000));
         return Ok(ExitCode::SUCCESS);
     }
-    say(&factory::inspect::show(&flags.dir)?);
+    say(&factory::show::inspect::show(&flags.dir)?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -194,9 +194,9 @@ fn calibrate(flags: &Calibrate) -> Result<ExitCode> {
 }
 
 fn stats(dir: &Utf8Path, json: bool, html: Option<&Utf8Path>) -> Result<ExitCode> {
-    let statistics = factory::stats::gather(dir)?;
+    let statistics = factory::show::stats::gather(dir)?;
     if let Some(file) = html {
-        let page = factory::stats::page::page(&statistics);
+        let page = factory::show::stats::page::page(&statistics);
         tasks::files::write_atomic(file, page.as_bytes()).with_context(|| {
             format!("failed to write `{file}`; name a file in a folder that exists")
         })?;
@@ -204,19 +204,19 @@ fn stats(dir: &Utf8Path, json: bool, html: Option<&Utf8Path>) -> Result<ExitCode
     if json {
         say(&serde_json::to_string_pretty(&statistics)?);
     } else {
-        say(&factory::stats::text::text(&statistics));
+        say(&factory::show::stats::text::text(&statistics));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn merge(out: &Utf8Path, shards: &[Utf8PathBuf]) -> Result<ExitCode> {
-    let record = factory::merge::merge(out, shards)?;
-    say(&factory::inspect::summary(&record));
+    let record = factory::corpus::merge::merge(out, shards)?;
+    say(&factory::show::inspect::summary(&record));
     Ok(ending(&record))
 }
 
 fn export(dir: &Utf8Path, out: &Utf8Path) -> Result<ExitCode> {
-    let exported = factory::export::mlebench(dir, out)?;
+    let exported = factory::corpus::export::mlebench(dir, out)?;
     for task in &exported.coarse {
         complain(&format!("`{task}`: milestones coincide once rounded to five decimals"));
     }

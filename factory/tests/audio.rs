@@ -1,7 +1,7 @@
 //! The recording medium's Python twin against its Rust reader.
 
-use factory::draws::Draws;
 use factory::media::{Format, Look, Medium, Reading, audio::Recording};
+use factory::numeric::draws::Draws;
 use fs_err as fs;
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -7,9 +7,9 @@ mod ladder;
 
 use agents::playground::Playground;
 use camino::{Utf8Path, Utf8PathBuf};
-use factory::blueprint::Blueprint;
 use factory::media::Format;
-use factory::{assets, audit};
+use factory::spec::blueprint::Blueprint;
+use factory::verify::corpus;
 use fs_err as fs;
 use std::process::Command;
 use tasks::task::{Corpus, Split, TaskDir};
@@ -23,7 +23,7 @@ fn blueprint(task: &TaskDir) -> Blueprint {
 }
 
 fn format(task: &TaskDir) -> Format {
-    blueprint(task).item.unwrap().format
+    blueprint(task).item().unwrap().format
 }
 
 /// A corpus of one kind of data, in a folder of its own.
@@ -42,7 +42,7 @@ fn corpus(desk: &tempfile::TempDir, modality: &str) -> Utf8PathBuf {
 fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str) -> String {
     let desk = tempfile::tempdir().unwrap();
     let root = corpus(&desk, modality);
-    let audited = audit::audit(&Corpus::open(&root).unwrap()).unwrap();
+    let audited = corpus::audit(&Corpus::open(&root).unwrap()).unwrap();
     assert!(audited.clean(), "{:?}", audited.refused);
     let corpus = Corpus::open(&root).unwrap();
     let usual = corpus.tasks().iter().filter(|task| format(task) != wanted).count();
@@ -52,7 +52,7 @@ fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str
     let tasks = playground.tasks(Split::Train).unwrap();
     let task = tasks.into_iter().find(|task| format(task) == wanted).unwrap();
     let blueprint = blueprint(task);
-    let assets = assets::render(&blueprint).unwrap();
+    let assets = blueprint.kind().render(&blueprint).unwrap();
     let items = assets.train_ids.iter().zip(&assets.train_items);
     for (id, item) in items.chain(assets.test_ids.iter().zip(&assets.test_items)) {
         let file = task.public().path().join(folder).join(format!("{id}.{extension}"));

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use camino::{Utf8Path, Utf8PathBuf};
-use factory::gallery::{Wish, page};
-use factory::mix::Cell;
+use factory::show::gallery::{Wish, page};
+use factory::spec::mix::Cell;
 use fs_err as fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};

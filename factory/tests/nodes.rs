@@ -4,9 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use camino::Utf8Path;
-use factory::blueprint::Blueprint;
-use factory::models::features;
-use factory::{assets, ladder};
+use factory::baselines::{features, ladder};
+use factory::spec::blueprint::Blueprint;
 use fs_err as fs;
 use std::process::Command;
 use tasks::task::{Corpus, TaskDir};
@@ -83,7 +82,7 @@ fn the_public_files_hold_all_that_the_rungs_look_at() {
     for task in corpus.tasks() {
         let blueprint = fs::read(task.path().join("source/blueprint.json")).unwrap();
         let blueprint: Blueprint = serde_json::from_slice(&blueprint).unwrap();
-        let assets = assets::render(&blueprint).unwrap();
+        let assets = blueprint.kind().render(&blueprint).unwrap();
         let (places, terms) = by_python(task);
         // Written order is training rows, then test rows.
         let order = [&assets.order.train[..], &assets.order.test[..]].concat();

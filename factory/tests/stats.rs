@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use camino::Utf8Path;
-use factory::stats::Statistics;
+use factory::show::stats::Statistics;
 use fs_err as fs;
 use std::process::{Command, Output};
 

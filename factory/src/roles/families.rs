@@ -4,8 +4,10 @@
 //! pipeline finds (R2 over R1), and its family's own mechanism, which has to be discovered
 //! (R3 over R2). Shares are of the variance, were the terms uncorrelated.
 
-use crate::draws::{Draws, floor};
-use crate::rule::{Expr, Family, Frame, Test, digits, moments};
+use crate::numeric::draws::{Draws, floor};
+use crate::numeric::moments::moments;
+use crate::numeric::rounding::digits;
+use crate::spec::rule::{Expr, Family, Frame, Test};
 use std::collections::BTreeMap;
 
 /// Families of tables and their weights in the mix.

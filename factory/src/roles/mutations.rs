@@ -1,12 +1,12 @@
 //! Which blemishes a task gets: two or three that suit the seed's traits and the data.
 
 use super::strategist::{RULED, percent};
-use crate::blueprint::Blueprint;
-use crate::draws::Draws;
 use crate::media::Blemish;
-use crate::mutation::Mutation;
-use crate::rule::Expr;
-use crate::seed::Trait;
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::mutation::Mutation;
+use crate::spec::rule::Expr;
+use crate::spec::seed::Trait;
 use tasks::metrics::Metric;
 use tasks::task::Formulation;
 
@@ -15,9 +15,9 @@ pub(super) fn choose(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> 
     let mut mutations = Vec::new();
     let dna = &blueprint.dna;
     let classifies = blueprint.targets.iter().any(|target| !target.classes.is_empty());
-    if classifies && blueprint.queries.is_none() {
+    if classifies && blueprint.queries().is_none() {
         // Items are noisy to read as it is.
-        let (least, most) = match (dna.has(Trait::LabelNoise), blueprint.item.is_some()) {
+        let (least, most) = match (dna.has(Trait::LabelNoise), blueprint.item().is_some()) {
             (true, false) => (0.03, 0.08),
             (false, false) => (0.03, 0.06),
             (true, true) => (0.02, 0.05),
@@ -34,14 +34,14 @@ pub(super) fn choose(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> 
             mutations.push(Mutation::Imbalance { share: percent(draws.between(0.25, 0.38)) });
         }
     }
-    if let Some(item) = &blueprint.item {
+    if let Some(item) = blueprint.item() {
         let mut blemishes: Vec<&Blemish> = item.medium.medium().blemishes().iter().collect();
         draws.shuffle(&mut blemishes);
         let count = draws.whole(1, 2.min(blemishes.len()));
         for blemish in blemishes.into_iter().take(count) {
             // Two together are as bad as one: the strength that readings bear is divided.
             let high = blemish.low + (blemish.high - blemish.low) / count as f64;
-            let strength = crate::rule::digits(draws.between(blemish.low, high));
+            let strength = crate::numeric::rounding::digits(draws.between(blemish.low, high));
             mutations.push(Mutation::Blemish { name: blemish.name.to_owned(), strength });
         }
     }
@@ -59,9 +59,8 @@ fn gaps(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
     let mut columns: Vec<&str> = names.clone();
     draws.shuffle(&mut columns);
     // A query's own columns are whole: its other rows would give the value away.
-    let own = |name: &&str| {
-        blueprint.queries.as_ref().is_some_and(|q| q.own.iter().any(|own| own == name))
-    };
+    let own =
+        |name: &&str| blueprint.queries().is_some_and(|q| q.own.iter().any(|own| own == name));
     let mut next = columns.into_iter().filter(|name| !own(name));
     let count = draws.whole(1, missing);
     for _ in 0..count {

@@ -1,6 +1,6 @@
 //! The `MLOps` engineer: a standalone evaluator, for anyone without our binaries.
 
-use crate::blueprint::Blueprint;
+use crate::spec::blueprint::Blueprint;
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 

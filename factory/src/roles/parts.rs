@@ -2,10 +2,11 @@
 
 use super::families::{Columns, Shares, Step};
 use super::strategist::RULED;
-use crate::blueprint::{Blueprint, NetworkLayout};
-use crate::draws::Draws;
 use crate::media::Reach;
-use crate::rule::Frame;
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::layout::NetworkLayout;
+use crate::spec::rule::Frame;
 
 /// The columns of a blueprint, by the part that they can play in a rule.
 pub(super) struct Parts {
@@ -26,16 +27,15 @@ impl Parts {
             .iter()
             .map(|spec| (spec.column.name.clone(), spec.column.words.clone()))
             .collect();
-        let own = |name: &String| {
-            blueprint.queries.as_ref().is_some_and(|queries| queries.own.contains(name))
-        };
+        let own =
+            |name: &String| blueprint.queries().is_some_and(|queries| queries.own.contains(name));
         let (of_queries, of_rows): (Vec<String>, Vec<String>) = blueprint
             .numbers
             .iter()
             .take(RULED)
             .map(|spec| spec.column.name.clone())
             .partition(own);
-        if let Some(network) = &blueprint.network {
+        if let Some(network) = blueprint.network() {
             let own = of_rows.iter().filter(|name| !network.near.contains(name));
             return Self {
                 floors: network.near.clone(),
@@ -47,7 +47,7 @@ impl Parts {
                 second: own.cloned().collect(),
             };
         }
-        let Some(item) = &blueprint.item else {
+        let Some(item) = blueprint.item() else {
             let first = of_rows.clone();
             return Self {
                 floors: of_rows,

@@ -1,10 +1,10 @@
 //! The `MLOps` engineer's choice: how a task is scored, and what a submission holds.
 
-use crate::dna::Dna;
-use crate::draws::Draws;
-use crate::mix::Cell;
-use crate::scenario::{NumberTarget, TableScenario};
-use crate::seed::Trait;
+use crate::numeric::draws::Draws;
+use crate::spec::dna::Dna;
+use crate::spec::mix::Cell;
+use crate::spec::scenario::{NumberTarget, TableScenario};
+use crate::spec::seed::Trait;
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::{Formulation, Modality};

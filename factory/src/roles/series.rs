@@ -3,11 +3,12 @@
 use super::families::{self, Columns, Shares, Step};
 use super::strategist::{POPULATION, balanced, outline, percent};
 use super::{Brief, RoleError};
-use crate::assets;
-use crate::blueprint::{Blueprint, Link, NumberSpec, SeriesSpec, Target};
-use crate::draws::Draws;
-use crate::rule::Family;
-use crate::scenario::{SeriesScenario, WordColumn};
+use crate::data::assets;
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::{Blueprint, Link, NumberSpec, Target};
+use crate::spec::layout::{Layout, SeriesSpec};
+use crate::spec::rule::Family;
+use crate::spec::scenario::{SeriesScenario, WordColumn};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::RowCounts;
@@ -45,7 +46,7 @@ pub(super) fn strategise(
         metric,
         prediction: Prediction::Number { column: story.target.name.clone() },
         rows: RowCounts { train: train_steps * count, test: horizon * count },
-        series: Some(spec),
+        layout: Layout::Series(spec),
         numbers,
         ..outline(brief, &story.title, &story.key)
     };

@@ -2,19 +2,22 @@
 
 use super::parts::Parts;
 use super::{Brief, RoleError, families, mutations, scoring, series};
-use crate::blueprint::{
-    BLUEPRINT_VERSION, Blueprint, Derivation, ItemLayout, Link, NetworkLayout, NumberSpec,
-    QueryLayout, Target, WordSpec,
-};
-use crate::config::Preset;
-use crate::dna::{self, Distance, Dna};
-use crate::draws::{Draws, floor};
+use crate::data::assets;
 use crate::media::graph::nodes::Knit;
 use crate::media::{Format, Statistic};
-use crate::mutation::Mutation;
-use crate::rule::{Expr, Family, Frame, Rule};
-use crate::scenario::{ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario};
-use crate::{assets, scenes};
+use crate::numeric::draws::{Draws, floor};
+use crate::scenes;
+use crate::spec::blueprint::{
+    BLUEPRINT_VERSION, Blueprint, Derivation, Link, NumberSpec, Target, WordSpec,
+};
+use crate::spec::config::Preset;
+use crate::spec::dna::{self, Distance, Dna};
+use crate::spec::layout::{
+    ItemLayout, Layout, NetworkLayout, QueryLayout, RankingLayout, RowLayout,
+};
+use crate::spec::mutation::Mutation;
+use crate::spec::rule::{Expr, Family, Frame, Rule};
+use crate::spec::scenario::{ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::{Formulation, Modality, RowCounts};
@@ -68,19 +71,18 @@ fn rows(
         own: specs.iter().skip(1).step_by(2).take(2).map(|s| s.column.name.clone()).collect(),
     });
     let network = story.network.as_ref().map(|_| network(&specs, draws));
+    let items = item.as_ref().map(|item| item.medium.modality());
+    let rows = sizes(brief, items, queries.as_ref(), draws);
     let mut blueprint = Blueprint {
         metric: scoring.metric,
         prediction: scoring.prediction.clone(),
         id_column: story.id.clone(),
-        rows: sizes(
-            brief,
-            item.as_ref().map(|item| item.medium.modality()),
-            queries.as_ref(),
-            draws,
-        ),
-        queries,
-        item,
-        network,
+        rows,
+        layout: match (network, queries) {
+            (Some(network), _) => Layout::Nodes(network),
+            (None, Some(queries)) => Layout::Ranking(RankingLayout { queries, item }),
+            (None, None) => Layout::Rows(RowLayout { item }),
+        },
         numbers: specs,
         words,
         ..outline(brief, &story.title, &story.key)
@@ -218,7 +220,7 @@ fn sizes(
 /// A rule over the columns that the blueprint has.
 fn rule(blueprint: &Blueprint, population: &Frame, draws: &mut Draws) -> Result<Rule, RoleError> {
     let roles = Parts::of(blueprint);
-    let family = match blueprint.queries {
+    let family = match blueprint.queries() {
         Some(_) => *draws.pick(&[Family::Products, Family::Products, Family::Conditional]),
         None => families::pick(roles.rest(), draws),
     };
@@ -249,11 +251,7 @@ pub(super) fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Bluepri
         split: brief.slot.split,
         rows: RowCounts { train: 0, test: 0 },
         preset: brief.preset,
-        series: None,
-        queries: None,
-        item: None,
-        scene: None,
-        network: None,
+        layout: Layout::Rows(RowLayout::default()),
         numbers: Vec::new(),
         words: Vec::new(),
         targets: Vec::new(),
@@ -292,7 +290,7 @@ fn link(
 ) -> Link {
     let target = &blueprint.targets[index];
     let Some(number) = number else {
-        let (least, most) = if blueprint.item.is_some() { (0.08, 0.14) } else { (0.12, 0.2) };
+        let (least, most) = if blueprint.item().is_some() { (0.08, 0.14) } else { (0.12, 0.2) };
         let noise = percent(draws.between(least, most));
         let mut shifted: Vec<f64> = target
             .rule
@@ -328,7 +326,7 @@ fn link(
     };
     let noise = percent(draws.between(0.2, 0.35));
     let (low, high, decimals) = (number.low, number.high, number.decimals);
-    let four = crate::rule::digits;
+    let four = crate::numeric::rounding::digits;
     let straight =
         matches!(blueprint.metric, Metric::Rmse | Metric::R2 | Metric::Pearson | Metric::Spearman);
     if straight || low <= 0.0 || high / low < 8.0 {

@@ -1,18 +1,16 @@
 //! Technical Writer: the description page, in varied words, never showing the rule.
 
-use crate::assets::Assets;
-use crate::assets::network::EDGES;
-use crate::blueprint::Blueprint;
-use crate::draws::Draws;
-use crate::media::{Format, MediumKind, Storage};
-use crate::mutation::{Mutation, SENTINEL};
-use crate::scenario::{Scenario, SeriesScenario, Story, TableScenario};
-use crate::scenes::{self, SceneLayout};
-use crate::table::Cells;
+use crate::data::assets::Assets;
+use crate::data::table::Cells;
+use crate::numeric::draws::Draws;
+use crate::scenes;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::mutation::{Mutation, SENTINEL};
+use crate::spec::scenario::{Scenario, SeriesScenario, Story, TableScenario};
 use std::fmt::Write as _;
 use tasks::metrics::{Direction, Metric};
 use tasks::prediction::Prediction;
-use tasks::task::{Formulation, Modality};
+use tasks::task::Formulation;
 
 /// Writes `description.md`.
 pub fn describe(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> String {
@@ -168,7 +166,9 @@ fn at_a_glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Prediction::Boxes { .. } => "boxes",
         Prediction::Pixels { .. } => "an image",
     };
-    let columns: Vec<String> = item_columns(blueprint)
+    let columns: Vec<String> = blueprint
+        .kind()
+        .item_columns(blueprint)
         .into_iter()
         .chain(assets.train.columns.iter().map(|column| column.name.clone()))
         .map(|name| format!("`{name}`"))
@@ -176,7 +176,7 @@ fn at_a_glance(blueprint: &Blueprint, assets: &Assets) -> String {
     format!(
         "## At a glance\n- Task: {task}\n- Data: {}\n- Target: {} ({form})\n- Metric: {} ({})\n\
          - Id: `{}`\n- Rows: {} train, {} test\n- Columns: {}\n\n",
-        rows_are(blueprint),
+        blueprint.kind().made_of(blueprint),
         target_names(blueprint),
         blueprint.metric,
         better(blueprint.metric),
@@ -187,46 +187,14 @@ fn at_a_glance(blueprint: &Blueprint, assets: &Assets) -> String {
     )
 }
 
-/// What a row is made of, items first.
-fn rows_are(blueprint: &Blueprint) -> String {
-    let item = blueprint.item.as_ref().map(|layout| match (layout.medium, layout.format) {
-        (MediumKind::Surface | MediumKind::Objects, _) => "pictures",
-        (MediumKind::Recording, _) => "recordings",
-        (MediumKind::Report, Format::Text) => "documents",
-        (MediumKind::Report, _) => "texts",
-        (MediumKind::Pair, _) => "pairs of texts",
-        (MediumKind::Network, _) => "graphs",
-    });
-    match (item, blueprint.modality) {
-        (Some(item), Modality::Multimodal) => format!("{item} and a table"),
-        (Some(item), _) => item.to_owned(),
-        (None, _) if blueprint.scene.is_some() => "pictures".to_owned(),
-        (None, _) if blueprint.network.is_some() => "a network and a table".to_owned(),
-        (None, _) if blueprint.formulation == Formulation::Forecasting => "series".to_owned(),
-        (None, _) => "a table".to_owned(),
-    }
-}
-
 /// The targets' columns in the training file.
 fn target_names(blueprint: &Blueprint) -> String {
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
         return format!("`{column}`");
     }
-    if let Some(layout) = &blueprint.scene {
-        return format!("`{}`", layout.target);
-    }
-    let names: Vec<String> =
-        blueprint.targets.iter().map(|target| format!("`{}`", target.column)).collect();
+    let names = blueprint.kind().target_columns(blueprint);
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
-}
-
-/// The columns that hold items or the names of their files.
-fn item_columns(blueprint: &Blueprint) -> Vec<String> {
-    if let Some(layout) = &blueprint.scene {
-        return vec![layout.column.clone()];
-    }
-    let Some(layout) = &blueprint.item else { return Vec::new() };
-    layout.columns()
 }
 
 fn better(metric: Metric) -> &'static str {
@@ -250,24 +218,7 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
     };
     let _ = write!(text, "{opening}\n\n| column | kind | values |\n| --- | --- | --- |\n");
     let _ = writeln!(text, "| `{}` | id | opaque |", blueprint.id_column);
-    if let Some(queries) = &blueprint.queries {
-        let _ = writeln!(text, "| `{}` | query | {} rows each |", queries.column, queries.rows);
-    }
-    if let (Some(layout), Story::Table(story)) = (&blueprint.item, &scenario.story) {
-        let shows = story.item.as_ref().map_or("", |item| item.shows.as_str());
-        let kind = match layout.storage() {
-            Storage::Files { .. } => "file name",
-            Storage::Cells(_) => "text",
-        };
-        for column in item_columns(blueprint) {
-            let _ = writeln!(text, "| `{column}` | {kind} | {shows} |");
-        }
-    }
-    if let (Some(layout), Story::Scene(story)) = (&blueprint.scene, &scenario.story) {
-        let SceneLayout { column, target, .. } = layout;
-        let _ = writeln!(text, "| `{column}` | file name | {} |", story.shows);
-        let _ = writeln!(text, "| `{target}` | target | training file only: {} |", story.means);
-    }
+    text.push_str(&blueprint.kind().column_lines(blueprint, &scenario.story));
     for column in &assets.train.columns {
         let (kind, values) = match &column.cells {
             Cells::Numbers { values, .. } => ("number", summary(values)),
@@ -290,22 +241,7 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
         }
     }
     text.push('\n');
-    if let (true, Story::Table(story)) = (blueprint.network.is_some(), &scenario.story) {
-        let shows = story.network.as_ref().map_or("", |network| network.shows.as_str());
-        let hint = draws.pick(&[
-            "the network covers all rows, and links join rows of either table",
-            "rows of both tables are nodes of this one network",
-        ]);
-        let _ = writeln!(
-            text,
-            "- Rows are linked: each line of `{EDGES}` joins {shows}. `source` and `target` are \
-             values of `{}`; {hint}. Links have no direction.",
-            blueprint.id_column
-        );
-    }
-    if let Some(layout) = &blueprint.scene {
-        text.push_str(&scenes::page::data(layout, &blueprint.prediction, draws));
-    }
+    text.push_str(&blueprint.kind().notes(blueprint, &scenario.story, draws));
     for mutation in &blueprint.mutations {
         let note = match mutation {
             Mutation::Sentinel { column, .. } => {
@@ -323,10 +259,8 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
                 format!("`{name}` is a rough estimate of `{column}` from another source.")
             }
             Mutation::Blemish { name, .. } => {
-                let of_items = blueprint.item.iter().flat_map(|i| i.medium.medium().blemishes());
-                let of_scenes = blueprint.scene.iter().flat_map(|s| s.rule.scene().blemishes());
-                let means =
-                    of_items.chain(of_scenes).filter(|b| b.name == name).map(|b| b.means).next();
+                let known = blueprint.kind().blemishes(blueprint);
+                let means = known.iter().find(|b| b.name == name).map(|b| b.means);
                 match means {
                     Some(means) => format!("{}.", capitalised(means)),
                     None => continue,
@@ -485,22 +419,7 @@ fn files(blueprint: &Blueprint, assets: &Assets) -> String {
          - `sample_submission.csv`: a valid submission that knows nothing of the rows\n",
         blueprint.rows.train, blueprint.rows.test
     );
-    if let Some(layout) = &blueprint.item
-        && let Storage::Files { folder, extension } = layout.storage()
-    {
-        let _ = writeln!(
-            text,
-            "- `{folder}/`: one `.{extension}` file per row of both tables; `{}` names it",
-            layout.column
-        );
-    }
-    if blueprint.network.is_some() {
-        let links = assets.links.len();
-        let _ = writeln!(text, "- `{EDGES}`: {links} links between rows of both tables");
-    }
-    if let Some(layout) = &blueprint.scene {
-        text.push_str(&scenes::page::files(layout, blueprint.formulation));
-    }
+    text.push_str(&blueprint.kind().file_lines(blueprint, assets));
     text
 }
 

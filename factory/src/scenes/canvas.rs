@@ -1,27 +1,16 @@
 //! What scenes are drawn and read with: outlines, stripes, uneven light, and Gaussian bells.
 
-use crate::draws::{Draws, floor};
 use crate::media::image::camera::noise;
 use crate::media::image::grid::{Grid, coordinate};
 use crate::media::image::wave::Wave;
-use serde::{Deserialize, Serialize};
+use crate::numeric::draws::{Draws, floor};
+use crate::spec::scene::Stripes;
 use std::f64::consts::PI;
-use std::fmt;
 
 /// Orders of the waves along an outline, from two bulges on.
 const ORDERS: usize = 5;
 /// Noise that even a clean picture has.
 const GRAIN: f64 = 0.012;
-
-/// A stripe pattern.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stripes {
-    /// Direction across the stripes, in degrees clockwise from level.
-    pub turn: f64,
-    /// Pixels from stripe to stripe.
-    pub period: f64,
-}
 
 impl Stripes {
     /// Cycles per pixel across and down.
@@ -38,12 +27,6 @@ impl Stripes {
     /// The same stripes, leaning the other way.
     pub(super) fn mirrored(self) -> Self {
         Self { turn: 180.0 - self.turn, period: self.period }
-    }
-}
-
-impl fmt::Display for Stripes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "stripes(turn {}, period {})", self.turn, self.period)
     }
 }
 

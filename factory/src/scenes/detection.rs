@@ -8,18 +8,19 @@
 //! never overlap, so nothing needs to be suppressed. The ceiling are the boxes without the
 //! annotators' slips, with full confidence.
 
-use super::canvas::{Bell, Outline, Stripes, backdrop, exposed, places, slopes};
+use super::canvas::{Bell, Outline, backdrop, exposed, places, slopes};
 use super::fitting::best;
-use super::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths, submitted};
-use crate::draws::Draws;
+use super::scene::{
+    Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths, submitted,
+};
 use crate::media::Blemish;
 use crate::media::image::grid::Grid;
 use crate::media::image::wave::Wave;
-use crate::models::Matrix;
-use crate::models::forest::{self, ForestError, Settings};
-use serde::{Deserialize, Serialize};
+use crate::numeric::draws::Draws;
+use crate::numeric::forest::{self, ForestError, Settings};
+use crate::numeric::matrix::Matrix;
+use crate::spec::scene::{Class, Detection, Stripes};
 use std::f64::consts::PI;
-use std::fmt;
 use tasks::boxes::{Detection as Found, Object};
 use tasks::prediction::Prediction;
 use tasks::values::Values;
@@ -39,32 +40,6 @@ const LEVELS: [f64; 3] = [0.35, 0.5, 0.62];
 /// Pixels by which boxes are widened, to choose from.
 const MARGINS: [f64; 3] = [-0.5, 0.0, 0.5];
 const FOREST: Settings = Settings { trees: 40, tried: 4, leaf: 2 };
-
-/// A class of things.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Class {
-    /// Its texture.
-    pub stripes: Stripes,
-    /// Its size over the mean size.
-    pub size: f64,
-}
-
-/// What is asked for, and what the pictures are like.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Detection {
-    /// Pixels along an edge.
-    pub side: usize,
-    /// The classes, in the order of their names.
-    pub classes: Vec<Class>,
-    /// Mean radius, in pixels.
-    pub radius: f64,
-    /// How much brighter things are than the ground; negative for darker.
-    pub tone: f64,
-    /// Height of the stripes.
-    pub height: f64,
-}
 
 /// What a thing is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -499,13 +474,4 @@ fn named(pieces: &[Vec<Piece>], classes: &[Vec<f64>]) -> Values {
 /// With four decimals: what is scored is what is written.
 fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
-}
-
-impl fmt::Display for Detection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Class { stripes, size }) in self.classes.iter().enumerate() {
-            write!(f, "class {index} = {stripes}, size {size}; ")?;
-        }
-        write!(f, "lookalike = plain or crossed")
-    }
 }

@@ -1,9 +1,10 @@
 //! The files of a scene: pictures of all rows, and the truth of training rows as pictures.
 
-use super::{Scene, SceneLayout};
-use crate::assets::items::Item;
+use super::Scene;
+use crate::data::items::Item;
+use crate::data::table::Cells;
 use crate::media::image::grid::encode;
-use crate::table::Cells;
+use crate::spec::scene::SceneLayout;
 use std::collections::BTreeMap;
 use tasks::values::Values;
 

@@ -1,7 +1,7 @@
 //! Models over the pixels of pictures, and choosing between settings by the task's metric.
 
 use crate::media::image::grid::Grid;
-use crate::models::Matrix;
+use crate::numeric::matrix::Matrix;
 use tasks::metrics::Metric;
 use tasks::values::{self, Values};
 

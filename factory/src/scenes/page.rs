@@ -1,9 +1,10 @@
 //! What a scene's description page says, as competition pages do, without the rule.
 
+use super::Scene;
 use super::files::{CLEAN, MASKS, PICTURES};
-use super::{Scene, SceneLayout};
-use crate::draws::Draws;
-use crate::scenario::SceneScenario;
+use crate::numeric::draws::Draws;
+use crate::spec::scenario::SceneScenario;
+use crate::spec::scene::SceneLayout;
 use std::fmt::Write as _;
 use tasks::metrics::images::Frame;
 use tasks::prediction::Prediction;

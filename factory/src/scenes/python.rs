@@ -1,13 +1,10 @@
 //! A scene's rule as Python, for the scripted oracle that calibrates corpora.
 //!
 //! The measures of rung R3, written over numpy arrays: what they return is what rung R3 hands to
-//! its model. Like [`crate::pandas`], they stay in the manifest and are never shown to other
+//! its model. Like the code of tables, they stay in the manifest and are never shown to other
 //! agents. The script around them has imported `np` and `nd`, which is `scipy.ndimage`.
 
-use super::SceneRule;
-use super::canvas::Stripes;
-use super::reconstruction::{Damage, Reconstruction};
-use super::segmentation::Segmentation;
+use crate::spec::scene::{Damage, Reconstruction, SceneRule, Segmentation, Stripes};
 
 /// Maps of pictures of many rows, one column per map: brightness, and the logarithm of each
 /// texture's power at either reach.

@@ -11,19 +11,18 @@
 //! trees over its leavings and a line for each pattern of gaps, and gains less by that than the
 //! oracle does by seeing more.
 
-use super::canvas::{Bell, Outline, Stripes, backdrop};
+use super::canvas::{Bell, Outline, backdrop};
 use super::fitting::best;
-use super::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
-use crate::draws::{Draws, floor};
+use super::scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
 use crate::media::Blemish;
 use crate::media::image::camera::noise;
 use crate::media::image::grid::Grid;
-use crate::models::Matrix;
-use crate::models::forest::ForestError;
-use crate::models::linear::Linear;
-use serde::{Deserialize, Serialize};
+use crate::numeric::draws::{Draws, floor};
+use crate::numeric::forest::ForestError;
+use crate::numeric::linear::Linear;
+use crate::numeric::matrix::Matrix;
+use crate::spec::scene::{Damage, Reconstruction, Stripes};
 use std::f64::consts::PI;
-use std::fmt;
 use tasks::metrics::images::Frame;
 use tasks::prediction::Prediction;
 use tasks::values::Values;
@@ -46,44 +45,6 @@ const PATCHES: usize = 9000;
 const PENALTY: f64 = 1.0;
 /// Rows that a repeated pattern of lost rows spans.
 const LOST_EVERY: std::ops::RangeInclusive<usize> = 4..=6;
-
-/// How a picture is damaged besides the blur.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "damage", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Damage {
-    /// Not at all.
-    None,
-    /// Every so many rows, one is black.
-    Lines {
-        /// From black row to black row.
-        every: usize,
-    },
-    /// White scratches across the picture.
-    Scratches {
-        /// How many.
-        count: usize,
-    },
-}
-
-/// What was done to the pictures, and what they show.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reconstruction {
-    /// Pixels along an edge.
-    pub side: usize,
-    /// Number of intensities.
-    pub levels: u32,
-    /// Length of the motion in pixels.
-    pub length: f64,
-    /// Direction of the motion in degrees clockwise from level.
-    pub turn: f64,
-    /// Spread of the lens's blur, in pixels.
-    pub focus: f64,
-    /// What else happened.
-    pub damage: Damage,
-    /// Things on each picture, about.
-    pub things: usize,
-}
 
 impl Reconstruction {
     /// Draws the parameters of a task.
@@ -407,17 +368,5 @@ impl Task<'_> {
             y.push(clean[row].values[pixel]);
         }
         Filter { model: Linear::ridge(&x, &y, PENALTY), reach }
-    }
-}
-
-impl fmt::Display for Reconstruction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { length, turn, focus, .. } = self;
-        write!(f, "seen = motion(length {length}, turn {turn}) * bell(sigma {focus})")?;
-        match self.damage {
-            Damage::None => Ok(()),
-            Damage::Lines { every } => write!(f, "; black rows(every {every})"),
-            Damage::Scratches { count } => write!(f, "; white scratches(count {count})"),
-        }
     }
 }

@@ -8,21 +8,18 @@
 //! textures, smoothed and cut as suits the training masks. The ceiling is the mask without the
 //! annotators' slips.
 
-use super::canvas::{
-    Bell, Outline, Stripes, backdrop, difference, exposed, otsu, places, product, slopes,
-};
+use super::canvas::{Bell, Outline, backdrop, difference, exposed, otsu, places, product, slopes};
 use super::fitting::{best, expanded};
-use super::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths};
-use crate::draws::Draws;
+use super::scene::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths};
 use crate::media::Blemish;
 use crate::media::image::grid::Grid;
 use crate::media::image::wave::Wave;
-use crate::models::Matrix;
-use crate::models::forest::ForestError;
-use crate::models::linear::Linear;
-use serde::{Deserialize, Serialize};
+use crate::numeric::draws::Draws;
+use crate::numeric::forest::ForestError;
+use crate::numeric::linear::Linear;
+use crate::numeric::matrix::Matrix;
+use crate::spec::scene::{Segmentation, Stripes};
 use std::f64::consts::PI;
-use std::fmt;
 use tasks::mask::Mask;
 use tasks::prediction::Prediction;
 use tasks::values::Values;
@@ -35,26 +32,6 @@ const CUTS: [f64; 7] = [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5];
 const SMOOTHINGS: [f64; 3] = [0.7, 1.2, 2.0];
 /// Spread of the surroundings that the top rung looks at, to be sharp and to be sure.
 const REACHES: [f64; 2] = [1.7, 2.8];
-
-/// What belongs to the mask, and what the pictures are like.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Segmentation {
-    /// Pixels along an edge.
-    pub side: usize,
-    /// Regions fit into a square arrangement of this many cells along an edge.
-    pub cells: usize,
-    /// The texture of what belongs.
-    pub belongs: Stripes,
-    /// The texture of what only looks like it.
-    pub lookalike: Stripes,
-    /// Mean radius of the regions, in pixels.
-    pub radius: f64,
-    /// How much brighter regions are than the ground; negative for darker.
-    pub tone: f64,
-    /// Height of the stripes.
-    pub height: f64,
-}
 
 /// What a region is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -335,11 +312,5 @@ impl Task<'_> {
         let (sigma, level) = chosen.unwrap_or((None, 0.0));
         let unknown: Vec<Grid> = test.iter().map(odds).collect();
         cut(&smooth(&unknown, sigma), level)
-    }
-}
-
-impl fmt::Display for Segmentation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "mask = {}; lookalike = {}", self.belongs, self.lookalike)
     }
 }

@@ -1,14 +1,13 @@
 //! Seed and story become the blueprint of a scene.
 
-use super::detection::Detection;
-use super::reconstruction::Reconstruction;
-use super::segmentation::Segmentation;
-use super::{JITTER, NOISE, SceneLayout, SceneRule};
-use crate::blueprint::Blueprint;
-use crate::config::Preset;
-use crate::draws::Draws;
-use crate::mutation::Mutation;
-use crate::scenario::SceneScenario;
+use super::scene::{JITTER, NOISE};
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::config::Preset;
+use crate::spec::layout::Layout;
+use crate::spec::mutation::Mutation;
+use crate::spec::scenario::SceneScenario;
+use crate::spec::scene::{Detection, Reconstruction, SceneLayout, SceneRule, Segmentation};
 use tasks::metrics::Metric;
 use tasks::task::{Formulation, RowCounts};
 
@@ -44,7 +43,7 @@ pub fn strategise(story: &SceneScenario, outline: Blueprint, draws: &mut Draws) 
         prediction: rule.scene().prediction(&story.target, &classes),
         id_column: story.id.clone(),
         rows: RowCounts { train, test },
-        scene: Some(SceneLayout {
+        layout: Layout::Vision(SceneLayout {
             column: story.column.clone(),
             target: story.target.clone(),
             rule,
@@ -58,7 +57,7 @@ pub fn strategise(story: &SceneScenario, outline: Blueprint, draws: &mut Draws) 
 fn blemishes(rule: &SceneRule, draws: &mut Draws) -> Vec<Mutation> {
     let mut mutations = Vec::new();
     for blemish in rule.scene().blemishes() {
-        let strength = crate::rule::digits(draws.between(blemish.low, blemish.high));
+        let strength = crate::numeric::rounding::digits(draws.between(blemish.low, blemish.high));
         let always = [JITTER.name, NOISE.name].contains(&blemish.name);
         if draws.chance(0.5) || always {
             mutations.push(Mutation::Blemish { name: blemish.name.to_owned(), strength });

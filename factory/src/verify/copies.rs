@@ -1,11 +1,11 @@
 //! Items on both sides of the split that are one thing, written twice.
 
 use super::Refusal;
-use crate::assets::items::Item;
+use crate::data::items::Item;
+use crate::data::likeness;
 use crate::media::image::grid::{Picture, decode};
 use crate::media::{MediumError, MediumKind};
 use crate::package::Staged;
-use crate::stats::likeness;
 use std::collections::BTreeMap;
 
 /// Columns of the thumbnail; it has a row less.
@@ -22,10 +22,10 @@ const RETOLD: f64 = 0.5;
 /// No test row's picture or text is that of a training row.
 pub(super) fn no_item_is_a_copy(task: &Staged) -> Result<(), Refusal> {
     let (blueprint, assets) = (&task.draft.blueprint, &task.draft.development.assets);
-    let medium = blueprint.item.as_ref().map(|layout| layout.medium);
-    if medium.is_none() && blueprint.scene.is_none() {
+    if assets.train_items.is_empty() {
         return Ok(());
     }
+    let medium = blueprint.item().map(|layout| layout.medium);
     let (train, test) = (bytes(&assets.train_items), bytes(&assets.test_items));
     among(medium, &train, &test)
 }

@@ -1,9 +1,8 @@
 //! Checks on the files themselves, through the sandbox's own grader.
 
 use super::Refusal;
-use crate::blueprint::Blueprint;
 use crate::package::{Draft, Staged};
-use crate::scenes;
+use crate::spec::blueprint::Blueprint;
 use camino::Utf8Path;
 use fs_err as fs;
 use std::fmt::Write as _;
@@ -170,9 +169,7 @@ fn constants(task: &Staged) -> Vec<Vec<String>> {
         Prediction::Relevance { .. } => vec![vec!["0".to_owned()]],
         prediction => {
             let truth = task.draft.development.assets.train_truth.values(prediction);
-            let layout = task.draft.blueprint.scene.as_ref();
-            let side = layout.map_or(0, |layout| layout.rule.scene().side());
-            scenes::constants::constants(prediction, &truth, side)
+            task.draft.blueprint.kind().constants(prediction, &truth)
         }
     }
 }

@@ -1,9 +1,8 @@
 //! What the files of the public half say besides their contents: names, times, headers.
 
 use super::{Refusal, chunks};
-use crate::assets::network;
+use crate::data::network;
 use crate::package::{self, Staged};
-use crate::scenes;
 use camino::Utf8Path;
 use fs_err as fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,13 +17,13 @@ const COMMON: [&str; 5] =
 pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
     let named: BTreeSet<String> = names(task)?.into_iter().collect();
     let trained: BTreeSet<&String> = task.draft.development.assets.train_ids.iter().collect();
+    let folders = task.draft.blueprint.kind().training_folders();
     for path in public(&task.dir) {
-        let of_training_row = task.draft.blueprint.scene.is_some()
-            && [scenes::files::MASKS, scenes::files::CLEAN].iter().any(|folder| {
-                let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
-                let id = rest.and_then(|rest| rest.strip_suffix(".png"));
-                id.is_some_and(|id| trained.contains(&id.to_owned()))
-            });
+        let of_training_row = folders.iter().any(|folder| {
+            let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+            let id = rest.and_then(|rest| rest.strip_suffix(".png"));
+            id.is_some_and(|id| trained.contains(&id.to_owned()))
+        });
         if !COMMON.contains(&path) && !named.contains(path) && !of_training_row {
             return Err(Refusal::StrayFile(path.to_owned()));
         }

@@ -1,16 +1,16 @@
 //! Checks on the rungs: is there a ladder worth climbing?
 
 use super::Refusal;
-use crate::assets::items::Item;
-use crate::config::Preset;
-use crate::draws::Draws;
-use crate::labels::Truth;
+use crate::baselines::features;
+use crate::data::items::Item;
+use crate::data::labels::Truth;
+use crate::data::score::Forecast;
+use crate::data::table::{Cells, Column, Table};
 use crate::media::Reading;
-use crate::models::features;
+use crate::numeric::draws::Draws;
 use crate::package::Draft;
 use crate::roles::Development;
-use crate::score::Forecast;
-use crate::table::{Cells, Column, Table};
+use crate::spec::config::Preset;
 use tasks::metrics::Metric;
 use tasks::values::{self, Values};
 
@@ -46,7 +46,7 @@ pub(super) fn below_ceiling(draft: &Draft) -> Result<(), Refusal> {
         (development.thresholds.gold_threshold, development.ladder.baselines.ceiling);
     let forecasts = &development.ladder.forecasts;
     let gaps = paired(draft, &forecasts[3], &forecasts[4], "ceiling");
-    let (_, error) = crate::rule::moments(&gaps);
+    let (_, error) = crate::numeric::moments::moments(&gaps);
     if direction.gain(ceiling) - direction.gain(gold) < 2.0 * error {
         return Err(Refusal::GoldAtCeiling { gold, ceiling, error });
     }
@@ -111,7 +111,7 @@ fn resampled(
         return (0..SAMPLES).map(|_| mean()).collect();
     }
     // Rows that answer one query are drawn together.
-    let unit = blueprint.queries.as_ref().map_or(1, |queries| queries.rows);
+    let unit = blueprint.queries().map_or(1, |queries| queries.rows);
     let units = truth.len() / unit;
     let mut gaps = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
@@ -137,16 +137,16 @@ fn resampled(
 
 /// A forest beats the constant on rows it has not seen, by squared error.
 pub(super) fn learnable(draft: &Draft) -> Result<(), Refusal> {
-    if draft.blueprint.scene.is_some() {
+    let development = &draft.development;
+    if let Forecast::Structured(_) = development.ladder.out_of_bag {
         return generic_rung_learns(draft);
     }
-    let development = &draft.development;
     let truths = development.assets.train_truth.parts();
     let mut sums = vec![0.0; development.assets.train_truth.len()];
     for (truth, bag) in truths.iter().zip(development.ladder.out_of_bag.parts()) {
         let advantage = advantage(truth, bag);
         // Targets of any size count alike.
-        let (_, spread) = crate::rule::moments(&truth.as_numbers());
+        let (_, spread) = crate::numeric::moments::moments(&truth.as_numbers());
         let scale = 1.0 / (spread * spread).max(1e-12);
         sums.iter_mut().zip(advantage).for_each(|(sum, value)| *sum += scale * value);
     }
@@ -180,7 +180,7 @@ fn advantage(truth: &Truth, bag: &Forecast) -> Vec<f64> {
     match (truth, bag) {
         (Truth::Numbers { .. } | Truth::Grades { .. }, Forecast::Numbers(bag)) => {
             let values = truth.as_numbers();
-            let (mean, _) = crate::rule::moments(&values);
+            let (mean, _) = crate::numeric::moments::moments(&values);
             let gain = |(y, p): (&f64, &f64)| (y - mean) * (y - mean) - (y - p) * (y - p);
             values.iter().zip(bag).map(gain).collect()
         }
@@ -213,7 +213,7 @@ pub(super) fn not_trivial(draft: &Draft) -> Result<(), Refusal> {
     let assets = &development.assets;
     let baselines = &development.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];
-    if blueprint.scene.is_some() {
+    if let Truth::Structured(_) = assets.train_truth {
         // What a column is to a row, one threshold or one filter is to a picture.
         let share = (baselines.ladder[1] - baselines.ladder[0]) / way;
         let column = "one threshold or filter".to_owned();

@@ -2,13 +2,13 @@
 
 use super::suspects::{Carrier, Probe, Suspects, Truths};
 use super::{Refusal, files};
-use crate::assets::Assets;
-use crate::assets::items::Item;
-use crate::labels::Truth;
-use crate::models::features;
+use crate::baselines::features;
+use crate::data::assets::Assets;
+use crate::data::items::Item;
+use crate::data::labels::Truth;
+use crate::data::table::{Cells, Table};
+use crate::numeric::moments::moments;
 use crate::package::{Draft, Staged};
-use crate::rule::moments;
-use crate::table::{Cells, Table};
 use std::collections::BTreeMap;
 
 /// Closest that the nearest test rows may come, in units of typical training distances.
@@ -49,11 +49,11 @@ fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
         ids: assets.train_ids.iter().chain(&assets.test_ids).map(String::as_str).collect(),
         names: files::names(task)?,
         items: assets.train_items.iter().chain(&assets.test_items).collect(),
-        format: blueprint.item.as_ref().map(|layout| layout.format),
+        format: blueprint.item().map(|layout| layout.format),
         links: assets.links.iter().map(|link| link.map(|end| written[end])).collect(),
         truths: both.map(truths).collect(),
         known: assets.train_ids.len(),
-        timed: blueprint.series.is_some(),
+        timed: blueprint.series().is_some(),
     })
 }
 

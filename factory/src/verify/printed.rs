@@ -2,7 +2,6 @@
 
 use super::Refusal;
 use crate::package::Staged;
-use crate::rule::Term;
 use fs_err as fs;
 use std::collections::BTreeSet;
 
@@ -17,7 +16,7 @@ pub(super) fn rule_is_not_printed(task: &Staged) -> Result<(), Refusal> {
     let page = fs::read(task.dir.public().path().join("description.md"))
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     let page = String::from_utf8_lossy(&page);
-    let formulas = formulas(task);
+    let formulas = task.draft.blueprint.clauses();
     let without_blanks = squeezed(&page);
     if let Some(whole) = formulas.iter().find(|text| without_blanks.contains(&squeezed(text))) {
         return Err(Refusal::RulePrinted(whole.clone()));
@@ -43,19 +42,6 @@ pub(super) fn rule_is_not_printed(task: &Staged) -> Result<(), Refusal> {
         }
     }
     Ok(())
-}
-
-/// The rule as a whole and in parts, as it would be written down.
-fn formulas(task: &Staged) -> Vec<String> {
-    let blueprint = &task.draft.blueprint;
-    if let Some(layout) = &blueprint.scene {
-        return layout.rule.formula().split("; ").map(str::to_owned).collect();
-    }
-    let term = |term: &Term| term.expr.to_string();
-    let texts = |rule: &crate::rule::Rule| {
-        rule.terms.iter().map(term).chain([rule.to_string()]).collect::<Vec<_>>()
-    };
-    blueprint.targets.iter().flat_map(|target| texts(&target.rule)).collect()
 }
 
 /// Text without blanks and quotes, so that spacing hides nothing.

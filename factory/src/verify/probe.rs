@@ -1,7 +1,7 @@
 //! Does something that should know nothing of the target go with it? Permutation tests.
 
-use crate::draws::Draws;
-use crate::rule::moments;
+use crate::numeric::draws::Draws;
+use crate::numeric::moments::moments;
 use tasks::metrics::classification::roc_auc;
 use tasks::metrics::regression::spearman;
 use tasks::stream::Stream;

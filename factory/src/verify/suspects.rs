@@ -1,10 +1,10 @@
 //! What must know nothing of the targets: ids, places, file names, sizes and links of rows.
 
 use super::probe::{self, Finding};
-use crate::assets::items::Item;
+use crate::data::items::Item;
 use crate::media::Format;
-use crate::models::Matrix;
-use crate::models::linear::Linear;
+use crate::numeric::linear::Linear;
+use crate::numeric::matrix::Matrix;
 use camino::Utf8Path;
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::stream::Stream;

@@ -1,6 +1,6 @@
 //! Complex numbers, and the oscillator that follows a gliding pitch.
 
-use super::RATE;
+use super::level::RATE;
 use std::f64::consts::TAU;
 use std::ops::{Add, AddAssign, Mul};
 

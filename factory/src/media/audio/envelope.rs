@@ -1,10 +1,10 @@
 //! Following the tone: its track, and the envelopes of its partials along it.
 
 use super::complex::{Complex, LANES, Lanes, Oscillators};
+use super::level::{RATE, TINY, UNIT};
 use super::spectrogram::{FRAME, Spectrogram};
 use super::wav::LONGEST;
-use super::{RATE, TINY, UNIT};
-use crate::draws::floor;
+use crate::numeric::draws::floor;
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 

@@ -1,9 +1,9 @@
 //! What solvers compute who have not listened.
 
+use super::level::{TINY, decibels, mean};
 use super::spectrogram::{BINS, CIRCLE, FRAME, Spectrogram};
 use super::wav::SCALE;
-use super::{TINY, decibels, mean};
-use crate::rule::moments;
+use crate::numeric::moments::moments;
 use std::sync::LazyLock;
 
 /// Segments of the plain features.

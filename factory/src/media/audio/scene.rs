@@ -1,8 +1,8 @@
 //! The scene of a task, and the recordings made in it.
 
 use super::complex::{Complex, Oscillator};
-use super::{RATE, UNIT, amplitude};
-use crate::draws::{Draws, floor};
+use super::level::{RATE, UNIT, amplitude};
+use crate::numeric::draws::{Draws, floor};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 use tasks::stream::Stream;

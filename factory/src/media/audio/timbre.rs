@@ -1,8 +1,8 @@
 //! The levels of the partials against each other.
 
 use super::envelope::Envelopes;
+use super::level::{TINY, decibels, mean};
 use super::tremolo::Fit;
-use super::{TINY, decibels, mean};
 
 /// Partials whose levels are compared: scenes have five at least.
 const COMPARED: usize = 5;
@@ -58,8 +58,8 @@ fn centered(mut values: Vec<f64>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::audio::amplitude;
     use crate::media::audio::complex::Complex;
+    use crate::media::audio::level::amplitude;
 
     #[test]
     fn levels_that_follow_the_model_give_it_back() {

@@ -2,8 +2,8 @@
 
 use super::complex::Complex;
 use super::envelope::{INTERVAL, STEP};
+use super::level::{TINY, UNIT, decibels, mean};
 use super::wav::LONGEST;
-use super::{TINY, UNIT, decibels, mean};
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
@@ -185,7 +185,7 @@ impl Time {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::audio::amplitude;
+    use crate::media::audio::level::amplitude;
 
     #[test]
     fn a_line_and_a_swing_are_told_apart() {

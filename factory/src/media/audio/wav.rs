@@ -3,9 +3,9 @@
 //! The header depends on the length alone, so it tells nothing, and reading can ask for it to
 //! the byte.
 
-use super::{RATE, UNIT};
-use crate::draws::floor;
+use super::level::{RATE, UNIT};
 use crate::media::MediumError;
+use crate::numeric::draws::floor;
 
 /// Bytes before the samples.
 const HEADER: usize = 44;

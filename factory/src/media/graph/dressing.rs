@@ -2,8 +2,8 @@
 
 use super::sheet::Line;
 use super::wiring::{Wiring, sides};
-use crate::draws::{Draws, floor};
-use crate::rule::moments;
+use crate::numeric::draws::{Draws, floor};
+use crate::numeric::moments::moments;
 
 /// Times that all directions are reconsidered.
 const DIRECTION_ROUNDS: usize = 4;

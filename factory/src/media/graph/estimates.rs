@@ -4,7 +4,7 @@
 
 use super::sheet::{Graph, Sheet};
 use super::wiring::bits;
-use crate::rule::moments;
+use crate::numeric::moments::moments;
 
 /// Links that weigh less than this share of the median weight do not exist.
 const FAINT: f64 = 0.2;

@@ -4,7 +4,7 @@
 
 use super::sheet::{Graph, Sheet};
 use super::wiring::bits;
-use crate::rule::moments;
+use crate::numeric::moments::moments;
 
 /// Upper ends of the bins of degrees; the last bin is open.
 const DEGREE_BINS: [f64; 4] = [2.0, 4.0, 6.0, 9.0];
@@ -181,7 +181,7 @@ fn quantiles(values: &[f64]) -> [f64; QUANTILES.len()] {
     sorted.sort_by(f64::total_cmp);
     QUANTILES.map(|share| {
         let place = share * (sorted.len() as f64 - 1.0);
-        let low = crate::draws::floor(place);
+        let low = crate::numeric::draws::floor(place);
         let high = (low + 1).min(sorted.len() - 1);
         sorted[low] + (sorted[high] - sorted[low]) * (place - low as f64)
     })

@@ -5,7 +5,7 @@
 //! other end likewise, mostly from the same community (a degree-corrected block model; Karrer
 //! and Newman, 2011, §II).
 
-use crate::draws::{Draws, floor};
+use crate::numeric::draws::{Draws, floor};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -245,7 +245,7 @@ pub const PYTHON: &str = include_str!("nodes.py");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rule::moments;
+    use crate::numeric::moments::moments;
     use tasks::stream::Stream;
 
     fn drawn(seed: u64) -> (Vec<usize>, NodeNetwork) {

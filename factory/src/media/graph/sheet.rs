@@ -1,8 +1,8 @@
 //! The file: a CSV list of links, written and read back, and the graph that it describes.
 
-use super::super::MediumError;
 use super::wiring::MOST_NODES;
-use crate::mutation::median;
+use crate::media::MediumError;
+use crate::numeric::moments::median;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

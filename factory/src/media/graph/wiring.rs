@@ -4,7 +4,7 @@
 //! The triangles are planted and share no links; every other link is placed where it closes
 //! none. Neighbours are bits of a word, which makes "closes no triangle" a few operations.
 
-use crate::draws::{Draws, floor};
+use crate::numeric::draws::{Draws, floor};
 
 /// Most nodes of a graph: neighbours are bits of a `u64`.
 pub(super) const MOST_NODES: usize = 64;
@@ -284,7 +284,7 @@ mod tests {
         for hubs in [0.3, 0.5, 0.7] {
             let degrees = degrees(36, 90, hubs, &mut draws);
             let values: Vec<f64> = degrees.iter().map(|d| *d as f64).collect();
-            let (mean, spread) = crate::rule::moments(&values);
+            let (mean, spread) = crate::numeric::moments::moments(&values);
             assert_eq!(mean, 5.0);
             assert!((spread / mean - hubs).abs() < 0.01, "{hubs}: {}", spread / mean);
         }
@@ -296,7 +296,7 @@ mod tests {
         for (links, hubs) in [(60, 0.3), (60, 0.7), (90, 0.3), (90, 0.6)] {
             let wiring = Wiring::drawn(36, links, hubs, links / 8, &mut draws);
             let values: Vec<f64> = wiring.degrees().into_iter().map(f64::from).collect();
-            let (mean, spread) = crate::rule::moments(&values);
+            let (mean, spread) = crate::numeric::moments::moments(&values);
             assert!((spread / mean - hubs).abs() < 0.04, "{links} {hubs}: {}", spread / mean);
         }
     }

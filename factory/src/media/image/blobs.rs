@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, Picture, coordinates};
 use super::plane::Plane;
-use crate::draws::floor;
+use crate::numeric::draws::floor;
 
 /// Distances from the background within which a pixel counts as background, pass by pass.
 const NEAR: [f64; 3] = [0.1, 0.06, 0.05];

@@ -2,8 +2,8 @@
 //! with it.
 
 use super::grid::{Grid, byte, coordinate, encode_as};
-use crate::draws::{Draws, floor};
 use crate::media::{Blemish, Format, Look};
+use crate::numeric::draws::{Draws, floor};
 
 /// The sensor adds noise.
 pub(crate) const NOISE: Blemish =

@@ -4,7 +4,7 @@
 //! rows are quick to go through. Only means and what follows from them are fractions.
 
 use super::grid::{Picture, coordinates};
-use crate::draws::floor;
+use crate::numeric::draws::floor;
 
 /// Cells along an edge of the thumbnail.
 const THUMBNAIL: usize = 5;

@@ -4,8 +4,8 @@
 //! The green channel of a coloured picture is the grey picture.
 
 use super::jpeg;
-use crate::draws::floor;
 use crate::media::{Format, MediumError};
+use crate::numeric::draws::floor;
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Limits, Transformations};
 use std::io::Cursor;
 

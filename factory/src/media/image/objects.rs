@@ -5,8 +5,8 @@ use super::camera::{BLUR, Camera, DEAD_PIXELS, NOISE, SHADE};
 use super::features;
 use super::grid::{Grid, decode};
 use super::wave::Wave;
-use crate::draws::{Draws, floor};
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::numeric::draws::{Draws, floor};
 use std::f64::consts::PI;
 
 const STATISTICS: [Statistic; 8] = [

@@ -1,7 +1,7 @@
 //! The strongest wave in a picture.
 
 use super::grid::Grid;
-use crate::draws::floor;
+use crate::numeric::draws::floor;
 
 /// The shortest and longest wavelength looked for, in pixels: a little wider than is drawn.
 const PERIODS: (f64, f64) = (4.8, 12.5);

@@ -5,7 +5,7 @@ use super::grid::{Grid, Picture};
 use super::plane::Plane;
 use super::spectrum::strongest;
 use super::wave::Wave;
-use crate::draws::floor;
+use crate::numeric::draws::floor;
 
 /// A pixel this much brighter than all its neighbours, in steps of a byte, is a speck: 0.08 grey
 /// values.

@@ -4,8 +4,8 @@ use super::camera::{BAR, COARSE_LEVELS, Camera, DEAD_PIXELS, NOISE};
 use super::grid::{Grid, coordinates, decode};
 use super::wave::Wave;
 use super::{features, stripes};
-use crate::draws::{Draws, floor};
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::numeric::draws::{Draws, floor};
 use std::f64::consts::PI;
 
 const STATISTICS: [Statistic; 7] = [

@@ -2,13 +2,13 @@
 
 use super::grid::{decode, encode};
 use super::{Objects, Surface};
-use crate::draws::Draws;
 use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
-use crate::models::Matrix;
-use crate::models::forest::{self, Settings};
-use crate::models::linear::Linear;
-use crate::rule::{Expr, Family, Frame, Rule, Test};
-use crate::table::round;
+use crate::numeric::draws::Draws;
+use crate::numeric::forest::{self, Settings};
+use crate::numeric::linear::Linear;
+use crate::numeric::matrix::Matrix;
+use crate::numeric::rounding::round;
+use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;

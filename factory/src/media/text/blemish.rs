@@ -2,8 +2,8 @@
 
 use super::lexicon::{LONG, Slip, mistyped};
 use super::wording::{Dialect, finish};
-use crate::draws::{Draws, floor};
 use crate::media::{Blemish, Look};
+use crate::numeric::draws::{Draws, floor};
 
 pub(super) const TYPOS: Blemish = Blemish {
     name: "typos",

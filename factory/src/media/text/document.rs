@@ -7,8 +7,8 @@
 
 use super::blemish;
 use super::wording::{Dialect, sentences};
-use crate::draws::Draws;
 use crate::media::Look;
+use crate::numeric::draws::Draws;
 
 /// Clauses about the trade. They begin with one of two words, and stand two to a sentence, so that
 /// capitals still tell who is named and how often.

@@ -7,8 +7,8 @@ use super::blemish::{self, BARE, DISTRACTORS, TYPOS};
 use super::lexicon::Class;
 use super::pair_reading;
 use super::wording::{Dialect, capitalised, sentences};
-use crate::draws::{Draws, floor};
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::numeric::draws::{Draws, floor};
 
 /// Two texts that may mean the same.
 #[derive(Debug)]

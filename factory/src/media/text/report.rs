@@ -4,8 +4,8 @@ use super::blemish::{self, BARE, DISTRACTORS, SHUFFLE, TYPOS};
 use super::lexicon::Class;
 use super::wording::{Dialect, capitalised, sentences};
 use super::{document, report_reading};
-use crate::draws::{Draws, floor};
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::numeric::draws::{Draws, floor};
 
 /// Short reports in words.
 #[derive(Debug)]

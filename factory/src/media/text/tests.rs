@@ -1,12 +1,12 @@
 //! What both media promise, measured.
 
 use super::{Pair, Report};
-use crate::draws::Draws;
 use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
-use crate::models::Matrix;
-use crate::models::forest::{self, Settings};
-use crate::models::linear::Linear;
-use crate::rule::{Expr, Family, Frame, Rule, Test};
+use crate::numeric::draws::Draws;
+use crate::numeric::forest::{self, Settings};
+use crate::numeric::linear::Linear;
+use crate::numeric::matrix::Matrix;
+use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
 use std::collections::BTreeMap;
 use std::process::Command;
 use tasks::stream::Stream;

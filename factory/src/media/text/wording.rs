@@ -5,8 +5,8 @@
 //! times, so that tasks differ in tone.
 
 use super::lexicon::{self, Class};
-use crate::draws::Draws;
 use crate::media::Look;
+use crate::numeric::draws::Draws;
 
 /// Nouns for stories that bring too few of their own.
 const NOUNS: [&str; 10] = [

@@ -1,0 +1,109 @@
+//! From written tables and items to model inputs. Everything fitted is fitted on training rows.
+
+use crate::data::assets::Assets;
+use crate::data::items::Item;
+use crate::data::labels::Truth;
+use crate::data::table::Cells;
+use crate::media::Reading;
+use crate::media::graph::nodes::{NodeNetwork, Structure};
+use crate::numeric::matrix::Matrix;
+use crate::numeric::moments::median;
+use std::collections::BTreeSet;
+
+/// How many training rows the shares of classes among neighbours are drawn to the whole by.
+const PRIOR: f64 = 2.0;
+
+/// A train and a test matrix with the same columns.
+#[derive(Debug, Clone)]
+pub struct Inputs {
+    /// Training rows.
+    pub train: Matrix,
+    /// Test rows.
+    pub test: Matrix,
+}
+
+/// What someone in a hurry feeds to a straight line: the number columns as they are written,
+/// gaps filled with the training median, and the items' plain readings.
+pub fn plain(assets: &Assets) -> Inputs {
+    encode(assets, false, |reading| &reading.plain)
+}
+
+/// What a practised engineer feeds to a forest: the number columns, an indicator per word, the
+/// items' generic readings, and each row's place in the network.
+pub fn generic(assets: &Assets) -> Inputs {
+    encode(assets, true, |reading| &reading.generic)
+}
+
+fn encode(assets: &Assets, words: bool, read: impl Fn(&Reading) -> &Vec<f64>) -> Inputs {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for (a, b) in assets.train.columns.iter().zip(&assets.test.columns) {
+        match (&a.cells, &b.cells) {
+            (Cells::Numbers { values: a, .. }, Cells::Numbers { values: b, .. }) => {
+                let fill = median(a);
+                let filled = |values: &[f64]| -> Vec<f64> {
+                    values.iter().map(|v| if v.is_nan() { fill } else { *v }).collect()
+                };
+                left.push(filled(a));
+                right.push(filled(b));
+            }
+            (Cells::Text(a), Cells::Text(b)) if words => {
+                let known: BTreeSet<&String> = a.iter().collect();
+                for word in known {
+                    let indicator = |words: &[String]| -> Vec<f64> {
+                        words.iter().map(|w| f64::from(u8::from(w == word))).collect()
+                    };
+                    left.push(indicator(a));
+                    right.push(indicator(b));
+                }
+            }
+            _ => {}
+        }
+    }
+    left.extend(columns(&assets.train_items, &read));
+    right.extend(columns(&assets.test_items, &read));
+    if words {
+        for column in places(assets) {
+            let of = |rows: &[usize]| rows.iter().map(|row| column[*row]).collect();
+            left.push(of(&assets.order.train));
+            right.push(of(&assets.order.test));
+        }
+    }
+    Inputs { train: Matrix::from_columns(&left), test: Matrix::from_columns(&right) }
+}
+
+/// What is usually computed of nodes, for all rows: degrees, triangles, and the shares of each
+/// class among those neighbours whose class is known.
+pub fn places(assets: &Assets) -> Vec<Vec<f64>> {
+    if assets.links.is_empty() {
+        return Vec::new();
+    }
+    let rows = assets.order.train.len() + assets.order.test.len();
+    let network = NodeNetwork::of(rows, &assets.links);
+    let structure = network.structure();
+    let of = |value: fn(&Structure) -> f64| structure.iter().map(value).collect::<Vec<f64>>();
+    let mut columns =
+        vec![of(|one| one.degree), of(|one| one.neighbours_degree), of(|one| one.triangles)];
+    let Truth::Classes { values, names } = &assets.train_truth else { return columns };
+    let mut known = vec![None; rows];
+    for (row, class) in assets.order.train.iter().zip(values) {
+        known[*row] = Some(*class);
+    }
+    for class in 0..names.len() {
+        let whole = values.iter().filter(|other| **other == class).count() as f64;
+        let whole = whole / values.len() as f64;
+        let share = |near: &Vec<usize>| {
+            let told = || near.iter().filter_map(|node| known[*node]);
+            let (all, alike) = (told().count(), told().filter(|other| *other == class).count());
+            (alike as f64 + PRIOR * whole) / (all as f64 + PRIOR)
+        };
+        columns.push(network.neighbours.iter().map(share).collect());
+    }
+    columns
+}
+
+/// One kind of reading of all items, column by column.
+pub fn columns(items: &[Item], read: impl Fn(&Reading) -> &Vec<f64>) -> Vec<Vec<f64>> {
+    let width = items.first().map_or(0, |item| read(&item.reading).len());
+    let column = |index| items.iter().map(|item| read(&item.reading)[index]).collect();
+    (0..width).map(column).collect()
+}

@@ -1,0 +1,351 @@
+//! The baseline ladder R0 to R3 and the ceiling, fitted on public training rows only.
+//!
+//! R0 best constant (random guesses for correlations); R1 ridge or logistic regression on the raw number columns and plain
+//! readings of the items; R2 a tuned forest on all columns and generic readings; R3 ridge or
+//! logistic regression on the rule's own transforms, of estimates where items carry them.
+//! R2 and R3 are averaged over [`SEEDS`] seeds of the forest (R3 has no chance in it).
+
+use crate::baselines::features::{self, Inputs};
+use crate::data::assets::Assets;
+use crate::data::labels::{self, Truth};
+use crate::data::mutation::repaired;
+use crate::data::network;
+use crate::data::score::Forecast;
+use crate::media::graph::nodes::NodeNetwork;
+use crate::numeric::draws::{Draws, floor, sigmoid};
+use crate::numeric::forest::{self, ForestError, Settings};
+use crate::numeric::linear::{Linear, Softmax};
+use crate::numeric::matrix::Matrix;
+use crate::numeric::moments::median;
+use crate::spec::blueprint::{Blueprint, Link, Target};
+use crate::spec::rule::Frame;
+use tasks::metrics::{Metric, MetricError};
+use tasks::stream::Stream;
+use tasks::task::Baselines;
+use tasks::values;
+
+/// Forests per task.
+pub const SEEDS: usize = 3;
+
+/// Trees of a forest. A few hundred rows are no better served by more.
+const TREES: usize = 40;
+
+/// Penalty of the linear rungs, as in scikit-learn's defaults (C = 1, alpha = 1).
+const PENALTY: f64 = 1.0;
+
+/// Scores and forecasts of the rungs.
+#[derive(Debug, Clone)]
+pub struct Ladder {
+    /// The constant row that R0 submits, for each target.
+    pub constants: Vec<Vec<f64>>,
+    /// R0 to R3 and the ceiling.
+    pub baselines: Baselines,
+    /// Test forecasts of R0 to R3 and of the ceiling (of R2: its first seed).
+    pub forecasts: [Forecast; 5],
+    /// R2's out-of-bag forecast of the training rows.
+    pub out_of_bag: Forecast,
+}
+
+/// Why a ladder could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum LadderError {
+    /// A forest failed.
+    #[error(transparent)]
+    Forest(#[from] ForestError),
+    /// A rung's score is undefined.
+    #[error("rung R{rung} has no score")]
+    Score {
+        /// Which rung; 4 is the ceiling.
+        rung: usize,
+        /// Why.
+        #[source]
+        source: MetricError,
+    },
+}
+
+/// Fits all rungs to tables whose rows have targets.
+///
+/// # Errors
+/// [`LadderError`].
+pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {
+    let truth = assets.test_truth.values(&blueprint.prediction);
+    let score = |rung: usize, forecast: &Forecast| {
+        values::score(blueprint.metric, &truth, &forecast.values(&blueprint.prediction))
+            .map_err(|source| LadderError::Score { rung, source })
+    };
+    let plain = features::plain(assets);
+    let generic = features::generic(assets);
+    let frame = rebuilt(blueprint, assets);
+    let truths = assets.train_truth.parts();
+
+    let constants: Vec<Vec<f64>> =
+        truths.iter().map(|truth| constant(truth, blueprint.metric)).collect();
+    let r0 = match blueprint.metric {
+        Metric::Pearson | Metric::Spearman => guesses(blueprint, truths, assets.test_truth.len()),
+        _ => Forecast::constant(&constants, &assets.test_truth),
+    };
+    // Where errors count relative to the truth, anyone fits its logarithm.
+    let relative = matches!(blueprint.metric, Metric::Rmsle | Metric::Mape | Metric::Smape);
+    let r1 = truths.iter().map(|truth| linear(&plain, truth, relative)).collect();
+    let r1 = Forecast::joined(r1);
+    let (r2, out_of_bag) = forests(blueprint, &generic, truths, relative)?;
+    let own = |(target, truth): (&Target, &Truth)| {
+        let logarithmic = relative || matches!(target.link, Link::Exponential { .. });
+        linear(&transforms(target, &frame, assets), truth, logarithmic)
+    };
+    let r3 = Forecast::joined(blueprint.targets.iter().zip(truths).map(own).collect());
+    let best = labels::expected(blueprint, &assets.test_scores);
+
+    let mut of_forests = 0.0;
+    for forecast in &r2 {
+        of_forests += score(2, forecast)? / r2.len() as f64;
+    }
+    let ladder = [score(0, &r0)?, score(1, &r1)?, of_forests, score(3, &r3)?];
+    let baselines = Baselines { ladder, ceiling: score(4, &best)? };
+    let [first, ..] = r2;
+    Ok(Ladder { constants, baselines, forecasts: [r0, r1, first, r3, best], out_of_bag })
+}
+
+/// The constant forecast of one target with the best expected score on data like the training
+/// rows.
+pub fn constant(truth: &Truth, metric: Metric) -> Vec<f64> {
+    match truth {
+        Truth::Numbers { values, .. } => {
+            let n = values.len() as f64;
+            vec![match metric {
+                Metric::Mae | Metric::MedianAe | Metric::Smape => median(values),
+                // A relative error punishes overshooting: its optimum is a weighted median.
+                Metric::Mape => relative_median(values),
+                Metric::Rmsle => {
+                    let mean = values.iter().map(|v| libm::log1p(*v)).sum::<f64>() / n;
+                    libm::expm1(mean)
+                }
+                _ => values.iter().sum::<f64>() / n,
+            }]
+        }
+        Truth::Classes { values, names } => {
+            let mut shares = vec![0.0; names.len()];
+            for class in values {
+                shares[*class] += 1.0 / values.len() as f64;
+            }
+            shares
+        }
+        // Any constant leaves every query in the order of its rows.
+        Truth::Grades { .. } => vec![0.0],
+        Truth::Several(_) | Truth::Structured(_) => Vec::new(),
+    }
+}
+
+/// Training values in random order: a correlation with a constant is undefined, so this is what
+/// stands for knowing nothing.
+fn guesses(blueprint: &Blueprint, truths: &[Truth], rows: usize) -> Forecast {
+    let mut draws = Draws::new(blueprint.origin.stream("guesses"));
+    let guess = |truth: &Truth| {
+        let values = truth.as_numbers();
+        Forecast::Numbers((0..rows).map(|_| *draws.pick(&values)).collect())
+    };
+    Forecast::joined(truths.iter().map(guess).collect())
+}
+
+/// The median of positive values with weights 1 / value.
+fn relative_median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.iter().map(|v| 1.0 / v.max(1e-9)).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    for value in &sorted {
+        sum += 1.0 / value.max(1e-9);
+        if sum >= half {
+            return *value;
+        }
+    }
+    median(values)
+}
+
+/// What a careful solver can rebuild from the public files: blemishes of columns undone, the
+/// items' statistics estimated, and neighbours' means taken over the links.
+pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
+    let whole = assets.whole();
+    let mut frame = repaired(&whole, &assets.train, &blueprint.mutations, blueprint.block());
+    if let Some(layout) = blueprint.item() {
+        let mut estimates = features::columns(&assets.train_items, |reading| &reading.estimates);
+        let of_test = features::columns(&assets.test_items, |reading| &reading.estimates);
+        for (column, rest) in estimates.iter_mut().zip(of_test) {
+            column.extend(rest);
+        }
+        for (spec, column) in layout.statistics.iter().zip(estimates) {
+            frame.rows = column.len();
+            frame.numbers.insert(spec.column.name.clone(), column);
+        }
+    }
+    if let Some(layout) = blueprint.network() {
+        network::surround(layout, &NodeNetwork::of(frame.rows, &assets.links), &mut frame);
+    }
+    frame
+}
+
+/// The terms of a target's rule on a rebuilt frame.
+fn transforms(target: &Target, frame: &Frame, assets: &Assets) -> Inputs {
+    let terms = target.rule.transforms(frame);
+    let take = |rows: &[usize]| {
+        let columns: Vec<Vec<f64>> =
+            terms.iter().map(|term| rows.iter().map(|row| term[*row]).collect()).collect();
+        Matrix::from_columns(&columns)
+    };
+    Inputs { train: take(&assets.order.train), test: take(&assets.order.test) }
+}
+
+/// Ridge for numbers and grades, logistic or softmax regression for classes.
+fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
+    match truth {
+        Truth::Numbers { values, .. } => {
+            if logarithmic {
+                let logs: Vec<f64> = values.iter().map(|v| libm::log(v.max(1e-9))).collect();
+                let fitted = Linear::ridge(&inputs.train, &logs, PENALTY).score(&inputs.test);
+                return Forecast::Numbers(fitted.into_iter().map(libm::exp).collect());
+            }
+            let fitted = Linear::ridge(&inputs.train, values, PENALTY).score(&inputs.test);
+            // Where all targets are positive, no forecast is negative: relative metrics would
+            // not accept it.
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let clip = |v: f64| if low > 0.0 { v.max(0.0) } else { v };
+            Forecast::Numbers(fitted.into_iter().map(clip).collect())
+        }
+        Truth::Classes { values, names } => {
+            if names.len() > 2 {
+                let softmax = Softmax::fit(&inputs.train, values, names.len(), PENALTY);
+                return normalised(&softmax.probabilities(&inputs.test));
+            }
+            let y: Vec<f64> = values.iter().map(|class| *class as f64).collect();
+            let scores = Linear::logistic(&inputs.train, &y, PENALTY).score(&inputs.test);
+            let ones: Vec<f64> = scores.into_iter().map(sigmoid).collect();
+            normalised(&[ones.iter().map(|p| 1.0 - p).collect(), ones])
+        }
+        Truth::Grades { .. } => {
+            let grades = truth.as_numbers();
+            Forecast::Numbers(Linear::ridge(&inputs.train, &grades, PENALTY).score(&inputs.test))
+        }
+        Truth::Several(parts) => {
+            let one = |part| linear(inputs, part, logarithmic);
+            Forecast::Several(parts.iter().map(one).collect())
+        }
+        // Scenes bring their own rungs.
+        Truth::Structured(values) => Forecast::Structured(values.take(&[])),
+    }
+}
+
+/// Forests with the better of two settings, one forecast per seed, and out-of-bag forecasts.
+fn forests(
+    blueprint: &Blueprint,
+    inputs: &Inputs,
+    truths: &[Truth],
+    relative: bool,
+) -> Result<([Forecast; SEEDS], Forecast), ForestError> {
+    let stream = blueprint.origin.stream("forest");
+    let mut all: [Vec<Forecast>; SEEDS] = Default::default();
+    let mut bags = Vec::with_capacity(truths.len());
+    for (index, truth) in truths.iter().enumerate() {
+        let stream =
+            if truths.len() > 1 { stream.child("target").index(index as u64) } else { stream };
+        let (forecasts, bag) = forests_of(stream, inputs, truth, relative)?;
+        all.iter_mut().zip(forecasts).for_each(|(parts, forecast)| parts.push(forecast));
+        bags.push(bag);
+    }
+    Ok((all.map(Forecast::joined), Forecast::joined(bags)))
+}
+
+/// The better of the settings tried.
+struct Tuned {
+    error: f64,
+    settings: Settings,
+    /// Out-of-bag values, one column per class.
+    bags: Vec<Vec<f64>>,
+    grown: Vec<forest::Grown>,
+}
+
+/// The forests of one target.
+fn forests_of(
+    stream: Stream,
+    inputs: &Inputs,
+    truth: &Truth,
+    relative: bool,
+) -> Result<([Forecast; SEEDS], Forecast), ForestError> {
+    let columns = inputs.train.columns;
+    let root = floor((columns as f64).sqrt());
+    let candidates = [
+        Settings { trees: TREES, tried: root.max(1), leaf: 1 },
+        Settings { trees: TREES, tried: columns.div_ceil(2), leaf: 3 },
+    ];
+    let targets: Vec<Vec<f64>> = match truth {
+        Truth::Classes { values, names } => {
+            let indicator = |class: usize| -> Vec<f64> {
+                values.iter().map(|v| f64::from(u8::from(*v == class))).collect()
+            };
+            if names.len() == 2 {
+                vec![indicator(1)]
+            } else {
+                (0..names.len()).map(indicator).collect()
+            }
+        }
+        _ if relative => {
+            vec![truth.as_numbers().into_iter().map(|v| libm::log(v.max(1e-9))).collect()]
+        }
+        _ => vec![truth.as_numbers()],
+    };
+    let seed = |index: u64| stream.index(index).seed();
+    // Tuning by out-of-bag squared error, which suits probabilities (Brier) as well.
+    let mut chosen: Option<Tuned> = None;
+    for settings in candidates {
+        let mut error = 0.0;
+        let mut bags = Vec::with_capacity(targets.len());
+        let mut grown = Vec::with_capacity(targets.len());
+        for y in &targets {
+            let forest = forest::grow(&inputs.train, y, settings, seed(0))?;
+            let bag = forest.out_of_bag(&inputs.train)?;
+            error += bag.iter().zip(y).map(|(p, y)| (p - y) * (p - y)).sum::<f64>();
+            bags.push(bag);
+            grown.push(forest);
+        }
+        if chosen.as_ref().is_none_or(|best| error < best.error) {
+            chosen = Some(Tuned { error, settings, bags, grown });
+        }
+    }
+    let Some(Tuned { settings, bags, grown, .. }) = chosen else {
+        unreachable!("there are two candidates")
+    };
+    let assemble = |columns: Vec<Vec<f64>>| match truth {
+        Truth::Classes { names, .. } if names.len() == 2 => {
+            normalised(&[columns[0].iter().map(|p| 1.0 - p).collect(), columns[0].clone()])
+        }
+        Truth::Classes { .. } => normalised(&columns),
+        _ => {
+            let numbers = columns.into_iter().next().unwrap_or_default();
+            let back = |value: f64| if relative { libm::exp(value) } else { value };
+            Forecast::Numbers(numbers.into_iter().map(back).collect())
+        }
+    };
+    let predict = |grown: &[forest::Grown]| -> Result<Forecast, ForestError> {
+        let columns = grown.iter().map(|forest| forest.predict(&inputs.test));
+        Ok(assemble(columns.collect::<Result<Vec<_>, _>>()?))
+    };
+    let regrow = |index: u64| -> Result<Forecast, ForestError> {
+        let grown = targets.iter().map(|y| forest::grow(&inputs.train, y, settings, seed(index)));
+        predict(&grown.collect::<Result<Vec<_>, _>>()?)
+    };
+    let all = [predict(&grown)?, regrow(1)?, regrow(2)?];
+    Ok((all, assemble(bags)))
+}
+
+/// Column-wise class scores as row-major probabilities that sum to 1, none of them 0 or 1
+/// exactly (a forest's pure vote would cost infinite log loss).
+fn normalised(columns: &[Vec<f64>]) -> Forecast {
+    let (rows, classes) = (columns[0].len(), columns.len());
+    let mut values = Vec::with_capacity(rows * classes);
+    for row in 0..rows {
+        let clipped: Vec<f64> =
+            columns.iter().map(|column| column[row].clamp(0.005, 0.995)).collect();
+        let sum: f64 = clipped.iter().sum();
+        values.extend(clipped.iter().map(|p| p / sum));
+    }
+    Forecast::Classes { values, classes }
+}

@@ -1,0 +1,5 @@
+//! The baselines R0 to R3 and the ceiling, and the milestones between them.
+
+pub mod features;
+pub mod ladder;
+pub mod thresholds;

@@ -1,0 +1,265 @@
+//! The ledger: one line per attempt, kept in step with the task folders.
+//!
+//! A slot's lines are appended before its task appears, so a task without lines cannot exist;
+//! lines without their task are dropped when a run is taken up again.
+
+use crate::spec::mix::Cell;
+use crate::spec::rule::Family;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use std::sync::Mutex;
+use tasks::metrics::Metric;
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The task is part of the corpus.
+    Accepted,
+    /// It is not.
+    Refused,
+}
+
+/// Where an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The strategist's blueprint.
+    Strategy,
+    /// Tables and ladder.
+    Development,
+    /// Verification.
+    Verification,
+    /// In the corpus.
+    Packaged,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The slot.
+    pub slot: u64,
+    /// The task's name.
+    pub task: String,
+    /// The attempt, from 0.
+    pub attempt: u64,
+    /// Kind of task.
+    pub cell: Cell,
+    /// Scoring, once there is a blueprint.
+    pub metric: Option<Metric>,
+    /// Kind of rule, once there is a blueprint.
+    pub family: Option<Family>,
+    /// The last stage it entered.
+    pub stage: Stage,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Reason code of a refusal.
+    pub reason: Option<String>,
+    /// The same in words.
+    pub detail: Option<String>,
+    /// Time spent.
+    pub milliseconds: u64,
+}
+
+/// An open ledger.
+#[derive(Debug)]
+pub struct Ledger {
+    path: Utf8PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: fs::File,
+    entries: Vec<Entry>,
+}
+
+impl Ledger {
+    /// Opens the ledger of the corpus in `out`, keeping the lines of finished slots: those
+    /// whose task exists, and those that used up all their attempts.
+    ///
+    /// # Errors
+    /// Any I/O error.
+    pub fn open(out: &Utf8Path, attempts: u64) -> io::Result<Self> {
+        let path = out.join("ledger.jsonl");
+        let text = read(&path)?;
+        let entries = finished(out, &text, attempts);
+        let kept = lines(&entries)?;
+        if kept != text.as_bytes() {
+            tasks::files::write_atomic(&path, &kept)?;
+        }
+        let file = fs::OpenOptions::new().create(true).append(true).open(&path)?;
+        Ok(Self { path, state: Mutex::new(State { file, entries }) })
+    }
+
+    /// Appends a slot's attempts in one write.
+    ///
+    /// # Errors
+    /// Any I/O error.
+    pub fn append(&self, entries: &[Entry]) -> io::Result<()> {
+        let lines = lines(entries)?;
+        let mut state = self.lock();
+        state.file.write_all(&lines)?;
+        state.entries.extend(entries.iter().cloned());
+        Ok(())
+    }
+
+    /// All entries, by slot and attempt.
+    pub fn entries(&self) -> Vec<Entry> {
+        let mut entries = self.lock().entries.clone();
+        entries.sort_by_key(|entry| (entry.slot, entry.attempt));
+        entries
+    }
+
+    /// The ledger's file.
+    pub fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        // A writer that panicked left whole entries or none in memory.
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The lines of finished slots of the corpus in `out`, by slot and attempt, changing nothing.
+///
+/// # Errors
+/// Any I/O error.
+pub fn finished_entries(out: &Utf8Path, attempts: u64) -> io::Result<Vec<Entry>> {
+    let mut entries = finished(out, &read(&out.join("ledger.jsonl"))?, attempts);
+    entries.sort_by_key(|entry| (entry.slot, entry.attempt));
+    Ok(entries)
+}
+
+/// Entries as a ledger's bytes.
+///
+/// # Errors
+/// If one cannot be serialised.
+pub fn lines(entries: &[Entry]) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for entry in entries {
+        serde_json::to_writer(&mut lines, entry)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+/// The ledger's text; what is not text becomes lines that are not entries.
+fn read(path: &Utf8Path) -> io::Result<String> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        result => Ok(String::from_utf8_lossy(&result?).into_owned()),
+    }
+}
+
+/// The lines of slots whose task exists, and of those that used up all their attempts. Slots
+/// that miss one of their attempts' lines are not among them: they are done again.
+fn finished(out: &Utf8Path, text: &str, attempts: u64) -> Vec<Entry> {
+    let found = entries(out, text);
+    let finished = |entry: &Entry| {
+        let of_slot = || found.iter().filter(|other| other.slot == entry.slot);
+        let accepted = of_slot().any(|other| other.outcome == Outcome::Accepted);
+        let count = of_slot().count() as u64;
+        if accepted {
+            let whole = (0..count).all(|index| of_slot().any(|other| other.attempt == index));
+            whole && out.join(&entry.task).join("task.json").is_file()
+        } else {
+            count >= attempts
+        }
+    };
+    found.iter().filter(|entry| finished(entry)).cloned().collect()
+}
+
+/// The lines that can be read. A killed run may leave half a line at the end, which is nothing to
+/// worry about; any other damage is reported.
+fn entries(out: &Utf8Path, text: &str) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        match serde_json::from_str(line) {
+            Ok(entry) => entries.push(entry),
+            Err(error) if line.ends_with('\n') => tracing::warn!(
+                "`{out}/ledger.jsonl` is damaged in line {}: {error}; its slot is made again",
+                index + 1
+            ),
+            Err(_) => {}
+        }
+    }
+    entries
+}
+
+#[cfg(test)]
+impl Entry {
+    /// An accepted attempt.
+    pub(crate) fn for_tests(slot: u64, attempt: u64) -> Self {
+        Self {
+            slot,
+            task: format!("task-{slot}"),
+            attempt,
+            cell: Cell::all()[0],
+            metric: None,
+            family: None,
+            stage: Stage::Packaged,
+            outcome: Outcome::Accepted,
+            reason: None,
+            detail: None,
+            milliseconds: 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(slot: u64, attempt: u64, outcome: Outcome) -> Entry {
+        Entry { outcome, ..Entry::for_tests(slot, attempt) }
+    }
+
+    #[test]
+    fn only_finished_slots_survive_an_interruption() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = Utf8Path::from_path(dir.path()).unwrap();
+        let ledger = Ledger::open(out, 2).unwrap();
+        // Slot 0 has its task, slot 1 lost it, slot 2 gave up, slot 3 was interrupted.
+        fs::create_dir_all(out.join("task-0")).unwrap();
+        fs::write(out.join("task-0/task.json"), "{}").unwrap();
+        ledger.append(&[entry(0, 0, Outcome::Refused), entry(0, 1, Outcome::Accepted)]).unwrap();
+        ledger.append(&[entry(1, 0, Outcome::Accepted)]).unwrap();
+        ledger.append(&[entry(2, 0, Outcome::Refused), entry(2, 1, Outcome::Refused)]).unwrap();
+        ledger.append(&[entry(3, 0, Outcome::Refused)]).unwrap();
+        let path = ledger.path().to_owned();
+        drop(ledger);
+        fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"slot\":4").unwrap();
+
+        let slots = |ledger: &Ledger| ledger.entries().iter().map(|e| e.slot).collect::<Vec<_>>();
+        assert_eq!(slots(&Ledger::open(out, 2).unwrap()), [0, 0, 2, 2]);
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 4);
+    }
+    #[test]
+    fn a_slot_with_a_damaged_line_is_done_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = Utf8Path::from_path(dir.path()).unwrap();
+        let ledger = Ledger::open(out, 5).unwrap();
+        for slot in 0..3 {
+            let place = out.join(format!("task-{slot}"));
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join("task.json"), "{}").unwrap();
+            let attempts = [entry(slot, 0, Outcome::Refused), entry(slot, 1, Outcome::Accepted)];
+            ledger.append(&attempts).unwrap();
+        }
+        let path = ledger.path().to_owned();
+        drop(ledger);
+        // The refused attempt of slot 1, in bytes that are no text.
+        let mut bytes = fs::read(&path).unwrap();
+        let line = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0;
+        bytes[line + 5..line + 20].fill(0xFF);
+        fs::write(&path, bytes).unwrap();
+        let slots: Vec<u64> =
+            Ledger::open(out, 5).unwrap().entries().iter().map(|entry| entry.slot).collect();
+        assert_eq!(slots, [0, 0, 2, 2]);
+    }
+}

@@ -1,0 +1,201 @@
+//! `factory merge`: the shards of a corpus become the corpus that one run would have made.
+//!
+//! Nothing is written before all shards are known to fit together. Then the ledger is written,
+//! then the tasks, then the record, so that a merge that is cut short can be done again, or
+//! finished by `factory generate`.
+
+use crate::corpus::folder::{self, CorpusError, Frame, Record};
+use crate::corpus::ledger::{self, Entry, Outcome};
+use crate::corpus::tree;
+use crate::spec::config::ATTEMPTS;
+use crate::spec::shard::Shard;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use tasks::task::{TaskDir, TaskError};
+
+/// Why shards do not become a corpus.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// No record.
+    #[error("`{0}` holds no `corpus.json`; name folders that `factory generate --shard` made")]
+    NotACorpus(Utf8PathBuf),
+    /// A corpus of its own.
+    #[error("`{0}` is a whole corpus, not a shard; only parts made with `--shard` can be merged")]
+    NotAShard(Utf8PathBuf),
+    /// Of another corpus.
+    #[error(
+        "`{one}` and `{other}` are not parts of one corpus: `{key}` is {here} in the first and \
+         {there} in the second; make them with the same options and the same version"
+    )]
+    Foreign {
+        /// A shard.
+        one: Utf8PathBuf,
+        /// Another.
+        other: Utf8PathBuf,
+        /// What differs.
+        key: &'static str,
+        /// There.
+        here: String,
+        /// And there.
+        there: String,
+    },
+    /// Twice the same part.
+    #[error("`{one}` and `{other}` are both shard {shard}; leave one of them out")]
+    Overlap {
+        /// A shard.
+        one: Utf8PathBuf,
+        /// Another.
+        other: Utf8PathBuf,
+        /// What both are.
+        shard: Shard,
+    },
+    /// Parts that were not given.
+    #[error("shards are missing: {}; make them with `factory generate --shard`, or name them", list(.0))]
+    Missing(Vec<Shard>),
+    /// A part that is not finished.
+    #[error(
+        "shard {shard} in `{path}` is not finished: slots {} are missing; run its `factory \
+         generate --shard {shard}` again", list(.slots)
+    )]
+    Unfinished {
+        /// The shard.
+        path: Utf8PathBuf,
+        /// Which one it is.
+        shard: Shard,
+        /// Slots without a task that have attempts left.
+        slots: Vec<u64>,
+    },
+    /// Lines that belong to another part.
+    #[error(
+        "shard {shard} in `{path}` holds slots {} that belong to other shards; make it again",
+        list(.slots)
+    )]
+    Strangers {
+        /// The shard.
+        path: Utf8PathBuf,
+        /// Which one it is.
+        shard: Shard,
+        /// Slots of other shards.
+        slots: Vec<u64>,
+    },
+    /// A task is damaged.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// A corpus folder.
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    /// A file.
+    #[error("failed to merge; free some space or choose another folder, then merge again")]
+    Io(#[from] io::Error),
+}
+
+/// One part, found fit.
+struct Part {
+    path: Utf8PathBuf,
+    shard: Shard,
+    record: Record,
+    entries: Vec<Entry>,
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    items.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Puts the shards in `paths` together in `out`.
+///
+/// # Errors
+/// [`MergeError`].
+pub fn merge(out: &Utf8Path, paths: &[Utf8PathBuf]) -> Result<Record, MergeError> {
+    let parts = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = parts.first() else { return Err(MergeError::Missing(Vec::new())) };
+    let mut places: BTreeMap<Shard, &Part> = BTreeMap::new();
+    for part in &parts {
+        fits(first, part)?;
+        if let Some(other) = places.insert(part.shard, part) {
+            let (one, other) = (other.path.clone(), part.path.clone());
+            return Err(MergeError::Overlap { one, other, shard: part.shard });
+        }
+    }
+    let missing: Vec<Shard> =
+        first.shard.all().filter(|shard| !places.contains_key(shard)).collect();
+    if !missing.is_empty() {
+        return Err(MergeError::Missing(missing));
+    }
+    parts.iter().try_for_each(finished)?;
+
+    let mut tasks: Vec<(&Part, &str)> = Vec::new();
+    for part in &parts {
+        let accepted = part.entries.iter().filter(|entry| entry.outcome == Outcome::Accepted);
+        tasks.extend(accepted.map(|entry| (part, entry.task.as_str())));
+    }
+    tasks
+        .par_iter()
+        .try_for_each(|(part, task)| TaskDir::open(&part.path.join(task))?.check_files())?;
+
+    let mut entries: Vec<Entry> = parts.iter().flat_map(|part| part.entries.clone()).collect();
+    entries.sort_by_key(|entry| (entry.slot, entry.attempt));
+    let room = folder::enter(out, &first.record.request, None)?;
+    tasks::files::write_atomic(&out.join("ledger.jsonl"), &ledger::lines(&entries)?)?;
+    tasks.par_iter().try_for_each(|(part, task)| {
+        let (work, place) = (room.work().join(task), out.join(task));
+        tree::link(&part.path.join(task), &work)?;
+        // Left by a merge that was cut short, or the same task made in place.
+        if place.exists() {
+            fs::remove_dir_all(&place)?;
+        }
+        fs::rename(work, place)
+    })?;
+    let frame = Frame {
+        request: &first.record.request,
+        shard: None,
+        reserved: first.record.reserved_seeds.clone(),
+        notes: first.record.notes.clone(),
+    };
+    Ok(folder::record(out, frame, &entries)?)
+}
+
+fn open(path: &Utf8Path) -> Result<Part, MergeError> {
+    let record = folder::read(path)?.ok_or_else(|| MergeError::NotACorpus(path.to_owned()))?;
+    let shard = record.shard.ok_or_else(|| MergeError::NotAShard(path.to_owned()))?;
+    let entries = ledger::finished_entries(path, ATTEMPTS)?;
+    Ok(Part { path: path.to_owned(), shard, record, entries })
+}
+
+/// Whether two parts are of one corpus, made by one version.
+fn fits(one: &Part, other: &Part) -> Result<(), MergeError> {
+    let count = |part: &Part| format!("i/{}", part.shard.count());
+    let difference = folder::difference((&one.record.request, None), (&other.record.request, None))
+        .or_else(|| (count(one) != count(other)).then(|| ("shard", count(one), count(other))))
+        .or_else(|| {
+            let version = |part: &Part| part.record.factory.clone();
+            let differ = version(one) != version(other);
+            differ.then(|| ("version", version(one), version(other)))
+        });
+    match difference {
+        None => Ok(()),
+        Some((key, here, there)) => {
+            let (one, other) = (one.path.clone(), other.path.clone());
+            Err(MergeError::Foreign { one, other, key, here, there })
+        }
+    }
+}
+
+/// Whether a part has all its slots, and no others.
+fn finished(part: &Part) -> Result<(), MergeError> {
+    let Part { path, shard, record, entries } = part;
+    let found: BTreeSet<u64> = entries.iter().map(|entry| entry.slot).collect();
+    let count = record.request.count as u64;
+    let mine = |slot: &u64| *slot < count && shard.holds(*slot);
+    let strangers: Vec<u64> = found.iter().filter(|slot| !mine(slot)).copied().collect();
+    if !strangers.is_empty() {
+        return Err(MergeError::Strangers { path: path.clone(), shard: *shard, slots: strangers });
+    }
+    let slots: Vec<u64> = (0..count).filter(mine).filter(|slot| !found.contains(slot)).collect();
+    if slots.is_empty() {
+        return Ok(());
+    }
+    Err(MergeError::Unfinished { path: path.clone(), shard: *shard, slots })
+}

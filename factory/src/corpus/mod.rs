@@ -1,0 +1,8 @@
+//! The corpus folder: making it, continuing it, merging it, exporting it.
+
+pub mod export;
+pub mod folder;
+pub mod ledger;
+pub mod merge;
+pub mod pipeline;
+pub mod tree;

@@ -1,0 +1,191 @@
+//! The tables of one task, as drawn from its blueprint and streams.
+
+use super::items::Item;
+use super::network::Ties;
+use super::{series, tabular};
+use crate::data::labels::{self, Truth};
+use crate::data::table::{Cells, Table};
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::rule::Frame;
+use std::collections::BTreeSet;
+use tasks::stream::Stream;
+use tasks::values::Values;
+
+/// The tables of one task and what only its maker knows about them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assets {
+    /// Ids of the training rows.
+    pub train_ids: Vec<String>,
+    /// Written features of the training rows, without id and target.
+    pub train: Table,
+    /// The truth of the training rows.
+    pub train_truth: Truth,
+    /// Ids of the test rows.
+    pub test_ids: Vec<String>,
+    /// Written features of the test rows.
+    pub test: Table,
+    /// The truth of the test rows.
+    pub test_truth: Truth,
+    /// The query that each training row answers, for ranking.
+    pub train_queries: Vec<String>,
+    /// The query that each test row answers, for ranking.
+    pub test_queries: Vec<String>,
+    /// The training rows' items, where rows have some.
+    pub train_items: Vec<Item>,
+    /// The test rows' items, where rows have some.
+    pub test_items: Vec<Item>,
+    /// Links between rows of the full table, in the order and direction in which they are
+    /// written; none where rows are no nodes.
+    pub links: Vec<[usize; 2]>,
+    /// Each target's noise-free scores of the test rows: what the ceiling is made of.
+    pub test_scores: Vec<Vec<f64>>,
+    /// What an oracle would say of the test rows, where the truth is structured.
+    pub ideal: Option<Values>,
+    /// Test rows in order of the whole table, which lags need.
+    pub order: Order,
+}
+
+/// Where training and test rows come from in the full table, whose rows are in natural order
+/// (for series: series by series, step by step).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Full-table rows of the training rows, in written order.
+    pub train: Vec<usize>,
+    /// Full-table rows of the test rows, in written order.
+    pub test: Vec<usize>,
+}
+
+/// All rows in natural order: clean columns, the same as they are written, and which rows are
+/// trained and tested on.
+pub type Rows = (Frame, Table, Order);
+
+/// What rows have in addition to their columns.
+#[derive(Debug, Default)]
+pub struct Attachments {
+    /// An item per row, in natural order; empty where rows have none.
+    pub items: Vec<Item>,
+    /// The query that each row answers, in natural order; empty where rows answer none.
+    pub queries: Vec<String>,
+    /// Links between rows.
+    pub links: Vec<[usize; 2]>,
+}
+
+/// Draws the truth of rows from the rules of their targets, mutates what is written, names the
+/// rows and splits them.
+pub fn labelled(
+    blueprint: &Blueprint,
+    rows: Rows,
+    attachments: Attachments,
+    stream: Stream,
+) -> Assets {
+    let (frame, mut written, order) = rows;
+    let Attachments { mut items, queries, links } = attachments;
+    let scores: Vec<Vec<f64>> =
+        blueprint.targets.iter().map(|target| target.rule.score(&frame)).collect();
+    let truth = labels::draw(blueprint, &scores, stream.child("labels"));
+    for (index, mutation) in blueprint.mutations.iter().enumerate() {
+        mutation.apply(&mut written, stream.child("mutation").index(index as u64));
+    }
+    let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
+    let take = |names: &[String], rows: &[usize]| -> Vec<String> {
+        rows.iter().filter_map(|row| names.get(*row).cloned()).collect()
+    };
+    // Rows with items are exchangeable, so training rows come first in the full table.
+    let test_items = items.split_off(items.len().min(order.train.len()));
+    Assets {
+        train_ids: take(&ids, &order.train),
+        train: written.take(&order.train),
+        train_truth: truth.take(&order.train),
+        test_ids: take(&ids, &order.test),
+        test: written.take(&order.test),
+        test_truth: truth.take(&order.test),
+        train_queries: take(&queries, &order.train),
+        test_queries: take(&queries, &order.test),
+        train_items: items,
+        test_items,
+        links,
+        test_scores: scores
+            .iter()
+            .map(|score| order.test.iter().map(|row| score[*row]).collect())
+            .collect(),
+        ideal: None,
+        order,
+    }
+}
+
+impl Assets {
+    /// All ids in natural order.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = vec![""; self.train_ids.len() + self.test_ids.len()];
+        let train = self.order.train.iter().zip(&self.train_ids);
+        for (row, id) in train.chain(self.order.test.iter().zip(&self.test_ids)) {
+            names[*row] = id;
+        }
+        names
+    }
+
+    /// All written features in natural order, so that lags reach from test into training rows.
+    pub fn whole(&self) -> Table {
+        let rows = self.order.train.len() + self.order.test.len();
+        let mut position = vec![0; rows];
+        for (at, row) in self.order.train.iter().chain(&self.order.test).enumerate() {
+            position[*row] = at;
+        }
+        let mut table = Table::default();
+        for (train, test) in self.train.columns.iter().zip(&self.test.columns) {
+            let joined = match (&train.cells, &test.cells) {
+                (Cells::Numbers { values: a, decimals }, Cells::Numbers { values: b, .. }) => {
+                    Cells::Numbers { values: [&a[..], &b[..]].concat(), decimals: *decimals }
+                }
+                (Cells::Text(a), Cells::Text(b)) => Cells::Text([&a[..], &b[..]].concat()),
+                _ => continue,
+            };
+            table.push(&train.name, joined.take(&position));
+        }
+        table
+    }
+}
+
+/// Distinct five-digit ids in random order: they say nothing about the row.
+pub(crate) fn ids(rows: usize, draws: &mut Draws) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut ids = Vec::with_capacity(rows);
+    while ids.len() < rows {
+        let id = draws.whole(10_000, 99_999);
+        if seen.insert(id) {
+            ids.push(id.to_string());
+        }
+    }
+    ids
+}
+
+/// A large clean sample from a blueprint's columns, on which rules are balanced.
+pub fn population(blueprint: &Blueprint, rows: usize) -> Frame {
+    let stream = blueprint.origin.stream("population");
+    match blueprint.series() {
+        Some(spec) => {
+            // As many steps as the task has, over and over again.
+            let mut wide = Frame { block: blueprint.block(), ..Frame::default() };
+            let mut copy = 0;
+            while wide.rows < rows {
+                let (frame, _, _) = series::draw(blueprint, spec, stream.index(copy));
+                copy += 1;
+                wide.rows += frame.rows;
+                for (name, values) in frame.numbers {
+                    wide.numbers.entry(name).or_default().extend(values);
+                }
+                for (name, values) in frame.words {
+                    wide.words.entry(name).or_default().extend(values);
+                }
+            }
+            wide
+        }
+        None => tabular::sample(blueprint, rows, ties(blueprint, rows, stream).as_ref(), stream),
+    }
+}
+
+/// The network that joins so many rows, where rows are nodes.
+fn ties(blueprint: &Blueprint, rows: usize, stream: Stream) -> Option<Ties> {
+    blueprint.network().map(|layout| Ties::draw(layout, rows, stream))
+}

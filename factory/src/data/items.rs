@@ -1,0 +1,83 @@
+//! Items: what carries the statistics that stand in no table, one per row.
+
+use crate::data::table::{Cells, Table};
+use crate::media::{Look, MediumError, Reading, Storage};
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::layout::ItemLayout;
+use crate::spec::rule::Frame;
+use std::collections::BTreeMap;
+use tasks::stream::Stream;
+
+/// An item and what solvers make of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// As it is kept.
+    pub bytes: Vec<u8>,
+    /// Read back from the bytes.
+    pub reading: Reading,
+}
+
+/// Renders every row's item and reads it back.
+///
+/// # Errors
+/// [`MediumError`] if a medium cannot read what it rendered.
+pub fn draw(
+    blueprint: &Blueprint,
+    layout: &ItemLayout,
+    frame: &Frame,
+    stream: Stream,
+) -> Result<Vec<Item>, MediumError> {
+    let medium = layout.medium.medium();
+    let blemishes = blueprint.blemishes();
+    let look = Look {
+        format: layout.format,
+        stream: stream.child("look"),
+        vocabulary: &layout.vocabulary,
+        blemishes: &blemishes,
+    };
+    let columns: Vec<&[f64]> = layout
+        .statistics
+        .iter()
+        .map(|spec| frame.numbers.get(&spec.column.name).map_or(&[][..], Vec::as_slice))
+        .collect();
+    let item = |row: usize| {
+        let values: Vec<f64> = columns.iter().map(|column| column[row]).collect();
+        let mut draws = Draws::new(stream.child("item").index(row as u64));
+        let bytes = medium.render(&values, &look, &mut draws);
+        let reading = medium.read(&bytes)?;
+        Ok(Item { bytes, reading })
+    };
+    (0..frame.rows).map(item).collect()
+}
+
+/// The columns of a table that hold the items, or the names of their files.
+pub fn columns(layout: &ItemLayout, ids: &[String], items: &[Item]) -> Table {
+    let mut table = Table::default();
+    match layout.storage() {
+        Storage::Files { folder, extension } => {
+            let name = |id: &String| format!("{folder}/{id}.{extension}");
+            table.push(&layout.column, Cells::Text(ids.iter().map(name).collect()));
+        }
+        Storage::Cells(_) => {
+            for (index, column) in layout.columns().iter().enumerate() {
+                let line = |item: &Item| {
+                    let text = String::from_utf8_lossy(&item.bytes).into_owned();
+                    text.lines().nth(index).unwrap_or_default().to_owned()
+                };
+                table.push(column, Cells::Text(items.iter().map(line).collect()));
+            }
+        }
+    }
+    table
+}
+
+/// The files that hold the items, by their path within the public half.
+pub fn files(layout: &ItemLayout, ids: &[String], items: &[Item]) -> BTreeMap<String, Vec<u8>> {
+    let Storage::Files { folder, extension } = layout.storage() else {
+        return BTreeMap::new();
+    };
+    let file =
+        |(id, item): (&String, &Item)| (format!("{folder}/{id}.{extension}"), item.bytes.clone());
+    ids.iter().zip(items).map(file).collect()
+}

@@ -1,0 +1,237 @@
+//! From noise-free scores to the truth, and what the truth is expected to be.
+
+use crate::data::score::Forecast;
+use crate::data::table::Cells;
+use crate::numeric::draws::{Draws, sigmoid};
+use crate::numeric::rounding::round;
+use crate::spec::blueprint::{Blueprint, Link, Target};
+use tasks::stream::Stream;
+use tasks::values::Values;
+
+/// The truth of every row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Truth {
+    /// Numbers.
+    Numbers {
+        /// One per row.
+        values: Vec<f64>,
+        /// Digits after the point.
+        decimals: usize,
+    },
+    /// Indices into the prediction's sorted classes (0 and 1 for probabilities).
+    Classes {
+        /// One per row.
+        values: Vec<usize>,
+        /// The sorted classes.
+        names: Vec<String>,
+    },
+    /// Grades of rows that answer queries.
+    Grades {
+        /// One per row, from 0.
+        values: Vec<usize>,
+        /// The query that each row answers.
+        queries: Vec<usize>,
+    },
+    /// Several targets, each of one of the first two kinds, all of the same length.
+    Several(Vec<Self>),
+    /// Masks, boxes or pictures.
+    Structured(Values),
+}
+
+impl Truth {
+    /// One target's truth as it is, or several targets' truths side by side.
+    pub fn joined(mut parts: Vec<Self>) -> Self {
+        if parts.len() == 1 { parts.swap_remove(0) } else { Self::Several(parts) }
+    }
+
+    /// Its targets' truths: itself, or the several ones.
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Several(parts) => parts,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
+    /// The chosen rows.
+    #[must_use]
+    pub fn take(&self, rows: &[usize]) -> Self {
+        let take = |values: &[usize]| rows.iter().map(|row| values[*row]).collect();
+        match self {
+            Self::Numbers { values, decimals } => Self::Numbers {
+                values: rows.iter().map(|row| values[*row]).collect(),
+                decimals: *decimals,
+            },
+            Self::Classes { values, names } => {
+                Self::Classes { values: take(values), names: names.clone() }
+            }
+            Self::Grades { values, queries } => {
+                Self::Grades { values: take(values), queries: take(queries) }
+            }
+            Self::Several(parts) => {
+                Self::Several(parts.iter().map(|part| part.take(rows)).collect())
+            }
+            Self::Structured(values) => Self::Structured(values.take(rows)),
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers { values, .. } => values.len(),
+            Self::Classes { values, .. } | Self::Grades { values, .. } => values.len(),
+            Self::Several(parts) => parts.first().map_or(0, Self::len),
+            Self::Structured(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One target as a column of a table.
+    ///
+    /// # Panics
+    /// On several targets, which are several columns, and on structured ones.
+    pub fn cells(&self) -> Cells {
+        match self {
+            Self::Numbers { values, decimals } => {
+                Cells::Numbers { values: values.clone(), decimals: *decimals }
+            }
+            Self::Classes { values, names } => {
+                Cells::Text(values.iter().map(|class| names[*class].clone()).collect())
+            }
+            Self::Grades { values, .. } => {
+                let values = values.iter().map(|grade| *grade as f64).collect();
+                Cells::Numbers { values, decimals: 0 }
+            }
+            Self::Several(_) | Self::Structured(_) => {
+                panic!("several or structured targets are not one column of plain cells")
+            }
+        }
+    }
+
+    /// One target as numbers that models can be fitted to, and probes correlated with; of
+    /// several targets, their sum over the rows; of masks, boxes and pictures, their area,
+    /// number and mean intensity.
+    pub fn as_numbers(&self) -> Vec<f64> {
+        match self {
+            Self::Numbers { values, .. } => values.clone(),
+            Self::Classes { values, .. } | Self::Grades { values, .. } => {
+                values.iter().map(|class| *class as f64).collect()
+            }
+            Self::Several(parts) => {
+                let mut sums = vec![0.0; self.len()];
+                for part in parts {
+                    sums.iter_mut().zip(part.as_numbers()).for_each(|(sum, value)| *sum += value);
+                }
+                sums
+            }
+            Self::Structured(values) => scalars(values),
+        }
+    }
+}
+
+/// One number per row that says much about its truth: area, number of boxes, mean intensity.
+fn scalars(values: &Values) -> Vec<f64> {
+    match values {
+        Values::Masks(masks) => masks.iter().map(|mask| mask.area() as f64).collect(),
+        Values::Objects(rows) => rows.iter().map(|row| row.len() as f64).collect(),
+        Values::Images { images, .. } => {
+            let mean = |image: &Vec<u16>| {
+                image.iter().map(|value| f64::from(*value)).sum::<f64>() / image.len() as f64
+            };
+            images.iter().map(mean).collect()
+        }
+        other => vec![0.0; other.len()],
+    }
+}
+
+/// The sorted class names of a target, and the place of each class from low to high there.
+fn sorted_classes(target: &Target) -> (Vec<String>, Vec<usize>) {
+    let mut names = target.classes.clone();
+    names.sort();
+    let place = |class: &String| names.iter().position(|name| name == class).unwrap_or(0);
+    let places = target.classes.iter().map(place).collect();
+    (names, places)
+}
+
+/// Draws the truth of every row from each target's scores.
+pub fn draw(blueprint: &Blueprint, scores: &[Vec<f64>], stream: Stream) -> Truth {
+    let several = blueprint.targets.len() > 1;
+    let one = |(index, (target, score)): (usize, (&Target, &Vec<f64>))| {
+        let stream = if several { stream.index(index as u64) } else { stream };
+        draw_one(blueprint, target, score, stream)
+    };
+    Truth::joined(blueprint.targets.iter().zip(scores).enumerate().map(one).collect())
+}
+
+fn draw_one(blueprint: &Blueprint, target: &Target, score: &[f64], stream: Stream) -> Truth {
+    let mut draws = Draws::new(stream);
+    match &target.link {
+        Link::Graded { cuts, noise } => {
+            let (names, places) = sorted_classes(target);
+            let flip = blueprint.label_noise();
+            let class = |score: &f64| {
+                // Both draws are always made, so that the noise level moves no other draw.
+                let noisy = score + noise * draws.logistic();
+                let (flipped, any) = (draws.chance(flip), draws.whole(0, cuts.len()));
+                let grade = cuts.iter().filter(|cut| noisy > **cut).count();
+                places[if flipped { any } else { grade }]
+            };
+            let values = score.iter().map(class).collect();
+            match blueprint.queries() {
+                Some(queries) => {
+                    let query = |row: usize| row / queries.rows;
+                    Truth::Grades { values, queries: (0..score.len()).map(query).collect() }
+                }
+                None => Truth::Classes { values, names },
+            }
+        }
+        Link::Linear { center, scale, noise, decimals } => {
+            let value = |s: &f64| round(center + scale * (s + noise * draws.normal()), *decimals);
+            Truth::Numbers { values: score.iter().map(value).collect(), decimals: *decimals }
+        }
+        Link::Exponential { center, scale, noise, decimals } => {
+            let value = |s: &f64| {
+                let log = center + scale * (s + noise * draws.normal());
+                round(libm::exp(log), *decimals)
+            };
+            Truth::Numbers { values: score.iter().map(value).collect(), decimals: *decimals }
+        }
+    }
+}
+
+/// What someone who knows the rules, but not the noise, would forecast.
+pub fn expected(blueprint: &Blueprint, scores: &[Vec<f64>]) -> Forecast {
+    let one = |(target, score): (&Target, &Vec<f64>)| expected_one(blueprint, target, score);
+    Forecast::joined(blueprint.targets.iter().zip(scores).map(one).collect())
+}
+
+fn expected_one(blueprint: &Blueprint, target: &Target, score: &[f64]) -> Forecast {
+    match &target.link {
+        // Grades rise with the score, and an order is all that is asked for.
+        Link::Graded { .. } if blueprint.queries().is_some() => Forecast::Numbers(score.to_vec()),
+        Link::Graded { cuts, noise } => {
+            let (names, places) = sorted_classes(target);
+            let classes = names.len();
+            let flip = blueprint.label_noise();
+            let mut values = vec![flip / classes as f64; score.len() * classes];
+            for (row, score) in score.iter().enumerate() {
+                let mut below = 0.0;
+                for (grade, place) in places.iter().enumerate() {
+                    let upto = cuts.get(grade).map_or(1.0, |cut| sigmoid((cut - score) / noise));
+                    values[row * classes + place] += (1.0 - flip) * (upto - below);
+                    below = upto;
+                }
+            }
+            Forecast::Classes { values, classes }
+        }
+        Link::Linear { center, scale, .. } => {
+            Forecast::Numbers(score.iter().map(|score| center + scale * score).collect())
+        }
+        Link::Exponential { center, scale, .. } => {
+            Forecast::Numbers(score.iter().map(|score| libm::exp(center + scale * score)).collect())
+        }
+    }
+}

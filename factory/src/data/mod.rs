@@ -1,0 +1,12 @@
+//! A task's data, drawn from its blueprint: tables, items, networks and labels.
+
+pub mod assets;
+pub mod items;
+pub mod labels;
+pub mod likeness;
+pub mod mutation;
+pub mod network;
+pub mod score;
+pub mod series;
+pub mod table;
+pub mod tabular;

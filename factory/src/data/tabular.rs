@@ -1,0 +1,117 @@
+//! Independent rows.
+
+use super::assets::Order;
+use super::network::{self, Ties};
+use crate::data::table::{Cells, Table};
+use crate::numeric::draws::{Draws, normal_cdf};
+use crate::numeric::rounding::round;
+use crate::spec::blueprint::{Blueprint, NumberSpec};
+use crate::spec::rule::Frame;
+use crate::spec::scenario::{NumberColumn, Shape};
+use std::collections::BTreeMap;
+use tasks::stream::Stream;
+
+/// Draws clean columns, and the same as they are written; rows that are nodes come with ties.
+pub fn draw(blueprint: &Blueprint, ties: Option<&Ties>, stream: Stream) -> (Frame, Table, Order) {
+    let rows = blueprint.rows.train + blueprint.rows.test;
+    let frame = sample(blueprint, rows, ties, stream);
+    let mut table = Table::default();
+    // Words and numbers alternate in real tables; here their order is drawn once per task.
+    let mut names: Vec<(String, Option<usize>)> = blueprint
+        .numbers
+        .iter()
+        .map(|spec| (spec.column.name.clone(), Some(spec.column.decimals)))
+        .chain(blueprint.words.iter().map(|spec| (spec.column.name.clone(), None)))
+        .collect();
+    Draws::new(stream.child("column order")).shuffle(&mut names);
+    for (name, decimals) in names {
+        let cells = match decimals {
+            Some(decimals) => Cells::Numbers { values: frame.numbers[&name].clone(), decimals },
+            None => Cells::Text(frame.words[&name].clone()),
+        };
+        table.push(&name, cells);
+    }
+    // Rows are exchangeable draws, so the first ones are as good a training set as any.
+    let order = Order {
+        train: (0..blueprint.rows.train).collect(),
+        test: (blueprint.rows.train..rows).collect(),
+    };
+    (frame, table, order)
+}
+
+/// Draws `rows` clean rows.
+pub fn sample(blueprint: &Blueprint, rows: usize, ties: Option<&Ties>, stream: Stream) -> Frame {
+    let mut frame = Frame { rows, ..Frame::default() };
+    let ties = blueprint.network().zip(ties);
+    let mut latents: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for NumberSpec { column, follows } in blueprint.drawn() {
+        let mut draws = Draws::new(stream.child("number").child(&column.name));
+        let own: Vec<f64> = match blueprint.queries() {
+            Some(queries) if queries.own.contains(&column.name) => {
+                let values: Vec<f64> =
+                    (0..rows.div_ceil(queries.rows)).map(|_| draws.normal()).collect();
+                (0..rows).map(|row| values[row / queries.rows]).collect()
+            }
+            _ => (0..rows).map(|_| draws.normal()).collect(),
+        };
+        let own = match ties {
+            Some((layout, ties)) if layout.kindred.contains(&column.name) => {
+                ties.kindred(&own, &mut draws)
+            }
+            _ => own,
+        };
+        let latent: Vec<f64> = match follows {
+            Some((other, correlation)) => match latents.get(other.as_str()) {
+                Some(base) => {
+                    let rest = (1.0 - correlation * correlation).sqrt();
+                    base.iter().zip(own).map(|(b, o)| correlation * b + rest * o).collect()
+                }
+                None => own,
+            },
+            None => own,
+        };
+        let values = latent.iter().map(|z| place(column, *z)).collect();
+        frame.numbers.insert(column.name.clone(), values);
+        latents.insert(&column.name, latent);
+    }
+    for spec in &blueprint.words {
+        let mut draws = Draws::new(stream.child("word").child(&spec.column.name));
+        let word = |_| spec.column.words[draws.weighted(&spec.weights)].clone();
+        frame.words.insert(spec.column.name.clone(), (0..rows).map(word).collect());
+    }
+    if let Some((layout, ties)) = ties {
+        network::surround(layout, &ties.network, &mut frame);
+    }
+    frame
+}
+
+/// A standard normal draw, placed into a column's range and shape.
+pub fn place(column: &NumberColumn, z: f64) -> f64 {
+    let NumberColumn { low, high, shape, decimals, .. } = column;
+    // Bells reach their bounds at two and a half standard deviations.
+    let bell = (0.5 + z / 5.0).clamp(0.0, 1.0);
+    let value = match shape {
+        Shape::Uniform => low + (high - low) * normal_cdf(z),
+        Shape::Bell => low + (high - low) * bell,
+        Shape::Skew => libm::exp(libm::log(*low) + (libm::log(*high) - libm::log(*low)) * bell),
+        Shape::Count => low + libm::floor((high - low + 1.0) * libm::pow(normal_cdf(z), 1.8)),
+    };
+    round(value.clamp(*low, *high), *decimals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_stays_in_its_range() {
+        for text in ["a 1 9 u 2", "a 1 9 b 2", "a 1 9 s 2", "a 1 9 c 0"] {
+            let column: NumberColumn = text.parse().unwrap();
+            let mut draws = Draws::new(Stream::root(5));
+            let values: Vec<f64> = (0..2000).map(|_| place(&column, draws.normal())).collect();
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            assert!(low >= 1.0 && high <= 9.0 && high - low > 5.0, "{text}: {low} to {high}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! What every kind of task answers for.
+
+use super::pandas;
+use crate::baselines::ladder::{self, Ladder, LadderError};
+use crate::data::assets::Assets;
+use crate::data::items::{self, Item};
+use crate::data::table::Table;
+use crate::media::{Blemish, Format, MediumError, MediumKind, Reading, Storage};
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::layout::{ItemLayout, Layout};
+use crate::spec::scenario::Story;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use tasks::prediction::Prediction;
+use tasks::task::Modality;
+use tasks::values::Values;
+
+/// Python for the scripted agents. It stays in the manifest and is shown to no other agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scripts {
+    /// Functions that read what a task has beside its tables, if anything.
+    pub reader: Option<String>,
+    /// The hidden rule as code.
+    pub oracle: String,
+    /// Whether predictions must be exponentiated.
+    pub logarithmic: bool,
+}
+
+/// A kind of task. What is provided here suits tables whose rows have targets, and an item each
+/// if the blueprint has a layout for items.
+///
+/// Every method gets the blueprint whose layout the kind is.
+pub trait TaskKind: fmt::Debug + Sync {
+    /// Draws a task's rows, what belongs to them, and their truth.
+    ///
+    /// # Errors
+    /// [`MediumError`] if an item that was just rendered cannot be read.
+    fn render(&self, blueprint: &Blueprint) -> Result<Assets, MediumError>;
+
+    /// Fits the baselines R0 to R3 and the ceiling.
+    ///
+    /// # Errors
+    /// [`LadderError`].
+    fn fit_baselines(&self, blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {
+        ladder::climb(blueprint, assets)
+    }
+
+    /// The columns that hold the items of rows, or the names of their files.
+    fn item_cells(&self, blueprint: &Blueprint, ids: &[String], items: &[Item]) -> Table {
+        blueprint.item().map_or_else(Table::default, |layout| items::columns(layout, ids, items))
+    }
+
+    /// The names of those columns.
+    fn item_columns(&self, blueprint: &Blueprint) -> Vec<String> {
+        let table = self.item_cells(blueprint, &[], &[]);
+        table.columns.into_iter().map(|column| column.name).collect()
+    }
+
+    /// The files beside the tables, by their path within the public half.
+    fn files(&self, blueprint: &Blueprint, assets: &Assets) -> BTreeMap<String, Vec<u8>> {
+        let Some(layout) = blueprint.item() else { return BTreeMap::new() };
+        let mut files = items::files(layout, &assets.train_ids, &assets.train_items);
+        files.extend(items::files(layout, &assets.test_ids, &assets.test_items));
+        files
+    }
+
+    /// Folders of the public half with a file for each training row and for no test row.
+    fn training_folders(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Reads a row's item back from its bytes.
+    ///
+    /// # Errors
+    /// [`MediumError`] if the bytes are not such an item, or if rows have none.
+    fn read(&self, blueprint: &Blueprint, bytes: &[u8]) -> Result<Reading, MediumError> {
+        let layout =
+            blueprint.item().ok_or_else(|| MediumError("rows have no items".to_owned()))?;
+        layout.medium.medium().read(bytes)
+    }
+
+    /// Ways in which the items can be worse than clean.
+    fn blemishes(&self, blueprint: &Blueprint) -> &'static [Blemish] {
+        blueprint.item().map(|layout| layout.medium.medium().blemishes()).unwrap_or_default()
+    }
+
+    /// The columns of the truth in the training file.
+    fn target_columns(&self, blueprint: &Blueprint) -> Vec<String> {
+        blueprint.targets.iter().map(|target| target.column.clone()).collect()
+    }
+
+    /// Python that reads the items and computes the hidden rule.
+    fn scripts(&self, blueprint: &Blueprint) -> Scripts {
+        Scripts {
+            reader: pandas::reader(blueprint),
+            oracle: pandas::oracle(blueprint),
+            logarithmic: pandas::logarithmic(blueprint),
+        }
+    }
+
+    /// Submissions that look at no item, as the cells of a constant row each, where truth is
+    /// structured.
+    fn constants(&self, _prediction: &Prediction, _train: &Values) -> Vec<Vec<String>> {
+        Vec::new()
+    }
+
+    /// What a row is made of, in the plural, as the page says it.
+    fn made_of(&self, blueprint: &Blueprint) -> String {
+        match (blueprint.item().map(noun), blueprint.modality) {
+            (Some(item), Modality::Multimodal) => format!("{item} and a table"),
+            (Some(item), _) => item.to_owned(),
+            (None, _) => "a table".to_owned(),
+        }
+    }
+
+    /// The page's lines on columns between the id and the features.
+    fn column_lines(&self, blueprint: &Blueprint, story: &Story) -> String {
+        item_lines(blueprint, story)
+    }
+
+    /// What the page says on the data below the table of columns.
+    fn notes(&self, _blueprint: &Blueprint, _story: &Story, _draws: &mut Draws) -> String {
+        String::new()
+    }
+
+    /// The page's lines on files beside the tables.
+    fn file_lines(&self, blueprint: &Blueprint, _assets: &Assets) -> String {
+        let Some(layout) = blueprint.item() else { return String::new() };
+        let Storage::Files { folder, extension } = layout.storage() else { return String::new() };
+        format!(
+            "- `{folder}/`: one `.{extension}` file per row of both tables; `{}` names it\n",
+            layout.column
+        )
+    }
+}
+
+impl Blueprint {
+    /// The kind of the task.
+    pub fn kind(&self) -> &dyn TaskKind {
+        match &self.layout {
+            Layout::Rows(kind) => kind,
+            Layout::Ranking(kind) => kind,
+            Layout::Series(kind) => kind,
+            Layout::Nodes(kind) => kind,
+            Layout::Vision(kind) => kind,
+        }
+    }
+}
+
+/// What items are called in the plural.
+fn noun(layout: &ItemLayout) -> &'static str {
+    match (layout.medium, layout.format) {
+        (MediumKind::Surface | MediumKind::Objects, _) => "pictures",
+        (MediumKind::Recording, _) => "recordings",
+        (MediumKind::Report, Format::Text) => "documents",
+        (MediumKind::Report, _) => "texts",
+        (MediumKind::Pair, _) => "pairs of texts",
+        (MediumKind::Network, _) => "graphs",
+    }
+}
+
+/// The page's lines on the columns of items.
+pub(super) fn item_lines(blueprint: &Blueprint, story: &Story) -> String {
+    let mut text = String::new();
+    if let (Some(layout), Story::Table(story)) = (blueprint.item(), story) {
+        let shows = story.item.as_ref().map_or("", |item| item.shows.as_str());
+        let kind = match layout.storage() {
+            Storage::Files { .. } => "file name",
+            Storage::Cells(_) => "text",
+        };
+        for column in layout.columns() {
+            let _ = writeln!(text, "| `{column}` | {kind} | {shows} |");
+        }
+    }
+    text
+}

@@ -1,0 +1,174 @@
+//! The hidden rule as pandas code, for the scripted oracle that calibrates corpora.
+//!
+//! What [`crate::spec::mutation::repaired`] and [`Rule::transforms`](crate::spec::rule::Rule::transforms) do
+//! natively for rung R3, written for a frame `x` of the public training and test rows. It stays
+//! in the manifest and is never shown to other agents.
+
+use crate::media::Storage;
+use crate::media::graph::nodes;
+use crate::spec::blueprint::{Blueprint, Link};
+use crate::spec::layout::{ItemLayout, NetworkLayout};
+use crate::spec::mutation::{Mutation, SENTINEL};
+use crate::spec::rule::{Expr, Test};
+use std::fmt::Write as _;
+
+/// A script's lines that undo the mutations and replace `x` by the rule's terms, and `y` by its
+/// logarithm where the link is exponential. Names `pd` and `np` are imported by the caller, the
+/// functions of [`reader`] are defined where rows have items or are nodes, and rows of one series
+/// are in time order.
+pub(crate) fn oracle(blueprint: &Blueprint) -> String {
+    let mut code = String::new();
+    for mutation in &blueprint.mutations {
+        match mutation {
+            Mutation::Sentinel { column, .. } => {
+                let _ = writeln!(code, "x.loc[x[{column:?}] == {SENTINEL}, {column:?}] = np.nan");
+            }
+            Mutation::Units { column, companion, factor, .. } => {
+                let _ = writeln!(
+                    code,
+                    "x[{column:?}] = x[{column:?}].where(x[{companion:?}] != \"alt\", \
+                     x[{column:?}] / {factor})"
+                );
+            }
+            Mutation::LabelNoise { .. }
+            | Mutation::Imbalance { .. }
+            | Mutation::Missing { .. }
+            | Mutation::Echo { .. }
+            | Mutation::Blemish { .. } => {}
+        }
+    }
+    if let Some(layout) = blueprint.item() {
+        code.push_str(&estimates(layout));
+    }
+    code.push_str("x = x.fillna(x[:n].median(numeric_only=True))\n");
+    if let Some(layout) = blueprint.network() {
+        let hidden: Vec<String> =
+            layout.near.iter().map(|column| NetworkLayout::hidden(column)).collect();
+        let _ = writeln!(code, "x[{hidden:?}] = near(x[{:?}])", layout.near);
+        let _ = writeln!(code, "x[{:?}] = items(x)[:, :2]", NetworkLayout::STRUCTURE);
+    }
+    code.push_str(
+        "def lag(e, k):\n    \
+         g = e.groupby(x[x.columns[0]])\n    \
+         return g.shift(k).fillna(g.transform(\"first\"))\n\
+         o = pd.DataFrame(index=x.index)\n",
+    );
+    let terms = blueprint.targets.iter().flat_map(|target| &target.rule.terms);
+    for (index, term) in terms.enumerate() {
+        let _ = writeln!(code, "o[\"t{index}\"] = {}", expression(&term.expr));
+    }
+    code.push_str("x = o\n");
+    if logarithmic(blueprint) {
+        code.push_str("y = np.log(y.clip(lower=1e-9))\n");
+    }
+    code
+}
+
+/// Whether predictions must be exponentiated.
+pub(crate) fn logarithmic(blueprint: &Blueprint) -> bool {
+    blueprint.targets.iter().any(|target| matches!(target.link, Link::Exponential { .. }))
+}
+
+/// Python that reads what a task has beside its tables, if anything: `items(x)` takes the items'
+/// columns out of the frame `x` and returns the items, `read(i)` returns plain, generic and
+/// estimated numbers of one. The items of a network are its nodes, and `near(x)` averages the
+/// columns of a frame over the neighbours of each.
+pub(crate) fn reader(blueprint: &Blueprint) -> Option<String> {
+    let network = blueprint.network().map(|_| nodes::PYTHON.to_owned());
+    network.or_else(|| blueprint.item().map(of_items))
+}
+
+fn of_items(layout: &ItemLayout) -> String {
+    let medium = layout.medium.medium();
+    let column = &layout.column;
+    let load = match layout.storage() {
+        Storage::Files { .. } => {
+            format!("[open(\"input/\" + p, \"rb\").read() for p in x.pop({column:?})]")
+        }
+        Storage::Cells(1) => format!("[t.encode() for t in x.pop({column:?})]"),
+        Storage::Cells(_) => {
+            let columns = layout.columns();
+            format!("[\"\\n\".join(t).encode() for t in zip(*(x.pop(c) for c in {columns:?}))]")
+        }
+    };
+    format!("{}\n\n\ndef items(x):\n    return {load}\n", medium.python().trim_end())
+}
+
+/// Lines that replace the items' column by the statistics estimated from them.
+fn estimates(layout: &ItemLayout) -> String {
+    let names: Vec<&str> = layout.statistics.iter().map(|spec| spec.column.name.as_str()).collect();
+    format!("x[{names:?}] = [read(i)[2] for i in items(x)]\n")
+}
+
+fn expression(expr: &Expr) -> String {
+    match expr {
+        Expr::Number { value } => format!("pd.Series({value:?}, x.index)"),
+        Expr::Deviation { column, reference, scale } => {
+            format!("((x[{column:?}] - {reference:?}) / {scale:?})")
+        }
+        Expr::Product { left, right } => format!("({} * {})", expression(left), expression(right)),
+        Expr::Difference { left, right } => {
+            format!("({} - {})", expression(left), expression(right))
+        }
+        Expr::Ratio { over, under, shift } => format!("(x[{over:?}] / (x[{under:?}] + {shift:?}))"),
+        Expr::Absolute { of } => format!("{}.abs()", expression(of)),
+        Expr::Square { of } => format!("({} ** 2)", expression(of)),
+        Expr::Log { column, shift } => {
+            format!("np.log((x[{column:?}] + {shift:?}).clip(lower=1e-9))")
+        }
+        Expr::Wave { column, period, phase } => {
+            format!("np.sin(2 * np.pi * (x[{column:?}] - {phase:?}) / {period:?})")
+        }
+        Expr::If { test, then, otherwise } => {
+            format!("{}.where({}, {})", expression(then), condition(test), expression(otherwise))
+        }
+        Expr::Count { of } => {
+            let tests: Vec<String> =
+                of.iter().map(|test| format!("1.0 * {}", condition(test))).collect();
+            format!("({})", tests.join(" + "))
+        }
+        Expr::Offset { column, values } => {
+            let pairs: Vec<String> =
+                values.iter().map(|(word, value)| format!("{word:?}: {value:?}")).collect();
+            format!("x[{column:?}].map({{{}}}).fillna(0.0)", pairs.join(", "))
+        }
+        Expr::Lag { of, steps } => format!("lag({}, {steps})", expression(of)),
+    }
+}
+
+fn condition(test: &Test) -> String {
+    match test {
+        Test::Above { column, threshold } => format!("(x[{column:?}] > {threshold:?})"),
+        Test::AtMost { column, threshold } => format!("(x[{column:?}] <= {threshold:?})"),
+        Test::Is { column, value } => format!("(x[{column:?}] == {value:?})"),
+        Test::All { of } => {
+            let tests: Vec<String> = of.iter().map(condition).collect();
+            format!("({})", tests.join(" & "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_expression_has_its_pandas_form() {
+        let column = || Expr::deviation("a", 2.0, 0.5);
+        let above = Test::Above { column: "a".to_owned(), threshold: 1.0 };
+        let is = Test::Is { column: "w".to_owned(), value: "it's \"x\"".to_owned() };
+        let both = Test::All { of: vec![above.clone(), is] };
+        let cases = [
+            Expr::Product { left: Box::new(column()), right: Box::new(column()) },
+            Expr::If {
+                test: both,
+                then: Box::new(Expr::Number { value: 1.0 }),
+                otherwise: Box::new(Expr::Lag { of: Box::new(column()), steps: 2 }),
+            },
+            Expr::Count { of: vec![above.clone(), above] },
+            Expr::Offset { column: "w".to_owned(), values: [("k".to_owned(), -1.0)].into() },
+        ];
+        let texts: Vec<String> = cases.iter().map(expression).collect();
+        insta::assert_snapshot!(texts.join("\n"));
+    }
+}

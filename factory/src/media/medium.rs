@@ -1,0 +1,204 @@
+//! A medium: what renders a row's statistics into an item and reads them back.
+
+use super::{audio, graph, image, text};
+use crate::numeric::draws::Draws;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use tasks::stream::Stream;
+use tasks::task::Modality;
+
+/// Who can read a statistic off an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// A straight line on [`Reading::plain`] finds it (R² ≥ 0.6 on 150 items).
+    Plain,
+    /// A forest on [`Reading::generic`] finds it, a straight line on `plain` does not.
+    Generic,
+    /// Only its own estimator finds it well.
+    Hidden,
+}
+
+/// Something about an item that a rule can depend on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Statistic {
+    /// Its name in rules: lower case, unique within the medium.
+    pub name: &'static str,
+    /// Smallest value.
+    pub low: f64,
+    /// Largest value.
+    pub high: f64,
+    /// Digits after the point that a value has; 0 for counts.
+    pub decimals: usize,
+    /// Who can read it.
+    pub reach: Reach,
+    /// What it measures, in a few words.
+    pub means: &'static str,
+}
+
+/// A way in which items can be worse than clean; its strength is constant within a task.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Blemish {
+    /// Its name in manifests.
+    pub name: &'static str,
+    /// The least strength worth having.
+    pub low: f64,
+    /// The strength that the top rung still bears.
+    pub high: f64,
+    /// What it does, as the description page says it.
+    pub means: &'static str,
+}
+
+/// What the items of a task are written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// PNG pictures, stored as they are.
+    Png,
+    /// Baseline JPEG pictures of high quality.
+    Jpeg,
+    /// WAV recordings.
+    Wav,
+    /// Tables of links.
+    Csv,
+    /// Texts of several paragraphs.
+    Text,
+    /// Cells of the tables.
+    Cells,
+}
+
+impl Format {
+    /// Whether a file's size follows from what it shows, as it does where contents are
+    /// compressed.
+    pub fn compresses(self) -> bool {
+        matches!(self, Self::Jpeg)
+    }
+}
+
+/// How the items of a task are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// A file per row in `prepared/public/<folder>/`.
+    Files {
+        /// The folder's name.
+        folder: &'static str,
+        /// The file name's ending, without a dot.
+        extension: &'static str,
+    },
+    /// As many CSV columns, the lines of the item being their cells.
+    Cells(usize),
+}
+
+/// What all items of a task share.
+#[derive(Debug, Clone)]
+pub struct Look<'a> {
+    /// What items are written as: one of the medium's formats.
+    pub format: Format,
+    /// Where a medium draws its own constants from (size, palette, tempo, template): the same
+    /// stream for every item of the task.
+    pub stream: Stream,
+    /// Words of the story's trade, for media that need some.
+    pub vocabulary: &'a [String],
+    /// Blemishes in force, by name, with their strengths.
+    pub blemishes: &'a BTreeMap<String, f64>,
+}
+
+/// What solvers of three kinds make of an item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What someone in a hurry computes, for a straight line: at most 32 numbers.
+    pub plain: Vec<f64>,
+    /// What a practised engineer computes without knowing the task, for a forest: at most 32.
+    pub generic: Vec<f64>,
+    /// The statistics themselves, estimated from the item alone, in the medium's order.
+    pub estimates: Vec<f64>,
+}
+
+/// Why an item could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("not a readable item: {0}")]
+pub struct MediumError(pub String);
+
+/// A kind of item.
+pub trait Medium: fmt::Debug + Sync {
+    /// What a rule can depend on: four or more, one at least for each [`Reach`].
+    fn statistics(&self) -> &'static [Statistic];
+
+    /// How items can be worse than clean: three or more.
+    fn blemishes(&self) -> &'static [Blemish];
+
+    /// What items can be written as, the usual one first.
+    fn formats(&self) -> &'static [Format];
+
+    /// The bytes of an item with these statistics, in the order of [`Medium::statistics`].
+    /// Everything else about it comes from `look`, for the task, and `draws`, for the item.
+    fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8>;
+
+    /// Reads an item back from its bytes alone.
+    ///
+    /// # Errors
+    /// [`MediumError`] if the bytes are not such an item.
+    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError>;
+
+    /// Python with a function `read(data: bytes)` that returns `(plain, generic, estimates)` as
+    /// lists, computed as [`Medium::read`] does, for the scripted agents.
+    fn python(&self) -> &'static str;
+}
+
+/// The media, by the names that stories call them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MediumKind {
+    /// Close views of a textured surface.
+    Surface,
+    /// Pictures of scattered things.
+    Objects,
+    /// Short mono recordings.
+    Recording,
+    /// Short reports in words.
+    Report,
+    /// Two texts that may mean the same.
+    Pair,
+    /// Small graphs, one per row.
+    Network,
+}
+
+impl MediumKind {
+    /// All media, in declaration order.
+    pub const ALL: [Self; 6] =
+        [Self::Surface, Self::Objects, Self::Recording, Self::Report, Self::Pair, Self::Network];
+
+    /// What renders and reads its items.
+    pub fn medium(self) -> &'static dyn Medium {
+        match self {
+            Self::Surface => &image::Surface,
+            Self::Objects => &image::Objects,
+            Self::Recording => &audio::Recording,
+            Self::Report => &text::Report,
+            Self::Pair => &text::Pair,
+            Self::Network => &graph::Network,
+        }
+    }
+
+    /// How its items are kept in a format.
+    pub fn storage(self, format: Format) -> Storage {
+        match format {
+            Format::Png => Storage::Files { folder: "images", extension: "png" },
+            Format::Jpeg => Storage::Files { folder: "images", extension: "jpg" },
+            Format::Wav => Storage::Files { folder: "audio", extension: "wav" },
+            Format::Csv => Storage::Files { folder: "graphs", extension: "csv" },
+            Format::Text => Storage::Files { folder: "docs", extension: "txt" },
+            Format::Cells => Storage::Cells(if self == Self::Pair { 2 } else { 1 }),
+        }
+    }
+
+    /// The kind of data it makes a task.
+    pub fn modality(self) -> Modality {
+        match self {
+            Self::Surface | Self::Objects => Modality::Image,
+            Self::Recording => Modality::Audio,
+            Self::Report | Self::Pair => Modality::Text,
+            Self::Network => Modality::Graph,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Random forests, by smartcore, whose forests are reproducible (ties are broken by index).
+//!
+//! Classes are fitted as indicators: the mean of a leaf's indicators is its class share, so
+//! one forest per class gives the same probabilities as a classification forest's votes.
+
+use crate::numeric::matrix::Matrix;
+use smartcore::ensemble::random_forest_regressor::{
+    RandomForestRegressor, RandomForestRegressorParameters,
+};
+use smartcore::linalg::basic::matrix::DenseMatrix;
+
+/// What can be tuned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Number of trees.
+    pub trees: usize,
+    /// Columns tried at each split.
+    pub tried: usize,
+    /// Smallest leaf.
+    pub leaf: usize,
+}
+
+/// Why a forest could not be grown.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to grow a forest: {0}")]
+pub struct ForestError(String);
+
+type Forest = RandomForestRegressor<f64, f64, DenseMatrix<f64>, Vec<f64>>;
+
+/// A fitted forest.
+#[derive(Debug)]
+pub struct Grown(Forest);
+
+/// Grows a forest of `y` on `x`.
+///
+/// # Errors
+/// [`ForestError`] if smartcore refuses the data.
+pub fn grow(x: &Matrix, y: &Vec<f64>, settings: Settings, seed: u64) -> Result<Grown, ForestError> {
+    let parameters = RandomForestRegressorParameters {
+        max_depth: None,
+        min_samples_leaf: settings.leaf,
+        min_samples_split: 2 * settings.leaf.max(1),
+        n_trees: settings.trees,
+        m: Some(settings.tried.clamp(1, x.columns)),
+        keep_samples: true,
+        seed,
+    };
+    Forest::fit(&by_columns(x)?, y, parameters).map(Grown).map_err(|e| ForestError(e.to_string()))
+}
+
+impl Grown {
+    /// Predictions for new rows.
+    ///
+    /// # Errors
+    /// [`ForestError`] if the columns do not match.
+    pub fn predict(&self, x: &Matrix) -> Result<Vec<f64>, ForestError> {
+        self.0.predict(&dense(x)?).map_err(|error| ForestError(error.to_string()))
+    }
+
+    /// Predictions for the training rows, each by the trees that have not seen it.
+    ///
+    /// # Errors
+    /// [`ForestError`] if `x` is not the training data.
+    pub fn out_of_bag(&self, x: &Matrix) -> Result<Vec<f64>, ForestError> {
+        let mut values =
+            self.0.predict_oob(&dense(x)?).map_err(|error| ForestError(error.to_string()))?;
+        // A row that is in every tree's bag has no unseen forecast; the average stands in.
+        let known = || values.iter().filter(|value| !value.is_nan());
+        let mean = known().sum::<f64>() / known().count().max(1) as f64;
+        values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = mean);
+        Ok(values)
+    }
+}
+
+/// As growing goes through it: column after column, each of which fits the nearest cache.
+fn by_columns(x: &Matrix) -> Result<DenseMatrix<f64>, ForestError> {
+    let column = |column: usize| x.values.iter().skip(column).step_by(x.columns).copied();
+    DenseMatrix::new(x.rows(), x.columns, (0..x.columns).flat_map(column).collect(), true)
+        .map_err(|error| ForestError(error.to_string()))
+}
+
+/// As forecasting goes through it: row after row.
+fn dense(x: &Matrix) -> Result<DenseMatrix<f64>, ForestError> {
+    DenseMatrix::new(x.rows(), x.columns, x.values.clone(), false)
+        .map_err(|error| ForestError(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::draws::Draws;
+    use tasks::stream::Stream;
+
+    #[test]
+    fn forests_learn_a_step_and_are_reproducible() {
+        let mut draws = Draws::new(Stream::root(9));
+        let columns: Vec<Vec<f64>> =
+            (0..3).map(|_| (0..200).map(|_| draws.unit()).collect()).collect();
+        let y: Vec<f64> = columns[0].iter().map(|v| if *v > 0.5 { 1.0 } else { 0.0 }).collect();
+        let x = Matrix::from_columns(&columns);
+        let settings = Settings { trees: 20, tried: 2, leaf: 1 };
+        let fit = || grow(&x, &y, settings, 1).unwrap().out_of_bag(&x).unwrap();
+        let fitted = fit();
+        assert_eq!(fitted, fit());
+        let right = fitted.iter().zip(&y).filter(|(p, y)| (**p > 0.5) == (**y > 0.5)).count();
+        assert!(right > 190, "{right}");
+    }
+}

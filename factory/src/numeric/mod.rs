@@ -1,0 +1,9 @@
+//! Numbers: random draws, matrices, regression models, quantiles. It knows nothing of tasks.
+
+pub mod draws;
+pub mod forest;
+pub mod intervals;
+pub mod linear;
+pub mod matrix;
+pub mod moments;
+pub mod rounding;

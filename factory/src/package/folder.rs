@@ -1,0 +1,70 @@
+//! Writes a draft to a folder of its own, which a verified task leaves by a rename.
+
+use super::Draft;
+use super::draft::json;
+use camino::Utf8Path;
+use fs_err as fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write as _};
+use std::time::{Duration, UNIX_EPOCH};
+use tasks::task::{TaskDir, TaskError};
+
+/// When every file of a task was last changed, as a time since 1970: the first second of 2000.
+///
+/// Files that were written one after another tell in which order, and from when a task is. A
+/// time of zero would do, but archives know none before 1980, and some tools take it for none.
+pub const MODIFIED: Duration = Duration::from_hours(24 * 10_957);
+
+/// A task folder that nobody sees yet, with the draft it was written from.
+#[derive(Debug)]
+pub struct Staged {
+    /// What was written.
+    pub draft: Draft,
+    /// The folder.
+    pub dir: TaskDir,
+}
+
+/// Why a folder could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageError {
+    /// A file could not be written; the message names it.
+    #[error("failed to write a task")]
+    Io(#[from] io::Error),
+    /// What was written does not open.
+    #[error("failed to reopen a task that was just written")]
+    Reopen(#[from] TaskError),
+}
+
+/// Writes the draft below `work`, a folder of this run alone, and opens it as a grader would.
+///
+/// # Errors
+/// [`PackageError`].
+pub fn stage(draft: Draft, work: &Utf8Path) -> Result<Staged, PackageError> {
+    let files = draft.files()?;
+    place(draft, files, work)
+}
+
+/// Writes a draft with these files.
+pub(crate) fn place(
+    draft: Draft,
+    mut files: BTreeMap<String, Vec<u8>>,
+    work: &Utf8Path,
+) -> Result<Staged, PackageError> {
+    let root = work.join(draft.blueprint.task.as_str());
+    if root.exists() {
+        fs::remove_dir_all(&root)?;
+    }
+    let manifest = draft.manifest(&files);
+    files.insert("task.json".to_owned(), json(&manifest)?);
+    let folders: BTreeSet<&str> =
+        files.keys().filter_map(|path| path.rsplit_once('/')).map(|(folder, _)| folder).collect();
+    for folder in folders {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    for (path, bytes) in &files {
+        let mut file = fs::File::create(root.join(path))?;
+        file.write_all(bytes)?;
+        file.set_modified(UNIX_EPOCH + MODIFIED)?;
+    }
+    Ok(Staged { draft, dir: TaskDir::open(&root)? })
+}

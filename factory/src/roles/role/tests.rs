@@ -1,0 +1,129 @@
+//! What the strategist promises of the blueprints that it draws.
+
+use super::*;
+use crate::data::labels::Truth;
+use crate::media::Blemish;
+use crate::spec::mix::Cell;
+use crate::spec::mutation::Mutation;
+use crate::spec::scenario;
+use crate::spec::seed_set::{MLEBENCH, SeedSet};
+use std::collections::BTreeSet;
+use tasks::metrics::Metric;
+use tasks::task::{Split, TaskId};
+
+/// Blueprints of one kind of task, over all of its stories.
+fn blueprints(cell: &str, count: u64) -> Vec<Blueprint> {
+    let cell: Cell = cell.parse().unwrap();
+    let seeds = SeedSet::resolve(MLEBENCH).unwrap();
+    let stories = scenario::all().unwrap();
+    let fitting: Vec<usize> =
+        (0..stories.len()).filter(|story| stories[*story].serves(cell)).collect();
+    let drawn = (0..count).map(|index| {
+        let scenario = fitting.iter().cycle().nth(usize::try_from(index).unwrap()).unwrap();
+        let task = TaskId::new(&format!("{index:04}-test")).unwrap();
+        let split = Split::Train;
+        let slot = Slot { index, task, cell, split, seed: 0, scenario: *scenario, variant: 0 };
+        let origin = Origin { corpus_seed: 3, slot: index, attempt: 0 };
+        let brief = Brief {
+            slot: &slot,
+            seed: &seeds.seeds()[0],
+            scenario: &stories[*scenario],
+            origin,
+            preset: Preset::Large,
+            feedback: None,
+        };
+        Builtin.strategise(&brief).unwrap()
+    });
+    drawn.collect()
+}
+
+#[test]
+fn pictures_are_scored_by_what_tells_their_rungs_apart() {
+    let metrics = |cell| -> BTreeSet<String> {
+        blueprints(cell, 60).iter().map(|blueprint| blueprint.metric.to_string()).collect()
+    };
+    for cell in ["image/binary", "image/multiclass"] {
+        let metrics = metrics(cell);
+        assert!(!metrics.contains("log_loss") && !metrics.contains("f1"), "{metrics:?}");
+        assert!(metrics.len() >= 6, "{metrics:?}");
+    }
+    let metrics = metrics("tabular/binary");
+    assert!(metrics.contains("log_loss") && metrics.contains("f1"), "{metrics:?}");
+}
+
+#[test]
+fn few_rows_of_a_query_are_useful_where_only_the_first_counts() {
+    let of_first: Vec<Blueprint> = blueprints("tabular/ranking", 60)
+        .into_iter()
+        .filter(|blueprint| blueprint.metric == Metric::Mrr)
+        .collect();
+    assert!(!of_first.is_empty());
+    for blueprint in of_first {
+        let assets = blueprint.kind().render(&blueprint).unwrap();
+        let Truth::Grades { values, .. } = &assets.test_truth else { panic!("grades") };
+        let useful = values.iter().filter(|grade| **grade > 0).count() as f64;
+        let share = useful / values.len() as f64;
+        assert!((0.15..0.45).contains(&share), "{share}");
+        assert_eq!(values.iter().collect::<BTreeSet<_>>().len(), 4);
+    }
+}
+
+#[test]
+fn two_blemishes_of_items_share_the_strength_of_one() {
+    let mut counts = BTreeSet::new();
+    for blueprint in blueprints("image/binary", 40) {
+        let known = blueprint.item().unwrap().medium.medium().blemishes();
+        let strengths: Vec<(&Blemish, f64)> = blueprint
+            .mutations
+            .iter()
+            .filter_map(|mutation| match mutation {
+                Mutation::Blemish { name, strength } => {
+                    Some((known.iter().find(|blemish| blemish.name == name)?, *strength))
+                }
+                _ => None,
+            })
+            .collect();
+        counts.insert(strengths.len());
+        for (blemish, strength) in &strengths {
+            let share = (strength - blemish.low) / (blemish.high - blemish.low);
+            // Strengths are written with a few digits.
+            assert!(share * strengths.len() as f64 <= 1.05, "{}: {strength}", blemish.name);
+        }
+    }
+    assert_eq!(counts, BTreeSet::from([1, 2]));
+}
+
+#[test]
+fn blueprint_of_every_layout_survives_being_written() {
+    let cells = [
+        ("tabular/binary", vec![]),
+        ("image/binary", vec!["item"]),
+        ("tabular/ranking", vec!["queries"]),
+        ("text/ranking", vec!["item", "queries"]),
+        ("time_series/forecasting", vec!["series"]),
+        ("graph/multiclass", vec!["network"]),
+        ("image/segmentation", vec!["scene"]),
+    ];
+    for (cell, layouts) in cells {
+        let blueprint = blueprints(cell, 1).remove(0);
+        let written = serde_json::to_value(&blueprint).unwrap();
+        let set: Vec<&str> = ["item", "network", "queries", "scene", "series"]
+            .into_iter()
+            .filter(|key| !written[*key].is_null())
+            .collect();
+        assert_eq!(set, layouts, "{cell}");
+        assert_eq!(serde_json::from_value::<Blueprint>(written).unwrap(), blueprint);
+    }
+}
+
+#[test]
+fn blueprint_with_two_layouts_is_refused() {
+    let written = |cell| serde_json::to_value(blueprints(cell, 1).remove(0)).unwrap();
+    let series = written("time_series/forecasting")["series"].clone();
+    for cell in ["image/binary", "tabular/ranking", "graph/multiclass", "image/segmentation"] {
+        let mut both = written(cell);
+        both["series"] = series.clone();
+        let error = serde_json::from_value::<Blueprint>(both).unwrap_err();
+        assert!(error.to_string().contains("at most one of"), "{error}");
+    }
+}

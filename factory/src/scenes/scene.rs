@@ -1,0 +1,265 @@
+//! A scene: what draws pictures together with their truth, and fits the rungs to them.
+
+#[cfg(test)]
+mod tests;
+
+use crate::baselines::ladder::{Ladder, LadderError};
+use crate::data::assets::{self, Assets, Order};
+use crate::data::items::Item;
+use crate::data::labels::Truth;
+use crate::data::score::Forecast;
+use crate::data::table::Table;
+use crate::media::image::features;
+use crate::media::image::grid::{Grid, byte, decode, encode};
+use crate::media::{Blemish, MediumError, Reading};
+use crate::numeric::draws::Draws;
+use crate::numeric::forest::ForestError;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::scene::{SceneLayout, SceneRule};
+use std::collections::BTreeMap;
+use std::fmt;
+use tasks::boxes::{Detection as Found, Object};
+use tasks::mask::Mask;
+use tasks::metrics::Metric;
+use tasks::metrics::images::Frame;
+use tasks::prediction::Prediction;
+use tasks::stream::Stream;
+use tasks::task::Baselines;
+use tasks::values::{self, Values};
+
+/// The truth of a training picture wanders about the visible edge.
+pub(super) const JITTER: Blemish = Blemish {
+    name: "jitter",
+    low: 0.4,
+    high: 0.8,
+    means: "annotators were off by about a pixel here and there",
+};
+/// The sensor adds noise.
+pub(super) const NOISE: Blemish =
+    Blemish { name: "noise", low: 0.01, high: 0.03, means: "the sensor adds noise to every pixel" };
+/// The lens is out of focus.
+pub(super) const BLUR: Blemish =
+    Blemish { name: "blur", low: 0.3, high: 0.55, means: "the lens is slightly out of focus" };
+
+/// Strengths of a task's blemishes, by name.
+pub type Strengths = BTreeMap<String, f64>;
+
+impl SceneRule {
+    /// What draws and solves it.
+    pub fn scene(&self) -> &dyn Scene {
+        match self {
+            Self::Segmentation(scene) => scene,
+            Self::Detection(scene) => scene,
+            Self::Reconstruction(scene) => scene,
+        }
+    }
+}
+
+/// The truth of one picture.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Annotation {
+    /// Set pixels.
+    Mask(Mask),
+    /// Boxes.
+    Objects(Vec<Object>),
+    /// Intensities.
+    Image(Vec<u16>),
+}
+
+/// A picture with its truth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    /// What the file shows, from 0 (black) to 1 (white).
+    pub(super) picture: Grid,
+    /// What is asked for.
+    pub(super) truth: Annotation,
+    /// The best that anyone could say who sees everything but the annotators' slips.
+    pub(super) ideal: Annotation,
+}
+
+/// What a scene fits its rungs to: the pictures as their files hold them.
+#[derive(Debug)]
+pub struct Material<'a> {
+    pub(super) train: Vec<Grid>,
+    pub(super) test: Vec<Grid>,
+    pub(super) train_truth: &'a Values,
+    /// For the ceiling only.
+    pub(super) test_truth: &'a Values,
+    /// For the ceiling only.
+    pub(super) ideal: &'a Values,
+    pub(super) metric: Metric,
+    pub(super) stream: Stream,
+}
+
+/// Forecasts of the rungs.
+#[derive(Debug)]
+pub struct Rungs {
+    /// Test forecasts of R0 to R3 and of the ceiling.
+    pub(super) forecasts: [Values; 5],
+    /// R2's forecast of training pictures that it was not fitted to.
+    pub(super) unseen: Values,
+}
+
+/// A kind of picture with a truth of its own kind, and the rungs that solve it. Displayed, it is
+/// the hidden rule as a formula.
+pub trait Scene: fmt::Debug + fmt::Display + Sync {
+    /// Pixels along an edge.
+    fn side(&self) -> usize;
+
+    /// Number of intensities that the truth has, where it is a picture.
+    fn levels(&self) -> u32 {
+        2
+    }
+
+    /// How pictures and truth can be worse than clean.
+    fn blemishes(&self) -> &'static [Blemish];
+
+    /// What a submission holds.
+    fn prediction(&self, column: &str, classes: &[String]) -> Prediction;
+
+    /// A picture with its truth.
+    fn draw(&self, strengths: &Strengths, draws: &mut Draws) -> Drawn;
+
+    /// Fits the rungs to the training pictures. R0 says the same of every picture.
+    ///
+    /// # Errors
+    /// [`ForestError`].
+    fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError>;
+
+    /// The format of its pictures.
+    fn frame(&self) -> Frame {
+        Frame { width: self.side(), height: self.side(), levels: self.levels() }
+    }
+}
+
+/// Draws a task's pictures.
+///
+/// # Errors
+/// [`MediumError`] if a file that was just written cannot be read.
+pub(super) fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Assets, MediumError> {
+    let scene = layout.rule.scene();
+    let stream = blueprint.origin.stream("assets");
+    let strengths = blueprint.blemishes();
+    let rows = blueprint.rows.train + blueprint.rows.test;
+    let (mut items, mut truths, mut ideals) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..rows {
+        let mut draws = Draws::new(stream.child("scene").index(row as u64));
+        let drawn = scene.draw(&strengths, &mut draws);
+        let bytes: Vec<u8> = drawn.picture.values.iter().map(|value| byte(*value)).collect();
+        let bytes = encode(scene.side(), 1, &bytes);
+        let reading = reading(&bytes)?;
+        items.push(Item { bytes, reading });
+        truths.push(drawn.truth);
+        ideals.push(drawn.ideal);
+    }
+    let order = Order {
+        train: (0..blueprint.rows.train).collect(),
+        test: (blueprint.rows.train..rows).collect(),
+    };
+    let ids = assets::ids(rows, &mut Draws::new(stream.child("ids")));
+    let test_items = items.split_off(order.train.len());
+    let test_truth = gathered(truths.split_off(order.train.len()), scene.frame());
+    let ideal = gathered(ideals.split_off(order.train.len()), scene.frame());
+    Ok(Assets {
+        train_ids: ids[..order.train.len()].to_vec(),
+        train: Table::default(),
+        train_truth: Truth::Structured(gathered(truths, scene.frame())),
+        test_ids: ids[order.train.len()..].to_vec(),
+        test: Table::default(),
+        test_truth: Truth::Structured(test_truth),
+        train_queries: Vec::new(),
+        test_queries: Vec::new(),
+        train_items: items,
+        test_items,
+        links: Vec::new(),
+        test_scores: Vec::new(),
+        ideal: Some(ideal),
+        order,
+    })
+}
+
+/// What solvers make of a picture as a whole. A scene has no statistics to estimate.
+///
+/// # Errors
+/// [`MediumError`] if the bytes are not a picture.
+pub(super) fn reading(bytes: &[u8]) -> Result<Reading, MediumError> {
+    let picture = decode(bytes)?;
+    Ok(Reading {
+        plain: features::plain(&picture),
+        generic: features::generic(&picture),
+        estimates: Vec::new(),
+    })
+}
+
+/// The truths of several pictures of one scene.
+fn gathered(annotations: Vec<Annotation>, frame: Frame) -> Values {
+    let (mut masks, mut objects, mut images) = (Vec::new(), Vec::new(), Vec::new());
+    for annotation in annotations {
+        match annotation {
+            Annotation::Mask(mask) => masks.push(mask),
+            Annotation::Objects(boxes) => objects.push(boxes),
+            Annotation::Image(image) => images.push(image),
+        }
+    }
+    if !masks.is_empty() {
+        Values::Masks(masks)
+    } else if !objects.is_empty() {
+        Values::Objects(objects)
+    } else {
+        Values::Images { images, frame }
+    }
+}
+
+/// Boxes, submitted with full confidence; anything else as it is.
+pub(crate) fn submitted(truth: &Values) -> Values {
+    let sure = |object: &Object| Found { object: *object, confidence: 1.0 };
+    match truth {
+        Values::Objects(rows) => {
+            Values::Detections(rows.iter().map(|row| row.iter().map(sure).collect()).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Fits and scores all rungs of a scene. No rung but R2 has chance in it, and R2 has one seed:
+/// a forest more would cost as much as all the rest.
+///
+/// # Errors
+/// [`LadderError`].
+pub(super) fn climb(
+    blueprint: &Blueprint,
+    layout: &SceneLayout,
+    assets: &Assets,
+) -> Result<Ladder, LadderError> {
+    let grids = |items: &[Item]| -> Vec<Grid> {
+        let read = |item: &Item| decode(&item.bytes).map(|picture| picture.grey);
+        items.iter().filter_map(|item| read(item).ok()).collect()
+    };
+    let (train_truth, test_truth) = (
+        assets.train_truth.values(&blueprint.prediction),
+        assets.test_truth.values(&blueprint.prediction),
+    );
+    let ideal = assets.ideal.as_ref().unwrap_or(&test_truth);
+    let material = Material {
+        train: grids(&assets.train_items),
+        test: grids(&assets.test_items),
+        train_truth: &train_truth,
+        test_truth: &test_truth,
+        ideal,
+        metric: blueprint.metric,
+        stream: blueprint.origin.stream("rungs"),
+    };
+    let Rungs { forecasts, unseen } = layout.rule.scene().climb(&material)?;
+    let score = |rung: usize| {
+        values::score(blueprint.metric, &test_truth, &forecasts[rung])
+            .map_err(|source| LadderError::Score { rung, source })
+    };
+    let baselines =
+        Baselines { ladder: [score(0)?, score(1)?, score(2)?, score(3)?], ceiling: score(4)? };
+    Ok(Ladder {
+        constants: Vec::new(),
+        baselines,
+        forecasts: forecasts.map(Forecast::Structured),
+        out_of_bag: Forecast::Structured(unseen),
+    })
+}

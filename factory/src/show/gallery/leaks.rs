@@ -1,0 +1,166 @@
+//! The leak probes once more, on the files as they lie there.
+//!
+//! The same probes and bounds as in [`crate::verify`], which runs them on the draft; where a
+//! task has several targets or classes, each is probed and the strongest correlation counts.
+
+use super::html::{escaped, short};
+use super::nearness::{self, Nearness};
+use super::rows::Rows;
+use super::task::{Target, Task};
+use super::{GalleryError, graphs};
+use crate::data::items::Item;
+use crate::verify::leaks::CLOSEST;
+use crate::verify::probe::{HARMLESS, PERMUTATIONS, RUNS};
+use crate::verify::suspects::{Probe, Suspects, Truths};
+use crate::verify::{Carrier, Refusal, copies, files};
+use fs_err as fs;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use tasks::prediction::Prediction;
+
+/// The report as a table.
+pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
+    let items = items(task)?;
+    let mut html = String::from(
+        "<div class=\"scroll\"><table class=\"leaks\">\n\
+         <tr><th>probe</th><th>effect</th><th>verdict</th></tr>\n",
+    );
+    let suspects = suspects(task, &items)?;
+    for Probe { what, finding } in Carrier::ALL.into_iter().flat_map(|c| suspects.probes(c)) {
+        let chance = finding.p.map_or(String::new(), |p| format!(" (p = {})", short(p)));
+        let _ = writeln!(
+            html,
+            "<tr><td>{}</td><td>{:.3}{chance}</td><td>{}</td></tr>",
+            escaped(&what),
+            finding.effect,
+            verdict(!finding.tells())
+        );
+    }
+    for (what, found) in findings(task, &items) {
+        let text = found.as_ref().err().map_or("none".to_owned(), ToString::to_string);
+        let _ = writeln!(
+            html,
+            "<tr><td>{what}</td><td>{}</td><td>{}</td></tr>",
+            escaped(&text),
+            verdict(found.is_ok())
+        );
+    }
+    let Nearness { duplicates, distance, typical } = nearness::between(task, &items);
+    let _ = writeln!(
+        html,
+        "<tr><td>test rows that repeat a training row</td><td>{duplicates}</td><td>{}</td></tr>",
+        verdict(duplicates == 0)
+    );
+    if let (Some(distance), Some(typical)) = (distance, typical) {
+        let _ = writeln!(
+            html,
+            "<tr><td>distance from test to train, 1st percentile</td><td>{} against {} within train</td><td>{}</td></tr>",
+            short(distance),
+            short(typical),
+            verdict(distance >= CLOSEST * typical)
+        );
+    }
+    let _ = write!(
+        html,
+        "</table></div>\n<p class=\"note\">The effect is |ρ| with the target, |2 AUC − 1| where it is one of two, and |z| of runs. A probe leaks if it is above {HARMLESS}, or {RUNS} for runs, and none of {PERMUTATIONS} shuffles reaches it; rows are too close below {CLOSEST} of the distance within train.{}</p>",
+        if task.blueprint.series().is_some() {
+            " Rows are in order of time by design, so their place is not probed."
+        } else {
+            ""
+        }
+    );
+    Ok(html)
+}
+
+fn verdict(clean: bool) -> &'static str {
+    if clean { "<span class=\"good\">clean</span>" } else { "<span class=\"bad\">leaks</span>" }
+}
+
+/// Every row's item, the rows of `train.csv` first; none where rows have none.
+fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
+    let kind = task.blueprint.kind();
+    let names = kind.item_columns(&task.blueprint);
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let in_files = task.blueprint.file_column().is_some();
+    let read = |bytes: &[u8]| kind.read(&task.blueprint, bytes);
+    let public = task.dir.public();
+    let mut found = Vec::new();
+    for (file, table) in [("train.csv", &task.train), ("test.csv", &task.test)] {
+        let unreadable =
+            |fault: String| GalleryError::Unreadable { path: public.path().join(file), fault };
+        let place = |name: &String| {
+            table.place(name).ok_or_else(|| unreadable(format!("it has no column `{name}`")))
+        };
+        let places = names.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let one = |(row, cells): (usize, &Vec<String>)| {
+            let lines: Vec<&str> = places.iter().map(|place| cells[*place].as_str()).collect();
+            let (bytes, path) = if in_files {
+                let path = task.item_path(lines[0])?;
+                (fs::read(&path)?, Some(path))
+            } else {
+                (lines.join("\n").into_bytes(), None)
+            };
+            let reading = read(&bytes).map_err(|error| match path {
+                Some(path) => GalleryError::Unreadable { path, fault: error.to_string() },
+                None => unreadable(format!("row {}: {error}", row + 1)),
+            })?;
+            Ok(Item { bytes, reading })
+        };
+        found.par_extend(
+            table.rows.par_iter().enumerate().map(one).collect::<Result<Vec<_>, GalleryError>>()?,
+        );
+    }
+    Ok(found)
+}
+
+/// What probes look at.
+fn suspects<'a>(task: &'a Task, items: &'a [Item]) -> Result<Suspects<'a>, GalleryError> {
+    let cells = |column: &str| -> Vec<&'a str> {
+        let of = |table: &'a Rows| table.place(column).map(|place| table.column(place));
+        of(&task.train).into_iter().flatten().chain(of(&task.test).into_iter().flatten()).collect()
+    };
+    let ids = cells(&task.dir.manifest().id_column);
+    let place: BTreeMap<&str, usize> = ids.iter().enumerate().map(|(row, id)| (*id, row)).collect();
+    let end = |id: &String| place.get(id.as_str()).copied();
+    let links = graphs::network(task)?.map_or_else(Vec::new, |list| {
+        list.rows.iter().filter_map(|row| Some([end(&row[0])?, end(&row[1])?])).collect()
+    });
+    let graded = matches!(task.dir.manifest().prediction, Prediction::Relevance { .. });
+    let truths = |target: &Target| Truths {
+        values: [&target.train[..], &target.test].concat(),
+        classes: if graded { 0 } else { target.classes.len() },
+    };
+    Ok(Suspects {
+        stream: task.blueprint.origin.stream("leaks"),
+        names: task
+            .blueprint
+            .file_column()
+            .map_or_else(Vec::new, |column| cells(column).into_iter().map(str::to_owned).collect()),
+        items: items.iter().collect(),
+        format: task.blueprint.item().map(|layout| layout.format),
+        links,
+        truths: task.targets.iter().map(truths).collect(),
+        known: task.train.rows.len(),
+        timed: task.blueprint.series().is_some(),
+        ids,
+    })
+}
+
+/// What checks say that ask for no effect.
+fn findings(task: &Task, items: &[Item]) -> Vec<(&'static str, Result<(), Refusal>)> {
+    let mut found = vec![
+        ("times of files", files::times_say_nothing(&task.dir)),
+        ("headers and chunks of files", files::headers_say_nothing(&task.dir)),
+    ];
+    if !items.is_empty() {
+        let medium = task.blueprint.item().map(|layout| layout.medium);
+        let bytes: Vec<&[u8]> = items.iter().map(|item| &*item.bytes).collect();
+        let (train, test) = bytes.split_at(task.train.rows.len().min(bytes.len()));
+        let copies = copies::among(medium, train, test);
+        found.push(("test items that are training items, changed a little", copies));
+    }
+    found
+}

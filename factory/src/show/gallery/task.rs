@@ -1,0 +1,258 @@
+//! A task as its files tell it.
+
+use super::GalleryError;
+use super::rows::Rows;
+use crate::spec::blueprint::Blueprint;
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use tasks::cells;
+use tasks::prediction::Prediction;
+use tasks::task::TaskDir;
+use tasks::values::Values;
+
+/// What can be shown of a file beside a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Picture,
+    Sound,
+    Graph,
+    Document,
+}
+
+/// A column that names files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Items {
+    pub(super) column: usize,
+    pub(super) kind: Kind,
+}
+
+/// One thing to be predicted, as numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Target {
+    /// What the numbers are.
+    pub(super) name: String,
+    /// Names of the values 0, 1, ...; none if they are plain numbers.
+    pub(super) classes: Vec<String>,
+    /// The truth of `train.csv`.
+    pub(super) train: Vec<f64>,
+    /// The truth of `answer.csv`.
+    pub(super) test: Vec<f64>,
+}
+
+/// Everything about a task that its page is made from.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) dir: TaskDir,
+    pub(super) blueprint: Blueprint,
+    pub(super) description: String,
+    pub(super) train: Rows,
+    pub(super) test: Rows,
+    /// The truth of `train.csv`, as graders read it.
+    pub(super) truth: Values,
+    pub(super) targets: Vec<Target>,
+}
+
+impl Task {
+    /// Reads a task whose files are all as its manifest says.
+    pub(super) fn open(dir: TaskDir) -> Result<Self, GalleryError> {
+        dir.check_files()?;
+        let path = dir.path().join("source/blueprint.json");
+        let blueprint: Blueprint = serde_json::from_slice(&fs::read(&path)?)
+            .map_err(|error| GalleryError::Unreadable { path, fault: error.to_string() })?;
+        let public = dir.public();
+        let [train_path, test_path] =
+            ["train.csv", "test.csv"].map(|name| public.path().join(name));
+        let answer_path = dir.private().answers();
+        let description = fs::read_to_string(public.path().join("description.md"))?;
+        let [train, test] = [Rows::read(&train_path)?, Rows::read(&test_path)?];
+        let answers = Rows::read(&answer_path)?;
+        let prediction = &dir.manifest().prediction;
+        let truth = values(&train, &train_path, prediction)?;
+        let hidden = values(&answers, &answer_path, prediction)?;
+        let targets = targets(&truth, &hidden, prediction, &blueprint);
+        Ok(Self { dir, blueprint, description, train, test, truth, targets })
+    }
+
+    /// The columns of `train.csv` that name files.
+    pub(super) fn items(&self) -> Vec<Items> {
+        let Some(first) = self.train.rows.first() else { return Vec::new() };
+        let kind = |cell: &str| match (cell.contains('/'), Utf8Path::new(cell).extension()) {
+            (true, Some("png" | "jpg")) => Some(Kind::Picture),
+            (true, Some("wav")) => Some(Kind::Sound),
+            (true, Some("csv")) => Some(Kind::Graph),
+            (true, Some("txt")) => Some(Kind::Document),
+            _ => None,
+        };
+        let column = |(column, cell): (usize, &String)| Some(Items { column, kind: kind(cell)? });
+        first.iter().enumerate().filter_map(column).collect()
+    }
+
+    /// The path of a file that a table names, which stays within the public half.
+    pub(super) fn item_path(&self, cell: &str) -> Result<Utf8PathBuf, GalleryError> {
+        let public = self.dir.public();
+        let inside = |part: Utf8Component<'_>| matches!(part, Utf8Component::Normal(_));
+        if cell.is_empty() || !Utf8Path::new(cell).components().all(inside) {
+            let fault = format!("it names `{cell}`, which is no file of the task");
+            let path = public.path().join("train.csv");
+            return Err(GalleryError::Unreadable { path, fault });
+        }
+        Ok(public.path().join(cell))
+    }
+
+    /// The columns of a table that hold the truth.
+    pub(super) fn truth_columns(&self) -> Vec<&str> {
+        let mut columns = self.dir.manifest().prediction.answer_columns();
+        // The query is known to solvers.
+        if self.query().is_some() {
+            columns.truncate(1);
+        }
+        columns
+    }
+
+    /// The column that names the query a row belongs to.
+    pub(super) fn query(&self) -> Option<&str> {
+        match &self.dir.manifest().prediction {
+            Prediction::Relevance { query, .. } => Some(query),
+            _ => None,
+        }
+    }
+
+    /// At most `count` rows of `train.csv` that show the whole range of the first target, from
+    /// low to high; for a ranking, the rows of one query.
+    pub(super) fn examples(&self, count: usize) -> Vec<usize> {
+        let mut rows: Vec<usize> = (0..self.train.rows.len()).collect();
+        if let Some(query) = self.query().and_then(|name| self.train.place(name)) {
+            let first = self.train.rows.first().map(|row| row[query].clone()).unwrap_or_default();
+            rows.retain(|row| self.train.rows[*row][query] == first);
+        }
+        if let Some(target) = self.targets.first() {
+            rows.sort_by(|a, b| target.train[*a].total_cmp(&target.train[*b]));
+        }
+        let count = count.min(rows.len());
+        (0..count)
+            .map(|step| rows[step * (rows.len() - 1) / count.saturating_sub(1).max(1)])
+            .collect()
+    }
+
+    /// The truth of a training row in a few words, not escaped.
+    pub(super) fn label(&self, row: usize) -> String {
+        match &self.truth {
+            Values::Masks(masks) => format!("{} pixels set", masks[row].area()),
+            Values::Objects(rows) => match rows[row].len() {
+                1 => "1 box".to_owned(),
+                count => format!("{count} boxes"),
+            },
+            Values::Images { .. } => "undamaged".to_owned(),
+            Values::Flags { .. } => {
+                let held = self.targets.iter().filter(|target| target.train[row] > 0.0);
+                let held: Vec<&str> = held.map(|target| target.name.as_str()).collect();
+                if held.is_empty() { "none".to_owned() } else { held.join(", ") }
+            }
+            _ => {
+                let cell = |name: &&str| {
+                    let cell = &self.train.rows[row][self.train.place(name)?];
+                    Some(format!("{name} {cell}"))
+                };
+                self.truth_columns().iter().filter_map(cell).collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+}
+
+/// The truth of a table, read as strictly as graders do.
+fn values(table: &Rows, path: &Utf8Path, prediction: &Prediction) -> Result<Values, GalleryError> {
+    let unreadable = |fault: String| GalleryError::Unreadable { path: path.to_owned(), fault };
+    let place = |name: &&str| {
+        table.place(name).ok_or_else(|| unreadable(format!("it has no column `{name}`")))
+    };
+    let places =
+        prediction.answer_columns().iter().map(place).collect::<Result<Vec<_>, GalleryError>>()?;
+    let cells = |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
+    let rows: Vec<Vec<String>> = table.rows.iter().map(cells).collect();
+    let rows: Vec<&[String]> = rows.iter().map(Vec::as_slice).collect();
+    cells::parse_truth(prediction, &rows).map_err(|error| unreadable(error.to_string()))
+}
+
+/// Each target's numbers on both sides of the split.
+fn targets(
+    train: &Values,
+    test: &Values,
+    asked: &Prediction,
+    blueprint: &Blueprint,
+) -> Vec<Target> {
+    let classes = match asked {
+        Prediction::Label { classes, .. } | Prediction::ClassProbabilities { classes, .. } => {
+            classes.clone()
+        }
+        _ => vec!["0".to_owned(), "1".to_owned()],
+    };
+    // Classes are sorted by name in files, from low to high in blueprints.
+    let low_to_high = match &blueprint.targets[..] {
+        [only] if only.classes.len() == classes.len() => only.classes.clone(),
+        _ => classes.clone(),
+    };
+    let rank: Vec<f64> = classes
+        .iter()
+        .map(|class| low_to_high.iter().position(|other| other == class).unwrap_or(0) as f64)
+        .collect();
+    let names = asked.answer_columns();
+    let several: Vec<&str> = match asked {
+        Prediction::Flags { labels, .. } => labels.iter().map(String::as_str).collect(),
+        _ => names.clone(),
+    };
+    let (train, test) = (columns(train, &rank), columns(test, &rank));
+    let count = train.len();
+    let target = |(index, (train, test)): (usize, (Vec<f64>, Vec<f64>))| {
+        let plain = if count > 1 { several.get(index) } else { names.first() };
+        let plain = plain.copied().unwrap_or_default();
+        let (name, classes) = match asked {
+            Prediction::Number { .. } | Prediction::Numbers { .. } => {
+                (plain.to_owned(), Vec::new())
+            }
+            Prediction::Relevance { .. } => {
+                let most = train.iter().chain(&test).copied().fold(0.0, f64::max);
+                let grades = 0..=crate::numeric::draws::floor(most);
+                (plain.to_owned(), grades.map(|grade| grade.to_string()).collect())
+            }
+            Prediction::Mask { .. } => (format!("pixels set in {plain}"), Vec::new()),
+            Prediction::Boxes { .. } => (format!("boxes in {plain}"), Vec::new()),
+            Prediction::Pixels { .. } => (format!("mean intensity of {plain}"), Vec::new()),
+            Prediction::Flags { .. } | Prediction::Probabilities { .. } => {
+                (plain.to_owned(), vec!["0".to_owned(), "1".to_owned()])
+            }
+            _ => (plain.to_owned(), low_to_high.clone()),
+        };
+        Target { name, classes, train, test }
+    };
+    train.into_iter().zip(test).enumerate().map(target).collect()
+}
+
+/// Values as columns of numbers; `rank` is the number of each class.
+fn columns(values: &Values, rank: &[f64]) -> Vec<Vec<f64>> {
+    let strided = |numbers: Vec<f64>, width: usize| {
+        (0..width)
+            .map(|column| numbers.iter().skip(column).step_by(width).copied().collect())
+            .collect()
+    };
+    match values {
+        Values::Numbers(numbers) => vec![numbers.clone()],
+        Values::Matrix { values, columns } => strided(values.clone(), *columns),
+        Values::Labels(labels) => {
+            vec![labels.iter().map(|label| rank.get(*label).copied().unwrap_or(0.0)).collect()]
+        }
+        Values::Flags { values, labels } => {
+            strided(values.iter().map(|held| f64::from(u8::from(*held))).collect(), *labels)
+        }
+        Values::Grades { grades, .. } => vec![grades.iter().map(|g| f64::from(*g)).collect()],
+        Values::Masks(masks) => vec![masks.iter().map(|mask| mask.area() as f64).collect()],
+        Values::Objects(rows) => vec![rows.iter().map(|row| row.len() as f64).collect()],
+        Values::Detections(rows) => vec![rows.iter().map(|row| row.len() as f64).collect()],
+        Values::Images { images, .. } => {
+            let mean = |image: &Vec<u16>| {
+                let sum: f64 = image.iter().map(|pixel| f64::from(*pixel)).sum();
+                sum / image.len().max(1) as f64
+            };
+            vec![images.iter().map(mean).collect()]
+        }
+    }
+}

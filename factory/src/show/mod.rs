@@ -1,0 +1,5 @@
+//! A corpus for people: a page, statistics, lines in the terminal.
+
+pub mod gallery;
+pub mod inspect;
+pub mod stats;

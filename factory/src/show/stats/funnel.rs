@@ -1,0 +1,171 @@
+//! From the ledger: how many attempts came how far, why others did not, and what they took.
+
+use super::paper;
+use crate::corpus::ledger::{Entry, Outcome, Stage};
+use crate::numeric::intervals::{Interval, Quantiles, wilson};
+use crate::spec::mix::name;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What comes through one stage, beside the paper's stage of the same place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Our stage.
+    pub name: String,
+    /// The paper's stage.
+    pub paper_name: String,
+    /// Attempts that came so far.
+    pub count: usize,
+    /// Their share of the first step's.
+    pub share: f64,
+    /// The paper's tasks that came so far.
+    pub paper: usize,
+    /// Their share of the first step's.
+    pub paper_share: f64,
+}
+
+/// A share of many with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// How many.
+    pub count: usize,
+    /// Of how many.
+    pub total: usize,
+    /// Their share.
+    pub share: f64,
+    /// 95 % interval (Wilson).
+    pub interval: Interval,
+}
+
+impl Rate {
+    /// `count` of `total`.
+    pub fn of(count: usize, total: usize) -> Self {
+        let share = count as f64 / total.max(1) as f64;
+        Self { count, total, share, interval: wilson(count, total) }
+    }
+}
+
+/// Where attempts ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Passage {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// Attempts that became tasks: every attempt counts, so that repeating does not flatter.
+    pub accepted: Rate,
+    /// Slots that hold a task in the end. This is what the paper counts, whose stages repeat up
+    /// to five times before a task is given up.
+    pub filled: Rate,
+    /// The paper's share.
+    pub paper: f64,
+    /// Refusals by stage and reason.
+    pub reasons: BTreeMap<String, BTreeMap<String, usize>>,
+    /// Slots by the number of attempts made at them.
+    pub attempts: BTreeMap<usize, usize>,
+    /// Milliseconds per attempt, by kind of task; `all` over all of them.
+    pub milliseconds: BTreeMap<String, Quantiles>,
+    /// Seconds over all attempts, as if one after the other.
+    pub seconds: f64,
+}
+
+/// Follows the attempts of a ledger.
+pub fn follow(entries: &[Entry]) -> Passage {
+    let past = |stage: Stage| entries.iter().filter(|entry| entry.stage > stage).count();
+    let accepted = entries.iter().filter(|entry| entry.outcome == Outcome::Accepted);
+    let filled: BTreeSet<u64> = accepted.clone().map(|entry| entry.slot).collect();
+    let counts = [entries.len(), past(Stage::Strategy), past(Stage::Development), accepted.count()];
+    let names = [
+        ("attempts", "tasks begun"),
+        ("with a blueprint", "data generated and run"),
+        ("with tables and ladder", "evaluator built and run"),
+        ("verified", "sanity checks passed"),
+    ];
+    let share = |count: usize, first: usize| count as f64 / first.max(1) as f64;
+    let steps = names
+        .into_iter()
+        .zip(counts)
+        .zip(paper::FUNNEL)
+        .map(|(((name, paper_name), count), paper)| Step {
+            name: name.to_owned(),
+            paper_name: paper_name.to_owned(),
+            count,
+            share: share(count, counts[0]),
+            paper,
+            paper_share: share(paper, paper::FUNNEL[0]),
+        })
+        .collect();
+
+    let mut reasons: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    let mut slots: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut times: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for entry in entries {
+        if let Some(reason) = &entry.reason {
+            *reasons.entry(name(&entry.stage)).or_default().entry(reason.clone()).or_default() += 1;
+        }
+        *slots.entry(entry.slot).or_default() += 1;
+        for kind in ["all".to_owned(), entry.cell.to_string()] {
+            times.entry(kind).or_default().push(entry.milliseconds as f64);
+        }
+    }
+    let mut attempts: BTreeMap<usize, usize> = BTreeMap::new();
+    for count in slots.values() {
+        *attempts.entry(*count).or_default() += 1;
+    }
+    Passage {
+        steps,
+        accepted: Rate::of(counts[3], counts[0]),
+        filled: Rate::of(filled.len(), slots.len()),
+        paper: share(paper::FUNNEL[3], paper::FUNNEL[0]),
+        reasons,
+        attempts,
+        milliseconds: times
+            .into_iter()
+            .filter_map(|(kind, times)| Some((kind, Quantiles::of(times)?)))
+            .collect(),
+        seconds: entries.iter().map(|entry| entry.milliseconds as f64 / 1000.0).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(slot: u64, attempt: u64, stage: Stage) -> Entry {
+        let accepted = stage == Stage::Packaged;
+        Entry {
+            stage,
+            outcome: if accepted { Outcome::Accepted } else { Outcome::Refused },
+            reason: (!accepted).then(|| "unlearnable".to_owned()),
+            milliseconds: 100 * (slot + 1),
+            ..Entry::for_tests(slot, attempt)
+        }
+    }
+
+    #[test]
+    fn attempts_are_counted_where_they_ended() {
+        let passage = follow(&[
+            entry(0, 0, Stage::Verification),
+            entry(0, 1, Stage::Packaged),
+            entry(1, 0, Stage::Strategy),
+            entry(1, 1, Stage::Development),
+            entry(2, 0, Stage::Packaged),
+        ]);
+        let counts: Vec<usize> = passage.steps.iter().map(|step| step.count).collect();
+        assert_eq!(counts, [5, 4, 3, 2]);
+        assert_eq!((passage.accepted.count, passage.accepted.total), (2, 5));
+        assert_eq!((passage.filled.count, passage.filled.total), (2, 3));
+        assert_eq!(passage.attempts, BTreeMap::from([(1, 1), (2, 2)]));
+        assert_eq!(passage.reasons["verification"]["unlearnable"], 1);
+        assert_eq!(passage.milliseconds["all"].median, 200.0);
+        assert!((passage.paper - 0.76).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_comes_of_nothing() {
+        let passage = follow(&[]);
+        assert_eq!(passage.accepted.share, 0.0);
+        assert!(passage.milliseconds.is_empty());
+    }
+}

@@ -1,0 +1,14 @@
+//! `factory stats`: how a corpus compares with the paper's, and what is in it.
+//!
+//! [`statistics`] gathers the numbers into one [`Statistics`]; [`text`], JSON and [`page`] are
+//! three views of it. [`paper`] holds what it is compared with, [`intervals`] the formulas.
+
+pub mod figure;
+pub mod funnel;
+pub mod page;
+pub mod paper;
+pub mod sizes;
+pub mod statistics;
+pub mod text;
+
+pub use statistics::{Statistics, StatisticsError, gather};

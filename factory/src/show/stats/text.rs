@@ -1,0 +1,225 @@
+//! Statistics for the terminal.
+
+use super::figure::{Figure, NEAR};
+use super::funnel::Rate;
+use super::paper;
+use super::statistics::{Counts, Statistics};
+use crate::data::likeness::ALIKE;
+use crate::numeric::intervals::Quantiles;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Everything, in sections.
+pub fn text(statistics: &Statistics) -> String {
+    let sections = [
+        head(statistics),
+        statistics.figures.iter().map(figure).collect::<Vec<_>>().join("\n"),
+        sizes(statistics),
+        passage(statistics),
+        coverage(&statistics.coverage),
+        counts("Families", &statistics.families),
+        counts("Metrics", &statistics.metrics),
+        counts("Mutations", &statistics.mutations),
+        quantiles(
+            "Left to discover: (R3 - R2) / (ceiling - R0)",
+            &statistics.discovery,
+            &|value| format!("{value:.3}"),
+        ),
+        quantiles("Milliseconds per attempt", &statistics.passage.milliseconds, &|value| {
+            format!("{value:.0}")
+        }),
+        likeness(statistics),
+    ];
+    let mut text = sections.join("\n");
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn head(statistics: &Statistics) -> String {
+    let splits: Vec<String> =
+        statistics.splits.iter().map(|(split, count)| format!("{count} {split}")).collect();
+    let state = if statistics.complete { "" } else { ", unfinished" };
+    format!(
+        "{} tasks ({}), seed {}, factory {}{state}\n",
+        statistics.tasks,
+        splits.join(", "),
+        statistics.seed,
+        statistics.factory
+    )
+}
+
+fn figure(figure: &Figure) -> String {
+    let mut text = format!(
+        "{:<24}{:>6}{:>9}   {:<15}{:>8}{:>8}\n",
+        format!("{} (figure 3)", figure.title),
+        "tasks",
+        "ours",
+        "95 % interval",
+        "asked",
+        "paper"
+    );
+    for share in &figure.shares {
+        let outside = if share.interval.holds(share.paper) { "" } else { "  outside" };
+        let interval =
+            format!("{:.1} - {:.1}", 100.0 * share.interval.low, 100.0 * share.interval.high);
+        let _ = writeln!(
+            text,
+            "  {:<22}{:>6}{:>9.1}   {interval:<15}{:>8.1}{:>8.1}{outside}",
+            share.name,
+            share.count,
+            100.0 * share.share,
+            100.0 * share.asked,
+            100.0 * share.paper,
+        );
+    }
+    let mark = if figure.far { format!("FAR, above {NEAR}") } else { "near".to_owned() };
+    let _ = writeln!(
+        text,
+        "  Jensen-Shannon distance {:.4} ({mark}); divergence {:.5} bits; chance alone {:.4}",
+        figure.distance, figure.divergence, figure.chance
+    );
+    text
+}
+
+fn sizes(statistics: &Statistics) -> String {
+    let sizes = &statistics.sizes;
+    let most = sizes.bins.iter().map(|bin| bin.train.max(bin.test)).max().unwrap_or(0);
+    let mut text = format!("{:<14}{:>6}{:>6}\n", "Rows (figure 5)", "train", "test");
+    for bin in sizes.bins.iter().filter(|bin| bin.train + bin.test > 0) {
+        let _ = writeln!(
+            text,
+            "  {:<13}{:>6}{:>6}  {:<20} {}",
+            bin.label(),
+            bin.train,
+            bin.test,
+            bar('#', bin.train, most),
+            bar('-', bin.test, most)
+        );
+    }
+    let ((low, high), (usual_low, usual_high)) = (paper::SIZES, paper::USUAL_SIZES);
+    let _ = writeln!(
+        text,
+        "  {} tasks train on {low} to {high} rows, as the paper's are meant to; {} on {usual_low} \
+         to {usual_high}, as most of them do",
+        sizes.in_range, sizes.usual
+    );
+    text
+}
+
+fn bar(ink: char, count: usize, most: usize) -> String {
+    std::iter::repeat_n(ink, (20 * count).div_ceil(most.max(1))).collect()
+}
+
+fn passage(statistics: &Statistics) -> String {
+    let passage = &statistics.passage;
+    let mut text =
+        format!("{:<26}{:>6}{:>9}   {:<26}{:>6}{:>9}\n", "Funnel", "", "", "paper", "", "");
+    for step in &passage.steps {
+        let _ = writeln!(
+            text,
+            "  {:<24}{:>6}{:>7.1} %   {:<26}{:>6}{:>7.1} %",
+            step.name,
+            step.count,
+            100.0 * step.share,
+            step.paper_name,
+            step.paper,
+            100.0 * step.paper_share
+        );
+    }
+    let _ = writeln!(text, "  attempts accepted {}", rate(&passage.accepted));
+    let _ = writeln!(
+        text,
+        "  slots filled {}; the paper's {:.1} % counts tasks after repeats, as this does",
+        rate(&passage.filled),
+        100.0 * passage.paper
+    );
+    let attempts: Vec<String> =
+        passage.attempts.iter().map(|(tries, slots)| format!("{slots} in {tries}")).collect();
+    let _ = writeln!(text, "  slots by attempts: {}", attempts.join(", "));
+    for (stage, reasons) in &passage.reasons {
+        for (reason, count) in reasons {
+            let _ = writeln!(text, "  refused {count:>5}  {stage}: {reason}");
+        }
+    }
+    let _ = writeln!(text, "  {:.1} s over all attempts", passage.seconds);
+    text
+}
+
+fn rate(rate: &Rate) -> String {
+    format!(
+        "{} of {}: {:.1} % ({:.1} - {:.1})",
+        rate.count,
+        rate.total,
+        100.0 * rate.share,
+        100.0 * rate.interval.low,
+        100.0 * rate.interval.high
+    )
+}
+
+fn coverage(coverage: &BTreeMap<String, Counts>) -> String {
+    let columns: BTreeSet<&String> = coverage.values().flat_map(Counts::keys).collect();
+    let mut text = format!("{:<14}", "Coverage");
+    for column in &columns {
+        let _ = write!(text, "{column:>15}");
+    }
+    text.push('\n');
+    for (modality, row) in coverage {
+        let _ = write!(text, "  {modality:<12}");
+        for column in &columns {
+            let cell = row.get(*column).map_or("·".to_owned(), ToString::to_string);
+            let _ = write!(text, "{cell:>15}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn counts(title: &str, counts: &Counts) -> String {
+    let mut order: Vec<(&String, &usize)> = counts.iter().collect();
+    order.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let list: Vec<String> = order.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    format!("{title}: {}\n", list.join(", "))
+}
+
+fn quantiles(
+    title: &str,
+    rows: &BTreeMap<String, Quantiles>,
+    write: &dyn Fn(f64) -> String,
+) -> String {
+    let mut text = format!(
+        "{title}\n  {:<24}{:>6}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n",
+        "", "count", "least", "5 %", "25 %", "median", "75 %", "95 %", "most"
+    );
+    for (kind, q) in rows {
+        let _ = write!(text, "  {kind:<24}{:>6}", q.count);
+        for value in [q.least, q.q05, q.q25, q.median, q.q75, q.q95, q.most] {
+            let _ = write!(text, "{:>9}", write(value));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn likeness(statistics: &Statistics) -> String {
+    let likeness = &statistics.likeness;
+    let mut text =
+        format!("Rules: {} different in {} tasks\n", statistics.unique_rules, statistics.tasks);
+    for tasks in statistics.shared_rules.values() {
+        let _ = writeln!(text, "  the same rule: {}", tasks.join(", "));
+    }
+    let _ = writeln!(
+        text,
+        "Descriptions alike (Jaccard of 5-grams above {ALIKE}): {} of {} pairs ({:.3} %), {} of {} \
+         descriptions ({:.1} %)",
+        likeness.alike_pairs,
+        likeness.pairs,
+        100.0 * likeness.alike_pairs_share,
+        likeness.alike,
+        likeness.descriptions,
+        100.0 * likeness.alike_share
+    );
+    for pair in &likeness.closest {
+        let _ = writeln!(text, "  {:.3}  {} and {}", pair.jaccard, pair.one, pair.other);
+    }
+    text
+}

@@ -1,0 +1,296 @@
+//! The blueprint: everything needed to build one task, typed and versioned.
+//!
+//! `seed -> dna -> blueprint -> assets`. The same blueprint always builds the same bytes.
+
+use crate::media::Storage;
+use crate::spec::blueprint_file::BlueprintFile;
+use crate::spec::config::Preset;
+use crate::spec::dna::Dna;
+use crate::spec::layout::{ItemLayout, Layout, NetworkLayout, QueryLayout, SeriesSpec};
+use crate::spec::mutation::Mutation;
+use crate::spec::rule::{Family, Rule};
+use crate::spec::scenario::{NumberColumn, WordColumn};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tasks::metrics::Metric;
+use tasks::prediction::Prediction;
+use tasks::stream::Stream;
+use tasks::task::{Formulation, Modality, RowCounts, Split, TaskId};
+
+/// The version of [`Blueprint`] that this build reads and writes.
+pub const BLUEPRINT_VERSION: u32 = 4;
+
+/// Where a blueprint's random streams start: one per attempt at one place of one corpus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The corpus's seed.
+    pub corpus_seed: u64,
+    /// The place in the corpus, from 0.
+    pub slot: u64,
+    /// The attempt at that place, from 0.
+    pub attempt: u64,
+}
+
+impl Origin {
+    /// The stream of one stage of the work.
+    pub fn stream(&self, stage: &str) -> Stream {
+        Stream::root(self.corpus_seed)
+            .child("slot")
+            .index(self.slot)
+            .child("attempt")
+            .index(self.attempt)
+            .child(stage)
+    }
+}
+
+/// How the strategist came from the seed's form to the task's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "derivation", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Derivation {
+    /// The seed asks for this very kind of prediction.
+    Exact,
+    /// The seed's data, asked for something else.
+    Reformulated {
+        /// What the seed asks for.
+        from: String,
+        /// Why and how, in a sentence.
+        how: String,
+    },
+}
+
+/// A number column: as the scenario describes it, and how it hangs on another one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumberSpec {
+    /// Name, bounds, shape, decimals.
+    pub column: NumberColumn,
+    /// An earlier column and the correlation with it.
+    pub follows: Option<(String, f64)>,
+}
+
+/// A word column and how often each word occurs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WordSpec {
+    /// Name and words.
+    pub column: WordColumn,
+    /// Relative frequency of each word.
+    pub weights: Vec<f64>,
+}
+
+/// One thing to be predicted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its column; for labels, the label.
+    pub column: String,
+    /// Classes from low to high, if any.
+    pub classes: Vec<String>,
+    /// The hidden rule.
+    pub rule: Rule,
+    /// From rule to target.
+    pub link: Link,
+}
+
+/// From the noise-free score (mean 0, variance 1) to the target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "link", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Link {
+    /// Ordered classes: the score plus logistic noise, cut at thresholds. Two classes have
+    /// one cut.
+    Graded {
+        /// Ascending cuts; one fewer than classes.
+        cuts: Vec<f64>,
+        /// Scale of the logistic noise.
+        noise: f64,
+    },
+    /// center + scale · (score + noise · normal).
+    Linear {
+        /// Value at score 0.
+        center: f64,
+        /// Size of one score unit.
+        scale: f64,
+        /// Standard deviation of the noise, in score units.
+        noise: f64,
+        /// Digits after the point.
+        decimals: usize,
+    },
+    /// exp(center + scale · (score + noise · normal)): positive and skewed.
+    Exponential {
+        /// Logarithm of the value at score 0.
+        center: f64,
+        /// Size of one score unit, in logarithms.
+        scale: f64,
+        /// Standard deviation of the noise, in score units.
+        noise: f64,
+        /// Digits after the point.
+        decimals: usize,
+    },
+}
+
+/// One task, before anything is drawn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "BlueprintFile", into = "BlueprintFile")]
+pub struct Blueprint {
+    /// [`BLUEPRINT_VERSION`].
+    pub version: u32,
+    /// The task's name.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Its streams.
+    pub origin: Origin,
+    /// The seed competition.
+    pub seed: String,
+    /// The seed's structure.
+    pub dna: Dna,
+    /// How the task's form follows from the seed's.
+    pub derivation: Derivation,
+    /// Application domain.
+    pub domain: String,
+    /// The scenario's key.
+    pub scenario: String,
+    /// 0 for the scenario's first use in a corpus, then 1, 2, ...
+    pub variant: usize,
+    /// Kind of data.
+    pub modality: Modality,
+    /// Kind of prediction.
+    pub formulation: Formulation,
+    /// Scoring.
+    pub metric: Metric,
+    /// Submission columns.
+    pub prediction: Prediction,
+    /// Submission key.
+    pub id_column: String,
+    /// Training or held out.
+    pub split: Split,
+    /// Table sizes.
+    pub rows: RowCounts,
+    /// What the sizes were chosen for.
+    pub preset: Preset,
+    /// What a row is, and what belongs to that kind of row alone.
+    pub layout: Layout,
+    /// Number columns, in order of appearance.
+    pub numbers: Vec<NumberSpec>,
+    /// Word columns.
+    pub words: Vec<WordSpec>,
+    /// What is predicted: one target, or several for multilabel and multi-target tasks.
+    pub targets: Vec<Target>,
+    /// Blemishes, in order of application.
+    pub mutations: Vec<Mutation>,
+}
+
+impl Blueprint {
+    /// The layout of the series, where rows are steps in time.
+    pub fn series(&self) -> Option<&SeriesSpec> {
+        match &self.layout {
+            Layout::Series(series) => Some(series),
+            _ => None,
+        }
+    }
+
+    /// The layout of the queries, where rows answer some.
+    pub fn queries(&self) -> Option<&QueryLayout> {
+        match &self.layout {
+            Layout::Ranking(ranking) => Some(&ranking.queries),
+            _ => None,
+        }
+    }
+
+    /// The layout of the items, where rows have one each.
+    pub fn item(&self) -> Option<&ItemLayout> {
+        match &self.layout {
+            Layout::Rows(rows) => rows.item.as_ref(),
+            Layout::Ranking(ranking) => ranking.item.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The layout of the network, where rows are its nodes.
+    pub fn network(&self) -> Option<&NetworkLayout> {
+        match &self.layout {
+            Layout::Nodes(network) => Some(network),
+            _ => None,
+        }
+    }
+
+    /// Share of labels that are drawn anew.
+    pub fn label_noise(&self) -> f64 {
+        let share = |mutation: &Mutation| match mutation {
+            Mutation::LabelNoise { share } => Some(*share),
+            _ => None,
+        };
+        self.mutations.iter().find_map(share).unwrap_or(0.0)
+    }
+
+    /// The column that names the rows' files; none where rows have no files.
+    pub fn file_column(&self) -> Option<&str> {
+        let in_files = |item: &&ItemLayout| matches!(item.storage(), Storage::Files { .. });
+        match &self.layout {
+            Layout::Vision(scene) => Some(&scene.column),
+            _ => self.item().filter(in_files).map(|item| item.column.as_str()),
+        }
+    }
+
+    /// The mechanism that the rules are built around.
+    pub fn family(&self) -> Option<Family> {
+        self.targets.first().map(|target| target.rule.family)
+    }
+
+    /// All rules as formulas, one line per target.
+    pub fn formula(&self) -> String {
+        if let Layout::Vision(layout) = &self.layout {
+            return layout.rule.formula();
+        }
+        let lines: Vec<String> = match &self.targets[..] {
+            [only] => vec![only.rule.to_string()],
+            several => several.iter().map(|t| format!("{}: {}", t.column, t.rule)).collect(),
+        };
+        lines.join("\n")
+    }
+
+    /// The hidden rules as a whole and in parts, as they would be written down.
+    pub fn clauses(&self) -> Vec<String> {
+        if let Layout::Vision(layout) = &self.layout {
+            return layout.rule.formula().split("; ").map(str::to_owned).collect();
+        }
+        let texts = |rule: &Rule| {
+            let terms = rule.terms.iter().map(|term| term.expr.to_string());
+            terms.chain([rule.to_string()]).collect::<Vec<_>>()
+        };
+        self.targets.iter().flat_map(|target| texts(&target.rule)).collect()
+    }
+
+    /// A hash that two tasks share only if they ask for the same discoveries.
+    pub fn rule_hash(&self) -> String {
+        if let Layout::Vision(layout) = &self.layout {
+            return layout.rule.canonical_hash();
+        }
+        let hashes: Vec<String> =
+            self.targets.iter().map(|target| target.rule.canonical_hash()).collect();
+        match &hashes[..] {
+            [only] => only.clone(),
+            several => blake3::hash(several.join("\n").as_bytes()).to_hex()[..16].to_owned(),
+        }
+    }
+
+    /// Every number column that is drawn per row, written or not.
+    pub fn drawn(&self) -> impl Iterator<Item = &NumberSpec> {
+        self.numbers.iter().chain(self.item().into_iter().flat_map(|item| &item.statistics))
+    }
+
+    /// Strengths of the items' blemishes, by name.
+    pub fn blemishes(&self) -> BTreeMap<String, f64> {
+        let strength = |mutation: &Mutation| match mutation {
+            Mutation::Blemish { name, strength } => Some((name.clone(), *strength)),
+            _ => None,
+        };
+        self.mutations.iter().filter_map(strength).collect()
+    }
+
+    /// Rows per series in the whole table; 0 without time.
+    pub fn block(&self) -> usize {
+        self.series().map_or(0, |series| series.train_steps + series.horizon)
+    }
+}

@@ -1,0 +1,143 @@
+//! `blueprint.json`: a blueprint as it is written.
+//!
+//! The file has a field for each layout, all but one of them null. Reading refuses layouts that
+//! exclude each other.
+
+use crate::spec::blueprint::{Blueprint, Derivation, NumberSpec, Origin, Target, WordSpec};
+use crate::spec::config::Preset;
+use crate::spec::dna::Dna;
+use crate::spec::layout::{
+    ItemLayout, Layout, NetworkLayout, QueryLayout, RankingLayout, RowLayout, SeriesSpec,
+};
+use crate::spec::mutation::Mutation;
+use crate::spec::scene::SceneLayout;
+use serde::{Deserialize, Serialize};
+use tasks::metrics::Metric;
+use tasks::prediction::Prediction;
+use tasks::task::{Formulation, Modality, RowCounts, Split, TaskId};
+
+/// The fields of `blueprint.json`, in the order in which they are written.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BlueprintFile {
+    version: u32,
+    task: TaskId,
+    title: String,
+    origin: Origin,
+    seed: String,
+    dna: Dna,
+    derivation: Derivation,
+    domain: String,
+    scenario: String,
+    variant: usize,
+    modality: Modality,
+    formulation: Formulation,
+    metric: Metric,
+    prediction: Prediction,
+    id_column: String,
+    split: Split,
+    rows: RowCounts,
+    preset: Preset,
+    series: Option<SeriesSpec>,
+    queries: Option<QueryLayout>,
+    item: Option<ItemLayout>,
+    scene: Option<SceneLayout>,
+    network: Option<NetworkLayout>,
+    numbers: Vec<NumberSpec>,
+    words: Vec<WordSpec>,
+    targets: Vec<Target>,
+    mutations: Vec<Mutation>,
+}
+
+/// The file has two layouts that exclude each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("at most one of `series`, `scene`, `network` and rows with `queries` or `item` may be set")]
+pub(super) struct SeveralLayouts;
+
+impl TryFrom<BlueprintFile> for Blueprint {
+    type Error = SeveralLayouts;
+
+    fn try_from(file: BlueprintFile) -> Result<Self, SeveralLayouts> {
+        let layout = match (file.series, file.queries, file.item, file.scene, file.network) {
+            (None, None, item, None, None) => Layout::Rows(RowLayout { item }),
+            (None, Some(queries), item, None, None) => {
+                Layout::Ranking(RankingLayout { queries, item })
+            }
+            (Some(series), None, None, None, None) => Layout::Series(series),
+            (None, None, None, Some(scene), None) => Layout::Vision(scene),
+            (None, None, None, None, Some(network)) => Layout::Nodes(network),
+            _ => return Err(SeveralLayouts),
+        };
+        Ok(Self {
+            version: file.version,
+            task: file.task,
+            title: file.title,
+            origin: file.origin,
+            seed: file.seed,
+            dna: file.dna,
+            derivation: file.derivation,
+            domain: file.domain,
+            scenario: file.scenario,
+            variant: file.variant,
+            modality: file.modality,
+            formulation: file.formulation,
+            metric: file.metric,
+            prediction: file.prediction,
+            id_column: file.id_column,
+            split: file.split,
+            rows: file.rows,
+            preset: file.preset,
+            layout,
+            numbers: file.numbers,
+            words: file.words,
+            targets: file.targets,
+            mutations: file.mutations,
+        })
+    }
+}
+
+impl From<Blueprint> for BlueprintFile {
+    fn from(blueprint: Blueprint) -> Self {
+        let (mut series, mut queries, mut item, mut scene, mut network) =
+            (None, None, None, None, None);
+        match blueprint.layout {
+            Layout::Rows(rows) => item = rows.item,
+            Layout::Ranking(ranking) => {
+                queries = Some(ranking.queries);
+                item = ranking.item;
+            }
+            Layout::Series(layout) => series = Some(layout),
+            Layout::Nodes(layout) => network = Some(layout),
+            Layout::Vision(layout) => scene = Some(layout),
+        }
+        Self {
+            version: blueprint.version,
+            task: blueprint.task,
+            title: blueprint.title,
+            origin: blueprint.origin,
+            seed: blueprint.seed,
+            dna: blueprint.dna,
+            derivation: blueprint.derivation,
+            domain: blueprint.domain,
+            scenario: blueprint.scenario,
+            variant: blueprint.variant,
+            modality: blueprint.modality,
+            formulation: blueprint.formulation,
+            metric: blueprint.metric,
+            prediction: blueprint.prediction,
+            id_column: blueprint.id_column,
+            split: blueprint.split,
+            rows: blueprint.rows,
+            preset: blueprint.preset,
+            series,
+            queries,
+            item,
+            scene,
+            network,
+            numbers: blueprint.numbers,
+            words: blueprint.words,
+            targets: blueprint.targets,
+            mutations: blueprint.mutations,
+        }
+    }
+}

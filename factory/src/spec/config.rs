@@ -1,0 +1,169 @@
+//! What a user asks for: raw options and the checked request.
+
+use crate::spec::mix::{self, Mix, MixError};
+use crate::spec::shard::Shard;
+use camino::Utf8PathBuf;
+use serde::{Deserialize, Serialize};
+
+/// Attempts per slot; more would mine the noise of verification.
+pub const ATTEMPTS: u64 = 5;
+
+/// Options as they come from the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Name of a seed set, a folder or a file.
+    pub seeds: String,
+    /// Number of tasks.
+    pub count: usize,
+    /// Held-out tasks among them; 2/9 of `count` if not given.
+    pub val_count: Option<usize>,
+    /// Where the corpus goes.
+    pub out: Utf8PathBuf,
+    /// The corpus's seed.
+    pub seed: u64,
+    /// Threads; 0 for all cores.
+    pub jobs: usize,
+    /// Modalities to make; all if empty.
+    pub modalities: Vec<String>,
+    /// Formulations to make; all if empty.
+    pub formulations: Vec<String>,
+    /// `name=share` of modalities, formulations, cells and domains.
+    pub shares: Vec<String>,
+    /// Sizes of the tables.
+    pub preset: Preset,
+    /// The part of the corpus to make; all of it if not given.
+    pub shard: Option<Shard>,
+}
+
+/// How large the tables are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// Small training sets, and test sets large enough that scores mean something.
+    #[default]
+    Large,
+    /// About a fifth of all rows are tested on, as in the paper.
+    Paper,
+}
+
+/// Checked options: what decides the content of a corpus.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// As asked for.
+    pub seeds: String,
+    /// Fingerprint of the seeds' contents.
+    pub seeds_fingerprint: String,
+    /// Number of tasks.
+    pub count: usize,
+    /// Held-out tasks among them.
+    pub val_count: usize,
+    /// The corpus's seed.
+    pub seed: u64,
+    /// Shares of kinds of tasks and of domains.
+    pub mix: Mix,
+    /// Sizes of the tables.
+    pub preset: Preset,
+}
+
+/// Why options make no sense.
+#[derive(Debug, thiserror::Error)]
+pub enum OptionsError {
+    /// Nothing to do.
+    #[error("`--count 0` makes nothing; ask for at least one task")]
+    NoTasks,
+    /// More held out than made.
+    #[error("`--val-count {val_count}` is more than `--count {count}`")]
+    TooManyHeldOut {
+        /// As asked.
+        val_count: usize,
+        /// As asked.
+        count: usize,
+    },
+    /// Kinds of tasks.
+    #[error(transparent)]
+    Mix(#[from] MixError),
+}
+
+impl Options {
+    /// Checks the options.
+    ///
+    /// # Errors
+    /// [`OptionsError`].
+    pub fn check(
+        &self,
+        seeds_fingerprint: String,
+        domains: &[String],
+    ) -> Result<Request, OptionsError> {
+        if self.count == 0 {
+            return Err(OptionsError::NoTasks);
+        }
+        let val_count = self.val_count.unwrap_or(self.count * 2 / 9);
+        if val_count > self.count {
+            return Err(OptionsError::TooManyHeldOut { val_count, count: self.count });
+        }
+        let modalities = mix::chosen(&self.modalities, |cell| mix::name(&cell.modality))?;
+        let formulations = mix::chosen(&self.formulations, |cell| mix::name(&cell.formulation))?;
+        let mix = Mix::paper()
+            .only(|cell| modalities(cell) && formulations(cell))?
+            .with_shares(&self.shares, domains)?;
+        Ok(Request {
+            seeds: self.seeds.clone(),
+            seeds_fingerprint,
+            count: self.count,
+            val_count,
+            seed: self.seed,
+            mix,
+            preset: self.preset,
+        })
+    }
+}
+
+#[cfg(test)]
+impl Request {
+    /// A small request for tests.
+    pub(crate) fn for_tests() -> Self {
+        Self {
+            seeds: crate::spec::seed_set::MLEBENCH.to_owned(),
+            seeds_fingerprint: String::new(),
+            count: 9,
+            val_count: 2,
+            seed: 0,
+            mix: Mix::paper(),
+            preset: Preset::Large,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(count: usize, val_count: Option<usize>) -> Options {
+        Options {
+            seeds: "mlebench".to_owned(),
+            count,
+            val_count,
+            out: Utf8PathBuf::from("corpus"),
+            seed: 0,
+            jobs: 0,
+            modalities: Vec::new(),
+            formulations: Vec::new(),
+            shares: Vec::new(),
+            preset: Preset::Large,
+            shard: None,
+        }
+    }
+
+    #[test]
+    fn two_ninths_are_held_out_unless_said_otherwise() {
+        assert_eq!(options(72, None).check(String::new(), &[]).unwrap().val_count, 16);
+        assert_eq!(options(72, Some(0)).check(String::new(), &[]).unwrap().val_count, 0);
+    }
+
+    #[test]
+    fn impossible_counts_are_refused() {
+        assert!(options(0, None).check(String::new(), &[]).is_err());
+        assert!(options(3, Some(4)).check(String::new(), &[]).is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! What a row of a task is, and what belongs to that kind of row alone.
+
+use crate::media::graph::nodes::Knit;
+use crate::media::{Format, MediumKind, Storage};
+use crate::spec::blueprint::NumberSpec;
+use crate::spec::scenario::WordColumn;
+use crate::spec::scene::SceneLayout;
+use serde::{Deserialize, Serialize};
+
+/// What a row is. A task has exactly one layout.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Layout {
+    /// Independent rows.
+    Rows(RowLayout),
+    /// Rows that answer queries.
+    Ranking(RankingLayout),
+    /// Steps of several series.
+    Series(SeriesSpec),
+    /// Nodes of one network.
+    Nodes(NetworkLayout),
+    /// Pictures, with a mask, boxes or a better picture to be predicted.
+    Vision(SceneLayout),
+}
+
+/// Independent rows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RowLayout {
+    /// The item that each row has; none where its columns are all.
+    pub item: Option<ItemLayout>,
+}
+
+/// Rows that answer queries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankingLayout {
+    /// The queries.
+    pub queries: QueryLayout,
+    /// The item that each row has; none where its columns are all.
+    pub item: Option<ItemLayout>,
+}
+
+/// The layout of a task about time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesSpec {
+    /// The series column and the series' names.
+    pub series: WordColumn,
+    /// The time column, counting from 1.
+    pub step: String,
+    /// The position in the season, counting from 0.
+    pub season: String,
+    /// Steps per season.
+    pub period: usize,
+    /// The column that names the regime, and its two words.
+    pub regime: WordColumn,
+    /// Mean number of steps that a regime lasts.
+    pub regime_steps: f64,
+    /// Known steps per series.
+    pub train_steps: usize,
+    /// Steps to forecast per series.
+    pub horizon: usize,
+}
+
+/// The items of a task, which carry statistics that stand in no table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ItemLayout {
+    /// What they are made of.
+    pub medium: MediumKind,
+    /// What they are written as.
+    pub format: Format,
+    /// The column that holds them or the names of their files.
+    pub column: String,
+    /// The hidden columns, in the medium's order, named `<column>.<statistic>`.
+    pub statistics: Vec<NumberSpec>,
+    /// Words of the story's trade.
+    pub vocabulary: Vec<String>,
+}
+
+impl ItemLayout {
+    /// How the items are kept.
+    pub fn storage(&self) -> Storage {
+        self.medium.storage(self.format)
+    }
+
+    /// The columns of the tables that hold the items, or the names of their files.
+    pub fn columns(&self) -> Vec<String> {
+        match self.storage() {
+            Storage::Files { .. } | Storage::Cells(1) => vec![self.column.clone()],
+            Storage::Cells(count) => {
+                let name = |suffix: char| format!("{}_{suffix}", self.column);
+                ('a'..='z').take(count).map(name).collect()
+            }
+        }
+    }
+}
+
+/// Rows that answer queries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueryLayout {
+    /// The column that names the query.
+    pub column: String,
+    /// Rows per query.
+    pub rows: usize,
+    /// Number columns that belong to the query: all its rows have the same value.
+    pub own: Vec<String>,
+}
+
+/// The network that joins the rows of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkLayout {
+    /// How it is knit.
+    pub knit: Knit,
+    /// Number columns whose means over a row's neighbours are hidden columns.
+    pub near: Vec<String>,
+    /// Number columns in which the rows of a community resemble each other.
+    pub kindred: Vec<String>,
+}
+
+impl NetworkLayout {
+    /// Hidden columns of every network: a row's number of links, and the mean of its
+    /// neighbours' numbers.
+    pub const STRUCTURE: [&str; 2] = ["node.degree", "node.near_degree"];
+
+    /// The name of the hidden column that holds the neighbours' means of `column`.
+    pub fn hidden(column: &str) -> String {
+        format!("{column}.near")
+    }
+}

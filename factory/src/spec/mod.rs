@@ -1,0 +1,18 @@
+//! What is asked for: seeds, stories, shares of kinds of task, the plan of a corpus, and the
+//! blueprint of one task.
+
+pub mod blueprint;
+mod blueprint_file;
+pub mod config;
+pub mod dna;
+mod embedded;
+pub mod layout;
+pub mod mix;
+pub mod mutation;
+pub mod plan;
+pub mod rule;
+pub mod scenario;
+pub mod scene;
+pub mod seed;
+pub mod seed_set;
+pub mod shard;

@@ -1,0 +1,80 @@
+//! Mutations: the ways in which a task's data is worse than clean.
+//!
+//! A mutation changes what is written, never the rule: answers follow from clean values.
+
+use serde::{Deserialize, Serialize};
+
+/// The number that stands for "not measured" where a sentinel is used.
+pub const SENTINEL: f64 = -999.0;
+
+/// One blemish.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Mutation {
+    /// Some labels are wrong (training and test alike).
+    LabelNoise {
+        /// Share of labels drawn anew.
+        share: f64,
+    },
+    /// Class 1 is rare.
+    Imbalance {
+        /// Its share.
+        share: f64,
+    },
+    /// Values are missing, more often where they are large.
+    Missing {
+        /// Which column.
+        column: String,
+        /// Share of gaps.
+        share: f64,
+    },
+    /// Missing values are written as [`SENTINEL`].
+    Sentinel {
+        /// Which column.
+        column: String,
+        /// Share of sentinels.
+        share: f64,
+    },
+    /// Some rows hold the value in another unit, as the companion column says.
+    Units {
+        /// Which column.
+        column: String,
+        /// The column that names the unit: `std` or `alt`.
+        companion: String,
+        /// What the value is multiplied with in the other unit.
+        factor: f64,
+        /// Share of rows in the other unit.
+        share: f64,
+    },
+    /// A column that repeats another with noise.
+    Echo {
+        /// Which column.
+        column: String,
+        /// The new column.
+        name: String,
+        /// Size of the noise in units of the column's spread.
+        noise: f64,
+    },
+    /// Items are worse than clean, in a way that their medium knows.
+    Blemish {
+        /// The medium's name for it.
+        name: String,
+        /// How much of it.
+        strength: f64,
+    },
+}
+
+impl Mutation {
+    /// Its name in statistics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::LabelNoise { .. } => "label_noise",
+            Self::Imbalance { .. } => "imbalance",
+            Self::Missing { .. } => "missing",
+            Self::Sentinel { .. } => "sentinel",
+            Self::Units { .. } => "units",
+            Self::Echo { .. } => "echo",
+            Self::Blemish { .. } => "blemish",
+        }
+    }
+}

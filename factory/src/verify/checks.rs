@@ -1,0 +1,136 @@
+//! All checks in their order, and the only way to a verified task.
+
+#[cfg(test)]
+mod tests;
+
+use super::suspects::Carrier;
+use super::{Refusal, copies, disk, files, ladder, leaks, printed};
+use crate::package::{self, Draft, PackageError, Staged};
+use crate::roles::{Development, Roles};
+use crate::spec::blueprint::Blueprint;
+use crate::spec::scenario::Scenario;
+use camino::Utf8Path;
+use tasks::task::TaskDir;
+
+/// Something that passed verification.
+#[derive(Debug)]
+pub struct Verified<T>(T);
+
+impl<T> Verified<T> {
+    /// What was verified.
+    pub fn get(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Why a draft did not become a verified task.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// It is not fit for use.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// It could not be written.
+    #[error(transparent)]
+    Package(#[from] PackageError),
+}
+
+/// Writes a draft below `work` and runs every check on it. What can be seen without files is
+/// looked at first: most refusals come from there, and making and deleting hundreds of files
+/// costs more than looking.
+///
+/// # Errors
+/// [`VerifyError`] with the first [`Refusal`].
+pub fn verify(draft: Draft, work: &Utf8Path) -> Result<Verified<Staged>, VerifyError> {
+    climbable(&draft)?;
+    let task = package::stage(draft, work)?;
+    sound(&task)?;
+    Ok(Verified(task))
+}
+
+/// All checks on a task that lies in a folder already.
+///
+/// # Errors
+/// The first [`Refusal`].
+pub fn check(task: &Staged) -> Result<(), Refusal> {
+    climbable(&task.draft)?;
+    sound(task)
+}
+
+/// The ladder is worth climbing.
+fn climbable(draft: &Draft) -> Result<(), Refusal> {
+    ladder::recoverable(draft)?;
+    ladder::not_trivial(draft)?;
+    ladder::learnable(draft)?;
+    ladder::below_ceiling(draft)?;
+    ladder::gaps_exceed_noise(draft)
+}
+
+/// The files are what they should be, and give nothing away.
+fn sound(task: &Staged) -> Result<(), Refusal> {
+    disk::intact(task)?;
+    disk::ordered(task)?;
+    disk::perfect_answer_earns_gold(task)?;
+    disk::sample_is_unrewarded(task)?;
+    disk::no_constant_medals(task)?;
+    disk::malformed_is_refused(task)?;
+    printed::rule_is_not_printed(task)?;
+    files::none_is_astray(task)?;
+    files::times_say_nothing(&task.dir)?;
+    files::headers_say_nothing(&task.dir)?;
+    leaks::say_nothing(task, &Carrier::ALL)?;
+    leaks::no_duplicates(task)?;
+    leaks::no_near_copies(task)?;
+    copies::no_item_is_a_copy(task)
+}
+
+/// How much of a task is built once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rebuild {
+    /// Data, page and evaluator; the baselines are taken as they are.
+    Data,
+    /// Everything.
+    Whole,
+}
+
+/// Builds the task once more, from the blueprint on disk, and compares every byte.
+///
+/// # Errors
+/// [`Refusal::NotReproducible`], or [`Refusal::Contract`] if the blueprint cannot be read.
+pub fn rebuilds(
+    task: &Staged,
+    roles: &dyn Roles,
+    scenario: &Scenario,
+    rebuild: Rebuild,
+) -> Result<(), Refusal> {
+    let blueprint = blueprint(&task.dir)?;
+    let again = match rebuild {
+        Rebuild::Whole => package::develop(roles, blueprint, scenario),
+        Rebuild::Data => roles.render(&blueprint).and_then(|assets| {
+            let Development { ladder, thresholds, .. } = &task.draft.development;
+            let (ladder, thresholds) = (ladder.clone(), *thresholds);
+            let development = Development { assets, ladder, thresholds };
+            package::describe(roles, blueprint, scenario, development)
+        }),
+    };
+    let draft = again.map_err(|error| Refusal::Contract(error.to_string()))?;
+    if draft.development.assets.test_scores != task.draft.development.assets.test_scores {
+        return Err(Refusal::NotReproducible("the noise-free scores".to_owned()));
+    }
+    disk::same_files(task, &draft)
+}
+
+/// A task's files are those of the draft beside it.
+///
+/// # Errors
+/// [`Refusal::NotReproducible`].
+pub fn same_files(task: &Staged) -> Result<(), Refusal> {
+    disk::same_files(task, &task.draft)
+}
+
+/// The blueprint that lies in a task's folder.
+///
+/// # Errors
+/// [`Refusal::Contract`].
+pub fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
+    disk::blueprint(dir)
+}

@@ -1,0 +1,407 @@
+//! Plants every fault and sees it caught by the check that is there for it.
+
+use super::*;
+use crate::corpus::folder;
+use crate::data::labels::Truth;
+use crate::data::score::Forecast;
+use crate::data::table::Cells;
+use crate::media::Format;
+use crate::numeric::rounding::digits;
+use crate::package;
+use crate::package::Draft;
+use crate::roles::{Brief, Builtin};
+use crate::spec::blueprint::Origin;
+use crate::spec::config::{ATTEMPTS, Request};
+use crate::spec::layout::ItemLayout;
+use crate::spec::mix::{Cell, Mix};
+use crate::spec::seed_set::{MLEBENCH, SeedSet};
+use crate::spec::{plan, scenario};
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use std::collections::BTreeMap;
+use tasks::task::{Formulation, Modality};
+
+mod items;
+mod page;
+mod paths;
+mod rows;
+
+/// A sound task of one formulation in a folder of its own.
+struct Bench {
+    root: tempfile::TempDir,
+    staged: Staged,
+    story: Scenario,
+}
+
+impl Bench {
+    fn new(formulation: Formulation) -> Self {
+        let modality = match formulation {
+            Formulation::Forecasting => Modality::TimeSeries,
+            _ => Modality::Tabular,
+        };
+        Self::of(Cell { modality, formulation })
+    }
+
+    fn of(cell: Cell) -> Self {
+        Self::written_as(cell, None)
+    }
+
+    /// With items of a format, or of the usual one.
+    fn written_as(cell: Cell, format: Option<Format>) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let set = SeedSet::resolve(MLEBENCH).unwrap();
+        let seeds = set.seeds();
+        let stories = scenario::all().unwrap();
+        let mix = Mix::paper().only(|other| other == cell).unwrap();
+        let request = Request { mix, count: 1, val_count: 0, ..Request::for_tests() };
+        let plan = plan::plan(&request, seeds, &stories).unwrap();
+        let slot = &plan.slots[0];
+        let story = stories[slot.scenario].clone();
+        for attempt in 0..4 * ATTEMPTS {
+            let origin = Origin { corpus_seed: 0, slot: slot.index, attempt };
+            let (seed, preset, feedback) = (&seeds[slot.seed], request.preset, None);
+            let brief = Brief { slot, seed, scenario: &story, origin, preset, feedback };
+            let blueprint = Builtin.strategise(&brief).unwrap();
+            let other = |item: &ItemLayout| {
+                item.format != format.unwrap_or(item.medium.medium().formats()[0])
+            };
+            if blueprint.item().is_some_and(other) {
+                continue;
+            }
+            let draft = package::develop(&Builtin, blueprint, &story).unwrap();
+            let staged = package::stage(draft, path(&root)).unwrap();
+            if check(&staged).is_ok() {
+                return Self { root, staged, story };
+            }
+        }
+        panic!("no sound {cell} task in {} attempts", 4 * ATTEMPTS);
+    }
+
+    /// The task with a change in its draft, written anew.
+    fn with(&self, change: impl FnOnce(&mut Draft)) -> Staged {
+        let mut draft = self.staged.draft.clone();
+        change(&mut draft);
+        package::stage(draft, &self.fresh()).unwrap()
+    }
+
+    /// A folder of its own, so that a test can plant several faults side by side.
+    fn fresh(&self) -> Utf8PathBuf {
+        Utf8PathBuf::from_path_buf(tempfile::tempdir_in(&self.root).unwrap().keep()).unwrap()
+    }
+
+    /// The task with a change in its files that its manifest knows of.
+    fn with_files(&self, change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) -> Staged {
+        let draft = self.staged.draft.clone();
+        let mut files = draft.files().unwrap();
+        change(&mut files);
+        package::place(draft, files, &self.fresh()).unwrap()
+    }
+
+    /// The task with a change in one of its files.
+    fn with_file(&self, file: &str, change: impl FnOnce(String) -> String) -> Staged {
+        let staged = self.with(|_| {});
+        let path = staged.dir.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, change(text)).unwrap();
+        staged
+    }
+}
+
+fn path(root: &tempfile::TempDir) -> &Utf8Path {
+    Utf8Path::from_path(root.path()).unwrap()
+}
+
+fn binary() -> Bench {
+    Bench::new(Formulation::Binary)
+}
+
+fn regression() -> Bench {
+    Bench::new(Formulation::Regression)
+}
+
+/// The code of the refusal; panics if there is none.
+fn code(result: Result<(), Refusal>) -> &'static str {
+    let refusal = result.expect_err("the fault went unseen");
+    // Seen where a test fails.
+    println!("{refusal}");
+    refusal.code()
+}
+
+/// Rows from the lowest truth to the highest.
+fn by_truth(truth: &[f64]) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..truth.len()).collect();
+    rows.sort_by(|a, b| truth[*a].total_cmp(&truth[*b]));
+    rows
+}
+
+/// A share of the way from R0 to the ceiling.
+fn way(draft: &Draft, share: f64) -> f64 {
+    let baselines = &draft.development.ladder.baselines;
+    baselines.ladder[0] + share * (baselines.ceiling - baselines.ladder[0])
+}
+
+#[test]
+fn sound_tasks_of_every_kind_pass_and_rebuild() {
+    for formulation in [
+        Formulation::Binary,
+        Formulation::Multiclass,
+        Formulation::Regression,
+        Formulation::Forecasting,
+    ] {
+        let bench = Bench::new(formulation);
+        rebuilds(&bench.staged, &Builtin, &bench.story, Rebuild::Whole).unwrap();
+    }
+}
+
+#[test]
+fn rungs_that_are_equal_are_within_noise() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let forecasts = &mut draft.development.ladder.forecasts;
+        forecasts[2] = forecasts[1].clone();
+    });
+    assert_eq!(code(check(&task)), "gap_within_noise");
+}
+
+#[test]
+fn rungs_in_the_wrong_order_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| draft.development.ladder.forecasts.swap(1, 2));
+    assert_eq!(code(check(&task)), "gap_within_noise");
+}
+
+#[test]
+fn gold_at_the_ceiling_is_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        draft.development.thresholds.gold_threshold = draft.development.ladder.baselines.ceiling;
+    });
+    assert_eq!(code(check(&task)), "gold_at_ceiling");
+}
+
+#[test]
+fn a_top_rung_that_gets_nowhere_is_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        draft.development.ladder.baselines.ladder[3] = way(draft, 0.6);
+    });
+    assert_eq!(code(check(&task)), "not_recoverable");
+}
+
+#[test]
+fn targets_that_nothing_explains_are_seen() {
+    let bench = regression();
+    let task = bench.with(|draft| {
+        // What a forest says of other rows is as good as noise.
+        if let Forecast::Numbers(values) = &mut draft.development.ladder.out_of_bag {
+            values.rotate_left(17);
+        }
+    });
+    assert_eq!(code(check(&task)), "unlearnable");
+}
+
+#[test]
+fn a_column_that_is_the_target_is_seen() {
+    let bench = regression();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        assets.train.push("copy", assets.train_truth.cells());
+        assets.test.push("copy", assets.test_truth.cells());
+    });
+    assert_eq!(code(check(&task)), "trivial");
+}
+
+#[test]
+fn milestones_out_of_order_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let thresholds = &mut draft.development.thresholds;
+        std::mem::swap(&mut thresholds.silver_threshold, &mut thresholds.bronze_threshold);
+    });
+    assert_eq!(code(check(&task)), "not_ordered");
+}
+
+#[test]
+fn a_sample_as_good_as_the_median_is_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let thresholds = &mut draft.development.thresholds;
+        thresholds.median_threshold = draft.development.ladder.baselines.ladder[0];
+    });
+    assert_eq!(code(disk::sample_is_unrewarded(&task)), "sample_rewarded");
+    assert_eq!(code(check(&task)), "not_ordered");
+}
+
+#[test]
+fn a_constant_that_medals_is_seen() {
+    // Forecasts are never scored by correlations, for which constants have no score at all.
+    for bench in [binary(), Bench::new(Formulation::Forecasting)] {
+        // A little below the best constant's own score.
+        let task = bench.with(|draft| {
+            draft.development.thresholds.bronze_threshold = way(draft, -0.05);
+        });
+        assert_eq!(code(disk::no_constant_medals(&task)), "constant_medals");
+    }
+}
+
+fn scene(formulation: Formulation) -> Bench {
+    Bench::of(Cell { modality: Modality::Image, formulation })
+}
+
+#[test]
+fn faults_of_masks_boxes_and_pictures_are_seen() {
+    for formulation in
+        [Formulation::Segmentation, Formulation::Detection, Formulation::Reconstruction]
+    {
+        let bench = scene(formulation);
+        rebuilds(&bench.staged, &Builtin, &bench.story, Rebuild::Whole).unwrap();
+        let task = bench.with(|draft| {
+            draft.development.thresholds.bronze_threshold = way(draft, -0.05);
+        });
+        assert_eq!(code(disk::no_constant_medals(&task)), "constant_medals");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.development.assets;
+            assets.test_items[3] = assets.train_items[5].clone();
+        });
+        assert_eq!(code(leaks::no_duplicates(&task)), "duplicate");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.development.assets;
+            for (test, train) in assets.test_items.iter_mut().zip(&assets.train_items).take(40) {
+                test.reading = train.reading.clone();
+            }
+        });
+        assert_eq!(code(leaks::no_near_copies(&task)), "near_copy");
+        let task = bench.with(|draft| {
+            // The rungs' order is lost, and so is what the generic rung learnt.
+            let ladder = &mut draft.development.ladder;
+            ladder.forecasts.swap(1, 2);
+        });
+        assert_eq!(code(super::ladder::gaps_exceed_noise(&task.draft)), "gap_within_noise");
+        let task = bench.with(|draft| {
+            let rule = draft.blueprint.formula();
+            draft.description.push_str(rule.split("; ").next().unwrap());
+        });
+        assert_eq!(code(printed::rule_is_not_printed(&task)), "rule_printed");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.development.assets;
+            let target = assets.train_truth.as_numbers();
+            let rows = by_truth(&target);
+            assets.train_truth = assets.train_truth.take(&rows);
+        });
+        assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Order])), "order_leak");
+    }
+}
+
+#[test]
+fn a_perfect_answer_without_gold_is_seen() {
+    for bench in [binary(), regression()] {
+        let task = bench.with(|draft| {
+            let direction = draft.blueprint.metric.direction();
+            draft.development.thresholds.gold_threshold = direction.gain(2.0);
+        });
+        assert_eq!(code(disk::perfect_answer_earns_gold(&task)), "perfect_not_gold");
+    }
+}
+
+#[test]
+fn a_sample_that_is_not_valid_is_seen() {
+    let bench = binary();
+    let task = bench.with_file("prepared/public/sample_submission.csv", |text| {
+        text.lines().take(9).collect::<Vec<_>>().join("\n")
+    });
+    assert_eq!(code(disk::ordered(&task)), "sample_invalid");
+    assert_eq!(code(disk::sample_is_unrewarded(&task)), "sample_invalid");
+}
+
+#[test]
+fn a_malformed_submission_that_is_accepted_is_seen() {
+    // With a stray last line, the sample minus its last line is whole.
+    let bench = binary();
+    let task = bench.with_file("prepared/public/sample_submission.csv", |text| {
+        let last = text.lines().last().unwrap_or_default().to_owned();
+        format!("{text}{last}\n")
+    });
+    assert_eq!(code(disk::malformed_is_refused(&task)), "malformed_accepted");
+}
+
+#[test]
+fn files_that_are_not_the_manifests_are_seen() {
+    let bench = binary();
+    let task = bench.with_file("prepared/private/answer.csv", |text| text.replace(",1", ",0"));
+    assert_eq!(code(check(&task)), "contract");
+    let task = bench.with(|_| {});
+    fs::write(task.dir.public().path().join("answer.csv"), "").unwrap();
+    assert_eq!(code(check(&task)), "contract");
+}
+
+#[test]
+fn a_task_that_is_built_differently_is_seen() {
+    let bench = binary();
+    for (file, change) in [
+        ("prepared/public/train.csv", "0"),
+        ("prepared/private/answer.csv", "\n"),
+        ("source/evaluator.py", "# changed"),
+    ] {
+        let task = bench.with_file(file, |text| text + change);
+        for rebuild in [Rebuild::Data, Rebuild::Whole] {
+            let found = rebuilds(&task, &Builtin, &bench.story, rebuild);
+            assert_eq!(code(found), "not_reproducible");
+        }
+    }
+}
+
+#[test]
+fn baselines_that_come_out_differently_are_seen_by_a_whole_rebuild() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        draft.development.thresholds.bronze_threshold = way(draft, 0.4);
+    });
+    rebuilds(&task, &Builtin, &bench.story, Rebuild::Data).unwrap();
+    let found = rebuilds(&task, &Builtin, &bench.story, Rebuild::Whole);
+    assert_eq!(code(found), "not_reproducible");
+}
+
+#[test]
+fn a_damaged_blueprint_is_a_broken_contract() {
+    let bench = binary();
+    let task = bench.with_file("source/blueprint.json", |text| text[..200].to_owned());
+    assert_eq!(code(rebuilds(&task, &Builtin, &bench.story, Rebuild::Whole)), "contract");
+}
+
+#[test]
+fn publishing_moves_the_whole_folder() {
+    let bench = binary();
+    let out = Utf8PathBuf::from_path_buf(bench.root.path().join("out")).unwrap();
+    fs::create_dir_all(&out).unwrap();
+    let task = verify(bench.staged.draft, path(&bench.root)).unwrap();
+    let place = folder::publish(&task, &out).unwrap();
+    let opened = tasks::task::TaskDir::open(&place).unwrap();
+    assert!(matches!(task.get().draft.development.assets.test_truth, Truth::Classes { .. }));
+    assert_eq!(opened.manifest().hashes.len(), 8);
+}
+
+#[test]
+fn links_that_are_written_by_class_are_seen() {
+    let bench = Bench::of(Cell { modality: Modality::Graph, formulation: Formulation::Multiclass });
+    rebuilds(&bench.staged, &Builtin, &bench.story, Rebuild::Whole).unwrap();
+    let class = |draft: &Draft| {
+        let assets = &draft.development.assets;
+        [assets.train_truth.as_numbers(), assets.test_truth.as_numbers()].concat()
+    };
+    let order = bench.with(|draft| {
+        let class = class(draft);
+        let ends = |[source, target]: &[usize; 2]| class[*source] + class[*target];
+        draft.development.assets.links.sort_by(|a, b| ends(a).total_cmp(&ends(b)));
+    });
+    let direction = bench.with(|draft| {
+        let class = class(draft);
+        for link in &mut draft.development.assets.links {
+            link.sort_by(|a, b| class[*a].total_cmp(&class[*b]));
+        }
+    });
+    for (task, planted) in [(order, "order"), (direction, "direction")] {
+        let found = check(&task).unwrap_err();
+        let link = |what: &str| what.contains(planted) && what.contains("links");
+        assert!(matches!(&found, Refusal::Leak { what, .. } if link(what)), "{found}");
+    }
+}

@@ -1,0 +1,181 @@
+//! Rows, ids and items that tell more than they should.
+
+use super::*;
+use crate::numeric::draws::Draws;
+
+#[test]
+fn ids_in_order_of_the_target_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        let target = assets.train_truth.as_numbers();
+        let rows = by_truth(&target);
+        for (place, row) in rows.into_iter().enumerate() {
+            assets.train_ids[row] = (20_000 + place).to_string();
+        }
+        let target = assets.test_truth.as_numbers();
+        for (id, target) in assets.test_ids.iter_mut().zip(target) {
+            *id = format!("{}", id.parse::<f64>().unwrap() + 1e5 * target);
+        }
+    });
+    assert_eq!(code(check(&task)), "id_leak");
+}
+
+#[test]
+fn digits_that_follow_the_target_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        let target = assets.test_truth.as_numbers();
+        for (id, target) in assets.test_ids.iter_mut().zip(target) {
+            id.push(if target > 0.5 { '9' } else { '1' });
+        }
+    });
+    assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Id])), "id_leak");
+}
+
+#[test]
+fn rows_in_order_of_the_target_are_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        let target = assets.train_truth.as_numbers();
+        let rows = by_truth(&target);
+        assets.train = assets.train.take(&rows);
+        assets.train_truth = assets.train_truth.take(&rows);
+    });
+    assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Order])), "order_leak");
+}
+
+/// Overwrites test rows with training rows, numbers moved by `shift` of their size.
+fn copy_rows(draft: &mut Draft, count: usize, shift: f64) {
+    let assets = &mut draft.development.assets;
+    for (from, to) in assets.train.columns.iter().zip(&mut assets.test.columns) {
+        for row in 0..count {
+            match (&from.cells, &mut to.cells) {
+                (Cells::Numbers { values: from, .. }, Cells::Numbers { values: to, decimals }) => {
+                    *decimals = 9;
+                    to[row] = digits(from[row]) + shift * digits(from[row]);
+                }
+                (Cells::Text(from), Cells::Text(to)) => to[row].clone_from(&from[row]),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_on_both_sides_of_the_split_is_seen() {
+    let bench = binary();
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        let row = assets.train.take(&[5]);
+        for (column, copy) in assets.test.columns.iter_mut().zip(row.columns) {
+            match (&mut column.cells, copy.cells) {
+                (Cells::Numbers { values, .. }, Cells::Numbers { values: copy, .. }) => {
+                    values[3] = copy[0];
+                }
+                (Cells::Text(words), Cells::Text(copy)) => words[3].clone_from(&copy[0]),
+                _ => {}
+            }
+        }
+    });
+    assert_eq!(code(leaks::no_duplicates(&task)), "duplicate");
+}
+
+#[test]
+fn near_copies_across_the_split_are_seen() {
+    let bench = regression();
+    let task = bench.with(|draft| copy_rows(draft, 40, 1e-4));
+    assert_eq!(code(leaks::no_near_copies(&task)), "near_copy");
+}
+
+/// Training rows so that the classes come in turns, without a trend.
+fn in_turns(draft: &mut Draft) {
+    let assets = &mut draft.development.assets;
+    let target = assets.train_truth.as_numbers();
+    let count = |class: f64| target.iter().filter(|value| **value == class).count();
+    let turns = target.len() / 10;
+    let mut seen = [0, 0];
+    let mut turn: Vec<usize> = Vec::new();
+    for value in &target {
+        let place = &mut seen[usize::from(*value > 0.5)];
+        turn.push(*place * turns / count(*value));
+        *place += 1;
+    }
+    let mut rows: Vec<usize> = (0..target.len()).collect();
+    rows.sort_by(|a, b| (turn[*a], target[*a]).partial_cmp(&(turn[*b], target[*b])).unwrap());
+    assets.train = assets.train.take(&rows);
+    assets.train_truth = assets.train_truth.take(&rows);
+}
+
+#[test]
+fn classes_in_turns_are_seen() {
+    let bench = binary();
+    let task = bench.with(in_turns);
+    let found = leaks::say_nothing(&task, &[Carrier::Order]);
+    assert!(
+        matches!(found, Err(Refusal::Leak { ref what, .. }) if what == "runs of like rows in train.csv"),
+        "{found:?}"
+    );
+    assert_eq!(code(found), "order_leak");
+}
+
+#[test]
+fn ids_that_follow_one_of_several_labels_are_seen() {
+    let bench = Bench::of(Cell { modality: Modality::Image, formulation: Formulation::Multilabel });
+    let task = bench.with(|draft| {
+        let assets = &mut draft.development.assets;
+        let label = assets.test_truth.parts().last().unwrap().as_numbers();
+        for (id, held) in assets.test_ids.iter_mut().zip(label) {
+            id.push(if held > 0.5 { '9' } else { '1' });
+        }
+    });
+    assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Id])), "id_leak");
+    // The names of files are made of ids.
+    assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Name])), "name_leak");
+}
+
+#[test]
+fn items_of_every_medium_that_tell_are_seen() {
+    for modality in [Modality::Image, Modality::Audio, Modality::Text, Modality::Graph] {
+        let bench = Bench::of(Cell { modality, formulation: Formulation::Binary });
+        let task = bench.with(|draft| {
+            let assets = &mut draft.development.assets;
+            assets.test_items[3] = assets.train_items[5].clone();
+            for (to, from) in assets.test.columns.iter_mut().zip(&assets.train.columns) {
+                match (&mut to.cells, &from.cells) {
+                    (Cells::Numbers { values: to, .. }, Cells::Numbers { values: from, .. }) => {
+                        to[3] = from[5];
+                    }
+                    (Cells::Text(to), Cells::Text(from)) => to[3].clone_from(&from[5]),
+                    _ => {}
+                }
+            }
+        });
+        assert_eq!(code(check(&task)), "duplicate", "{modality:?}");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.development.assets;
+            for (test, train) in assets.test_items.iter_mut().zip(&assets.train_items).take(40) {
+                test.reading = train.reading.clone();
+            }
+            copy_rows(draft, 40, 1e-6);
+        });
+        assert_eq!(code(leaks::no_near_copies(&task)), "near_copy", "{modality:?}");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.development.assets;
+            let mut draws = Draws::new(draft.blueprint.origin.stream("test"));
+            for (items, truth) in [
+                (&mut assets.train_items, &assets.train_truth),
+                (&mut assets.test_items, &assets.test_truth),
+            ] {
+                for (item, target) in items.iter_mut().zip(truth.as_numbers()) {
+                    // A few bytes more for one class, by and large.
+                    let more = draws.whole(0, 400) + if target > 0.5 { 300 } else { 0 };
+                    item.bytes.extend(vec![b' '; more]);
+                }
+            }
+        });
+        assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Size])), "size_leak", "{modality:?}");
+    }
+}

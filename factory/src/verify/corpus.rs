@@ -1,0 +1,89 @@
+//! `factory verify`: every check again, on tasks that lie in a corpus.
+//!
+//! Each task is built anew from its own blueprint; its files must be the same, and the checks
+//! run on the files as they are now.
+
+use crate::package::{self, Staged};
+use crate::roles::Builtin;
+use crate::spec::scenario::{self, ScenarioError};
+use crate::verify::{self, Refusal};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt;
+use tasks::task::{Corpus, TaskDir};
+
+/// What was found in a corpus.
+#[derive(Debug)]
+pub struct Audit {
+    /// Tasks looked at.
+    pub tasks: usize,
+    /// Refused tasks, with code and text.
+    pub refused: Vec<(String, &'static str, String)>,
+    /// Pairs of tasks with the same rule.
+    pub shared_rules: Vec<(String, String)>,
+}
+
+impl Audit {
+    /// Whether nothing was found.
+    pub fn clean(&self) -> bool {
+        self.refused.is_empty() && self.shared_rules.is_empty()
+    }
+
+    /// The tasks of the corpus that were not refused.
+    pub fn passed<'a>(&self, corpus: &'a Corpus) -> Vec<&'a TaskDir> {
+        let refused =
+            |task: &TaskDir| self.refused.iter().any(|(name, ..)| name == task.id().as_str());
+        corpus.tasks().iter().filter(|task| !refused(task)).collect()
+    }
+}
+
+/// Verifies every task of a corpus.
+///
+/// # Errors
+/// [`ScenarioError`] if the embedded stories cannot be read.
+pub fn audit(corpus: &Corpus) -> Result<Audit, ScenarioError> {
+    let stories = scenario::all()?;
+    let verdicts: Vec<Result<(), Refusal>> =
+        corpus.tasks().par_iter().map(|task| one(task, &stories)).collect();
+    let mut refused = Vec::new();
+    let mut rules: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut shared_rules = Vec::new();
+    for (task, verdict) in corpus.tasks().iter().zip(verdicts) {
+        let name = task.id().as_str();
+        if let Err(refusal) = verdict {
+            refused.push((name.to_owned(), refusal.code(), refusal.to_string()));
+        }
+        if let Some(hash) = task.manifest().provenance["rule_hash"].as_str()
+            && let Some(other) = rules.insert(hash, name)
+        {
+            shared_rules.push((other.to_owned(), name.to_owned()));
+        }
+    }
+    Ok(Audit { tasks: corpus.tasks().len(), refused, shared_rules })
+}
+
+fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), Refusal> {
+    let blueprint = verify::blueprint(task)?;
+    let story = stories
+        .iter()
+        .find(|story| story.key() == blueprint.scenario)
+        .ok_or_else(|| Refusal::Contract(format!("no story `{}`", blueprint.scenario)))?;
+    let draft = package::develop(&Builtin, blueprint, story)
+        .map_err(|error| Refusal::Contract(error.to_string()))?;
+    let staged = Staged { draft, dir: task.clone() };
+    verify::same_files(&staged)?;
+    verify::check(&staged)
+}
+
+impl fmt::Display for Audit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (task, code, text) in &self.refused {
+            writeln!(f, "{task}: {code}: {text}")?;
+        }
+        for (one, other) in &self.shared_rules {
+            writeln!(f, "{one} and {other}: shared_rule")?;
+        }
+        let passed = self.tasks - self.refused.len();
+        write!(f, "{passed} of {} tasks pass verification", self.tasks)
+    }
+}

@@ -1,0 +1,14 @@
+//! `factory verify --run`: what can only be known by running Python on a task.
+//!
+//! Every task's own evaluator must agree with the native grader (`agreement`), and a
+//! reference script, written as a strong engineer would who knows the public files alone, must
+//! submit something valid within [`BUDGET`] (`reference`). Both run in the real sandbox.
+
+mod agreement;
+mod reference;
+mod report;
+mod submissions;
+mod trial;
+
+pub use report::{Attempt, Ending, Tally, Trials};
+pub use trial::{BUDGET, Settings, TrialError, rehearse, run};
