@@ -4,10 +4,11 @@
 
 mod ladder;
 
-use agents::playground::Playground;
 use camino::Utf8Path;
+use jail::exec::Options;
+use sandbox::env::TaskSuite;
 use std::process::Command;
-use tasks::task::Split;
+use tasks::task::{Opening, Split};
 
 /// Makes one task of a formulation and returns the gain of each level on it, weakest level
 /// first, and what bronze takes.
@@ -20,9 +21,9 @@ fn gains(formulation: &str) -> ([f64; 5], f64) {
         .status()
         .unwrap();
     assert!(made.success());
-    let playground = Playground::open(&corpus).unwrap();
-    let task = playground.tasks(Split::Val).unwrap()[0];
-    ladder::gains(&playground, task)
+    let suite = TaskSuite::open(&corpus, &Opening::default(), Options::default()).unwrap();
+    let task = suite.split(Split::Val).unwrap()[0];
+    ladder::gains(&suite, task)
 }
 
 #[test]

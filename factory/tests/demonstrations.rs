@@ -2,18 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use agents::playground::Playground;
-use agents::scaffold::ladder::{ScriptedJob, Stage, play_all};
-use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::{Approach, Purpose};
+use agents::scaffold::react::{EpisodeRules, MleWorld};
+use agents::scaffold::runner::{RunContext, ScriptedJob, run_episodes};
+use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::{Source, Trajectory, TurnRecord};
 use camino::Utf8Path;
 use fs_err as fs;
+use jail::exec::Options;
+use sandbox::env::TaskSuite;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::process::Command;
 use tasks::stream::Stream;
-use tasks::task::{Split, TaskDir};
+use tasks::task::{Opening, Split, Task};
 
 /// Tasks in all, and a mix of cells in which everything is read that can be: what the `At a glance`
 /// lists call it is below.
@@ -33,13 +34,13 @@ const READ: [&str; 9] = [
     "texts",
 ];
 
-fn read(task: &TaskDir) -> String {
+fn read(task: &Task) -> String {
     let page = fs::read_to_string(task.public().path().join("description.md")).unwrap();
     page.lines().find_map(|line| line.strip_prefix("- Data: ")).unwrap().to_owned()
 }
 
 /// The columns' names, which a script that fits every task of its kind does not use.
-fn columns(task: &TaskDir) -> Vec<String> {
+fn columns(task: &Task) -> Vec<String> {
     let table = fs::read_to_string(task.public().path().join("train.csv")).unwrap();
     let header = table.lines().next().unwrap();
     header.split(',').map(|name| format!("\"{name}\"")).collect()
@@ -55,19 +56,20 @@ fn demonstrations_work_on_every_kind_of_task_and_name_no_column() {
         .status()
         .unwrap();
     assert!(made.success());
-    let playground = Playground::open(&corpus).unwrap();
-    let tasks = playground.tasks(Split::Train).unwrap();
+    let suite = TaskSuite::open(&corpus, &Opening::default(), Options::default()).unwrap();
+    let tasks = suite.split(Split::Train).unwrap();
     let seen: BTreeSet<String> = tasks.iter().map(|task| read(task)).collect();
     assert!(seen.iter().eq(READ), "{seen:?}");
 
-    let (rules, sandbox) = (Rules::default(), playground.sandbox());
-    let (purpose, stream) = (Purpose::Demonstration, Stream::root(2));
-    let stage = Stage { sandbox, rules: &rules, purpose, workers: 2, stream };
+    let rules = EpisodeRules::default();
+    let world = MleWorld { suite: &suite, rules: &rules };
+    let (style, stream) = (ScriptStyle::Demonstration, Stream::root(2));
+    let stage = RunContext { world, style, workers: 2, stream };
     // All read alike; what is fitted afterwards is the ladder's, which has tests of its own.
-    let job = |task| ScriptedJob { task, approach: Approach::Linear, attempt: 0 };
-    let jobs: Vec<ScriptedJob<'_>> = tasks.iter().map(|task| job(*task)).collect();
+    let job = |task| ScriptedJob { task, approach: ScriptedLevel::Linear, attempt: 0 };
+    let jobs: Vec<ScriptedJob<'_>> = tasks.iter().map(|task| job(task)).collect();
     let mut slips = 0;
-    play_all(&stage, &jobs, &mut |played| {
+    run_episodes(&stage, &jobs, &mut |played| {
         let played: Trajectory = played.unwrap();
         let task = tasks.iter().find(|task| *task.id() == played.task).unwrap();
         let failed: Vec<bool> = played.turns.iter().map(TurnRecord::failed).collect();
@@ -75,7 +77,7 @@ fn demonstrations_work_on_every_kind_of_task_and_name_no_column() {
         // A slip is the first turn, and mended by the second.
         assert!(!failed[1..].contains(&true), "{what}");
         slips += usize::from(failed[0]);
-        assert!(played.finish.grade.is_some(), "{what}");
+        assert!(played.grade().is_some(), "{what}");
         let said = played.segments.iter().filter(|segment| segment.source == Source::Model);
         for name in columns(task) {
             assert!(said.clone().all(|turn| !turn.text.contains(&name)), "{name} in {what}");

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
-use tasks::grade::Grader;
+use tasks::grade::NativeGrader;
 use tasks::prediction::Prediction;
 use tasks::submission::Part;
 use tasks::task::{Corpus, TaskDir};
@@ -82,7 +82,7 @@ fn an_export_grades_as_the_native_grader_does() {
     let mut submissions = Vec::new();
     let mut native = Vec::new();
     for task in corpus.tasks() {
-        let grader = Grader::open(task).unwrap();
+        let grader = NativeGrader::open(task).unwrap();
         let sample =
             fs::read_to_string(task.public().path().join("sample_submission.csv")).unwrap();
         let perfect = perfect(task);
@@ -117,6 +117,6 @@ fn an_export_grades_as_the_native_grader_does() {
         let score = report["score"].as_f64().unwrap();
         let gap = (score - grade.score).abs() / grade.score.abs().max(1.0);
         assert!(gap <= 1e-9, "{}: native {}, exported {report}", task.id(), grade.score);
-        assert_eq!(report["gold_medal"], grade.tier == Some(tasks::thresholds::Tier::Gold));
+        assert_eq!(report["gold_medal"], grade.tier == Some(tasks::thresholds::Milestone::Gold));
     }
 }

@@ -5,14 +5,15 @@
 
 mod ladder;
 
-use agents::playground::Playground;
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::media::Format;
 use factory::spec::blueprint::Blueprint;
 use factory::verify::corpus;
 use fs_err as fs;
+use jail::exec::Options;
+use sandbox::env::TaskSuite;
 use std::process::Command;
-use tasks::task::{Corpus, Split, TaskDir};
+use tasks::task::{Corpus, Opening, Split, Task, TaskDir};
 
 /// Tasks of one kind; some of them are of either format.
 const COUNT: &str = "6";
@@ -48,17 +49,18 @@ fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str
     let usual = corpus.tasks().iter().filter(|task| format(task) != wanted).count();
     assert!(0 < usual && usual < corpus.tasks().len(), "{usual} of {}", corpus.tasks().len());
 
-    let playground = Playground::open(&root).unwrap();
-    let tasks = playground.tasks(Split::Train).unwrap();
-    let task = tasks.into_iter().find(|task| format(task) == wanted).unwrap();
-    let blueprint = blueprint(task);
+    let suite = TaskSuite::open(&root, &Opening::default(), Options::default()).unwrap();
+    let tasks = suite.split(Split::Train).unwrap();
+    let ours = |task: &Task| format(task.ours().unwrap());
+    let task = tasks.into_iter().find(|task| ours(task) == wanted).unwrap();
+    let blueprint = blueprint(task.ours().unwrap());
     let assets = blueprint.kind().render(&blueprint).unwrap();
     let items = assets.train_ids.iter().zip(&assets.train_items);
     for (id, item) in items.chain(assets.test_ids.iter().zip(&assets.test_items)) {
         let file = task.public().path().join(folder).join(format!("{id}.{extension}"));
         assert!(fs::read(&file).unwrap() == item.bytes, "{file}");
     }
-    let (gains, bronze) = ladder::gains(&playground, task);
+    let (gains, bronze) = ladder::gains(&suite, task);
     let [constant, linear, forest, operators, oracle] = gains;
     assert!(constant < bronze && bronze <= oracle, "{gains:?}, {bronze}");
     // Neighbouring levels may swap places on a single task.

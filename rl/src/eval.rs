@@ -10,22 +10,21 @@ use crate::run::view::Stages;
 use crate::run::watchdog::Heartbeat;
 use crate::text::tokenizer::Tokenizer;
 use crate::train::presets::{Dtype, Scale};
-use agents::playground::{Playground, PlaygroundError};
-use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
-use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::{Approach, Purpose};
+use agents::scaffold::react::{EpisodeRules, MleWorld};
+use agents::scaffold::runner::{RunContext, ScriptedError, ScriptedJob, run_episodes};
+use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::evaluation::{EVALUATION_VERSION, Evaluation, Row};
 use fs_err as fs;
 use indicatif::ProgressBar;
-use jail::exec::Sandbox;
-use sandbox::env::EpisodeFault;
+use jail::exec::Options;
+use sandbox::env::{EpisodeFault, SuiteError, TaskSuite};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use tasks::files;
 use tasks::stream::Stream;
-use tasks::task::{Split, TaskDir};
+use tasks::task::{Opening, Split, Task};
 
 /// The settings of `rl eval`.
 ///
@@ -54,7 +53,7 @@ pub struct EvalSettings {
     /// How episodes are generated.
     pub rollout: RolloutSettings,
     /// The rules of episodes.
-    pub rules: Rules,
+    pub rules: EpisodeRules,
 }
 
 impl EvalSettings {
@@ -98,7 +97,7 @@ impl EvalSettings {
 pub enum EvalError {
     /// No place to play.
     #[error(transparent)]
-    Playground(#[from] PlaygroundError),
+    Suite(#[from] SuiteError),
     /// Episodes could not be played.
     #[error(transparent)]
     Rollout(#[from] RolloutError),
@@ -144,18 +143,18 @@ pub fn run(
     out: &Utf8Path,
     stages: &dyn Stages,
 ) -> Result<Evaluation, EvalError> {
-    let playground = Playground::open(&settings.tasks)?;
+    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), Options::default())?;
     let contest = Contest {
         settings,
-        sandbox: playground.sandbox(),
-        tasks: playground.tasks(settings.split)?,
+        world: MleWorld { suite: &suite, rules: &settings.rules },
+        tasks: suite.split(settings.split)?,
         root: Stream::root(settings.seed).child("eval"),
         out,
         stages,
     };
     let mut rows = Vec::new();
     if settings.scripted {
-        for approach in Approach::ALL {
+        for approach in ScriptedLevel::ALL {
             let agent = format!("scripted/{}", approach.name());
             rows.push(
                 contest.row(&agent, &|slots, record| contest.ladder(approach, slots, record))?,
@@ -190,15 +189,15 @@ pub fn episodes_of(agent: &str, out: &Utf8Path) -> Utf8PathBuf {
 /// What all agents share.
 struct Contest<'a> {
     settings: &'a EvalSettings,
-    sandbox: &'a Sandbox,
-    tasks: Vec<&'a TaskDir>,
+    world: MleWorld<'a>,
+    tasks: Vec<&'a Task>,
     root: Stream,
     out: &'a Utf8Path,
     stages: &'a dyn Stages,
 }
 
 /// A task, and which attempt at it.
-type Slot<'a> = (&'a TaskDir, u64);
+type Slot<'a> = (&'a Task, u64);
 
 /// How an agent plays.
 type Play<'a> = dyn Fn(&[Slot<'_>], &mut Record) -> Result<(), EvalError> + 'a;
@@ -274,13 +273,12 @@ impl Contest<'_> {
         let root = self.root.child("policy");
         let jobs = slots.iter().map(|&(task, attempt)| {
             let stream = root.child(task.id().as_str()).index(attempt);
-            Job { task, attempt, stream }
+            Job { task: task.id(), attempt, stream }
         });
         let jobs: Vec<Job<'_>> = jobs.collect();
         let policy = Policy { name: &contestant.name, tokenizer: &contestant.tokenizer };
         let place = Place {
-            sandbox: self.sandbox,
-            rules: &settings.rules,
+            world: &self.world,
             settings: &settings.rollout,
             // Ctrl-C ends an evaluation at once: episodes that are done stay done.
             stop: &Stop::default(),
@@ -295,20 +293,19 @@ impl Contest<'_> {
 
     fn ladder(
         &self,
-        approach: Approach,
+        approach: ScriptedLevel,
         slots: &[Slot<'_>],
         record: &mut Record,
     ) -> Result<(), EvalError> {
-        let stage = Stage {
-            sandbox: self.sandbox,
-            rules: &self.settings.rules,
-            purpose: Purpose::Ladder,
+        let stage = RunContext {
+            world: self.world,
+            style: ScriptStyle::Evaluation,
             workers: self.settings.rollout.workers,
             stream: self.root.child("scripted"),
         };
         let jobs = slots.iter().map(|&(task, attempt)| ScriptedJob { task, approach, attempt });
         let jobs: Vec<ScriptedJob<'_>> = jobs.collect();
-        Ok(play_all(&stage, &jobs, &mut |played| record.take(played.as_ref()))?)
+        Ok(run_episodes(&stage, &jobs, &mut |played| record.take(played.as_ref()))?)
     }
 }
 

@@ -19,9 +19,9 @@ use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
 use jail::exec::{Options, Sandbox, StartError};
-use jail::isolation::Tier;
+use jail::isolation::IsolationLevel;
 use jail::python::PythonEnv;
-use sandbox::judge::Graders;
+use sandbox::graders::Graders;
 use std::process::ExitCode;
 use tasks::task::{Opening, Task};
 
@@ -118,7 +118,7 @@ struct Jail {
     /// The weakest tier of protection that is accepted: t1 has namespaces and control groups, t2
     /// namespaces alone, t3 neither. The best that this host offers is used.
     #[arg(long, value_name = "TIER", default_value_t = Options::default().allow_tier)]
-    allow_tier: Tier,
+    allow_tier: IsolationLevel,
 }
 
 impl Common {

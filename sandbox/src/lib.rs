@@ -3,7 +3,7 @@
 //! `(task, actions) -> observations -> grade`
 
 pub mod env;
-pub mod judge;
+pub mod graders;
 pub mod reward;
 #[cfg(feature = "serve")]
 pub mod serve;

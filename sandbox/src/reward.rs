@@ -4,7 +4,7 @@
 //! (`serve::reward`) have no part for the format, which only those see who read the turns.
 
 use serde::{Deserialize, Serialize};
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 
 /// What each part of the reward is worth. The six weights are not negative and sum to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -60,12 +60,12 @@ impl RewardWeights {
         Self { format: 0.1, execute: 0.0, median: 0.0, bronze: 0.0, silver: 0.0, gold: 0.9 };
 
     /// What all tiers up to and including `reached` are worth together, in [0, 1].
-    pub fn tiers(&self, reached: Option<Tier>) -> f64 {
+    pub fn tiers(&self, reached: Option<Milestone>) -> f64 {
         let milestones = [
-            (Tier::Median, self.median),
-            (Tier::Bronze, self.bronze),
-            (Tier::Silver, self.silver),
-            (Tier::Gold, self.gold),
+            (Milestone::Median, self.median),
+            (Milestone::Bronze, self.bronze),
+            (Milestone::Silver, self.silver),
+            (Milestone::Gold, self.gold),
         ];
         // Not `sum`, whose empty value is -0.0.
         milestones
@@ -87,8 +87,13 @@ mod tests {
 
     #[test]
     fn tiers_add_up() {
-        let tiers =
-            [None, Some(Tier::Median), Some(Tier::Bronze), Some(Tier::Silver), Some(Tier::Gold)];
+        let tiers = [
+            None,
+            Some(Milestone::Median),
+            Some(Milestone::Bronze),
+            Some(Milestone::Silver),
+            Some(Milestone::Gold),
+        ];
         for (tier, expected) in tiers.into_iter().zip([0.0, 0.1, 0.5, 0.6, 0.7]) {
             assert!((RewardWeights::DENSE.tiers(tier) - expected).abs() < 1e-12, "{tier:?}");
         }

@@ -1,12 +1,12 @@
 //! The records that a supervisor left behind: whether they are intact, and play again.
 
 use crate::progress::Tally;
-use agents::playground::Playground;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use sandbox::env::{Action, Ending, Event, Record, Turn, replay};
+use jail::exec::Options;
+use sandbox::env::{Action, Ending, Event, Record, TaskSuite, Turn, replay};
 use std::collections::BTreeMap;
-use tasks::task::{Split, Task};
+use tasks::task::Opening;
 
 /// The records of one supervisor, by their path below the folder.
 #[derive(Debug, PartialEq)]
@@ -103,9 +103,7 @@ impl Records {
         most: usize,
         failures: &mut Vec<String>,
     ) -> Result<usize> {
-        let place = Playground::open(corpus)?;
-        let mut tasks = place.tasks(Split::Train)?;
-        tasks.extend(place.tasks(Split::Val)?);
+        let suite = TaskSuite::open(corpus, &Opening::default(), Options::default())?;
         let mut kinds = BTreeMap::new();
         let closed = |record: &Record| record.ending == Some(Ending::Closed);
         for (path, record) in self.records.iter().filter(|(_, record)| closed(record)) {
@@ -117,9 +115,9 @@ impl Records {
         }
         let chosen: Vec<_> = kinds.into_values().take(most).collect();
         for (path, record) in &chosen {
-            let dir = tasks.iter().find(|dir| *dir.id() == record.task);
-            let dir = *dir.with_context(|| format!("the corpus has no task {}", record.task))?;
-            for difference in replay(record, place.suite(), &Task::from(dir))? {
+            let task = suite.task(&record.task);
+            let task = task.with_context(|| format!("the corpus has no task {}", record.task))?;
+            for difference in replay(record, &suite, task)? {
                 failures.push(format!("record {path} does not play again: {difference}"));
             }
         }

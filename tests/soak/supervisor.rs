@@ -4,21 +4,20 @@
 use crate::mischief::Mischief;
 use crate::progress::{Ended, Line};
 use agents::grammar;
-use agents::playground::Playground;
 use agents::prompt::{Prompt, PromptStyle};
-use agents::scaffold::scripted::{Approach, Purpose, ScriptedAgent};
+use agents::scaffold::scripted::{ScriptStyle, ScriptedAgent, ScriptedLevel};
 use anyhow::{Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::Outcome;
-use jail::policy::Policy;
+use jail::exec::{Options, Outcome};
+use jail::limits::RunLimits;
 use rand::seq::IndexedRandom as _;
-use sandbox::env::{Action, Ending, EpisodeConfig, Label, Recorded, Step};
+use sandbox::env::{Action, Ending, EpisodeConfig, Label, Recorded, Step, TaskSuite};
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tasks::stream::Stream;
-use tasks::task::{Split, Task, TaskDir};
+use tasks::task::Opening;
 use tasks::units::{ByteSize, Span};
 
 /// The scripted agents' scripts need a tenth of each; a script that passes one takes no longer
@@ -33,10 +32,8 @@ pub(crate) fn main(
     episodes: usize,
     life: u32,
 ) -> Result<()> {
-    let place = Playground::open(corpus)?;
-    let mut tasks = place.tasks(Split::Train)?;
-    tasks.extend(place.tasks(Split::Val)?);
-    let sandbox = place.sandbox();
+    let suite = TaskSuite::open(corpus, &Opening::default(), Options::default())?;
+    let sandbox = suite.sandbox();
     say(&Line::Ready { launcher: sandbox.launcher_pid(), tier: sandbox.tier().to_string() })?;
     let stop = Arc::new(AtomicBool::new(false));
     let heard = Arc::clone(&stop);
@@ -49,15 +46,7 @@ pub(crate) fn main(
         let threads: Vec<_> = (0..episodes)
             .map(|thread| {
                 let stream = Stream::root(u64::from(life)).index(thread as u64);
-                let seat = Seat {
-                    place: &place,
-                    tasks: &tasks,
-                    records,
-                    life,
-                    thread,
-                    stream,
-                    stop: &stop,
-                };
+                let seat = Seat { suite: &suite, records, life, thread, stream, stop: &stop };
                 scope.spawn(move || seat.play())
             })
             .collect();
@@ -76,8 +65,7 @@ fn say(line: &Line) -> Result<()> {
 
 /// One thread's place.
 struct Seat<'a> {
-    place: &'a Playground,
-    tasks: &'a [&'a TaskDir],
+    suite: &'a TaskSuite,
     records: &'a Utf8Path,
     life: u32,
     thread: usize,
@@ -105,24 +93,23 @@ impl Seat<'_> {
         let (thread, life) = (self.thread, self.life);
         let stream = self.stream.index(number);
         let mut rng = stream.rng();
-        let (Some(dir), Some(approach)) =
-            (self.tasks.choose(&mut rng), Approach::ALL.choose(&mut rng))
+        let (Some(task), Some(approach)) =
+            (self.suite.tasks().choose(&mut rng), ScriptedLevel::ALL.choose(&mut rng))
         else {
             bail!("there is nothing to choose from")
         };
-        let task = Task::from(*dir);
         let label = Label { episode: format!("{life}-{thread}-{number}"), seed: None };
         let record = Utf8PathBuf::from(format!("{}/{}.jsonl", task.id(), label.episode));
-        let policy = Policy { time_limit: TIME_LIMIT, memory: MEMORY, ..Policy::default() };
+        let policy = RunLimits { time_limit: TIME_LIMIT, memory: MEMORY, ..RunLimits::default() };
         let config = EpisodeConfig { policy, ..EpisodeConfig::default() };
         let path = self.records.join(&record);
-        let mut episode = Recorded::reset(self.place.suite(), &task, &config, &label, &path)?;
+        let mut episode = Recorded::reset(self.suite, task, &config, &label, &path)?;
         say(&Line::Began { thread, record })?;
 
-        let prompt = Prompt::of(&dir.public(), PromptStyle::Brief, config.mode)?;
+        let prompt = Prompt::of(task.public(), PromptStyle::Brief, config.mode)?;
         let stream = stream.child("agent");
-        let purpose = Purpose::Ladder;
-        let agent = ScriptedAgent::new(*approach, dir.manifest(), &prompt, purpose, stream);
+        let style = ScriptStyle::Evaluation;
+        let agent = ScriptedAgent::new(*approach, task, &prompt, style, stream);
         match self.turns(&mut episode, agent, Mischief::of(thread, number)) {
             Ok(true) => {}
             Ok(false) => return Ok(episode.abandon(Ending::Drained)?),

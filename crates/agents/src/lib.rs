@@ -3,7 +3,7 @@
 //! `episode -> trajectory -> reward`
 
 pub mod grammar;
-pub mod playground;
+pub mod play;
 pub mod prompt;
 pub mod reward;
 pub mod scaffold;

@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use fs_err as fs;
 use jail::exec::Mode;
 use serde::{Deserialize, Serialize};
-use tasks::task::PublicDir;
+use tasks::task::{PublicDir, TaskId};
 
 /// How much of the task is put into the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +14,8 @@ pub enum PromptStyle {
     Full,
     /// One line of instructions and, from the description's `At a glance` list, what the rows
     /// are, what is to be predicted and how it is scored: for policies of a few million
-    /// parameters, whose scripts read column names from the files.
+    /// parameters, whose scripts read column names from the files. Of a description without that
+    /// list, as those of competitions, the title.
     Brief,
 }
 
@@ -33,11 +34,12 @@ pub enum PromptError {
     /// No readable description.
     #[error("failed to read the task's description")]
     Io(#[from] std::io::Error),
-    /// The brief style needs the list.
-    #[error(
-        "`{0}` has no `## At a glance` list, which the brief prompt is made of; use the full prompt"
-    )]
-    NoGlance(Utf8PathBuf),
+    /// The brief style needs something to name.
+    #[error("`{0}` is empty, so that there is nothing to make a brief prompt of")]
+    Empty(Utf8PathBuf),
+    /// The environment has no such task.
+    #[error("there is no task `{0}`")]
+    UnknownTask(TaskId),
 }
 
 const BRIEF_SYSTEM: &str = "Solve the task with Python.";
@@ -48,7 +50,7 @@ impl Prompt {
     /// The prompt for the task whose public half is `public`, where scripts run in `mode`.
     ///
     /// # Errors
-    /// [`PromptError`] if `description.md` is missing or lacks the list a brief prompt needs.
+    /// [`PromptError`] if `description.md` is missing, or empty where a brief prompt is asked for.
     pub fn of(public: &PublicDir, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
         let path = public.path().join("description.md");
         let description = fs::read_to_string(&path)?;
@@ -61,7 +63,9 @@ impl Prompt {
                 ),
             }),
             PromptStyle::Brief => {
-                let user = brief(&description).ok_or(PromptError::NoGlance(path))?;
+                let user = brief(&description)
+                    .or_else(|| title(&description))
+                    .ok_or(PromptError::Empty(path))?;
                 Ok(Self { system: BRIEF_SYSTEM.to_owned(), user })
             }
         }
@@ -98,6 +102,12 @@ fn brief(description: &str) -> Option<String> {
     Some(format!("Task: {task}\n{data}Predict: {}\nMetric: {metric}", kind.trim_end_matches(')')))
 }
 
+/// The first line of a description that has words in it.
+fn title(description: &str) -> Option<String> {
+    let lines = description.lines().map(|line| line.trim_start_matches('#').trim());
+    lines.into_iter().find(|line| !line.is_empty()).map(|line| format!("Task: {line}"))
+}
+
 /// The items of the `At a glance` list of a task's description; `None` without such a list.
 pub fn glance(description: &str) -> Option<&str> {
     let (_, list) = description.split_once(GLANCE)?;
@@ -116,6 +126,8 @@ mod tests {
         assert_eq!(glance("# T\n## At a glance\n\n## Data"), None);
         assert_eq!(brief(description), None);
         assert_eq!(glance("# T"), None);
+        assert_eq!(title("\n## Overview\ntext").as_deref(), Some("Task: Overview"));
+        assert_eq!(title("#\n\n"), None);
     }
 
     #[test]

@@ -44,16 +44,21 @@ pub fn reward(weights: &RewardWeights, format_share: f64, grade: Option<&Grade>)
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use tasks::thresholds::Tier;
+    use tasks::thresholds::Milestone;
 
-    fn total(weights: &RewardWeights, tier: Option<Tier>) -> f64 {
+    fn total(weights: &RewardWeights, tier: Option<Milestone>) -> f64 {
         reward(weights, 1.0, Some(&Grade { score: 0.0, tier })).total()
     }
 
     #[test]
     fn tiers_accumulate_as_in_the_paper() {
-        let tiers =
-            [None, Some(Tier::Median), Some(Tier::Bronze), Some(Tier::Silver), Some(Tier::Gold)];
+        let tiers = [
+            None,
+            Some(Milestone::Median),
+            Some(Milestone::Bronze),
+            Some(Milestone::Silver),
+            Some(Milestone::Gold),
+        ];
         let dense = tiers.map(|tier| total(&RewardWeights::DENSE, tier));
         let sparse = tiers.map(|tier| total(&RewardWeights::SPARSE, tier));
         for (got, want) in dense.iter().zip([0.3, 0.4, 0.8, 0.9, 1.0]) {
@@ -77,7 +82,7 @@ mod tests {
                 let of = |share| reward(&weights, share, None).total();
                 prop_assert!(of(low) <= of(high));
                 let mut last = of(high);
-                for tier in [None, Some(Tier::Median), Some(Tier::Gold)] {
+                for tier in [None, Some(Milestone::Median), Some(Milestone::Gold)] {
                     let next = reward(&weights, high, Some(&Grade { score: 0.0, tier })).total();
                     prop_assert!(last <= next && next <= 1.0 + 1e-12);
                     last = next;

@@ -1,4 +1,4 @@
-//! The record of one episode: who said what, token by token, how it ended and what it earned.
+//! The record of one episode: the conversation, token by token, how it ended and its reward.
 //!
 //! Token in, token out: the ids a policy sampled are the ids it is trained on, never
 //! re-tokenised. Which tokens carry gradient follows from each segment's [`Source`] and is
@@ -7,13 +7,16 @@
 use crate::reward::{Reward, RewardWeights, reward};
 use camino::{Utf8Path, Utf8PathBuf};
 use jail::exec::Outcome;
-use sandbox::env::{Feedback, Finish};
-use serde::{Deserialize, Serialize};
+use sandbox::env::{EpisodeResult, Feedback};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
+use tasks::grade::Grade;
 use tasks::task::TaskId;
 
-/// The version of [`Trajectory`] that this build reads and writes.
-pub const TRAJECTORY_VERSION: u32 = 1;
+/// The version of [`Trajectory`] that this build writes. It also reads version 1, in which endings
+/// of scripts are text and all episodes are on MLE tasks.
+pub const TRAJECTORY_VERSION: u32 = 2;
 
 /// Who produced a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +28,8 @@ pub enum Source {
     Model,
     /// Tool output and the chat layout around it.
     Environment,
+    /// Advice of a person to a running agent. Context; never trained on.
+    Guide,
 }
 
 /// A stretch of the conversation from one source.
@@ -63,27 +68,129 @@ pub enum Ending {
     Tokens,
 }
 
+/// What a turn asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tool {
+    /// Run a script.
+    Python,
+    /// Feedback on the submission.
+    Score,
+    /// End the episode.
+    Answer,
+    /// Nothing that can be carried out.
+    Malformed,
+}
+
+impl Tool {
+    /// The name as in files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Score => "score",
+            Self::Answer => "answer",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
 /// What happened in one turn, for reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TurnRecord {
-    /// `python`, `score`, `answer` or `malformed`.
-    pub tool: String,
+    /// What the agent asked for.
+    pub tool: Tool,
     /// Whether it opened with a non-empty thought.
     pub has_thought: bool,
     /// How the script ended, if one ran.
-    pub outcome: Option<String>,
+    #[serde(deserialize_with = "outcome")]
+    pub outcome: Option<Outcome>,
     /// Wall time of the script, in seconds.
     pub seconds: f64,
 }
 
 impl TurnRecord {
-    /// Whether nothing came of it: its script failed, or it could not be understood.
+    /// Whether the turn was malformed or its script failed.
     pub fn failed(&self) -> bool {
-        let finished = Outcome::Finished.to_string();
-        self.tool == "malformed"
-            || self.outcome.as_ref().is_some_and(|outcome| *outcome != finished)
+        self.tool == Tool::Malformed
+            || self.outcome.as_ref().is_some_and(|outcome| !outcome.is_finished())
     }
+}
+
+/// Reads an outcome as version 2 writes it, or as the text of version 1.
+fn outcome<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Outcome>, D::Error> {
+    use serde::de::Error;
+    match Option::<Value>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(Value::String(text)) => text.parse().map(Some).map_err(Error::custom),
+        Some(value) => serde_json::from_value(value).map(Some).map_err(Error::custom),
+    }
+}
+
+/// The result of an episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EpisodeOutcome {
+    /// Of an MLE task: the final grade, or the reason there is none.
+    Mle(EpisodeResult),
+    /// Of any other environment.
+    World(Verdict),
+}
+
+/// How an environment other than an MLE task judges an episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// What is trained on, in [0, 1].
+    pub reward: f64,
+    /// What is reported, in the unit of the environment's metric.
+    pub score: f64,
+    /// Labels for tables, such as the kind of a mistake.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// More, for people.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub detail: Value,
+}
+
+/// One piece of advice that a person gave during the episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Guidance {
+    /// The segment that holds it, by index.
+    pub segment: usize,
+    /// Its name in the journal of the guidance server.
+    pub id: String,
+    /// Who gave it.
+    pub by: String,
+    /// The turn that it is about, from 0; `None` for the episode as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<u32>,
+    /// As it was written.
+    pub text: String,
+    /// Seconds between its sending and its delivery to the agent.
+    pub waited_seconds: f64,
+}
+
+/// A summary that took the place of earlier segments, because the context was full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// The segment, by index, before which it was made.
+    pub before: usize,
+    /// The segments that it replaced, by index.
+    pub replaces: Vec<usize>,
+    /// Token ids of the prompt that asked for it; empty for text-only agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt: Vec<u32>,
+    /// Token ids of the summary; empty for text-only agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<u32>,
+    /// Natural-log probability of each id; as long as `ids`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log_probs: Vec<f32>,
+    /// As text.
+    pub text: String,
 }
 
 /// Part of the conversation was taken away from the agent, because the rest had no room.
@@ -99,23 +206,30 @@ pub struct Omission {
 
 /// One episode of one agent on one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Raw")]
 pub struct Trajectory {
     /// [`TRAJECTORY_VERSION`].
     pub version: u32,
     /// The task.
     pub task: TaskId,
-    /// Who played, such as `scripted/forest` or a checkpoint's name.
+    /// The agent, such as `scripted/forest` or a checkpoint's name.
     pub agent: String,
     /// Which of the agent's attempts at this task.
     pub attempt: u64,
-    /// The `Score` mode in force.
-    pub feedback: Feedback,
+    /// The feedback mode of the tool `Score`; `None` outside of MLE tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
     /// The conversation, in order and in full.
     pub segments: Vec<Segment>,
     /// What of it the agent did not see any more, and from when on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub omissions: Vec<Omission>,
+    /// Advice of people, in the order of delivery.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guidance: Vec<Guidance>,
+    /// Summaries that the agent wrote of its own conversation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<Summary>,
     /// One entry per model turn.
     pub turns: Vec<TurnRecord>,
     /// Why it ended.
@@ -123,10 +237,68 @@ pub struct Trajectory {
     /// Whether a script hit its time limit. Such trajectories are left out of the policy
     /// gradient (SandMLE §4.3).
     pub timed_out: bool,
-    /// The final grade or the reason there is none.
-    pub finish: Finish,
-    /// What it earned.
+    /// The result.
+    pub outcome: EpisodeOutcome,
+    /// The reward.
     pub reward: Reward,
+}
+
+/// A trajectory of version 1 or 2 as it is on disk.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    version: u32,
+    task: TaskId,
+    agent: String,
+    attempt: u64,
+    feedback: Option<Feedback>,
+    segments: Vec<Segment>,
+    #[serde(default)]
+    omissions: Vec<Omission>,
+    #[serde(default)]
+    guidance: Vec<Guidance>,
+    #[serde(default)]
+    summaries: Vec<Summary>,
+    turns: Vec<TurnRecord>,
+    ending: Ending,
+    timed_out: bool,
+    outcome: Option<EpisodeOutcome>,
+    /// What version 1 has in place of `outcome`.
+    finish: Option<EpisodeResult>,
+    reward: Reward,
+}
+
+impl TryFrom<Raw> for Trajectory {
+    type Error = String;
+    fn try_from(raw: Raw) -> Result<Self, String> {
+        let outcome = match (raw.version, raw.outcome, raw.finish) {
+            (1, None, Some(finish)) => EpisodeOutcome::Mle(finish),
+            (TRAJECTORY_VERSION, Some(outcome), None) => outcome,
+            (1, ..) => return Err("version 1 has `finish` and no `outcome`".to_owned()),
+            (TRAJECTORY_VERSION, ..) => {
+                return Err("version 2 has `outcome` and no `finish`".to_owned());
+            }
+            (version, ..) => {
+                return Err(format!("version {version} is neither 1 nor {TRAJECTORY_VERSION}"));
+            }
+        };
+        Ok(Self {
+            version: TRAJECTORY_VERSION,
+            task: raw.task,
+            agent: raw.agent,
+            attempt: raw.attempt,
+            feedback: raw.feedback,
+            segments: raw.segments,
+            omissions: raw.omissions,
+            guidance: raw.guidance,
+            summaries: raw.summaries,
+            turns: raw.turns,
+            ending: raw.ending,
+            timed_out: raw.timed_out,
+            outcome,
+            reward: raw.reward,
+        })
+    }
 }
 
 impl Trajectory {
@@ -142,9 +314,30 @@ impl Trajectory {
         if turns.is_empty() { 0.0 } else { formatted as f64 / turns.len() as f64 }
     }
 
-    /// The reward under other weights.
+    /// The grade of the final submission; `None` without a valid one, and outside of MLE tasks.
+    pub fn grade(&self) -> Option<&Grade> {
+        match &self.outcome {
+            EpisodeOutcome::Mle(finish) => finish.grade.as_ref(),
+            EpisodeOutcome::World(_) => None,
+        }
+    }
+
+    /// Why there is no grade; `None` where there is one, and outside of MLE tasks.
+    pub fn refusal(&self) -> Option<&str> {
+        match &self.outcome {
+            EpisodeOutcome::Mle(finish) => finish.refusal.as_deref(),
+            EpisodeOutcome::World(_) => None,
+        }
+    }
+
+    /// The reward under other weights. Outside of MLE tasks it does not depend on them.
     pub fn reward_under(&self, weights: &RewardWeights) -> Reward {
-        reward(weights, Self::format_share(&self.turns), self.finish.grade.as_ref())
+        match &self.outcome {
+            EpisodeOutcome::Mle(finish) => {
+                reward(weights, Self::format_share(&self.turns), finish.grade.as_ref())
+            }
+            EpisodeOutcome::World(_) => self.reward,
+        }
     }
 
     /// All token ids in order.
@@ -167,8 +360,8 @@ pub enum TrajectoryError {
     /// Unreadable or unwritable.
     #[error("failed to read or write trajectories")]
     Io(#[from] std::io::Error),
-    /// A line that is not a trajectory of this version.
-    #[error("`{path}` line {line} is not a version {TRAJECTORY_VERSION} trajectory")]
+    /// A line that is not a trajectory.
+    #[error("`{path}` line {line} is not a trajectory of version 1 or {TRAJECTORY_VERSION}")]
     Line {
         /// The file.
         path: Utf8PathBuf,
@@ -233,7 +426,7 @@ mod tests {
             task: TaskId::new("task-1").unwrap(),
             agent: "policy".to_owned(),
             attempt: 3,
-            feedback: Feedback::Tier,
+            feedback: Some(Feedback::Tier),
             segments: vec![
                 segment(Source::Prompt, &[1, 2]),
                 segment(Source::Model, &[3, 4, 5]),
@@ -241,10 +434,15 @@ mod tests {
                 segment(Source::Model, &[7]),
             ],
             omissions: Vec::new(),
+            guidance: Vec::new(),
+            summaries: Vec::new(),
             turns: Vec::new(),
             ending: Ending::Answered,
             timed_out: false,
-            finish: Finish { grade: None, refusal: Some("no file".to_owned()) },
+            outcome: EpisodeOutcome::Mle(EpisodeResult {
+                grade: None,
+                refusal: Some("no file".to_owned()),
+            }),
             reward: Reward { format: 0.1, execution: 0.0, tier: 0.0 },
         }
     }
@@ -261,18 +459,44 @@ mod tests {
 
     #[test]
     fn a_turn_fails_by_its_script_or_its_form() {
-        let turn = |tool: &str, outcome: Option<Outcome>| TurnRecord {
-            tool: tool.to_owned(),
-            has_thought: true,
-            outcome: outcome.map(|outcome| outcome.to_string()),
-            seconds: 0.0,
-        };
+        let turn = |tool, outcome| TurnRecord { tool, has_thought: true, outcome, seconds: 0.0 };
         let raised = Outcome::Raised { exception: "KeyError".to_owned() };
-        for failed in [turn("python", Some(raised)), turn("malformed", None)] {
+        for failed in [turn(Tool::Python, Some(raised)), turn(Tool::Malformed, None)] {
             assert!(failed.failed());
         }
-        for fine in [turn("python", Some(Outcome::Finished)), turn("score", None)] {
+        for fine in [turn(Tool::Python, Some(Outcome::Finished)), turn(Tool::Score, None)] {
             assert!(!fine.failed());
+        }
+    }
+
+    #[test]
+    fn version_1_is_read_as_version_2_and_other_versions_are_refused() {
+        let text = r#"{
+            "version": 1, "task": "task-1", "agent": "policy", "attempt": 3, "feedback": "tier",
+            "segments": [{"source": "prompt", "text": "text", "ids": [1, 2]}],
+            "turns": [
+                {"tool": "python", "has_thought": true, "outcome": "raised KeyError", "seconds": 1.5},
+                {"tool": "score", "has_thought": false, "outcome": null, "seconds": 0.0}
+            ],
+            "ending": "answered", "timed_out": false,
+            "finish": {"grade": null, "refusal": "no file"},
+            "reward": {"format": 0.1, "execution": 0.0, "tier": 0.0}
+        }"#;
+        let read: Trajectory = serde_json::from_str(text).unwrap();
+        let raised = Outcome::Raised { exception: "KeyError".to_owned() };
+        assert_eq!(read.version, TRAJECTORY_VERSION);
+        assert_eq!(read.turns[0].outcome, Some(raised));
+        assert_eq!((read.turns[1].tool, &read.turns[1].outcome), (Tool::Score, &None));
+        assert_eq!((read.grade(), read.refusal()), (None, Some("no file")));
+        let written = serde_json::to_string(&read).unwrap();
+        assert_eq!(serde_json::from_str::<Trajectory>(&written).unwrap(), read);
+        for (from, to, message) in [
+            ("\"version\": 1", "\"version\": 3", "version 3 is neither 1 nor 2"),
+            ("\"version\": 1", "\"version\": 2", "version 2 has `outcome` and no `finish`"),
+            ("raised KeyError", "exploded", "`exploded` is not an outcome"),
+        ] {
+            let refused = serde_json::from_str::<Trajectory>(&text.replace(from, to)).unwrap_err();
+            assert!(refused.to_string().contains(message), "{refused}");
         }
     }
 

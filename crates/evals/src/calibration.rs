@@ -5,26 +5,26 @@
 //! tie is half a win for either.
 
 use crate::statistics::{Z, mean, quantile, standard_error};
-use agents::playground::{Playground, PlaygroundError};
 use agents::prompt::PromptStyle;
-use agents::scaffold::ladder::{ScriptedError, ScriptedJob, Stage, play_all};
-use agents::scaffold::react::Rules;
-use agents::scaffold::scripted::{Approach, Purpose};
+use agents::scaffold::react::{EpisodeRules, MleWorld};
+use agents::scaffold::runner::{RunContext, ScriptedError, ScriptedJob, run_episodes};
+use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::Trajectory;
 use camino::Utf8Path;
+use jail::exec::Options;
 use rand::seq::SliceRandom;
-use sandbox::env::Feedback;
+use sandbox::env::{Feedback, SuiteError, TaskSuite};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use tasks::stream::Stream;
-use tasks::task::{Split, TaskDir};
+use tasks::task::{Opening, Split, Task, TaskDir};
 
 /// The version of [`Calibration`] that this build writes.
 pub const CALIBRATION_VERSION: u32 = 1;
 
 /// Levels of the ladder.
-const LEVELS: usize = Approach::ALL.len();
+const LEVELS: usize = ScriptedLevel::ALL.len();
 
 /// Two scores closer than this are a tie.
 const TIE: f64 = 1e-9;
@@ -47,7 +47,7 @@ pub struct Settings {
 pub enum CalibrationError {
     /// The corpus or the sandbox.
     #[error(transparent)]
-    Playground(#[from] PlaygroundError),
+    Suite(#[from] SuiteError),
     /// The scripts.
     #[error(transparent)]
     Scripted(#[from] ScriptedError<std::convert::Infallible>),
@@ -101,26 +101,29 @@ pub fn calibrate(
     begin: impl FnOnce(usize),
     mut tick: impl FnMut(),
 ) -> Result<Calibration, CalibrationError> {
-    let playground = Playground::open(corpus)?;
-    let mut tasks = playground.tasks(settings.split)?;
+    let suite = TaskSuite::open(corpus, &Opening::default(), Options::default())?;
+    let mut tasks = suite.split(settings.split)?;
+    // Levels are compared by thresholds and formulations, which only our own tasks state.
+    tasks.retain(|task| task.ours().is_some());
     let root = Stream::root(settings.seed).child("calibration");
     tasks.shuffle(&mut root.child("sample").rng());
     tasks.truncate(settings.count);
-    let mut rules = Rules { prompt: PromptStyle::Brief, ..Rules::default() };
+    let mut rules = EpisodeRules { prompt: PromptStyle::Brief, ..EpisodeRules::default() };
     rules.episode.feedback = Feedback::Validate;
-    let stage = Stage {
-        sandbox: playground.sandbox(),
-        rules: &rules,
-        purpose: Purpose::Ladder,
+    let stage = RunContext {
+        world: MleWorld { suite: &suite, rules: &rules },
+        style: ScriptStyle::Evaluation,
         workers: settings.jobs,
         stream: root.child("scripts"),
     };
-    let job = |task| Approach::ALL.map(|approach| ScriptedJob { task, approach, attempt: 0 });
-    let jobs: Vec<ScriptedJob<'_>> = tasks.iter().flat_map(|task| job(task)).collect();
+    let jobs = tasks.iter().flat_map(|&task| {
+        ScriptedLevel::ALL.map(|approach| ScriptedJob { task, approach, attempt: 0 })
+    });
+    let jobs: Vec<ScriptedJob<'_>> = jobs.collect();
     begin(jobs.len());
     let mut played: Played = BTreeMap::new();
     let mut faults = 0;
-    play_all(&stage, &jobs, &mut |result| {
+    run_episodes(&stage, &jobs, &mut |result| {
         tick();
         match result {
             Ok(trajectory) => {
@@ -131,6 +134,7 @@ pub fn calibrate(
         }
         Ok(())
     })?;
+    let tasks: Vec<&TaskDir> = tasks.into_iter().filter_map(Task::ours).collect();
     Ok(summary(&tasks, &played, faults))
 }
 
@@ -162,7 +166,8 @@ impl Gains {
     fn order(&self) -> String {
         let mut places: Vec<usize> = (0..LEVELS).collect();
         places.sort_by(|a, b| self.0[*a].total_cmp(&self.0[*b]));
-        let names: Vec<&str> = places.iter().map(|level| Approach::ALL[*level].name()).collect();
+        let names: Vec<&str> =
+            places.iter().map(|level| ScriptedLevel::ALL[*level].name()).collect();
         names.join(" < ")
     }
 }
@@ -180,8 +185,8 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
     let mut outcomes = Vec::new();
     for task in tasks {
         let Some(row) = played.get(task.id().as_str()) else { continue };
-        let of = |approach: &Approach| row.get(&format!("scripted/{}", approach.name()));
-        let trajectories: Vec<&Trajectory> = Approach::ALL.iter().filter_map(of).collect();
+        let of = |approach: &ScriptedLevel| row.get(&format!("scripted/{}", approach.name()));
+        let trajectories: Vec<&Trajectory> = ScriptedLevel::ALL.iter().filter_map(of).collect();
         // A level that was lost to a fault of ours takes its task along.
         if trajectories.len() < LEVELS {
             continue;
@@ -191,7 +196,7 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
         for ((trajectory, tally), gain) in trajectories.iter().zip(&mut tallies).zip(&mut gains) {
             let scripts = trajectory.turns.iter().filter(|turn| turn.outcome.is_some());
             tally.seconds.extend(scripts.map(|turn| turn.seconds));
-            let Some(grade) = &trajectory.finish.grade else { continue };
+            let Some(grade) = trajectory.grade() else { continue };
             let direction = manifest.direction();
             *gain = direction.gain(grade.score);
             tally.valid += 1;
@@ -223,7 +228,7 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
             unseparated.insert(manifest.id.to_string(), gains.order());
         }
     }
-    let level = |(index, (approach, tally)): (usize, (&Approach, &Tally))| {
+    let level = |(index, (approach, tally)): (usize, (&ScriptedLevel, &Tally))| {
         let shares: Vec<f64> = outcomes.iter().map(|(_, gains)| gains.wins(index)).collect();
         let wins = mean(shares.iter().copied());
         // Tasks are independent; the mean over them is about normal.
@@ -242,7 +247,7 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
         version: CALIBRATION_VERSION,
         tasks: outcomes.len(),
         faults,
-        levels: Approach::ALL.iter().zip(&tallies).enumerate().map(level).collect(),
+        levels: ScriptedLevel::ALL.iter().zip(&tallies).enumerate().map(level).collect(),
         pairs,
         cells,
         unseparated,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tasks::task::Split;
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 
 /// The version of [`Evaluation`] that this build reads and writes.
 pub const EVALUATION_VERSION: u32 = 1;
@@ -68,7 +68,7 @@ impl Row {
             mean(trajectories.iter().map(|t| f64::from(u8::from(holds(t)))))
         };
         let reaches =
-            |tier: Tier| share(&|t| t.finish.grade.is_some_and(|grade| grade.tier >= Some(tier)));
+            |tier: Milestone| share(&|t| t.grade().is_some_and(|grade| grade.tier >= Some(tier)));
         let mut by_task: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for trajectory in trajectories {
             let rewards = by_task.entry(trajectory.task.as_str()).or_default();
@@ -82,11 +82,11 @@ impl Row {
             faults,
             reward: mean(trajectories.iter().map(|t| t.reward.total())),
             reward_error: standard_error(&of_tasks),
-            valid: share(&|t| t.finish.grade.is_some()),
-            median: reaches(Tier::Median),
-            bronze: reaches(Tier::Bronze),
-            silver: reaches(Tier::Silver),
-            gold: reaches(Tier::Gold),
+            valid: share(&|t| t.grade().is_some()),
+            median: reaches(Milestone::Median),
+            bronze: reaches(Milestone::Bronze),
+            silver: reaches(Milestone::Silver),
+            gold: reaches(Milestone::Gold),
             turns: mean(trajectories.iter().map(|t| t.turns.len() as f64)),
         }
     }
@@ -144,12 +144,12 @@ pub(crate) fn percent(share: f64) -> String {
 mod tests {
     use super::*;
     use agents::reward::{RewardWeights, reward};
-    use agents::trajectory::{Ending, TRAJECTORY_VERSION};
-    use sandbox::env::Finish;
+    use agents::trajectory::{Ending, EpisodeOutcome, TRAJECTORY_VERSION};
+    use sandbox::env::EpisodeResult;
     use tasks::grade::Grade;
     use tasks::task::TaskId;
 
-    fn graded(tier: Option<Tier>) -> Grade {
+    fn graded(tier: Option<Milestone>) -> Grade {
         Grade { score: 0.5, tier }
     }
 
@@ -159,13 +159,15 @@ mod tests {
             task: TaskId::new(task).unwrap(),
             agent: "a".to_owned(),
             attempt: 0,
-            feedback: Feedback::Tier,
+            feedback: Some(Feedback::Tier),
             segments: Vec::new(),
             omissions: Vec::new(),
+            guidance: Vec::new(),
+            summaries: Vec::new(),
             turns: Vec::new(),
             ending: Ending::Answered,
             timed_out: false,
-            finish: Finish { grade, refusal: None },
+            outcome: EpisodeOutcome::Mle(EpisodeResult { grade, refusal: None }),
             reward: reward(&RewardWeights::DENSE, 1.0, grade.as_ref()),
         }
     }
@@ -173,8 +175,8 @@ mod tests {
     #[test]
     fn a_row_counts_tiers_cumulatively_and_errors_over_tasks() {
         let episodes = [
-            episode("t1", Some(graded(Some(Tier::Gold)))),
-            episode("t1", Some(graded(Some(Tier::Bronze)))),
+            episode("t1", Some(graded(Some(Milestone::Gold)))),
+            episode("t1", Some(graded(Some(Milestone::Bronze)))),
             episode("t2", Some(graded(None))),
             episode("t2", None),
         ];

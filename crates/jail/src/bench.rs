@@ -5,7 +5,7 @@
 //! knowing its end, in milliseconds.
 
 use crate::exec::{Fault, Options, Sandbox, StartError, Workspace, environment};
-use crate::policy::Policy;
+use crate::limits::RunLimits;
 use crate::python::{FORK, PythonEnv, ZYGOTE};
 use serde::Serialize;
 use std::fmt;
@@ -214,7 +214,7 @@ fn timed(work: impl FnOnce() -> Result<(), BenchError>) -> Result<f64, BenchErro
 }
 
 fn jail(workspace: &Workspace, code: &str) -> Result<(), BenchError> {
-    let run = workspace.run(code, &Policy::default())?;
+    let run = workspace.run(code, &RunLimits::default())?;
     if run.outcome.is_finished() {
         return Ok(());
     }

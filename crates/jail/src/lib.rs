@@ -5,6 +5,6 @@
 pub mod bench;
 pub mod exec;
 pub mod isolation;
-pub mod policy;
+pub mod limits;
 pub mod python;
 pub mod semaphore;

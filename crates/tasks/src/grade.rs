@@ -1,20 +1,20 @@
 //! From a submission to a score and the milestones it reaches.
 //!
-//! Our own tasks have [`Grader`], competitions a [`CompetitionGrader`]. A released bundle brings a
+//! Our own tasks have [`NativeGrader`], competitions a [`MleBenchGrader`]. A released bundle brings a
 //! script of its own as grader, which needs a jail, so it is not here.
 
 mod competition;
 mod ours;
 
-pub use competition::CompetitionGrader;
-pub use ours::Grader;
+pub use competition::MleBenchGrader;
+pub use ours::NativeGrader;
 
 use crate::metrics::{Direction, Metric, MetricError};
 use crate::mlebench::checks::Refusal;
 use crate::mlebench::grading::GradingError;
 use crate::submission::{Part, SubmissionError};
 use crate::task::TaskId;
-use crate::thresholds::{Thresholds, Tier};
+use crate::thresholds::{Milestone, Thresholds};
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -26,7 +26,7 @@ pub struct Grade {
     /// The metric's value, always finite.
     pub score: f64,
     /// The best tier reached, if any.
-    pub tier: Option<Tier>,
+    pub tier: Option<Milestone>,
 }
 
 /// Why there is no grade. The two halves must never be confused: the first is the agent's
@@ -91,7 +91,7 @@ impl GradeError {
 }
 
 /// Grades one task's submissions.
-pub trait Judge: Debug + Send {
+pub trait Grader: Debug + Send {
     /// Scores a submission's `part` of the test rows. Where the task does not
     /// [take parts](tasks::task::Task::takes_parts), only [`Part::All`] is asked for.
     ///

@@ -19,17 +19,17 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// From the easiest to the hardest: median, bronze, silver, gold.
-    pub fn ascending(&self) -> [(Tier, f64); 4] {
+    pub fn ascending(&self) -> [(Milestone, f64); 4] {
         [
-            (Tier::Median, self.median_threshold),
-            (Tier::Bronze, self.bronze_threshold),
-            (Tier::Silver, self.silver_threshold),
-            (Tier::Gold, self.gold_threshold),
+            (Milestone::Median, self.median_threshold),
+            (Milestone::Bronze, self.bronze_threshold),
+            (Milestone::Silver, self.silver_threshold),
+            (Milestone::Gold, self.gold_threshold),
         ]
     }
 
     /// The best tier that `score` reaches.
-    pub fn tier(&self, score: f64, direction: Direction) -> Option<Tier> {
+    pub fn tier(&self, score: f64, direction: Direction) -> Option<Milestone> {
         self.ascending()
             .into_iter()
             .rev()
@@ -50,7 +50,7 @@ impl Thresholds {
 /// The milestones by name, from the easiest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tier {
+pub enum Milestone {
     /// At least the median threshold.
     Median,
     /// At least the bronze threshold.
@@ -61,7 +61,7 @@ pub enum Tier {
     Gold,
 }
 
-impl Tier {
+impl Milestone {
     /// The name as in files and messages.
     pub fn name(self) -> &'static str {
         match self {

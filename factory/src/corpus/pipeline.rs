@@ -73,7 +73,7 @@ struct Attempt {
     verdict: Verdict,
 }
 
-/// Told about progress; called from many threads.
+/// Reports progress; called from many threads.
 pub trait Progress: Sync {
     /// The plan stands; this many of its slots were finished by an earlier run.
     fn planned(&self, total: usize, finished: usize, notes: &[String]);

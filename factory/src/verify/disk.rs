@@ -6,11 +6,11 @@ use crate::spec::blueprint::Blueprint;
 use camino::Utf8Path;
 use fs_err as fs;
 use std::fmt::Write as _;
-use tasks::grade::{GradeError, Grader};
+use tasks::grade::{GradeError, NativeGrader};
 use tasks::prediction::Prediction;
 use tasks::submission::Part;
 use tasks::task::TaskDir;
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 
 /// Files are what the manifest says, and nothing else lies in the public half.
 pub(super) fn intact(task: &Staged) -> Result<(), Refusal> {
@@ -57,7 +57,7 @@ pub(super) fn ordered(task: &Staged) -> Result<(), Refusal> {
 pub(super) fn perfect_answer_earns_gold(task: &Staged) -> Result<(), Refusal> {
     let grade = open(task)?.grade(&perfect(&task.dir)?, Part::All);
     match grade {
-        Ok(grade) if grade.tier == Some(Tier::Gold) => Ok(()),
+        Ok(grade) if grade.tier == Some(Milestone::Gold) => Ok(()),
         _ => Err(Refusal::PerfectNotGold),
     }
 }
@@ -79,7 +79,7 @@ pub(super) fn no_constant_medals(task: &Staged) -> Result<(), Refusal> {
     for cells in constants(task) {
         let csv = filled(task, &cells);
         let Ok(grade) = grader.grade(&csv, Part::All) else { continue };
-        if grade.tier >= Some(Tier::Bronze) {
+        if grade.tier >= Some(Milestone::Bronze) {
             let constant = cells.join(",");
             return Err(Refusal::ConstantMedals { constant, score: grade.score });
         }
@@ -240,8 +240,8 @@ pub(crate) fn broken(prediction: &Prediction) -> String {
     }
 }
 
-fn open(task: &Staged) -> Result<Grader, Refusal> {
-    Grader::open(&task.dir).map_err(|error| Refusal::Contract(chain(&error)))
+fn open(task: &Staged) -> Result<NativeGrader, Refusal> {
+    NativeGrader::open(&task.dir).map_err(|error| Refusal::Contract(chain(&error)))
 }
 
 fn read(task: &Staged, path: &str) -> Result<Vec<u8>, Refusal> {

@@ -62,7 +62,8 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agents::trajectory::Source;
+    use agents::trajectory::{Source, Tool};
+    use jail::exec::Outcome;
 
     /// A prompt of 10 tokens, and turns of 4 with answers of 6, of which some failed.
     fn conversation(failed: &[bool]) -> (Conversation, Vec<TurnRecord>) {
@@ -73,9 +74,9 @@ mod tests {
             segments.extend([segment(Source::Model, 4), segment(Source::Environment, 6)]);
         }
         let record = |failed: &bool| TurnRecord {
-            tool: "python".to_owned(),
+            tool: Tool::Python,
             has_thought: true,
-            outcome: Some(if *failed { "timed out" } else { "finished" }.to_owned()),
+            outcome: Some(if *failed { Outcome::TimedOut } else { Outcome::Finished }),
             seconds: 1.0,
         };
         let conversation = Conversation {

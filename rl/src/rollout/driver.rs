@@ -10,17 +10,16 @@ use crate::run::stop::Stop;
 use crate::run::watchdog::{Heartbeat, Phase};
 use crate::text::template::{Template, TemplateError};
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
-use agents::prompt::{Prompt, PromptError};
-use agents::scaffold::react::{Reply, Rules, Session};
+use agents::play::{Play, Reply, World};
+use agents::prompt::PromptError;
 use agents::trajectory::{Ending, Omission, Segment, Source, Trajectory, TrajectoryError};
-use jail::exec::Sandbox;
 use sandbox::env::EpisodeFault;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tasks::stream::Stream;
-use tasks::task::{TaskDir, TaskId};
+use tasks::task::TaskId;
 
 /// Who plays.
 #[derive(Debug, Clone, Copy)]
@@ -34,24 +33,22 @@ pub struct Policy<'a> {
 /// Where and how they play, and who is told.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// Where scripts run.
-    pub sandbox: &'a Sandbox,
-    /// The rules of episodes.
-    pub rules: &'a Rules,
+    /// The environment.
+    pub world: &'a dyn World,
     /// How episodes are generated.
     pub settings: &'a RolloutSettings,
     /// A request to stop ends the rollout.
     pub stop: &'a Stop,
-    /// Told of every step, and of what is waited for.
+    /// Records every step, and what is waited for.
     pub heartbeat: &'a Heartbeat,
 }
 
 /// One episode to play.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// On what.
-    pub task: &'a TaskDir,
-    /// Which attempt at it.
+    /// The item of the environment.
+    pub task: &'a TaskId,
+    /// Which attempt of the policy at it.
     pub attempt: u64,
     /// Where its draws come from; each turn has a stream of its own below.
     pub stream: Stream,
@@ -184,7 +181,7 @@ pub fn rollout(
     jobs: &[Job<'_>],
     ended: &mut dyn FnMut(&Played) -> Result<(), TrajectoryError>,
 ) -> Result<Rollout, RolloutError> {
-    let Place { sandbox, rules, settings, .. } = place;
+    let Place { world, settings, .. } = place;
     let (to_workers, requests) = channel::<Request>();
     let (to_engine, answers) = channel::<Answer>();
     let requests = Mutex::new(requests);
@@ -192,7 +189,7 @@ pub fn rollout(
         for _ in 0..settings.workers.clamp(1, jobs.len().max(1)) {
             let (requests, to_engine) = (&requests, to_engine.clone());
             scope.spawn(move || {
-                work(&Stage { agent: policy.name, sandbox, rules, jobs }, requests, &to_engine);
+                work(&Stage { agent: policy.name, world, jobs }, requests, &to_engine);
             });
         }
         drop(to_engine);
@@ -219,7 +216,7 @@ struct Conductor<'a, 'g> {
     conversations: Vec<Conversation>,
     /// Conversations whose turn is under way.
     generating: BTreeSet<usize>,
-    sessions: BTreeMap<usize, Session>,
+    sessions: BTreeMap<usize, Box<dyn Play>>,
     /// How many requests are not answered yet.
     asked: usize,
     played: Vec<Option<Played>>,
@@ -232,11 +229,12 @@ impl<'a, 'g> Conductor<'a, 'g> {
         place: Place<'a>,
         jobs: &'a [Job<'a>],
     ) -> Result<Self, RolloutError> {
-        let rules = place.rules;
         let template = Template::new(policy.tokenizer)?;
         let conversation = |job: &Job<'_>| {
-            let prompt = Prompt::of(&job.task.public(), rules.prompt, rules.episode.mode)
-                .map_err(|source| RolloutError::Prompt { task: job.task.id().clone(), source })?;
+            let prompt = place
+                .world
+                .prompt(job.task)
+                .map_err(|source| RolloutError::Prompt { task: job.task.clone(), source })?;
             let ids = template.prompt(&prompt.system, &prompt.user)?;
             Ok::<_, RolloutError>(Conversation {
                 prompt,
@@ -355,7 +353,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
     /// the clock only when there is an action. Time in which a conversation waited for its first
     /// token does not count.
     fn end_late(&mut self, workers: &Sender<Request>) -> Result<(), RolloutError> {
-        let limit = Duration::from_secs(self.place.rules.episode.budget.wall_seconds);
+        let limit = self.place.world.wall_limit();
         let mut late = Vec::new();
         for &job in &self.generating {
             let (ids, log_probs) = self.generator.said(id_of(job))?;
@@ -390,9 +388,9 @@ impl<'a, 'g> Conductor<'a, 'g> {
     fn admit(&mut self, job: usize) -> Result<(), RolloutError> {
         let turn = self.turn(job);
         let conversation = &mut self.conversations[job];
-        self.generator.start(id_of(job), &conversation.ids, turn).map_err(|source| {
-            RolloutError::Admit { task: self.jobs[job].task.id().clone(), source }
-        })?;
+        self.generator
+            .start(id_of(job), &conversation.ids, turn)
+            .map_err(|source| RolloutError::Admit { task: self.jobs[job].task.clone(), source })?;
         let segment = |text: &str, ids: &[i64]| Segment {
             ids: unsigned(ids),
             ..Segment::text(Source::Prompt, text)
@@ -423,7 +421,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         self.spoke(job, text.clone(), &finished.ids, finished.log_probs);
         if closed {
             let session = self.sessions.remove(&job);
-            self.place.heartbeat.waits_for(job, "script", self.jobs[job].task.id().as_str());
+            self.place.heartbeat.waits_for(job, "script", self.jobs[job].task.as_str());
             self.ask(workers, Request::Respond { job, session, text });
         } else {
             self.end(job, Ending::Tokens, workers)?;
@@ -440,7 +438,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         self.place.heartbeat.has(answer.job());
         match answer {
             Answer::Reply { job, session, reply } => {
-                self.sessions.insert(job, *session);
+                self.sessions.insert(job, session);
                 match reply {
                     Reply::End(ending) => self.end(job, ending, workers)?,
                     Reply::Observe(text) => self.observe(job, text, workers)?,
@@ -457,10 +455,10 @@ impl<'a, 'g> Conductor<'a, 'g> {
                     self.generating.remove(&job);
                     self.generator.end(id_of(job))?;
                 }
-                let played = Played::Fault { task: self.jobs[job].task.id().clone(), fault };
+                let played = Played::Fault { task: self.jobs[job].task.clone(), fault };
                 Ok(Some(self.played[job].insert(played)))
             }
-            Answer::Panicked { job } => Err(RolloutError::Worker(self.jobs[job].task.id().clone())),
+            Answer::Panicked { job } => Err(RolloutError::Worker(self.jobs[job].task.clone())),
         }
     }
 
@@ -480,7 +478,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         let segment = Segment { ids: unsigned(&ids), ..Segment::text(Source::Environment, text) };
         conversation.segments.push(segment);
         let tokens = conversation.tokens(&conversation.seen());
-        let records = self.sessions.get(&job).map_or(&[][..], Session::turns);
+        let records = self.sessions.get(&job).map_or(&[][..], |session| session.turns());
         let room = self.generator.capacity().saturating_sub(settings.turn_room());
         let omitted = match settings.overflow {
             Overflow::Stop => Vec::new(),
@@ -516,7 +514,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         self.generating.remove(&job);
         let segments = std::mem::take(&mut conversation.segments);
         let omissions = std::mem::take(&mut conversation.omissions);
-        self.place.heartbeat.waits_for(job, "grade", self.jobs[job].task.id().as_str());
+        self.place.heartbeat.waits_for(job, "grade", self.jobs[job].task.as_str());
         let session = self.sessions.remove(&job);
         self.ask(workers, Request::Close { job, session, segments, omissions, ending });
         Ok(())

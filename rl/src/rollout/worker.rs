@@ -1,9 +1,8 @@
 //! Who runs scripts: threads that own the episodes, and answer what conversations ask of them.
 
 use super::Job;
-use agents::scaffold::react::{Reply, Rules, Session};
+use agents::play::{Attempt, Conversation, Play, Reply, World};
 use agents::trajectory::{Ending, Omission, Segment, Trajectory};
-use jail::exec::Sandbox;
 use sandbox::env::EpisodeFault;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
@@ -13,12 +12,12 @@ use std::sync::{Mutex, PoisonError};
 pub(super) enum Request {
     Respond {
         job: usize,
-        session: Option<Session>,
+        session: Option<Box<dyn Play>>,
         text: String,
     },
     Close {
         job: usize,
-        session: Option<Session>,
+        session: Option<Box<dyn Play>>,
         segments: Vec<Segment>,
         omissions: Vec<Omission>,
         ending: Ending,
@@ -27,7 +26,7 @@ pub(super) enum Request {
 
 /// What came of it.
 pub(super) enum Answer {
-    Reply { job: usize, session: Box<Session>, reply: Reply },
+    Reply { job: usize, session: Box<dyn Play>, reply: Reply },
     Closed { job: usize, trajectory: Box<Trajectory> },
     Fault { job: usize, fault: EpisodeFault },
     Panicked { job: usize },
@@ -46,8 +45,7 @@ impl Answer {
 /// What workers share.
 pub(super) struct Stage<'a> {
     pub(super) agent: &'a str,
-    pub(super) sandbox: &'a Sandbox,
-    pub(super) rules: &'a Rules,
+    pub(super) world: &'a dyn World,
     pub(super) jobs: &'a [Job<'a>],
 }
 
@@ -70,8 +68,12 @@ pub(super) fn work(
 }
 
 impl Stage<'_> {
-    fn open(&self, job: usize, session: Option<Session>) -> Result<Session, EpisodeFault> {
-        session.map_or_else(|| Session::open(self.sandbox, self.jobs[job].task, self.rules), Ok)
+    fn open(
+        &self,
+        job: usize,
+        session: Option<Box<dyn Play>>,
+    ) -> Result<Box<dyn Play>, EpisodeFault> {
+        session.map_or_else(|| self.world.open(self.jobs[job].task), Ok)
     }
 
     fn serve(&self, request: Request) -> Answer {
@@ -79,17 +81,17 @@ impl Stage<'_> {
             Request::Respond { job, session, text } => {
                 let reply = self.open(job, session).and_then(|mut session| {
                     let reply = session.respond(&text)?;
-                    Ok(Answer::Reply { job, session: Box::new(session), reply })
+                    Ok(Answer::Reply { job, session, reply })
                 });
                 reply.unwrap_or_else(|fault| Answer::Fault { job, fault })
             }
             Request::Close { job, session, segments, omissions, ending } => {
-                let closed = self.open(job, session).and_then(|session| {
-                    session.close(self.agent, self.jobs[job].attempt, segments, ending)
-                });
-                match closed {
-                    Ok(trajectory) => {
-                        let trajectory = Box::new(Trajectory { omissions, ..trajectory });
+                let Job { task, attempt: number, .. } = self.jobs[job];
+                let attempt = Attempt { task, agent: self.agent, number };
+                match self.open(job, session).and_then(Play::close) {
+                    Ok(closed) => {
+                        let conversation = Conversation { segments, omissions, ending };
+                        let trajectory = Box::new(closed.trajectory(attempt, conversation));
                         Answer::Closed { job, trajectory }
                     }
                     Err(fault) => Answer::Fault { job, fault },

@@ -64,7 +64,7 @@ pub enum SettingsError {
     },
     /// A limit of scripts makes no sense.
     #[error("`rules.episode.policy` makes no sense")]
-    Policy(#[from] jail::policy::range::OutOfRange),
+    Policy(#[from] jail::limits::range::OutOfRange),
     /// The folder holds a run that was started with other settings.
     #[error(
         "`{folder}` holds a run with other settings ({differences}); repeat them to continue it, or choose another `--out`"

@@ -55,15 +55,17 @@ use crate::train::harness::{Earlier, Harness};
 use crate::train::learner::{Learner, LearnerError, Loss, NativeLearner, Weights};
 use crate::train::presets::Dtype;
 use crate::train::update::Learnt;
-use agents::playground::Playground;
+use agents::scaffold::react::MleWorld;
 use batch::{Batch, Scores};
 use camino::Utf8Path;
 use error::LOG_PROB_GAP;
+use jail::exec::Options;
 use line::{Gathered, Line, Made, Summary, Times, TrainLine};
 use play::{Play, Player};
+use sandbox::env::TaskSuite;
 use std::time::{Duration, Instant};
 use tasks::stream::Stream;
-use tasks::task::Split;
+use tasks::task::{Opening, Split};
 use tch::Device;
 
 /// Trains the policy in `folder` on the corpus; `out` is the run's folder. Goes on from the newest
@@ -102,16 +104,16 @@ pub fn run(
     generator.publish(harness.step())?;
     let metrics = harness.metrics()?;
 
-    let playground = Playground::open(&settings.tasks)?;
-    let _watch = stop.abandons(playground.sandbox());
+    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), Options::default())?;
+    let _watch = stop.abandons(suite.sandbox());
     let heartbeat = Heartbeat::default();
     let silence = Duration::from_secs(settings.watchdog_seconds);
     let _watchdog = Watchdog::start(&heartbeat, silence, |text| tracing::warn!("{text}"));
     let player = Player {
         settings,
-        sandbox: playground.sandbox(),
-        tasks: playground.tasks(Split::Train)?,
-        held_out: playground.tasks(Split::Val)?,
+        world: MleWorld { suite: &suite, rules: &settings.rules },
+        tasks: suite.split(Split::Train)?,
+        held_out: suite.split(Split::Val)?,
         tokenizer: &tokenizer,
         root,
         stages,

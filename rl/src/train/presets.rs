@@ -8,9 +8,9 @@ use crate::rollout::{Overflow, RolloutSettings};
 use crate::train::batch::Memory;
 use agents::prompt::PromptStyle;
 use agents::reward::RewardWeights;
-use agents::scaffold::react::Rules;
+use agents::scaffold::react::EpisodeRules;
 use clap::ValueEnum;
-use jail::policy::{Keep, Policy};
+use jail::limits::{Keep, RunLimits};
 use sandbox::env::{Budget, EpisodeConfig, Feedback};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -57,21 +57,21 @@ impl Scale {
     }
 
     /// The rules of episodes.
-    pub fn rules(self) -> Rules {
+    pub fn rules(self) -> EpisodeRules {
         let keep = |head, tail| Keep { head: ByteSize::new(head), tail: ByteSize::new(tail) };
         match self {
-            Self::Large => Rules::default(),
-            Self::Tiny => Rules {
+            Self::Large => EpisodeRules::default(),
+            Self::Tiny => EpisodeRules {
                 prompt: PromptStyle::Brief,
                 episode: EpisodeConfig {
                     budget: Budget { turns: 5, wall_seconds: 120 },
                     feedback: Feedback::Tier,
-                    policy: Policy {
+                    policy: RunLimits {
                         time_limit: Span(Duration::from_secs(20)),
                         // A traceback says what is wrong in its last line.
                         stdout: keep(150, 50),
                         stderr: keep(0, 120),
-                        ..Policy::default()
+                        ..RunLimits::default()
                     },
                     ..EpisodeConfig::default()
                 },

@@ -41,6 +41,7 @@ pub fn spoken(
             Source::Environment => {
                 sample.push(&template.observation(&segment.text)?, false);
             }
+            Source::Guide => return Err(TemplateError::Guidance),
         }
     }
     Ok(sample)

@@ -28,7 +28,7 @@ use crate::train::harness::{Cadence, Earlier, Harness};
 use crate::train::learner::{Learner, Loss, NativeLearner};
 use crate::train::sample::spoken;
 use crate::train::update::Learnt;
-use agents::scaffold::ladder::ScriptedError;
+use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
 use demonstrations::{demonstrate, tiny};
 use rand::seq::SliceRandom;

@@ -1,7 +1,7 @@
 //! A corpus written by hand: small tables in which `y` follows `a`.
 
 use agents::prompt::{Prompt, PromptStyle};
-use agents::scaffold::scripted::Approach;
+use agents::scaffold::scripted::ScriptedLevel;
 use agents::trajectory::{self, Ending, Segment, Source, Trajectory};
 use camino::Utf8Path;
 use fs_err as fs;
@@ -65,7 +65,7 @@ pub(crate) fn demonstrate(tasks: &Utf8Path, run: &Utf8Path, turn: &str) {
     let mut played = Vec::new();
     for task in corpus.split(Split::Train) {
         let prompt = Prompt::of(&task.public(), PromptStyle::Brief, Mode::Script).unwrap();
-        for approach in Approach::PUBLIC {
+        for approach in ScriptedLevel::PUBLIC {
             let agent = format!("scripted/{}", approach.name());
             played.push(episode(task.id().as_str(), &agent, &prompt, turn));
         }
@@ -83,7 +83,7 @@ fn episode(task: &str, agent: &str, prompt: &Prompt, turn: &str) -> Trajectory {
             segment(Source::Prompt, &prompt.system), segment(Source::Prompt, &prompt.user),
             segment(Source::Model, turn),
         ],
-        "finish": {"grade": null, "refusal": null},
+        "outcome": {"mle": {"grade": null, "refusal": null}},
         "reward": {"format": 0.0, "execution": 0.0, "tier": 0.0},
     }))
     .unwrap()

@@ -1,9 +1,10 @@
 //! Episodes of a policy that knows nothing, against their limits.
 
 use crate::corpus;
-use agents::playground::Playground;
+use agents::scaffold::react::MleWorld;
 use agents::trajectory::{Ending, Segment, Source, Trajectory};
 use camino::Utf8Path;
+use jail::exec::Options;
 use rl::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
 use rl::generate::{ConversationId, Generated, Generator, NativeGenerator};
 use rl::model::{Packed, Qwen3, Qwen3Config};
@@ -15,9 +16,10 @@ use rl::run::watchdog::Heartbeat;
 use rl::text::tokenizer::Tokenizer;
 use rl::train::loss;
 use rl::train::presets::Scale;
+use sandbox::env::TaskSuite;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
-use tasks::task::Split;
+use tasks::task::{Opening, Split};
 use tasks::units::ByteSize;
 use tch::{Device, Kind, Tensor};
 
@@ -25,7 +27,7 @@ use tch::{Device, Kind, Tensor};
 const TOLERANCE: f64 = 1e-4;
 
 struct Scene {
-    playground: Playground,
+    suite: TaskSuite,
     tokenizer: Tokenizer,
     model: Qwen3,
     _folder: tempfile::TempDir,
@@ -51,8 +53,8 @@ impl Scene {
             ..Qwen3Config::tiny(size, 1, 2)
         };
         let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(5));
-        let playground = Playground::open(&tasks).unwrap();
-        Self { playground, tokenizer, model, _folder: folder }
+        let suite = TaskSuite::open(&tasks, &Opening::default(), Options::default()).unwrap();
+        Self { suite, tokenizer, model, _folder: folder }
     }
 
     fn play(&self, settings: &RolloutSettings, wall_seconds: u64) -> Vec<(Trajectory, Vec<i64>)> {
@@ -75,17 +77,16 @@ impl Scene {
         rules.episode.budget.turns = 12;
         rules.episode.budget.wall_seconds = wall_seconds;
         let place = Place {
-            sandbox: self.playground.sandbox(),
-            rules: &rules,
+            world: &MleWorld { suite: &self.suite, rules: &rules },
             settings,
             stop: &Stop::default(),
             heartbeat: &Heartbeat::default(),
         };
         let policy = Policy { name: "policy", tokenizer: &self.tokenizer };
-        let tasks = self.playground.tasks(Split::Train).unwrap();
+        let tasks = self.suite.split(Split::Train).unwrap();
         let job = |attempt: u64| {
             let stream = Stream::root(6).index(attempt);
-            Job { task: tasks[attempt as usize % 2], attempt, stream }
+            Job { task: tasks[attempt as usize % 2].id(), attempt, stream }
         };
         let jobs: Vec<Job<'_>> = (0..4).map(job).collect();
         rollout(generator, policy, place, &jobs, &mut |_| Ok(()))

@@ -597,7 +597,7 @@ fn clients_that_leave_free_their_rows() {
         server.good("completions", &short);
     }
 
-    // Told to end, the server still finishes what is short; told again, it cuts off the rest.
+    // Asked to end, the server still finishes what is short; asked again, it cuts off the rest.
     let brief = json!({"prompt": [5], "max_tokens": 200, "ignore_eos": true, "stream": true});
     let mut second = server.open("POST /v1/completions HTTP/1.1", &brief.to_string());
     begun(&mut second);

@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use jail::exec::StartError;
 use jail::isolation::State;
-use jail::policy::Gpus;
+use jail::limits::Gpus;
 use serde_json::json;
 
 /// Arguments of `sandbox check`.
@@ -20,7 +20,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<u8> {
         Ok(sandbox) => sandbox,
         Err(
             ref error @ (StartError::Layer { layer, ref reason }
-            | StartError::Tier { layer, ref reason, .. }),
+            | StartError::IsolationLevel { layer, ref reason, .. }),
         ) => {
             if args.common.json {
                 output::json_line(&json!({"ready": false, "layer": layer, "reason": reason}))?;

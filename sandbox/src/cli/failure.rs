@@ -14,13 +14,13 @@ use tasks::task::TaskError;
 /// A mistake of the caller: what was to be done with which argument, and why it cannot be.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
-pub(crate) struct Mistake {
+pub(crate) struct UsageError {
     what: String,
     #[source]
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-impl Mistake {
+impl UsageError {
     /// One that needs no further reason.
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), source: None }
@@ -66,7 +66,7 @@ impl Kind {
     }
 
     fn of_one(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
-        if error.is::<Mistake>() {
+        if error.is::<UsageError>() {
             return Some(Self::Usage);
         }
         if let Some(error) = error.downcast_ref::<StartError>() {
@@ -74,7 +74,7 @@ impl Kind {
                 StartError::Python(_) => Self::Python,
                 StartError::NoLauncher { .. } | StartError::NoLibrary { .. } => Self::Program,
                 StartError::Task { .. } | StartError::Exposed { .. } => Self::Task,
-                StartError::Tier { .. } | StartError::Layer { .. } => Self::Layer,
+                StartError::IsolationLevel { .. } | StartError::Layer { .. } => Self::Layer,
                 StartError::Fault(fault) => Self::of_fault(fault),
                 StartError::Limit(_) | StartError::Zygote { .. } => Self::Sandbox,
             });
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn mistakes_and_faults_are_told_apart_under_any_context() {
         let kind = |error: anyhow::Error| Failure::from(&error).kind;
-        let mistake = || Mistake::at("failed to read the script")(std::io::Error::other("why"));
+        let mistake = || UsageError::at("failed to read the script")(std::io::Error::other("why"));
         assert_eq!(kind(mistake().into()), Kind::Usage);
         assert_eq!(
             format!("{:#}", anyhow::Error::new(mistake())),

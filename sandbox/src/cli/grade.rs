@@ -1,6 +1,6 @@
 //! `sandbox grade`.
 
-use super::failure::Mistake;
+use super::failure::UsageError;
 use super::{Jail, mlebench, open_task, output, report};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
@@ -31,23 +31,23 @@ pub(super) fn run(args: &GradeArgs) -> Result<u8> {
         return Ok(code);
     }
     let (Some(task), Some(submission)) = (&args.task, &args.submission) else {
-        return Err(Mistake::new("there is nothing to grade").into());
+        return Err(UsageError::new("there is nothing to grade").into());
     };
     let checkout = args.mlebench.checkout();
     let (task, graders) = open_task(task, checkout, args.jail.options(1, false))?;
-    let judge = graders.open(&task).context("the task itself cannot be graded")?;
+    let grader = graders.open(&task).context("the task itself cannot be graded")?;
     let grade = match read_file(submission, MOST_BYTES) {
-        Ok(bytes) => judge.grade(&bytes, Part::All),
+        Ok(bytes) => grader.grade(&bytes, Part::All),
         Err(error @ CollectError::Unreadable { .. }) => {
-            return Err(Mistake::at("failed to read the submission")(error).into());
+            return Err(UsageError::at("failed to read the submission")(error).into());
         }
         Err(refusal) => Err(GradeError::Refused(refusal.to_string())),
     };
     let code = report::code(&grade)?;
     if args.json {
-        output::json(&report::to_json(&task, &*judge, &grade))?;
+        output::json(&report::to_json(&task, &*grader, &grade))?;
     } else {
-        output::line(&report::to_text(&*judge, &grade))?;
+        output::line(&report::to_text(&*grader, &grade))?;
     }
     Ok(code)
 }

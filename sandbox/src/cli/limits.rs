@@ -1,12 +1,12 @@
 //! The limits of runs: flags over a policy file over defaults, resolved once.
 
-use super::failure::Mistake;
+use super::failure::UsageError;
 use super::policy_file;
 use camino::Utf8PathBuf;
 use clap::Args;
 use jail::exec::Options;
-use jail::policy::range::{self, OutOfRange, Range};
-use jail::policy::{Gpus, Keep, Policy};
+use jail::limits::range::{self, OutOfRange, Range};
+use jail::limits::{Gpus, Keep, RunLimits};
 use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -112,7 +112,7 @@ pub(crate) struct RawKeep {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Of each run.
-    pub(crate) policy: Policy,
+    pub(crate) policy: RunLimits,
     /// The size of a work dir.
     pub(crate) work_dir: ByteSize,
     /// Files and folders in it.
@@ -155,12 +155,12 @@ impl TryFrom<RawLimits> for Limits {
 
     /// Defaults where nothing is given; a limit that makes no sense is refused.
     fn try_from(raw: RawLimits) -> Result<Self, OutOfRange> {
-        let (default, options) = (Policy::default(), Options::default());
+        let (default, options) = (RunLimits::default(), Options::default());
         let cpus = raw.cpus.map(|cpus| {
             range::CPUS.check("cpus", &cpus)?;
             Ok(u32::try_from(cpus).ok().and_then(NonZeroU32::new).expect("in range"))
         });
-        let policy = Policy {
+        let policy = RunLimits {
             time_limit: raw.time_limit.unwrap_or(default.time_limit),
             memory: raw.memory.unwrap_or(default.memory),
             processes: raw.processes.unwrap_or(default.processes),
@@ -206,19 +206,19 @@ impl LimitFlags {
     /// The limits in force: flags over the policy file over `time_default` and the other defaults.
     ///
     /// # Errors
-    /// [`Mistake`]: a file that cannot be read, or what is wrong in it, with the line and the key.
+    /// [`UsageError`]: a file that cannot be read, or what is wrong in it, with the line and the key.
     pub(crate) fn resolve(
         &self,
         time_limit: Option<Span>,
         time_default: Span,
-    ) -> Result<Limits, Mistake> {
+    ) -> Result<Limits, UsageError> {
         let file = match &self.policy {
             Some(path) => policy_file::read(path)?,
             None => RawLimits::default(),
         };
         let lowest = RawLimits { time_limit: Some(time_default), ..RawLimits::default() };
         let resolved = self.raw(time_limit).over(file).over(lowest);
-        Limits::try_from(resolved).map_err(|error| Mistake::new(error.to_string()))
+        Limits::try_from(resolved).map_err(|error| UsageError::new(error.to_string()))
     }
 }
 
@@ -317,7 +317,11 @@ mod tests {
         let page = include_str!("../../../docs/SANDBOX.md");
         let Limits { policy, work_dir, work_files } = resolve(&[]).unwrap();
         for (limit, default, accepted) in [
-            ("time_limit", Policy::default().time_limit.to_string(), range::TIME_LIMIT.to_string()),
+            (
+                "time_limit",
+                RunLimits::default().time_limit.to_string(),
+                range::TIME_LIMIT.to_string(),
+            ),
             ("memory", policy.memory.to_string(), range::MEMORY.to_string()),
             ("processes", policy.processes.to_string(), range::PROCESSES.to_string()),
             ("cpus", "a fair share".to_owned(), range::CPUS.to_string()),

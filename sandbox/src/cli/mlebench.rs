@@ -1,6 +1,6 @@
 //! `sandbox grade` for the competitions of MLE-bench.
 
-use super::failure::Mistake;
+use super::failure::UsageError;
 use super::{exit, output};
 use anyhow::Result;
 use camino::Utf8PathBuf;
@@ -73,7 +73,7 @@ pub(super) fn run(args: &MlebenchArgs, json: bool) -> Result<Option<u8>> {
         }
         (_, _, _, Some(list), Some(data)) => {
             let text =
-                fs_err::read_to_string(list).map_err(Mistake::at("failed to read the list"))?;
+                fs_err::read_to_string(list).map_err(UsageError::at("failed to read the list"))?;
             let mut outcomes = Vec::new();
             for entry in grading::read_list(&text).map_err(whose)? {
                 let id = &entry.competition_id;
@@ -115,7 +115,7 @@ fn whose(error: GradingError) -> anyhow::Error {
         | GradingError::NoGrader { .. }
         | GradingError::Io(_)
         | GradingError::Unread(_)
-        | GradingError::Line { .. } => Mistake::at("nothing was graded")(error).into(),
+        | GradingError::Line { .. } => UsageError::at("nothing was graded")(error).into(),
         error => error.into(),
     }
 }

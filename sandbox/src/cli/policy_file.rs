@@ -1,7 +1,7 @@
 //! A policy as people write it: a TOML or JSON file with the fields of
-//! [`Policy`](jail::policy::Policy), and `work_dir` and `work_files`.
+//! [`RunLimits`](jail::limits::RunLimits), and `work_dir` and `work_files`.
 
-use super::failure::Mistake;
+use super::failure::UsageError;
 use super::limits::{Limits, RawKeep, RawLimits};
 use camino::Utf8Path;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
@@ -42,12 +42,12 @@ struct Wrong {
 /// Reads a policy file.
 ///
 /// # Errors
-/// [`Mistake`], with the file and, of what is wrong in it, the line and the key.
-pub(super) fn read(path: &Utf8Path) -> Result<RawLimits, Mistake> {
-    let text = fs_err::read_to_string(path).map_err(Mistake::at("failed to read the policy"))?;
+/// [`UsageError`], with the file and, of what is wrong in it, the line and the key.
+pub(super) fn read(path: &Utf8Path) -> Result<RawLimits, UsageError> {
+    let text = fs_err::read_to_string(path).map_err(UsageError::at("failed to read the policy"))?;
     let at = |line: Option<usize>, why: &str| {
         let line = line.map_or(String::new(), |line| format!(":{line}"));
-        Mistake::new(format!("{}{line}: {}", one_line(path.as_str()), one_line(why)))
+        UsageError::new(format!("{}{line}: {}", one_line(path.as_str()), one_line(why)))
     };
     let Entries(entries) = match path.extension() {
         Some("toml") => toml::from_str(&text).map_err(|error| {
@@ -168,7 +168,7 @@ impl<'de> Deserialize<'de> for Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jail::policy::Policy;
+    use jail::limits::RunLimits;
     use tasks::units::Span;
 
     fn read_as(ending: &str, text: &str) -> Result<RawLimits, String> {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_can_be_read_back() {
-        let policy = Policy { time_limit: Span::seconds(7), ..Policy::default() };
+        let policy = RunLimits { time_limit: Span::seconds(7), ..RunLimits::default() };
         let raw = read_as("json", &serde_json::to_string_pretty(&policy).unwrap()).unwrap();
         assert_eq!(Limits::try_from(raw).unwrap().policy, policy);
         let raw = read_as("toml", &toml::to_string(&policy).unwrap()).unwrap();

@@ -3,7 +3,7 @@
 use super::exit;
 use anyhow::Result;
 use serde_json::{Value, json};
-use tasks::grade::{Grade, GradeError, Judge};
+use tasks::grade::{Grade, GradeError, Grader};
 use tasks::metrics::Direction;
 use tasks::task::Task;
 
@@ -37,21 +37,25 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-pub(super) fn to_json(task: &Task, judge: &dyn Judge, grade: &Result<Grade, GradeError>) -> Value {
+pub(super) fn to_json(
+    task: &Task,
+    grader: &dyn Grader,
+    grade: &Result<Grade, GradeError>,
+) -> Value {
     json!({
         "task": task.id(),
-        "metric": judge.metric(),
+        "metric": grader.metric(),
         "valid": grade.is_ok(),
         "score": grade.as_ref().ok().map(|grade| grade.score),
         "tier": grade.as_ref().ok().and_then(|grade| grade.tier),
         "error": grade.as_ref().err().map(ToString::to_string),
-        "thresholds": judge.thresholds(),
-        "is_lower_better": judge.direction() == Direction::LowerIsBetter,
+        "thresholds": grader.thresholds(),
+        "is_lower_better": grader.direction() == Direction::LowerIsBetter,
     })
 }
 
-pub(super) fn to_text(judge: &dyn Judge, grade: &Result<Grade, GradeError>) -> String {
-    let metric = judge.metric().map_or_else(|| "score".to_owned(), |metric| metric.to_string());
+pub(super) fn to_text(grader: &dyn Grader, grade: &Result<Grade, GradeError>) -> String {
+    let metric = grader.metric().map_or_else(|| "score".to_owned(), |metric| metric.to_string());
     match grade {
         Ok(Grade { score, tier: Some(tier) }) => format!("{metric}: {score} ({tier:?})"),
         Ok(Grade { score, tier: None }) => format!("{metric}: {score} (below the median)"),

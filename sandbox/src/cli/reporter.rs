@@ -7,11 +7,11 @@ use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use jail::exec::{Fault, Run, Sandbox};
 use jail::isolation::Protection;
-use jail::policy::Policy;
-use sandbox::judge::Graders;
+use jail::limits::RunLimits;
+use sandbox::graders::Graders;
 use serde_json::{Value, json};
 use tasks::collect::CollectError;
-use tasks::grade::{Grade, GradeError, Judge};
+use tasks::grade::{Grade, GradeError, Grader};
 use tasks::submission::{MOST_BYTES, Part};
 use tasks::task::{Task, TaskId};
 
@@ -39,7 +39,7 @@ impl Ran {
         script: &Script,
         sandbox: &Sandbox,
         task: &TaskId,
-        policy: &Policy,
+        policy: &RunLimits,
     ) -> Result<Self, Fault> {
         let workspace = sandbox.workspace(task)?;
         let run = workspace.run(&script.code, policy)?;
@@ -53,10 +53,10 @@ pub(super) struct Reporter<'a> {
     pub(super) args: &'a RunArgs,
     pub(super) task: &'a Task,
     pub(super) graders: &'a Graders,
-    pub(super) policy: &'a Policy,
+    pub(super) policy: &'a RunLimits,
     pub(super) protection: &'a Protection,
     /// Opened once, when there is something to grade.
-    pub(super) judge: Option<Box<dyn Judge>>,
+    pub(super) grader: Option<Box<dyn Grader>>,
 }
 
 impl Reporter<'_> {
@@ -116,12 +116,12 @@ impl Reporter<'_> {
         if !self.args.grade {
             return Ok(None);
         }
-        let judge = match &mut self.judge {
-            Some(judge) => judge,
+        let grader = match &mut self.grader {
+            Some(grader) => grader,
             none => none
                 .insert(self.graders.open(self.task).context("the task itself cannot be graded")?),
         };
-        Ok(Some(judge.grade(bytes, Part::All)))
+        Ok(Some(grader.grade(bytes, Part::All)))
     }
 
     fn show(
@@ -146,8 +146,8 @@ impl Reporter<'_> {
             output::line(&format!("=== {}", script.name))?;
         }
         print_run(ran)?;
-        if let (Some(judge), Some(grade)) = (&self.judge, judged) {
-            output::line(&report::to_text(&**judge, grade))?;
+        if let (Some(grader), Some(grade)) = (&self.grader, judged) {
+            output::line(&report::to_text(&**grader, grade))?;
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Reporter<'_> {
         ran: &Ran,
         judged: Option<&Result<Grade, GradeError>>,
     ) -> Value {
-        let grade = self.judge.as_deref().zip(judged);
+        let grade = self.grader.as_deref().zip(judged);
         json!({
             "task": self.task.id(),
             "script": script.name,
@@ -167,7 +167,7 @@ impl Reporter<'_> {
                 Ok(bytes) => json!({"bytes": bytes.len()}),
                 Err(error) => json!({"error": error.to_string()}),
             },
-            "grade": grade.map(|(judge, grade)| report::to_json(self.task, judge, grade)),
+            "grade": grade.map(|(grader, grade)| report::to_json(self.task, grader, grade)),
             "policy": self.policy,
             "protection": self.protection,
         })

@@ -1,6 +1,6 @@
 //! `sandbox run`: scripts from the command line to outcomes, submissions and grades.
 
-use super::failure::Mistake;
+use super::failure::UsageError;
 use super::limits::{LimitFlags, Limits, within};
 use super::reporter::{Ran, Reporter, Script};
 use super::{Common, exit, imports, interrupt, open_task, start};
@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use jail::exec::{Fault, Options, Sandbox};
-use jail::policy::{Policy, range};
+use jail::limits::{RunLimits, range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal as _, Read as _};
 use std::num::NonZeroUsize;
@@ -57,7 +57,7 @@ pub(super) struct RunArgs {
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<u8> {
-    let limits = args.limits.resolve(args.time_limit, Policy::default().time_limit)?;
+    let limits = args.limits.resolve(args.time_limit, RunLimits::default().time_limit)?;
     let scripts = args.scripts()?;
     interrupt::listen()?;
     let (task, graders) =
@@ -78,7 +78,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
         graders: &graders,
         policy,
         protection: sandbox.protection(),
-        judge: None,
+        grader: None,
     };
     let mut worst = exit::SUCCESS;
     each_in_order(&sandbox, task.id(), &scripts, jobs, policy, |script, result| {
@@ -97,7 +97,7 @@ fn each_in_order(
     task: &TaskId,
     scripts: &[Script],
     jobs: usize,
-    policy: &Policy,
+    policy: &RunLimits,
     mut pass_on: impl FnMut(&Script, Result<Ran, Fault>) -> Result<()>,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
@@ -152,31 +152,31 @@ fn severity(code: u8) -> u8 {
 
 impl RunArgs {
     /// Reads the scripts, and makes sure that what becomes of them can be saved and shown.
-    fn scripts(&self) -> Result<Vec<Script>, Mistake> {
+    fn scripts(&self) -> Result<Vec<Script>, UsageError> {
         let many = self.scripts.len() > 1;
         if many && self.out.is_some() {
-            return Err(Mistake::new("`--out` is for one script; use `--out-dir` for several"));
+            return Err(UsageError::new("`--out` is for one script; use `--out-dir` for several"));
         }
         if many && self.raw {
-            return Err(Mistake::new("`--raw` is for one script"));
+            return Err(UsageError::new("`--raw` is for one script"));
         }
         if self.raw && (std::io::stdout().is_terminal() || std::io::stderr().is_terminal()) {
-            return Err(Mistake::new(
+            return Err(UsageError::new(
                 "`--raw` does not print to a terminal, which would act on control sequences in \
                  the output; send standard output and error to files or pipes",
             ));
         }
         if self.scripts.iter().filter(|path| *path == STDIN).count() > 1 {
-            return Err(Mistake::new("standard input can be read only once"));
+            return Err(UsageError::new("standard input can be read only once"));
         }
         if let Some(folder) = self.out.as_deref().and_then(folder_of)
             && !folder.is_dir()
         {
-            return Err(Mistake::new(format!("there is no folder `{folder}` to save in")));
+            return Err(UsageError::new(format!("there is no folder `{folder}` to save in")));
         }
         if let Some(folder) = &self.out_dir {
             fs_err::create_dir_all(folder)
-                .map_err(Mistake::at("failed to make the folder for submissions"))?;
+                .map_err(UsageError::at("failed to make the folder for submissions"))?;
         }
         let mut taken = BTreeSet::new();
         let script = |path: &Utf8PathBuf| {
@@ -185,7 +185,7 @@ impl RunArgs {
                 .clone()
                 .or_else(|| Some(self.out_dir.as_ref()?.join(format!("{}.csv", saved_name(path)))));
             if let Some(twice) = out.clone().filter(|out| !taken.insert(out.clone())) {
-                return Err(Mistake::new(format!(
+                return Err(UsageError::new(format!(
                     "two scripts would save their submissions as `{twice}`; rename one, or run \
                      them with different `--out-dir`"
                 )));
@@ -196,13 +196,13 @@ impl RunArgs {
     }
 }
 
-fn read(path: &Utf8Path) -> Result<String, Mistake> {
+fn read(path: &Utf8Path) -> Result<String, UsageError> {
     if path != STDIN {
-        return fs_err::read_to_string(path).map_err(Mistake::at("failed to read the script"));
+        return fs_err::read_to_string(path).map_err(UsageError::at("failed to read the script"));
     }
     let mut code = String::new();
     let read = std::io::stdin().read_to_string(&mut code);
-    read.map_err(Mistake::at("failed to read a script from standard input"))?;
+    read.map_err(UsageError::at("failed to read a script from standard input"))?;
     Ok(code)
 }
 

@@ -1,13 +1,13 @@
 //! `sandbox serve` and `sandbox replay`.
 
-use super::failure::Mistake;
+use super::failure::UsageError;
 use super::limits::{LimitFlags, within};
 use super::{Jail, exit, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 use jail::exec::{Mode, Options};
-use jail::policy::{Policy, range};
+use jail::limits::{RunLimits, range};
 use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, TaskSuite, replay};
 use sandbox::serve::{Limits, Reveal, ServeConfig, Server};
 use std::net::SocketAddr;
@@ -165,7 +165,7 @@ pub(super) struct ReplayArgs {
 }
 
 impl ServeArgs {
-    fn config(&self, policy: Policy) -> ServeConfig {
+    fn config(&self, policy: RunLimits) -> ServeConfig {
         let feedback = self.feedback.into();
         let reveal = self.reveal.map_or_else(|| Reveal::of(feedback), Into::into);
         let budget = Budget { turns: self.turns, wall_seconds: self.episode_limit.0.as_secs() };
@@ -226,12 +226,12 @@ pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
 }
 
 pub(super) fn replay_record(args: &ReplayArgs) -> Result<u8> {
-    let record = Record::read(&args.record).map_err(Mistake::at("failed to read the record"))?;
+    let record = Record::read(&args.record).map_err(UsageError::at("failed to read the record"))?;
     let options = args.jail.options(1, true);
     let suite = open(&args.corpus, args.mlebench.as_ref(), options)?;
-    let task = suite
-        .task(&record.task)
-        .ok_or_else(|| Mistake::new(format!("`{}` has no task `{}`", args.corpus, record.task)))?;
+    let task = suite.task(&record.task).ok_or_else(|| {
+        UsageError::new(format!("`{}` has no task `{}`", args.corpus, record.task))
+    })?;
     let differences = replay(&record, &suite, task)?;
     for difference in &differences {
         output::line(&difference.to_string())?;

@@ -6,15 +6,15 @@
 
 use super::observation::Observation;
 use super::record::RecordError;
-use crate::judge::memory;
+use crate::graders::memory;
 use jail::exec::{Cancel, Fault, Mode, Outcome, Run, Sandbox, Workspace};
-use jail::policy::Policy;
+use jail::limits::RunLimits;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
-use tasks::grade::{Grade, GradeError, Judge};
+use tasks::grade::{Grade, GradeError, Grader};
 use tasks::submission::{MOST_BYTES, Part};
 use tasks::task::{Task, TaskError, TaskId};
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 use tasks::units::Span;
 
 /// The file an agent submits, in its working directory.
@@ -62,7 +62,7 @@ pub struct EpisodeConfig {
     /// What a script finds of those before it.
     pub mode: Mode,
     /// Limits on each script.
-    pub policy: Policy,
+    pub policy: RunLimits,
 }
 
 impl Default for EpisodeConfig {
@@ -72,7 +72,7 @@ impl Default for EpisodeConfig {
             feedback: Feedback::Tier,
             feedback_share: 0.3,
             mode: Mode::Script,
-            policy: Policy::default(),
+            policy: RunLimits::default(),
         }
     }
 }
@@ -146,7 +146,7 @@ pub struct Step {
     /// For the agent; empty after [`Action::Answer`].
     pub observation: Observation,
     /// What `Score` made of the submission, as far as the feedback mode lets it tell.
-    pub told: Option<Told>,
+    pub told: Option<ScoreFeedback>,
     /// How the script ended, if one ran.
     pub outcome: Option<Outcome>,
     /// Its wall time.
@@ -158,17 +158,17 @@ pub struct Step {
 /// What [`Action::Score`] lets an agent know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Told {
+pub struct ScoreFeedback {
     /// Whether the submission is valid.
     pub valid: bool,
     /// The tier it reaches on the feedback rows; always `None` with [`Feedback::Validate`].
-    pub tier: Option<Tier>,
+    pub tier: Option<Milestone>,
 }
 
 /// The end of an episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Finish {
+pub struct EpisodeResult {
     /// The final grade; `None` without a valid submission.
     pub grade: Option<Grade>,
     /// Why there is no grade, in the words the agent would have seen.
@@ -179,7 +179,7 @@ pub struct Finish {
 #[derive(Debug)]
 pub struct Episode {
     config: EpisodeConfig,
-    judge: Box<dyn Judge>,
+    grader: Box<dyn Grader>,
     workspace: Workspace,
     started: Instant,
     turns: u32,
@@ -187,7 +187,7 @@ pub struct Episode {
 }
 
 impl Episode {
-    /// Sets up a fresh working directory for `task`, whose grader is `judge`.
+    /// Sets up a fresh working directory for `task`, whose grader is `grader`.
     ///
     /// # Errors
     /// An [`EpisodeFault`]: the jail cannot be set up, or the task's grader cannot give the
@@ -195,7 +195,7 @@ impl Episode {
     pub fn reset(
         sandbox: &Sandbox,
         task: &Task,
-        judge: Box<dyn Judge>,
+        grader: Box<dyn Grader>,
         config: &EpisodeConfig,
     ) -> Result<Self, EpisodeFault> {
         if config.feedback != Feedback::Validate && !task.takes_parts() {
@@ -203,7 +203,7 @@ impl Episode {
         }
         let workspace = sandbox.workspace(task.id())?.in_mode(config.mode)?;
         let started = Instant::now();
-        Ok(Self { config: config.clone(), judge, workspace, started, turns: 0, done: false })
+        Ok(Self { config: config.clone(), grader, workspace, started, turns: 0, done: false })
     }
 
     /// Carries out one action.
@@ -249,10 +249,10 @@ impl Episode {
     ///
     /// # Errors
     /// An [`EpisodeFault`].
-    pub fn close(self) -> Result<Finish, EpisodeFault> {
+    pub fn close(self) -> Result<EpisodeResult, EpisodeFault> {
         Ok(match self.grade(self.config.final_part())? {
-            Ok(grade) => Finish { grade: Some(grade), refusal: None },
-            Err(refusal) => Finish { grade: None, refusal: Some(refusal.text) },
+            Ok(grade) => EpisodeResult { grade: Some(grade), refusal: None },
+            Err(refusal) => EpisodeResult { grade: None, refusal: Some(refusal.text) },
         })
     }
 
@@ -272,7 +272,7 @@ impl Episode {
     }
 
     fn score(&self) -> Result<Step, EpisodeFault> {
-        let told = |valid, tier| Some(Told { valid, tier });
+        let told = |valid, tier| Some(ScoreFeedback { valid, tier });
         let grade = match self.grade(self.config.feedback_part())? {
             Ok(grade) => grade,
             Err(refusal) => return Ok(Step { told: told(false, None), ..Step::saying(refusal) }),
@@ -281,7 +281,7 @@ impl Episode {
             Feedback::Validate => (Observation::valid(), None),
             Feedback::Tier => (Observation::tier(grade.tier), grade.tier),
             Feedback::Full => {
-                let (thresholds, direction) = (self.judge.thresholds(), self.judge.direction());
+                let (thresholds, direction) = (self.grader.thresholds(), self.grader.direction());
                 (Observation::full(&grade, &thresholds, direction), grade.tier)
             }
         };
@@ -291,7 +291,7 @@ impl Episode {
     /// The grade of the current submission, or the refusal in words for the agent.
     fn grade(&self, part: Part) -> Result<Result<Grade, Observation>, EpisodeFault> {
         // No file is read before there is room for it and what grading makes of it.
-        let share = |size| memory().acquire(self.judge.memory(size));
+        let share = |size| memory().acquire(self.grader.memory(size));
         let collected = self
             .workspace
             .look(SUBMISSION, MOST_BYTES)
@@ -303,7 +303,7 @@ impl Episode {
                 return Ok(Err(Observation::plain(format!("invalid submission: {refusal}"))));
             }
         };
-        match self.judge.grade(&csv, part) {
+        match self.grader.grade(&csv, part) {
             Ok(grade) => Ok(Ok(grade)),
             Err(error) if error.is_fault() => Err(EpisodeFault::Answers(error)),
             Err(error) => Ok(Err(Observation::refused(&error))),

@@ -9,7 +9,8 @@ mod replay;
 mod suite;
 
 pub use episode::{
-    Action, Budget, Episode, EpisodeConfig, EpisodeFault, Feedback, Finish, Step, Told,
+    Action, Budget, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, Feedback, ScoreFeedback,
+    Step,
 };
 pub use ledger::{Ledger, Room};
 pub use observation::Observation;

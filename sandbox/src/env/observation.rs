@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 use tasks::grade::{Grade, GradeError};
 use tasks::metrics::Direction;
-use tasks::thresholds::{Thresholds, Tier};
+use tasks::thresholds::{Milestone, Thresholds};
 
 /// The reply to one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +55,8 @@ impl Observation {
         Self { text: "valid submission".to_owned() }
     }
 
-    pub(super) fn tier(tier: Option<Tier>) -> Self {
-        Self { text: format!("valid submission; tier: {}", tier.map_or("none", Tier::name)) }
+    pub(super) fn tier(tier: Option<Milestone>) -> Self {
+        Self { text: format!("valid submission; tier: {}", tier.map_or("none", Milestone::name)) }
     }
 
     pub(super) fn full(grade: &Grade, thresholds: &Thresholds, direction: Direction) -> Self {
@@ -67,7 +67,7 @@ impl Observation {
         let mut text = format!(
             "valid submission; score: {:.5} ({better} is better); tier: {}; thresholds:",
             grade.score,
-            grade.tier.map_or("none", Tier::name)
+            grade.tier.map_or("none", Milestone::name)
         );
         for (tier, threshold) in thresholds.ascending() {
             let _ = write!(text, " {} {threshold:.5}", tier.name());

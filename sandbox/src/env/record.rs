@@ -10,7 +10,7 @@
 //! It holds what the environment saw and said, which is all that is needed to play it again. The
 //! trajectories of `agents` are another thing: conversations, token by token, to train on.
 
-use super::episode::{Action, EpisodeConfig, Finish, Told};
+use super::episode::{Action, EpisodeConfig, EpisodeResult, ScoreFeedback};
 use super::ledger::Room;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -62,7 +62,7 @@ pub enum Event {
         /// What the agent was told.
         observation: String,
         /// What `Score` let it know.
-        told: Option<Told>,
+        told: Option<ScoreFeedback>,
         /// How the script ended, in words, if one ran.
         outcome: Option<String>,
         /// Its wall time, in seconds.
@@ -71,11 +71,11 @@ pub enum Event {
         done: bool,
     },
     /// The last line of an episode that was not cut short by a crash.
-    Finish {
+    EpisodeResult {
         /// Why it ended.
         ending: Ending,
         /// The final grade, of an episode that was graded.
-        finish: Option<Finish>,
+        finish: Option<EpisodeResult>,
     },
 }
 
@@ -252,7 +252,7 @@ pub struct Record {
     /// How it ended; nothing where the program was killed before.
     pub ending: Option<Ending>,
     /// The final grade, if it was graded.
-    pub finish: Option<Finish>,
+    pub finish: Option<EpisodeResult>,
 }
 
 impl Record {
@@ -313,7 +313,7 @@ impl Record {
             Event::Step { turn, .. } if turn == number && pending => {
                 self.turns.last_mut()?.step = Some(event);
             }
-            Event::Finish { ending, finish } => {
+            Event::EpisodeResult { ending, finish } => {
                 (self.ending, self.finish) = (Some(ending), finish);
             }
             Event::Header { .. } | Event::Action { .. } | Event::Step { .. } => return None,
@@ -339,7 +339,7 @@ mod tests {
         let step = |turn, done| Event::Step {
             turn,
             observation: "valid submission".to_owned(),
-            told: Some(Told { valid: true, tier: None }),
+            told: Some(ScoreFeedback { valid: true, tier: None }),
             outcome: None,
             seconds: 0.25,
             done,
@@ -358,9 +358,9 @@ mod tests {
             step(1, false),
             Event::Action { turn: 2, action: Action::Answer },
             step(2, true),
-            Event::Finish {
+            Event::EpisodeResult {
                 ending: Ending::Closed,
-                finish: Some(Finish { grade: None, refusal: Some("no file".to_owned()) }),
+                finish: Some(EpisodeResult { grade: None, refusal: Some("no file".to_owned()) }),
             },
         ]
     }

@@ -1,6 +1,6 @@
 //! An episode that writes itself down.
 
-use super::episode::{Action, Episode, EpisodeConfig, EpisodeFault, Finish, Step};
+use super::episode::{Action, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, Step};
 use super::ledger::Room;
 use super::record::{Ending, Event, RECORD_VERSION, Recorder};
 use super::suite::TaskSuite;
@@ -108,16 +108,16 @@ impl Recorded {
     ///
     /// # Errors
     /// An [`EpisodeFault`], which the record tells too.
-    pub fn close(self) -> Result<Finish, EpisodeFault> {
+    pub fn close(self) -> Result<EpisodeResult, EpisodeFault> {
         let Self { episode, recorder } = self;
         match episode.close() {
             Ok(finish) => {
                 let (ending, told) = (Ending::Closed, Some(finish.clone()));
-                recorder.finish(&Event::Finish { ending, finish: told })?;
+                recorder.finish(&Event::EpisodeResult { ending, finish: told })?;
                 Ok(finish)
             }
             Err(fault) => {
-                recorder.finish(&Event::Finish { ending: Ending::Fault, finish: None })?;
+                recorder.finish(&Event::EpisodeResult { ending: Ending::Fault, finish: None })?;
                 Err(fault)
             }
         }
@@ -128,6 +128,6 @@ impl Recorded {
     /// # Errors
     /// [`EpisodeFault::Record`].
     pub fn abandon(self, ending: Ending) -> Result<(), EpisodeFault> {
-        Ok(self.recorder.finish(&Event::Finish { ending, finish: None })?)
+        Ok(self.recorder.finish(&Event::EpisodeResult { ending, finish: None })?)
     }
 }

@@ -1,21 +1,31 @@
 //! A set of tasks that episodes can be started on.
 
 use super::episode::{Episode, EpisodeConfig, EpisodeFault};
-use crate::judge::Graders;
+use crate::graders::Graders;
+use camino::Utf8Path;
 use jail::exec::{Options, Sandbox, StartError};
 use jail::python::{PythonEnv, PythonError};
-use tasks::grade::Judge;
-use tasks::task::{Collection, Task, TaskId};
+use tasks::grade::Grader;
+use tasks::task::{Collection, Opening, Split, Task, TaskError, TaskId};
 
 /// Why no episode can be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
+    /// The tasks cannot be used.
+    #[error(transparent)]
+    Tasks(#[from] TaskError),
     /// There is no Python for scripts.
     #[error(transparent)]
     Python(#[from] PythonError),
     /// The sandbox does not start.
     #[error("failed to start the sandbox")]
     Start(#[from] StartError),
+    /// A split without tasks.
+    #[error(
+        "the corpus has no {} tasks; `factory generate` makes both kinds",
+        if matches!(.0, Split::Train) { "training" } else { "held-out" }
+    )]
+    EmptySplit(Split),
 }
 
 /// Tasks of any kind, the sandbox that shows their public folders, and their graders. Clones share
@@ -28,6 +38,19 @@ pub struct TaskSuite {
 }
 
 impl TaskSuite {
+    /// Opens the tasks below `path`, makes sure that the files of our own are complete, and starts
+    /// a sandbox for all of them.
+    ///
+    /// # Errors
+    /// [`SuiteError`] if a task is broken, or scripts cannot be run safely.
+    pub fn open(path: &Utf8Path, opening: &Opening, options: Options) -> Result<Self, SuiteError> {
+        let tasks = Collection::open(path, opening)?;
+        for task in tasks.tasks().iter().filter_map(Task::ours) {
+            task.check_files()?;
+        }
+        Self::start(tasks, options)
+    }
+
     /// Starts a sandbox for `tasks`. Evaluators of bundles get one of their own with the same
     /// options.
     ///
@@ -43,6 +66,15 @@ impl TaskSuite {
     /// All tasks, sorted by name; never empty.
     pub fn tasks(&self) -> &[Task] {
         self.tasks.tasks()
+    }
+
+    /// The tasks of one split, as [`Collection::split`] gives them.
+    ///
+    /// # Errors
+    /// [`SuiteError::EmptySplit`].
+    pub fn split(&self, split: Split) -> Result<Vec<&Task>, SuiteError> {
+        let tasks = self.tasks.split(split);
+        if tasks.is_empty() { Err(SuiteError::EmptySplit(split)) } else { Ok(tasks) }
     }
 
     /// The task of that name.
@@ -64,7 +96,7 @@ impl TaskSuite {
     ///
     /// # Errors
     /// [`EpisodeFault::Answers`] if its answers or its evaluator cannot be used.
-    pub fn grader(&self, task: &Task) -> Result<Box<dyn Judge>, EpisodeFault> {
+    pub fn grader(&self, task: &Task) -> Result<Box<dyn Grader>, EpisodeFault> {
         self.graders.open(task).map_err(EpisodeFault::Answers)
     }
 

@@ -69,12 +69,12 @@ pub(super) enum Code {
 
 /// A message that cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mistake {
+pub(super) struct ProtocolError {
     pub(super) code: Code,
     pub(super) message: String,
 }
 
-impl Mistake {
+impl ProtocolError {
     pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
@@ -87,15 +87,16 @@ impl Mistake {
 }
 
 impl Request {
-    pub(super) fn parse(text: &str) -> Result<Self, Mistake> {
-        let value: Value = serde_json::from_str(text)
-            .map_err(|error| Mistake::new(Code::InvalidJson, format!("invalid JSON: {error}")))?;
+    pub(super) fn parse(text: &str) -> Result<Self, ProtocolError> {
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            ProtocolError::new(Code::InvalidJson, format!("invalid JSON: {error}"))
+        })?;
         let invalid = |error: serde_json::Error| {
-            Mistake::new(Code::ValidationError, format!("invalid message: {error}"))
+            ProtocolError::new(Code::ValidationError, format!("invalid message: {error}"))
         };
         if !value.is_object() {
             let message = "invalid message: it is no JSON object";
-            return Err(Mistake::new(Code::ValidationError, message));
+            return Err(ProtocolError::new(Code::ValidationError, message));
         }
         let Envelope { r#type, data } = serde_json::from_value(value).map_err(invalid)?;
         let data = Value::Object(data.unwrap_or_default());
@@ -104,7 +105,7 @@ impl Request {
                 let reset: Reset = serde_json::from_value(data).map_err(invalid)?;
                 if reset.episode_id.as_ref().is_some_and(|name| name.len() > EPISODE_ID) {
                     let message = format!("`episode_id` is longer than {EPISODE_ID} bytes");
-                    return Err(Mistake::new(Code::ValidationError, message));
+                    return Err(ProtocolError::new(Code::ValidationError, message));
                 }
                 Ok(Self::Reset(reset))
             }
@@ -114,7 +115,7 @@ impl Request {
             other => {
                 let known = "`reset`, `step`, `state` and `close`";
                 let message = format!("`{other}` is no type of message here; there are {known}");
-                Err(Mistake::new(Code::UnknownType, message))
+                Err(ProtocolError::new(Code::UnknownType, message))
             }
         }
     }
@@ -245,7 +246,7 @@ mod tests {
         let long = "x".repeat(256);
         let reset = format!("{{\"type\": \"reset\", \"data\": {{\"episode_id\": \"{long}\"}}}}");
         assert_eq!(Request::parse(&reset).unwrap_err().code, Code::ValidationError);
-        let mistake = Mistake::new(Code::CapacityReached, "full");
+        let mistake = ProtocolError::new(Code::CapacityReached, "full");
         let data = json!({"message": "full", "code": "CAPACITY_REACHED"});
         let told: Value = serde_json::from_str(&mistake.to_json()).unwrap();
         assert_eq!(told, json!({"type": "error", "data": data}));

@@ -4,9 +4,9 @@
 //! likes to play the task, and can solve for the answers; so it is told as much as is asked for,
 //! and no step's reward tells more ([`told_final_value`](super::told_final_value)).
 
-use crate::env::{Feedback, Finish};
+use crate::env::{EpisodeResult, Feedback};
 use serde::{Deserialize, Serialize};
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 
 /// How much of the final grade a client is told, in words and by rewards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ impl Reveal {
     }
 
     /// What a client is told of an end.
-    pub(super) fn told(self, finish: &Finish) -> ToldFinish {
+    pub(super) fn told(self, finish: &EpisodeResult) -> ToldFinish {
         let grade = finish.grade.filter(|_| self != Self::None).map(|grade| ToldGrade {
             score: (self == Self::Score).then_some(grade.score),
             tier: grade.tier,
@@ -64,7 +64,7 @@ pub(super) struct ToldFinish {
 pub(super) struct ToldGrade {
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
-    pub(super) tier: Option<Tier>,
+    pub(super) tier: Option<Milestone>,
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn no_more_is_told_than_was_asked_for() {
-        let graded = Finish { grade: Some(Grade { score: 0.5, tier: None }), refusal: None };
+        let graded = EpisodeResult { grade: Some(Grade { score: 0.5, tier: None }), refusal: None };
         for (reveal, expected) in [
             (Reveal::None, json!({"valid": true, "refusal": null})),
             (Reveal::Tier, json!({"valid": true, "grade": {"tier": null}, "refusal": null})),
@@ -85,7 +85,7 @@ mod tests {
             ),
         ] {
             assert_eq!(json!(reveal.told(&graded)), expected);
-            let refused = Finish { grade: None, refusal: Some("no".to_owned()) };
+            let refused = EpisodeResult { grade: None, refusal: Some("no".to_owned()) };
             assert_eq!(json!(reveal.told(&refused)), json!({"valid": false, "refusal": "no"}));
             assert_eq!(json!(reveal), json!(reveal.name()));
         }

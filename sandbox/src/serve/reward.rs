@@ -12,28 +12,28 @@
 //! that of validity alone where it is not; and no reward tells what was not told in words.
 
 use super::reveal::Reveal;
-use crate::env::{Finish, Told};
+use crate::env::{EpisodeResult, ScoreFeedback};
 use crate::reward::RewardWeights;
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 
 const WEIGHTS: RewardWeights = RewardWeights::DENSE;
 
-fn value(valid: bool, reached: Option<Tier>) -> f64 {
+fn value(valid: bool, reached: Option<Milestone>) -> f64 {
     if valid { WEIGHTS.execute + WEIGHTS.tiers(reached) } else { 0.0 }
 }
 
 /// The value of what `score` told.
-pub fn told_value(told: &Told) -> f64 {
+pub fn told_value(told: &ScoreFeedback) -> f64 {
     value(told.valid, told.tier)
 }
 
 /// The value of a final grade.
-pub fn final_value(finish: &Finish) -> f64 {
+pub fn final_value(finish: &EpisodeResult) -> f64 {
     value(finish.grade.is_some(), finish.grade.and_then(|grade| grade.tier))
 }
 
 /// The value of what a client is told of a final grade.
-pub fn told_final_value(finish: &Finish, reveal: Reveal) -> f64 {
+pub fn told_final_value(finish: &EpisodeResult, reveal: Reveal) -> f64 {
     let told = reveal.told(finish).grade;
     value(finish.grade.is_some(), told.and_then(|grade| grade.tier))
 }
@@ -45,21 +45,26 @@ mod tests {
 
     #[test]
     fn values_are_those_of_the_milestones() {
-        let tiers =
-            [None, Some(Tier::Median), Some(Tier::Bronze), Some(Tier::Silver), Some(Tier::Gold)];
+        let tiers = [
+            None,
+            Some(Milestone::Median),
+            Some(Milestone::Bronze),
+            Some(Milestone::Silver),
+            Some(Milestone::Gold),
+        ];
         for (tier, expected) in tiers.into_iter().zip([0.2, 0.3, 0.7, 0.8, 0.9]) {
-            let finish = Finish { grade: Some(Grade { score: 1.0, tier }), refusal: None };
+            let finish = EpisodeResult { grade: Some(Grade { score: 1.0, tier }), refusal: None };
             assert!((final_value(&finish) - expected).abs() < 1e-12, "{tier:?}");
-            assert_eq!(told_value(&Told { valid: true, tier }), final_value(&finish));
+            assert_eq!(told_value(&ScoreFeedback { valid: true, tier }), final_value(&finish));
         }
         for tier in tiers {
-            let finish = Finish { grade: Some(Grade { score: 1.0, tier }), refusal: None };
+            let finish = EpisodeResult { grade: Some(Grade { score: 1.0, tier }), refusal: None };
             for reveal in [Reveal::Tier, Reveal::Score] {
                 assert_eq!(told_final_value(&finish, reveal), final_value(&finish));
             }
             assert_eq!(told_final_value(&finish, Reveal::None), 0.2);
         }
-        assert_eq!(final_value(&Finish { grade: None, refusal: None }), 0.0);
-        assert_eq!(told_value(&Told { valid: false, tier: Some(Tier::Gold) }), 0.0);
+        assert_eq!(final_value(&EpisodeResult { grade: None, refusal: None }), 0.0);
+        assert_eq!(told_value(&ScoreFeedback { valid: false, tier: Some(Milestone::Gold) }), 0.0);
     }
 }

@@ -1,7 +1,7 @@
 //! Listening, admitting, and shutting down without leaving anything half done.
 
 use super::config::{ServeConfig, ServeError};
-use super::protocol::{Code, Mistake, Reset};
+use super::protocol::{Code, ProtocolError, Reset};
 use super::tally::{Client, Tally};
 use super::{pages, session};
 use crate::env::{Label, Ledger, TaskSuite};
@@ -57,7 +57,7 @@ pub(super) struct Shared {
 
 impl Shared {
     /// The task that a client asks for, and what its episode is called.
-    pub(super) fn choose(&self, reset: &Reset) -> Result<(Task, Label, String), Mistake> {
+    pub(super) fn choose(&self, reset: &Reset) -> Result<(Task, Label, String), ProtocolError> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
         let tasks = self.suite.tasks();
         let nth = |number: u64| {
@@ -74,7 +74,7 @@ impl Shared {
             let first = tasks.first().map_or("", |task| task.id().as_str());
             let known = format!("there are {}, `{first}` the first of them", tasks.len());
             let message = format!("there is no task `{name}`; {known}");
-            return Err(Mistake::new(Code::ValidationError, message));
+            return Err(ProtocolError::new(Code::ValidationError, message));
         };
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let file = format!("{}-{}-{number}", since.as_millis(), std::process::id());

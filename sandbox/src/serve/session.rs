@@ -2,7 +2,7 @@
 
 use super::player::Player;
 use super::protocol::{
-    Call, Code, Mistake, Reply, Request, Reset, ToolFault, state, tool_answer, tools,
+    Call, Code, ProtocolError, Reply, Request, Reset, ToolFault, state, tool_answer, tools,
 };
 use super::server::Shared;
 use super::tally::Client;
@@ -28,7 +28,7 @@ pub(super) async fn refuse(socket: WebSocket, shared: Arc<Shared>, _permit: Owne
     let mut link = Link { socket, send: shared.config.limits.send.0 };
     let places = shared.config.limits.episodes;
     let message = format!("all {places} places are taken; try again when a session has ended");
-    let refusal = Mistake::new(Code::CapacityReached, message).to_json();
+    let refusal = ProtocolError::new(Code::CapacityReached, message).to_json();
     if link.send(refusal).await.is_ok() {
         // Clients read after they have sent something, and not if the connection is closed then.
         let _ = timeout(REFUSAL, link.next()).await;
@@ -81,7 +81,7 @@ struct Session {
 }
 
 /// What is sent back.
-type Answer = Result<String, Mistake>;
+type Answer = Result<String, ProtocolError>;
 
 impl Session {
     /// Answers message after message; returns why there is no more.
@@ -104,7 +104,7 @@ impl Session {
             let answer = match incoming {
                 Incoming::Gone(ending) => return ending,
                 Incoming::Binary => {
-                    Err(Mistake::new(Code::InvalidJson, "invalid JSON: send it as text"))
+                    Err(ProtocolError::new(Code::InvalidJson, "invalid JSON: send it as text"))
                 }
                 Incoming::Text(text) => match Request::parse(&text) {
                     Err(mistake) => Err(mistake),
@@ -138,14 +138,14 @@ impl Session {
                 Some(player) => player.state(),
                 None => json!({"episode_id": null, "step_count": 0}),
             })),
-            Request::Close => Err(Mistake::new(Code::SessionError, "the session is over")),
+            Request::Close => Err(ProtocolError::new(Code::SessionError, "the session is over")),
         }
     }
 
     async fn reset(&mut self, reset: Reset) -> Answer {
         let (task, label, file) = self.shared.choose(&reset)?;
         let begun = self.shared.tally.begin(self.client, task.id());
-        begun.map_err(|many| Mistake::new(Code::CapacityReached, many.to_string()))?;
+        begun.map_err(|many| ProtocolError::new(Code::CapacityReached, many.to_string()))?;
         if let Some(player) = self.player.take() {
             abandon(player, Ending::Reset).await;
         }
@@ -166,7 +166,7 @@ impl Session {
             }
             Ok(Err(EpisodeFault::Record(full @ RecordError::NoRoom { .. }))) => {
                 tracing::warn!(%full, "an episode was refused");
-                Err(Mistake::new(Code::CapacityReached, full.to_string()))
+                Err(ProtocolError::new(Code::CapacityReached, full.to_string()))
             }
             Ok(Err(fault)) => Err(Self::fault(&fault)),
             Err(error) => Err(Self::fault(&error)),
@@ -186,7 +186,7 @@ impl Session {
                     None => "there is no episode; reset to begin one",
                 };
                 self.player = other;
-                return Err(Mistake::new(Code::ExecutionError, message));
+                return Err(ProtocolError::new(Code::ExecutionError, message));
             }
         };
         let places = (tool == "python").then(|| Arc::clone(&self.shared.places));
@@ -230,7 +230,7 @@ impl Session {
             // Its client is gone, and the episode ends for that reason.
             Ok((player, Some(Err(EpisodeFault::Execution(Fault::Cancelled))))) => {
                 self.player = Some(player);
-                Err(Mistake::new(Code::SessionError, "the session is over"))
+                Err(ProtocolError::new(Code::SessionError, "the session is over"))
             }
             Ok((player, Some(Err(fault)))) => {
                 abandon(player, Ending::Fault).await;
@@ -260,11 +260,11 @@ impl Session {
     }
 
     /// What a client is told of a fault of ours: not what it was, for that may tell of answers.
-    fn fault(fault: &(dyn std::error::Error + 'static)) -> Mistake {
+    fn fault(fault: &(dyn std::error::Error + 'static)) -> ProtocolError {
         tracing::error!(fault, "an episode failed");
         let message = "the environment failed, which is no fault of the agent; this episode has \
                        no reward and should be dropped; reset to begin another";
-        Mistake::new(Code::ExecutionError, message)
+        ProtocolError::new(Code::ExecutionError, message)
     }
 }
 

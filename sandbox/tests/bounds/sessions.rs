@@ -2,7 +2,7 @@
 
 use crate::meter::{Cost, measure};
 use camino::Utf8Path;
-use sandbox::judge::{self, Graders};
+use sandbox::graders::{self, Graders};
 use support::manifest::manifest;
 use tasks::collect::read_file;
 use tasks::submission::{MOST_BYTES, Part};
@@ -34,10 +34,10 @@ pub(crate) fn grade_at_once(count: usize, size: usize) -> Cost {
     let (graded, cost) = measure(|| {
         std::thread::scope(|scope| {
             let session = || {
-                let judge = graders.open(&task).unwrap();
-                let _share = judge::memory().acquire(judge.memory(size as u64));
+                let grader = graders.open(&task).unwrap();
+                let _share = graders::memory().acquire(grader.memory(size as u64));
                 let bytes = read_file(&path, MOST_BYTES).unwrap();
-                judge.grade(&bytes, Part::All).unwrap_err().to_string()
+                grader.grade(&bytes, Part::All).unwrap_err().to_string()
             };
             let threads: Vec<_> = (0..count).map(|_| scope.spawn(session)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()

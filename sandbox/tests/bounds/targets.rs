@@ -84,7 +84,7 @@ pub(crate) fn tasks() -> Vec<Target> {
 
 /// Every competition, with answers of which each text has so many bytes more.
 pub(crate) fn competitions(padding: usize) -> Vec<Target> {
-    let target = |(name, grader): (&'static str, tasks::mlebench::graders::Grader)| {
+    let target = |(name, grader): (&'static str, tasks::mlebench::graders::GradeFn)| {
         // Some cases are mistakes, some too short to score.
         let mut cases =
             (0..1000).map(|index| tables::case(name, Stream::root(7).child(name).index(index)));

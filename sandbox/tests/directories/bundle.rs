@@ -1,9 +1,9 @@
 //! Bundles that keep answers and evaluator beside the data.
 
 use crate::fixture::{CANARY, Folder, config, python, suite};
-use sandbox::env::{Action, Episode, Feedback, Told};
+use sandbox::env::{Action, Episode, Feedback, ScoreFeedback};
 use std::process::Command;
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 
 /// Tries all the usual ways to the answers and says what it found.
 const ATTACK: &str = r#"
@@ -94,7 +94,7 @@ fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
     };
     write(&mut episode, "0.3518281828");
     let step = episode.step(&Action::Score).unwrap();
-    assert_eq!(step.told, Some(Told { valid: true, tier: Some(Tier::Bronze) }));
+    assert_eq!(step.told, Some(ScoreFeedback { valid: true, tier: Some(Milestone::Bronze) }));
     assert!(
         step.observation.text.contains("score: 0.08000 (lower is better)"),
         "{:?}",
@@ -109,13 +109,13 @@ fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
     );
     write(&mut episode, "-2000");
     let step = episode.step(&Action::Score).unwrap();
-    assert_eq!(step.told, Some(Told { valid: false, tier: None }));
+    assert_eq!(step.told, Some(ScoreFeedback { valid: false, tier: None }));
     // The evaluator's own words quote the answers, and so stay with us.
     assert!(!step.observation.text.contains(CANARY), "{:?}", step.observation);
     assert!(step.observation.text.contains("does not accept"), "{:?}", step.observation);
     write(&mut episode, "0.2718281828");
     let grade = episode.close().unwrap().grade.unwrap();
-    assert_eq!((grade.score, grade.tier), (0.0, Some(Tier::Gold)));
+    assert_eq!((grade.score, grade.tier), (0.0, Some(Milestone::Gold)));
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use crate::fixture::{Folder, config, python, suite};
 use sandbox::env::{Action, EpisodeFault, Feedback};
-use sandbox::judge::Graders;
+use sandbox::graders::Graders;
 use std::process::Command;
 use tasks::submission::Part;
 use tasks::task::{Opening, Task};
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 
 #[test]
 fn a_competition_is_played_and_graded_as_mle_bench_grades() {
@@ -38,7 +38,7 @@ fn a_competition_is_played_and_graded_as_mle_bench_grades() {
     assert_eq!(step.observation.text, "valid submission");
     let grade = episode.close().unwrap().grade.unwrap();
     // -(ln 0.8 + ln 0.9) / 2, rounded; gold is 0.16506.
-    assert_eq!((grade.score, grade.tier), (0.16425, Some(Tier::Gold)));
+    assert_eq!((grade.score, grade.tier), (0.16425, Some(Milestone::Gold)));
 }
 
 #[test]
@@ -69,10 +69,10 @@ fn thresholds_come_from_a_checkout_if_one_is_named() {
     assert!(std::error::Error::source(&error).unwrap().to_string().contains("2 CSV files"));
 
     let opening = Opening { checkout: Some(folder.path().join("checkout")) };
-    let judge = Graders::default().open(&Task::open(&path, &opening).unwrap()).unwrap();
-    assert_eq!(judge.thresholds().median_threshold, 0.5);
+    let grader = Graders::default().open(&Task::open(&path, &opening).unwrap()).unwrap();
+    assert_eq!(grader.thresholds().median_threshold, 0.5);
     let even = "id,EAP,HPL,MWS\nid2,0.2,0.6,0.2\nid3,0.2,0.2,0.6\n";
-    let grade = judge.grade(even.as_bytes(), Part::All).unwrap();
+    let grade = grader.grade(even.as_bytes(), Part::All).unwrap();
     // The median itself would not count, 0.51083 is worse.
     assert_eq!((grade.score, grade.tier), (0.51083, None));
 }

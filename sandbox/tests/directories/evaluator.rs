@@ -1,20 +1,20 @@
 //! Evaluators of bundles that do not do their work, and who is to blame for it.
 
-use crate::fixture::{CANARY, EVALUATOR, Folder, config, judge, lines, options, python, suite};
-use sandbox::env::{Action, EpisodeFault, Feedback, Told};
-use tasks::grade::{GradeError, Judge};
+use crate::fixture::{CANARY, EVALUATOR, Folder, config, grader, lines, options, python, suite};
+use sandbox::env::{Action, EpisodeFault, Feedback, ScoreFeedback};
+use tasks::grade::{GradeError, Grader};
 use tasks::submission::Part;
 use tasks::task::Task;
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 
-/// A judge of a bundle with another evaluator.
-fn judge_with(evaluator: &str) -> Result<(Folder, Box<dyn Judge>), GradeError> {
+/// A grader of a bundle with another evaluator.
+fn grader_with(evaluator: &str) -> Result<(Folder, Box<dyn Grader>), GradeError> {
     let folder = Folder::new();
     folder.bundle("b", 4);
     folder.write("b/prepared/public/evaluator.py", evaluator);
     let tasks = folder.open();
-    let judge = judge(&tasks)?;
-    Ok((folder, judge))
+    let grader = grader(&tasks)?;
+    Ok((folder, grader))
 }
 
 fn submission(value: &str) -> Vec<u8> {
@@ -50,8 +50,8 @@ print(json.dumps({"score": 1.0, "is_lower_better": False, **dict.fromkeys(names,
 
 #[test]
 fn a_submission_that_breaks_an_evaluator_is_refused() {
-    let (_folder, judge) = judge_with(BRITTLE).unwrap();
-    let grade = |value: &str| judge.grade(&submission(value), Part::All);
+    let (_folder, grader) = grader_with(BRITTLE).unwrap();
+    let grade = |value: &str| grader.grade(&submission(value), Part::All);
     assert_eq!(grade("0").unwrap().score, 1.0);
     for value in ["1", "2", "3", "4", "5", "6", "7", "8"] {
         let error = grade(value).unwrap_err();
@@ -72,7 +72,7 @@ fn an_episode_whose_submission_breaks_the_evaluator_is_not_dropped() {
     let text = String::from_utf8(submission("1")).unwrap();
     python(&mut episode, &format!("open('submission.csv', 'w').write({text:?})"));
     let step = episode.step(&Action::Score).unwrap();
-    assert_eq!(step.told, Some(Told { valid: false, tier: None }));
+    assert_eq!(step.told, Some(ScoreFeedback { valid: false, tier: None }));
     assert!(step.observation.text.contains("breaks on its values"), "{:?}", step.observation);
     assert!(!step.observation.text.contains(CANARY), "{:?}", step.observation);
     let finish = episode.close().unwrap();
@@ -82,32 +82,32 @@ fn an_episode_whose_submission_breaks_the_evaluator_is_not_dropped() {
 
 #[test]
 fn an_evaluator_that_fails_is_the_tasks_fault() {
-    let (folder, judge) = judge_with(EVALUATOR).unwrap();
-    let grade = |value: &str| judge.grade(&submission(value), Part::All);
-    assert_eq!(grade("0.2718281828").unwrap().tier, Some(Tier::Gold));
+    let (folder, grader) = grader_with(EVALUATOR).unwrap();
+    let grade = |value: &str| grader.grade(&submission(value), Part::All);
+    assert_eq!(grade("0.2718281828").unwrap().tier, Some(Milestone::Gold));
     // A score that is no number is what the submission made of the metric.
     let error = grade("2500").unwrap_err();
     assert!(matches!(error, GradeError::NoScore) && !error.is_fault(), "{error}");
-    let is_fault = |judge: &dyn Judge, value: &str, part: Part, words: &str| {
-        let error = judge.grade(&submission(value), part).unwrap_err();
+    let is_fault = |grader: &dyn Grader, value: &str, part: Part, words: &str| {
+        let error = grader.grade(&submission(value), part).unwrap_err();
         assert!(error.is_fault(), "{words}: {error}");
         let source = std::error::Error::source(&error).unwrap().to_string();
         assert!(source.contains(words), "{words}: {source}");
     };
-    is_fault(&*judge, "3500", Part::All, "other thresholds");
+    is_fault(&*grader, "3500", Part::All, "other thresholds");
     // It used to work, and now fails on the sample as well.
     for (evaluator, words) in [
         ("import os; os._exit(3)", "exited with code 3"),
         ("print('all is well')", "printed no JSON"),
     ] {
         folder.write("b/prepared/public/evaluator.py", evaluator);
-        is_fault(&*judge, "1", Part::All, words);
+        is_fault(&*grader, "1", Part::All, words);
     }
     // It cannot do without the rows that are not asked for.
     let whole = format!("assert open('answer.csv').read().count('t') == 4\n{EVALUATOR}");
-    let (_folder, judge) = judge_with(&whole).unwrap();
-    judge.grade(&submission("1"), Part::All).unwrap();
-    is_fault(&*judge, "1", Part::Feedback(0.3), "raised AssertionError");
+    let (_folder, grader) = grader_with(&whole).unwrap();
+    grader.grade(&submission("1"), Part::All).unwrap();
+    is_fault(&*grader, "1", Part::Feedback(0.3), "raised AssertionError");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_broken_evaluator_is_found_before_the_first_step() {
         ("print('x' * 200_000)", "more than are read"),
         ("import os; os.kill(os.getpid(), 9)", "signal 9"),
     ] {
-        let error = judge_with(evaluator).map(|_| ()).unwrap_err();
+        let error = grader_with(evaluator).map(|_| ()).unwrap_err();
         assert!(error.is_fault(), "{evaluator}");
         let source = std::error::Error::source(&error).unwrap().to_string();
         assert!(source.contains(words), "{evaluator}: {source}");

@@ -3,7 +3,7 @@
 use crate::fixture::{Place, policy};
 use crate::lifetime::{descendants, zygote_at_rest};
 use jail::exec::{Fault, Mode};
-use jail::isolation::Tier;
+use jail::isolation::IsolationLevel;
 use std::time::{Duration, Instant};
 
 /// Busy, deaf to signals, and not alone.
@@ -24,7 +24,7 @@ fn a_cancelled_run_is_gone_at_once_and_no_other_follows() {
     zygote_at_rest(&place);
     let launcher = place.sandbox.launcher_pid();
     let at_rest = descendants(launcher).len();
-    let modes: &[Mode] = if place.sandbox.tier() > Tier::T2 {
+    let modes: &[Mode] = if place.sandbox.tier() > IsolationLevel::T2 {
         &[Mode::Script]
     } else {
         &[Mode::Script, Mode::Session]

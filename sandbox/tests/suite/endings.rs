@@ -2,7 +2,7 @@
 
 use crate::fixture::{Place, assert_finished, policy, script, within};
 use jail::exec::Outcome;
-use jail::policy::Policy;
+use jail::limits::RunLimits;
 use std::time::Duration;
 use tasks::units::ByteSize;
 
@@ -91,7 +91,7 @@ fn the_deadline_holds_against_sleep_spin_and_deafness() {
 fn output_is_bounded_from_both_sides() {
     let place = Place::quick();
     let workspace = place.workspace();
-    let tight = Policy { output_limit: ByteSize::mib(1), ..policy() };
+    let tight = RunLimits { output_limit: ByteSize::mib(1), ..policy() };
     let run = workspace.run("while True: print('x' * 1000)", &tight).unwrap();
     assert_eq!(run.outcome, Outcome::OutputLimit);
     assert!(run.stdout.total() > 1 << 20 && run.stdout.total() < 8 << 20);

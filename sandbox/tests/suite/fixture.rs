@@ -3,8 +3,8 @@
 use camino::Utf8Path;
 use fs_err as fs;
 use jail::exec::{Options, Run, Sandbox, Workspace};
-use jail::isolation::Tier;
-use jail::policy::Policy;
+use jail::isolation::IsolationLevel;
+use jail::limits::RunLimits;
 use jail::python::PythonEnv;
 use std::fs::Permissions;
 use std::net::TcpListener;
@@ -108,7 +108,7 @@ impl Place {
         let python = PythonEnv::locate().unwrap();
         let spares = options.spares;
         let sandbox = Sandbox::start(&python, options, &corpus.tasks()).unwrap();
-        let spares = if sandbox.tier() == Tier::T3 { 0 } else { spares };
+        let spares = if sandbox.tier() == IsolationLevel::T3 { 0 } else { spares };
         let listeners = Listeners::beside(&corpus);
         Self { corpus, sandbox, spares, listeners }
     }
@@ -165,12 +165,12 @@ pub(crate) fn reachable_paths() -> &'static [PathBuf] {
 }
 
 /// Tight enough for a test, wide enough for a loaded machine.
-pub(crate) fn policy() -> Policy {
-    Policy { time_limit: Span::seconds(30), ..Policy::default() }
+pub(crate) fn policy() -> RunLimits {
+    RunLimits { time_limit: Span::seconds(30), ..RunLimits::default() }
 }
 
-pub(crate) fn within(time: Duration) -> Policy {
-    Policy { time_limit: Span(time), ..Policy::default() }
+pub(crate) fn within(time: Duration) -> RunLimits {
+    RunLimits { time_limit: Span(time), ..RunLimits::default() }
 }
 
 /// A script written inside a test: without the indentation of its first line.

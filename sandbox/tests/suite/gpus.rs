@@ -9,9 +9,9 @@ use crate::program::Program;
 use crate::tiers::{as_ordinary_user, is_open_to_others, left_out, tried};
 use camino::Utf8Path;
 use jail::exec::{Fault, Mode, Options, Outcome, Run};
-use jail::isolation::Tier;
+use jail::isolation::IsolationLevel;
 use jail::isolation::gpus::HostGpus;
-use jail::policy::{Gpus, Policy};
+use jail::limits::{Gpus, RunLimits};
 use rustix::fs::{CWD, FileType, Mode as Bits, makedev, mknodat};
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -65,8 +65,8 @@ impl Nodes {
     }
 
     /// A sandbox that takes them for the host's; none if this host does not offer the tier.
-    fn place(&self, tier: Tier, options: Options) -> Option<Place> {
-        if tier == Tier::T3 && !self.own {
+    fn place(&self, tier: IsolationLevel, options: Options) -> Option<Place> {
+        if tier == IsolationLevel::T3 && !self.own {
             left_out("GPUs in t3", "without a box, links to another node show nothing");
             return None;
         }
@@ -78,14 +78,16 @@ impl Nodes {
     }
 
     /// A script with where it finds the nodes.
-    fn fill_in(&self, tier: Tier, code: &str) -> String {
-        script(code)
-            .replace("@NODES@", if tier == Tier::T3 { self.path().as_str() } else { "/dev" })
+    fn fill_in(&self, tier: IsolationLevel, code: &str) -> String {
+        script(code).replace(
+            "@NODES@",
+            if tier == IsolationLevel::T3 { self.path().as_str() } else { "/dev" },
+        )
     }
 }
 
-fn with(gpus: Gpus) -> Policy {
-    Policy { gpus, ..policy() }
+fn with(gpus: Gpus) -> RunLimits {
+    RunLimits { gpus, ..policy() }
 }
 
 /// What is visible at the root, in `/dev` apart from GPUs, and instead of devices of the host.
@@ -188,7 +190,7 @@ const OFF: &str = r#"
     assert os.environ["CUDA_VISIBLE_DEVICES"] == ""
 "#;
 
-fn only_what_is_asked_for_is_there(tier: Tier) {
+fn only_what_is_asked_for_is_there(tier: IsolationLevel) {
     let nodes = Nodes::new();
     let Some(place) = nodes.place(tier, quick()) else { return };
     let run = |code: &str, gpus: Gpus| -> Run {
@@ -209,12 +211,12 @@ fn only_what_is_asked_for_is_there(tier: Tier) {
 
 #[test]
 fn only_what_is_asked_for_is_there_in_tier_1() {
-    only_what_is_asked_for_is_there(Tier::T1);
+    only_what_is_asked_for_is_there(IsolationLevel::T1);
 }
 
 #[test]
 fn only_what_is_asked_for_is_there_in_tier_2() {
-    only_what_is_asked_for_is_there(Tier::T2);
+    only_what_is_asked_for_is_there(IsolationLevel::T2);
 }
 
 #[test]
@@ -227,7 +229,7 @@ fn only_what_is_asked_for_is_there_in_tier_3() {
     if !is_open_to_others("gpus::only_what_is_asked_for_is_there_in_tier_3") {
         return;
     }
-    only_what_is_asked_for_is_there(Tier::T3);
+    only_what_is_asked_for_is_there(IsolationLevel::T3);
 }
 
 /// Memory that a limit of address space would have bounded: shared, and in files without a name.
@@ -247,14 +249,15 @@ const NAMELESS: &str = r#"
 "#;
 const PRIVATE: &str = "pages = bytearray(@SIZE@)";
 
-fn memory_is_bounded_without_a_limit_of_address_space(tier: Tier) {
+fn memory_is_bounded_without_a_limit_of_address_space(tier: IsolationLevel) {
     let nodes = Nodes::new();
     let Some(place) = nodes.place(tier, quick()) else { return };
-    let tight = Policy { memory: ByteSize::mib(200), ..with(Gpus::All) };
-    let run = |code: &str, policy: &Policy| place.workspace().run(&script(code), policy).unwrap();
+    let tight = RunLimits { memory: ByteSize::mib(200), ..with(Gpus::All) };
+    let run =
+        |code: &str, policy: &RunLimits| place.workspace().run(&script(code), policy).unwrap();
     let reserve = "import mmap\nmmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, 0)";
     assert_finished("reserve", &run(reserve, &tight));
-    let without = Policy { gpus: Gpus::None, ..tight.clone() };
+    let without = RunLimits { gpus: Gpus::None, ..tight.clone() };
     assert!(!run(reserve, &without).outcome.is_finished(), "address space is bounded for others");
     for (name, code) in [("shared", SHARED), ("nameless", NAMELESS), ("private", PRIVATE)] {
         let sized = |mib: u64, rest: &str| {
@@ -268,12 +271,12 @@ fn memory_is_bounded_without_a_limit_of_address_space(tier: Tier) {
 
 #[test]
 fn memory_is_bounded_without_a_limit_of_address_space_in_tier_1() {
-    memory_is_bounded_without_a_limit_of_address_space(Tier::T1);
+    memory_is_bounded_without_a_limit_of_address_space(IsolationLevel::T1);
 }
 
 #[test]
 fn memory_is_bounded_without_a_limit_of_address_space_in_tier_2() {
-    memory_is_bounded_without_a_limit_of_address_space(Tier::T2);
+    memory_is_bounded_without_a_limit_of_address_space(IsolationLevel::T2);
 }
 
 #[test]
@@ -281,13 +284,13 @@ fn memory_is_bounded_without_a_limit_of_address_space_in_tier_3() {
     if !is_open_to_others("gpus::memory_is_bounded_without_a_limit_of_address_space_in_tier_3") {
         return;
     }
-    memory_is_bounded_without_a_limit_of_address_space(Tier::T3);
+    memory_is_bounded_without_a_limit_of_address_space(IsolationLevel::T3);
 }
 
 #[test]
 fn a_session_keeps_the_gpus_that_it_began_with() {
     let nodes = Nodes::new();
-    let Some(place) = nodes.place(Tier::T2, quick()) else { return };
+    let Some(place) = nodes.place(IsolationLevel::T2, quick()) else { return };
     let workspace = place.workspace().in_mode(Mode::Session).unwrap();
     let run = |code: &str| workspace.run(code, &with(Gpus::Only([2].into()))).unwrap();
     assert_finished("first", &run("node = open('/dev/nvidia2', 'rb')"));
@@ -316,7 +319,7 @@ fn nodes_that_are_of_no_use_are_named() {
 #[test]
 fn gpus_that_are_not_there_are_our_fault_and_named() {
     let nodes = Nodes::new();
-    let Some(place) = nodes.place(Tier::T2, quick()) else { return };
+    let Some(place) = nodes.place(IsolationLevel::T2, quick()) else { return };
     let workspace = place.workspace();
     let said = |gpus: Gpus| match workspace.run("open('ran', 'w')", &with(gpus)) {
         Err(fault @ Fault::NoGpu(_)) => fault.to_string(),
@@ -347,7 +350,7 @@ const CHANGED: [&str; 5] = [
 
 /// The programs that do not wait for the clock: what they try has nothing to do with GPUs, and
 /// must be in vain all the same.
-fn programs_get_nothing_more(tier: Tier) {
+fn programs_get_nothing_more(tier: IsolationLevel) {
     let nodes = Nodes::new();
     let Some(place) = nodes.place(tier, small(tier)) else { return };
     let programs = Program::all().into_iter();
@@ -361,12 +364,12 @@ fn programs_get_nothing_more(tier: Tier) {
 
 #[test]
 fn programs_get_nothing_more_in_tier_1() {
-    programs_get_nothing_more(Tier::T1);
+    programs_get_nothing_more(IsolationLevel::T1);
 }
 
 #[test]
 fn programs_get_nothing_more_in_tier_2() {
-    programs_get_nothing_more(Tier::T2);
+    programs_get_nothing_more(IsolationLevel::T2);
 }
 
 #[test]
@@ -374,5 +377,5 @@ fn programs_get_nothing_more_in_tier_3() {
     if !is_open_to_others("gpus::programs_get_nothing_more_in_tier_3") {
         return;
     }
-    programs_get_nothing_more(Tier::T3);
+    programs_get_nothing_more(IsolationLevel::T3);
 }

@@ -5,15 +5,15 @@ use crate::lifetime::zygote_at_rest;
 use crate::program::Program;
 use crate::tiers::{as_ordinary_user, is_open_to_others, left_out, tried};
 use jail::exec::{Mode, Options, Sandbox, StartError};
-use jail::isolation::Tier;
-use jail::policy::Policy;
+use jail::isolation::IsolationLevel;
+use jail::limits::RunLimits;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tasks::units::ByteSize;
 
 /// Small enough to be filled.
-pub(crate) fn small(tier: Tier) -> Options {
+pub(crate) fn small(tier: IsolationLevel) -> Options {
     Options {
         slots: 2,
         work_dir: ByteSize::mib(8),
@@ -25,7 +25,7 @@ pub(crate) fn small(tier: Tier) -> Options {
 }
 
 /// Tries every program.
-fn try_all(tier: Tier, mode: Mode) {
+fn try_all(tier: IsolationLevel, mode: Mode) {
     let Some(place) = offered(small(tier)) else { return };
     assert_eq!(place.sandbox.tier(), tier);
     let programs = Program::chosen();
@@ -41,7 +41,7 @@ pub(crate) fn try_each(place: &Place, programs: &[Program], mode: Mode) {
     let zygote = zygote_at_rest(place);
     let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     // Without a box, runs share the count of processes that a program may look at.
-    let at_once = if tier == Tier::T3 { 1 } else { 2 };
+    let at_once = if tier == IsolationLevel::T3 { 1 } else { 2 };
     std::thread::scope(|scope| {
         for _ in 0..at_once {
             scope.spawn(|| {
@@ -67,7 +67,7 @@ pub(crate) fn offered(options: Options) -> Option<Place> {
     let corpus = crate::fixture::Corpus::new();
     let python = jail::python::PythonEnv::locate().unwrap();
     match Sandbox::start(&python, options.clone(), &corpus.tasks()) {
-        Err(StartError::Tier { found, layer, reason, .. }) => {
+        Err(StartError::IsolationLevel { found, layer, reason, .. }) => {
             let reason = format!("this host offers {found}: {layer} is down: {reason}");
             left_out(options.best_tier.name(), &reason);
             None
@@ -82,7 +82,7 @@ pub(crate) fn offered(options: Options) -> Option<Place> {
 #[test]
 fn a_run_with_all_its_processes_leaves_its_neighbour_all_of_its_own() {
     let place = Place::quick();
-    let many = Policy { processes: 40, ..policy() };
+    let many = RunLimits { processes: 40, ..policy() };
     let fork = |seconds: u32| {
         format!(
             "import os, time\nfor _ in range(35):\n  if os.fork() == 0:\n    \
@@ -103,17 +103,17 @@ fn a_run_with_all_its_processes_leaves_its_neighbour_all_of_its_own() {
 
 #[test]
 fn programs_get_nothing_in_tier_1() {
-    try_all(Tier::T1, Mode::Script);
+    try_all(IsolationLevel::T1, Mode::Script);
 }
 
 #[test]
 fn programs_get_nothing_in_sessions() {
-    try_all(Tier::T1, Mode::Session);
+    try_all(IsolationLevel::T1, Mode::Session);
 }
 
 #[test]
 fn programs_get_nothing_in_tier_2() {
-    try_all(Tier::T2, Mode::Script);
+    try_all(IsolationLevel::T2, Mode::Script);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn programs_get_nothing_in_tier_3() {
     if !is_open_to_others("hostile::programs_get_nothing_in_tier_3") {
         return;
     }
-    try_all(Tier::T3, Mode::Script);
+    try_all(IsolationLevel::T3, Mode::Script);
 }
 
 #[test]

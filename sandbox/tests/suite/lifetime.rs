@@ -3,8 +3,8 @@
 use crate::fixture::{Corpus, Place, assert_finished, is_alone, policy, quick, script};
 use camino::{Utf8Path, Utf8PathBuf};
 use jail::exec::{Fault, Options, Outcome, Sandbox, StartError};
-use jail::isolation::{Layer, State, Tier};
-use jail::policy::Policy;
+use jail::isolation::{IsolationLevel, Layer, State};
+use jail::limits::RunLimits;
 use jail::python::PythonEnv;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -166,7 +166,7 @@ fn a_run_that_cannot_be_ended_gives_its_place_back_and_is_no_fault() {
     let place = Place::with(Options { slots: 1, spares: 0, ..quick() });
     let Some(stuck) = Stuck::make() else { return };
     let (workspace, launcher) = (place.workspace(), place.sandbox.launcher_pid());
-    let limit = Policy { time_limit: Span::seconds(2), ..policy() };
+    let limit = RunLimits { time_limit: Span::seconds(2), ..policy() };
     let run = std::thread::scope(|scope| {
         let run = scope.spawn(|| workspace.run("import time; time.sleep(60)", &limit).unwrap());
         std::thread::sleep(Duration::from_millis(700));
@@ -207,25 +207,25 @@ fn an_abandoned_sandbox_ends_its_runs_at_once_and_begins_no_more() {
 
 #[test]
 fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
-    let options = Options { best_tier: Tier::T2, ..quick() };
+    let options = Options { best_tier: IsolationLevel::T2, ..quick() };
     let place = Place::with(options.clone());
-    assert_eq!(place.sandbox.tier(), Tier::T2);
-    assert_eq!(place.run("pass").tier, Tier::T2);
+    assert_eq!(place.sandbox.tier(), IsolationLevel::T2);
+    assert_eq!(place.run("pass").tier, IsolationLevel::T2);
     for (layer, state) in place.sandbox.protection().iter() {
         // Whether Landlock is there is the kernel's affair.
         let expected = layer != Layer::Cgroup;
         assert!((*state == State::Up) == expected || layer == Layer::Landlock, "{layer}");
     }
-    let bounded = Policy { cpus: NonZeroU32::new(1), ..policy() };
+    let bounded = RunLimits { cpus: NonZeroU32::new(1), ..policy() };
     let fault = place.workspace().run("pass", &bounded).unwrap_err();
-    assert!(matches!(fault, Fault::NeedsGroups(Tier::T2)), "{fault}");
+    assert!(matches!(fault, Fault::NeedsGroups(IsolationLevel::T2)), "{fault}");
     let unknown = TaskId::new("gamma").unwrap();
     assert!(matches!(place.sandbox.workspace(&unknown), Err(Fault::UnknownTask(_))));
 
-    let options = Options { allow_tier: Tier::T1, ..options };
+    let options = Options { allow_tier: IsolationLevel::T1, ..options };
     let python = PythonEnv::locate().unwrap();
     let error = Sandbox::start(&python, options, &place.corpus.tasks()).unwrap_err();
-    assert!(matches!(error, StartError::Tier { layer: Layer::Cgroup, .. }), "{error}");
+    assert!(matches!(error, StartError::IsolationLevel { layer: Layer::Cgroup, .. }), "{error}");
     assert!(error.to_string().contains("--allow-tier t2"), "{error}");
 }
 
@@ -235,7 +235,7 @@ fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
         return;
     }
     let place = Place::quick();
-    if place.sandbox.tier() != Tier::T1 {
+    if place.sandbox.tier() != IsolationLevel::T1 {
         return eprintln!("this host offers no control groups: {:?}", place.sandbox.protection());
     }
     let spin = &script(
@@ -250,7 +250,7 @@ fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
         print(open('/proc/self/cgroup').read())
         ",
     );
-    let bounded = Policy { cpus: NonZeroU32::new(1), ..policy() };
+    let bounded = RunLimits { cpus: NonZeroU32::new(1), ..policy() };
     let workspace = place.workspace();
     let run = workspace.run(spin, &bounded).unwrap();
     assert_finished("spin", &run);
@@ -264,7 +264,7 @@ fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
 #[test]
 fn a_run_that_the_kernel_finds_too_heavy_is_out_of_memory_and_the_zygote_lives() {
     let place = Place::quick();
-    if place.sandbox.tier() != Tier::T1 {
+    if place.sandbox.tier() != IsolationLevel::T1 {
         return eprintln!("this host offers no control groups: {:?}", place.sandbox.protection());
     }
     // Bytes in sockets are no process's, so that nobody but the kernel can add them up.
@@ -272,8 +272,12 @@ fn a_run_that_the_kernel_finds_too_heavy_is_out_of_memory_and_the_zygote_lives()
         env!("CARGO_MANIFEST_DIR"),
         "/tests/hostile/memory_of_sockets_over_children.py"
     ));
-    let little =
-        Policy { memory: ByteSize::mib(100), scratch: ByteSize::mib(4), processes: 40, ..policy() };
+    let little = RunLimits {
+        memory: ByteSize::mib(100),
+        scratch: ByteSize::mib(4),
+        processes: 40,
+        ..policy()
+    };
     let zygote = zygote_at_rest(&place);
     let workspace = place.workspace();
     let run = workspace.run(&code.unwrap(), &little).unwrap();

@@ -17,8 +17,8 @@
 
 use crate::fixture::{CANARY, Place};
 use jail::exec::{Mode, Run, Workspace};
-use jail::isolation::Tier;
-use jail::policy::{Gpus, Policy};
+use jail::isolation::IsolationLevel;
+use jail::limits::{Gpus, RunLimits};
 use std::fmt::Write as _;
 use tasks::units::Span;
 
@@ -37,7 +37,7 @@ struct Script {
     code: String,
     /// In the modes `script` and `session`.
     own_episode: [bool; 2],
-    policy: Policy,
+    policy: RunLimits,
     must: Vec<String>,
     must_in_t3: Option<Vec<String>>,
     must_in_session: Option<Vec<String>>,
@@ -199,7 +199,7 @@ impl Script {
     fn judge(&self, run: &Run, workspace: &Workspace, mode: Mode) -> Result<(), String> {
         let outcome = run.outcome.to_string();
         let must = match (&self.must_in_t3, &self.must_in_session) {
-            (Some(must), _) if run.tier == Tier::T3 => must,
+            (Some(must), _) if run.tier == IsolationLevel::T3 => must,
             (_, Some(must)) if mode == Mode::Session => must,
             _ => &self.must,
         };

@@ -5,9 +5,9 @@ use crate::hostile::offered;
 use crate::lifetime::descendants;
 use crate::tiers::{is_open_to_others, tried};
 use jail::exec::{Mode, Options, Outcome, Run, Workspace};
-use jail::isolation::Tier;
+use jail::isolation::IsolationLevel;
 use sandbox::env::{Action, Episode, EpisodeConfig};
-use sandbox::judge::Graders;
+use sandbox::graders::Graders;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tasks::task::{Opening, Task};
@@ -212,7 +212,7 @@ fn processor_time(place: &Place) -> BTreeMap<u32, u64> {
     zygote.into_iter().skip(1).filter_map(time).collect()
 }
 
-fn a_session_at_rest_gets_no_processor_time(tier: Tier) {
+fn a_session_at_rest_gets_no_processor_time(tier: IsolationLevel) {
     let options = Options { best_tier: tier, allow_tier: tier, ..quick() };
     let Some(place) = offered(options) else { return };
     // Those that could not be brought to rest have been ended, which is as good.
@@ -243,12 +243,12 @@ fn a_session_at_rest_gets_no_processor_time(tier: Tier) {
 
 #[test]
 fn a_session_at_rest_gets_no_processor_time_in_tier_1() {
-    a_session_at_rest_gets_no_processor_time(Tier::T1);
+    a_session_at_rest_gets_no_processor_time(IsolationLevel::T1);
 }
 
 #[test]
 fn a_session_at_rest_gets_no_processor_time_in_tier_2() {
-    a_session_at_rest_gets_no_processor_time(Tier::T2);
+    a_session_at_rest_gets_no_processor_time(IsolationLevel::T2);
 }
 
 #[test]
@@ -340,7 +340,8 @@ fn without_a_box_there_are_no_sessions() {
     if !is_open_to_others("session::without_a_box_there_are_no_sessions") {
         return;
     }
-    let options = Options { best_tier: Tier::T3, allow_tier: Tier::T3, ..quick() };
+    let options =
+        Options { best_tier: IsolationLevel::T3, allow_tier: IsolationLevel::T3, ..quick() };
     let Some(place) = offered(options) else { return };
     let fault = place.workspace().in_mode(Mode::Session).unwrap_err();
     assert!(fault.to_string().contains("needs tier t2 or better"), "{fault}");
@@ -351,8 +352,8 @@ fn an_agent_is_told_that_its_variables_are_gone() {
     let place = Place::quick();
     let task = Task::open(&place.corpus.path().join("alpha"), &Opening::default()).unwrap();
     let config = EpisodeConfig { mode: Mode::Session, ..EpisodeConfig::default() };
-    let judge = Graders::default().open(&task).unwrap();
-    let mut episode = Episode::reset(&place.sandbox, &task, judge, &config).unwrap();
+    let grader = Graders::default().open(&task).unwrap();
+    let mut episode = Episode::reset(&place.sandbox, &task, grader, &config).unwrap();
     let mut python = |code: &str| {
         let step = episode.step(&Action::Python { code: code.to_owned() }).unwrap();
         step.observation.text

@@ -5,7 +5,7 @@ use crate::lifetime::{groups_of, zygote_at_rest};
 use crate::program::Program;
 use camino::{Utf8Path, Utf8PathBuf};
 use jail::exec::{Mode, Options};
-use jail::policy::Policy;
+use jail::limits::RunLimits;
 use rand::RngExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -165,7 +165,7 @@ fn a_thousand_mixed_runs_leave_nothing_and_disturb_nobody() {
     assert_finished("the first", &place.run("import csv, multiprocessing, subprocess"));
     let before = Trace::of(&place);
     let (heavy, large) = (resident(before.zygote), room(&place));
-    let tight = Policy {
+    let tight = RunLimits {
         memory: ByteSize::mib(200),
         processes: 30,
         output_limit: ByteSize::mib(1),

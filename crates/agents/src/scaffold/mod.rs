@@ -1,8 +1,9 @@
 //! Ways of solving a task, one per file.
 
+mod facts;
 mod items;
-pub mod ladder;
 pub mod react;
 mod recipe;
+pub mod runner;
 mod scenes;
 pub mod scripted;

@@ -1,21 +1,22 @@
-//! The ReAct loop, turned inside out: whoever produces the text of a turn (a scripted agent, a
-//! batch of sampled rows, a remote model) calls [`Session::respond`] and gets back what to
-//! show next. The caller owns token ids; the session owns the episode and the record.
+//! The ReAct loop, inverted: the caller, which produces the text of each turn (a scripted agent, a
+//! batch of sampled rows, a remote model), calls [`Play::respond`] and gets back what to show next.
+//! The caller keeps the conversation; the session keeps the episode and its record.
 
 use crate::grammar;
-use crate::prompt::PromptStyle;
+use crate::play::{Closed, Play, Reply, World};
+use crate::prompt::{Prompt, PromptError, PromptStyle};
 use crate::reward::{RewardWeights, reward};
-use crate::trajectory::{Ending, Segment, TRAJECTORY_VERSION, Trajectory, TurnRecord};
-use jail::exec::{Outcome, Sandbox};
-use sandbox::env::{Action, Episode, EpisodeConfig, EpisodeFault, Feedback};
+use crate::trajectory::{Ending, EpisodeOutcome, Tool, Trajectory, TurnRecord};
+use jail::exec::{Fault, Outcome};
+use sandbox::env::{Action, Episode, EpisodeConfig, EpisodeFault, Feedback, TaskSuite};
 use serde::{Deserialize, Serialize};
-use tasks::grade::Grader;
-use tasks::task::{Task, TaskDir, TaskId};
+use std::time::Duration;
+use tasks::task::{Task, TaskId};
 
 /// The rules that all agents of one run play by. Serialised into configs and reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Rules {
+pub struct EpisodeRules {
     /// How much of the task the prompt tells.
     pub prompt: PromptStyle,
     /// Tools, limits and feedback.
@@ -24,7 +25,7 @@ pub struct Rules {
     pub reward: RewardWeights,
 }
 
-impl Default for Rules {
+impl Default for EpisodeRules {
     fn default() -> Self {
         Self {
             prompt: PromptStyle::Full,
@@ -34,19 +35,36 @@ impl Default for Rules {
     }
 }
 
-/// What follows a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
-    /// Show this to the agent and let it go on.
-    Observe(String),
-    /// The episode is over.
-    End(Ending),
+/// MLE tasks as an environment: every task of a suite, under one set of rules.
+#[derive(Debug, Clone, Copy)]
+pub struct MleWorld<'a> {
+    /// The tasks, their sandbox and their graders.
+    pub suite: &'a TaskSuite,
+    /// The rules of every episode.
+    pub rules: &'a EpisodeRules,
 }
 
-/// An episode in conversation form.
+impl World for MleWorld<'_> {
+    fn prompt(&self, item: &TaskId) -> Result<Prompt, PromptError> {
+        let unknown = || PromptError::UnknownTask(item.clone());
+        let task = self.suite.task(item).ok_or_else(unknown)?;
+        Prompt::of(task.public(), self.rules.prompt, self.rules.episode.mode)
+    }
+
+    fn wall_limit(&self) -> Duration {
+        Duration::from_secs(self.rules.episode.budget.wall_seconds)
+    }
+
+    fn open(&self, item: &TaskId) -> Result<Box<dyn Play>, EpisodeFault> {
+        let unknown = || EpisodeFault::Execution(Fault::UnknownTask(item.clone()));
+        let task = self.suite.task(item).ok_or_else(unknown)?;
+        Ok(Box::new(Session::open(self.suite, task, self.rules)?))
+    }
+}
+
+/// An episode on an MLE task in conversation form.
 #[derive(Debug)]
 pub struct Session {
-    task: TaskId,
     feedback: Feedback,
     weights: RewardWeights,
     episode: Episode,
@@ -59,30 +77,30 @@ impl Session {
     ///
     /// # Errors
     /// An [`EpisodeFault`].
-    pub fn open(sandbox: &Sandbox, task: &TaskDir, rules: &Rules) -> Result<Self, EpisodeFault> {
-        let judge = Grader::open(task).map_err(EpisodeFault::Answers)?;
+    pub fn open(
+        suite: &TaskSuite,
+        task: &Task,
+        rules: &EpisodeRules,
+    ) -> Result<Self, EpisodeFault> {
         Ok(Self {
-            task: task.id().clone(),
             feedback: rules.episode.feedback,
             weights: rules.reward,
-            episode: Episode::reset(sandbox, &Task::from(task), Box::new(judge), &rules.episode)?,
+            episode: suite.reset(task, &rules.episode)?,
             turns: Vec::new(),
             timed_out: false,
         })
     }
+}
 
-    /// Takes the text of one turn and carries it out.
-    ///
-    /// # Errors
-    /// An [`EpisodeFault`]. The trajectory must then be dropped, not graded.
-    pub fn respond(&mut self, text: &str) -> Result<Reply, EpisodeFault> {
+impl Play for Session {
+    fn respond(&mut self, text: &str) -> Result<Reply, EpisodeFault> {
         let turn = grammar::parse(text);
         let step = self.episode.step(&turn.action)?;
         self.timed_out |= matches!(step.outcome, Some(Outcome::TimedOut));
         self.turns.push(TurnRecord {
-            tool: tool_name(&turn.action).to_owned(),
+            tool: tool(&turn.action),
             has_thought: turn.has_thought,
-            outcome: step.outcome.map(|outcome| outcome.to_string()),
+            outcome: step.outcome,
             seconds: step.wall.as_secs_f64(),
         });
         Ok(match (&turn.action, step.done) {
@@ -92,46 +110,28 @@ impl Session {
         })
     }
 
-    /// The turns so far.
-    pub fn turns(&self) -> &[TurnRecord] {
+    fn turns(&self) -> &[TurnRecord] {
         &self.turns
     }
 
-    /// Grades the episode and completes its record with the conversation that the caller kept.
-    ///
-    /// # Errors
-    /// An [`EpisodeFault`].
-    pub fn close(
-        self,
-        agent: &str,
-        attempt: u64,
-        segments: Vec<Segment>,
-        ending: Ending,
-    ) -> Result<Trajectory, EpisodeFault> {
+    fn close(self: Box<Self>) -> Result<Closed, EpisodeFault> {
         let finish = self.episode.close()?;
         let format_share = Trajectory::format_share(&self.turns);
-        Ok(Trajectory {
-            version: TRAJECTORY_VERSION,
-            task: self.task,
-            agent: agent.to_owned(),
-            attempt,
-            feedback: self.feedback,
-            segments,
-            omissions: Vec::new(),
+        Ok(Closed {
             reward: reward(&self.weights, format_share, finish.grade.as_ref()),
             turns: self.turns,
-            ending,
             timed_out: self.timed_out,
-            finish,
+            feedback: Some(self.feedback),
+            outcome: EpisodeOutcome::Mle(finish),
         })
     }
 }
 
-fn tool_name(action: &Action) -> &'static str {
+fn tool(action: &Action) -> Tool {
     match action {
-        Action::Python { .. } => "python",
-        Action::Score => "score",
-        Action::Answer => "answer",
-        Action::Malformed { .. } => "malformed",
+        Action::Python { .. } => Tool::Python,
+        Action::Score => Tool::Score,
+        Action::Answer => Tool::Answer,
+        Action::Malformed { .. } => Tool::Malformed,
     }
 }

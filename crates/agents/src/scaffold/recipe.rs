@@ -4,19 +4,25 @@
 //! Column names are read from the files rather than written down, as such a policy copies a name
 //! it never saw only with luck, and a script that fits every task is the better script anyway.
 
+use super::facts::Facts;
 use super::items::Item;
 use super::scenes;
-use super::scripted::{Approach, Purpose};
+use super::scripted::{ScriptStyle, ScriptedLevel};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use std::fmt::Write as _;
 use tasks::prediction::Prediction;
-use tasks::task::{Formulation, Manifest};
+use tasks::task::Formulation;
+
+/// Submits the sample submission.
+const SAMPLE: &str = "import pandas as pd\n\
+                      s = pd.read_csv(\"input/sample_submission.csv\")\n\
+                      s.to_csv(\"submission.csv\", index=False)";
 
 /// An approach with its free choices made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Recipe {
-    pub(super) approach: Approach,
+    pub(super) approach: ScriptedLevel,
     /// Penalty of a ridge regression, and its inverse for a logistic one.
     pub(super) strength: &'static str,
     /// Trees of the forest.
@@ -28,7 +34,7 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    pub(super) fn draw(approach: Approach, rng: &mut impl Rng) -> Self {
+    pub(super) fn draw(approach: ScriptedLevel, rng: &mut impl Rng) -> Self {
         Self {
             approach,
             strength: ["0.1", "1", "10"].choose(rng).copied().unwrap_or("1"),
@@ -39,21 +45,19 @@ impl Recipe {
     }
 
     /// The script for a task whose rows have these items, if any.
-    pub(super) fn code(&self, manifest: &Manifest, purpose: Purpose, item: Option<Item>) -> String {
+    pub(super) fn code(&self, facts: &Facts, style: ScriptStyle, item: Option<Item>) -> String {
         // What the factory records of the hidden rule is written in terms of its own readings.
-        let is_own = purpose == Purpose::Demonstration && self.approach != Approach::Oracle;
+        let is_own = style == ScriptStyle::Demonstration && self.approach != ScriptedLevel::Oracle;
         let item = item.filter(|_| is_own);
-        let shape = Shape::of(&manifest.prediction);
-        let shape = shape.filter(|_| self.approach != Approach::Constant);
+        let oracle = &facts.scripts.oracle;
+        let Some(prediction) = &facts.prediction else { return SAMPLE.to_owned() };
+        let shape = Shape::of(prediction).filter(|_| self.approach != ScriptedLevel::Constant);
         let Some(shape) = shape else {
-            let sample = "import pandas as pd\n\
-                          s = pd.read_csv(\"input/sample_submission.csv\")\n\
-                          s.to_csv(\"submission.csv\", index=False)";
-            let scene = scenes::script(self, &manifest.prediction, oracle(manifest).0);
-            return scene.unwrap_or_else(|| sample.to_owned());
+            let scene = scenes::script(self, prediction, &oracle.code);
+            return scene.unwrap_or_else(|| SAMPLE.to_owned());
         };
         let mut code = String::from("import pandas as pd\n");
-        let searches = matches!(self.approach, Approach::Operators | Approach::Oracle);
+        let searches = matches!(self.approach, ScriptedLevel::Operators | ScriptedLevel::Oracle);
         if searches || shape == Shape::Flags || item.is_some() {
             code.push_str("import numpy as np\n");
         }
@@ -63,7 +67,7 @@ impl Recipe {
              b = pd.read_csv(\"input/test.csv\")\n\
              s = pd.read_csv(\"input/sample_submission.csv\")\n",
         );
-        code.push_str(match &manifest.prediction {
+        code.push_str(match prediction {
             Prediction::Numbers { .. } | Prediction::Probabilities { .. } => {
                 "t = list(s.columns[1:])\ny = a[t]\na = a.drop(columns=t)\n"
             }
@@ -73,7 +77,7 @@ impl Recipe {
             _ => "t = a.columns.difference(b.columns)[0]\ny = a.pop(t)\n",
         });
         code.push_str("n = len(a)\n");
-        let dropped = match &manifest.prediction {
+        let dropped = match prediction {
             // The query stands behind the id.
             Prediction::Relevance { .. } if is_own => "a.columns[:2]".to_owned(),
             Prediction::Relevance { query, .. } => format!("[s.columns[0], {query:?}]"),
@@ -84,20 +88,20 @@ impl Recipe {
         if is_own {
             code.push_str(&item.map(Item::reading).unwrap_or_default());
         } else {
-            code.push_str(&self.recorded(manifest));
+            code.push_str(&self.recorded(facts.scripts.reader.as_deref()));
         }
-        if self.approach == Approach::Operators {
-            code.push_str(&self.constructed_columns(manifest.formulation, shape));
+        if self.approach == ScriptedLevel::Operators {
+            code.push_str(&self.constructed_columns(facts.formulation, shape));
         }
-        if self.approach == Approach::Oracle {
-            code.push_str(oracle(manifest).0);
+        if self.approach == ScriptedLevel::Oracle {
+            code.push_str(&oracle.code);
         }
-        if self.approach != Approach::Operators {
+        if self.approach != ScriptedLevel::Operators {
             code.push_str("x = pd.get_dummies(x, dtype=float)\nx = x.fillna(x.median())\n");
         }
         let _ = writeln!(code, "m = {}", self.model(shape));
         code.push_str("m.fit(x[:n], y)\n");
-        code.push_str(match &manifest.prediction {
+        code.push_str(match prediction {
             Prediction::Probability { .. } => "s[t] = m.predict_proba(x[n:])[:, 1]\n",
             Prediction::ClassProbabilities { .. } => "s[s.columns[1:]] = m.predict_proba(x[n:])\n",
             Prediction::Probabilities { .. } => {
@@ -108,13 +112,13 @@ impl Recipe {
             }
             // No extrapolation: beyond the known range some metrics are not even defined.
             Prediction::Number { .. } | Prediction::Numbers { .. }
-                if self.approach == Approach::Operators =>
+                if self.approach == ScriptedLevel::Operators =>
             {
                 "s[t] = np.clip(m.predict(x[n:]), y.values.min(0), y.values.max(0))\n"
             }
             _ => "s[t] = m.predict(x[n:])\n",
         });
-        if self.approach == Approach::Oracle && oracle(manifest).1 {
+        if self.approach == ScriptedLevel::Oracle && oracle.logarithmic {
             code.push_str("s[t] = np.exp(s[t])\n");
         }
         code.push_str("s.to_csv(\"submission.csv\", index=False)");
@@ -123,13 +127,11 @@ impl Recipe {
 
     /// Numbers read from the rows' items, where the task's maker recorded how: plain ones for a
     /// linear model, generic ones for trees. The oracle's own code reads what it needs.
-    fn recorded(&self, manifest: &Manifest) -> String {
-        let Some(reader) = manifest.provenance["reader"].as_str() else {
-            return String::new();
-        };
+    fn recorded(&self, reader: Option<&str>) -> String {
+        let Some(reader) = reader else { return String::new() };
         let kind = match self.approach {
-            Approach::Linear => 0,
-            Approach::Oracle => return format!("{}\n", reader.trim_end()),
+            ScriptedLevel::Linear => 0,
+            ScriptedLevel::Oracle => return format!("{}\n", reader.trim_end()),
             _ => 1,
         };
         format!(
@@ -145,9 +147,10 @@ impl Recipe {
         } else {
             ("Regressor", "f_regression", "Ridge")
         };
-        let votes = self.approach == Approach::Operators;
-        let has_forest = votes || self.approach == Approach::Forest;
-        let has_line = votes || matches!(self.approach, Approach::Linear | Approach::Oracle);
+        let votes = self.approach == ScriptedLevel::Operators;
+        let has_forest = votes || self.approach == ScriptedLevel::Forest;
+        let has_line =
+            votes || matches!(self.approach, ScriptedLevel::Linear | ScriptedLevel::Oracle);
         // Forests and ridge regressions predict several targets by themselves, the others one.
         let is_wrapped = if votes { shape.is_several() } else { has_line && shape == Shape::Flags };
         let forest = Self::ensemble(shape);
@@ -173,12 +176,12 @@ impl Recipe {
 
     fn model(&self, shape: Shape) -> String {
         match self.approach {
-            Approach::Linear | Approach::Oracle => {
+            ScriptedLevel::Linear | ScriptedLevel::Oracle => {
                 let one = linear(shape, self.strength);
                 if shape == Shape::Flags { format!("MultiOutputClassifier({one})") } else { one }
             }
-            Approach::Operators => self.vote(shape),
-            Approach::Constant | Approach::Forest => self.forest(shape),
+            ScriptedLevel::Operators => self.vote(shape),
+            ScriptedLevel::Constant | ScriptedLevel::Forest => self.forest(shape),
         }
     }
 
@@ -205,7 +208,7 @@ impl Recipe {
     /// Products, squares and ratios over all pairs of columns, lags first where rows are ordered
     /// in time; the columns that tell most about the target are kept. A constant column has no
     /// F value and sorts last.
-    fn constructed_columns(&self, formulation: Formulation, shape: Shape) -> String {
+    fn constructed_columns(&self, formulation: Option<Formulation>, shape: Shape) -> String {
         let select = if shape.classifies() { "f_classif" } else { "f_regression" };
         let rank = match shape {
             Shape::Number | Shape::Class => format!("{select}(f[:n], y)[0]"),
@@ -214,7 +217,7 @@ impl Recipe {
             }
         };
         let mut code = String::new();
-        if formulation == Formulation::Forecasting {
+        if formulation == Some(Formulation::Forecasting) {
             code.push_str(
                 "for c in list(x.select_dtypes(\"number\")):\n    \
                  for k in [1, 2, 3]:\n        \
@@ -276,13 +279,4 @@ fn linear(shape: Shape, strength: &str) -> String {
     } else {
         format!("make_pipeline(StandardScaler(), Ridge({strength}))")
     }
-}
-
-/// What the factory records about the hidden rule for the oracle alone: code that replaces the
-/// columns by the rule's terms, and whether it also took the target's logarithm. Without a
-/// record (tasks from elsewhere) the oracle is a linear model.
-fn oracle(manifest: &Manifest) -> (&str, bool) {
-    let record = &manifest.provenance["oracle"];
-    let logarithmic = record["logarithmic"].as_bool().unwrap_or(false);
-    (record["code"].as_str().unwrap_or_default(), logarithmic)
 }

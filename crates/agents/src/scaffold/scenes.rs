@@ -7,7 +7,7 @@
 //! whose function (`maps`, `powers` or `fill`) the factory records.
 
 use super::recipe::Recipe;
-use super::scripted::Approach;
+use super::scripted::ScriptedLevel;
 use tasks::prediction::Prediction;
 
 /// The tables, and the pictures from 0 (black) to 1 (white).
@@ -134,7 +134,7 @@ const PIXELS_PATCHES: &str = r#"def patches(g):
 /// hidden rule. Without a record (tasks from elsewhere) the oracle is the best level below it.
 pub(super) fn script(recipe: &Recipe, prediction: &Prediction, hidden: &str) -> Option<String> {
     let approach = match recipe.approach {
-        Approach::Oracle if hidden.is_empty() => Approach::Operators,
+        ScriptedLevel::Oracle if hidden.is_empty() => ScriptedLevel::Operators,
         approach => approach,
     };
     let solve = match prediction {
@@ -147,7 +147,7 @@ pub(super) fn script(recipe: &Recipe, prediction: &Prediction, hidden: &str) -> 
     Some(format!("{OPENING}{body}s.to_csv(\"submission.csv\", index=False)"))
 }
 
-fn masks(recipe: &Recipe, approach: Approach, hidden: &str) -> Option<String> {
+fn masks(recipe: &Recipe, approach: ScriptedLevel, hidden: &str) -> Option<String> {
     // There are thousands of pixels, so leaves may be larger and fewer trees do.
     let (trees, leaf) = (recipe.trees / 2, 4 * recipe.leaf);
     let ensemble = "from sklearn.ensemble import RandomForestClassifier\n";
@@ -158,18 +158,18 @@ fn masks(recipe: &Recipe, approach: Approach, hidden: &str) -> Option<String> {
         )
     };
     let body = match approach {
-        Approach::Constant => return None,
-        Approach::Linear => MASKS_THRESHOLD.to_owned(),
-        Approach::Forest => format!(
+        ScriptedLevel::Constant => return None,
+        ScriptedLevel::Linear => MASKS_THRESHOLD.to_owned(),
+        ScriptedLevel::Forest => format!(
             "{ensemble}{MASKS_EDGES}{MASKS_SAMPLE}{}\
              p = c.predict_proba(maps(v))[:, 1].reshape(v.shape)\n\
              q = 0.5\n",
             forest(", class_weight=\"balanced\"")
         ),
-        Approach::Operators => {
+        ScriptedLevel::Operators => {
             format!("{ensemble}{MASKS_SLOPES}{MASKS_SAMPLE}{}{MASKS_SMOOTH}", forest(""))
         }
-        Approach::Oracle => format!(
+        ScriptedLevel::Oracle => format!(
             "from sklearn.linear_model import LogisticRegression\n\
              from sklearn.pipeline import make_pipeline\n\
              from sklearn.preprocessing import PolynomialFeatures, StandardScaler\n\
@@ -183,20 +183,20 @@ fn masks(recipe: &Recipe, approach: Approach, hidden: &str) -> Option<String> {
     Some(format!("{MASKS}{body}s[t] = [rle(k) for k in p > q]\n"))
 }
 
-fn boxes(recipe: &Recipe, approach: Approach, hidden: &str) -> Option<String> {
+fn boxes(recipe: &Recipe, approach: ScriptedLevel, hidden: &str) -> Option<String> {
     let Recipe { trees, leaf, .. } = recipe;
     // Size and tone; what slopes add; what the rule's own filters add.
     let (prepare, more) = match approach {
-        Approach::Constant => return None,
-        Approach::Linear => return Some(format!("{BOXES}{BOXES_COMMON}s[t] = o\n")),
-        Approach::Forest => ("", ""),
-        Approach::Operators => (
+        ScriptedLevel::Constant => return None,
+        ScriptedLevel::Linear => return Some(format!("{BOXES}{BOXES_COMMON}s[t] = o\n")),
+        ScriptedLevel::Forest => ("", ""),
+        ScriptedLevel::Operators => (
             "    d, e = np.diff(g, axis=0)[k[1:]], np.diff(g, axis=1)[k[:, 1:]]\n",
             ", d.std(), e.std()",
         ),
-        Approach::Oracle => ("", ", *powers(o, g, k)"),
+        ScriptedLevel::Oracle => ("", ", *powers(o, g, k)"),
     };
-    let hidden = if approach == Approach::Oracle { hidden } else { "" };
+    let hidden = if approach == ScriptedLevel::Oracle { hidden } else { "" };
     Some(format!(
         "from sklearn.ensemble import RandomForestClassifier\n{BOXES}{hidden}\
          def features(i, o, g, k):\n{prepare}    \
@@ -206,15 +206,15 @@ fn boxes(recipe: &Recipe, approach: Approach, hidden: &str) -> Option<String> {
     ))
 }
 
-fn pixels(recipe: &Recipe, approach: Approach, hidden: &str) -> Option<String> {
+fn pixels(recipe: &Recipe, approach: ScriptedLevel, hidden: &str) -> Option<String> {
     let (reach, layers) = match approach {
-        Approach::Constant => return None,
-        Approach::Linear => return Some(format!("{PIXELS}{PIXELS_BLUR}")),
-        Approach::Forest => (1, "g, nd.median_filter(g, (1, 3, 3))"),
-        Approach::Operators => (2, "[g, *(nd.median_filter(g, (1, k, k)) for k in (3, 5))]"),
-        Approach::Oracle => (4, "[fill(g)]"),
+        ScriptedLevel::Constant => return None,
+        ScriptedLevel::Linear => return Some(format!("{PIXELS}{PIXELS_BLUR}")),
+        ScriptedLevel::Forest => (1, "g, nd.median_filter(g, (1, 3, 3))"),
+        ScriptedLevel::Operators => (2, "[g, *(nd.median_filter(g, (1, k, k)) for k in (3, 5))]"),
+        ScriptedLevel::Oracle => (4, "[fill(g)]"),
     };
-    let hidden = if approach == Approach::Oracle { hidden } else { "" };
+    let hidden = if approach == ScriptedLevel::Oracle { hidden } else { "" };
     let strength = recipe.strength;
     Some(format!(
         "from numpy.lib.stride_tricks import sliding_window_view\n\

@@ -5,11 +5,12 @@
 //! oracle see only what any agent sees: the brief prompt and the public files. The oracle is
 //! handed the hidden rule's own transforms.
 
+use super::facts::Facts;
 use super::items::Item;
-use super::ladder::{ScriptedJob, Stage as Place};
-use super::react::{Reply, Session};
 use super::recipe::Recipe;
+use super::runner::{RunContext as Place, ScriptedJob};
 use crate::grammar::{answer_turn, python_turn, score_turn};
+use crate::play::{Attempt, Conversation, Reply, World as _};
 use crate::prompt::Prompt;
 use crate::trajectory::{Segment, Source, Trajectory};
 use rand::seq::IndexedRandom;
@@ -17,12 +18,12 @@ use rand::{Rng, RngExt};
 use sandbox::env::EpisodeFault;
 use serde::{Deserialize, Serialize};
 use tasks::stream::Stream;
-use tasks::task::Manifest;
+use tasks::task::Task;
 
 /// The rungs of the ladder, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Approach {
+pub enum ScriptedLevel {
     /// Submits the sample submission.
     Constant,
     /// A linear or logistic model on all columns.
@@ -35,7 +36,7 @@ pub enum Approach {
     Oracle,
 }
 
-impl Approach {
+impl ScriptedLevel {
     /// All rungs, weakest first.
     pub const ALL: [Self; 5] =
         [Self::Constant, Self::Linear, Self::Forest, Self::Operators, Self::Oracle];
@@ -55,21 +56,21 @@ impl Approach {
     }
 }
 
-/// What an agent plays for.
+/// What the scripts of an agent are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum ScriptStyle {
     /// To be measured. Pictures, sounds, texts and graphs are read by the functions that the
-    /// factory recorded with each task, which the rung's own solvers use; they are long.
-    Ladder,
-    /// To be imitated. Items are read by a few lines of the agent's own, which use nothing that an
-    /// agent cannot see and no name of a column. And one first turn in seven is broken, so that
-    /// there is something to recover from: a policy that has never seen a failure sends what it
+    /// factory recorded with each task, which its own baselines use; they are long.
+    Evaluation,
+    /// To be imitated by SFT. Items are read by a few lines that use nothing that an agent cannot
+    /// see and no name of a column. About one first turn in seven is broken on style, so that
+    /// there is a failure to recover from: a policy that was never shown one submits whatever it
     /// has, which is nothing.
     Demonstration,
 }
 
-/// How often a demonstration begins with a broken turn.
-const SLIPS: f64 = 0.15;
+/// Share of demonstrations that begin with a broken turn.
+const ERROR_RATE: f64 = 0.15;
 
 /// Plays one episode of a scripted agent and returns its text-only trajectory.
 ///
@@ -82,15 +83,15 @@ pub fn play(
 ) -> Result<Trajectory, EpisodeFault> {
     let ScriptedJob { task, approach, attempt } = *job;
     let stream = place.stream.child(task.id().as_str()).child(approach.name()).index(attempt);
-    let mut session = Session::open(place.sandbox, task, place.rules)?;
+    let mut episode = place.world.open(task.id())?;
     let mut segments = vec![
         Segment::text(Source::Prompt, prompt.system.as_str()),
         Segment::text(Source::Prompt, prompt.user.as_str()),
     ];
-    let mut agent = ScriptedAgent::new(approach, task.manifest(), prompt, place.purpose, stream);
+    let mut agent = ScriptedAgent::new(approach, task, prompt, place.style, stream);
     let mut turn = agent.first_turn();
     let ending = loop {
-        let reply = session.respond(&turn)?;
+        let reply = episode.respond(&turn)?;
         segments.push(Segment::text(Source::Model, turn));
         match reply {
             Reply::End(ending) => break ending,
@@ -100,8 +101,10 @@ pub fn play(
             }
         }
     };
-    let name = format!("scripted/{}", approach.name());
-    session.close(&name, attempt, segments, ending)
+    let agent = format!("scripted/{}", approach.name());
+    let attempt = Attempt { task: task.id(), agent: &agent, number: attempt };
+    let conversation = Conversation { segments, omissions: Vec::new(), ending };
+    Ok(episode.close()?.trajectory(attempt, conversation))
 }
 
 /// An agent that knows beforehand what it will do, turn by turn.
@@ -112,12 +115,12 @@ pub struct ScriptedAgent {
     retry: Option<String>,
     asks_score: bool,
     fallback: String,
-    stage: Stage,
+    stage: RunContext,
     thoughts: [&'static str; 3],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum RunContext {
     Submitted,
     FellBack,
     Scored,
@@ -126,30 +129,32 @@ enum Stage {
 impl ScriptedAgent {
     /// One on a rung of the ladder, with its free choices drawn from `stream`.
     pub fn new(
-        approach: Approach,
-        manifest: &Manifest,
+        approach: ScriptedLevel,
+        task: &Task,
         prompt: &Prompt,
-        purpose: Purpose,
+        style: ScriptStyle,
         stream: Stream,
     ) -> Self {
         let mut rng = stream.rng();
         let thought = opening_thoughts(approach).choose(&mut rng).copied().unwrap_or_default();
         let recipe = Recipe::draw(approach, &mut rng);
-        let fallback = Recipe::draw(Approach::Constant, &mut rng);
-        let code = |recipe: &Recipe| recipe.code(manifest, purpose, Item::of(prompt));
+        let fallback = Recipe::draw(ScriptedLevel::Constant, &mut rng);
+        let facts = Facts::of(task);
+        let code = |recipe: &Recipe| recipe.code(&facts, style, Item::of(prompt));
         let script = code(&recipe);
         let mut first = python_turn(thought, &script);
         let mut slips = stream.child("slip").rng();
-        let retry = (purpose == Purpose::Demonstration && slips.random_bool(SLIPS)).then(|| {
-            first = slipped(&first, &mut slips);
-            python_turn("It failed. Write it again, with care.", &script)
-        });
+        let retry =
+            (style == ScriptStyle::Demonstration && slips.random_bool(ERROR_RATE)).then(|| {
+                first = slipped(&first, &mut slips);
+                python_turn("It failed. Write it again, with care.", &script)
+            });
         Self {
             first,
             retry,
             asks_score: rng.random_bool(0.5),
             fallback: python_turn("It failed. Fall back to the sample.", &code(&fallback)),
-            stage: Stage::Submitted,
+            stage: RunContext::Submitted,
             thoughts: [
                 "It ran. Check it.",
                 "It ran. Submit it.",
@@ -168,15 +173,17 @@ impl ScriptedAgent {
         let [check, submit, settled] = self.thoughts;
         let failed = observation.starts_with("failed") || observation.starts_with("malformed");
         let (stage, turn) = match self.stage {
-            Stage::Submitted if failed => match self.retry.take() {
-                Some(retry) => (Stage::Submitted, retry),
-                None => (Stage::FellBack, self.fallback.clone()),
+            RunContext::Submitted if failed => match self.retry.take() {
+                Some(retry) => (RunContext::Submitted, retry),
+                None => (RunContext::FellBack, self.fallback.clone()),
             },
-            Stage::Submitted | Stage::FellBack if self.asks_score => {
-                (Stage::Scored, score_turn(check))
+            RunContext::Submitted | RunContext::FellBack if self.asks_score => {
+                (RunContext::Scored, score_turn(check))
             }
-            Stage::Submitted | Stage::FellBack => (Stage::Scored, answer_turn(submit)),
-            Stage::Scored => (Stage::Scored, answer_turn(settled)),
+            RunContext::Submitted | RunContext::FellBack => {
+                (RunContext::Scored, answer_turn(submit))
+            }
+            RunContext::Scored => (RunContext::Scored, answer_turn(settled)),
         };
         self.stage = stage;
         turn
@@ -196,28 +203,28 @@ fn slipped(turn: &str, rng: &mut impl Rng) -> String {
     }
 }
 
-fn opening_thoughts(approach: Approach) -> &'static [&'static str] {
+fn opening_thoughts(approach: ScriptedLevel) -> &'static [&'static str] {
     match approach {
-        Approach::Constant => &[
+        ScriptedLevel::Constant => &[
             "Start with the sample submission.",
             "A constant is a safe first entry.",
             "Send the sample as it is.",
         ],
-        Approach::Linear => &[
+        ScriptedLevel::Linear => &[
             "Few rows, so a linear model.",
             "Fit a linear model on all columns.",
             "A simple scaled linear model is enough.",
         ],
-        Approach::Forest => &[
+        ScriptedLevel::Forest => &[
             "A forest handles mixed columns.",
             "Fit a random forest on all columns.",
             "Trees need no scaling, so try a forest.",
         ],
-        Approach::Operators => &[
+        ScriptedLevel::Operators => &[
             "Columns may act together. Search pairs of columns.",
             "Build products and ratios, keep the best, then average two models.",
             "Look for interactions first, then fit a line and a forest.",
         ],
-        Approach::Oracle => &["Use the known transforms."],
+        ScriptedLevel::Oracle => &["Use the known transforms."],
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::evaluation::{Evaluation, percent};
 use agents::prompt::glance;
-use agents::trajectory::{Source, Trajectory};
+use agents::trajectory::{EpisodeOutcome, Source, Trajectory};
 use camino::Utf8PathBuf;
 use fs_err as fs;
+use sandbox::env::EpisodeResult;
 use std::fmt::Write as _;
 use tasks::task::{Manifest, TaskDir};
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 use web::chart::Chart;
 use web::html::escape;
 
@@ -239,19 +240,20 @@ fn comparison(evaluation: &Evaluation) -> String {
 }
 
 fn conversation(heading: &str, trajectory: &Trajectory) -> String {
-    let grade = match (&trajectory.finish.grade, &trajectory.finish.refusal) {
-        (Some(grade), _) => {
-            format!("score {:.5}, tier {}", grade.score, grade.tier.map_or("none", Tier::name))
+    let result = match &trajectory.outcome {
+        EpisodeOutcome::Mle(EpisodeResult { grade: Some(grade), .. }) => {
+            format!("score {:.5}, tier {}", grade.score, grade.tier.map_or("none", Milestone::name))
         }
-        (None, Some(refusal)) => refusal.clone(),
-        (None, None) => "no submission".to_owned(),
+        EpisodeOutcome::Mle(EpisodeResult { refusal: Some(refusal), .. }) => refusal.clone(),
+        EpisodeOutcome::Mle(_) => "no submission".to_owned(),
+        EpisodeOutcome::World(verdict) => format!("score {:.5}", verdict.score),
     };
     let mut html = format!(
         "<details><summary><b>{}</b> on <code>{}</code>: reward {:.2}, {}</summary>",
         escape(heading),
         trajectory.task,
         trajectory.reward.total(),
-        escape(&grade)
+        escape(&result)
     );
     for (index, segment) in trajectory.segments.iter().enumerate() {
         for omission in trajectory.omissions.iter().filter(|omission| omission.before == index) {
@@ -271,6 +273,7 @@ fn conversation(heading: &str, trajectory: &Trajectory) -> String {
             Source::Prompt => ("prompt", "prompt"),
             Source::Model => ("model", "agent"),
             Source::Environment => ("environment", "environment"),
+            Source::Guide => ("prompt", "advice"),
         };
         let _ = write!(
             html,

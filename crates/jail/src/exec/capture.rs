@@ -1,6 +1,6 @@
 //! What a script printed, bounded: the beginning, the end, and how much there was.
 
-use crate::policy::Keep;
+use crate::limits::Keep;
 use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
 

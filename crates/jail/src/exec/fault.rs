@@ -3,7 +3,7 @@
 use crate::isolation::bare::WITHOUT;
 use crate::isolation::gpus::NoGpu;
 use crate::isolation::rlimits::LimitError;
-use crate::isolation::{Layer, Tier};
+use crate::isolation::{IsolationLevel, Layer};
 use crate::python::PythonError;
 use camino::Utf8PathBuf;
 use std::time::Duration;
@@ -57,11 +57,11 @@ pub enum StartError {
          `{layer}` is not up: {reason}; to run in tier {found} all the same, pass \
          `--allow-tier {found}`"
     )]
-    Tier {
+    IsolationLevel {
         /// What could be had.
-        found: Tier,
+        found: IsolationLevel,
         /// What was asked for.
-        weakest: Tier,
+        weakest: IsolationLevel,
         /// The barrier that makes the difference.
         layer: Layer,
         /// Why it is not up.
@@ -137,7 +137,7 @@ pub enum Fault {
         "the policy bounds processor time (`cpus`), which needs tier t1, and this host offers \
          {0}; leave `cpus` out, or see `sandbox check` for what is missing"
     )]
-    NeedsGroups(Tier),
+    NeedsGroups(IsolationLevel),
     /// The policy asks for GPUs that are not there.
     #[error(transparent)]
     NoGpu(#[from] NoGpu),
@@ -146,7 +146,7 @@ pub enum Fault {
         "the mode `session` needs tier t2 or better, and this host offers {0}; use the mode \
          `script`, or see `sandbox check` for what is missing"
     )]
-    NoSessions(Tier),
+    NoSessions(IsolationLevel),
     /// This sandbox was started without the task.
     #[error("the sandbox has no task {0}")]
     UnknownTask(TaskId),

@@ -19,7 +19,7 @@ mod zygote;
 pub use cancel::Cancel;
 pub use capture::Captured;
 pub use fault::{Fault, StartError};
-pub use outcome::{Outcome, Run};
+pub use outcome::{Outcome, Run, UnknownOutcome};
 pub use sandbox::{Options, Sandbox};
 pub(crate) use setup::environment;
 pub use workspace::{Mode, Workspace};

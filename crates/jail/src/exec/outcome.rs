@@ -1,13 +1,14 @@
 //! How a run ended, and what it took.
 
 use crate::exec::capture::Captured;
-use crate::isolation::Tier;
-use serde::Serialize;
+use crate::isolation::IsolationLevel;
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// A script's ending. All of these are the script's doing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// It ran to its end, or left with exit code 0.
@@ -61,15 +62,47 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// One run of a script, told to the end.
+/// A text that names no ending.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an outcome of a script")]
+pub struct UnknownOutcome(String);
+
+/// Reads what [`fmt::Display`] writes.
+impl FromStr for Outcome {
+    type Err = UnknownOutcome;
+    fn from_str(text: &str) -> Result<Self, UnknownOutcome> {
+        let after = |prefix: &str| text.strip_prefix(prefix);
+        let number = |prefix: &str| after(prefix).and_then(|number| number.parse().ok());
+        match text {
+            "finished" => return Ok(Self::Finished),
+            "timed out" => return Ok(Self::TimedOut),
+            "ran out of memory" => return Ok(Self::OutOfMemory),
+            "ran out of disk space" => return Ok(Self::DiskLimit),
+            "printed too much" => return Ok(Self::OutputLimit),
+            _ => {}
+        }
+        if let Some(exception) = after("raised ") {
+            return Ok(Self::Raised { exception: exception.to_owned() });
+        }
+        if let Some(code) = number("exited with code ") {
+            return Ok(Self::Exited { code });
+        }
+        if let Some(signal) = number("was killed by signal ") {
+            return Ok(Self::Killed { signal });
+        }
+        Err(UnknownOutcome(text.to_owned()))
+    }
+}
+
+/// One run of a script, from start to end.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
     /// How it ended.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What it printed.
+    /// Captured standard output.
     pub stdout: Captured,
-    /// What it complained.
+    /// Captured standard error.
     pub stderr: Captured,
     /// Time from the start of the script until its last process was gone.
     #[serde(serialize_with = "seconds")]
@@ -80,7 +113,7 @@ pub struct Run {
     /// Bytes of the largest resident set, the warmed interpreter's own included.
     pub peak_memory: u64,
     /// How strong the jail was.
-    pub tier: Tier,
+    pub tier: IsolationLevel,
     /// Whether its interpreter, with all variables, is there for the next run: only ever in
     /// [`crate::exec::Mode::Session`].
     pub kept: bool,
@@ -88,4 +121,29 @@ pub struct Run {
 
 fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_is_read_back_from_text_and_json() {
+        let outcomes = [
+            Outcome::Finished,
+            Outcome::Raised { exception: "ValueError".to_owned() },
+            Outcome::Exited { code: -3 },
+            Outcome::TimedOut,
+            Outcome::OutOfMemory,
+            Outcome::DiskLimit,
+            Outcome::OutputLimit,
+            Outcome::Killed { signal: 11 },
+        ];
+        for outcome in outcomes {
+            assert_eq!(outcome.to_string().parse(), Ok(outcome.clone()));
+            let json = serde_json::to_string(&outcome).unwrap();
+            assert_eq!(serde_json::from_str::<Outcome>(&json).unwrap(), outcome);
+        }
+        assert!("exited with code x".parse::<Outcome>().is_err());
+    }
 }

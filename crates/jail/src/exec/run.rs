@@ -8,10 +8,10 @@ use crate::exec::outcome::{Outcome, Run};
 use crate::exec::wire::{self, Ended, Reply, Request, SessionRequest};
 use crate::exec::zygote::Zygote;
 use crate::isolation::cgroup::{CgroupError, Group};
-use crate::isolation::enter::Cell;
+use crate::isolation::enter::JailSpec;
 use crate::isolation::layer::Missing;
-use crate::isolation::{Layer, Tier};
-use crate::policy::Policy;
+use crate::isolation::{IsolationLevel, Layer};
+use crate::limits::RunLimits;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
@@ -27,7 +27,7 @@ const ENDING: Duration = Duration::from_secs(1);
 
 /// A run that has begun, or a session between two of its calls.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct LiveRun {
     stdout: Stream,
     stderr: Stream,
     reaper: OwnedFd,
@@ -43,21 +43,21 @@ struct Stream {
 }
 
 /// What a run is made from, besides its code and policy.
-pub(crate) struct Seat<'a> {
+pub(crate) struct RunContext<'a> {
     pub(crate) zygote: &'a Zygote,
-    pub(crate) cell: Cell,
+    pub(crate) cell: JailSpec,
     /// Its control group, with bounds set; none in a tier without.
     pub(crate) group: Option<&'a Group>,
-    pub(crate) tier: Tier,
+    pub(crate) tier: IsolationLevel,
     /// What may end it early.
     pub(crate) cancel: Option<&'a Cancel>,
 }
 
 /// Runs `code`. Also returns the layers that the cell is without.
 pub(crate) fn run(
-    seat: &Seat<'_>,
+    seat: &RunContext<'_>,
     code: &str,
-    policy: &Policy,
+    policy: &RunLimits,
 ) -> Result<(Run, Vec<Missing>), Fault> {
     let watch = MemoryWatch::of(seat)?;
     let (run, missing, _) = begin(seat, code, policy)?.finish(seat, policy, watch)?;
@@ -67,10 +67,10 @@ pub(crate) fn run(
 /// Runs `code` in the interpreter of the session `held`, or in a new one, and keeps there what
 /// goes on.
 pub(crate) fn call(
-    held: &mut Option<Running>,
-    seat: &Seat<'_>,
+    held: &mut Option<LiveRun>,
+    seat: &RunContext<'_>,
     code: &str,
-    policy: &Policy,
+    policy: &RunLimits,
 ) -> Result<Run, Fault> {
     let watch = MemoryWatch::of(seat)?;
     let running = match held.take() {
@@ -94,7 +94,7 @@ impl<'a> MemoryWatch<'a> {
     const EVERY: Duration = Duration::from_millis(50);
 
     /// None for a run without a control group.
-    fn of(seat: &Seat<'a>) -> Result<Option<Self>, Fault> {
+    fn of(seat: &RunContext<'a>) -> Result<Option<Self>, Fault> {
         let Some(group) = seat.group else { return Ok(None) };
         let before = group.killed_for_memory().map_err(group_fault)?;
         Ok(Some(Self { group, before, next: Instant::now() + Self::EVERY }))
@@ -120,8 +120,8 @@ pub(crate) fn group_fault(error: CgroupError) -> Fault {
     Fault::Layer { layer: Layer::Cgroup, reason: error.to_string() }
 }
 
-fn begin(seat: &Seat<'_>, code: &str, policy: &Policy) -> Result<Running, Fault> {
-    let Seat { zygote, cell, .. } = seat;
+fn begin(seat: &RunContext<'_>, code: &str, policy: &RunLimits) -> Result<LiveRun, Fault> {
+    let RunContext { zygote, cell, .. } = seat;
     let code = in_memory(code)?;
     let (stdout, stdout_end) = new_pipe()?;
     let (stderr, stderr_end) = new_pipe()?;
@@ -135,7 +135,7 @@ fn begin(seat: &Seat<'_>, code: &str, policy: &Policy) -> Result<Running, Fault>
     };
     let stream = |pipe, keep| Stream { pipe: Some(pipe), captured: Captured::new(keep) };
     let (stdout, stderr) = (stream(stdout, policy.stdout), stream(stderr, policy.stderr));
-    Ok(Running { stdout, stderr, reaper, replies })
+    Ok(LiveRun { stdout, stderr, reaper, replies })
 }
 
 /// A file in memory with a run's code, which nobody can change.
@@ -156,9 +156,14 @@ fn new_pipe() -> Result<(OwnedFd, OwnedFd), Fault> {
     Ok((read, write))
 }
 
-impl Running {
+impl LiveRun {
     /// Has a session at rest execute more code.
-    fn resume(mut self, seat: &Seat<'_>, code: &str, policy: &Policy) -> Result<Self, Fault> {
+    fn resume(
+        mut self,
+        seat: &RunContext<'_>,
+        code: &str,
+        policy: &RunLimits,
+    ) -> Result<Self, Fault> {
         let code = in_memory(code)?;
         self.stdout.captured = Captured::new(policy.stdout);
         self.stderr.captured = Captured::new(policy.stderr);
@@ -174,8 +179,8 @@ impl Running {
     /// afterwards is a session at rest.
     fn finish(
         mut self,
-        seat: &Seat<'_>,
-        policy: &Policy,
+        seat: &RunContext<'_>,
+        policy: &RunLimits,
         mut watch: Option<MemoryWatch<'_>>,
     ) -> Result<(Run, Vec<Missing>, Option<Self>), Fault> {
         let started = Instant::now();
@@ -217,9 +222,9 @@ impl Running {
     /// at rest; kills the run at its deadline or output limit, or if it is cancelled.
     fn follow(
         &mut self,
-        seat: &Seat<'_>,
+        seat: &RunContext<'_>,
         deadline: Instant,
-        policy: &Policy,
+        policy: &RunLimits,
         mut watch: Option<&mut MemoryWatch<'_>>,
     ) -> Result<(Ended, bool, Option<Outcome>), Fault> {
         let mut killed_for = None;

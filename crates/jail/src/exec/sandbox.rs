@@ -2,7 +2,7 @@
 
 use crate::exec::fault::{Fault, StartError};
 use crate::exec::host_folder::HostFolder;
-use crate::exec::run::{self, Seat};
+use crate::exec::run::{self, RunContext};
 use crate::exec::setup::Setup;
 use crate::exec::workspace::{self, Mounted, Workspace};
 use crate::exec::zygote::{self, Zygote};
@@ -11,8 +11,8 @@ use crate::isolation::cgroup::{Bounds, Group, Groups};
 use crate::isolation::gpus::{Devices, HostGpus};
 use crate::isolation::launcher::Launch;
 use crate::isolation::layer::{Missing, Protection};
-use crate::isolation::{Layer, Tier, rlimits};
-use crate::policy::Policy;
+use crate::isolation::{IsolationLevel, Layer, rlimits};
+use crate::limits::RunLimits;
 use crate::python::PythonEnv;
 use crate::semaphore::{Permits, Semaphore};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -38,11 +38,11 @@ pub struct Options {
     pub work_dir: ByteSize,
     /// Files and directories in an episode's work dir. Default: 10,000.
     pub work_files: u64,
-    /// The strongest tier that is tried. Default: [`Tier::T1`]; a weaker one is for comparison.
-    pub best_tier: Tier,
+    /// The strongest tier that is tried. Default: [`IsolationLevel::T1`]; a weaker one is for comparison.
+    pub best_tier: IsolationLevel,
     /// The weakest tier that is accepted, and reported, if the host offers no better. Default:
-    /// [`Tier::T2`].
-    pub allow_tier: Tier,
+    /// [`IsolationLevel::T2`].
+    pub allow_tier: IsolationLevel,
     /// What the zygote imports before it serves; what is not installed is left out. Default:
     /// numpy, pandas, parts of scipy, scikit-learn.
     pub modules: Vec<String>,
@@ -62,8 +62,8 @@ impl Default for Options {
             spares: processors,
             work_dir: ByteSize::mib(256),
             work_files: 10_000,
-            best_tier: Tier::T1,
-            allow_tier: Tier::T2,
+            best_tier: IsolationLevel::T1,
+            allow_tier: IsolationLevel::T2,
             modules: MODULES.map(str::to_owned).to_vec(),
             warm_up: true,
             device_folder: "/dev".into(),
@@ -85,7 +85,7 @@ struct Inner {
     inputs: BTreeMap<TaskId, String>,
     slots: Semaphore,
     protection: Protection,
-    tier: Tier,
+    tier: IsolationLevel,
     /// None in a tier without control groups.
     groups: Option<Groups>,
     /// For runs without a box.
@@ -110,7 +110,7 @@ struct Started {
 impl Started {
     /// In a box.
     fn boxed(launcher: &Utf8Path, setup: &Setup<'_>) -> Result<Self, StartError> {
-        if setup.options.best_tier == Tier::T3 {
+        if setup.options.best_tier == IsolationLevel::T3 {
             let reason = "tier t3 was asked for".to_owned();
             return Err(StartError::Layer { layer: Layer::UserNamespace, reason });
         }
@@ -168,7 +168,7 @@ impl Sandbox {
         let setup = Setup::new(python, &options, tasks, &gpus, library)?;
         let started = match Started::boxed(&launcher, &setup) {
             Err(StartError::Layer { layer, reason })
-                if options.allow_tier == Tier::T3 && WITHOUT.contains(&layer) =>
+                if options.allow_tier == IsolationLevel::T3 && WITHOUT.contains(&layer) =>
             {
                 Started::bare(&launcher, &setup, Missing { layer, reason })?
             }
@@ -194,7 +194,7 @@ impl Sandbox {
     }
 
     /// How strong it is.
-    pub fn tier(&self) -> Tier {
+    pub fn tier(&self) -> IsolationLevel {
         self.0.tier
     }
 
@@ -254,7 +254,7 @@ impl Sandbox {
     }
 
     /// The GPUs that a run gets; none if its policy asks for none.
-    pub(crate) fn gpus(&self, policy: &Policy) -> Result<Option<Devices>, Fault> {
+    pub(crate) fn gpus(&self, policy: &RunLimits) -> Result<Option<Devices>, Fault> {
         Ok(self.0.gpus.devices(&policy.gpus, self.0.bare.is_none())?)
     }
 
@@ -264,7 +264,7 @@ impl Sandbox {
     }
 
     /// What the control group of a run is bounded by.
-    pub(crate) fn bounds(&self, policy: &Policy) -> Bounds {
+    pub(crate) fn bounds(&self, policy: &RunLimits) -> Bounds {
         bounds(&self.0.options, policy)
     }
 
@@ -293,13 +293,13 @@ impl Sandbox {
 
 /// Control groups that were tried out, or why there are none.
 fn groups(zygote: &Zygote, options: &Options, bare: Option<&Bare>) -> Result<Groups, String> {
-    if options.best_tier > Tier::T1 {
+    if options.best_tier > IsolationLevel::T1 {
         return Err(format!("tier {} was asked for", options.best_tier));
     }
     let text = |error: &dyn std::error::Error| error.to_string();
     let groups = Groups::make(options.slots).map_err(|error| text(&error))?;
     let group = groups.group().map_err(|error| text(&error))?;
-    group.bound(&bounds(options, &Policy::default())).map_err(|error| text(&error))?;
+    group.bound(&bounds(options, &RunLimits::default())).map_err(|error| text(&error))?;
     match probe(zygote, options, bare, Some(&group)) {
         Err(StartError::Layer { layer: Layer::Cgroup, reason }) => Err(reason),
         // Other failures show again without the group, and are reported then.
@@ -309,7 +309,7 @@ fn groups(zygote: &Zygote, options: &Options, bare: Option<&Bare>) -> Result<Gro
 
 /// What a run's control group is bounded by. Files in memory are charged to it as well, so what
 /// the mounts may hold comes on top: full disks leave a script the memory it was promised.
-fn bounds(options: &Options, policy: &Policy) -> Bounds {
+fn bounds(options: &Options, policy: &RunLimits) -> Bounds {
     let disk = options.work_dir.bytes().saturating_add(2 * policy.scratch.bytes());
     Bounds {
         memory: policy.memory.bytes().saturating_add(disk),
@@ -319,7 +319,7 @@ fn bounds(options: &Options, policy: &Policy) -> Bounds {
 }
 
 /// The tier that is left without the `missing` layers, if it is accepted.
-fn accepted(missing: &[Missing], weakest: Tier) -> Result<Tier, StartError> {
+fn accepted(missing: &[Missing], weakest: IsolationLevel) -> Result<IsolationLevel, StartError> {
     let found = Protection::except(missing.iter().cloned()).tier();
     match found {
         Some(found) if found <= weakest => Ok(found),
@@ -328,7 +328,7 @@ fn accepted(missing: &[Missing], weakest: Tier) -> Result<Tier, StartError> {
             let Missing { layer, reason } =
                 missing.iter().find(short).expect("a missing layer keeps the tier down").clone();
             Err(match found {
-                Some(found) => StartError::Tier { found, weakest, layer, reason },
+                Some(found) => StartError::IsolationLevel { found, weakest, layer, reason },
                 None => StartError::Layer { layer, reason },
             })
         }
@@ -343,10 +343,10 @@ fn probe(
     group: Option<&Group>,
 ) -> Result<Vec<Missing>, StartError> {
     let mounted = Mounted::open(zygote, options)?;
-    let policy = Policy::default();
-    let tier = if bare.is_some() { Tier::T3 } else { Tier::T1 };
+    let policy = RunLimits::default();
+    let tier = if bare.is_some() { IsolationLevel::T3 } else { IsolationLevel::T1 };
     let cell = workspace::cell(&mounted, None, &policy, None, bare);
-    let seat = Seat { zygote, cell, group, tier, cancel: None };
+    let seat = RunContext { zygote, cell, group, tier, cancel: None };
     let result = run::run(&seat, "", &policy);
     mounted.close(zygote);
     match result {

@@ -8,7 +8,7 @@ use crate::isolation::enter::{TASKS, WORKSPACES};
 use crate::isolation::gpus::{self, HostGpus};
 use crate::isolation::launcher::{Launch, bare_user};
 use crate::isolation::root::{Bind, SYSTEM};
-use crate::isolation::{Layer, Tier, abi};
+use crate::isolation::{IsolationLevel, Layer, abi};
 use crate::python::{PythonEnv, ZYGOTE};
 use camino::{Utf8Path, Utf8PathBuf};
 use tasks::task::{PublicDir, TaskId};
@@ -42,7 +42,7 @@ impl<'a> Setup<'a> {
     /// reported as a layer that cannot be had.
     pub(crate) fn boxed(&self) -> Result<Launch, StartError> {
         match self.python.visible_in_box() {
-            Err(error) if self.options.allow_tier == Tier::T3 => {
+            Err(error) if self.options.allow_tier == IsolationLevel::T3 => {
                 let reason = error.to_string();
                 return Err(StartError::Layer { layer: Layer::PrivateMounts, reason });
             }

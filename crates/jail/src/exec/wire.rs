@@ -4,7 +4,7 @@
 //! replies, so that any number of threads can wait for theirs without a dispatcher.
 
 use crate::exec::fault::Fault;
-use crate::isolation::enter::Cell;
+use crate::isolation::enter::JailSpec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::{Errno, IoSlice, IoSliceMut};
@@ -30,7 +30,7 @@ pub(crate) enum Request<'a> {
     Close { path: &'a str },
     /// Run a script, or begin a session; standard output, standard error, the code and the doors
     /// of a control group, if there is one, follow as descriptors.
-    Run { cell: &'a Cell },
+    Run { cell: &'a JailSpec },
 }
 
 /// What the zygote answers.

@@ -3,16 +3,16 @@
 use crate::exec::cancel::Cancel;
 use crate::exec::fault::Fault;
 use crate::exec::outcome::Run;
-use crate::exec::run::{self, Running, Seat};
+use crate::exec::run::{self, LiveRun, RunContext};
 use crate::exec::sandbox::{Options, Sandbox};
 use crate::exec::wire::{Reply, Request};
 use crate::exec::zygote::Zygote;
-use crate::isolation::Tier;
+use crate::isolation::IsolationLevel;
 use crate::isolation::bare::Bare;
 use crate::isolation::cgroup::Group;
-use crate::isolation::enter::Cell;
+use crate::isolation::enter::JailSpec;
 use crate::isolation::gpus::Devices;
-use crate::policy::Policy;
+use crate::limits::RunLimits;
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,7 @@ pub enum Mode {
     /// processes that a run has started are gone. It ends with a run that leaves it
     /// (`sys.exit`), crashes, or is killed for passing a limit; the next run gets a new one.
     /// Limits of memory, processes and files, and GPUs, are those of the run that it began with. Needs
-    /// [`Tier::T2`] or better.
+    /// [`IsolationLevel::T2`] or better.
     Session,
 }
 
@@ -50,7 +50,7 @@ pub struct Workspace {
     cancel: Option<Cancel>,
     /// Held while a run is in flight: runs of one episode follow each other, and nothing is
     /// collected beside one. In it, between runs, what is at rest.
-    resting: Mutex<Option<Running>>,
+    resting: Mutex<Option<LiveRun>>,
 }
 
 /// A mounted work dir.
@@ -106,7 +106,7 @@ impl Workspace {
     /// [`Fault::NoSessions`] in a tier without a box.
     pub fn in_mode(mut self, mode: Mode) -> Result<Self, Fault> {
         let tier = self.sandbox.tier();
-        if mode == Mode::Session && tier > Tier::T2 {
+        if mode == Mode::Session && tier > IsolationLevel::T2 {
             return Err(Fault::NoSessions(tier));
         }
         if let (Mode::Session, Some(group)) = (mode, &mut self.group) {
@@ -134,7 +134,7 @@ impl Workspace {
     ///
     /// # Errors
     /// A [`Fault`] of ours. Whatever the script does is an [`crate::exec::Outcome`] instead.
-    pub fn run(&self, code: &str, policy: &Policy) -> Result<Run, Fault> {
+    pub fn run(&self, code: &str, policy: &RunLimits) -> Result<Run, Fault> {
         let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
         let _slot = self.sandbox.slot();
         if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
@@ -146,9 +146,9 @@ impl Workspace {
             None => {}
         }
         let gpus = self.sandbox.gpus(policy)?;
-        let seat = Seat {
+        let seat = RunContext {
             zygote: &self.zygote,
-            cell: Cell {
+            cell: JailSpec {
                 session: self.mode == Mode::Session,
                 ..cell(&self.mounted, self.input.clone(), policy, gpus, self.sandbox.bare())
             },
@@ -188,11 +188,11 @@ impl Workspace {
 pub(crate) fn cell(
     mounted: &Mounted,
     input: Option<String>,
-    policy: &Policy,
+    policy: &RunLimits,
     gpus: Option<Devices>,
     bare: Option<&Bare>,
-) -> Cell {
-    Cell {
+) -> JailSpec {
+    JailSpec {
         workspace: mounted.path.clone(),
         input,
         scratch: policy.scratch.bytes(),

@@ -6,7 +6,7 @@
 
 #![expect(unsafe_code, reason = "an interface for C callers takes raw pointers")]
 
-use crate::isolation::enter::{self, Cell, EnterError};
+use crate::isolation::enter::{self, EnterError, JailSpec};
 use crate::isolation::layer::Missing;
 use crate::isolation::reaper::{self, Reaper};
 use crate::isolation::seccomp::{self, Surroundings};
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn sandbox_isolate(out: *mut u8, capacity: usize) -> c_int
     unsafe { report(enter::isolate().map(|()| Vec::new()), out, capacity) }
 }
 
-/// Puts the calling process into the cell that `spec`, JSON of a [`Cell`], describes.
+/// Puts the calling process into the cell that `spec`, JSON of a [`JailSpec`], describes.
 ///
 /// Returns the length of a JSON list of [`Missing`] layers written to `out`: on success (0 or
 /// more) those that the cell does without, on failure (negative length) the one it cannot.
@@ -180,8 +180,8 @@ pub unsafe extern "C" fn sandbox_enter(
 ) -> c_int {
     // SAFETY: passed on from this function's contract.
     let cell = unsafe { text(spec, length) }
-        .and_then(|spec| serde_json::from_str::<Cell>(spec).map_err(io::Error::from));
-    let result = cell.map_err(EnterError::Cell).and_then(|cell| enter::enter(&cell));
+        .and_then(|spec| serde_json::from_str::<JailSpec>(spec).map_err(io::Error::from));
+    let result = cell.map_err(EnterError::Spec).and_then(|cell| enter::enter(&cell));
     // SAFETY: passed on from this function's contract.
     unsafe { report(result, out, capacity) }
 }

@@ -11,7 +11,7 @@
 //! not be read; disk space is added up as memory is, not bounded at once; processes are counted
 //! per user; there is no `/dev/shm`; files keep their modes and times.
 
-use crate::isolation::enter::{self, Cell, EnterError};
+use crate::isolation::enter::{self, EnterError, JailSpec};
 use crate::isolation::root::SYSTEM;
 use crate::isolation::seccomp::{self, Surroundings};
 use crate::isolation::{Layer, capabilities, landlock, rlimits};
@@ -32,7 +32,7 @@ const OF_GPUS: [&str; 2] = ["/proc/driver/nvidia", "/proc/driver/nvidia-uvm"];
 /// Devices that it may read.
 const SOURCES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
 
-/// What a run without a box is made from, besides its [`Cell`].
+/// What a run without a box is made from, besides its [`JailSpec`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bare {
@@ -87,7 +87,7 @@ pub fn become_keeper(zygote: i32) -> Result<(), EnterError> {
 ///
 /// # Errors
 /// An [`EnterError`] naming the step.
-pub fn enter(cell: &Cell, bare: &Bare) -> Result<(), EnterError> {
+pub fn enter(cell: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
     rustix::process::setsid().map_err(EnterError::Session)?;
     enter::join_group(&cell.doors).map_err(EnterError::Group)?;
     place_input(cell).map_err(EnterError::Input)?;
@@ -122,7 +122,7 @@ pub fn enter(cell: &Cell, bare: &Bare) -> Result<(), EnterError> {
 
 /// A link in the work dir to the public files. An earlier run may have put something else in its
 /// place; that is its own episode's loss.
-fn place_input(cell: &Cell) -> io::Result<()> {
+fn place_input(cell: &JailSpec) -> io::Result<()> {
     let Some(input) = &cell.input else { return Ok(()) };
     match std::os::unix::fs::symlink(input, format!("{}/input", cell.workspace)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

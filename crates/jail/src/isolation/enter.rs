@@ -51,7 +51,7 @@ const ZYGOTE: u32 = 0;
 /// What the inner box is made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cell {
+pub struct JailSpec {
     /// The episode's work dir, a path in the outer box.
     pub workspace: String,
     /// The task's public files, a path in the outer box; none while a sandbox tests itself.
@@ -78,7 +78,7 @@ pub struct Cell {
 pub enum EnterError {
     /// The request could not be read.
     #[error("could not read what the cell is made from ({0})")]
-    Cell(std::io::Error),
+    Spec(std::io::Error),
     /// No session of its own.
     #[error("could not start a session ({0})")]
     Session(rustix::io::Errno),
@@ -133,7 +133,7 @@ impl EnterError {
             Self::Mount(_) | Self::Descriptors(_) | Self::WorkDir(_) | Self::Input(_) => {
                 Layer::PrivateMounts
             }
-            Self::Cell(_) => Layer::PrivateMounts,
+            Self::Spec(_) => Layer::PrivateMounts,
             Self::Limit(_) | Self::Victim(_) => Layer::ResourceLimits,
             Self::ForbidNesting(_) => Layer::UserNamespace,
             Self::Capability(CapabilityError::NoNewPrivileges(_)) => Layer::NoNewPrivileges,
@@ -162,7 +162,7 @@ pub fn isolate() -> Result<(), EnterError> {
 ///
 /// # Errors
 /// An [`EnterError`] naming the step.
-pub fn enter(cell: &Cell) -> Result<Vec<Missing>, EnterError> {
+pub fn enter(cell: &JailSpec) -> Result<Vec<Missing>, EnterError> {
     if let Some(bare) = &cell.bare {
         return bare::enter(cell, bare).map(|()| Vec::new());
     }
@@ -210,7 +210,7 @@ pub(super) fn join_group(doors: &[i32]) -> rustix::io::Result<()> {
 }
 
 /// Work dir, public files, GPUs, scratch space and process list of the run; all else is covered.
-fn mount_private(cell: &Cell) -> Result<(), MountError> {
+fn mount_private(cell: &JailSpec) -> Result<(), MountError> {
     let work = mounts::pick_up(&cell.workspace)?;
     let input = cell.input.as_deref().map(mounts::pick_up).transpose()?;
     mounts::attach(work.as_fd(), WORK)?;

@@ -22,7 +22,7 @@
 
 use crate::isolation::mounts::{self, MountError};
 use crate::isolation::root::{self, Bind};
-use crate::policy::Gpus;
+use crate::limits::Gpus;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rustix::fd::AsFd;

@@ -1,6 +1,6 @@
 //! The barriers by name, and the report of which of them are up.
 
-use crate::isolation::Tier;
+use crate::isolation::IsolationLevel;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -143,11 +143,11 @@ impl Protection {
     }
 
     /// The strongest tier whose layers are all up; none if not even the weakest has them.
-    pub fn tier(&self) -> Option<Tier> {
-        let stands = |tier: &Tier| {
+    pub fn tier(&self) -> Option<IsolationLevel> {
+        let stands = |tier: &IsolationLevel| {
             self.iter().all(|(layer, state)| *state == State::Up || !tier.needs(layer))
         };
-        Tier::ALL.into_iter().find(stands)
+        IsolationLevel::ALL.into_iter().find(stands)
     }
 }
 
@@ -188,11 +188,11 @@ mod tests {
             let missing = |layer: &Layer| Missing { layer: *layer, reason: String::new() };
             Protection::except(layers.iter().map(missing)).tier()
         };
-        assert_eq!(without(&[]), Some(Tier::T1));
-        assert_eq!(without(&[Layer::Landlock]), Some(Tier::T1));
-        assert_eq!(without(&[Layer::Cgroup, Layer::Landlock]), Some(Tier::T2));
+        assert_eq!(without(&[]), Some(IsolationLevel::T1));
+        assert_eq!(without(&[Layer::Landlock]), Some(IsolationLevel::T1));
+        assert_eq!(without(&[Layer::Cgroup, Layer::Landlock]), Some(IsolationLevel::T2));
         let none = [Layer::UserNamespace, Layer::PivotedRoot, Layer::Cgroup];
-        assert_eq!(without(&none), Some(Tier::T3));
+        assert_eq!(without(&none), Some(IsolationLevel::T3));
         assert_eq!(without(&[Layer::UserNamespace, Layer::Landlock]), None);
         assert_eq!(without(&[Layer::Seccomp]), None);
     }

@@ -8,7 +8,7 @@
 //!
 //! A host without user namespaces offers no boxes; [`bare`] is what is left then.
 //!
-//! One barrier per file; [`Protection`] reports which of them are up, and [`Tier`] what that is
+//! One barrier per file; [`Protection`] reports which of them are up, and [`IsolationLevel`] what that is
 //! worth. Bounds over a whole run, [`cgroup`], are the supervisor's. This is the only module of
 //! the workspace with `unsafe` code: kernel interfaces that have no safe wrapper.
 
@@ -33,4 +33,4 @@ pub mod tier;
 pub mod tree;
 
 pub use layer::{Layer, Protection, State};
-pub use tier::Tier;
+pub use tier::IsolationLevel;

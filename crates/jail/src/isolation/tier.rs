@@ -18,7 +18,7 @@ use std::str::FromStr;
 /// it, and its absence makes neither another. In the third it is what hides the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Tier {
+pub enum IsolationLevel {
     /// Namespaces and control groups.
     T1,
     /// Namespaces.
@@ -27,7 +27,7 @@ pub enum Tier {
     T3,
 }
 
-impl Tier {
+impl IsolationLevel {
     /// All tiers, strongest first.
     pub const ALL: [Self; 3] = [Self::T1, Self::T2, Self::T3];
 
@@ -50,7 +50,7 @@ impl Tier {
     }
 }
 
-impl fmt::Display for Tier {
+impl fmt::Display for IsolationLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -58,13 +58,13 @@ impl fmt::Display for Tier {
 
 /// A word that names no tier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no tier is called `{given}`; one of {}", Tier::ALL.map(Tier::name).join(", "))]
+#[error("no tier is called `{given}`; one of {}", IsolationLevel::ALL.map(IsolationLevel::name).join(", "))]
 pub struct UnknownTier {
     /// What was given.
     pub given: String,
 }
 
-impl FromStr for Tier {
+impl FromStr for IsolationLevel {
     type Err = UnknownTier;
     fn from_str(given: &str) -> Result<Self, UnknownTier> {
         let found = Self::ALL.into_iter().find(|tier| tier.name() == given);
@@ -78,24 +78,25 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_agree_with_serde() {
-        for tier in Tier::ALL {
+        for tier in IsolationLevel::ALL {
             assert_eq!(tier.name().parse(), Ok(tier));
             assert_eq!(serde_json::to_value(tier).unwrap(), tier.name());
         }
-        assert!("t0".parse::<Tier>().unwrap_err().to_string().contains("t1, t2, t3"));
+        assert!("t0".parse::<IsolationLevel>().unwrap_err().to_string().contains("t1, t2, t3"));
     }
 
     #[test]
     fn what_hides_the_answers_is_needed_in_each() {
-        let hides = |tier: Tier| tier.needs(Layer::PivotedRoot) || tier.needs(Layer::Landlock);
-        assert!(Tier::ALL.into_iter().all(hides));
-        assert!(Tier::ALL.into_iter().all(|tier| tier.needs(Layer::Seccomp)));
+        let hides =
+            |tier: IsolationLevel| tier.needs(Layer::PivotedRoot) || tier.needs(Layer::Landlock);
+        assert!(IsolationLevel::ALL.into_iter().all(hides));
+        assert!(IsolationLevel::ALL.into_iter().all(|tier| tier.needs(Layer::Seccomp)));
     }
 
     #[test]
     fn a_weaker_tier_needs_nothing_that_a_stronger_one_does_not() {
         for layer in Layer::ALL.into_iter().filter(|layer| *layer != Layer::Landlock) {
-            let needed = Tier::ALL.map(|tier| tier.needs(layer));
+            let needed = IsolationLevel::ALL.map(|tier| tier.needs(layer));
             assert!(needed.windows(2).all(|pair| pair[0] >= pair[1]), "{layer}: {needed:?}");
         }
     }

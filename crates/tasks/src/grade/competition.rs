@@ -1,6 +1,6 @@
 //! A competition of MLE-bench, graded as MLE-bench does.
 
-use super::{Grade, GradeError, Judge};
+use super::{Grade, GradeError, Grader};
 use crate::metrics::{Direction, Metric};
 use crate::mlebench::board::Board;
 use crate::mlebench::frame::{Frame, Limits};
@@ -8,7 +8,7 @@ use crate::mlebench::graders;
 use crate::mlebench::grading::{self, GradingError};
 use crate::submission::Part;
 use crate::task::Competition;
-use crate::thresholds::{Thresholds, Tier};
+use crate::thresholds::{Milestone, Thresholds};
 
 /// Bytes that a cell takes at most beside its text, while its column is read.
 const CELL_BYTES: u64 = 64;
@@ -19,15 +19,15 @@ const CELL_BYTES: u64 = 64;
 /// score on a share of the rows would be comparable with nothing. So a competition can be played
 /// with `validate` feedback only, which is also all that MLE-bench allows.
 #[derive(Debug)]
-pub struct CompetitionGrader {
-    grader: graders::Grader,
+pub struct MleBenchGrader {
+    grader: graders::GradeFn,
     answers: Frame,
     /// How large a submission may be.
     limits: Limits,
     board: Board,
 }
 
-impl CompetitionGrader {
+impl MleBenchGrader {
     /// Reads the competition's answers.
     ///
     /// # Errors
@@ -43,15 +43,15 @@ impl CompetitionGrader {
     }
 
     /// Medals include their thresholds; the median is passed, not met.
-    fn tier(&self, score: f64) -> Option<Tier> {
+    fn tier(&self, score: f64) -> Option<Milestone> {
         let Board { thresholds, direction } = self.board;
         thresholds.tier(score, direction).filter(|tier| {
-            *tier != Tier::Median || direction.better(score, thresholds.median_threshold)
+            *tier != Milestone::Median || direction.better(score, thresholds.median_threshold)
         })
     }
 }
 
-impl Judge for CompetitionGrader {
+impl Grader for MleBenchGrader {
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
         debug_assert_eq!(part, Part::All, "it takes whole files");
         let table = Frame::read_within(csv, self.limits)

@@ -1,6 +1,6 @@
 //! The grader of our own tasks.
 
-use super::{Grade, GradeError, Judge};
+use super::{Grade, GradeError, Grader};
 use crate::metrics::{Direction, Metric};
 use crate::prediction::Prediction;
 use crate::submission::{self, Answers, Part, Submission, SubmissionError};
@@ -9,14 +9,14 @@ use crate::thresholds::Thresholds;
 
 /// Grades the submissions to one of our own tasks. Answers are read once and stay in this value.
 #[derive(Debug)]
-pub struct Grader {
+pub struct NativeGrader {
     answers: Answers,
     metric: Metric,
     prediction: Prediction,
     thresholds: Thresholds,
 }
 
-impl Grader {
+impl NativeGrader {
     /// Reads the private half of `task`.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Grader {
     }
 }
 
-impl Judge for Grader {
+impl Grader for NativeGrader {
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
         Self::grade(self, csv, part)
     }

@@ -13,10 +13,10 @@ use crate::table::shorten;
 use std::collections::BTreeSet;
 
 /// Grades a submission against the answers.
-pub type Grader = fn(&Frame, &Frame) -> Graded;
+pub type GradeFn = fn(&Frame, &Frame) -> Graded;
 
 /// The graders by competition.
-pub const GRADERS: [(&str, Grader); 22] = [
+pub const GRADERS: [(&str, GradeFn); 22] = [
     ("aerial-cactus-identification", |s, a| one_area(s, a, "id", "has_cactus")),
     ("aptos2019-blindness-detection", blindness),
     ("denoising-dirty-documents", documents),
@@ -44,7 +44,7 @@ pub const GRADERS: [(&str, Grader); 22] = [
 ];
 
 /// The grader of a competition.
-pub fn grader(competition: &str) -> Option<Grader> {
+pub fn grader(competition: &str) -> Option<GradeFn> {
     GRADERS.iter().find(|(id, _)| *id == competition).map(|(_, grader)| *grader)
 }
 

@@ -4,7 +4,7 @@
 use super::board::Board;
 use super::python;
 use crate::metrics::Direction;
-use crate::thresholds::Tier;
+use crate::thresholds::Milestone;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The report of one submission.
@@ -27,11 +27,11 @@ pub struct Report {
 
 impl Report {
     /// The medal won, the best if several.
-    pub fn medal(&self) -> Option<Tier> {
+    pub fn medal(&self) -> Option<Milestone> {
         let Board { thresholds, direction } = self.board;
         let tier = thresholds.tier(self.score?, direction);
         // The median is passed below, not met.
-        tier.filter(|tier| *tier != Tier::Median)
+        tier.filter(|tier| *tier != Milestone::Median)
     }
 
     /// Whether the score is strictly better than the median.
@@ -57,9 +57,9 @@ impl Report {
             ("bronze_threshold", number(thresholds.bronze_threshold)),
             ("median_threshold", number(thresholds.median_threshold)),
             ("any_medal", medal.is_some().to_string()),
-            ("gold_medal", won(Tier::Gold)),
-            ("silver_medal", won(Tier::Silver)),
-            ("bronze_medal", won(Tier::Bronze)),
+            ("gold_medal", won(Milestone::Gold)),
+            ("silver_medal", won(Milestone::Silver)),
+            ("bronze_medal", won(Milestone::Bronze)),
             ("above_median", self.above_median().to_string()),
             ("submission_exists", self.submission_exists.to_string()),
             ("valid_submission", self.score.is_some().to_string()),
@@ -87,9 +87,9 @@ pub fn aggregate(reports: &[Report]) -> String {
         ("total_runs_with_submissions", count(|report| report.submission_exists)),
         ("total_valid_submissions", count(|report| report.score.is_some())),
         ("total_medals", count(|report| report.medal().is_some())),
-        ("total_gold_medals", count(|report| report.medal() == Some(Tier::Gold))),
-        ("total_silver_medals", count(|report| report.medal() == Some(Tier::Silver))),
-        ("total_bronze_medals", count(|report| report.medal() == Some(Tier::Bronze))),
+        ("total_gold_medals", count(|report| report.medal() == Some(Milestone::Gold))),
+        ("total_silver_medals", count(|report| report.medal() == Some(Milestone::Silver))),
+        ("total_bronze_medals", count(|report| report.medal() == Some(Milestone::Bronze))),
         ("total_above_median", count(Report::above_median)),
         ("competition_reports", list),
     ];
@@ -204,12 +204,12 @@ mod tests {
     #[test]
     fn medals_include_their_thresholds_and_the_median_does_not() {
         let won = |score| (report(score).medal(), report(score).above_median());
-        assert_eq!(won(Some(0.9)), (Some(Tier::Gold), true));
-        assert_eq!(won(Some(0.89999)), (Some(Tier::Silver), true));
-        assert_eq!(won(Some(0.7)), (Some(Tier::Bronze), false));
+        assert_eq!(won(Some(0.9)), (Some(Milestone::Gold), true));
+        assert_eq!(won(Some(0.89999)), (Some(Milestone::Silver), true));
+        assert_eq!(won(Some(0.7)), (Some(Milestone::Bronze), false));
         assert_eq!(won(Some(0.69999)), (None, false));
         assert_eq!(won(Some(f64::NAN)), (None, false));
-        assert_eq!(won(Some(f64::INFINITY)), (Some(Tier::Gold), true));
+        assert_eq!(won(Some(f64::INFINITY)), (Some(Milestone::Gold), true));
         assert_eq!(won(None), (None, false));
     }
 

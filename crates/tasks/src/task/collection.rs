@@ -2,6 +2,7 @@
 
 use super::error::TaskError;
 use super::id::TaskId;
+use super::manifest::Split;
 use super::open::{Opening, Task};
 use super::public::PublicDir;
 use super::{corpus, kind};
@@ -37,6 +38,13 @@ impl Collection {
     /// All tasks, sorted by name; never empty.
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
+    }
+
+    /// The tasks of one split, sorted by name. A task that states no split, as competitions and
+    /// bundles do not, is part of every split.
+    pub fn split(&self, split: Split) -> Vec<&Task> {
+        let is_in = |task: &&Task| task.split().is_none_or(|stated| stated == split);
+        self.tasks.iter().filter(is_in).collect()
     }
 
     /// The task of a name.

@@ -168,3 +168,37 @@ impl Manifest {
         self.metric.direction()
     }
 }
+
+/// Python that the factory records with a task for scripted agents. It is in the manifest, which
+/// no agent can read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskScripts {
+    /// Defines `items(x)`, the items of the rows of a table, and `read(item)`, a pair of lists of
+    /// numbers: plain ones for linear models and generic ones for trees. `None` where rows have no
+    /// items.
+    #[serde(default)]
+    pub reader: Option<String>,
+    /// The hidden rule.
+    #[serde(default)]
+    pub oracle: OracleScript,
+}
+
+/// The hidden rule of a task as Python.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OracleScript {
+    /// Replaces the columns of the table `x` by the terms of the rule; `y` holds the targets, `n`
+    /// the number of training rows, `t` the target's name. For pictures with an answer of their
+    /// own, a function that measures them. Empty where the task has no typed rule.
+    #[serde(default)]
+    pub code: String,
+    /// Whether it also takes the logarithm of the target.
+    #[serde(default)]
+    pub logarithmic: bool,
+}
+
+impl Manifest {
+    /// The scripts that the factory recorded; empty ones for tasks from elsewhere.
+    pub fn scripts(&self) -> TaskScripts {
+        TaskScripts::deserialize(&self.provenance).unwrap_or_default()
+    }
+}

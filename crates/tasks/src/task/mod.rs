@@ -35,7 +35,8 @@ pub use error::TaskError;
 pub use id::TaskId;
 pub use kind::Kind;
 pub use manifest::{
-    Baselines, Formulation, MANIFEST_VERSION, Manifest, Modality, RowCounts, Split,
+    Baselines, Formulation, MANIFEST_VERSION, Manifest, Modality, OracleScript, RowCounts, Split,
+    TaskScripts,
 };
 pub use open::{Opening, Task, Truth};
 pub use public::{PrivateDir, PublicDir};

@@ -6,6 +6,7 @@ use super::dir::TaskDir;
 use super::error::TaskError;
 use super::id::TaskId;
 use super::kind::{self, Kind};
+use super::manifest::Split;
 use super::public::PublicDir;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -83,6 +84,11 @@ impl Task {
             Truth::Ours(dir) => Some(dir),
             Truth::Competition(_) | Truth::Bundle(_) => None,
         }
+    }
+
+    /// The split that its manifest states; `None` for tasks without a manifest.
+    pub fn split(&self) -> Option<Split> {
+        self.ours().map(|dir| dir.manifest().split)
     }
 
     /// What it is graded with. Not for agents.

@@ -8,7 +8,7 @@ use support::random::Case;
 use support::{random, tables};
 use tasks::metrics::Metric;
 use tasks::mlebench::frame::Frame;
-use tasks::mlebench::graders::{GRADERS, Grader};
+use tasks::mlebench::graders::{GRADERS, GradeFn};
 use tasks::stream::Stream;
 use tasks::submission::{Answers, Part, Submission, read_answers};
 
@@ -125,11 +125,11 @@ fn submissions_are_read_or_refused() {
 }
 
 /// Pandas' rules and the graders of MLE-bench.
-struct Competitions(Vec<(&'static str, Grader, Frame)>);
+struct Competitions(Vec<(&'static str, GradeFn, Frame)>);
 
 impl Competitions {
     fn new() -> Self {
-        let task = |(name, grader): (&'static str, Grader)| {
+        let task = |(name, grader): (&'static str, GradeFn)| {
             let [answers, _] = tables::case(name, Stream::root(7).child(name));
             (name, grader, Frame::read(answers.as_bytes()).unwrap())
         };

@@ -326,7 +326,7 @@ fn likeness(statistics: &Statistics) -> String {
         let _ = write!(shared, "<p class=\"bad\">The same rule: {}</p>", escape(&tasks.join(", ")));
     }
     format!(
-        "<h2>Told twice?</h2><p>{} of {} pairs of descriptions ({:.3}&nbsp;%) have more than {ALIKE} \
+        "<h2>ScoreFeedback twice?</h2><p>{} of {} pairs of descriptions ({:.3}&nbsp;%) have more than {ALIKE} \
          of their runs of five words in common (Jaccard); {} of {} descriptions are in such a pair. \
          The closest:</p><div class=\"scroll\"><table>{rows}</table></div>{shared}",
         likeness.alike_pairs,

@@ -10,10 +10,10 @@ use super::trial::{COLLECT_LIMIT, Failure};
 use crate::verify::Refusal;
 use fs_err as fs;
 use jail::exec::{Run, Sandbox};
-use jail::policy::Policy;
+use jail::limits::RunLimits;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use tasks::grade::{Grade, GradeError, Grader};
+use tasks::grade::{Grade, GradeError, NativeGrader};
 use tasks::metrics::Direction;
 use tasks::submission::Part;
 use tasks::task::TaskDir;
@@ -49,7 +49,7 @@ struct Verdict {
 ///
 /// # Errors
 /// [`Refusal::EvaluatorDisagrees`], or a fault of the sandbox.
-pub(super) fn check(sandbox: &Sandbox, task: &TaskDir, policy: &Policy) -> Result<(), Failure> {
+pub(super) fn check(sandbox: &Sandbox, task: &TaskDir, policy: &RunLimits) -> Result<(), Failure> {
     let submissions = submissions::all(task)?;
     let workspace = sandbox.workspace(task.id())?;
     let run = workspace.run(&code(task, &submissions)?, policy)?;
@@ -58,7 +58,7 @@ pub(super) fn check(sandbox: &Sandbox, task: &TaskDir, policy: &Policy) -> Resul
     if results.len() < submissions.len() {
         return Err(unfinished(&run, &submissions[results.len()]).into());
     }
-    let grader = Grader::open(task).map_err(|error| Refusal::Contract(error.to_string()))?;
+    let grader = NativeGrader::open(task).map_err(|error| Refusal::Contract(error.to_string()))?;
     for (submission, result) in submissions.iter().zip(&results) {
         let native = grader.grade(submission.csv.as_bytes(), Part::All);
         compare(submission.what, native, result, &grader)?;
@@ -93,7 +93,7 @@ fn compare(
     what: &str,
     native: Result<Grade, GradeError>,
     result: &Spoken,
-    grader: &Grader,
+    grader: &NativeGrader,
 ) -> Result<(), Refusal> {
     let disagrees = |text: String| Err(Refusal::EvaluatorDisagrees(format!("on {what} {text}")));
     if !result.crash.is_empty() {

@@ -9,7 +9,7 @@ use super::report::Attempt;
 use super::trial::{COLLECT_LIMIT, Failure, Settings};
 use crate::verify::Refusal;
 use jail::exec::{Outcome, Run, Sandbox};
-use tasks::grade::Grader;
+use tasks::grade::NativeGrader;
 use tasks::submission::Part;
 use tasks::task::{Formulation, Modality, TaskDir};
 
@@ -101,7 +101,7 @@ fn once(
     let csv = workspace
         .collect("submission.csv", COLLECT_LIMIT.bytes())
         .map_err(|error| Refusal::NoSubmission(error.to_string()))?;
-    let grader = Grader::open(task).map_err(|error| Refusal::Contract(error.to_string()))?;
+    let grader = NativeGrader::open(task).map_err(|error| Refusal::Contract(error.to_string()))?;
     let grade =
         grader.grade(&csv, Part::All).map_err(|error| Refusal::NoSubmission(error.to_string()))?;
     let processor = run.cpu.as_secs_f64();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 use tasks::task::TaskDir;
-use tasks::thresholds::Tier;
+use tasks::thresholds::Milestone;
 
 /// The version of [`Trials`] that this build writes.
 const TRIALS_VERSION: u32 = 1;
@@ -26,7 +26,7 @@ pub struct Attempt {
     /// The metric's value.
     pub score: f64,
     /// The best tier reached, if any.
-    pub tier: Option<Tier>,
+    pub tier: Option<Milestone>,
 }
 
 /// How the trials of one task ended.
@@ -136,7 +136,7 @@ fn middle_and_late(values: Vec<f64>) -> (f64, f64) {
 }
 
 /// The place of a tier in [`TIERS`].
-fn rank(tier: Option<Tier>) -> usize {
+fn rank(tier: Option<Milestone>) -> usize {
     tier.and_then(|tier| TIERS.iter().position(|name| *name == tier.name())).unwrap_or(0)
 }
 

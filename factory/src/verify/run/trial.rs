@@ -7,7 +7,7 @@ use super::report::{Ending, Trials};
 use super::{agreement, reference};
 use crate::verify::Refusal;
 use jail::exec::{Fault, Options, Sandbox, StartError};
-use jail::policy::Policy;
+use jail::limits::RunLimits;
 use jail::python::{PythonEnv, PythonError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -31,13 +31,13 @@ pub struct Settings {
     /// What a reference script may take.
     pub budget: Duration,
     /// The limits of every run.
-    pub policy: Policy,
+    pub policy: RunLimits,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { jobs, budget: BUDGET, policy: Policy::default() }
+        Self { jobs, budget: BUDGET, policy: RunLimits::default() }
     }
 }
 

@@ -25,6 +25,9 @@ pub enum TemplateError {
          `tokenizer_config.json`; copy the files that the model was published with, all of them"
     )]
     Missing,
+    /// Advice of people has no layout yet.
+    #[error("trajectories with advice of people cannot be laid out yet; leave them out")]
+    Guidance,
     /// `tokenizer_config.json` is not what it should be.
     #[error("`tokenizer_config.json` is damaged; copy it again from where the model comes from")]
     Settings(#[source] serde_json::Error),

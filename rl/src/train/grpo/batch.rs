@@ -240,7 +240,7 @@ mod tests {
                 {"source": "prompt", "text": "", "ids": [1]},
                 {"source": "model", "text": "", "ids": [2], "log_probs": [-0.5]},
             ],
-            "finish": {"grade": null, "refusal": null},
+            "outcome": {"mle": {"grade": null, "refusal": null}},
             "reward": {"format": reward, "execution": 0.0, "tier": 0.0},
         }));
         Played::Finished { trajectory: Box::new(trajectory.unwrap()), context: vec![1, 2] }

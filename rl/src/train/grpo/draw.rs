@@ -2,16 +2,16 @@
 
 use rand::seq::SliceRandom;
 use tasks::stream::Stream;
-use tasks::task::TaskDir;
+use tasks::task::Task;
 
 /// The tasks of a step: an endless row of shuffles, cut into batches, so that every task comes up
 /// equally often and the tasks of a step depend on nothing but the step.
 pub(super) fn draw<'t>(
-    tasks: &[&'t TaskDir],
+    tasks: &[&'t Task],
     step: u64,
     count: usize,
     stream: Stream,
-) -> Vec<&'t TaskDir> {
+) -> Vec<&'t Task> {
     let (first, length) = (step * count as u64, tasks.len() as u64);
     let shuffled = |pass| {
         let mut order = tasks.to_vec();
@@ -25,11 +25,11 @@ pub(super) fn draw<'t>(
 /// The tasks of a later draw of a step: a shuffle of its own, those that the step has not seen yet
 /// before the others.
 pub(super) fn draw_again<'t>(
-    tasks: &[&'t TaskDir],
-    seen: &[&TaskDir],
+    tasks: &[&'t Task],
+    seen: &[&Task],
     count: usize,
     stream: Stream,
-) -> Vec<&'t TaskDir> {
+) -> Vec<&'t Task> {
     let mut order = tasks.to_vec();
     order.shuffle(&mut stream.rng());
     order.sort_by_key(|task| seen.iter().any(|other| other.id() == task.id()));
@@ -41,9 +41,9 @@ mod tests {
     use super::*;
     use camino::Utf8Path;
     use fs_err as fs;
-    use tasks::task::{Corpus, MANIFEST_VERSION, Split};
+    use tasks::task::{Collection, MANIFEST_VERSION, Opening, Split};
 
-    fn tasks(dir: &Utf8Path) -> Corpus {
+    fn tasks(dir: &Utf8Path) -> Collection {
         for id in ["a", "b", "c", "d", "e"] {
             let manifest = serde_json::json!({
                 "version": MANIFEST_VERSION, "id": id, "title": id, "seed_task": "none",
@@ -61,7 +61,7 @@ mod tests {
             fs::create_dir_all(dir.join(id)).unwrap();
             fs::write(dir.join(id).join("task.json"), manifest.to_string()).unwrap();
         }
-        Corpus::open(dir).unwrap()
+        Collection::open(dir, &Opening::default()).unwrap()
     }
 
     #[test]
@@ -69,7 +69,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let corpus = tasks(Utf8Path::from_path(dir.path()).unwrap());
         let all = corpus.split(Split::Train);
-        let names = |tasks: &[&TaskDir]| -> Vec<String> {
+        let names = |tasks: &[&Task]| -> Vec<String> {
             tasks.iter().map(|task| task.id().to_string()).collect()
         };
         for round in 0..20 {

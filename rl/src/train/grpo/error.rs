@@ -5,7 +5,7 @@ use crate::checkpoint::policy::PolicyError;
 use crate::generate::engine::EngineError;
 use crate::rollout::RolloutError;
 use crate::train::learner::LearnerError;
-use agents::playground::PlaygroundError;
+use sandbox::env::SuiteError;
 use tasks::task::TaskId;
 
 /// How far sampler and trainer may differ on a log-probability, in f32.
@@ -16,7 +16,7 @@ pub(super) const LOG_PROB_GAP: f64 = 1e-4;
 pub enum TrainError {
     /// No place to play.
     #[error(transparent)]
-    Playground(#[from] PlaygroundError),
+    Suite(#[from] SuiteError),
     /// Episodes could not be played.
     #[error(transparent)]
     Rollout(#[from] RolloutError),

@@ -12,17 +12,17 @@ use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::{Heartbeat, Phase};
 use crate::text::tokenizer::Tokenizer;
-use jail::exec::Sandbox;
+use agents::scaffold::react::MleWorld;
 use std::time::Instant;
 use tasks::stream::Stream;
-use tasks::task::TaskDir;
+use tasks::task::Task;
 
 /// Where and by which rules episodes are played, step after step.
 pub(super) struct Player<'a> {
     pub(super) settings: &'a TrainSettings,
-    pub(super) sandbox: &'a Sandbox,
-    pub(super) tasks: Vec<&'a TaskDir>,
-    pub(super) held_out: Vec<&'a TaskDir>,
+    pub(super) world: MleWorld<'a>,
+    pub(super) tasks: Vec<&'a Task>,
+    pub(super) held_out: Vec<&'a Task>,
     pub(super) tokenizer: &'a Tokenizer,
     pub(super) root: Stream,
     pub(super) stages: &'a dyn Stages,
@@ -62,7 +62,7 @@ impl Player<'_> {
                 for attempt in 0..settings.group as u64 {
                     // By place, because a small corpus may draw a task twice in a step.
                     let stream = stream.index(place as u64).index(attempt);
-                    jobs.push(Job { task, attempt, stream });
+                    jobs.push(Job { task: task.id(), attempt, stream });
                 }
             }
             played = drawn.len();
@@ -88,10 +88,10 @@ impl Player<'_> {
     ) -> Result<Summary, TrainError> {
         let stream = self.root.child("validation");
         let mut jobs = Vec::new();
-        for task in self.held_out.iter().copied() {
+        for task in &self.held_out {
             for attempt in 0..self.settings.validate_attempts {
                 let stream = stream.child(task.id().as_str()).index(attempt);
-                jobs.push(Job { task, attempt, stream });
+                jobs.push(Job { task: task.id(), attempt, stream });
             }
         }
         let (mut trajectories, mut last) = (Vec::new(), String::new());
@@ -116,8 +116,7 @@ impl Player<'_> {
         let policy = Policy { name: "policy", tokenizer: self.tokenizer };
         let bar = self.stages.stage(name, jobs.len() as u64);
         let place = Place {
-            sandbox: self.sandbox,
-            rules: &self.settings.rules,
+            world: &self.world,
             settings: &self.settings.rollout,
             stop: self.stop,
             heartbeat: self.heartbeat,

@@ -10,7 +10,7 @@ use crate::train::batch::Memory;
 use crate::train::harness::{Cadence, Validation};
 use crate::train::loss::{Aggregation, Clip, Kl, Objective};
 use crate::train::presets::{Dtype, Scale};
-use agents::scaffold::react::Rules;
+use agents::scaffold::react::EpisodeRules;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,7 @@ pub struct TrainSettings {
     /// How episodes are generated.
     pub rollout: RolloutSettings,
     /// The rules of episodes.
-    pub rules: Rules,
+    pub rules: EpisodeRules,
 }
 
 impl TrainSettings {

@@ -7,14 +7,16 @@ use crate::rollout::episodes::stored;
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
-use agents::playground::{Playground, PlaygroundError};
-use agents::scaffold::ladder::{ScriptedJob, Stage, play_all};
-use agents::scaffold::scripted::{Approach, Purpose};
+use agents::scaffold::react::MleWorld;
+use agents::scaffold::runner::{RunContext, ScriptedJob, run_episodes};
+use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::{self, Trajectory};
 use camino::Utf8Path;
+use jail::exec::Options;
+use sandbox::env::{SuiteError, TaskSuite};
 use std::collections::BTreeSet;
 use tasks::stream::Stream;
-use tasks::task::{Corpus, Split};
+use tasks::task::{Collection, Opening, Split};
 use tch::{Device, Kind};
 
 /// Plays what has not been played yet and returns all demonstrations in a fixed order.
@@ -28,14 +30,15 @@ pub(super) fn demonstrate(
     let path = out.join("demonstrations.jsonl");
     let mut played = stored(&path)?;
     let done: BTreeSet<_> = played.iter().map(Trajectory::key).collect();
-    let corpus = Corpus::open(&settings.tasks).map_err(PlaygroundError::from)?;
-    let tasks = corpus.split(Split::Train);
+    let collection =
+        Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
+    let tasks = collection.split(Split::Train);
     if tasks.is_empty() {
-        return Err(PlaygroundError::EmptySplit(Split::Train).into());
+        return Err(SuiteError::EmptySplit(Split::Train).into());
     }
     let mut jobs = Vec::new();
     for task in tasks {
-        for approach in Approach::PUBLIC {
+        for approach in ScriptedLevel::PUBLIC {
             for attempt in 0..settings.attempts {
                 let name = format!("scripted/{}", approach.name());
                 if !done.contains(&(task.id(), name.as_str(), attempt)) {
@@ -46,18 +49,17 @@ pub(super) fn demonstrate(
     }
     let (mut faults, mut last) = (0, String::new());
     if !jobs.is_empty() {
-        let playground = Playground::open(&settings.tasks)?;
+        let suite = TaskSuite::open(&settings.tasks, &Opening::default(), Options::default())?;
         let bar = stages.stage("playing", (played.len() + jobs.len()) as u64);
         bar.set_position(played.len() as u64);
-        let stage = Stage {
-            sandbox: playground.sandbox(),
-            rules: &settings.rules,
-            purpose: Purpose::Demonstration,
+        let stage = RunContext {
+            world: MleWorld { suite: &suite, rules: &settings.rules },
+            style: ScriptStyle::Demonstration,
             workers: settings.workers,
             stream,
         };
-        let _watch = stop.abandons(playground.sandbox());
-        play_all(&stage, &jobs, &mut |result| {
+        let _watch = stop.abandons(suite.sandbox());
+        run_episodes(&stage, &jobs, &mut |result| {
             bar.inc(1);
             match result {
                 Ok(trajectory) => {

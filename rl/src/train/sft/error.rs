@@ -5,16 +5,16 @@ use crate::checkpoint::policy::PolicyError;
 use crate::text::template::TemplateError;
 use crate::text::tokenizer::TokenizerError;
 use crate::train::learner::LearnerError;
-use agents::playground::PlaygroundError;
-use agents::scaffold::ladder::ScriptedError;
+use agents::scaffold::runner::ScriptedError;
 use agents::trajectory::TrajectoryError;
+use sandbox::env::SuiteError;
 
 /// Why fine-tuning stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum SftError {
     /// No place to play.
     #[error(transparent)]
-    Playground(#[from] PlaygroundError),
+    Suite(#[from] SuiteError),
     /// The agents could not play.
     #[error(transparent)]
     Scripted(#[from] ScriptedError<Halt>),

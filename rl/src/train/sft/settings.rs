@@ -5,7 +5,7 @@ use crate::optim::AdamConfig;
 use crate::run::settings::{SettingsError, require};
 use crate::train::batch::Memory;
 use crate::train::presets::{Dtype, Scale};
-use agents::scaffold::react::Rules;
+use agents::scaffold::react::EpisodeRules;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub struct SftSettings {
     /// The optimizer's constants.
     pub adam: AdamConfig,
     /// The rules of episodes.
-    pub rules: Rules,
+    pub rules: EpisodeRules,
 }
 
 impl SftSettings {

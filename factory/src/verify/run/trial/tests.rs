@@ -50,8 +50,8 @@ fn code_of(result: Result<(), Failure>) -> (&'static str, String) {
     }
 }
 
-fn hasty(seconds: u64) -> Policy {
-    Policy { time_limit: Span::seconds(seconds), ..Policy::default() }
+fn hasty(seconds: u64) -> RunLimits {
+    RunLimits { time_limit: Span::seconds(seconds), ..RunLimits::default() }
 }
 
 #[test]

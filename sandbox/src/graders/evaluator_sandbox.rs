@@ -1,8 +1,8 @@
 //! The box for evaluators: a sandbox of its own, which no agent's run ever shares. It also keeps
 //! what was proved in it.
 
-use super::evaluator::Proof;
 use super::script::EvaluatorFault;
+use super::script_grader::Proof;
 use jail::exec::{Options, Sandbox, StartError};
 use jail::python::PythonEnv;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use tasks::task::{Bundle, PublicDir, TaskId};
 /// A sandbox that shows each evaluator its bundle's folder as it was released, answers included.
 /// It starts when the first evaluator is needed.
 #[derive(Debug, Default)]
-pub(super) struct Evaluators(Mutex<State>);
+pub(super) struct EvaluatorSandbox(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -23,7 +23,7 @@ struct State {
     proofs: BTreeMap<TaskId, Arc<Mutex<Option<Arc<Proof>>>>>,
 }
 
-impl Evaluators {
+impl EvaluatorSandbox {
     /// Sets how the box will be built: with the layers that the operator can do without, and as
     /// many runs at a time as agents have. Default: two at a time, and no layer is dispensable
     /// but those that [`Options`] leave out anyway. What evaluators proved in the box before does
@@ -48,7 +48,7 @@ impl Evaluators {
         if let Some(sandbox) = &state.sandbox {
             return Ok(sandbox.clone());
         }
-        // Evaluators are small: imports done once are worth it, warmed-up models are not.
+        // Evaluators are small: importing modules once is worth it, warming models up is not.
         let default = || Options { slots: 2, ..Options::default() };
         let options = state.options.clone().unwrap_or_else(default);
         let options = Options { warm_up: false, ..options };

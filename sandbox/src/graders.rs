@@ -1,11 +1,21 @@
 //! From a task to its grader, whatever kind of task it is.
+//!
+//! Our own tasks and competitions are graded natively, by [`tasks::grade`]; released bundles by the
+//! script that they bring, which runs in a jail with the answers.
 
-use super::evaluator::Evaluator;
-use super::evaluators::Evaluators;
+mod evaluator_sandbox;
+mod script;
+mod script_grader;
+mod verdict;
+
+pub use script::EvaluatorFault;
+
+use evaluator_sandbox::EvaluatorSandbox;
 use jail::exec::Options;
 use jail::semaphore::Semaphore;
+use script_grader::ScriptGrader;
 use std::sync::Arc;
-use tasks::grade::{CompetitionGrader, GradeError, Grader, Judge};
+use tasks::grade::{GradeError, Grader, MleBenchGrader, NativeGrader};
 use tasks::task::{Task, Truth};
 
 /// The memory of all grades in flight in this process, a permit a byte: 800 MiB, which is three
@@ -18,7 +28,7 @@ pub fn memory() -> &'static Semaphore {
 /// Opens the graders of a set of tasks. Bundles share one sandbox for their evaluators, which no
 /// agent's run ever uses; it starts when the first of them is opened. Clones share it too.
 #[derive(Debug, Clone, Default)]
-pub struct Graders(Arc<Evaluators>);
+pub struct Graders(Arc<EvaluatorSandbox>);
 
 impl Graders {
     /// For these tasks.
@@ -45,11 +55,11 @@ impl Graders {
     /// # Errors
     /// A [`GradeError`] that is a fault of the task, or of the caller for a bundle that is not one
     /// of the tasks given to [`Graders::new`].
-    pub fn open(&self, task: &Task) -> Result<Box<dyn Judge>, GradeError> {
+    pub fn open(&self, task: &Task) -> Result<Box<dyn Grader>, GradeError> {
         Ok(match task.truth() {
-            Truth::Ours(dir) => Box::new(Grader::open(dir)?),
-            Truth::Competition(competition) => Box::new(CompetitionGrader::open(competition)?),
-            Truth::Bundle(bundle) => Box::new(Evaluator::open(bundle, &self.0)?),
+            Truth::Ours(dir) => Box::new(NativeGrader::open(dir)?),
+            Truth::Competition(competition) => Box::new(MleBenchGrader::open(competition)?),
+            Truth::Bundle(bundle) => Box::new(ScriptGrader::open(bundle, &self.0)?),
         })
     }
 }

@@ -1,26 +1,26 @@
 //! Scripted agents in parallel: demonstrations for SFT, the ladder that policies are compared
 //! with, and the one that calibrates corpora.
 
-use super::react::Rules;
-use super::scripted::{Approach, Purpose, play};
-use crate::prompt::{Prompt, PromptError};
+use super::react::MleWorld;
+use super::scripted::{ScriptStyle, ScriptedLevel, play};
+use crate::play::World as _;
+use crate::prompt::PromptError;
 use crate::trajectory::Trajectory;
-use jail::exec::Sandbox;
 use sandbox::env::EpisodeFault;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use tasks::stream::Stream;
-use tasks::task::{TaskDir, TaskId};
+use tasks::task::{Task, TaskId};
 
 /// One scripted episode to play.
 #[derive(Debug, Clone, Copy)]
 pub struct ScriptedJob<'a> {
-    /// On what.
-    pub task: &'a TaskDir,
-    /// How.
-    pub approach: Approach,
-    /// Which attempt at it.
+    /// The task.
+    pub task: &'a Task,
+    /// The level of the agent.
+    pub approach: ScriptedLevel,
+    /// Which attempt of this agent at this task.
     pub attempt: u64,
 }
 
@@ -43,14 +43,12 @@ pub enum ScriptedError<E: std::error::Error + 'static> {
 
 /// What all episodes of a call share.
 #[derive(Debug, Clone, Copy)]
-pub struct Stage<'a> {
-    /// Where scripts run.
-    pub sandbox: &'a Sandbox,
-    /// The rules.
-    pub rules: &'a Rules,
-    /// What for.
-    pub purpose: Purpose,
-    /// Threads.
+pub struct RunContext<'a> {
+    /// The tasks and the rules of their episodes.
+    pub world: MleWorld<'a>,
+    /// Whether episodes are to be measured or imitated.
+    pub style: ScriptStyle,
+    /// Number of threads.
     pub workers: usize,
     /// The root of all draws; each episode has its own stream below.
     pub stream: Stream,
@@ -60,8 +58,8 @@ pub struct Stage<'a> {
 ///
 /// # Errors
 /// [`ScriptedError`]; faults of single episodes go to `take`.
-pub fn play_all<E: std::error::Error + 'static>(
-    stage: &Stage<'_>,
+pub fn run_episodes<E: std::error::Error + 'static>(
+    stage: &RunContext<'_>,
     jobs: &[ScriptedJob<'_>],
     take: &mut dyn FnMut(Result<Trajectory, EpisodeFault>) -> Result<(), E>,
 ) -> Result<(), ScriptedError<E>> {
@@ -69,9 +67,10 @@ pub fn play_all<E: std::error::Error + 'static>(
     for job in jobs {
         let id = job.task.id();
         if !prompts.contains_key(id) {
-            let prompt =
-                Prompt::of(&job.task.public(), stage.rules.prompt, stage.rules.episode.mode)
-                    .map_err(|source| ScriptedError::Prompt { task: id.clone(), source })?;
+            let prompt = stage
+                .world
+                .prompt(id)
+                .map_err(|source| ScriptedError::Prompt { task: id.clone(), source })?;
             prompts.insert(id.clone(), prompt);
         }
     }

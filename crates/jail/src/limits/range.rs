@@ -3,7 +3,7 @@
 //! The least of each lets an empty script run, or nearly; the most is far beyond any host, and
 //! small enough that sums of limits do not overflow.
 
-use super::{Keep, Policy};
+use super::{Keep, RunLimits};
 use std::fmt;
 use std::time::Duration;
 use tasks::units::{ByteSize, Span};
@@ -97,7 +97,7 @@ impl fmt::Display for Range<Span> {
     }
 }
 
-impl Policy {
+impl RunLimits {
     /// Makes sure that every limit makes sense.
     ///
     /// # Errors
@@ -129,28 +129,28 @@ mod tests {
 
     #[test]
     fn defaults_are_in_range_and_nonsense_is_refused_by_name() {
-        assert_eq!(Policy::default().check(), Ok(()));
+        assert_eq!(RunLimits::default().check(), Ok(()));
         let Options { work_dir, work_files, .. } = Options::default();
         assert!(WORK_DIR.contains(&work_dir) && WORK_FILES.contains(&work_files));
 
-        let some = Policy::default;
-        let said = |policy: Policy| policy.check().unwrap_err().to_string();
+        let some = RunLimits::default;
+        let said = |policy: RunLimits| policy.check().unwrap_err().to_string();
         assert_eq!(
-            said(Policy { time_limit: Span::seconds(0), ..some() }),
+            said(RunLimits { time_limit: Span::seconds(0), ..some() }),
             "`time_limit` is 0s; it must be 1ms to 24h"
         );
         assert_eq!(
-            said(Policy { memory: ByteSize::new(0), ..some() }),
+            said(RunLimits { memory: ByteSize::new(0), ..some() }),
             "`memory` is 0; it must be 1MiB to 16384GiB"
         );
         let large = Keep { tail: ByteSize::gib(1), ..some().stderr };
         for (policy, field) in [
-            (Policy { processes: 0, ..some() }, "processes"),
-            (Policy { open_files: 3, ..some() }, "open_files"),
-            (Policy { file_size: ByteSize::new(0), ..some() }, "file_size"),
-            (Policy { scratch: ByteSize::new(4095), ..some() }, "scratch"),
-            (Policy { output_limit: ByteSize::new(0), ..some() }, "output_limit"),
-            (Policy { stderr: large, ..some() }, "stderr.tail"),
+            (RunLimits { processes: 0, ..some() }, "processes"),
+            (RunLimits { open_files: 3, ..some() }, "open_files"),
+            (RunLimits { file_size: ByteSize::new(0), ..some() }, "file_size"),
+            (RunLimits { scratch: ByteSize::new(4095), ..some() }, "scratch"),
+            (RunLimits { output_limit: ByteSize::new(0), ..some() }, "output_limit"),
+            (RunLimits { stderr: large, ..some() }, "stderr.tail"),
         ] {
             assert_eq!(policy.check().unwrap_err().field, field);
         }

@@ -1,4 +1,4 @@
-//! A bundle's own script as a judge: it runs jailed, beside the answers, in a box that no agent's
+//! A bundle's own script as a grader: it runs jailed, beside the answers, in a box that no agent's
 //! run shares, and only the JSON object that it prints counts.
 //!
 //! The paper's release has it graded over the whole test set; here the rows of a part are taken
@@ -10,11 +10,11 @@
 //! an agent could have its bad episodes dropped by writing what makes a script crash; if not, it
 //! is a fault of the task.
 
-use super::evaluators::Evaluators;
+use super::evaluator_sandbox::EvaluatorSandbox;
 use super::script::{EvaluatorFault, Script};
 use super::verdict::Verdict;
 use std::sync::Arc;
-use tasks::grade::{Grade, GradeError, Judge};
+use tasks::grade::{Grade, GradeError, Grader};
 use tasks::metrics::{Direction, Metric};
 use tasks::submission::Part;
 use tasks::task::Bundle;
@@ -32,8 +32,8 @@ const COPIES: u64 = 32;
 
 /// A bundle's evaluator at work.
 #[derive(Debug)]
-pub(super) struct Evaluator {
-    evaluators: Arc<Evaluators>,
+pub(super) struct ScriptGrader {
+    evaluators: Arc<EvaluatorSandbox>,
     proof: Arc<Proof>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Proof {
 }
 
 impl Proof {
-    fn make(bundle: &Bundle, evaluators: &Evaluators) -> Result<Self, EvaluatorFault> {
+    fn make(bundle: &Bundle, evaluators: &EvaluatorSandbox) -> Result<Self, EvaluatorFault> {
         let script = Script::read(bundle)?;
         match script.run_on_sample(evaluators, Part::All)? {
             Verdict::Graded { score: Some(_), thresholds, direction } => {
@@ -60,7 +60,7 @@ impl Proof {
     }
 
     /// Whether the evaluator still grades the sample, in these rows of it.
-    fn holds(&self, evaluators: &Evaluators, part: Part) -> bool {
+    fn holds(&self, evaluators: &EvaluatorSandbox, part: Part) -> bool {
         matches!(
             self.script.run_on_sample(evaluators, part),
             Ok(Verdict::Graded { score: Some(_), thresholds, direction })
@@ -69,12 +69,15 @@ impl Proof {
     }
 }
 
-impl Evaluator {
+impl ScriptGrader {
     /// Has the evaluator prove itself, unless it has done so since the task was opened.
     ///
     /// # Errors
     /// [`GradeError::Evaluator`].
-    pub(super) fn open(bundle: &Bundle, evaluators: &Arc<Evaluators>) -> Result<Self, GradeError> {
+    pub(super) fn open(
+        bundle: &Bundle,
+        evaluators: &Arc<EvaluatorSandbox>,
+    ) -> Result<Self, GradeError> {
         let task = bundle.id();
         let proof =
             evaluators.proof(task, || Proof::make(bundle, evaluators)).map_err(|source| {
@@ -109,7 +112,7 @@ impl Evaluator {
     }
 }
 
-impl Judge for Evaluator {
+impl Grader for ScriptGrader {
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
         let limit = self.proof.script.sample_bytes().saturating_mul(SAMPLES);
         let limit = limit.saturating_add(SUBMISSION_SLACK).min(SUBMISSION_LIMIT);

@@ -1,10 +1,10 @@
 //! A bundle's evaluator as a program: one run of it, jailed, on the rows of a part.
 
-use super::evaluators::Evaluators;
+use super::evaluator_sandbox::EvaluatorSandbox;
 use super::verdict::Verdict;
 use fs_err as fs;
 use jail::exec::{Fault, Outcome, Run, StartError};
-use jail::policy::{Keep, Policy};
+use jail::limits::{Keep, RunLimits};
 use tasks::sample::Sample;
 use tasks::submission::{Part, SubmissionError};
 use tasks::task::{ANSWERS, Bundle, EVALUATOR, SAMPLE, TaskId};
@@ -87,7 +87,7 @@ impl Script {
     /// What the script says of a submission of the right form.
     pub(super) fn run(
         &self,
-        evaluators: &Evaluators,
+        evaluators: &EvaluatorSandbox,
         csv: &[u8],
         part: Part,
     ) -> Result<Verdict, EvaluatorFault> {
@@ -110,14 +110,14 @@ impl Script {
         let literal = serde_json::Value::String(given);
         let code = format!("GIVEN = {literal}\n{DRIVER}");
         drop(literal);
-        let policy = Policy { time_limit: TIME_LIMIT, stdout: OUTPUT, ..Policy::default() };
+        let policy = RunLimits { time_limit: TIME_LIMIT, stdout: OUTPUT, ..RunLimits::default() };
         verdict(&evaluators.sandbox()?.workspace(&self.task)?.run(&code, &policy)?)
     }
 
     /// What it says of the bundle's own sample submission.
     pub(super) fn run_on_sample(
         &self,
-        evaluators: &Evaluators,
+        evaluators: &EvaluatorSandbox,
         part: Part,
     ) -> Result<Verdict, EvaluatorFault> {
         self.run(evaluators, &self.example, part)

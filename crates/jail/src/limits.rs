@@ -1,4 +1,4 @@
-//! What a run may use. Policy is data: typed, with units, defaults and reasons.
+//! What a run may use: limits as data, typed, with units, defaults and reasons.
 
 pub mod range;
 
@@ -29,10 +29,10 @@ use tasks::units::{ByteSize, Span, UnitError};
 /// [`crate::exec::Options::work_dir`].
 ///
 /// Any value can be written here. What comes from a file or a flag goes through
-/// [`Policy::check`] first; [`range`] has the accepted values.
+/// [`RunLimits::check`] first; [`range`] has the accepted values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Policy {
+pub struct RunLimits {
     /// Wall-clock time, from the start of the script to the end of its last process.
     pub time_limit: Span,
     /// Memory beyond what the warmed interpreter already uses: address space of each process,
@@ -63,7 +63,7 @@ pub struct Policy {
     pub output_limit: ByteSize,
 }
 
-impl Default for Policy {
+impl Default for RunLimits {
     fn default() -> Self {
         let keep = Keep { head: ByteSize::kib(16), tail: ByteSize::kib(16) };
         Self {
@@ -82,7 +82,7 @@ impl Default for Policy {
     }
 }
 
-impl Policy {
+impl RunLimits {
     /// The part that the kernel enforces through resource limits.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
@@ -172,16 +172,16 @@ mod tests {
         for wrong in ["", "0,", "-1", "some", "0-2", "0, 2", "99999999999"] {
             assert!(wrong.parse::<Gpus>().is_err(), "{wrong}");
         }
-        assert_eq!(Policy::default().gpus, Gpus::None);
+        assert_eq!(RunLimits::default().gpus, Gpus::None);
     }
 
     #[test]
     fn a_policy_round_trips_and_partial_ones_keep_defaults() {
-        let policy = Policy::default();
+        let policy = RunLimits::default();
         let json = serde_json::to_string(&policy).unwrap();
-        assert_eq!(serde_json::from_str::<Policy>(&json).unwrap(), policy);
-        let short: Policy = serde_json::from_str(r#"{"time_limit": "5s"}"#).unwrap();
-        assert_eq!(short, Policy { time_limit: Span::seconds(5), ..policy });
-        assert!(serde_json::from_str::<Policy>(r#"{"timelimit": "5s"}"#).is_err());
+        assert_eq!(serde_json::from_str::<RunLimits>(&json).unwrap(), policy);
+        let short: RunLimits = serde_json::from_str(r#"{"time_limit": "5s"}"#).unwrap();
+        assert_eq!(short, RunLimits { time_limit: Span::seconds(5), ..policy });
+        assert!(serde_json::from_str::<RunLimits>(r#"{"timelimit": "5s"}"#).is_err());
     }
 }

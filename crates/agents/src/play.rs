@@ -1,0 +1,119 @@
+//! What a rollout needs of an environment, whatever the environment is.
+//!
+//! `item -> prompt -> (turn -> reply)* -> outcome, reward`. Episodes on MLE tasks are the first
+//! implementation: [`MleWorld`](crate::scaffold::react::MleWorld).
+
+use crate::prompt::{Prompt, PromptError};
+use crate::reward::Reward;
+use crate::trajectory::{
+    Ending, EpisodeOutcome, Omission, Segment, TRAJECTORY_VERSION, Trajectory, TurnRecord,
+};
+use sandbox::env::{EpisodeFault, Feedback};
+use std::fmt::Debug;
+use std::time::Duration;
+use tasks::task::TaskId;
+
+/// An environment: items, and episodes on them.
+pub trait World: Debug + Sync {
+    /// The messages that open an episode on `item`.
+    ///
+    /// # Errors
+    /// [`PromptError`] if there is no such item, or it cannot be described.
+    fn prompt(&self, item: &TaskId) -> Result<Prompt, PromptError>;
+
+    /// Wall time that an episode may take, generation included.
+    fn wall_limit(&self) -> Duration;
+
+    /// Starts an episode on `item`.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`].
+    fn open(&self, item: &TaskId) -> Result<Box<dyn Play>, EpisodeFault>;
+}
+
+/// An episode in conversation form. The caller keeps the conversation and its token ids; the
+/// episode keeps the state of the environment and the record of the turns.
+pub trait Play: Debug + Send {
+    /// Carries out one turn of the agent.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`]. The trajectory must then be dropped, not graded.
+    fn respond(&mut self, text: &str) -> Result<Reply, EpisodeFault>;
+
+    /// The turns so far.
+    fn turns(&self) -> &[TurnRecord];
+
+    /// Ends the episode and grades it.
+    ///
+    /// # Errors
+    /// An [`EpisodeFault`].
+    fn close(self: Box<Self>) -> Result<Closed, EpisodeFault>;
+}
+
+/// What follows a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The observation to show to the agent, which goes on.
+    Observe(String),
+    /// The episode is over.
+    End(Ending),
+}
+
+/// What an environment knows of an episode that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Closed {
+    /// One entry per turn of the agent.
+    pub turns: Vec<TurnRecord>,
+    /// Whether a script hit its time limit.
+    pub timed_out: bool,
+    /// The feedback mode of the tool `Score`, where the environment has it.
+    pub feedback: Option<Feedback>,
+    /// The result.
+    pub outcome: EpisodeOutcome,
+    /// The reward.
+    pub reward: Reward,
+}
+
+/// Which episode a trajectory is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt<'a> {
+    /// The task.
+    pub task: &'a TaskId,
+    /// The agent's name.
+    pub agent: &'a str,
+    /// Which of the agent's attempts at this task.
+    pub number: u64,
+}
+
+/// What the caller knows of an episode that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    /// In order and in full.
+    pub segments: Vec<Segment>,
+    /// What of it the agent did not see any more, and from when on.
+    pub omissions: Vec<Omission>,
+    /// Why it ended.
+    pub ending: Ending,
+}
+
+impl Closed {
+    /// The trajectory of the episode.
+    pub fn trajectory(self, attempt: Attempt<'_>, conversation: Conversation) -> Trajectory {
+        Trajectory {
+            version: TRAJECTORY_VERSION,
+            task: attempt.task.clone(),
+            agent: attempt.agent.to_owned(),
+            attempt: attempt.number,
+            feedback: self.feedback,
+            segments: conversation.segments,
+            omissions: conversation.omissions,
+            guidance: Vec::new(),
+            summaries: Vec::new(),
+            turns: self.turns,
+            ending: conversation.ending,
+            timed_out: self.timed_out,
+            outcome: self.outcome,
+            reward: self.reward,
+        }
+    }
+}

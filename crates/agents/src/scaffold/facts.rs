@@ -1,0 +1,176 @@
+//! What a scripted agent knows of a task before it writes a script.
+//!
+//! The manifest of one of our own tasks says what is predicted. Competitions and bundles have no
+//! manifest, so there it is inferred from the public tables, as a template agent does.
+
+use camino::Utf8Path;
+use std::collections::{BTreeMap, BTreeSet};
+use tasks::prediction::Prediction;
+use tasks::task::{Formulation, Task, TaskScripts};
+
+/// Rows of a training table that are looked at.
+const ROWS: usize = 5000;
+/// Most distinct integers that are taken for classes.
+const CLASSES: usize = 20;
+
+/// Facts about a task.
+#[derive(Debug, Clone)]
+pub(super) struct Facts {
+    /// What is predicted; `None` where it cannot be told, and only the sample submission is left.
+    pub(super) prediction: Option<Prediction>,
+    /// What kind of question it is, where the manifest says so.
+    pub(super) formulation: Option<Formulation>,
+    /// Scripts that came with the task.
+    pub(super) scripts: TaskScripts,
+}
+
+impl Facts {
+    pub(super) fn of(task: &Task) -> Self {
+        match task.ours() {
+            Some(dir) => {
+                let manifest = dir.manifest();
+                Self {
+                    prediction: Some(manifest.prediction.clone()),
+                    formulation: Some(manifest.formulation),
+                    scripts: manifest.scripts(),
+                }
+            }
+            None => Self {
+                prediction: infer(task.public().path()),
+                formulation: None,
+                scripts: TaskScripts::default(),
+            },
+        }
+    }
+}
+
+/// What the submission to a task with these public tables holds; `None` if there are no such
+/// tables, or they do not tell.
+fn infer(public: &Utf8Path) -> Option<Prediction> {
+    let sample = Columns::read(&public.join("sample_submission.csv"))?;
+    let train = Columns::read(&public.join("train.csv"))?;
+    let test = Columns::read(&public.join("test.csv"))?;
+    let targets = sample.names.get(1..)?;
+    match targets {
+        [] => None,
+        [target] => {
+            if test.names.contains(target) {
+                return None;
+            }
+            let (known, example) = (train.values.get(target)?, sample.values.get(target)?);
+            Some(one(target, known, example))
+        }
+        several => {
+            if several.iter().all(|name| train.names.contains(name)) {
+                let columns = several.to_vec();
+                let flags = several.iter().all(|name| train.values[name].iter().all(is_flag));
+                return Some(if flags {
+                    Prediction::Probabilities { columns }
+                } else {
+                    Prediction::Numbers { columns }
+                });
+            }
+            let classes: BTreeSet<&String> = several.iter().collect();
+            let is_target = |name: &&String| {
+                !test.names.contains(name) && train.values[*name].iter().eq(classes.iter().copied())
+            };
+            let column = train.names.iter().find(is_target)?.clone();
+            Some(Prediction::ClassProbabilities { column, classes: several.to_vec() })
+        }
+    }
+}
+
+/// One target column with these values in the training table and in the sample submission.
+fn one(target: &str, known: &BTreeSet<String>, example: &BTreeSet<String>) -> Prediction {
+    let column = target.to_owned();
+    let are_numbers = known.iter().all(|value| value.parse::<f64>().is_ok());
+    let are_whole = |values: &BTreeSet<String>| values.iter().all(|v| v.parse::<i64>().is_ok());
+    if are_numbers && known.len() <= 2 && known.iter().all(is_flag) && !are_whole(example) {
+        return Prediction::Probability { column };
+    }
+    if !are_numbers || (are_whole(known) && are_whole(example) && known.len() <= CLASSES) {
+        return Prediction::Label { column, classes: known.iter().cloned().collect() };
+    }
+    Prediction::Number { column }
+}
+
+fn is_flag(value: &String) -> bool {
+    value == "0" || value == "1"
+}
+
+/// The columns of a table, and the distinct values of each in its first [`ROWS`] rows.
+struct Columns {
+    names: Vec<String>,
+    values: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Columns {
+    fn read(path: &Utf8Path) -> Option<Self> {
+        let mut reader = csv::Reader::from_reader(fs_err::File::open(path).ok()?);
+        let names: Vec<String> = reader.headers().ok()?.iter().map(str::to_owned).collect();
+        let mut values: BTreeMap<String, BTreeSet<String>> =
+            names.iter().map(|name| (name.clone(), BTreeSet::new())).collect();
+        for record in reader.records().take(ROWS) {
+            for (name, cell) in names.iter().zip(record.ok()?.iter()) {
+                if let Some(column) = values.get_mut(name) {
+                    column.insert(cell.to_owned());
+                }
+            }
+        }
+        Some(Self { names, values })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inferred(train: &str, test: &str, sample: &str) -> Option<Prediction> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(folder.path()).unwrap();
+        for (name, text) in
+            [("train.csv", train), ("test.csv", test), ("sample_submission.csv", sample)]
+        {
+            fs_err::write(path.join(name), text).unwrap();
+        }
+        infer(path)
+    }
+
+    #[test]
+    fn prediction_is_inferred_from_the_public_tables() {
+        let y = || "y".to_owned();
+        let test = "id,x\n3,1\n";
+        let cases = [
+            ("id,x,y\n1,2,0\n2,3,1\n", "id,y\n3,0.5\n", Prediction::Probability { column: y() }),
+            ("id,x,y\n1,2,0.25\n2,3,1\n", "id,y\n3,0\n", Prediction::Number { column: y() }),
+            (
+                "id,x,y\n1,2,cat\n2,3,dog\n",
+                "id,y\n3,cat\n",
+                Prediction::Label { column: y(), classes: vec!["cat".into(), "dog".into()] },
+            ),
+            (
+                "id,x,y\n1,2,EAP\n2,3,HPL\n",
+                "id,EAP,HPL\n3,0.5,0.5\n",
+                Prediction::ClassProbabilities {
+                    column: y(),
+                    classes: vec!["EAP".into(), "HPL".into()],
+                },
+            ),
+            (
+                "id,x,a,b\n1,2,0,1\n2,3,1,1\n",
+                "id,a,b\n3,0.5,0.5\n",
+                Prediction::Probabilities { columns: vec!["a".into(), "b".into()] },
+            ),
+            (
+                "id,x,a,b\n1,2,0.5,1\n2,3,1,1\n",
+                "id,a,b\n3,0.5,0.5\n",
+                Prediction::Numbers { columns: vec!["a".into(), "b".into()] },
+            ),
+        ];
+        for (train, sample, expected) in cases {
+            assert_eq!(inferred(train, test, sample), Some(expected), "{train}{sample}");
+        }
+        assert_eq!(inferred("id,x\n1,2\n", test, "id,y\n3,1\n"), None);
+        assert_eq!(infer("/nowhere".into()), None);
+    }
+}

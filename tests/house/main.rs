@@ -1,0 +1,3 @@
+//! Tests of several crates together.
+
+mod kinds;
