@@ -1,8 +1,8 @@
 //! The episodes of a step and of a validation.
 
 use super::batch::Batch;
-use super::line::Summary;
 use super::draw::{draw, draw_again};
+use super::line::Summary;
 use super::{TrainError, TrainSettings};
 use crate::generate::Generator;
 use crate::generate::engine::CacheUse;
