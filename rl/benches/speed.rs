@@ -12,7 +12,7 @@ use rl::generate::sample::Sampling;
 use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::optim::{AdamConfig, AdamW};
 use rl::train::batch::{Memory, Sample};
-use rl::train::update::imitate;
+use rl::train::native::imitate;
 use std::time::Instant;
 use tasks::stream::Stream;
 use tch::{Device, Kind};

@@ -8,7 +8,7 @@ use crate::model::{Published, Qwen3, Qwen3Config};
 use crate::report::{self, ReportSources};
 use crate::rollout::RolloutSettings;
 use crate::run::device::{self, DeviceChoice};
-use crate::run::settings::{claim, resolve};
+use crate::run::settings::{Checked, Settings as _, at, claim, of_run, own, resolve};
 use crate::run::stop::{Ended, Stop};
 use crate::run::view::Stages;
 use crate::serve::{ApiKey, ServeConfig, Server};
@@ -89,8 +89,9 @@ struct Common {
     /// Where the run's files go; a run that is there is continued.
     #[arg(long, value_name = "FOLDER")]
     out: Utf8PathBuf,
-    /// A recipe (`sandmle`: the paper's training; `sparse`: its ablation of the reward) or a TOML
-    /// file with settings; flags win over it. Every run writes its own as `settings.toml`.
+    /// A recipe (`sandmle`: the paper's training, and what `rl train` does with large policies
+    /// by default; `sparse`: its ablation of the reward) or a TOML file with settings;
+    /// flags win over it. Every run writes its own as `settings.toml`.
     #[arg(long, value_name = "NAME|FILE")]
     config: Option<String>,
     /// Any setting by its dotted key, such as `rollout.sampling.temperature=0.8`; may be repeated.
@@ -369,13 +370,13 @@ fn sft(args: &SftArgs, bars: &Bars) -> Result<String> {
     let defaults = SftSettings::defaults(scale_of(&source)?);
     let settings: SftSettings =
         resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
-    settings.check()?;
+    let settings = settings.check()?;
     if source == PolicySource::Tiny && settings.lora.is_some() {
         bail!(
             "`lora` trains adapters beside finished weights, and `tiny` has none; leave it out, or give the folder of a model"
         );
     }
-    claim(out, &settings, &["workers"])?;
+    claim(out, &*settings, &["workers"])?;
     args.from.wind_back(out)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     folder_of(sft::run(&settings, &source, out, args.common.device()?, bars, &stop)?)
@@ -398,23 +399,64 @@ fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
             "fresh weights cannot be reinforced: they never earn a reward; run `rl sft --model tiny` first and give its folder"
         );
     };
-    let defaults = TrainSettings::defaults(scale_of(&source)?);
-    let settings: TrainSettings =
-        resolve(&defaults, config.as_deref(), Table::try_from(&args.settings)?, set)?;
-    settings.check()?;
-    claim(out, &settings, &TrainSettings::FREE)?;
-    args.from.wind_back(out)?;
+    let scale = scale_of(&source)?;
+    let config = config.as_deref().or(recipe_of(scale));
+    let flags = Table::try_from(&args.settings)?;
+    let mut settings: TrainSettings = resolve(&TrainSettings::defaults(scale), config, flags, set)?;
+    // The optimizer keeps its moments in the largest form that fits the device, unless the user
+    // or the run that goes on says otherwise.
+    let own = own("adam.moments", config, set)?;
+    let begun = of_run(out)?.and_then(|run| at(&run, "adam.moments").cloned());
+    let is_given = own.is_some() || begun.is_some();
+    if let (None, Some(moments)) = (own, begun) {
+        settings.adam.moments = moments.try_into().context("the run's `adam.moments`")?;
+    }
+    let settings = settings.check()?;
     let device = args.common.device()?;
-    let settings = match device::memory(device) {
-        Some(limit) => {
-            let shape = Qwen3Config::open(&policy::base_of(folder)?)?;
-            plan::filled(&settings, &shape, device, limit)?.0
-        }
-        None => settings,
-    };
+    let fitted = fitted(&settings, is_given, folder, device)?;
+    // The cache is what the device has free today, and no property of the run.
+    let mut lasting = fitted.clone().into_inner();
+    lasting.rollout.cache = settings.rollout.cache;
+    claim(out, &lasting, &TrainSettings::FREE)?;
+    args.from.wind_back(out)?;
     let stop = Stop::on_signals().context("failed to listen for signals")?;
-    let ended = grpo::run(&settings, folder, out, device, bars, &stop)?;
+    let ended = grpo::run(&fitted, folder, out, device, bars, &stop)?;
     folder_of(ended)
+}
+
+/// The recipe for policies of this scale, where none is named.
+fn recipe_of(scale: Scale) -> Option<&'static str> {
+    match scale {
+        Scale::Tiny => None,
+        Scale::Large => Some("sandmle"),
+    }
+}
+
+/// The settings with a cache that fits into what the device has free, and on a GPU, unless they
+/// are given, with moments that leave room for it.
+fn fitted(
+    settings: &Checked<TrainSettings>,
+    is_given: bool,
+    folder: &Utf8Path,
+    device: Device,
+) -> Result<Checked<TrainSettings>> {
+    let Some(limit) = device::free_memory(device) else { return Ok(settings.clone()) };
+    let shape = Qwen3Config::open(&policy::base_of(folder)?)?;
+    let (fitted, _) = if is_given || device == Device::Cpu {
+        plan::filled(settings, &shape, device, limit)?
+    } else {
+        plan::choose(settings, &shape, device, limit, host_memory())?
+    };
+    if fitted.adam.moments != settings.adam.moments {
+        let moments = toml::Value::try_from(fitted.adam.moments)?;
+        tracing::info!(%moments, "chosen so that the run fits the device");
+    }
+    Ok(fitted.check()?)
+}
+
+/// What the computer has free for moments that are offloaded, in bytes.
+fn host_memory() -> u64 {
+    device::free_memory(Device::Cpu).unwrap_or(u64::MAX)
 }
 
 fn plan(args: &PlanArgs) -> Result<String> {
@@ -428,22 +470,24 @@ fn plan(args: &PlanArgs) -> Result<String> {
             }
         },
     };
-    let defaults = TrainSettings::defaults(Scale::of(shape.parameter_count()));
+    let scale = Scale::of(shape.parameter_count());
+    let config = args.config.as_deref().or(recipe_of(scale));
     let flags = Table::from_iter([
         ("model".to_owned(), args.model.clone().into()),
         ("tasks".to_owned(), "tasks".into()),
     ]);
-    let settings: TrainSettings = resolve(&defaults, args.config.as_deref(), flags, &args.set)?;
-    settings.check()?;
-    let (device, limit) = if let Some(size) = args.memory {
+    let settings: TrainSettings =
+        resolve(&TrainSettings::defaults(scale), config, flags, &args.set)?;
+    let settings = settings.check()?;
+    let (device, limit, host) = if let Some(size) = args.memory {
         // Whoever names a size means a GPU, which need not be here.
-        (Device::Cuda(0), size.bytes())
+        (Device::Cuda(0), size.bytes(), u64::MAX)
     } else {
         let device = args.device.resolve()?;
         let unknown = "the device does not say how much memory it has; give `--memory`";
-        (device, device::memory(device).context(unknown)?)
+        (device, device::free_memory(device).context(unknown)?, host_memory())
     };
-    let (chosen, plan) = plan::choose(&settings, &shape, device, limit)?;
+    let (chosen, plan) = plan::choose(&settings, &shape, device, limit, host)?;
     let moments = toml::Value::try_from(chosen.adam.moments)?;
     let cache = chosen.rollout.cache.context("a plan that fits has a cache")?;
     let (rows, context) = (chosen.rollout.rows, chosen.rollout.context);
@@ -502,7 +546,7 @@ fn serve(args: ServeArgs) -> Result<String> {
         cache,
         queue: args.queue,
     };
-    let server = Server::bind(config, model, tokenizer)?;
+    let server = Server::bind(config.check()?, model, tokenizer)?;
     let address = server.address();
     tracing::info!(%folder, %address, "serving");
     println!("listening on http://{address}");
@@ -543,16 +587,19 @@ fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
     }
     let mut flags = Table::try_from(&args.settings)?;
     flags.insert("policies".into(), toml::Value::try_from(policies)?);
-    let mut settings: EvalSettings =
+    let settings: EvalSettings =
         resolve(&EvalSettings::defaults(scale), config.as_deref(), flags, set)?;
-    settings.check()?;
-    claim(out, &settings, &["rollout.workers"])?;
+    let settings = settings.check()?;
+    claim(out, &*settings, &["rollout.workers"])?;
     let device = args.common.device()?;
     let mut folders: Vec<&Utf8PathBuf> = named.iter().map(|(_, folder)| folder).collect();
     if random {
         folders.extend(folders.first().copied());
     }
-    settings.rollout.cache = cache_of(&folders, &settings.rollout, settings.dtype, device)?;
+    let cache = cache_of(&folders, &settings.rollout, settings.dtype, device)?;
+    let mut settings = settings.into_inner();
+    settings.rollout.cache = cache;
+    let settings = settings.check()?;
     let mut contestants = Vec::new();
     for (name, folder) in named {
         let (model, tokenizer) = policy::open(&folder, settings.dtype.kind(), device)?;

@@ -4,7 +4,7 @@ use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
 use crate::rollout::episodes::{left_out, stored};
 use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
-use crate::run::settings::{SettingsError, require};
+use crate::run::settings::{Checked, Settings, SettingsError, require};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::Heartbeat;
@@ -71,12 +71,12 @@ impl EvalSettings {
             rules: scale.rules(),
         }
     }
+}
 
-    /// Checks what types cannot.
-    ///
-    /// # Errors
-    /// [`SettingsError::Range`] naming the key.
-    pub fn check(&self) -> Result<(), SettingsError> {
+impl Settings for EvalSettings {
+    type Error = SettingsError;
+
+    fn verify(&self) -> Result<(), SettingsError> {
         self.rules.episode.policy.check()?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
         let mut names = BTreeSet::new();
@@ -138,7 +138,7 @@ pub struct Contestant {
 /// # Errors
 /// [`EvalError`].
 pub fn run(
-    settings: &EvalSettings,
+    settings: &Checked<EvalSettings>,
     contestants: &[Contestant],
     out: &Utf8Path,
     stages: &dyn Stages,
@@ -316,9 +316,9 @@ mod tests {
     #[test]
     fn limits_of_scripts_that_make_no_sense_are_refused() {
         let mut settings = EvalSettings::defaults(Scale::Tiny);
-        settings.check().unwrap();
+        settings.verify().unwrap();
         settings.rules.episode.policy.time_limit = tasks::units::Span::seconds(0);
-        let error = settings.check().unwrap_err();
+        let error = settings.verify().unwrap_err();
         assert!(matches!(error, SettingsError::Policy(_)), "{error}");
         let reason = std::error::Error::source(&error).unwrap().to_string();
         assert!(reason.contains("time_limit"), "{reason}");
@@ -329,7 +329,7 @@ mod tests {
         let check = |names: &[&str]| {
             let policies =
                 names.iter().map(|&name| (name.to_owned(), "folder".to_owned())).collect();
-            EvalSettings { policies, ..EvalSettings::defaults(Scale::Tiny) }.check()
+            EvalSettings { policies, ..EvalSettings::defaults(Scale::Tiny) }.verify()
         };
         check(&["sft", "qwen3_0.6b", "grpo-2"]).unwrap();
         for names in [&["sft", "sft"][..], &["../sft"], &["scripted/forest"], &[".sft"], &["a b"]] {

@@ -2,7 +2,7 @@
 //! generated, rewarded at random, and learnt from.
 
 use super::floor::{DecodeStep, Speed, Update, reading};
-use super::job::{BenchError, limit, random_ids, warm_up};
+use super::job::{BenchError, host, limit, random_ids, warm_up};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
 use super::sft::RATE;
@@ -14,9 +14,9 @@ use crate::rollout::RolloutSettings;
 use crate::train::advantage::{Standing, advantages};
 use crate::train::batch::Sample;
 use crate::train::grpo::TrainSettings;
+use crate::train::learner;
 use crate::train::plan::{self, Plan};
 use crate::train::presets::Dtype;
-use crate::train::update;
 use rand::RngExt;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
@@ -69,7 +69,7 @@ pub(super) fn settings(
     wanted.rollout.rows = sizes.rows;
     wanted.rollout.context = tokens + 1;
     wanted.memory.micro_tokens = wanted.memory.micro_tokens.min(sizes.rows * tokens).max(tokens);
-    Ok(plan::choose(&wanted, config, device, limit(device)?)?)
+    Ok(plan::choose(&wanted, config, device, limit(device)?, host())?)
 }
 
 /// Conversations, and what the sampler said about their tokens.
@@ -222,7 +222,7 @@ fn differentiate(
 ) -> Gradients {
     let Played { samples, log_probs } = played;
     let counts: Vec<usize> = samples.iter().map(Sample::trained_count).collect();
-    let update = update::Update {
+    let update = learner::Update {
         samples,
         sampler: log_probs,
         old: None,

@@ -224,6 +224,11 @@ pub(super) fn limit(device: Device) -> Result<u64, BenchError> {
     device::memory(device).ok_or(BenchError::UnknownMemory)
 }
 
+/// How much of the computer's memory offloaded moments may take.
+pub(super) fn host() -> u64 {
+    device::free_memory(Device::Cpu).unwrap_or(u64::MAX)
+}
+
 /// Has the device load what generation needs, so that no clock sees it.
 pub(super) fn warm_up(model: &Qwen3) -> Result<(), BenchError> {
     let mut engine = Engine::new(model, 1, 16);

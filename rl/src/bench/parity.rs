@@ -14,7 +14,7 @@ use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Lora, LoraSettings, Mixture, Packed, Qwen3, Qwen3Config, signed};
 use crate::optim::{AdamConfig, AdamW, MomentStore};
 use crate::train::batch::{Memory, Sample};
-use crate::train::update::imitate;
+use crate::train::native::imitate;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Tokens a second of an SFT step: gradients of long sequences, then the optimizer.
 
 use super::floor::{Speed, Update};
-use super::job::{BenchError, limit, random_ids};
+use super::job::{BenchError, host, limit, random_ids};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
 use super::sizes::{Sizes, train_settings};
@@ -9,9 +9,9 @@ use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
 use crate::train::batch::Sample;
 use crate::train::grpo::TrainSettings;
+use crate::train::native::imitate;
 use crate::train::plan::{self, Plan};
 use crate::train::presets::Dtype;
-use crate::train::update::imitate;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tch::Device;
@@ -32,7 +32,7 @@ pub(super) fn settings(
         wanted.memory.micro_tokens.min(sizes.sequences * sizes.length).max(sizes.length);
     // Nothing is generated.
     (wanted.rollout.rows, wanted.rollout.context) = (1, 1);
-    Ok(plan::choose(&wanted, config, device, limit(device)?)?)
+    Ok(plan::choose(&wanted, config, device, limit(device)?, host())?)
 }
 
 /// Times updates on sequences of random ids, all of which are trained on.

@@ -360,8 +360,8 @@ mod tests {
     use crate::model::{Gradients, LoraSettings};
     use crate::optim::AdamConfig;
     use crate::train::batch::Sample;
+    use crate::train::native::imitate;
     use crate::train::presets::Scale;
-    use crate::train::update::imitate;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
     use tasks::stream::Stream;

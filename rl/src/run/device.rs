@@ -141,6 +141,12 @@ pub fn memory(device: Device) -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// How much memory of `device` is free, in bytes, where that can be found out.
+pub fn free_memory(device: Device) -> Option<u64> {
+    let used = memory_in_use(device).unwrap_or(0);
+    memory(device).map(|all| all.saturating_sub(used))
+}
+
 /// How much of a GPU's memory is in use, by whomever, in bytes; none for the CPU. What libtorch
 /// has once taken it keeps, so after a piece of work this is the most that the work took; only
 /// where a GPU is full does libtorch give something back on the way.

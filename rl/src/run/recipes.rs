@@ -12,6 +12,11 @@ const RECIPES: [(&str, &str); 2] = [
     ("sparse", include_str!("../../../configs/sparse.toml")),
 ];
 
+/// Whether this is the name of a recipe that the program brings along.
+pub fn is_built_in(name: &str) -> bool {
+    RECIPES.iter().any(|(known, _)| *known == name)
+}
+
 /// The recipe of this name, or the file of this name.
 ///
 /// # Errors

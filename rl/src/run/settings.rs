@@ -1,13 +1,15 @@
 //! Settings, resolved once: flags over file over defaults.
 //!
-//! Defaults are a value of the checked type itself, so every key has one and a key that does not
-//! exist is refused. The result is written beside what it produced.
+//! Defaults are a value of the settings' own type, so every key has one and a key that does not
+//! exist is refused. The result is checked once ([`Settings::check`]), and written beside what it
+//! produced.
 
 use crate::run::recipes;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::ops::Deref;
 use tasks::files;
 use toml::{Table, Value};
 
@@ -77,6 +79,46 @@ pub enum SettingsError {
     },
 }
 
+/// Settings whose values must be checked before they are used.
+pub trait Settings: Sized {
+    /// Why they are refused.
+    type Error;
+
+    /// Checks what types cannot.
+    ///
+    /// # Errors
+    /// Says which setting is out of its range.
+    fn verify(&self) -> Result<(), Self::Error>;
+
+    /// The same settings, known to be good.
+    ///
+    /// # Errors
+    /// As [`Self::verify`].
+    fn check(self) -> Result<Checked<Self>, Self::Error> {
+        self.verify()?;
+        Ok(Checked(self))
+    }
+}
+
+/// Settings that were checked. [`Settings::check`] is the only way to have some.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked<S>(S);
+
+impl<S> Checked<S> {
+    /// The settings, to be changed and checked again.
+    pub fn into_inner(self) -> S {
+        self.0
+    }
+}
+
+impl<S> Deref for Checked<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.0
+    }
+}
+
 /// Lays `config` (a recipe's name or a file), then `flags`, then `assignments` (each `dotted.key=value`) over `defaults`.
 ///
 /// # Errors
@@ -142,14 +184,7 @@ pub fn claim(
     fs::create_dir_all(folder).map_err(unusable)?;
     let path = folder.join("settings.toml");
     let table = Table::try_from(settings)?;
-    // Settings alone are the trace of a start that failed before it made anything.
-    let has_results = folder
-        .read_dir_utf8()?
-        .filter_map(Result::ok)
-        .any(|entry| !entry.file_name().starts_with('.') && entry.file_name() != "settings.toml");
-    if path.is_file() && has_results {
-        let parse = |source| SettingsError::Parse { path: path.clone(), source };
-        let before: Table = fs::read_to_string(&path)?.parse().map_err(parse)?;
+    if let Some(before) = of_run(folder)? {
         let mut differences = Vec::new();
         differ("", &before, &table, free, &mut differences);
         if !differences.is_empty() {
@@ -160,6 +195,52 @@ pub fn claim(
         }
     }
     files::write_atomic(&path, toml::to_string_pretty(&table)?.as_bytes()).map_err(unusable)
+}
+
+/// The settings of the run in this folder; none if there is no run, or one without results.
+///
+/// # Errors
+/// [`SettingsError`] if they cannot be read.
+pub fn of_run(folder: &Utf8Path) -> Result<Option<Table>, SettingsError> {
+    let path = folder.join("settings.toml");
+    if !path.is_file() {
+        return Ok(None);
+    }
+    // Settings alone are the trace of a start that failed before it made anything.
+    let has_results = folder
+        .read_dir_utf8()?
+        .filter_map(Result::ok)
+        .any(|entry| !entry.file_name().starts_with('.') && entry.file_name() != "settings.toml");
+    if !has_results {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(&path)?;
+    text.parse().map(Some).map_err(|source| SettingsError::Parse { path, source })
+}
+
+/// The value of a dotted key that a file of the user's own or an assignment sets. What a built-in
+/// recipe says does not count.
+///
+/// # Errors
+/// [`SettingsError`] if the file cannot be read or an assignment is malformed.
+pub fn own(
+    key: &str,
+    config: Option<&str>,
+    assignments: &[String],
+) -> Result<Option<Value>, SettingsError> {
+    let file = config.filter(|name| !recipes::is_built_in(name));
+    let mut table = file.map(recipes::open).transpose()?.unwrap_or_default();
+    for assignment in assignments {
+        lay_over(&mut table, assigned(assignment)?);
+    }
+    Ok(at(&table, key).cloned())
+}
+
+/// The value at a dotted key.
+pub fn at<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {
+    let mut parts = key.split('.');
+    let first = table.get(parts.next()?);
+    parts.fold(first, |value, part| value?.get(part))
 }
 
 fn differ(prefix: &str, before: &Table, now: &Table, free: &[&str], found: &mut Vec<String>) {

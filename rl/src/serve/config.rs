@@ -2,6 +2,7 @@
 
 use super::access::ApiKey;
 use crate::generate::engine::EngineError;
+use crate::run::settings::Settings;
 use crate::text::template::TemplateError;
 use std::net::SocketAddr;
 use tasks::units::ByteSize;
@@ -73,9 +74,10 @@ pub enum ServeError {
     Panicked,
 }
 
-impl ServeConfig {
-    /// Makes sure that the settings can be.
-    pub(super) fn check(&self) -> Result<(), ServeError> {
+impl Settings for ServeConfig {
+    type Error = ServeError;
+
+    fn verify(&self) -> Result<(), ServeError> {
         if !self.listen.ip().is_loopback() && self.key.is_none() {
             return Err(ServeError::Open(self.listen));
         }

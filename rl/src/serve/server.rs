@@ -13,6 +13,7 @@ use super::wanted::Wanted;
 use crate::generate::engine::{Engine, Turn};
 use crate::generate::{Capacity, NativeGenerator};
 use crate::model::Qwen3;
+use crate::run::settings::Checked;
 use crate::text::template::Template;
 use crate::text::tokenizer::Tokenizer;
 use axum::Router;
@@ -159,16 +160,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Checks the settings and takes the address.
+    /// Takes the address.
     ///
     /// # Errors
-    /// [`ServeError`] if settings, template or address cannot be used.
+    /// [`ServeError`] if cache, template or address cannot be used.
     pub fn bind(
-        config: ServeConfig,
+        config: Checked<ServeConfig>,
         model: Qwen3,
         tokenizer: Tokenizer,
     ) -> Result<Self, ServeError> {
-        config.check()?;
+        let config = config.into_inner();
         // It costs nothing before there are answers, and says now what it would say then.
         Engine::with_cache(&model, config.rows, config.context, config.cache)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -1,4 +1,5 @@
-//! Trajectories packed for the trainer.
+//! Trajectories as the trainer sees them: tokens, which of them it learns from, and how they are
+//! packed.
 //!
 //! The model sees sequences end to end, without padding, each cut behind the last token that is
 //! trained on. The output layer, whose cost is the vocabulary's size, sees only the positions
@@ -9,7 +10,10 @@
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Packed, Pass, Qwen3, signed};
 use crate::run::settings::{SettingsError, require};
+use crate::text::template::{Template, TemplateError};
+use crate::text::tokenizer::Tokenizer;
 use crate::train::loss;
+use agents::trajectory::{Source, Trajectory, TurnRecord};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -97,6 +101,48 @@ impl Sample {
     fn read_length(&self) -> usize {
         self.places().last().unwrap_or(0)
     }
+}
+
+/// A sampled trajectory as the trainer sees it, with the log-probabilities of its trained tokens.
+pub fn sampled(trajectory: &Trajectory) -> (Sample, Vec<f32>) {
+    let (mut sample, mut log_probs) = (Sample::default(), Vec::new());
+    for segment in &trajectory.segments {
+        let ids: Vec<i64> = segment.ids.iter().copied().map(i64::from).collect();
+        sample.push(&ids, segment.source == Source::Model);
+        log_probs.extend_from_slice(&segment.log_probs);
+    }
+    (sample, log_probs)
+}
+
+/// A text-only trajectory laid out as if the policy had said it, for imitation.
+///
+/// # Errors
+/// [`TemplateError`] if the template does not take it, or its text cannot be encoded.
+pub fn spoken(
+    trajectory: &Trajectory,
+    template: &Template<&Tokenizer>,
+) -> Result<Sample, TemplateError> {
+    let mut sample = Sample::default();
+    let mut prompt = trajectory.segments.iter().filter(|segment| segment.source == Source::Prompt);
+    let system = prompt.next().map_or("", |segment| &segment.text);
+    let user = prompt.next().map_or("", |segment| &segment.text);
+    sample.push(&template.prompt(system, user)?, false);
+    let mut turns = trajectory.turns.iter();
+    for segment in &trajectory.segments {
+        match segment.source {
+            Source::Prompt => (),
+            // What failed is there to be recovered from, not to be imitated.
+            Source::Model => {
+                let failed = turns.next().is_some_and(TurnRecord::failed);
+                sample.push(&template.answer(&segment.text)?, !failed);
+            }
+            Source::Environment => {
+                sample.push(&template.observation(&segment.text)?, false);
+            }
+            Source::Guide => return Err(TemplateError::Guidance),
+        }
+    }
+    Ok(sample)
 }
 
 /// Groups the `wanted` samples into micro-batches of at most `budget` tokens, or of one sample that

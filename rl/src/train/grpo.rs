@@ -47,14 +47,15 @@ use crate::generate::{Generator, NativeGenerator};
 use crate::rollout::RolloutError;
 use crate::run::heap;
 use crate::run::metrics::Metrics;
+use crate::run::settings::Checked;
 use crate::run::stop::{Ended, Stop};
 use crate::run::view::{Stages, View};
 use crate::run::watchdog::{Heartbeat, Phase, Watchdog};
 use crate::train::batch::Sample;
 use crate::train::harness::{Earlier, Harness};
-use crate::train::learner::{Learner, LearnerError, Loss, NativeLearner, Weights};
+use crate::train::learner::{Learner, LearnerError, Learnt, Loss, Weights};
+use crate::train::native::NativeLearner;
 use crate::train::presets::Dtype;
-use crate::train::update::Learnt;
 use agents::scaffold::react::MleWorld;
 use batch::{Batch, Scores};
 use camino::Utf8Path;
@@ -74,7 +75,7 @@ use tch::Device;
 /// # Errors
 /// [`TrainError`].
 pub fn run(
-    settings: &TrainSettings,
+    settings: &Checked<TrainSettings>,
     folder: &Utf8Path,
     out: &Utf8Path,
     device: Device,

@@ -211,7 +211,8 @@ impl fmt::Display for Plan {
 
 /// Settings that fit into `limit` bytes and a model of this shape: the given ones, or those with
 /// the largest moments that leave room for twelve conversations of full length, or the smallest
-/// moments. The cache gets what is left, if it is not given.
+/// moments. The cache gets what is left, if it is not given. Moments are offloaded only if they
+/// fit into `host` bytes of the computer's memory.
 ///
 /// # Errors
 /// [`PlanError::TooLarge`] with the smallest that was tried.
@@ -220,6 +221,7 @@ pub fn choose(
     config: &Qwen3Config,
     device: Device,
     limit: u64,
+    host: u64,
 ) -> Result<(TrainSettings, Plan), PlanError> {
     let enough = conversations(settings.rollout.rows.min(ENOUGH), settings, config);
     let stores = [MomentStore::Full, MomentStore::EightBit, MomentStore::Offload];
@@ -235,7 +237,9 @@ pub fn choose(
         }
         let mut tried = settings.clone();
         tried.adam.moments = moments;
-        chosen = filled(&tried, config, device, limit);
+        if Plan::of(&tried, config, device).sum(Phase::Host) <= host {
+            chosen = filled(&tried, config, device, limit);
+        }
     }
     chosen
 }
@@ -388,13 +392,17 @@ mod tests {
     use super::*;
     use crate::model::{KvCache, Lora, Published, Qwen3};
     use crate::optim::{AdamConfig, AdamW};
+    use crate::run::settings::resolve;
     use crate::train::presets::Scale;
     use tasks::stream::Stream;
     use tch::{Kind, Tensor};
+    use toml::Table;
 
     const H200: Device = Device::Cuda(0);
-    /// Its memory.
+    /// Its memory by its name.
     const GPU: u64 = 141 << 30;
+    /// The memory of the computer that it is in.
+    const HOST: u64 = 128 << 30;
 
     fn large() -> TrainSettings {
         TrainSettings::defaults(Scale::Large)
@@ -409,7 +417,7 @@ mod tests {
         let config = Published::named("qwen3-8b").unwrap().config();
         // 2 bytes of weights, 4 each of f32 weights, gradients and two moments: 147 GB of 151.
         assert!(Plan::of(&large(), &config, H200).fit(GPU).is_err());
-        let (full, plan) = choose(&large(), &config, H200, GPU).unwrap();
+        let (full, plan) = choose(&large(), &config, H200, GPU, HOST).unwrap();
         let fits = |settings: &TrainSettings, plan: &Plan| {
             let (long, short) = held(settings, &config);
             assert!(plan.peak() <= GPU && plan.peak() > GPU - (1 << 30), "{plan}");
@@ -418,14 +426,35 @@ mod tests {
         };
         assert_eq!(fits(&full, &plan), (MomentStore::EightBit, 14, 59));
         let adapters = TrainSettings { lora: Some(LoraSettings::default()), ..large() };
-        let (adapters, plan) = choose(&adapters, &config, H200, GPU).unwrap();
+        let (adapters, plan) = choose(&adapters, &config, H200, GPU, HOST).unwrap();
         assert_eq!(fits(&adapters, &plan), (MomentStore::Full, 24, 64));
+    }
+
+    #[test]
+    fn the_papers_recipe_fits_what_an_h200_has_free() {
+        let config = Published::named("qwen3-8b").unwrap().config();
+        let settings: TrainSettings =
+            resolve(&large(), Some("sandmle"), Table::new(), &[]).unwrap();
+        // The driver keeps some of the 141 GiB, and shows a little under 140.
+        let free = 139 << 30;
+        assert!(filled(&settings, &config, H200, free).is_err(), "with full moments");
+        for (host, moments) in [(HOST, MomentStore::Offload), (32 << 30, MomentStore::EightBit)] {
+            let (chosen, plan) = choose(&settings, &config, H200, free, host).unwrap();
+            assert_eq!(chosen.adam.moments, moments);
+            assert!(plan.peak() <= free && plan.sum(Phase::Host) <= host, "{plan}");
+            let (long, short) = held(&chosen, &config);
+            assert!(long >= 8 && short >= 32, "{long} {short}");
+            // Nothing that decides what is learnt has moved.
+            let mut given = chosen;
+            (given.adam.moments, given.rollout.cache) = (settings.adam.moments, None);
+            assert_eq!(given, settings);
+        }
     }
 
     #[test]
     fn what_cannot_fit_is_refused_with_the_table() {
         let config = Published::named("qwen3-32b").unwrap().config();
-        let error = choose(&large(), &config, H200, GPU).unwrap_err().to_string();
+        let error = choose(&large(), &config, H200, GPU, HOST).unwrap_err().to_string();
         for word in ["141.00 GiB", "gradients in f32", "rl plan", "lora.rank"] {
             assert!(error.contains(word), "{error}");
         }

@@ -20,14 +20,14 @@ pub use settings::SftSettings;
 use crate::checkpoint::policy;
 use crate::checkpoint::source::PolicySource;
 use crate::optim::{Decay, Schedule};
+use crate::run::settings::Checked;
 use crate::run::stop::{Ended, Stop, Stopped};
 use crate::run::view::Stages;
 use crate::text::template::Template;
-use crate::train::batch::Sample;
+use crate::train::batch::{Sample, spoken};
 use crate::train::harness::{Cadence, Earlier, Harness};
-use crate::train::learner::{Learner, Loss, NativeLearner};
-use crate::train::sample::spoken;
-use crate::train::update::Learnt;
+use crate::train::learner::{Learner, Learnt, Loss};
+use crate::train::native::NativeLearner;
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
 use demonstrations::{demonstrate, tiny};
@@ -54,7 +54,7 @@ struct Line {
 /// # Errors
 /// [`SftError`].
 pub fn run(
-    settings: &SftSettings,
+    settings: &Checked<SftSettings>,
     source: &PolicySource,
     out: &Utf8Path,
     device: Device,

@@ -9,6 +9,7 @@ use rl::checkpoint::policy;
 use rl::checkpoint::source::{PolicySource, locate};
 use rl::eval::{self, Contestant, EvalSettings};
 use rl::report::{self, ReportSources};
+use rl::run::settings::Settings as _;
 use rl::run::stop::{Ended, Stop};
 use rl::run::view::Stages;
 use rl::train::grpo::{self, TrainSettings};
@@ -138,8 +139,15 @@ fn loses_patience(settings: &TrainSettings, policy: &Utf8Path, dir: &Utf8Path) {
     };
     for (patience, last) in [(1, 1), (1, 1), (2, 2)] {
         let stop = Stop::default();
-        let ended =
-            grpo::run(&settings(patience), policy, &run, Device::Cpu, &Silent, &stop).unwrap();
+        let ended = grpo::run(
+            &settings(patience).check().unwrap(),
+            policy,
+            &run,
+            Device::Cpu,
+            &Silent,
+            &stop,
+        )
+        .unwrap();
         let folder = run.join(format!("checkpoints/step-{last:06}"));
         assert_eq!(ended, Ended::Finished(folder));
         assert!(lines(&run).iter().map(|line| line.0).eq(0..=last));
@@ -171,7 +179,7 @@ fn the_loops_run_resume_and_report() {
     // Imitate.
     let run = dir.join("sft");
     fs::create_dir(&run).unwrap();
-    let settings = sft_settings(&tasks);
+    let settings = sft_settings(&tasks).check().unwrap();
     let imitate = || {
         let stop = Stop::default();
         let ended = sft::run(&settings, &PolicySource::Tiny, &run, Device::Cpu, &Silent, &stop);
@@ -200,7 +208,7 @@ fn the_loops_run_resume_and_report() {
     // Reinforce; the start-up self-checks are part of every start.
     let grpo = dir.join("grpo");
     fs::create_dir(&grpo).unwrap();
-    let settings = train_settings(&tasks, &last);
+    let settings = train_settings(&tasks, &last).check().unwrap();
     let reinforce = || {
         let stop = Stop::default();
         finished(grpo::run(&settings, &last, &grpo, Device::Cpu, &Silent, &stop).unwrap())
@@ -238,6 +246,7 @@ fn the_loops_run_resume_and_report() {
         ..EvalSettings::defaults(Scale::Tiny)
     };
     settings.rollout.turn_tokens = 240;
+    let settings = settings.check().unwrap();
     let contestant = |name: &str, folder: &Utf8Path| {
         let (model, tokenizer) = policy::open(folder, Kind::Float, Device::Cpu).unwrap();
         Contestant { name: name.into(), model, tokenizer }

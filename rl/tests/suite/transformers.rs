@@ -10,7 +10,7 @@ use rl::model::{
     save_whole, write_weights,
 };
 use rl::train::batch::{Memory, Sample};
-use rl::train::update::imitate;
+use rl::train::native::imitate;
 use std::collections::BTreeMap;
 use std::process::Command;
 use tasks::stream::Stream;

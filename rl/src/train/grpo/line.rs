@@ -8,7 +8,7 @@ use crate::run::device::memory_in_use;
 use crate::run::metrics::resident_memory;
 use crate::run::view::Step;
 use crate::run::watchdog::Phase;
-use crate::train::update::Learnt;
+use crate::train::learner::Learnt;
 use agents::trajectory::{Ending, Trajectory};
 use evals::evaluation::Row;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::mask::Mask;
 use crate::model::LoraSettings;
 use crate::optim::{AdamConfig, Decay, Schedule};
 use crate::rollout::{Overflow, RolloutSettings};
-use crate::run::settings::{SettingsError, require};
+use crate::run::settings::{Settings, SettingsError, require};
 use crate::train::advantage::Normalisation;
 use crate::train::batch::Memory;
 use crate::train::harness::{Cadence, Validation};
@@ -180,12 +180,12 @@ impl TrainSettings {
     pub fn updates_per_step(&self) -> usize {
         self.mini_batches * self.epochs
     }
+}
 
-    /// Checks what types cannot.
-    ///
-    /// # Errors
-    /// [`SettingsError::Range`] naming the key.
-    pub fn check(&self) -> Result<(), SettingsError> {
+impl Settings for TrainSettings {
+    type Error = SettingsError;
+
+    fn verify(&self) -> Result<(), SettingsError> {
         self.rules.episode.policy.check()?;
         require(
             self.group >= 2,
@@ -276,7 +276,7 @@ mod tests {
         expected.rollout.context = 40_960;
         let found = resolved("sandmle", Scale::Large);
         assert_eq!(found, expected);
-        found.check().unwrap();
+        found.verify().unwrap();
     }
 
     #[test]

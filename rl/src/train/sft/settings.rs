@@ -2,7 +2,7 @@
 
 use crate::model::LoraSettings;
 use crate::optim::AdamConfig;
-use crate::run::settings::{SettingsError, require};
+use crate::run::settings::{Settings, SettingsError, require};
 use crate::train::batch::Memory;
 use crate::train::presets::{Dtype, Scale};
 use agents::scaffold::react::EpisodeRules;
@@ -106,12 +106,12 @@ impl SftSettings {
             rules: scale.rules(),
         }
     }
+}
 
-    /// Checks what types cannot.
-    ///
-    /// # Errors
-    /// [`SettingsError::Range`] naming the key.
-    pub fn check(&self) -> Result<(), SettingsError> {
+impl Settings for SftSettings {
+    type Error = SettingsError;
+
+    fn verify(&self) -> Result<(), SettingsError> {
         self.rules.episode.policy.check()?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
         require(self.epochs > 0, "epochs", &self.epochs, "at least 1")?;

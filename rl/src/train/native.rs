@@ -1,61 +1,106 @@
-//! Gradients of the two losses, cross-entropy and GRPO's surrogate, over trajectories.
+//! The learner of this process: one model on one device, gradients layer by layer, `AdamW`.
 
+use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Qwen3, signed};
+use crate::optim::{AdamConfig, AdamW};
+use crate::text::tokenizer::Tokenizer;
 use crate::train::batch::{Memory, Micro, Sample, micro_batches};
-use crate::train::loss::{Aggregation, Objective, Tokens};
+use crate::train::learner::{Learner, LearnerError, Learnt, Loss, Update, Weights};
+use crate::train::loss::Tokens;
+use camino::Utf8Path;
 use std::ops::Range;
 use tch::{Kind, Tensor};
 
-/// What the loss needs to know about trajectories, each list in their order.
-#[derive(Debug, Clone, Copy)]
-pub struct Update<'a> {
-    /// Their tokens.
-    pub samples: &'a [Sample],
-    /// The sampler's log-probabilities of their trained tokens.
-    pub sampler: &'a [Vec<f32>],
-    /// The trainer's before the first update; `None` where they are the sampler's, or today's.
-    pub old: Option<&'a [Vec<f32>]>,
-    /// The reference policy's, where there is a pull towards it.
-    pub reference: Option<&'a [Vec<f32>]>,
-    /// Advantages.
-    pub advantages: &'a [f64],
-    /// How many tokens of each count in this update; 0 for those that are no part of it.
-    pub counts: &'a [usize],
-    /// How token losses become one.
-    pub aggregation: Aggregation,
-    /// How a token's loss is made.
-    pub objective: Objective,
-    /// How tokens were drawn.
-    pub sampling: Sampling,
+/// The learner of this process.
+#[derive(Debug)]
+pub struct NativeLearner<'m> {
+    model: &'m Qwen3,
+    tokenizer: &'m Tokenizer,
+    reference: Option<&'m Qwen3>,
+    memory: Memory,
+    optimizer: AdamW,
+    gradients: Gradients,
 }
 
-/// What updates came to, summed over tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Learnt {
-    /// Loss, summed over updates.
-    pub loss: f64,
-    /// Tokens whose ratio was clipped.
-    pub clipped: f64,
-    /// KL to the reference policy, in nats.
-    pub distance: f64,
-    /// Importance weights.
-    pub importance: f64,
-    /// The largest difference between the sampler's log-probabilities and today's, in nats.
-    pub gap: f64,
-    /// Tokens.
-    pub tokens: usize,
+impl<'m> NativeLearner<'m> {
+    /// A learner that changes the weights of `model`.
+    pub fn new(
+        model: &'m Qwen3,
+        tokenizer: &'m Tokenizer,
+        adam: AdamConfig,
+        memory: Memory,
+    ) -> Self {
+        let (optimizer, gradients) = (AdamW::new(model, adam), Gradients::default());
+        Self { model, tokenizer, reference: None, memory, optimizer, gradients }
+    }
+
+    /// The same with a reference model, if there is one.
+    #[must_use]
+    pub fn with_reference(self, reference: Option<&'m Qwen3>) -> Self {
+        Self { reference, ..self }
+    }
 }
 
-impl Learnt {
-    /// Adds what another update came to.
-    pub fn add(&mut self, other: &Self) {
-        self.loss += other.loss;
-        self.clipped += other.clipped;
-        self.distance += other.distance;
-        self.importance += other.importance;
-        self.gap = self.gap.max(other.gap);
-        self.tokens += other.tokens;
+impl Learner for NativeLearner<'_> {
+    fn accumulate(
+        &mut self,
+        loss: &Loss<'_>,
+        beat: &mut dyn FnMut(),
+    ) -> Result<Learnt, LearnerError> {
+        let (model, memory, gradients) = (self.model, &self.memory, &mut self.gradients);
+        match loss {
+            Loss::CrossEntropy(samples) => {
+                let (loss, tokens) = imitate(model, samples, memory, gradients);
+                beat();
+                Ok(Learnt { loss, tokens, ..Learnt::default() })
+            }
+            Loss::Surrogate(update) => Ok(update.differentiate(model, memory, gradients, beat)),
+        }
+    }
+
+    fn step(&mut self, rate: f64) -> Result<f64, LearnerError> {
+        let mut gradients = std::mem::take(&mut self.gradients);
+        Ok(self.optimizer.step(&mut gradients, rate)?)
+    }
+
+    fn log_probs(
+        &self,
+        weights: Weights,
+        samples: &[Sample],
+        sampling: &Sampling,
+        beat: &mut dyn FnMut(),
+    ) -> Result<Vec<Vec<f32>>, LearnerError> {
+        let model = match weights {
+            Weights::Current => self.model,
+            Weights::Reference => self.reference.ok_or(LearnerError::NoReference)?,
+        };
+        let mut scores = vec![Vec::new(); samples.len()];
+        for chosen in micro_batches(samples, 0..samples.len(), self.memory.micro_tokens) {
+            let micro = Micro::new(samples, &chosen, model.device());
+            let found = micro.log_probs(model, sampling, &self.memory);
+            let mut values = vec![0.0; found.numel()];
+            found.copy_data(&mut values, found.numel());
+            let mut values = values.into_iter();
+            for &(index, count) in micro.members() {
+                scores[index] = values.by_ref().take(count).collect();
+            }
+            beat();
+        }
+        Ok(scores)
+    }
+
+    fn save(&self, folder: &Utf8Path) -> Result<u64, CheckpointError> {
+        checkpoint::write(folder, self.model, self.tokenizer, &self.optimizer)
+    }
+
+    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
+        checkpoint.restore(&mut self.optimizer)
+    }
+
+    fn publish(&mut self, _version: u64) -> Result<(), LearnerError> {
+        // A generator of this process samples with the very tensors that are trained.
+        Ok(())
     }
 }
 
