@@ -40,7 +40,7 @@ check: venv-lint ## What needs no build: format, Python, spelling, links, enviro
 	ruff check --quiet
 	scripts/check_fragments.py
 	typos
-	scripts/check_links.py
+	scripts/check_links.py --paths
 	scripts/check_environment.py
 
 advisories: venv-lint ## Known vulnerabilities of dependencies; fetches RustSec's database

@@ -74,7 +74,11 @@ class Peer:
                 out = self.model(input_ids=feed, past_key_values=cache, use_cache=True, logits_to_keep=1)
                 first = first or time.perf_counter()
                 logits = out.logits[:, -1]
-                feed = torch.multinomial(logits.float().softmax(-1), 1) if sampled else logits.argmax(-1, keepdim=True)
+                feed = (
+                    torch.multinomial(logits.float().softmax(-1), 1)
+                    if sampled
+                    else logits.argmax(-1, keepdim=True)
+                )
                 said.append(feed)
             answers = torch.cat(said, 1)
         end = time.perf_counter()
@@ -92,16 +96,24 @@ class Peer:
         for batch in batches(samples, way["order"], way["budget"]):
             ids = pad_sequence([torch.tensor(s["ids"]) for s in batch], batch_first=True)
             trained = pad_sequence([torch.tensor(s["trained"]) for s in batch], batch_first=True)
-            seen = pad_sequence([torch.ones(len(s["ids"]), dtype=torch.long) for s in batch], batch_first=True)
+            seen = pad_sequence(
+                [torch.ones(len(s["ids"]), dtype=torch.long) for s in batch], batch_first=True
+            )
             # Without padding there is no mask, which lets the attention be plainly causal.
             seen = None if bool(seen.all()) else seen
             if way["logits"] == "all":
                 labels = ids.masked_fill(~trained, -100)
                 part = self.model(
-                    input_ids=ids, attention_mask=seen, labels=labels, use_cache=False, num_items_in_batch=total
+                    input_ids=ids,
+                    attention_mask=seen,
+                    labels=labels,
+                    use_cache=False,
+                    num_items_in_batch=total,
                 ).loss
             else:
-                hidden = self.model.model(input_ids=ids, attention_mask=seen, use_cache=False).last_hidden_state
+                hidden = self.model.model(
+                    input_ids=ids, attention_mask=seen, use_cache=False
+                ).last_hidden_state
                 chosen = trained[:, 1:]
                 logits = self.model.lm_head(hidden[:, :-1][chosen]).float()
                 part = cross_entropy(logits, ids[:, 1:][chosen], reduction="sum") / total

@@ -1,6 +1,6 @@
 """OpenAI's own client against `rl serve` with a model that says one thing.
 
-    client.py ADDRESS KEY SCRIPT
+client.py ADDRESS KEY SCRIPT
 """
 
 import asyncio
@@ -44,8 +44,11 @@ def main():
     assert answer.usage.completion_tokens == len(choice.logprobs.content)
 
     # What the client has read, it can send back.
-    history = [*MESSAGES, choice.message, {
-        "role": "tool", "tool_call_id": choice.message.tool_calls[0].id, "content": "0.5"}]
+    history = [
+        *MESSAGES,
+        choice.message,
+        {"role": "tool", "tool_call_id": choice.message.tool_calls[0].id, "content": "0.5"},
+    ]
     again = create(model="tiny", messages=history, tools=TOOLS, temperature=0)
     assert again.choices[0].message.content == WORDS
 
@@ -60,27 +63,39 @@ def main():
 
     prompt = "<|im_start|>assistant\n"
     text = client.completions.create(
-        model="tiny", prompt=prompt, temperature=0, max_tokens=500, logprobs=0,
+        model="tiny",
+        prompt=prompt,
+        temperature=0,
+        max_tokens=500,
+        logprobs=0,
         extra_body={"return_token_ids": True, "top_k": 5, "min_p": 0.0},
     )
     choice = text.choices[0]
     assert (choice.text, choice.finish_reason) == (SCRIPT, "stop")
     assert len(choice.token_ids) == len(choice.logprobs.token_logprobs) == text.usage.completion_tokens
-    offsets = zip(choice.logprobs.tokens, choice.logprobs.text_offset)
-    assert all(SCRIPT.startswith(token, offset) for token, offset in offsets if "\ufffd" not in token and token != "<|im_end|>")
+    offsets = zip(choice.logprobs.tokens, choice.logprobs.text_offset, strict=True)
+    assert all(
+        SCRIPT.startswith(token, offset)
+        for token, offset in offsets
+        if "\ufffd" not in token and token != "<|im_end|>"
+    )
     for given in (choice.prompt_token_ids, [choice.prompt_token_ids, choice.prompt_token_ids]):
         same = client.completions.create(model="tiny", prompt=given, temperature=0, max_tokens=500, n=2)
         assert {choice.text for choice in same.choices} == {SCRIPT}
         assert [choice.index for choice in same.choices] == list(range(len(same.choices)))
 
     # Half a stream is enough for some.
-    stream = client.completions.create(model="tiny", prompt=prompt, temperature=0, max_tokens=500, stream=True)
+    stream = client.completions.create(
+        model="tiny", prompt=prompt, temperature=0, max_tokens=500, stream=True
+    )
     first = next(iter(stream))
     assert SCRIPT.startswith(first.choices[0].text)
     stream.close()
 
     refused(openai.NotFoundError, lambda: create(model="gpt", messages=MESSAGES))
-    error = refused(openai.BadRequestError, lambda: create(model="tiny", messages=MESSAGES, frequency_penalty=1.0))
+    error = refused(
+        openai.BadRequestError, lambda: create(model="tiny", messages=MESSAGES, frequency_penalty=1.0)
+    )
     assert error.param == "frequency_penalty"
     wrong = openai.OpenAI(base_url=URL, api_key="open", max_retries=0)
     refused(openai.AuthenticationError, wrong.models.list)
@@ -91,11 +106,13 @@ def main():
         async def one(number):
             if number % 2:
                 answer = await client.chat.completions.create(
-                    model="tiny", messages=MESSAGES, tools=TOOLS, temperature=0)
+                    model="tiny", messages=MESSAGES, tools=TOOLS, temperature=0
+                )
                 return answer.choices[0].message.content
             parts = []
             stream = await client.chat.completions.create(
-                model="tiny", messages=MESSAGES, tools=TOOLS, temperature=0, stream=True)
+                model="tiny", messages=MESSAGES, tools=TOOLS, temperature=0, stream=True
+            )
             async for chunk in stream:
                 parts.append(chunk.choices[0].delta.content or "")
             return "".join(parts)

@@ -1,6 +1,6 @@
 """The reference side of the event files' test: TensorBoard itself.
 
-    events.py FOLDER    all scalars of a folder of event files, as JSON: tag -> [[step, value, time]]
+events.py FOLDER    all scalars of a folder of event files, as JSON: tag -> [[step, value, time]]
 """
 
 import json

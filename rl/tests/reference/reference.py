@@ -1,9 +1,9 @@
 """The reference side of the model tests: transformers on random weights.
 
-    reference.py make FOLDER            tiny random checkpoints, their logits, answers and gradients
-    reference.py logits FOLDER...       logits of somebody else's checkpoints on the same ids
-    reference.py adapters BASE FOLDER   logits of somebody else's adapters on the same ids
-    reference.py tokens FOLDER...       conversations in somebody else's layout, as text and ids
+reference.py make FOLDER            tiny random checkpoints, their logits, answers and gradients
+reference.py logits FOLDER...       logits of somebody else's checkpoints on the same ids
+reference.py adapters BASE FOLDER   logits of somebody else's adapters on the same ids
+reference.py tokens FOLDER...       conversations in somebody else's layout, as text and ids
 """
 
 import json
@@ -31,21 +31,40 @@ DENSE = {
     "untied": dict(num_attention_heads=4, num_key_value_heads=4, head_dim=8, tie_word_embeddings=False),
     "one-key-head": dict(num_attention_heads=6, num_key_value_heads=1, head_dim=10, tie_word_embeddings=True),
     "wide-heads": dict(num_attention_heads=2, num_key_value_heads=1, head_dim=64, tie_word_embeddings=False),
-    "deep": dict(num_attention_heads=4, num_key_value_heads=2, head_dim=8, num_hidden_layers=7, rms_norm_eps=1e-5),
+    "deep": dict(
+        num_attention_heads=4, num_key_value_heads=2, head_dim=8, num_hidden_layers=7, rms_norm_eps=1e-5
+    ),
     "yarn": dict(num_attention_heads=4, num_key_value_heads=2, head_dim=16, rope_parameters=YARN),
     "linear-rope": dict(
-        num_attention_heads=4, num_key_value_heads=2, head_dim=16, rope_parameters=dict(rope_type="linear", factor=2.0)
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=16,
+        rope_parameters=dict(rope_type="linear", factor=2.0),
     ),
 }
 EXPERTS = {
     "experts": dict(
-        num_attention_heads=4, num_key_value_heads=2, head_dim=8, num_experts=8, num_experts_per_tok=2,
-        moe_intermediate_size=24, norm_topk_prob=True, tie_word_embeddings=False,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        num_experts=8,
+        num_experts_per_tok=2,
+        moe_intermediate_size=24,
+        norm_topk_prob=True,
+        tie_word_embeddings=False,
     ),
     "some-experts": dict(
-        num_attention_heads=4, num_key_value_heads=1, head_dim=16, num_experts=6, num_experts_per_tok=3,
-        moe_intermediate_size=16, norm_topk_prob=False, decoder_sparse_step=2, mlp_only_layers=[3],
-        num_hidden_layers=6, rope_parameters=YARN,
+        num_attention_heads=4,
+        num_key_value_heads=1,
+        head_dim=16,
+        num_experts=6,
+        num_experts_per_tok=3,
+        moe_intermediate_size=16,
+        norm_topk_prob=False,
+        decoder_sparse_step=2,
+        mlp_only_layers=[3],
+        num_hidden_layers=6,
+        rope_parameters=YARN,
     ),
 }
 IDS = [(7 * i * i + 3 * i + 1) % 97 for i in range(40)]
@@ -61,9 +80,16 @@ def checkpoint(name: str, index: int):
     shape = dict(DENSE | EXPERTS)[name]
     shape = dict(num_hidden_layers=3, rope_parameters={"rope_type": "default"}) | shape
     shape["rope_parameters"] = {"rope_theta": 1e4 * (index + 1)} | shape["rope_parameters"]
-    kind, model = (Qwen3MoeConfig, Qwen3MoeForCausalLM) if name in EXPERTS else (Qwen3Config, Qwen3ForCausalLM)
+    kind, model = (
+        (Qwen3MoeConfig, Qwen3MoeForCausalLM) if name in EXPERTS else (Qwen3Config, Qwen3ForCausalLM)
+    )
     config = kind(
-        vocab_size=97, hidden_size=32, intermediate_size=56, max_position_embeddings=128, eos_token_id=END, **shape
+        vocab_size=97,
+        hidden_size=32,
+        intermediate_size=56,
+        max_position_embeddings=128,
+        eos_token_id=END,
+        **shape,
     )
     model = model(config).eval()
     with torch.no_grad():
@@ -91,7 +117,9 @@ def make(folder: Path) -> None:
 
 def make_adapters(base: Path, folder: Path) -> None:
     torch.manual_seed(100)
-    settings = LoraConfig(r=3, lora_alpha=5, target_modules=["q_proj", "v_proj", "down_proj"], task_type="CAUSAL_LM")
+    settings = LoraConfig(
+        r=3, lora_alpha=5, target_modules=["q_proj", "v_proj", "down_proj"], task_type="CAUSAL_LM"
+    )
     model = get_peft_model(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), settings).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -100,7 +128,11 @@ def make_adapters(base: Path, folder: Path) -> None:
     model.save_pretrained(folder)
     write_logits(model, folder / "logits.safetensors")
     prefix = "base_model.model."
-    write_gradients(model, folder / "gradients.safetensors", lambda name: name.removeprefix(prefix).replace(".default", ""))
+    write_gradients(
+        model,
+        folder / "gradients.safetensors",
+        lambda name: name.removeprefix(prefix).replace(".default", ""),
+    )
 
 
 def adapters(base: Path, folder: Path) -> None:
@@ -117,10 +149,14 @@ def greedy(model) -> list[list[int]]:
         with torch.no_grad():
             # Without a mask, every 0 of a prompt would be taken for padding.
             out = model.generate(
-                ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=ANSWER,
-                eos_token_id=END, pad_token_id=0,
+                ids,
+                attention_mask=torch.ones_like(ids),
+                do_sample=False,
+                max_new_tokens=ANSWER,
+                eos_token_id=END,
+                pad_token_id=0,
             )
-        for row, ids in zip(rows, out[:, length:].tolist()):
+        for row, ids in zip(rows, out[:, length:].tolist(), strict=True):
             end = next((place + 1 for place, id in enumerate(ids) if id in END), len(ids))
             answers[row] = ids[:end]
     return [answers[row] for row in range(len(PROMPTS))]
@@ -132,7 +168,7 @@ def certain(model, answers: list[list[int]]) -> list[int]:
     are as good as tied."""
     routed = hasattr(model.config, "num_experts_per_tok")
     counts = []
-    for prompt, answer in zip(PROMPTS, answers):
+    for prompt, answer in zip(PROMPTS, answers, strict=True):
         with torch.no_grad():
             extra = {"output_router_logits": True} if routed else {}
             out = model(torch.tensor([prompt + answer[:-1]]), use_cache=False, **extra)
@@ -179,7 +215,9 @@ def write_gradients(model, path: Path, rename=lambda name: name) -> None:
 
 def logits(*folders: Path) -> None:
     for folder in folders:
-        model, report = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
+        model, report = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float32, output_loading_info=True
+        )
         for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
             if report[kind]:
                 sys.exit(f"{kind}: {report[kind]}")
@@ -194,10 +232,14 @@ def tokens(*folders: Path) -> None:
             options = dict(tools=case["tools"] or None, add_generation_prompt=True)
             if case["thinking"] is not None:
                 options["enable_thinking"] = case["thinking"]
-            answers.append({
-                "text": tokenizer.apply_chat_template(case["messages"], tokenize=False, **options),
-                "ids": tokenizer.apply_chat_template(case["messages"], tokenize=True, return_dict=False, **options),
-            })
+            answers.append(
+                {
+                    "text": tokenizer.apply_chat_template(case["messages"], tokenize=False, **options),
+                    "ids": tokenizer.apply_chat_template(
+                        case["messages"], tokenize=True, return_dict=False, **options
+                    ),
+                }
+            )
         (folder / "answers.json").write_text(json.dumps(answers))
 
 
