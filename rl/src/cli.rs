@@ -11,7 +11,7 @@ use crate::run::device::{self, DeviceChoice};
 use crate::run::settings::{Checked, Settings as _, at, claim, of_run, own, resolve};
 use crate::run::stop::{Ended, Stop};
 use crate::run::view::Stages;
-use crate::serve::{ApiKey, ServeConfig, Server};
+use crate::serve::{ServeConfig, Server};
 use crate::train::grpo::{self, TrainSettings};
 use crate::train::plan;
 use crate::train::presets::{Dtype, Scale};
@@ -26,6 +26,7 @@ use tasks::stream::Stream;
 use tasks::units::ByteSize;
 use tch::Device;
 use toml::Table;
+use web::token::{BadToken, Token};
 
 /// Train agents for machine learning engineering: imitate, reinforce, compare.
 ///
@@ -245,8 +246,8 @@ struct ServeArgs {
     #[arg(long, default_value_t = 8000)]
     port: u16,
     /// What clients must show, as `Authorization: Bearer KEY`.
-    #[arg(long, env = "RL_API_KEY", hide_env_values = true, value_name = "KEY")]
-    api_key: Option<ApiKey>,
+    #[arg(long, env = "RL_API_KEY", hide_env_values = true, value_name = "KEY", value_parser = key)]
+    api_key: Option<Token>,
     /// Answers that are generated at a time [default: 16, or 4 where a large policy is served by a
     /// CPU].
     #[arg(long, value_name = "N")]
@@ -613,4 +614,9 @@ fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
     }
     let evaluation = eval::run(&settings, &contestants, out, bars)?;
     Ok(evaluation.table())
+}
+
+/// A key that a client can send.
+fn key(secret: &str) -> std::result::Result<Token, BadToken> {
+    Token::new(secret, 1)
 }

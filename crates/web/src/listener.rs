@@ -13,9 +13,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// Open connections at a time; more wait to be accepted. A connection that was upgraded to a
-/// WebSocket no longer counts.
-const CONNECTIONS: usize = 256;
 /// Closed connections at a time whose peer is given a second to read the last bytes.
 const LINGERING: usize = 64;
 /// Time to send a request's headers.
@@ -30,16 +27,18 @@ pub struct Peer(pub IpAddr);
 /// Accepts connections and answers their requests with `router`; never returns. The listener is
 /// closed when the future is dropped.
 ///
-/// Each connection runs as a task of `connections`. Once `stopping` is true, a connection ends
+/// At most `most` connections are open at a time, and more wait to be accepted; one that was
+/// upgraded to a WebSocket no longer counts. Each connection runs as a task of `connections`. Once `stopping` is true, a connection ends
 /// after the request in flight. A client that closes its connection gives up its request: the
 /// handler's future is dropped.
 pub async fn accept(
     listener: TcpListener,
     router: &Router,
+    most: usize,
     stopping: &watch::Receiver<bool>,
     connections: &mut JoinSet<()>,
 ) {
-    let open = Arc::new(Semaphore::new(CONNECTIONS));
+    let open = Arc::new(Semaphore::new(most));
     let lingering = Arc::new(Semaphore::new(LINGERING));
     loop {
         while connections.try_join_next().is_some() {}

@@ -1,11 +1,11 @@
 //! The settings of a server, and why it does not start.
 
-use super::access::ApiKey;
 use crate::generate::engine::EngineError;
 use crate::run::settings::Settings;
 use crate::text::template::TemplateError;
 use std::net::SocketAddr;
 use tasks::units::ByteSize;
+use web::token::Token;
 
 /// How a server behaves.
 ///
@@ -25,7 +25,7 @@ pub struct ServeConfig {
     /// What the model is called.
     pub name: String,
     /// What clients must show.
-    pub key: Option<ApiKey>,
+    pub key: Option<Token>,
     /// Answers in work at a time.
     pub rows: usize,
     /// Tokens of a prompt and its answer together.

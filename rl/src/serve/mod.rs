@@ -13,7 +13,6 @@
 //! What is supported, and what is refused, is in `docs/SERVE.md`. No parameter is ignored that
 //! would change an answer.
 
-mod access;
 mod answer;
 mod chat;
 mod completions;
@@ -27,6 +26,5 @@ mod text;
 mod turn;
 mod wanted;
 
-pub use access::{ApiKey, BadKey};
 pub use config::{ServeConfig, ServeError};
 pub use server::Server;

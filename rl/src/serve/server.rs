@@ -1,6 +1,5 @@
 //! Listening, taking in requests, and shutting down.
 
-use super::access::admit;
 use super::answer::Answer;
 use super::chat::chat;
 use super::completions::completions;
@@ -22,30 +21,25 @@ use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tasks::stream::Stream;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
+use web::listener::accept;
+use web::signals::Signals;
+use web::token::is_from_a_page;
 
 /// Connections at a time; more wait to be accepted.
 const CONNECTIONS: usize = 1024;
-/// Time to send a request's headers.
-const HEADERS: Duration = Duration::from_secs(10);
-/// After a failure to accept, as when descriptors have run out: time for some to come back.
-const PAUSE: Duration = Duration::from_millis(100);
 /// Time for requests in work to end when the server does.
 const DRAIN: Duration = Duration::from_secs(10);
 
@@ -235,7 +229,7 @@ async fn serve(
     let router = router(Arc::new(shared));
     let mut connections = JoinSet::new();
     let result = tokio::select! {
-        () = accept(listener, &router, &stopping, &mut connections) => Ok(()),
+        () = accept(listener, &router, CONNECTIONS, &stopping, &mut connections) => Ok(()),
         () = signals.next() => Ok(()),
         ended = &mut generator => match ended {
             Ok(ended) => ended.map_err(ServeError::Engine),
@@ -255,82 +249,6 @@ async fn serve(
     result
 }
 
-/// The two ways to ask a process to end.
-#[derive(Debug)]
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
-        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-/// Takes in connections for ever. The listener goes when it is told to stop.
-async fn accept(
-    listener: TcpListener,
-    router: &Router,
-    stopping: &watch::Receiver<bool>,
-    connections: &mut JoinSet<()>,
-) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    loop {
-        while connections.try_join_next().is_some() {}
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let (router, stopping) = (router.clone(), stopping.clone());
-                connections.spawn(async move {
-                    connect(stream, router, stopping).await;
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                sleep(PAUSE).await;
-            }
-        }
-    }
-}
-
-/// Answers the requests of one connection. A client that closes it gives up its request: the
-/// request's future is dropped, and with it the answers.
-async fn connect(stream: TcpStream, router: Router, mut stopping: watch::Receiver<bool>) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection could not be set up");
-    }
-    let mut served = pin!(
-        hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEADERS)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
-    );
-    let told = async {
-        // An error says that the sender is gone, and the server with it.
-        let _ = stopping.wait_for(|stopping| *stopping).await;
-    };
-    let ended = tokio::select! {
-        ended = served.as_mut() => ended,
-        () = told => {
-            served.as_mut().graceful_shutdown();
-            served.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended badly");
-    }
-}
-
 fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat))
@@ -345,9 +263,12 @@ fn router(shared: Arc<Shared>) -> Router {
 }
 
 async fn gate(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    match admit(shared.config.key.as_ref(), request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+    if is_from_a_page(request.headers()) {
+        return Refusal::page().into_response();
+    }
+    match &shared.config.key {
+        Some(key) if !key.is_in(request.headers()) => Refusal::key().into_response(),
+        _ => next.run(request).await,
     }
 }
 

@@ -27,6 +27,8 @@ use web::listener::{Peer, accept};
 use web::signals::Signals;
 use web::token::is_from_a_page;
 
+/// Connections that are not yet sessions, at a time; more wait to be accepted.
+const CONNECTIONS: usize = 256;
 /// Clients at a time that are told in OpenEnv's own words that there is no place; more are told
 /// in HTTP's.
 const REFUSALS: usize = 64;
@@ -155,7 +157,7 @@ impl Server {
         let router = router(&shared);
         let mut connections = JoinSet::new();
         tokio::select! {
-            () = accept(listener, &router, &shared.stopping, &mut connections) => {}
+            () = accept(listener, &router, CONNECTIONS, &shared.stopping, &mut connections) => {}
             () = signals.next() => {}
         }
         tracing::info!("shutting down: steps in flight are finished");
