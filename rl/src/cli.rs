@@ -3,7 +3,7 @@
 use crate::bench::BenchArgs;
 use crate::checkpoint::source::{PolicySource, locate};
 use crate::checkpoint::{Checkpoints, Resume, policy};
-use crate::eval::{self, Contestant, EvalSettings};
+use crate::eval::{self, EvalSettings, PolicyContestant};
 use crate::model::{Published, Qwen3, Qwen3Config};
 use crate::report::{self, ReportSources};
 use crate::rollout::RolloutSettings;
@@ -604,13 +604,13 @@ fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
     let mut contestants = Vec::new();
     for (name, folder) in named {
         let (model, tokenizer) = policy::open(&folder, settings.dtype.kind(), device)?;
-        contestants.push(Contestant { name, model, tokenizer });
+        contestants.push(PolicyContestant { name, model, tokenizer });
     }
     if let (true, Some(first)) = (random, contestants.first()) {
         let stream = Stream::root(settings.seed).child("random policy");
         let model = Qwen3::random(first.model.config(), settings.dtype.kind(), device, stream);
         let tokenizer = first.tokenizer.clone();
-        contestants.insert(0, Contestant { name: "random".into(), model, tokenizer });
+        contestants.insert(0, PolicyContestant { name: "random".into(), model, tokenizer });
     }
     let evaluation = eval::run(&settings, &contestants, out, bars)?;
     Ok(evaluation.table())

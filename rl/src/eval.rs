@@ -2,8 +2,7 @@
 
 use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
-use crate::rollout::episodes::{left_out, stored};
-use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
+use crate::rollout::{Job, Overflow, Place, Policy, RolloutSettings, rollout};
 use crate::run::settings::{Checked, Settings, SettingsError, require};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
@@ -11,20 +10,20 @@ use crate::run::watchdog::Heartbeat;
 use crate::text::tokenizer::Tokenizer;
 use crate::train::presets::{Dtype, Scale};
 use agents::scaffold::react::{EpisodeRules, MleWorld};
-use agents::scaffold::runner::{RunContext, ScriptedError, ScriptedJob, run_episodes};
-use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
-use agents::trajectory::{self, Trajectory, TrajectoryError};
+use agents::scaffold::scripted::ScriptedLevel;
 use camino::{Utf8Path, Utf8PathBuf};
-use evals::evaluation::{EVALUATION_VERSION, Evaluation, Row};
-use fs_err as fs;
+use evals::evaluation::Evaluation;
+use evals::runner::{
+    AgentError, Contestant, Progress, Protocol, RunError, Scripted, Slot, Take, evaluate,
+};
 use indicatif::ProgressBar;
 use jail::exec::Options;
-use sandbox::env::{EpisodeFault, SuiteError, TaskSuite};
+use sandbox::env::TaskSuite;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
-use tasks::files;
 use tasks::stream::Stream;
-use tasks::task::{Opening, Split, Task};
+use tasks::task::{Opening, Split};
 
 /// The settings of `rl eval`.
 ///
@@ -92,37 +91,9 @@ impl Settings for EvalSettings {
     }
 }
 
-/// Why nothing could be compared.
-#[derive(Debug, thiserror::Error)]
-pub enum EvalError {
-    /// No place to play.
-    #[error(transparent)]
-    Suite(#[from] SuiteError),
-    /// Episodes could not be played.
-    #[error(transparent)]
-    Rollout(#[from] RolloutError),
-    /// Scripted agents could not play.
-    #[error(transparent)]
-    Scripted(#[from] ScriptedError<TrajectoryError>),
-    /// Episodes of an earlier start cannot be read.
-    #[error(transparent)]
-    Trajectories(#[from] TrajectoryError),
-    /// A file could not be written.
-    #[error("failed to write the evaluation")]
-    Io(#[from] std::io::Error),
-    /// Every episode of an agent broke.
-    #[error("every episode of `{agent}` broke; the last said: {last}")]
-    AllFaulted {
-        /// The agent.
-        agent: String,
-        /// What the last one said.
-        last: String,
-    },
-}
-
 /// A policy that takes part.
 #[derive(Debug)]
-pub struct Contestant {
+pub struct PolicyContestant {
     /// Its name in the table.
     pub name: String,
     /// Its weights.
@@ -131,181 +102,98 @@ pub struct Contestant {
     pub tokenizer: Tokenizer,
 }
 
-/// Plays all agents; writes `evaluation.json`, and each agent's episodes into `out` as they end.
-/// Episodes that are there already are not played again, those that broke are. Who shares a batch
-/// changes rounding, so an evaluation that was interrupted repeats up to that.
+/// Runs all agents with exact resume; writes `evaluation.json`, and each agent's episodes into
+/// `out` as they end. Which episodes share a batch changes rounding, so an evaluation that was
+/// interrupted repeats up to that.
 ///
 /// # Errors
-/// [`EvalError`].
+/// [`RunError`].
 pub fn run(
     settings: &Checked<EvalSettings>,
-    contestants: &[Contestant],
+    policies: &[PolicyContestant],
     out: &Utf8Path,
     stages: &dyn Stages,
-) -> Result<Evaluation, EvalError> {
+) -> Result<Evaluation, RunError> {
     let suite = TaskSuite::open(&settings.tasks, &Opening::default(), Options::default())?;
-    let contest = Contest {
-        settings,
-        world: MleWorld { suite: &suite, rules: &settings.rules },
-        tasks: suite.split(settings.split)?,
-        root: Stream::root(settings.seed).child("eval"),
-        out,
-        stages,
-    };
-    let mut rows = Vec::new();
+    let world = MleWorld { suite: &suite, rules: &settings.rules };
+    let root = Stream::root(settings.seed).child("eval");
+    let workers = settings.rollout.workers;
+    let stream = root.child("scripted");
+    let scripted = ScriptedLevel::ALL.map(|level| Scripted { level, world, workers, stream });
+    let rollouts: Vec<Rollouts<'_>> =
+        policies.iter().map(|policy| Rollouts { policy, settings, world, root }).collect();
+    let mut contestants: Vec<&dyn Contestant> = Vec::new();
     if settings.scripted {
-        for approach in ScriptedLevel::ALL {
-            let agent = format!("scripted/{}", approach.name());
-            rows.push(
-                contest.row(&agent, &|slots, record| contest.ladder(approach, slots, record))?,
-            );
-        }
+        contestants.extend(scripted.iter().map(|agent| agent as &dyn Contestant));
     }
-    for contestant in contestants {
-        rows.push(
-            contest.row(&contestant.name, &|slots, record| {
-                contest.policy(contestant, slots, record)
-            })?,
-        );
-    }
-    let evaluation = Evaluation {
-        version: EVALUATION_VERSION,
-        split: settings.split,
-        tasks: contest.tasks.len(),
-        attempts: settings.attempts,
-        feedback: settings.rules.episode.feedback,
-        seed: settings.seed,
-        rows,
-    };
-    files::write_json(&out.join("evaluation.json"), &evaluation)?;
-    Ok(evaluation)
+    contestants.extend(rollouts.iter().map(|agent| agent as &dyn Contestant));
+    let (split, attempts, seed) = (settings.split, settings.attempts, settings.seed);
+    let protocol = Protocol { world, split, attempts, seed, out };
+    evaluate(&protocol, &contestants, &Bars { stages, bar: RefCell::new(ProgressBar::hidden()) })
 }
 
-/// Where the episodes of an agent are, in the folder of an evaluation.
-pub fn episodes_of(agent: &str, out: &Utf8Path) -> Utf8PathBuf {
-    out.join("episodes").join(format!("{agent}.jsonl"))
-}
-
-/// What all agents share.
-struct Contest<'a> {
+/// A policy's episodes.
+struct Rollouts<'a> {
+    policy: &'a PolicyContestant,
     settings: &'a EvalSettings,
     world: MleWorld<'a>,
-    tasks: Vec<&'a Task>,
     root: Stream,
-    out: &'a Utf8Path,
-    stages: &'a dyn Stages,
 }
 
-/// A task, and which attempt at it.
-type Slot<'a> = (&'a Task, u64);
-
-/// How an agent plays.
-type Play<'a> = dyn Fn(&[Slot<'_>], &mut Record) -> Result<(), EvalError> + 'a;
-
-/// Keeps an agent's episodes as they end.
-struct Record {
-    path: Utf8PathBuf,
-    bar: ProgressBar,
-    last_fault: String,
-}
-
-impl Record {
-    /// Takes what came of one more.
-    fn take(&mut self, played: Result<&Trajectory, &EpisodeFault>) -> Result<(), TrajectoryError> {
-        self.bar.inc(1);
-        self.tell();
-        match played {
-            Ok(trajectory) => trajectory::append(&self.path, std::slice::from_ref(trajectory)),
-            Err(fault) => {
-                self.last_fault = left_out(fault);
-                Ok(())
-            }
-        }
+impl Contestant for Rollouts<'_> {
+    fn name(&self) -> String {
+        self.policy.name.clone()
     }
 
-    /// Where no bar can be seen, each tenth goes to the log.
-    fn tell(&self) {
-        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(1));
-        let tenths = |episodes: u64| 10 * episodes / all;
-        if self.bar.is_hidden() && tenths(done) > tenths(done - 1) {
-            tracing::info!(agent = self.bar.message(), done, all, "evaluating");
-        }
-    }
-}
-
-impl Contest<'_> {
-    /// One agent's row. Has `play` play what is not on disk yet.
-    fn row(&self, agent: &str, play: &Play<'_>) -> Result<Row, EvalError> {
-        let path = episodes_of(agent, self.out);
-        fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
-        let mut trajectories = stored(&path)?;
-        let done: BTreeSet<_> = trajectories.iter().map(Trajectory::key).collect();
-        let attempts = 0..self.settings.attempts;
-        let mut slots: Vec<Slot<'_>> =
-            self.tasks.iter().flat_map(|&task| attempts.clone().map(move |n| (task, n))).collect();
-        let all = slots.len();
-        slots.retain(|(task, attempt)| !done.contains(&(task.id(), agent, *attempt)));
-        if !slots.is_empty() {
-            let bar = self.stages.stage("evaluating", all as u64);
-            bar.set_position((all - slots.len()) as u64);
-            bar.set_message(agent.to_owned());
-            let mut record = Record { path: path.clone(), bar, last_fault: String::new() };
-            play(&slots, &mut record)?;
-            record.bar.finish();
-            trajectories = stored(&path)?;
-            if trajectories.is_empty() {
-                let last = record.last_fault;
-                return Err(EvalError::AllFaulted { agent: agent.to_owned(), last });
-            }
-        }
-        trajectories.sort_by(|a, b| a.key().cmp(&b.key()));
-        Ok(Row::of(agent, &trajectories, all - trajectories.len()))
-    }
-
-    fn policy(
-        &self,
-        contestant: &Contestant,
-        slots: &[Slot<'_>],
-        record: &mut Record,
-    ) -> Result<(), EvalError> {
-        let settings = self.settings;
-        // The policy's name is not part of the address: all policies draw the same numbers.
+    fn run(&self, slots: &[Slot<'_>], take: &mut Take<'_>) -> Result<(), AgentError> {
+        let PolicyContestant { name, model, tokenizer } = self.policy;
+        // The policy's name is not part of the address: all policies have the same draws.
         let root = self.root.child("policy");
-        let jobs = slots.iter().map(|&(task, attempt)| {
+        let jobs = slots.iter().map(|&Slot { task, attempt }| {
             let stream = root.child(task.id().as_str()).index(attempt);
             Job { task: task.id(), attempt, stream }
         });
         let jobs: Vec<Job<'_>> = jobs.collect();
-        let policy = Policy { name: &contestant.name, tokenizer: &contestant.tokenizer };
         let place = Place {
             world: &self.world,
-            settings: &settings.rollout,
+            settings: &self.settings.rollout,
             // Ctrl-C ends an evaluation at once: episodes that are done stay done.
             stop: &Stop::default(),
             heartbeat: &Heartbeat::default(),
         };
-        let mut generator = NativeGenerator::new(&contestant.model, settings.rollout.capacity());
-        rollout(&mut generator, policy, place, &jobs, &mut |played| {
-            record.take(played.trajectory())
-        })?;
+        let mut generator = NativeGenerator::new(model, self.settings.rollout.capacity());
+        let policy = Policy { name, tokenizer };
+        rollout(&mut generator, policy, place, &jobs, &mut |played| take(played.trajectory()))?;
         Ok(())
     }
+}
 
-    fn ladder(
-        &self,
-        approach: ScriptedLevel,
-        slots: &[Slot<'_>],
-        record: &mut Record,
-    ) -> Result<(), EvalError> {
-        let stage = RunContext {
-            world: self.world,
-            style: ScriptStyle::Evaluation,
-            workers: self.settings.rollout.workers,
-            stream: self.root.child("scripted"),
-        };
-        let jobs = slots.iter().map(|&(task, attempt)| ScriptedJob { task, approach, attempt });
-        let jobs: Vec<ScriptedJob<'_>> = jobs.collect();
-        Ok(run_episodes(&stage, &jobs, &mut |played| record.take(played.as_ref()))?)
+/// A progress bar per agent; where none can be seen, a line of the log for each tenth.
+struct Bars<'a> {
+    stages: &'a dyn Stages,
+    bar: RefCell<ProgressBar>,
+}
+
+impl Progress for Bars<'_> {
+    fn begin(&self, agent: &str, done: u64, all: u64) {
+        let bar = self.stages.stage("evaluating", all);
+        bar.set_position(done);
+        bar.set_message(agent.to_owned());
+        *self.bar.borrow_mut() = bar;
+    }
+
+    fn tick(&self) {
+        let bar = self.bar.borrow();
+        bar.inc(1);
+        let (done, all) = (bar.position(), bar.length().unwrap_or(1));
+        let tenths = |episodes: u64| 10 * episodes / all;
+        if bar.is_hidden() && tenths(done) > tenths(done - 1) {
+            tracing::info!(agent = bar.message(), done, all, "evaluating");
+        }
+    }
+
+    fn end(&self) {
+        self.bar.borrow().finish();
     }
 }
 

@@ -1,11 +1,11 @@
 //! The page about a run, or about the whole main job: what was made, how it was learnt, what came
 //! of it.
 
-use crate::eval::episodes_of;
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::evaluation::{EVALUATION_VERSION, Evaluation};
 use evals::report::{CardError, Report, TaskCard};
+use evals::runner::episodes_of;
 use fs_err as fs;
 use serde_json::Value;
 use std::collections::BTreeSet;

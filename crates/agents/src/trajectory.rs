@@ -11,6 +11,7 @@ use sandbox::env::{EpisodeResult, Feedback};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
+use tasks::files;
 use tasks::grade::Grade;
 use tasks::task::TaskId;
 
@@ -386,6 +387,19 @@ pub fn append(path: &Utf8Path, trajectories: &[Trajectory]) -> Result<(), Trajec
     let mut file = fs_err::OpenOptions::new().create(true).append(true).open(path)?;
     file.write_all(&text)?;
     Ok(file.sync_data()?)
+}
+
+/// Reads the trajectories of an earlier start, and removes a torn last line, so that more can be
+/// appended. Empty without a file.
+///
+/// # Errors
+/// [`TrajectoryError`].
+pub fn resume(path: &Utf8Path) -> Result<Vec<Trajectory>, TrajectoryError> {
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    files::remove_torn_line(path)?;
+    read(path)
 }
 
 /// Reads a JSONL file of trajectories. A last line without its newline is what a killed writer

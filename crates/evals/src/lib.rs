@@ -6,4 +6,5 @@
 pub mod calibration;
 pub mod evaluation;
 pub mod report;
+pub mod runner;
 pub mod statistics;

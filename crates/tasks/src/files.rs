@@ -59,6 +59,19 @@ pub fn remove_leftovers(folder: &Utf8Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes a torn last line of a file of lines, which a killed writer leaves behind, so that the
+/// next line can be appended.
+///
+/// # Errors
+/// An I/O error naming the file.
+pub fn remove_torn_line(path: &Utf8Path) -> io::Result<()> {
+    let text = fs::read(path)?;
+    match text.iter().rposition(|&byte| byte == b'\n') {
+        Some(end) if end + 1 == text.len() => Ok(()),
+        end => write_atomic(path, &text[..end.map_or(0, |end| end + 1)]),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

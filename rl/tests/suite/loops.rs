@@ -7,7 +7,7 @@ use fs_err as fs;
 use indicatif::ProgressBar;
 use rl::checkpoint::policy;
 use rl::checkpoint::source::{PolicySource, locate};
-use rl::eval::{self, Contestant, EvalSettings};
+use rl::eval::{self, EvalSettings, PolicyContestant};
 use rl::report::{self, ReportSources};
 use rl::run::settings::Settings as _;
 use rl::run::stop::{Ended, Stop};
@@ -249,7 +249,7 @@ fn the_loops_run_resume_and_report() {
     let settings = settings.check().unwrap();
     let contestant = |name: &str, folder: &Utf8Path| {
         let (model, tokenizer) = policy::open(folder, Kind::Float, Device::Cpu).unwrap();
-        Contestant { name: name.into(), model, tokenizer }
+        PolicyContestant { name: name.into(), model, tokenizer }
     };
     let contestants = [contestant("sft", &last), contestant("grpo", &trained)];
     let evaluation = eval::run(&settings, &contestants, &out, &Silent).unwrap();
