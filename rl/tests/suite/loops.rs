@@ -279,7 +279,7 @@ fn the_loops_run_resume_and_report() {
     for part in ["best held-out reward", "Time per step", "update 2, best", "update 1, best"] {
         assert!(html.contains(part), "{part}");
     }
-    for part in ["Distance to the start policy", "<h2>Settings", "Before and after", "http://"] {
+    for part in ["Distance to the start policy", "<h2>Settings", "<h2>Comparison", "http://"] {
         assert!(!html.contains(part), "{part}");
     }
     fs::write(grpo.join("settings.toml"), "rate = 1e-6 # < 1\n").unwrap();

@@ -160,9 +160,9 @@ impl Report {
              <title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>",
             title = escape(&self.title)
         );
-        html.push_str(&table("Where the run stands", &self.facts));
+        html.push_str(&table("State of the run", &self.facts));
         if let Some(evaluation) = &self.evaluation {
-            html.push_str("<h2>Before and after</h2>");
+            html.push_str("<h2>Comparison</h2>");
             html.push_str(&comparison(evaluation));
         }
         if !self.charts.is_empty() {
@@ -172,11 +172,11 @@ impl Report {
         }
         html.push_str(&table("How the tasks were made", &self.funnel));
         if !self.tasks.is_empty() {
-            html.push_str("<h2>Some of the tasks</h2>");
+            html.push_str("<h2>Example tasks</h2>");
             html.extend(self.tasks.iter().map(TaskCard::html));
         }
         if !self.trajectories.is_empty() {
-            html.push_str("<h2>Trajectories to read</h2>");
+            html.push_str("<h2>Trajectories</h2>");
         }
         for (heading, trajectory) in &self.trajectories {
             html.push_str(&conversation(heading, trajectory));
@@ -199,7 +199,7 @@ fn table(heading: &str, rows: &[(String, impl std::fmt::Display)]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut html = format!("<h2>{heading}</h2><table>");
+    let mut html = format!("<h2>{heading}</h2><table class=\"facts\">");
     for (name, value) in rows {
         let (name, value) = (escape(name), escape(&value.to_string()));
         let _ = write!(html, "<tr><th>{name}</th><td>{value}</td></tr>");
