@@ -1,6 +1,6 @@
 //! What every kind of task answers for.
 
-use super::pandas;
+use super::{pandas, wording};
 use crate::baselines::ladder::{self, Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::{self, Item};
@@ -102,6 +102,23 @@ pub trait TaskKind: fmt::Debug + Sync {
     /// structured.
     fn constants(&self, _prediction: &Prediction, _train: &Values) -> Vec<Vec<String>> {
         Vec::new()
+    }
+
+    /// What is asked for, as the page says it after the story.
+    fn goal(&self, blueprint: &Blueprint, story: &Story, draws: &mut Draws) -> String {
+        let Story::Table(story) = story else { return String::new() };
+        wording::table_goal(blueprint, story, draws)
+    }
+
+    /// How the page's section on the data begins.
+    fn opening(&self, blueprint: &Blueprint, story: &Story, draws: &mut Draws) -> String {
+        let Story::Table(story) = story else { return String::new() };
+        wording::rows(blueprint, &story.row, "target", draws)
+    }
+
+    /// What a cell of the submission holds, where truth is structured.
+    fn cell(&self, _prediction: &Prediction, _draws: &mut Draws) -> String {
+        String::new()
     }
 
     /// What a row is made of, in the plural, as the page says it.

@@ -11,5 +11,7 @@ mod pandas;
 mod ranking;
 mod rows;
 mod series;
+mod wording;
 
 pub use kind::{Scripts, TaskKind};
+pub(crate) use wording::{quoted, rows};

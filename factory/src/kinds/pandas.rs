@@ -1,8 +1,9 @@
 //! The hidden rule as pandas code, for the scripted oracle that calibrates corpora.
 //!
-//! What [`crate::spec::mutation::repaired`] and [`Rule::transforms`](crate::spec::rule::Rule::transforms) do
-//! natively for rung R3, written for a frame `x` of the public training and test rows. It stays
-//! in the manifest and is never shown to other agents.
+//! What [`repaired`](crate::data::mutation::repaired) and
+//! [`Rule::transforms`](crate::spec::rule::Rule::transforms) do natively for rung R3, written for
+//! a frame `x` of the public training and test rows. It stays in the manifest and is never shown
+//! to other agents.
 
 use crate::media::Storage;
 use crate::media::graph::nodes;

@@ -2,11 +2,11 @@
 
 use crate::data::assets::Assets;
 use crate::data::table::Cells;
+use crate::kinds::quoted;
 use crate::numeric::draws::Draws;
-use crate::scenes;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::mutation::{Mutation, SENTINEL};
-use crate::spec::scenario::{Scenario, SeriesScenario, Story, TableScenario};
+use crate::spec::scenario::Scenario;
 use sandbox::grade::Direction;
 use sandbox::metrics::Metric;
 use sandbox::task::{Formulation, Prediction};
@@ -16,13 +16,8 @@ use std::fmt::Write as _;
 pub fn describe(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> String {
     let mut draws = Draws::new(blueprint.origin.stream("description"));
     let mut page = format!("# {}\n\n## Overview\n", blueprint.title);
-    let (story, goal) = match &scenario.story {
-        Story::Table(story) => (&story.story, table_goal(blueprint, story, &mut draws)),
-        Story::Series(story) => (&story.story, series_goal(story, &mut draws)),
-        Story::Scene(story) => {
-            (&story.story, scenes::page::goal(story, &blueprint.prediction, &mut draws))
-        }
-    };
+    let kind = blueprint.kind();
+    let (story, goal) = (scenario.story.text(), kind.goal(blueprint, &scenario.story, &mut draws));
     let _ = write!(page, "{story} {goal}\n\n");
     page.push_str(&at_a_glance(blueprint, assets));
     page.push_str(&data(blueprint, scenario, assets, &mut draws));
@@ -35,107 +30,6 @@ pub fn describe(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-fn table_goal(blueprint: &Blueprint, story: &TableScenario, draws: &mut Draws) -> String {
-    let target = blueprint.targets.first().map_or("", |target| target.column.as_str());
-    let row = &story.row;
-    let first = draws.chance(0.5);
-    match blueprint.formulation {
-        Formulation::Binary | Formulation::Matching => {
-            let means = &story.binary.means;
-            match draws.whole(0, 2) {
-                0 => format!(
-                    "Your task: for every {row} of the test set, predict `{target}`, which is 1 \
-                     when {means} and 0 otherwise."
-                ),
-                1 => format!(
-                    "Build a model that tells when {means} (`{target}` = 1). Each row describes \
-                     one {row}."
-                ),
-                _ => format!(
-                    "One row stands for one {row}. The column `{target}` says whether {means} \
-                     (1) or not (0); it is what you predict."
-                ),
-            }
-        }
-        Formulation::Multiclass => {
-            let classes = quoted(&blueprint.targets[0].classes);
-            if first {
-                format!(
-                    "Assign each {row} of the test set to one of the classes {classes} of \
-                     `{target}`, which are listed here from low to high."
-                )
-            } else {
-                format!(
-                    "The classes of `{target}` are, in rising order, {classes}. Predict the \
-                     right one for every {row} in the test set."
-                )
-            }
-        }
-        Formulation::Multilabel => {
-            let mut labels: Vec<String> = story
-                .labels
-                .iter()
-                .map(|label| format!("`{}` ({})", label.name, label.means))
-                .collect();
-            draws.shuffle(&mut labels);
-            let labels = labels.join(", ");
-            match draws.whole(0, 3) {
-                0 => format!("Say of every {row} which of these hold; any number may: {labels}."),
-                1 => format!(
-                    "Several things can be true of one {row} at once. Predict each: {labels}."
-                ),
-                2 => format!(
-                    "For each {row} of the test set, decide label by label, since they may come \
-                     together or not at all: {labels}."
-                ),
-                _ => format!(
-                    "The labels are {labels}. A {row} can have none, one or several of them, and \
-                     you predict which."
-                ),
-            }
-        }
-        Formulation::MultiTarget => {
-            let targets: Vec<String> = story
-                .targets
-                .iter()
-                .map(|target| format!("`{}` ({})", target.name, target.means))
-                .collect();
-            format!("For every {row} of the test set, predict {}.", targets.join(", "))
-        }
-        Formulation::Ranking => {
-            let (query, means) =
-                story.ranking.as_ref().map_or(("", ""), |ranking| (&ranking.query, &ranking.means));
-            format!(
-                "Rows that share a `{query}` compete with each other; each row is one {row}. Give \
-                 every test row a score, higher for those that come first. `{target}` is the \
-                 grade from 0 to 3 that training rows got: {means}."
-            )
-        }
-        _ => {
-            let means = &story.number.means;
-            if first {
-                format!("Predict `{target}`, the {means}, for every {row} of the test set.")
-            } else {
-                format!("Each row is one {row}. You are asked for `{target}`: the {means}.")
-            }
-        }
-    }
-}
-
-fn series_goal(story: &SeriesScenario, draws: &mut Draws) -> String {
-    let (target, means, series) = (&story.target.name, &story.target.means, &story.series.name);
-    match draws.whole(0, 1) {
-        0 => format!(
-            "Forecast `{target}` ({means}) for the steps that follow the training data, for \
-             each `{series}`."
-        ),
-        _ => format!(
-            "For each `{series}`, the history of `{target}` ({means}) ends at some step; predict \
-             the steps after it."
-        ),
-    }
 }
 
 /// The short list that small policies are prompted with; its form is fixed.
@@ -206,16 +100,7 @@ fn better(metric: Metric) -> &'static str {
 
 fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut Draws) -> String {
     let mut text = String::from("## Data\n");
-    let opening = match &scenario.story {
-        Story::Table(story) => rows(blueprint, &story.row, "target", draws),
-        Story::Series(story) => format!(
-            "The data is in long form: one row per `{}` and `{}`. The test rows continue each \
-             series where its training rows end, and all other columns are known ahead. `{}` is \
-             the position within a cycle of {} steps.",
-            story.series.name, story.step, story.season, story.period
-        ),
-        Story::Scene(story) => rows(blueprint, &story.row, "truth", draws),
-    };
+    let opening = blueprint.kind().opening(blueprint, &scenario.story, draws);
     let _ = write!(text, "{opening}\n\n| column | kind | values |\n| --- | --- | --- |\n");
     let _ = writeln!(text, "| `{}` | id | opaque |", blueprint.id_column);
     text.push_str(&blueprint.kind().column_lines(blueprint, &scenario.story));
@@ -272,30 +157,6 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
     }
     text.push('\n');
     text
-}
-
-/// How many rows there are, and what one is.
-fn rows(blueprint: &Blueprint, row: &str, target: &str, draws: &mut Draws) -> String {
-    let (train, test) = (blueprint.rows.train, blueprint.rows.test);
-    match draws.whole(0, 4) {
-        0 => format!(
-            "There are {train} rows with the {target} for training and {test} rows without it for \
-             testing; each row is one {row}."
-        ),
-        1 => format!("You train on {train} rows and are tested on {test}. A row is one {row}."),
-        2 => format!(
-            "Of all rows, {train} come with the {target} and {test} wait for yours; one row, one \
-             {row}."
-        ),
-        3 => format!(
-            "Each row is one {row}: {train} in the training file, where the {target} is given, and \
-             {test} in the test file, where it is not."
-        ),
-        _ => format!(
-            "`train.csv` lists {train} rows, one per {row}, with the {target}. The {test} rows of \
-             `test.csv` lack it."
-        ),
-    }
 }
 
 /// The range of the written numbers without gaps and sentinels.
@@ -388,7 +249,7 @@ fn submission(blueprint: &Blueprint, assets: &Assets, draws: &mut Draws) -> Stri
         ),
         Prediction::Relevance { .. } => "a score, the higher the earlier in its query".to_owned(),
         Prediction::Mask { .. } | Prediction::Boxes { .. } | Prediction::Pixels { .. } => {
-            scenes::page::cell(&blueprint.prediction, draws).unwrap_or_default()
+            blueprint.kind().cell(&blueprint.prediction, draws)
         }
     };
     let ask = draws.pick(&[
@@ -421,11 +282,6 @@ fn files(blueprint: &Blueprint, assets: &Assets) -> String {
     );
     text.push_str(&blueprint.kind().file_lines(blueprint, assets));
     text
-}
-
-fn quoted(words: &[String]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    quoted.join(", ")
 }
 
 /// The prediction cells of an example row, of the right form and no particular value.

@@ -5,7 +5,7 @@ use crate::baselines::ladder::{Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::Item;
 use crate::data::table::Table;
-use crate::kinds::{Scripts, TaskKind};
+use crate::kinds::{Scripts, TaskKind, rows};
 use crate::media::{Blemish, MediumError, Reading};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
@@ -60,6 +60,20 @@ impl TaskKind for SceneLayout {
 
     fn constants(&self, prediction: &Prediction, train: &Values) -> Vec<Vec<String>> {
         constants::constants(prediction, train, self.rule.scene().side())
+    }
+
+    fn goal(&self, blueprint: &Blueprint, story: &Story, draws: &mut Draws) -> String {
+        let Story::Scene(story) = story else { return String::new() };
+        page::goal(story, &blueprint.prediction, draws)
+    }
+
+    fn opening(&self, blueprint: &Blueprint, story: &Story, draws: &mut Draws) -> String {
+        let Story::Scene(story) = story else { return String::new() };
+        rows(blueprint, &story.row, "truth", draws)
+    }
+
+    fn cell(&self, prediction: &Prediction, draws: &mut Draws) -> String {
+        page::cell(prediction, draws).unwrap_or_default()
     }
 
     fn made_of(&self, _blueprint: &Blueprint) -> String {

@@ -284,6 +284,17 @@ pub enum Story {
     Scene(Box<SceneScenario>),
 }
 
+impl Story {
+    /// The sentences that open a page.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Table(story) => &story.story,
+            Self::Series(story) => &story.story,
+            Self::Scene(story) => &story.story,
+        }
+    }
+}
+
 /// A story within its domain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
