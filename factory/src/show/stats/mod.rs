@@ -1,7 +1,8 @@
 //! `factory stats`: how a corpus compares with the paper's, and what is in it.
 //!
 //! [`statistics`] gathers the numbers into one [`Statistics`]; [`text`], JSON and [`page`] are
-//! three views of it. [`paper`] holds what it is compared with, [`intervals`] the formulas.
+//! three views of it. [`paper`] holds what it is compared with, and
+//! [`intervals`](crate::numeric::intervals) the formulas.
 
 pub mod figure;
 pub mod funnel;
