@@ -1,9 +1,10 @@
 //! Plots of numbers: how the target is spread, and series over time.
 
-use super::html::{escaped, short, shortened};
+use super::html::{short, shortened};
 use super::task::{Target, Task};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use web::html::escape;
 
 /// Bars of a histogram.
 const BINS: usize = 18;
@@ -41,7 +42,7 @@ pub(super) fn targets(task: &Task) -> String {
         let _ = writeln!(
             html,
             "<figure>{chart}<figcaption>{}</figcaption></figure>",
-            escaped(&target.name)
+            escape(&target.name)
         );
     }
     let legend = "<p class=\"note\"><span class=\"key train\"></span> train \
@@ -160,7 +161,7 @@ pub(super) fn series(task: &Task) -> String {
             html,
             "<figure>{}<figcaption>{}</figcaption></figure>",
             curve(points),
-            escaped(name)
+            escape(name)
         );
     }
     html.push_str("</div>\n");
@@ -168,8 +169,8 @@ pub(super) fn series(task: &Task) -> String {
         html,
         "<p class=\"note\">{} over {}: <span class=\"key train\"></span> train, \
          <span class=\"key test\"></span> test{}</p>",
-        escaped(&target.name),
-        escaped(&spec.step),
+        escape(&target.name),
+        escape(&spec.step),
         if count > MOST { format!("; {MOST} of {count} series") } else { String::new() }
     );
     html

@@ -6,12 +6,12 @@
 //! list gives the same drawing.
 
 use super::GalleryError;
-use super::html::escaped;
 use super::rows::Rows;
 use super::task::{Items, Task};
 use crate::data::network::EDGES;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use web::html::escape;
 
 /// Graphs of a task.
 const COUNT: usize = 3;
@@ -58,8 +58,8 @@ pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
             html,
             "<figure>{}<figcaption>{}<br/><small>{}: {} lines, {} nodes{}</small></figcaption></figure>",
             graph.drawn(),
-            escaped(&task.label(row)),
-            escaped(cell),
+            escape(&task.label(row)),
+            escape(cell),
             list.rows.len(),
             graph.names.len(),
             graph.tally(),
@@ -121,8 +121,8 @@ pub(super) fn neighbourhood(task: &Task) -> Result<String, GalleryError> {
     Ok(format!(
         "<div class=\"cards wide\">\n<figure>{}<figcaption>around {}<br/><small>{}: {} lines, {} nodes shown{}</small></figcaption></figure>\n</div>",
         graph.drawn(),
-        escaped(graph.names.first().map_or("", String::as_str)),
-        escaped(EDGES),
+        escape(graph.names.first().map_or("", String::as_str)),
+        escape(EDGES),
         list.rows.len(),
         graph.names.len(),
         graph.tally(),
@@ -168,7 +168,7 @@ impl Graph {
             let _ = write!(
                 html,
                 ", <span class=\"whole\"><span class=\"key k{index}\"></span>{} {count}</span>",
-                escaped(kind)
+                escape(kind)
             );
         }
         html
@@ -213,7 +213,7 @@ impl Graph {
                 "<circle class=\"k{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"><title>{}</title></circle>",
                 if kinds.len() > KINDS { 0 } else { kind },
                 2.4 + 0.9 * degree.sqrt(),
-                escaped(name)
+                escape(name)
             );
         }
         svg + "</svg>"

@@ -1,9 +1,10 @@
 //! The baselines and the milestones on one axis, from worse to better.
 
-use super::html::{escaped, short};
+use super::html::short;
 use std::fmt::Write as _;
 use tasks::metrics::Direction;
 use tasks::task::Manifest;
+use web::html::escape;
 
 /// Where the axis begins and ends in a plot 360 wide.
 const LEFT: f64 = 118.0;
@@ -33,7 +34,7 @@ pub(super) fn plot(manifest: &Manifest) -> String {
     let width = if high > low { high - low } else { 1.0 };
     let place = |score: f64| LEFT + (direction.gain(score) - low) / width * (RIGHT - LEFT);
     let bottom = STEP * lines.len() as f64 + 6.0;
-    let metric = escaped(&manifest.metric.to_string());
+    let metric = escape(&manifest.metric.to_string());
     let mut svg = format!(
         "<svg class=\"ladder\" viewBox=\"0 0 360 {:.0}\" role=\"img\" aria-label=\"ladder of baselines and milestones by {metric}\">\n",
         bottom + 36.0
@@ -50,7 +51,7 @@ pub(super) fn plot(manifest: &Manifest) -> String {
             svg,
             "<text class=\"{class}\" x=\"0\" y=\"{:.1}\">{}</text><path class=\"guide\" d=\"M{LEFT:.0} {y:.1}H{x:.1}\"/>",
             y + 4.0,
-            escaped(name)
+            escape(name)
         );
         if *class == "rung" {
             let _ = write!(svg, "<circle class=\"rung\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>");

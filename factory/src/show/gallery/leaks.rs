@@ -3,7 +3,7 @@
 //! The same probes and bounds as in [`crate::verify`], which runs them on the draft; where a
 //! task has several targets or classes, each is probed and the strongest correlation counts.
 
-use super::html::{escaped, short};
+use super::html::short;
 use super::nearness::{self, Nearness};
 use super::rows::Rows;
 use super::task::{Target, Task};
@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tasks::prediction::Prediction;
+use web::html::escape;
 
 /// The report as a table.
 pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
@@ -32,7 +33,7 @@ pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
         let _ = writeln!(
             html,
             "<tr><td>{}</td><td>{:.3}{chance}</td><td>{}</td></tr>",
-            escaped(&what),
+            escape(&what),
             finding.effect,
             verdict(!finding.tells())
         );
@@ -42,7 +43,7 @@ pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
         let _ = writeln!(
             html,
             "<tr><td>{what}</td><td>{}</td><td>{}</td></tr>",
-            escaped(&text),
+            escape(&text),
             verdict(found.is_ok())
         );
     }

@@ -1,7 +1,7 @@
 //! The page: an index and a part for each task.
 
 use super::choice::{self, Choice, Wish};
-use super::html::{escaped, section, short};
+use super::html::{section, short};
 use super::task::{Kind, Task};
 use super::{
     GalleryError, charts, graphs, ladder, leaks, markdown, pictures, sounds, tables, texts,
@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use std::fmt::Write as _;
 use tasks::metrics::Direction;
 use tasks::task::TaskDir;
+use web::html::escape;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -33,12 +34,12 @@ pub fn page(dir: &Utf8Path, wish: &Wish) -> Result<String, GalleryError> {
     let title = dir.file_name().unwrap_or("corpus");
     let mut body = format!(
         "<header><h1>{}</h1>\n<p>{} of {matching} tasks, every kind in turn.{}</p></header>\n",
-        escaped(title),
+        escape(title),
         tasks.len(),
         if left_out.is_empty() {
             String::new()
         } else {
-            format!(" Kinds without room on this page: {}.", escaped(&left_out.join(", ")))
+            format!(" Kinds without room on this page: {}.", escape(&left_out.join(", ")))
         }
     );
     body.push_str(&index(&tasks));
@@ -51,7 +52,7 @@ fn document(title: &str, body: &str) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
-        escaped(title)
+        escape(title)
     )
 }
 
@@ -64,14 +65,14 @@ fn index(tasks: &[TaskDir]) -> String {
         let cell = choice::cell(task);
         if last != Some(cell) {
             let end = if last.is_some() { "</dd>\n" } else { "" };
-            let _ = write!(html, "{end}<dt>{}</dt><dd>", escaped(&cell.to_string()));
+            let _ = write!(html, "{end}<dt>{}</dt><dd>", escape(&cell.to_string()));
             last = Some(cell);
         }
         let _ = write!(
             html,
             "<a href=\"#{}\">{}</a> ",
-            escaped(manifest.id.as_str()),
-            escaped(&manifest.title)
+            escape(manifest.id.as_str()),
+            escape(&manifest.title)
         );
     }
     html + "</dd>\n</dl></nav>\n"
@@ -83,8 +84,8 @@ fn part(task: &Task, alone: bool) -> Result<String, GalleryError> {
     let level = if alone { "h1" } else { "h2" };
     let mut html = format!(
         "<article class=\"task\" id=\"{id}\">\n<{level}>{}</{level}>\n<p class=\"note\"><code>{id}</code></p>\n",
-        escaped(&manifest.title),
-        id = escaped(manifest.id.as_str())
+        escape(&manifest.title),
+        id = escape(manifest.id.as_str())
     );
     html.push_str(&facts(task));
     let open = if alone { " open=\"open\"" } else { "" };
@@ -155,7 +156,7 @@ fn facts(task: &Task) -> String {
 fn rule(task: &Task) -> String {
     if task.blueprint.targets.is_empty() {
         let clauses = task.blueprint.formula().replace("; ", ";\n");
-        return format!("<pre class=\"rule\">{}</pre>\n", escaped(&clauses));
+        return format!("<pre class=\"rule\">{}</pre>\n", escape(&clauses));
     }
     let mut html = String::new();
     let several = task.blueprint.targets.len() > 1;
@@ -168,7 +169,7 @@ fn rule(task: &Task) -> String {
             let _ = writeln!(text, "  {sign} {:.3} z[{}]", term.weight.abs(), term.expr);
         }
         let _ = write!(text, "{}", link(&target.link, &target.classes));
-        let _ = writeln!(html, "<pre class=\"rule\">{}</pre>", escaped(&text));
+        let _ = writeln!(html, "<pre class=\"rule\">{}</pre>", escape(&text));
     }
     html.push_str("<p class=\"note\">z[…] is a term in units of its own spread.</p>\n");
     if task.blueprint.network().is_some() {
@@ -184,8 +185,8 @@ fn rule(task: &Task) -> String {
             let _ = writeln!(
                 html,
                 "<div><dt>{}</dt><dd>{}; {} to {}</dd></div>",
-                escaped(statistic.name),
-                escaped(statistic.means),
+                escape(statistic.name),
+                escape(statistic.means),
                 short(statistic.low),
                 short(statistic.high)
             );

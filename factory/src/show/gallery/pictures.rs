@@ -1,7 +1,7 @@
 //! Pictures beside their targets; masks and boxes drawn over them, undamaged images beside them.
 
 use super::GalleryError;
-use super::html::{data_uri, escaped};
+use super::html::data_uri;
 use super::task::{Items, Task};
 use crate::media::image::jpeg;
 use camino::Utf8Path;
@@ -14,6 +14,7 @@ use tasks::mask::Mask;
 use tasks::metrics::images::Frame;
 use tasks::prediction::Prediction;
 use tasks::values::Values;
+use web::html::escape;
 
 /// Pictures of a task.
 const COUNT: usize = 12;
@@ -87,7 +88,7 @@ pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
             html,
             "<figure>{}<figcaption>{}</figcaption></figure>",
             with_truth(task, row, &picture, cell),
-            escaped(&task.label(row))
+            escape(&task.label(row))
         );
     }
     Ok(html + "</div>")
@@ -109,7 +110,7 @@ fn with_truth(task: &Task, row: usize, picture: &Picture, name: &str) -> String 
          width=\"{0}\" height=\"{1}\" href=\"{3}\"/>{over}</svg>",
         picture.width,
         picture.height,
-        escaped(name),
+        escape(name),
         picture.uri()
     );
     if let Values::Images { images, frame } = &task.truth {
@@ -148,7 +149,7 @@ fn framed(objects: &[Object], classes: &[String], picture: &Picture) -> String {
             object.y,
             object.w,
             object.h,
-            escaped(classes.get(object.class).map_or("", String::as_str))
+            escape(classes.get(object.class).map_or("", String::as_str))
         )
     };
     objects.iter().map(draw).collect()

@@ -1,7 +1,7 @@
 //! Recordings: a player and a spectrogram each.
 
 use super::GalleryError;
-use super::html::{data_uri, escaped, short};
+use super::html::{data_uri, short};
 use super::pictures::Picture;
 use super::task::{Items, Task};
 use crate::numeric::draws::floor;
@@ -9,6 +9,7 @@ use fs_err as fs;
 use png::ColorType;
 use std::f64::consts::TAU;
 use std::fmt::Write as _;
+use web::html::escape;
 
 /// Recordings of a task.
 const COUNT: usize = 4;
@@ -49,10 +50,10 @@ pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
              <figcaption>{}<br/><small>{name}, {} s, 0 to {} Hz</small></figcaption></figure>",
             spectrogram(&recording.samples).uri(),
             data_uri("audio/wav", &bytes),
-            escaped(&task.label(row)),
+            escape(&task.label(row)),
             short(seconds),
             recording.rate / 2,
-            name = escaped(cell),
+            name = escape(cell),
         );
     }
     Ok(html + "</div>")

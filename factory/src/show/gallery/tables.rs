@@ -1,8 +1,9 @@
 //! The head of a table.
 
-use super::html::{escaped, shortened};
+use super::html::shortened;
 use super::task::Task;
 use std::fmt::Write as _;
+use web::html::escape;
 
 /// Rows shown.
 const HEAD: usize = 8;
@@ -20,7 +21,7 @@ pub(super) fn head(task: &Task) -> String {
         .collect();
     let mut html = String::from("<div class=\"scroll\"><table class=\"data\">\n<tr>");
     for (name, mark) in table.header.iter().zip(&marked) {
-        let _ = write!(html, "<th{mark}>{}</th>", escaped(name));
+        let _ = write!(html, "<th{mark}>{}</th>", escape(name));
     }
     html.push_str("</tr>\n");
     for row in table.rows.iter().take(HEAD) {

@@ -1,10 +1,10 @@
 //! Texts beside their targets; texts of one row side by side, those in files as documents.
 
 use super::GalleryError;
-use super::html::escaped;
 use super::task::{Items, Task};
 use fs_err as fs;
 use std::fmt::Write as _;
+use web::html::escape;
 
 /// Rows shown.
 const COUNT: usize = 5;
@@ -46,7 +46,7 @@ fn article(label: &str, quotes: &str) -> String {
     format!(
         "<article class=\"text\"><p class=\"target\">{}</p><div class=\"side\">{quotes}</div>\
          </article>\n",
-        escaped(label)
+        escape(label)
     )
 }
 
@@ -55,7 +55,7 @@ fn quote(paragraphs: &[&str]) -> String {
     let mut html = String::from("<blockquote>");
     for (index, paragraph) in paragraphs.iter().enumerate() {
         let apart = if index > 0 { "<br/><br/>" } else { "" };
-        let _ = write!(html, "{apart}{}", escaped(paragraph));
+        let _ = write!(html, "{apart}{}", escape(paragraph));
     }
     html + "</blockquote>"
 }

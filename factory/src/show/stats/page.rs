@@ -7,6 +7,7 @@ use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use web::html::escape;
 
 const STYLE: &str = include_str!("page.css");
 
@@ -48,11 +49,6 @@ pub fn page(statistics: &Statistics) -> String {
          <title>Statistics of a corpus</title><style>\n{STYLE}</style></head>\n\
          <body>{body}</body></html>\n"
     )
-}
-
-/// Text that is safe between and within tags.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A name as it is read.
