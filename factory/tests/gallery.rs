@@ -15,7 +15,7 @@ const CHECK: &str = r##"
 import html.parser, sys
 
 KNOWN = set("html head meta title style body header nav dl dt dd div article section details "
-            "summary h1 h2 h3 h4 h5 h6 p a code pre ul ol li table tr th td figure figcaption br "
+            "summary h1 h2 h3 h4 h5 h6 p a code pre ul ol li table thead tbody tr th td figure figcaption br "
             "img audio small span strong em blockquote svg path rect circle text image".split())
 
 class Check(html.parser.HTMLParser):

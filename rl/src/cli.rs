@@ -620,3 +620,25 @@ fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
 fn key(secret: &str) -> std::result::Result<Token, BadToken> {
     Token::new(secret, 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(arguments: &[&str]) -> Result<String> {
+        Cli::try_parse_from([&["rl"], arguments].concat()).unwrap().run(&Bars::default())
+    }
+
+    #[test]
+    fn the_papers_recipe_is_what_large_policies_get_and_it_fits_an_h200() {
+        // What a card of 141 GB shows.
+        let plan = |more: &[&str]| {
+            run(&[&["plan", "--model", "qwen3-8b", "--memory", "139GiB"], more].concat())
+        };
+        let default = plan(&[]).unwrap();
+        assert!(default.contains("(40960 tokens)"), "{default}");
+        assert_eq!(default, plan(&["--config", "sandmle"]).unwrap());
+        let longer = plan(&["--set", "rollout.context=32768"]).unwrap();
+        assert!(longer.contains("(32768 tokens)"), "{longer}");
+    }
+}

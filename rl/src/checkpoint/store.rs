@@ -357,50 +357,10 @@ fn remove(folder: &Utf8Path) -> Result<(), std::io::Error> {
 mod tests {
     use super::*;
     use crate::checkpoint::policy::tests::small;
-    use crate::model::{Gradients, LoraSettings};
     use crate::optim::AdamConfig;
-    use crate::train::batch::Sample;
-    use crate::train::native::imitate;
-    use crate::train::presets::Scale;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
-    use tasks::stream::Stream;
     use tch::{Device, Kind};
-
-    fn train(model: &Qwen3, optimizer: &mut AdamW, steps: std::ops::Range<i64>) -> Vec<u64> {
-        let memory = Scale::Tiny.memory();
-        steps
-            .map(|step| {
-                let mut sample = Sample::default();
-                sample.push(&[step, step + 1, step + 2], true);
-                let mut gradients = Gradients::default();
-                let (loss, _) = imitate(model, &[sample], &memory, &mut gradients);
-                optimizer.step(&mut gradients, 1e-2).unwrap();
-                loss.to_bits()
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_resumed_run_continues_to_the_last_bit() {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = Utf8Path::from_path(dir.path()).unwrap();
-        let checkpoints = Checkpoints::of(dir, 2);
-        let (model, tokenizer) = small();
-        let mut optimizer = AdamW::new(&model, AdamConfig::default());
-        train(&model, &mut optimizer, 0..4);
-        checkpoints
-            .save(4, &|folder| write(folder, &model, &tokenizer, &optimizer), &"seen", None)
-            .unwrap();
-        let straight = train(&model, &mut optimizer, 4..8);
-
-        let latest = checkpoints.latest().unwrap().unwrap();
-        assert_eq!((latest.step(), latest.state::<String>().unwrap().as_str()), (4, "seen"));
-        let (model, _) = policy::open(latest.folder(), Kind::Float, Device::Cpu).unwrap();
-        let mut optimizer = AdamW::new(&model, AdamConfig::default());
-        latest.restore(&mut optimizer).unwrap();
-        assert_eq!(train(&model, &mut optimizer, 4..8), straight);
-    }
 
     #[test]
     fn a_checkpoint_of_another_version_is_not_called_damaged() {
@@ -497,47 +457,6 @@ mod tests {
             checkpoints.wind_back(&Resume::Best),
             Err(CheckpointError::NotOfRun { .. })
         ));
-    }
-
-    #[test]
-    fn adapters_resume_to_the_last_bit_and_need_their_base() {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = Utf8Path::from_path(dir.path()).unwrap();
-        let base = dir.join("base");
-        fs::create_dir(&base).unwrap();
-        let (model, tokenizer) = small();
-        save_folder(&model, &base).unwrap();
-        tokenizer.save(&base).unwrap();
-        let settings = LoraSettings { rank: 2, alpha: 4.0, ..LoraSettings::default() };
-        let open = |folder: &Utf8Path, settings| {
-            policy::open_to_train(folder, settings, Kind::Float, Device::Cpu, Stream::root(3))
-        };
-        let (model, tokenizer) = open(&base, Some(&settings)).unwrap();
-        let mut optimizer = AdamW::new(&model, AdamConfig::default());
-        let frozen = model.published()["model.embed_tokens.weight"].copy();
-        train(&model, &mut optimizer, 0..4);
-        assert_eq!(model.published()["model.embed_tokens.weight"], frozen);
-        let run = dir.join("run");
-        let checkpoints = Checkpoints::of(&run, 2);
-        checkpoints
-            .save(4, &|folder| write(folder, &model, &tokenizer, &optimizer), &(), None)
-            .unwrap();
-        let straight = train(&model, &mut optimizer, 4..8);
-
-        let latest = checkpoints.latest().unwrap().unwrap();
-        let (model, _) = open(latest.folder(), Some(&settings)).unwrap();
-        let mut optimizer = AdamW::new(&model, AdamConfig::default());
-        latest.restore(&mut optimizer).unwrap();
-        assert_eq!(train(&model, &mut optimizer, 4..8), straight);
-
-        let wider = LoraSettings { rank: 3, ..settings.clone() };
-        let error = open(latest.folder(), Some(&wider)).unwrap_err().to_string();
-        assert!(error.contains("another shape"), "{error}");
-        fs::remove_file(latest.folder().join(ADAPTERS)).unwrap();
-        assert!(checkpoints.latest().is_err(), "a checkpoint without its adapters is damaged");
-        fs::remove_dir_all(&base).unwrap();
-        let error = open(latest.folder(), None).unwrap_err().to_string();
-        assert!(error.contains("base_model_name_or_path"), "{error}");
     }
 
     #[test]

@@ -298,6 +298,14 @@ mod tests {
         inner: Inner,
     }
 
+    impl Settings for Outer {
+        type Error = SettingsError;
+
+        fn verify(&self) -> Result<(), SettingsError> {
+            require(self.steps > 0, "steps", &self.steps, "at least 1")
+        }
+    }
+
     fn defaults() -> Outer {
         Outer { steps: 10, inner: Inner { rate: 0.5, name: "a".into() } }
     }
@@ -316,6 +324,41 @@ mod tests {
         let found: Outer =
             resolve(&defaults(), Some(path.as_str()), flags, &["inner.name=b c".into()]).unwrap();
         assert_eq!(found, Outer { steps: 30, inner: Inner { rate: 0.25, name: "b c".into() } });
+    }
+
+    #[test]
+    fn what_the_user_sets_is_told_from_what_a_recipe_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(dir.path()).unwrap();
+        let path = folder.join("s.toml");
+        fs::write(&path, "[adam]\nmoments = \"offload\"\n").unwrap();
+        let found = |config, assignments: &[&str]| {
+            let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
+            let found = own("adam.moments", config, &assignments).unwrap();
+            found.and_then(|value| value.as_str().map(str::to_owned))
+        };
+        assert_eq!(found(None, &["adam.beta1=0.5"]), None);
+        assert_eq!(found(Some("sandmle"), &[]), None);
+        assert_eq!(found(Some("sandmle"), &["adam.moments=full"]).as_deref(), Some("full"));
+        assert_eq!(found(Some(path.as_str()), &[]).as_deref(), Some("offload"));
+        assert_eq!(found(Some(path.as_str()), &["adam.moments=full"]).as_deref(), Some("full"));
+
+        let run = folder.join("run");
+        claim(&run, &defaults(), &[]).unwrap();
+        assert_eq!(of_run(&run).unwrap(), None, "nothing was made yet");
+        fs::write(run.join("metrics.jsonl"), "").unwrap();
+        let table = of_run(&run).unwrap().unwrap();
+        assert_eq!(at(&table, "inner.name").and_then(Value::as_str), Some("a"));
+        assert_eq!(at(&table, "inner.speed"), None);
+        assert_eq!(at(&table, "steps.more"), None);
+    }
+
+    #[test]
+    fn settings_that_were_checked_can_be_changed_only_to_be_checked_again() {
+        let mut settings = defaults().check().unwrap().into_inner();
+        settings.steps = 0;
+        let error = settings.check().unwrap_err().to_string();
+        assert!(error.contains("`steps` is 0"), "{error}");
     }
 
     #[test]

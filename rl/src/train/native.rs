@@ -181,3 +181,127 @@ pub fn imitate(
     }
     (total, tokens)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::policy::tests::small;
+    use crate::checkpoint::{Checkpoints, policy};
+    use crate::model::{ADAPTERS, LoraSettings, save_folder};
+    use crate::train::presets::Scale;
+    use fs_err as fs;
+    use tasks::stream::Stream;
+    use tch::Device;
+
+    fn learner<'m>(model: &'m Qwen3, tokenizer: &'m Tokenizer) -> NativeLearner<'m> {
+        NativeLearner::new(model, tokenizer, AdamConfig::default(), Scale::Tiny.memory())
+    }
+
+    fn sample(ids: [i64; 3]) -> Sample {
+        let mut sample = Sample::default();
+        sample.push(&ids, true);
+        sample
+    }
+
+    fn train(learner: &mut dyn Learner, steps: Range<i64>) -> Vec<u64> {
+        steps
+            .map(|step| {
+                let samples = [sample([step, step + 1, step + 2])];
+                let loss = Loss::CrossEntropy(&samples);
+                let learnt = learner.accumulate(&loss, &mut || ()).unwrap();
+                learner.step(1e-2).unwrap();
+                learnt.loss.to_bits()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_resumed_run_continues_to_the_last_bit() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let checkpoints = Checkpoints::of(dir, 2);
+        let (model, tokenizer) = small();
+        let mut learner = learner(&model, &tokenizer);
+        train(&mut learner, 0..4);
+        checkpoints.save(4, &|folder| learner.save(folder), &"seen", None).unwrap();
+        let straight = train(&mut learner, 4..8);
+
+        let latest = checkpoints.latest().unwrap().unwrap();
+        assert_eq!((latest.step(), latest.state::<String>().unwrap().as_str()), (4, "seen"));
+        let (model, _) = policy::open(latest.folder(), Kind::Float, Device::Cpu).unwrap();
+        let mut learner = self::learner(&model, &tokenizer);
+        learner.restore(&latest).unwrap();
+        assert_eq!(train(&mut learner, 4..8), straight);
+    }
+
+    #[test]
+    fn adapters_resume_to_the_last_bit_and_need_their_base() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let base = dir.join("base");
+        fs::create_dir(&base).unwrap();
+        let (model, tokenizer) = small();
+        save_folder(&model, &base).unwrap();
+        tokenizer.save(&base).unwrap();
+        let settings = LoraSettings { rank: 2, alpha: 4.0, ..LoraSettings::default() };
+        let open = |folder: &Utf8Path, settings| {
+            policy::open_to_train(folder, settings, Kind::Float, Device::Cpu, Stream::root(3))
+        };
+        let (model, tokenizer) = open(&base, Some(&settings)).unwrap();
+        let mut learner = learner(&model, &tokenizer);
+        let frozen = model.published()["model.embed_tokens.weight"].copy();
+        train(&mut learner, 0..4);
+        assert_eq!(model.published()["model.embed_tokens.weight"], frozen);
+        let run = dir.join("run");
+        let checkpoints = Checkpoints::of(&run, 2);
+        checkpoints.save(4, &|folder| learner.save(folder), &(), None).unwrap();
+        let straight = train(&mut learner, 4..8);
+
+        let latest = checkpoints.latest().unwrap().unwrap();
+        let (model, tokenizer) = open(latest.folder(), Some(&settings)).unwrap();
+        let mut learner = self::learner(&model, &tokenizer);
+        learner.restore(&latest).unwrap();
+        assert_eq!(train(&mut learner, 4..8), straight);
+
+        let wider = LoraSettings { rank: 3, ..settings.clone() };
+        let error = open(latest.folder(), Some(&wider)).unwrap_err().to_string();
+        assert!(error.contains("another shape"), "{error}");
+        fs::remove_file(latest.folder().join(ADAPTERS)).unwrap();
+        assert!(checkpoints.latest().is_err(), "a checkpoint without its adapters is damaged");
+        fs::remove_dir_all(&base).unwrap();
+        let error = open(latest.folder(), None).unwrap_err().to_string();
+        assert!(error.contains("base_model_name_or_path"), "{error}");
+    }
+
+    #[test]
+    fn gradients_add_up_until_a_step_and_the_reference_stays() {
+        let (model, tokenizer) = small();
+        let (reference, _) = small();
+        let mut learner = learner(&model, &tokenizer);
+        let samples = [sample([3, 4, 5]), sample([6, 7, 8])];
+        let sampling = Sampling::default();
+        let log_probs = |learner: &NativeLearner<'_>, weights| {
+            learner.log_probs(weights, &samples, &sampling, &mut || ())
+        };
+        let missing = log_probs(&learner, Weights::Reference);
+        assert!(matches!(missing, Err(LearnerError::NoReference)));
+        learner = learner.with_reference(Some(&reference));
+        let before = log_probs(&learner, Weights::Current).unwrap();
+        assert_eq!(before, log_probs(&learner, Weights::Reference).unwrap());
+        assert_eq!(before.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
+
+        let mut norms = Vec::new();
+        for calls in 1..=2 {
+            for _ in 0..calls {
+                learner.accumulate(&Loss::CrossEntropy(&samples), &mut || ()).unwrap();
+            }
+            // No step at all: the norm is what is asked for.
+            norms.push(learner.step(0.0).unwrap());
+        }
+        assert!((norms[1] / norms[0] - 2.0).abs() < 1e-5, "{norms:?}");
+        learner.accumulate(&Loss::CrossEntropy(&samples), &mut || ()).unwrap();
+        learner.step(1e-2).unwrap();
+        assert_ne!(before, log_probs(&learner, Weights::Current).unwrap());
+        assert_eq!(before, log_probs(&learner, Weights::Reference).unwrap());
+    }
+}
