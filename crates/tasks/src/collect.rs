@@ -100,6 +100,21 @@ pub fn find(directory: &OwnedFd, name: &str, limit: u64) -> Result<Found, Collec
 ///
 /// # Errors
 /// [`CollectError`]; nothing of the file is quoted.
+///
+/// # Examples
+/// ```rust
+/// use camino::Utf8Path;
+/// use tasks::collect::read_file;
+///
+/// let folder = tempfile::tempdir()?;
+/// let folder = Utf8Path::from_path(folder.path()).expect("UTF-8");
+/// std::fs::write(folder.join("submission.csv"), "id,y\n")?;
+/// std::os::unix::fs::symlink("submission.csv", folder.join("link.csv"))?;
+/// assert_eq!(read_file(&folder.join("submission.csv"), 1 << 20)?, b"id,y\n");
+/// assert!(read_file(&folder.join("submission.csv"), 4).is_err(), "it is larger than 4 bytes");
+/// assert!(read_file(&folder.join("link.csv"), 1 << 20).is_err(), "links are refused");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read_file(path: &Utf8Path, limit: u64) -> Result<Vec<u8>, CollectError> {
     let file = openat(CWD, path.as_std_path(), FLAGS, Mode::empty());
     let file = match file {

@@ -93,7 +93,7 @@ impl GradeError {
 /// Grades one task's submissions.
 pub trait Grader: Debug + Send {
     /// Scores a submission's `part` of the test rows. Where the task does not
-    /// [take parts](tasks::task::Task::takes_parts), only [`Part::All`] is asked for.
+    /// [take parts](crate::task::Task::takes_parts), only [`Part::All`] is asked for.
     ///
     /// # Errors
     /// A [`GradeError`], which says whether the agent or the task is to blame.

@@ -3,6 +3,19 @@
 use serde::{Deserialize, Serialize};
 
 /// What a submission's prediction columns hold.
+///
+/// # Examples
+/// ```rust
+/// use tasks::prediction::Prediction;
+///
+/// let prediction: Prediction = serde_json::from_str(
+///     r#"{"kind": "class_probabilities", "column": "animal", "classes": ["cat", "dog"]}"#,
+/// )?;
+/// // A submission has a column per class, the answers have one with the name of the class.
+/// assert_eq!(prediction.columns(), ["cat", "dog"]);
+/// assert_eq!(prediction.answer_columns(), ["animal"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Prediction {

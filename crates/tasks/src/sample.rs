@@ -31,6 +31,17 @@ impl Sample {
     ///
     /// # Errors
     /// [`SubmissionError`] if either is not a table.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::sample::Sample;
+    ///
+    /// let sample = Sample::read(b"id,y\na,0\nb,0\n", b"id,y\na,1.5\nb,2\n")?;
+    /// sample.check(b"y,id\n3,b\n1e-3,a\n")?;
+    /// assert!(sample.check(b"id,y\na,1\n").is_err(), "the row of `b` is missing");
+    /// assert!(sample.check(b"id,y\na,1\nb,high\n").is_err(), "`high` is not a number");
+    /// # Ok::<(), tasks::submission::SubmissionError>(())
+    /// ```
     pub fn read(sample: &[u8], answers: &[u8]) -> Result<Self, SubmissionError> {
         let columns = header(sample)?;
         let mut ids = BTreeMap::new();

@@ -10,6 +10,20 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 /// An address in the tree of random streams. Cheap to copy; draws nothing itself.
+///
+/// # Examples
+/// ```rust
+/// use rand::RngExt as _;
+/// use tasks::stream::Stream;
+///
+/// let labels = Stream::root(42).child("task-0007").child("labels");
+/// let noise = Stream::root(42).child("task-0007").child("noise");
+/// let first: f64 = labels.rng().random();
+/// // A generator always starts at the beginning of its stream, and other streams do not move it.
+/// let _: f64 = noise.rng().random();
+/// assert_eq!(labels.rng().random::<f64>(), first);
+/// assert_ne!(labels.index(0).seed(), labels.index(1).seed());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stream {
     key: [u8; 32],

@@ -220,6 +220,28 @@ impl Submission {
     ///
     /// # Errors
     /// [`SubmissionError`], the first fault found from top to bottom.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use camino::Utf8Path;
+    /// use tasks::metrics::Metric;
+    /// use tasks::prediction::Prediction;
+    /// use tasks::submission::{Part, Submission, read_answers};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = Utf8Path::from_path(folder.path()).expect("UTF-8").join("answer.csv");
+    /// std::fs::write(&path, "id,price\na,1\nb,2\n")?;
+    /// let prediction = Prediction::Number { column: "price".to_owned() };
+    /// let answers = read_answers(&path, "id", &prediction)?;
+    ///
+    /// // Rows and columns may be in any order.
+    /// let submission = Submission::parse(b"price,id\n4,b\n1,a\n", &answers, &prediction)?;
+    /// assert_eq!(submission.score(&answers, Metric::Mae, Part::All)?, 1.0);
+    ///
+    /// let refusal = Submission::parse(b"id,price\na,cheap\n", &answers, &prediction).unwrap_err();
+    /// assert_eq!(refusal.to_string(), "line 2, column `price`: `cheap` is not a finite number");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn parse(
         bytes: &[u8],
         answers: &Answers,

@@ -22,6 +22,15 @@ impl Direction {
     }
 
     /// Whether `score` meets or passes `threshold`.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Direction;
+    ///
+    /// assert!(Direction::LowerIsBetter.reaches(0.2, 0.2));
+    /// assert!(!Direction::LowerIsBetter.better(0.2, 0.2));
+    /// assert!(!Direction::HigherIsBetter.reaches(f64::NAN, 0.0));
+    /// ```
     pub fn reaches(self, score: f64, threshold: f64) -> bool {
         !score.is_nan() && !self.better(threshold, score)
     }

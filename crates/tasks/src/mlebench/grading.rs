@@ -221,6 +221,18 @@ fn path_or_none<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Utf8PathBu
 ///
 /// # Errors
 /// [`GradingError::Line`] for the first line that is none.
+///
+/// # Examples
+/// ```rust
+/// use tasks::mlebench::grading::read_list;
+///
+/// let list = read_list(
+///     "# runs of today\n\
+///      {\"competition_id\": \"leaf-classification\", \"submission_path\": \"a.csv\"}\n",
+/// )?;
+/// assert_eq!((list.len(), list[0].submission_path.as_str()), (1, "a.csv"));
+/// # Ok::<(), tasks::mlebench::grading::GradingError>(())
+/// ```
 pub fn read_list(text: &str) -> Result<Vec<Entry>, GradingError> {
     let lines = text.lines().map(str::trim).enumerate();
     let counted = lines

@@ -14,6 +14,15 @@ impl TaskId {
     ///
     /// # Errors
     /// [`TaskError::BadId`] unless it is 1 to 100 lower-case letters, digits and inner dashes.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::task::TaskId;
+    ///
+    /// assert_eq!(TaskId::new("crop-yield-0007")?.as_str(), "crop-yield-0007");
+    /// assert!(TaskId::new("../crop-yield").is_err());
+    /// # Ok::<(), tasks::task::TaskError>(())
+    /// ```
     pub fn new(name: &str) -> Result<Self, TaskError> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let valid = (1..=100).contains(&name.len())

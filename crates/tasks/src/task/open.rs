@@ -43,6 +43,27 @@ impl Task {
     ///
     /// # Errors
     /// [`TaskError`]: a folder of no kind, or what is wrong with the task in it.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use camino::Utf8Path;
+    /// use tasks::task::{Opening, Task};
+    ///
+    /// // A released bundle: data, answers and evaluator in one folder.
+    /// let folder = tempfile::tempdir()?;
+    /// let path = Utf8Path::from_path(folder.path()).expect("UTF-8").join("crop-yield");
+    /// let files = path.join("prepared/public");
+    /// std::fs::create_dir_all(&files)?;
+    /// for name in ["train.csv", "sample_submission.csv", "answer.csv", "evaluator.py"] {
+    ///     std::fs::write(files.join(name), "id,y\n")?;
+    /// }
+    /// let task = Task::open(&path, &Opening::default())?;
+    /// // An agent sees a copy without the answers (and without the sample, which is the same here).
+    /// assert_eq!(task.id().as_str(), "crop-yield");
+    /// assert!(task.public().withheld().contains(&"answer.csv".into()));
+    /// assert!(!task.public().path().join("evaluator.py").exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: &Utf8Path, opening: &Opening) -> Result<Self, TaskError> {
         match kind::of(path)? {
             Kind::Ours => Ok(Self::from(&TaskDir::open(path)?)),
