@@ -71,7 +71,7 @@ pub enum Event {
         done: bool,
     },
     /// The last line of an episode that was not cut short by a crash.
-    EpisodeResult {
+    Finish {
         /// Why it ended.
         ending: Ending,
         /// The final grade, of an episode that was graded.
@@ -313,7 +313,7 @@ impl Record {
             Event::Step { turn, .. } if turn == number && pending => {
                 self.turns.last_mut()?.step = Some(event);
             }
-            Event::EpisodeResult { ending, finish } => {
+            Event::Finish { ending, finish } => {
                 (self.ending, self.finish) = (Some(ending), finish);
             }
             Event::Header { .. } | Event::Action { .. } | Event::Step { .. } => return None,
@@ -358,7 +358,7 @@ mod tests {
             step(1, false),
             Event::Action { turn: 2, action: Action::Answer },
             step(2, true),
-            Event::EpisodeResult {
+            Event::Finish {
                 ending: Ending::Closed,
                 finish: Some(EpisodeResult { grade: None, refusal: Some("no file".to_owned()) }),
             },
@@ -460,6 +460,15 @@ mod tests {
                 "{order:?}: {error}"
             );
         }
+    }
+
+    #[test]
+    fn lines_keep_the_names_of_their_events() {
+        let events: Vec<String> = lines()
+            .iter()
+            .map(|event| serde_json::to_value(event).unwrap()["event"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(events, ["header", "action", "step", "action", "step", "finish"]);
     }
 
     #[test]

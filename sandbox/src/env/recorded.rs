@@ -113,11 +113,11 @@ impl Recorded {
         match episode.close() {
             Ok(finish) => {
                 let (ending, told) = (Ending::Closed, Some(finish.clone()));
-                recorder.finish(&Event::EpisodeResult { ending, finish: told })?;
+                recorder.finish(&Event::Finish { ending, finish: told })?;
                 Ok(finish)
             }
             Err(fault) => {
-                recorder.finish(&Event::EpisodeResult { ending: Ending::Fault, finish: None })?;
+                recorder.finish(&Event::Finish { ending: Ending::Fault, finish: None })?;
                 Err(fault)
             }
         }
@@ -128,6 +128,6 @@ impl Recorded {
     /// # Errors
     /// [`EpisodeFault::Record`].
     pub fn abandon(self, ending: Ending) -> Result<(), EpisodeFault> {
-        Ok(self.recorder.finish(&Event::EpisodeResult { ending, finish: None })?)
+        Ok(self.recorder.finish(&Event::Finish { ending, finish: None })?)
     }
 }
