@@ -60,6 +60,17 @@ impl RewardWeights {
         Self { format: 0.1, execute: 0.0, median: 0.0, bronze: 0.0, silver: 0.0, gold: 0.9 };
 
     /// What all tiers up to and including `reached` are worth together, in [0, 1].
+    ///
+    /// # Examples
+    /// ```rust
+    /// use sandbox::reward::RewardWeights;
+    /// use tasks::thresholds::Milestone;
+    ///
+    /// // Median 0.1, bronze 0.4 and silver 0.1: a tier includes those below it.
+    /// let reward = RewardWeights::DENSE.tiers(Some(Milestone::Silver));
+    /// assert!((reward - 0.6).abs() < 1e-12);
+    /// assert_eq!(RewardWeights::SPARSE.tiers(Some(Milestone::Silver)), 0.0);
+    /// ```
     pub fn tiers(&self, reached: Option<Milestone>) -> f64 {
         let milestones = [
             (Milestone::Median, self.median),

@@ -4,6 +4,20 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// So many permits, given out in the order in which they are asked for.
+///
+/// # Examples
+/// ```rust
+/// use jail::semaphore::Semaphore;
+///
+/// // At most 100 bytes in use at a time, shared by all threads.
+/// let memory = Semaphore::new(100);
+/// let large = memory.acquire(80);
+/// let small = memory.acquire(20);
+/// drop(large);
+/// // A request for more than there is gets all of it, once the others are dropped.
+/// drop(small);
+/// let _all = memory.acquire(1000);
+/// ```
 #[derive(Debug)]
 pub struct Semaphore {
     size: u64,

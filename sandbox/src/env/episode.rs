@@ -49,6 +49,18 @@ impl Default for Budget {
 }
 
 /// The rules of an episode.
+///
+/// # Examples
+/// ```rust
+/// use sandbox::env::{Budget, EpisodeConfig, Feedback};
+///
+/// let config: EpisodeConfig = serde_json::from_str(
+///     r#"{"budget": {"turns": 8}, "feedback": "full", "policy": {"time_limit": "30s"}}"#,
+/// )?;
+/// assert_eq!(config.budget, Budget { turns: 8, wall_seconds: 1200 });
+/// assert_eq!((config.feedback, config.feedback_share), (Feedback::Full, 0.3));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EpisodeConfig {
@@ -121,6 +133,16 @@ pub enum EpisodeFault {
 }
 
 /// What an agent does in one turn.
+///
+/// # Examples
+/// ```rust
+/// use sandbox::env::Action;
+///
+/// let action: Action = serde_json::from_str(r#"{"tool": "python", "code": "print(1)"}"#)?;
+/// assert_eq!(action, Action::Python { code: "print(1)".to_owned() });
+/// assert_eq!(serde_json::to_string(&Action::Score)?, r#"{"tool":"score"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "tool", rename_all = "snake_case")]
 pub enum Action {

@@ -15,6 +15,21 @@ const RECOUNT: Duration = Duration::from_secs(10);
 
 /// The bound on a folder of records, which one process at a time should write to. Clones are the
 /// same ledger.
+///
+/// # Examples
+/// ```rust
+/// use sandbox::env::Ledger;
+/// use tasks::units::ByteSize;
+///
+/// // Records of at most 32 MiB each, in a folder of at most 64 MiB.
+/// let ledger = Ledger::open("/no/such/folder".into(), ByteSize::mib(32), ByteSize::mib(64))?;
+/// let first = ledger.room()?;
+/// let _second = ledger.room()?;
+/// assert!(ledger.room().is_err(), "everything is set aside");
+/// drop(first);
+/// assert!(ledger.room().is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Ledger(Arc<Inner>);
 

@@ -261,6 +261,27 @@ impl Record {
     ///
     /// # Errors
     /// A [`RecordError`] that names the first line that is wrong.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use camino::Utf8Path;
+    /// use sandbox::env::{Action, Record};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = Utf8Path::from_path(folder.path()).expect("UTF-8").join("episode.jsonl");
+    /// std::fs::write(
+    ///     &path,
+    ///     r#"{"event":"header","version":2,"episode":"e1","task":"crop-yield","config":{},"seed":null,"software":"0.1.0","started":"2026-01-02T03:04:05"}
+    /// {"event":"action","turn":1,"action":{"tool":"score"}}
+    /// {"event":"step","turn":1,"observation":"no submission.csv"#,
+    /// )?;
+    /// // The program was killed while it wrote the last line.
+    /// let record = Record::read(&path)?;
+    /// assert_eq!(record.task.as_str(), "crop-yield");
+    /// assert_eq!(record.turns[0].action, Action::Score);
+    /// assert!(record.turns[0].step.is_none() && record.ending.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(path: &Utf8Path) -> Result<Self, RecordError> {
         let mut reader = BufReader::new(fs::File::open(path)?);
         let mut text = String::new();

@@ -22,6 +22,15 @@ pub enum Reveal {
 
 impl Reveal {
     /// As much as the feedback mode tells of other rows.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use sandbox::env::Feedback;
+    /// use sandbox::serve::Reveal;
+    ///
+    /// assert_eq!(Reveal::of(Feedback::Validate), Reveal::None);
+    /// assert_eq!(Reveal::of(Feedback::Full), Reveal::Score);
+    /// ```
     pub fn of(feedback: Feedback) -> Self {
         match feedback {
             Feedback::Validate => Self::None,

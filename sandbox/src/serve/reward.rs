@@ -28,6 +28,21 @@ pub fn told_value(told: &ScoreFeedback) -> f64 {
 }
 
 /// The value of a final grade.
+///
+/// # Examples
+/// ```rust
+/// use sandbox::env::EpisodeResult;
+/// use sandbox::serve::{Reveal, final_value, told_final_value};
+/// use tasks::grade::Grade;
+/// use tasks::thresholds::Milestone;
+///
+/// let grade = Grade { score: 0.71, tier: Some(Milestone::Bronze) };
+/// let result = EpisodeResult { grade: Some(grade), refusal: None };
+/// // 0.2 for a valid submission, 0.1 for the median and 0.4 for bronze.
+/// assert!((final_value(&result) - 0.7).abs() < 1e-12);
+/// // A client that is told validity alone is paid for validity alone.
+/// assert_eq!(told_final_value(&result, Reveal::None), 0.2);
+/// ```
 pub fn final_value(finish: &EpisodeResult) -> f64 {
     value(finish.grade.is_some(), finish.grade.and_then(|grade| grade.tier))
 }

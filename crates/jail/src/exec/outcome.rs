@@ -8,6 +8,16 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// A script's ending. All of these are the script's doing.
+///
+/// # Examples
+/// ```rust
+/// use jail::exec::Outcome;
+///
+/// let outcome = Outcome::Raised { exception: "ValueError".to_owned() };
+/// assert_eq!(outcome.to_string(), "raised ValueError");
+/// assert_eq!("was killed by signal 11".parse(), Ok(Outcome::Killed { signal: 11 }));
+/// assert!(!outcome.is_finished());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {

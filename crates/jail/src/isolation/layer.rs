@@ -116,6 +116,17 @@ pub enum State {
 }
 
 /// Which layers hold in a sandbox; part of every report made with it.
+///
+/// # Examples
+/// ```rust
+/// use jail::isolation::layer::Missing;
+/// use jail::isolation::{IsolationLevel, Layer, Protection};
+///
+/// let reason = "the control group is not writable".to_owned();
+/// let protection = Protection::except([Missing { layer: Layer::Cgroup, reason }]);
+/// assert!(protection.is_up(Layer::Seccomp));
+/// assert_eq!(protection.tier(), Some(IsolationLevel::T2));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Protection {

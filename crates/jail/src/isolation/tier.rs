@@ -16,6 +16,18 @@ use std::str::FromStr;
 ///
 /// Landlock is a second opinion on top of mounts in the first two: it is up where the kernel has
 /// it, and its absence makes neither another. In the third it is what hides the answers.
+///
+/// # Examples
+/// ```rust
+/// use jail::isolation::{IsolationLevel, Layer};
+///
+/// let level: IsolationLevel = "t2".parse()?;
+/// assert!(level.needs(Layer::PidNamespace));
+/// assert!(!level.needs(Layer::Cgroup));
+/// // Stronger levels sort first.
+/// assert!(IsolationLevel::T1 < level);
+/// # Ok::<(), jail::isolation::tier::UnknownTier>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationLevel {
