@@ -2,7 +2,7 @@
 //! so that an evaluator only ever sees a table of the right form.
 
 use crate::cells::NUMBER;
-use crate::submission::{Draw, Part, SubmissionError};
+use crate::submission::{FeedbackRows, Part, SubmissionError};
 use crate::table::{Table, shorten};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Sample {
     rows: usize,
     /// Columns that hold numbers, in the sample and in the answers if these have them.
     numbers: Vec<bool>,
-    draw: Draw,
+    feedback_rows: FeedbackRows,
 }
 
 #[derive(Debug)]
@@ -58,8 +58,9 @@ impl Sample {
             // An id is compared as it is written.
             at > 0 && in_sample[at] && same.is_none_or(|same| in_answers[same])
         });
-        let (numbers, draw) = (hold_numbers.collect(), Draw::of(answers));
-        Ok(Self { columns, ids, rows, numbers, draw })
+        let numbers = hold_numbers.collect();
+        let feedback_rows = FeedbackRows::from_answers(answers);
+        Ok(Self { columns, ids, rows, numbers, feedback_rows })
     }
 
     /// Refuses what has not the sample's columns and ids, or no number where the sample has one.
@@ -127,7 +128,7 @@ impl Sample {
                 Some(id) => id.trim().to_owned(),
                 None => number.to_string(),
             };
-            if part.holds(&self.draw, &name) {
+            if part.holds(&self.feedback_rows, &name) {
                 writer.write_record(&row).map_err(broken)?;
             }
         }

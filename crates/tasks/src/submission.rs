@@ -115,8 +115,8 @@ pub enum Part {
 
 impl Part {
     /// Whether the row (or query) of this name belongs to it.
-    pub(crate) fn holds(self, draw: &Draw, key: &str) -> bool {
-        let position = || draw.0.child(key).seed() as f64 / u64::MAX as f64;
+    pub(crate) fn holds(self, rows: &FeedbackRows, key: &str) -> bool {
+        let position = || rows.0.child(key).seed() as f64 / u64::MAX as f64;
         match self {
             Self::All => true,
             Self::Feedback(share) => position() < share,
@@ -129,11 +129,11 @@ impl Part {
 /// and nobody who has not the answers can tell which rows count for what. Who could guess the
 /// key would have guessed all answers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Draw(Stream);
+pub(crate) struct FeedbackRows(Stream);
 
-impl Draw {
+impl FeedbackRows {
     /// From the bytes of the file of answers.
-    pub(crate) fn of(answers: &[u8]) -> Self {
+    pub(crate) fn from_answers(answers: &[u8]) -> Self {
         Self(Stream::secret(answers).child("feedback rows"))
     }
 }
@@ -145,7 +145,7 @@ pub struct Answers {
     ids: Vec<String>,
     rows: BTreeMap<String, usize>,
     truth: Values,
-    draw: Draw,
+    feedback_rows: FeedbackRows,
 }
 
 impl Answers {
@@ -210,7 +210,7 @@ pub fn read_answers(
         }
     }
     let (id_column, truth) = (id_column.to_owned(), truth.values());
-    Ok(Answers { id_column, ids, rows, truth, draw: Draw::of(&bytes) })
+    Ok(Answers { id_column, ids, rows, truth, feedback_rows: FeedbackRows::from_answers(&bytes) })
 }
 
 impl Submission {
@@ -304,7 +304,7 @@ impl Submission {
             return values::score(metric, &answers.truth, &self.predicted);
         }
         let rows: Vec<usize> = (0..answers.len())
-            .filter(|row| part.holds(&answers.draw, answers.part_key(*row)))
+            .filter(|row| part.holds(&answers.feedback_rows, answers.part_key(*row)))
             .collect();
         self.predicted.keep(&rows);
         values::score(metric, &answers.truth.take(&rows), &self.predicted)
@@ -413,10 +413,10 @@ mod tests {
     #[test]
     fn feedback_and_final_rows_partition_the_test_set() {
         let ids: Vec<String> = (0..2000).map(|i| format!("row-{i}")).collect();
-        let draw = Draw::of(b"id,y\nrow-0,1\n");
+        let rows = FeedbackRows::from_answers(b"id,y\nrow-0,1\n");
         for share in [0.0, 0.3, 1.0] {
-            let feedback = ids.iter().filter(|id| Part::Feedback(share).holds(&draw, id)).count();
-            let rest = ids.iter().filter(|id| Part::Final(share).holds(&draw, id)).count();
+            let feedback = ids.iter().filter(|id| Part::Feedback(share).holds(&rows, id)).count();
+            let rest = ids.iter().filter(|id| Part::Final(share).holds(&rows, id)).count();
             assert_eq!(feedback + rest, ids.len());
             assert!((feedback as f64 / 2000.0 - share).abs() < 0.05);
         }
@@ -425,8 +425,10 @@ mod tests {
     #[test]
     fn who_lacks_the_answers_cannot_tell_the_feedback_rows() {
         let rows = |answers: &[u8]| -> Vec<bool> {
-            let draw = Draw::of(answers);
-            (0..2000).map(|row| Part::Feedback(0.5).holds(&draw, &format!("row-{row}"))).collect()
+            let feedback_rows = FeedbackRows::from_answers(answers);
+            (0..2000)
+                .map(|row| Part::Feedback(0.5).holds(&feedback_rows, &format!("row-{row}")))
+                .collect()
         };
         let true_rows = rows(b"id,y\nrow-0,1\nrow-1,2\n");
         assert_eq!(true_rows, rows(b"id,y\nrow-0,1\nrow-1,2\n"));
@@ -444,7 +446,7 @@ mod tests {
         let answers = answers(&prediction, &lines.join("\n"));
         let part = Part::Feedback(0.5);
         let held: Vec<bool> =
-            (0..200).map(|row| part.holds(&answers.draw, answers.part_key(row))).collect();
+            (0..200).map(|row| part.holds(&answers.feedback_rows, answers.part_key(row))).collect();
         assert!(held.chunks(10).all(|query| query.iter().all(|row| *row == query[0])));
         assert!(held.contains(&true) && held.contains(&false));
     }

@@ -167,7 +167,7 @@ pub(super) struct ReplayArgs {
 impl ServeArgs {
     fn config(&self, policy: RunLimits) -> ServeConfig {
         let feedback = self.feedback.into();
-        let reveal = self.reveal.map_or_else(|| Reveal::of(feedback), Into::into);
+        let reveal = self.reveal.map_or_else(|| Reveal::from_feedback(feedback), Into::into);
         let budget = Budget { turns: self.turns, wall_seconds: self.episode_limit.0.as_secs() };
         ServeConfig {
             listen: self.listen,

@@ -12,7 +12,7 @@ pub use episode::{
     Action, Budget, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, Feedback, ScoreFeedback,
     Step,
 };
-pub use ledger::{Ledger, Room};
+pub use ledger::{RecordQuota, Reservation};
 pub use observation::Observation;
 pub use record::{Ending, Event, RECORD_VERSION, Record, RecordError, Turn};
 pub use recorded::{Label, Recorded};

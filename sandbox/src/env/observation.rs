@@ -20,7 +20,7 @@ impl Observation {
     /// The wall time is told only to an agent that uses up a good part of its limit: it is the
     /// one part of an observation that differs between two runs of the same script, and with it
     /// no training run could be repeated.
-    pub(super) fn of_run(run: &Run, has_submission: bool, time_limit: Duration) -> Self {
+    pub(super) fn from_run(run: &Run, has_submission: bool, time_limit: Duration) -> Self {
         let mut text = match &run.outcome {
             Outcome::Finished => "finished".to_owned(),
             outcome => format!("failed: {outcome}"),

@@ -25,5 +25,5 @@ mod tally;
 
 pub use config::{Limits, ServeConfig, ServeError};
 pub use reveal::Reveal;
-pub use reward::{final_value, told_final_value, told_value};
+pub use reward::{feedback_value, final_value, revealed_value};
 pub use server::Server;

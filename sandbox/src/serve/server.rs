@@ -2,9 +2,9 @@
 
 use super::config::{ServeConfig, ServeError};
 use super::protocol::{Code, ProtocolError, Reset};
-use super::tally::{Client, Tally};
+use super::tally::{Client, EpisodeCounts};
 use super::{pages, session};
-use crate::env::{Label, Ledger, TaskSuite};
+use crate::env::{Label, RecordQuota, TaskSuite};
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -50,9 +50,9 @@ pub(super) struct Shared {
     /// Episodes begun.
     begun: AtomicU64,
     /// Episodes begun by each client.
-    pub(super) tally: Tally,
+    pub(super) counts: EpisodeCounts,
     /// What records may take.
-    pub(super) ledger: Ledger,
+    pub(super) quota: RecordQuota,
     /// Turns true when the server is to end.
     pub(super) stopping: watch::Receiver<bool>,
 }
@@ -105,7 +105,7 @@ impl Server {
         config.check_tasks(suite.tasks())?;
         fs_err::create_dir_all(&config.records).map_err(ServeError::Records)?;
         let (each, all) = (config.limits.record, config.limits.records);
-        let ledger = Ledger::open(&config.records, each, all).map_err(ServeError::Records)?;
+        let quota = RecordQuota::open(&config.records, each, all).map_err(ServeError::Records)?;
         let refused = |source| ServeError::Listen { address: config.listen, source };
         let listener = std::net::TcpListener::bind(config.listen).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
@@ -116,8 +116,8 @@ impl Server {
             refusals: Arc::new(Semaphore::new(REFUSALS)),
             places: Arc::new(Semaphore::new(slots.max(1))),
             begun: AtomicU64::new(0),
-            tally: Tally::new(config.limits.episodes_per_task),
-            ledger,
+            counts: EpisodeCounts::new(config.limits.episodes_per_task),
+            quota,
             config,
             suite,
             stopping,

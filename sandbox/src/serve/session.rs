@@ -144,7 +144,7 @@ impl Session {
 
     async fn reset(&mut self, reset: Reset) -> Answer {
         let (task, label, file) = self.shared.choose(&reset)?;
-        let begun = self.shared.tally.begin(self.client, task.id());
+        let begun = self.shared.counts.begin(self.client, task.id());
         begun.map_err(|many| ProtocolError::new(Code::CapacityReached, many.to_string()))?;
         if let Some(player) = self.player.take() {
             abandon(player, Ending::Reset).await;
@@ -152,12 +152,12 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         let id = task.id().clone();
         let begin = spawn_blocking(move || {
-            let room = shared.ledger.room()?;
-            Player::start(&shared, &task, &label, &file, room)
+            let reservation = shared.quota.reserve()?;
+            Player::start(&shared, &task, &label, &file, reservation)
         });
         let begun = self.meanwhile(begin, || {}).await;
         if !matches!(begun, Ok(Ok(_))) {
-            self.shared.tally.take_back(self.client, &id);
+            self.shared.counts.take_back(self.client, &id);
         }
         match begun {
             Ok(Ok((player, observation))) => {

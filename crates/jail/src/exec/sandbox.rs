@@ -335,7 +335,7 @@ fn accepted(missing: &[Missing], weakest: IsolationLevel) -> Result<IsolationLev
     }
 }
 
-/// Runs an empty script in a cell like any other, to see which layers stand.
+/// Runs an empty script in a jail like any other, to see which layers stand.
 fn probe(
     zygote: &Zygote,
     options: &Options,
@@ -345,9 +345,9 @@ fn probe(
     let mounted = Mounted::open(zygote, options)?;
     let policy = RunLimits::default();
     let tier = if bare.is_some() { IsolationLevel::T3 } else { IsolationLevel::T1 };
-    let cell = workspace::cell(&mounted, None, &policy, None, bare);
-    let seat = RunContext { zygote, cell, group, tier, cancel: None };
-    let result = run::run(&seat, "", &policy);
+    let spec = workspace::jail_spec(&mounted, None, &policy, None, bare);
+    let context = RunContext { zygote, spec, group, tier, cancel: None };
+    let result = run::run(&context, "", &policy);
     mounted.close(zygote);
     match result {
         Ok((_, missing)) => Ok(missing),

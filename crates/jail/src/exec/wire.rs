@@ -28,9 +28,12 @@ pub(crate) enum Request<'a> {
     Open { path: &'a str, bytes: u64, files: u64 },
     /// Unmount it.
     Close { path: &'a str },
-    /// Run a script, or begin a session; standard output, standard error, the code and the doors
-    /// of a control group, if there is one, follow as descriptors.
-    Run { cell: &'a JailSpec },
+    /// Run a script, or begin a session; standard output, standard error, the code, and the
+    /// descriptors that join a control group, if there is one, follow.
+    Run {
+        #[serde(rename = "cell")]
+        spec: &'a JailSpec,
+    },
 }
 
 /// What the zygote answers.
@@ -91,7 +94,7 @@ impl Ended {
     pub(crate) const MEMORY: u8 = 4;
     pub(crate) const DISK: u8 = 5;
 
-    /// Of a run that was killed and whose end the zygote has not told.
+    /// The ending of a run that was killed and that the zygote has not reported.
     pub(crate) fn unseen() -> Self {
         Self {
             gate: Self::JAILED,

@@ -146,19 +146,19 @@ impl Workspace {
             None => {}
         }
         let gpus = self.sandbox.gpus(policy)?;
-        let seat = RunContext {
+        let context = RunContext {
             zygote: &self.zygote,
-            cell: JailSpec {
+            spec: JailSpec {
                 session: self.mode == Mode::Session,
-                ..cell(&self.mounted, self.input.clone(), policy, gpus, self.sandbox.bare())
+                ..jail_spec(&self.mounted, self.input.clone(), policy, gpus, self.sandbox.bare())
             },
             group: self.group.as_ref(),
             tier: self.sandbox.tier(),
             cancel: self.cancel.as_ref(),
         };
         let run = match self.mode {
-            Mode::Script => run::run(&seat, code, policy)?.0,
-            Mode::Session => run::call(&mut resting, &seat, code, policy)?,
+            Mode::Script => run::run(&context, code, policy)?.0,
+            Mode::Session => run::call(&mut resting, &context, code, policy)?,
         };
         tracing::debug!(outcome = %run.outcome, wall = ?run.wall, "a script ran");
         Ok(run)
@@ -185,7 +185,7 @@ impl Workspace {
 }
 
 /// The inner box, or what stands in its place, for a run in a work dir.
-pub(crate) fn cell(
+pub(crate) fn jail_spec(
     mounted: &Mounted,
     input: Option<String>,
     policy: &RunLimits,
@@ -198,7 +198,7 @@ pub(crate) fn cell(
         scratch: policy.scratch.bytes(),
         limits: policy.limits(),
         gpus,
-        doors: Vec::new(),
+        cgroup_fds: Vec::new(),
         session: false,
         bare: bare.cloned(),
     }

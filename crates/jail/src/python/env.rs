@@ -90,16 +90,16 @@ pub struct PythonEnv {
     base: Utf8PathBuf,
 }
 
-/// What an interpreter says about itself.
+/// What an interpreter reports about itself.
 #[derive(Deserialize)]
-struct Answer {
+struct Report {
     version: (u32, u32, u32),
     prefix: Utf8PathBuf,
     base: Utf8PathBuf,
     missing: Vec<String>,
 }
 
-const QUESTION: &str = r#"
+const PROBE: &str = r#"
 import importlib.util, json, sys
 print(json.dumps({
     "version": list(sys.version_info[:3]), "prefix": sys.prefix, "base": sys.base_prefix,
@@ -146,7 +146,7 @@ impl PythonEnv {
         let path = camino::absolute_utf8(path)
             .map_err(|source| PythonError::Run { path: path.to_owned(), source })?;
         let output = Command::new(&path)
-            .args(["-I", "-c", QUESTION])
+            .args(["-I", "-c", PROBE])
             .stdin(Stdio::null())
             .output()
             .map_err(|source| PythonError::Run { path: path.clone(), source })?;
@@ -154,7 +154,7 @@ impl PythonEnv {
         if !output.status.success() {
             return Err(broken(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
-        let answer: Answer =
+        let answer: Report =
             serde_json::from_slice(&output.stdout).map_err(|error| broken(error.to_string()))?;
         let (major, minor, patch) = answer.version;
         let version = format!("{major}.{minor}.{patch}");

@@ -38,7 +38,7 @@ impl MleBenchGrader {
         let grader = graders::grader(id).ok_or_else(unknown).map_err(GradeError::Competition)?;
         let answers =
             grading::read_answers(competition.answers()).map_err(GradeError::Competition)?;
-        let limits = Limits::of_submissions(&answers);
+        let limits = Limits::for_submissions(&answers);
         Ok(Self { grader, answers, limits, board: competition.board() })
     }
 

@@ -67,9 +67,9 @@ pub fn ssim(t: &[u16], p: &[u16], frame: Frame) -> Result<f64, MetricError> {
     let mut columns = vec![Sums::default(); width];
     for bottom in 0..height {
         for (x, column) in columns.iter_mut().enumerate() {
-            *column += Sums::of(t[bottom * width + x], p[bottom * width + x]);
+            *column += Sums::of_pixel(t[bottom * width + x], p[bottom * width + x]);
             if let Some(above) = bottom.checked_sub(WINDOW) {
-                *column -= Sums::of(t[above * width + x], p[above * width + x]);
+                *column -= Sums::of_pixel(t[above * width + x], p[above * width + x]);
             }
         }
         if bottom + 1 < WINDOW {
@@ -101,7 +101,7 @@ pub fn ssim(t: &[u16], p: &[u16], frame: Frame) -> Result<f64, MetricError> {
 struct Sums([u64; 5]);
 
 impl Sums {
-    fn of(t: u16, p: u16) -> Self {
+    fn of_pixel(t: u16, p: u16) -> Self {
         let (t, p) = (u64::from(t), u64::from(p));
         Self([t, p, t * t, p * p, t * p])
     }

@@ -45,7 +45,7 @@ impl Limits {
     ///   names;
     /// - rows: twice theirs, and 1024;
     /// - cells: four times theirs, and a quarter of a million.
-    pub fn of_submissions(answers: &Frame) -> Self {
+    pub fn for_submissions(answers: &Frame) -> Self {
         let texts: usize = answers.columns.iter().map(Column::text_bytes).sum();
         let (rows, columns) = (answers.rows, answers.columns.len());
         let cells = rows.saturating_mul(columns);
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn submissions_are_bound_by_the_answers() {
         let answers = read("id,y\nab,1\ncde,0.5\n");
-        let limits = Limits::of_submissions(&answers);
+        let limits = Limits::for_submissions(&answers);
         let bytes = (4 << 20) + 4 * 5 + 4 * 128;
         let (header, cells) = ((256 << 10) + 4 * 3, 16 + (1 << 18));
         assert_eq!(limits, Limits { bytes, columns: 1026, header, rows: 1028, cells });

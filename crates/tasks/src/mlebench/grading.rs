@@ -179,7 +179,7 @@ pub fn grade(
     let mut refusal = None;
     if let (true, Some(grader)) = (submission_exists, grader(id)) {
         let truth = read_answers(answers)?;
-        let limits = Limits::of_submissions(&truth);
+        let limits = Limits::for_submissions(&truth);
         // Where the answers are as large as that, so may a submission be.
         let most = MOST_BYTES.max(limits.bytes as u64);
         let bytes = read_file(submission, most).map_err(GradingError::Unread)?;

@@ -50,7 +50,7 @@ impl Bundle {
         }
         let view = View::without(&whole, is_secret)?;
         Ok(Self {
-            id: TaskId::of_folder(path.file_name().unwrap_or_default())?,
+            id: TaskId::from_folder_name(path.file_name().unwrap_or_default())?,
             whole: PublicDir::plain(whole),
             shown: PublicDir::filtered(Arc::new(view)),
         })

@@ -23,7 +23,7 @@ impl TaskDir {
     /// [`TaskError`] if the folder is of another kind, or the manifest is malformed, of another
     /// version or does not belong to this folder.
     pub fn open(path: &Utf8Path) -> Result<Self, TaskError> {
-        let kind = kind::of(path)?;
+        let kind = kind::detect(path)?;
         if kind != Kind::Ours {
             return Err(TaskError::OtherKind { path: path.to_owned(), kind });
         }

@@ -42,7 +42,7 @@ pub(super) fn is_claimed(path: &Utf8Path) -> bool {
 ///
 /// # Errors
 /// [`TaskError::NoTask`] for a folder of no kind, [`TaskError::Incomplete`] for half a task.
-pub(super) fn of(path: &Utf8Path) -> Result<Kind, TaskError> {
+pub(super) fn detect(path: &Utf8Path) -> Result<Kind, TaskError> {
     if path.join(MANIFEST).is_file() {
         return Ok(Kind::Ours);
     }

@@ -38,6 +38,6 @@ pub use manifest::{
     Baselines, Formulation, MANIFEST_VERSION, Manifest, Modality, OracleScript, RowCounts, Split,
     TaskScripts,
 };
-pub use open::{Opening, Task, Truth};
+pub use open::{GraderSource, Opening, Task};
 pub use public::{PrivateDir, PublicDir};
 pub use view::View;

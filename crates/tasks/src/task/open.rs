@@ -24,12 +24,12 @@ pub struct Opening {
 pub struct Task {
     id: TaskId,
     public: PublicDir,
-    truth: Truth,
+    grader_source: GraderSource,
 }
 
 /// What a task is graded with.
 #[derive(Debug, Clone)]
-pub enum Truth {
+pub enum GraderSource {
     /// Our own answers, metric and thresholds.
     Ours(Box<TaskDir>),
     /// A competition's answers, its grader and leaderboard.
@@ -65,18 +65,22 @@ impl Task {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: &Utf8Path, opening: &Opening) -> Result<Self, TaskError> {
-        match kind::of(path)? {
+        match kind::detect(path)? {
             Kind::Ours => Ok(Self::from(&TaskDir::open(path)?)),
             Kind::Competition => {
                 let competition = Competition::open(path, opening)?;
                 let public = PublicDir::plain(path.join(kind::PUBLIC));
                 let id = competition.id().clone();
-                Ok(Self { id, public, truth: Truth::Competition(Box::new(competition)) })
+                Ok(Self {
+                    id,
+                    public,
+                    grader_source: GraderSource::Competition(Box::new(competition)),
+                })
             }
             Kind::Bundle => {
                 let bundle = Bundle::open(path)?;
                 let (id, public) = (bundle.id().clone(), bundle.shown().clone());
-                Ok(Self { id, public, truth: Truth::Bundle(bundle) })
+                Ok(Self { id, public, grader_source: GraderSource::Bundle(bundle) })
             }
         }
     }
@@ -101,9 +105,9 @@ impl Task {
 
     /// The manifest, which only tasks of our own have.
     pub fn ours(&self) -> Option<&TaskDir> {
-        match &self.truth {
-            Truth::Ours(dir) => Some(dir),
-            Truth::Competition(_) | Truth::Bundle(_) => None,
+        match &self.grader_source {
+            GraderSource::Ours(dir) => Some(dir),
+            GraderSource::Competition(_) | GraderSource::Bundle(_) => None,
         }
     }
 
@@ -113,22 +117,22 @@ impl Task {
     }
 
     /// What it is graded with. Not for agents.
-    pub fn truth(&self) -> &Truth {
-        &self.truth
+    pub fn grader_source(&self) -> &GraderSource {
+        &self.grader_source
     }
 
     /// Whether feedback can be given on some test rows and the final grade on the others.
     pub fn takes_parts(&self) -> bool {
-        match &self.truth {
-            Truth::Ours(_) | Truth::Bundle(_) => true,
-            Truth::Competition(_) => false,
+        match &self.grader_source {
+            GraderSource::Ours(_) | GraderSource::Bundle(_) => true,
+            GraderSource::Competition(_) => false,
         }
     }
 }
 
 impl From<&TaskDir> for Task {
     fn from(dir: &TaskDir) -> Self {
-        let truth = Truth::Ours(Box::new(dir.clone()));
-        Self { id: dir.id().clone(), public: dir.public(), truth }
+        let grader_source = GraderSource::Ours(Box::new(dir.clone()));
+        Self { id: dir.id().clone(), public: dir.public(), grader_source }
     }
 }
