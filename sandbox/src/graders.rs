@@ -31,7 +31,7 @@ pub fn memory() -> &'static Semaphore {
 pub struct Graders(Arc<EvaluatorSandbox>);
 
 impl Graders {
-    /// For these tasks.
+    /// Makes the graders of `tasks`; none is opened yet.
     pub fn new<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
         let graders = Self::default();
         for task in tasks {

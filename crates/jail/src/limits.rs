@@ -126,7 +126,7 @@ impl RunLimits {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Gpus {
-    /// None.
+    /// No GPU is visible.
     #[default]
     None,
     /// All that there are, at least one.

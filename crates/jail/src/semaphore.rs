@@ -1,4 +1,4 @@
-//! A counting semaphore for threads: a bound on how many runs are in flight, or on the memory of
+//! A fair counting semaphore for threads: it bounds how many runs are in flight, and the memory of
 //! all grades.
 
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -82,7 +82,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn never_more_than_there_is_and_everybody_gets_a_turn() {
+    fn permits_never_exceed_the_size_and_every_request_is_served() {
         let (all, now, most) = (Semaphore::new(100), AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for count in [30, 60, 1, 100, 99, 5, 40, 40, 40, 7_000] {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_first_is_served_first_however_much_it_wants() {
+    fn requests_are_served_in_order_whatever_their_size() {
         let all = Semaphore::new(10);
         let order = Mutex::new(Vec::new());
         std::thread::scope(|scope| {

@@ -14,9 +14,9 @@ const MIN_SIDE: f64 = 1e-6;
 pub struct Object {
     /// Index into the sorted classes.
     pub class: usize,
-    /// Smallest horizontal coordinate.
+    /// Smallest horizontal coordinate, in pixels from the left.
     pub x: f64,
-    /// Smallest vertical coordinate.
+    /// Smallest vertical coordinate, in pixels from the top.
     pub y: f64,
     /// Width, at least 1e-6.
     pub w: f64,
@@ -24,10 +24,10 @@ pub struct Object {
     pub h: f64,
 }
 
-/// A predicted object.
+/// A predicted object with the model's confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Detection {
-    /// What and where.
+    /// The class and the box that are predicted.
     pub object: Object,
     /// In [0, 1]; detections compete in its order.
     pub confidence: f64,

@@ -1,4 +1,4 @@
-//! Files that are either wholly there or not there at all.
+//! Atomic writes: a file is either complete or not there at all.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -54,8 +54,8 @@ pub fn temporary_neighbour(path: &Utf8Path) -> Utf8PathBuf {
     path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
-/// Removes the files that killed writers left in `folder` under their temporary names. Only for
-/// who knows that nobody else is writing there.
+/// Removes the files that killed writers left in `folder` under their temporary names. Call it only
+/// when no other process writes there.
 ///
 /// # Errors
 /// Any I/O error, naming the file.

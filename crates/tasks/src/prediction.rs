@@ -21,17 +21,17 @@ use serde::{Deserialize, Serialize};
 pub enum Prediction {
     /// One column of real numbers.
     Number {
-        /// Its name.
+        /// Name of the column.
         column: String,
     },
     /// One column that holds the probability of the class `1`, in [0, 1].
     Probability {
-        /// Its name.
+        /// Name of the column.
         column: String,
     },
     /// One column that holds one of `classes`.
     Label {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// All admissible values, sorted.
         classes: Vec<String>,
@@ -39,14 +39,14 @@ pub enum Prediction {
     /// One probability column per class, each in [0, 1] and each row summing to 1 (± 1e-3).
     /// The answers hold the class's name in `column`.
     ClassProbabilities {
-        /// The answer column.
+        /// Name of the column in the answers.
         column: String,
         /// Class names, sorted; the submission has a column per class, named like it.
         classes: Vec<String>,
     },
     /// Several columns of real numbers, `[rows, columns]`.
     Numbers {
-        /// Their names.
+        /// Names of the columns, in the sample submission's order.
         columns: Vec<String>,
     },
     /// One probability column per label, each in [0, 1] and independent of the others. The
@@ -58,7 +58,7 @@ pub enum Prediction {
     /// One column with the names of the labels that hold, each at most once, separated by
     /// spaces; an empty cell where none holds.
     Flags {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// All admissible labels, sorted, without spaces in them.
         labels: Vec<String>,
@@ -76,7 +76,7 @@ pub enum Prediction {
     /// Kaggle: `start length start length ...`, where pixel 1 is at the top left and numbers run
     /// down the columns, then from left to right; an empty cell where no pixel is set.
     Mask {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// Pixels from left to right.
         width: usize,
@@ -87,7 +87,7 @@ pub enum Prediction {
     /// each `class confidence x y w h`, separated by spaces; an empty cell where there is none.
     /// `x y` is the corner with the smallest coordinates. The answers leave the confidence out.
     Boxes {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// All admissible classes, sorted, without spaces in them.
         classes: Vec<String>,
@@ -95,7 +95,7 @@ pub enum Prediction {
     /// One column with an image of `width` x `height` pixels: whole numbers in [0, levels),
     /// separated by spaces, row by row from the top.
     Pixels {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// Pixels from left to right.
         width: usize,

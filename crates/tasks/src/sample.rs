@@ -1,5 +1,5 @@
-//! What a submission to a bundle must look like, taken from its sample submission: checked here,
-//! so that an evaluator only ever sees a table of the right form.
+//! The form that a submission to a bundle must have, taken from its sample submission. Submissions
+//! are checked here, so that an evaluator only sees tables of the right form.
 
 use crate::cells::NUMBER;
 use crate::submission::{FeedbackRows, Part, SubmissionError};
@@ -63,8 +63,8 @@ impl Sample {
         Ok(Self { columns, ids, rows, numbers, feedback_rows })
     }
 
-    /// Refuses what has not the sample's columns and ids, or no number where the sample has one.
-    /// Texts may be as long as the file.
+    /// Checks that a submission has the sample's columns and ids, and numbers where the sample has
+    /// numbers. Texts may be as long as the file.
     ///
     /// # Errors
     /// [`SubmissionError`], worded for the agent.
@@ -107,7 +107,7 @@ impl Sample {
     }
 
     /// The rows of `csv` that belong to `part`: a table of the answers or of a submission. A row
-    /// is told by its id, or by its number in a table without the column of ids.
+    /// is identified by its id, or by its number in a table without the column of ids.
     ///
     /// # Errors
     /// [`SubmissionError`] if `csv` is not a table.

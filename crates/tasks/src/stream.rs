@@ -1,6 +1,6 @@
 //! Named random streams.
 //!
-//! Every use of chance owns a stream that is addressed by a path of names, such as
+//! Every use of randomness has a stream of its own, addressed by a path of names, such as
 //! `root(42).child("task-0007").child("labels")`. The path is hashed into the key of a
 //! portable `ChaCha` generator, so adding a consumer never shifts the draws of another and
 //! neighbouring seeds share nothing (with `seed + index`, seeds 42 and 43 would share almost
@@ -35,7 +35,7 @@ impl Stream {
         Self { key: blake3::derive_key("mle-agents random stream v1", &seed.to_le_bytes()) }
     }
 
-    /// The root of all streams that only those can draw from who know `secret`.
+    /// The root of all streams that are derived from `secret` and cannot be guessed without it.
     pub fn secret(secret: &[u8]) -> Self {
         Self { key: blake3::derive_key("mle-agents secret stream v1", secret) }
     }

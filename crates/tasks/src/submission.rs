@@ -14,19 +14,19 @@ use crate::values::{self, Values};
 use camino::Utf8Path;
 use std::collections::BTreeMap;
 
-/// Larger submissions are refused unread.
+/// The largest submission in bytes; larger ones are refused unread.
 pub const MOST_BYTES: u64 = 64 << 20;
 
 /// Bytes of an id beside those of the longest one: spaces around it.
 const ID_SLACK: usize = 64;
 
-/// Why a table was refused, in words for the agent who wrote it.
+/// Why a table was refused, worded for the agent that wrote it.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmissionError {
     /// The file could not be read (answers only; submissions arrive as bytes).
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// Nothing in it.
+    /// The file holds no row, or not even a header.
     #[error("the file is empty; write a header and one row per test id")]
     Empty,
     /// Broken bytes or quoting.
@@ -43,7 +43,7 @@ pub enum SubmissionError {
     /// A row with more or fewer fields than the header.
     #[error("line {line} has {found} fields, the header has {expected}")]
     Fields {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
         /// Fields on that line.
         found: usize,
@@ -53,17 +53,17 @@ pub enum SubmissionError {
     /// The same id twice.
     #[error("line {line} repeats the id `{id}`; write one row per id")]
     DuplicateId {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
-        /// The id.
+        /// The repeated id, shortened.
         id: String,
     },
     /// An id that is not in the test set.
     #[error("line {line} has the id `{id}`, which is not in the test set")]
     UnknownId {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
-        /// The id.
+        /// The unknown id, shortened.
         id: String,
     },
     /// Test rows without a prediction.
@@ -73,17 +73,17 @@ pub enum SubmissionError {
         count: usize,
         /// How many there are.
         total: usize,
-        /// One of them.
+        /// One of the missing ids, shortened.
         example: String,
     },
     /// A cell that does not hold what its column must hold.
     #[error("line {line}, column `{column}`: `{value}` is not {expected}")]
     Value {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
-        /// Column name.
+        /// Name of the cell's column.
         column: String,
-        /// The cell, shortened.
+        /// Content of the cell, shortened.
         value: String,
         /// What it must be.
         expected: String,
@@ -91,9 +91,9 @@ pub enum SubmissionError {
     /// Class probabilities that do not sum to 1.
     #[error("line {line}: the class probabilities sum to {sum}, not to 1")]
     RowSum {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
-        /// Their sum.
+        /// The sum of the row's probabilities.
         sum: f64,
     },
 }
@@ -105,7 +105,7 @@ pub enum SubmissionError {
 /// its query in rankings, keyed by the task's answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Part {
-    /// Every row.
+    /// All test rows.
     All,
     /// The given share of rows, in [0, 1].
     Feedback(f64),
@@ -125,14 +125,13 @@ impl Part {
     }
 }
 
-/// What decides which rows are for feedback. Its key is the task's answers: the same each time,
-/// and nobody who has not the answers can tell which rows count for what. Who could guess the
-/// key would have guessed all answers.
+/// Selects the rows that are for feedback, by a hash keyed with the task's answers. The selection
+/// is the same each time, and cannot be guessed without the answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FeedbackRows(Stream);
 
 impl FeedbackRows {
-    /// From the bytes of the file of answers.
+    /// The selection of the task with this answer file.
     pub(crate) fn from_answers(answers: &[u8]) -> Self {
         Self(Stream::secret(answers).child("feedback rows"))
     }
@@ -423,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_the_answers_cannot_tell_the_feedback_rows() {
+    fn feedback_rows_without_the_answers_cannot_be_guessed() {
         let rows = |answers: &[u8]| -> Vec<bool> {
             let feedback_rows = FeedbackRows::from_answers(answers);
             (0..2000)

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thresholds {
-    /// The hardest.
+    /// Score that counts as gold, the hardest threshold.
     pub gold_threshold: f64,
     /// Between gold and bronze.
     pub silver_threshold: f64,
-    /// The easiest medal.
+    /// Score that counts as bronze, the easiest medal.
     pub bronze_threshold: f64,
     /// What a simple honest model reaches.
     pub median_threshold: f64,

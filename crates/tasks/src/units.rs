@@ -38,7 +38,7 @@ pub struct ByteSize(u64);
 impl ByteSize {
     const UNITS: [(&'static str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
-    /// As many bytes.
+    /// A size of `bytes` bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
@@ -112,7 +112,7 @@ impl Span {
     const UNITS: [(&'static str, u64); 4] =
         [("ms", 1), ("h", 3_600_000), ("m", 60_000), ("s", 1000)];
 
-    /// So many seconds.
+    /// A duration of `count` seconds.
     pub const fn seconds(count: u64) -> Self {
         Self(Duration::from_secs(count))
     }

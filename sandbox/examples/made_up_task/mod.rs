@@ -22,8 +22,9 @@ pub(crate) fn write(folder: &Utf8Path) -> std::io::Result<Utf8PathBuf> {
 
 /// A table of 60 test rows with one column beside the id.
 fn rows(column: &str, value: impl Fn(u32) -> u32) -> String {
-    let rows: String = (0..60).map(|row| format!("t{row},{}\n", value(row))).collect();
-    format!("id,{column}\n{rows}")
+    let rows = (0..60).map(|row| format!("t{row},{}", value(row)));
+    let lines: Vec<String> = std::iter::once(format!("id,{column}")).chain(rows).collect();
+    lines.join("\n")
 }
 
 /// A sandbox that starts fast: one run at a time, and only pandas is imported in advance.

@@ -26,7 +26,7 @@ impl UsageError {
         Self { what: what.into(), source: None }
     }
 
-    /// For `map_err`.
+    /// Wraps an error with a sentence, for `map_err`.
     pub(crate) fn at<E>(what: impl Into<String>) -> impl FnOnce(E) -> Self
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,

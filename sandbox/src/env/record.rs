@@ -52,7 +52,7 @@ pub enum Event {
     Action {
         /// Number of the action, from 1.
         turn: u32,
-        /// The action itself.
+        /// The action with its arguments.
         action: Action,
     },
     /// The result of an action.
@@ -124,9 +124,9 @@ pub enum RecordError {
          move records away or raise `--records-limit`"
     )]
     NoRoom {
-        /// What is there.
+        /// Size of the records in the folder.
         stored: ByteSize,
-        /// What is promised.
+        /// Size that is reserved for episodes in progress.
         reserved: ByteSize,
         /// The bound on the folder.
         all: ByteSize,
@@ -137,28 +137,28 @@ pub enum RecordError {
     /// A line that cannot be understood.
     #[error("`{path}` line {line} is not part of a version {RECORD_VERSION} record")]
     Line {
-        /// The file.
+        /// Path of the record.
         path: Utf8PathBuf,
-        /// 1-based.
+        /// The line, counted from 1.
         line: usize,
-        /// What serde found.
+        /// The error of the JSON parser.
         #[source]
         source: serde_json::Error,
     },
     /// A line that does not follow the one before.
     #[error("`{path}` line {line} is out of place")]
     Order {
-        /// The file.
+        /// Path of the record.
         path: Utf8PathBuf,
-        /// 1-based.
+        /// The line, counted from 1.
         line: usize,
     },
     /// Made by another version of this software.
     #[error("`{path}` is a version {found} record; this build reads version {RECORD_VERSION}")]
     Version {
-        /// The file.
+        /// Path of the record.
         path: Utf8PathBuf,
-        /// Its version.
+        /// The version that the record states.
         found: u32,
     },
 }

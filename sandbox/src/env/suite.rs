@@ -99,7 +99,7 @@ impl TaskSuite {
         self.tasks.task(id)
     }
 
-    /// Where scripts run.
+    /// The sandbox that scripts run in.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }

@@ -29,10 +29,10 @@ use web::token::is_from_a_page;
 
 /// Connections that are not yet sessions, at a time; more wait to be accepted.
 const CONNECTIONS: usize = 256;
-/// Clients at a time that are told in OpenEnv's own words that there is no place; more are told
-/// in HTTP's.
+/// Clients at a time that are refused with a message of OpenEnv's protocol when all sessions are in
+/// use; more are refused with an HTTP status.
 const REFUSALS: usize = 64;
-/// Time to wait for a place before there is none.
+/// Time to wait for a free session before a client is refused.
 const SEAT: Duration = Duration::from_secs(1);
 /// Beyond what a step may take, time for all sessions to end when the server does.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ pub(super) struct Shared {
     refusals: Arc<Semaphore>,
     /// A permit per run in flight.
     pub(super) places: Arc<Semaphore>,
-    /// Episodes begun.
+    /// Number of episodes begun so far.
     begun: AtomicU64,
     /// Episodes begun by each client.
     pub(super) counts: EpisodeCounts,
@@ -125,7 +125,7 @@ impl Server {
         Ok(Self { shared, stop, listener, address })
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -187,7 +187,7 @@ fn router(shared: &Arc<Shared>) -> Router {
     guarded.route("/health", get(pages::health)).with_state(Arc::clone(shared))
 }
 
-/// Turns away who has no business here.
+/// Refuses requests without the token, and requests from web pages.
 async fn admit(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,

@@ -202,7 +202,7 @@ impl Session {
                         Ok(place) => place.ok(),
                         Err(_) => return Ok((player, None)),
                     },
-                    // Nobody waits for a place any more.
+                    // No request waits for a free slot any more.
                     Ok(()) = &mut is_gone => return Ok((player, None)),
                 },
             };
@@ -215,7 +215,7 @@ impl Session {
         };
         let leave = move || {
             cancel.cancel();
-            // Nobody may be waiting for a place.
+            // No request may be waiting for a free slot.
             let _ = gone.send(());
         };
         match self.meanwhile(work, leave).await {
@@ -259,7 +259,7 @@ impl Session {
         }
     }
 
-    /// What a client is told of a fault of ours: not what it was, for that may tell of answers.
+    /// The message to a client about a fault. It leaves out the cause, which may reveal answers.
     fn fault(fault: &(dyn std::error::Error + 'static)) -> ProtocolError {
         tracing::error!(fault, "an episode failed");
         let message = "the environment failed, which is no fault of the agent; this episode has \

@@ -25,12 +25,12 @@ pub enum Outcome {
     Finished,
     /// An exception reached the top; the traceback is on standard error.
     Raised {
-        /// The exception's type.
+        /// Name of the exception's type.
         exception: String,
     },
     /// It left early with a code other than 0.
     Exited {
-        /// The code.
+        /// The exit code, as `sys.exit` got it.
         code: i32,
     },
     /// It was still running at its deadline and was killed.
@@ -45,7 +45,7 @@ pub enum Outcome {
     OutputLimit,
     /// A signal ended it: a crash, or one it sent itself.
     Killed {
-        /// The signal's number.
+        /// Number of the signal, such as 11.
         signal: i32,
     },
 }
@@ -107,12 +107,12 @@ impl FromStr for Outcome {
 /// One run of a script, from start to end.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
-    /// How it ended.
+    /// How the script ended.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Captured standard output.
+    /// The kept part of standard output.
     pub stdout: Captured,
-    /// Captured standard error.
+    /// The kept part of standard error.
     pub stderr: Captured,
     /// Time from the start of the script until its last process was gone.
     #[serde(serialize_with = "seconds")]

@@ -174,7 +174,7 @@ fn environment_with(bin: &str, home: &str, temporary: &str) -> Vec<(String, Stri
         // workers costs a hundred times what they save.
         ("JOBLIB_MULTIPROCESSING", "0"),
         ("LOKY_MAX_CPU_COUNT", "1"),
-        // A run with GPUs is told of them when it begins.
+        // A run with GPUs gets these variables when it begins.
         (gpus::VARIABLE, ""),
         ("MPLBACKEND", "Agg"),
         ("MPLCONFIGDIR", "/tmp/matplotlib"),

@@ -26,7 +26,7 @@ const PACKET: usize = 64 * 1024;
 pub(crate) enum Request<'a> {
     /// Mount a work dir.
     Open { path: &'a str, bytes: u64, files: u64 },
-    /// Unmount it.
+    /// Unmount a work dir.
     Close { path: &'a str },
     /// Run a script, or begin a session; standard output, standard error, the code, and the
     /// descriptors that join a control group, if there is one, follow.
@@ -42,7 +42,7 @@ pub(crate) enum Request<'a> {
 pub(crate) enum Reply {
     /// The work dir is mounted; its descriptor is attached.
     Opened {},
-    /// It is unmounted.
+    /// The work dir is unmounted.
     Closed {},
     /// The run has begun; the descriptor of its reaper is attached.
     Started {},

@@ -47,9 +47,9 @@ pub enum CgroupError {
              that is this user's own, as `systemd-run --user --scope -p Delegate=yes` makes"
     )]
     Make {
-        /// Its folder.
+        /// Folder of the control group.
         folder: Utf8PathBuf,
-        /// The kernel's answer.
+        /// The I/O error of making it.
         source: io::Error,
     },
     /// Controllers could not be passed on to groups below.
@@ -58,17 +58,17 @@ pub enum CgroupError {
              its own, as `systemd-run --user --scope -p Delegate=yes` makes"
     )]
     Delegate {
-        /// This process's group.
+        /// Folder of this process's control group.
         folder: Utf8PathBuf,
-        /// The kernel's answer.
+        /// The I/O error of writing to it.
         source: io::Error,
     },
     /// A bound could not be set, or a count not be read.
     #[error("could not use {file} of a control group ({source})")]
     File {
-        /// Which file.
+        /// Path of the file.
         file: String,
-        /// The kernel's answer.
+        /// The I/O error of reading or writing it.
         source: io::Error,
     },
 }
@@ -78,7 +78,7 @@ pub enum CgroupError {
 pub struct Bounds {
     /// Bytes, files in memory included, swap not usable.
     pub memory: u64,
-    /// Processes and threads.
+    /// The largest number of processes and threads.
     pub processes: u64,
     /// Processors' worth of time; without it, a fair share of all.
     pub cpus: Option<NonZeroU32>,

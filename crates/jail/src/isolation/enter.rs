@@ -58,7 +58,7 @@ pub struct JailSpec {
     pub input: Option<String>,
     /// Bytes of `/tmp`, and of `/dev/shm`.
     pub scratch: u64,
-    /// Resource limits.
+    /// Resource limits of each process.
     pub limits: Limits,
     /// The GPUs that it may use; none for most.
     pub gpus: Option<Devices>,
@@ -91,13 +91,13 @@ pub enum EnterError {
     /// The control group could not be joined.
     #[error("could not join the run's control group ({0})")]
     Group(rustix::io::Errno),
-    /// A namespace.
+    /// A namespace could not be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A mount.
+    /// A mount could not be made.
     #[error(transparent)]
     Mount(#[from] MountError),
-    /// A limit.
+    /// A resource limit could not be set.
     #[error(transparent)]
     Limit(#[from] LimitError),
     /// The out-of-memory score could not be set.
@@ -106,16 +106,16 @@ pub enum EnterError {
     /// Nested user namespaces could not be forbidden.
     #[error("could not forbid further user namespaces ({0})")]
     ForbidNesting(std::io::Error),
-    /// A capability set.
+    /// Capabilities could not be dropped.
     #[error(transparent)]
     Capability(#[from] CapabilityError),
-    /// Landlock.
+    /// The Landlock rules could not be applied.
     #[error(transparent)]
     Landlock(#[from] LandlockError),
     /// Descriptors could not be closed.
     #[error("could not close descriptors ({0})")]
     Descriptors(std::io::Error),
-    /// Seccomp.
+    /// The seccomp filter could not be installed.
     #[error(transparent)]
     Seccomp(#[from] SeccompError),
     /// The working directory could not be entered.

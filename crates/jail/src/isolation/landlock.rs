@@ -97,7 +97,7 @@ pub fn apply_allowlist(
     enforced(with_gpus(rules, gpus, "/proc/self/task")?)
 }
 
-/// Opens the device nodes `gpus`, and to those who use them the threads' names below `threads`:
+/// Opens the device nodes `gpus`, and, to runs that use them, the threads' names below `threads`:
 /// CUDA names its own, and does not begin if it cannot.
 fn with_gpus(
     mut rules: RulesetCreated,

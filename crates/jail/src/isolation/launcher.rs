@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use std::io::{BufRead, Write};
 
-/// Who the zygote is on the host when the supervisor is root: a number that no account and no
+/// User and group of the zygote on the host when the supervisor is root: a number that no account and no
 /// service range uses. An ordinary user's zygote is that user.
 const UNPRIVILEGED: u32 = 61_000;
 
@@ -87,18 +87,18 @@ pub enum LaunchError {
     /// The shared library could not be opened.
     #[error("could not open the library {path} ({source})")]
     Library {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: Errno,
     },
     /// A descriptor or the script's memory could not be arranged.
     #[error("could not arrange descriptors ({0})")]
     Descriptors(std::io::Error),
-    /// A namespace.
+    /// A namespace could not be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A mount.
+    /// A mount could not be made.
     #[error(transparent)]
     Mount(#[from] MountError),
     /// Root could not become an ordinary user.
@@ -110,9 +110,9 @@ pub enum LaunchError {
     /// Python could not be started.
     #[error("could not start {path} ({source})")]
     Start {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: String,
-        /// The kernel's answer.
+        /// The I/O error of starting it.
         source: std::io::Error,
     },
 }

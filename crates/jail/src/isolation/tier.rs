@@ -33,7 +33,7 @@ use std::str::FromStr;
 pub enum IsolationLevel {
     /// Namespaces and control groups.
     T1,
-    /// Namespaces.
+    /// Namespaces without control groups.
     T2,
     /// Neither: what cannot be hidden is forbidden.
     T3,
@@ -72,7 +72,7 @@ impl fmt::Display for IsolationLevel {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no tier is called `{given}`; one of {}", IsolationLevel::ALL.map(IsolationLevel::name).join(", "))]
 pub struct UnknownTier {
-    /// What was given.
+    /// The word that was given.
     pub given: String,
 }
 

@@ -34,31 +34,31 @@ pub enum PythonError {
     /// It could not be started.
     #[error("could not run {path} ({source}); make an environment with `make venv`")]
     Run {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
-        /// Why not.
+        /// The I/O error of starting it.
         source: std::io::Error,
     },
     /// It ran, but not to an answer.
     #[error("{path} is no working Python: {detail}")]
     Broken {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
-        /// What it said.
+        /// What the interpreter printed.
         detail: String,
     },
     /// It is too old.
     #[error("{path} is Python {found}; 3.11 or later is needed")]
     TooOld {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
-        /// Its version.
+        /// The version that it reports.
         found: String,
     },
     /// A library that every run expects is not installed.
     #[error("{path} lacks {}; install the locked requirements with `make venv`", .missing.join(", "))]
     Lacks {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
         /// What is not there.
         missing: Vec<String>,
@@ -70,9 +70,9 @@ pub enum PythonError {
          and make the environment anew"
     )]
     Covered {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
-        /// Its installation.
+        /// Folder of its installation.
         base: Utf8PathBuf,
         /// The folder of the box that covers it.
         folder: &'static str,

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Losses and errors.
+    /// A lower score is better: losses and errors.
     LowerIsBetter,
-    /// Accuracies, areas, correlations.
+    /// A higher score is better: accuracies, areas, correlations.
     HigherIsBetter,
 }
 

@@ -1,4 +1,4 @@
-//! Distances between texts.
+//! Edit distances between texts, in characters and in words.
 
 /// Fewest insertions, deletions and substitutions of one item that turn `a` into `b`
 /// (Levenshtein 1966; Wagner and Fischer 1974).

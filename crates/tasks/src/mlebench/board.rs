@@ -25,7 +25,7 @@ pub struct Board {
 /// Why a leaderboard is none.
 #[derive(Debug, thiserror::Error)]
 pub enum BoardError {
-    /// Not a table.
+    /// The file is not a CSV table.
     #[error("failed to read the leaderboard")]
     Frame(#[from] FrameError),
     /// A placeholder of Git LFS.
@@ -34,7 +34,7 @@ pub enum BoardError {
     /// No scores, or none that are numbers.
     #[error("it has no column `score` of numbers")]
     NoScores,
-    /// No rows.
+    /// The leaderboard has no rows.
     #[error("it has no rows")]
     Empty,
 }
@@ -114,7 +114,7 @@ fn median(scores: &[f64]) -> f64 {
 /// A competition of MLE-bench.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Competition {
-    /// Its name.
+    /// Name of the competition, as in MLE-bench.
     pub id: &'static str,
     /// `low`, `medium`, `high` or `dev`.
     pub split: &'static str,
@@ -122,7 +122,7 @@ pub struct Competition {
     pub board: Option<Board>,
 }
 
-/// All competitions.
+/// All competitions of MLE-bench, split by split.
 pub fn competitions() -> impl Iterator<Item = Competition> {
     COMPETITIONS.lines().skip(1).filter_map(competition_of_line)
 }

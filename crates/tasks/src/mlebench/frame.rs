@@ -19,11 +19,11 @@ const BATCH_CELLS: usize = 1 << 20;
 pub struct Limits {
     /// Bytes of the file, and those that pandas goes back over, which can be far more.
     pub bytes: usize,
-    /// Columns.
+    /// The largest number of columns.
     pub columns: usize,
     /// Bytes of the header.
     pub header: usize,
-    /// Rows.
+    /// The largest number of rows below the header.
     pub rows: usize,
     /// Rows times columns, filled in ones too.
     pub cells: usize,
@@ -74,7 +74,7 @@ impl Limits {
 /// Why a file is no table. All but the last make the original stop without a report.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Broken UTF-8.
+    /// A byte sequence that is not UTF-8.
     #[error("byte {offset} is not valid UTF-8; write the file in UTF-8")]
     Encoding {
         /// From the start of the file.
@@ -209,7 +209,7 @@ impl Frame {
         &self.columns
     }
 
-    /// Number of rows.
+    /// Number of rows below the header.
     pub fn rows(&self) -> usize {
         self.rows
     }

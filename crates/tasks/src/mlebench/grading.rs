@@ -17,9 +17,9 @@ pub enum GradingError {
     /// No competition of that name.
     #[error("there is no competition `{id}`; did you mean {}?", near.join(" or "))]
     Unknown {
-        /// The name given.
+        /// The name that was given.
         id: String,
-        /// Names like it.
+        /// The most similar names of competitions.
         near: Vec<&'static str>,
     },
     /// A competition without a grader here.
@@ -29,7 +29,7 @@ pub enum GradingError {
         if *.thresholds { "its thresholds are known" } else { "nor are its thresholds known" }
     )]
     NoGrader {
-        /// The competition.
+        /// Name of the competition.
         id: String,
         /// Whether its thresholds are known.
         thresholds: bool,
@@ -37,7 +37,7 @@ pub enum GradingError {
     /// The submission is no table. The original stops here, without a report.
     #[error("failed to read the submission `{path}`")]
     Submission {
-        /// The file.
+        /// Path of the leaderboard.
         path: Utf8PathBuf,
         /// What is wrong with it.
         #[source]
@@ -49,7 +49,7 @@ pub enum GradingError {
     /// The answers are no table.
     #[error("failed to read the answers `{path}`")]
     Answers {
-        /// The file.
+        /// Path of the answers.
         path: Utf8PathBuf,
         /// What is wrong with it.
         #[source]
@@ -61,9 +61,9 @@ pub enum GradingError {
     /// A leaderboard that is none.
     #[error("`{path}` is no leaderboard")]
     Board {
-        /// The file.
+        /// Path of the submission.
         path: Utf8PathBuf,
-        /// Why not.
+        /// Why it cannot be read as a table.
         #[source]
         source: BoardError,
     },
@@ -72,7 +72,7 @@ pub enum GradingError {
         "line {line} of the list of submissions is not a JSON object with `competition_id` and `submission_path`"
     )]
     Line {
-        /// 1-based.
+        /// The line, counted from 1.
         line: usize,
         /// What is wrong with it.
         #[source]
@@ -91,7 +91,7 @@ pub enum GradingError {
     /// A configuration that does not say where the answers are.
     #[error("`{path}` has no line `answers: PATH`")]
     Configuration {
-        /// The file.
+        /// Path of the configuration file.
         path: Utf8PathBuf,
     },
 }
@@ -205,7 +205,7 @@ fn read(path: &Utf8Path) -> Result<Vec<u8>, GradingError> {
 /// One line of a list of submissions. Other keys are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Entry {
-    /// The competition's name.
+    /// Name of the competition, as in MLE-bench.
     pub competition_id: String,
     /// The submission; `null` for a run that wrote none, which becomes a file that is missing.
     #[serde(deserialize_with = "path_or_none")]

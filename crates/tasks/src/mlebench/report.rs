@@ -30,7 +30,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The competition's name.
+    /// Name of the competition, as in MLE-bench.
     pub competition_id: String,
     /// To five decimals, also NaN or infinite; nothing for a submission that is missing or was
     /// refused.

@@ -31,7 +31,7 @@ const SECRET_STEMS: [&str; 8] = [
 /// Programs, which are the generator's or the evaluator's: the paper's public data has none.
 const PROGRAM_ENDS: [&str; 4] = ["py", "pyc", "pyo", "ipynb"];
 
-/// One released task.
+/// A task as the paper's authors released it.
 #[derive(Debug, Clone)]
 pub struct Bundle {
     id: TaskId,

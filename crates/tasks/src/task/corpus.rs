@@ -47,7 +47,7 @@ impl Corpus {
         Ok(Self { path: path.to_owned(), tasks })
     }
 
-    /// The corpus folder.
+    /// The folder that the tasks lie in.
     pub fn path(&self) -> &Utf8Path {
         &self.path
     }

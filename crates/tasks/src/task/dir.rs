@@ -61,17 +61,17 @@ impl TaskDir {
         Ok(())
     }
 
-    /// The task's folder.
+    /// The folder that the task lies in.
     pub fn path(&self) -> &Utf8Path {
         &self.path
     }
 
-    /// The task's manifest.
+    /// The contents of the task's `task.json`.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The task's name.
+    /// Name of the task, as in its manifest.
     pub fn id(&self) -> &TaskId {
         &self.manifest.id
     }

@@ -85,7 +85,7 @@ impl Task {
         }
     }
 
-    /// The task's name.
+    /// Name of the task, unique within a collection.
     pub fn id(&self) -> &TaskId {
         &self.id
     }
