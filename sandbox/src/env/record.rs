@@ -11,7 +11,7 @@
 //! (`agents`) are a different format: conversations with tokens, for training.
 
 use super::episode::{Action, EpisodeConfig, EpisodeResult, ScoreFeedback};
-use super::ledger::Reservation;
+use super::quota::Reservation;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! An episode whose events are written to a record.
 
 use super::episode::{Action, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, Step};
-use super::ledger::Reservation;
+use super::quota::Reservation;
 use super::record::{Ending, Event, RECORD_VERSION, Recorder};
 use super::suite::TaskSuite;
 use camino::Utf8Path;

@@ -14,6 +14,7 @@
 //! Built from the behaviour of `openenv-core` 0.3.0, whose client plays against it in the tests.
 
 mod config;
+mod episode_counts;
 mod pages;
 mod player;
 mod protocol;
@@ -21,7 +22,6 @@ mod reveal;
 mod reward;
 mod server;
 mod session;
-mod tally;
 
 pub use config::{Limits, ServeConfig, ServeError};
 pub use reveal::Reveal;

@@ -1,8 +1,8 @@
 //! Listening, admitting, and shutting down without leaving anything half done.
 
 use super::config::{ServeConfig, ServeError};
+use super::episode_counts::{Client, EpisodeCounts};
 use super::protocol::{Code, ProtocolError, Reset};
-use super::tally::{Client, EpisodeCounts};
 use super::{pages, session};
 use crate::env::{Label, RecordQuota, TaskSuite};
 use axum::extract::ws::WebSocketUpgrade;

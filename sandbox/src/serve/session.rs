@@ -1,11 +1,11 @@
 //! One client: its messages, one after the other, and the episode that it plays.
 
+use super::episode_counts::Client;
 use super::player::Player;
 use super::protocol::{
     Call, Code, ProtocolError, Reply, Request, Reset, ToolFault, state, tool_answer, tools,
 };
 use super::server::Shared;
-use super::tally::Client;
 use crate::env::{Ending, EpisodeFault, RecordError};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use jail::exec::Fault;
