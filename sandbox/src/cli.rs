@@ -1,4 +1,4 @@
-//! The command line: what each command takes, does and answers.
+//! The command line: commands, flags and exit codes.
 
 mod bench;
 mod check;

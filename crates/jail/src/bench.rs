@@ -1,5 +1,5 @@
-//! What a run costs beside its script's own work: the jail against a cold interpreter, one in
-//! bubblewrap, and a plain fork of a warmed one, in turns.
+//! A benchmark of the overhead of runs: the jail against a cold interpreter, one in bubblewrap, and
+//! a plain fork of a warmed one, in turns.
 //!
 //! All ways get the same environment and the same scripts. Times are from asking for a run to
 //! knowing its end, in milliseconds.

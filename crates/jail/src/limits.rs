@@ -1,4 +1,4 @@
-//! What a run may use: limits as data, typed, with units, defaults and reasons.
+//! The limits of a run: typed, with units, defaults and reasons.
 
 pub mod range;
 

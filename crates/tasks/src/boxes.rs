@@ -1,4 +1,4 @@
-//! Boxes around objects, and their text form.
+//! Bounding boxes of objects, and their text form in submissions and answers.
 
 /// The most boxes that a row may hold: what COCO's evaluation looks at.
 pub const MAX_BOXES: usize = 100;

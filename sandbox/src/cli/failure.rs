@@ -1,4 +1,4 @@
-//! Failures, by whose they are: the caller's mistake or a fault of ours.
+//! Failures of commands: usage errors of the caller, or faults of the program or the host.
 
 use super::exit;
 use super::output::{self, OutputError};

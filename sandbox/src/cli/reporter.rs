@@ -1,4 +1,4 @@
-//! What is said about each script of `sandbox run`, and which exit code that makes.
+//! The report on each script of `sandbox run`, and the exit code.
 
 use super::failure::Failure;
 use super::run::RunArgs;

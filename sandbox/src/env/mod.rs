@@ -1,4 +1,4 @@
-//! One agent working on one task: `reset -> step* -> close`, written down as it happens.
+//! Episodes: one agent works on one task, `reset -> step* -> close`; each event is recorded.
 
 mod episode;
 mod observation;

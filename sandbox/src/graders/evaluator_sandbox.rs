@@ -1,5 +1,5 @@
-//! The box for evaluators: a sandbox of its own, which no agent's run ever shares. It also keeps
-//! what was proved in it.
+//! The sandbox for evaluators, which no agent's run ever shares, and the list of evaluators that
+//! were checked in it.
 
 use super::script::EvaluatorFault;
 use super::script_grader::Proof;

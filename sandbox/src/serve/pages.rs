@@ -1,4 +1,4 @@
-//! What can be asked without a session.
+//! The HTTP pages, which need no session.
 
 use super::protocol::tools;
 use super::server::Shared;

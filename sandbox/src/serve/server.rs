@@ -1,4 +1,4 @@
-//! Listening, admitting, and shutting down without leaving anything half done.
+//! The server: accepting connections, limits on sessions, and an orderly shutdown.
 
 use super::config::{ServeConfig, ServeError};
 use super::episode_counts::{Client, EpisodeCounts};

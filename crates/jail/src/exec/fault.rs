@@ -1,4 +1,4 @@
-//! What goes wrong on our side. None of it is ever held against a script.
+//! Faults: errors of the sandbox or the host, which are never counted as an outcome of a script.
 
 use crate::isolation::bare::WITHOUT;
 use crate::isolation::gpus::NoGpu;

@@ -1,4 +1,4 @@
-//! How a run ended, and what it took.
+//! The outcome of a run: how it ended, what it printed, time and memory.
 
 use crate::exec::capture::Captured;
 use crate::isolation::IsolationLevel;
@@ -7,7 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A script's ending. All of these are the script's doing.
+/// How a script ended. The script causes all of these; errors of the sandbox are a
+/// [`Fault`](crate::exec::Fault).
 ///
 /// # Examples
 /// ```rust
@@ -21,14 +22,14 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It ran to its end, or left with exit code 0.
+    /// It ran to its end, or exited with code 0.
     Finished,
     /// An exception reached the top; the traceback is on standard error.
     Raised {
         /// Name of the exception's type.
         exception: String,
     },
-    /// It left early with a code other than 0.
+    /// It exited with a code other than 0.
     Exited {
         /// The exit code, as `sys.exit` got it.
         code: i32,
@@ -51,7 +52,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the script got to its end.
+    /// Whether the script ran to its end.
     pub fn is_finished(&self) -> bool {
         *self == Self::Finished
     }
@@ -72,7 +73,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A text that names no ending.
+/// A text that is not the [`Display`](fmt::Display) form of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an outcome of a script")]
 pub struct UnknownOutcome(String);
@@ -122,9 +123,9 @@ pub struct Run {
     pub cpu: Duration,
     /// Bytes of the largest resident set, the warmed interpreter's own included.
     pub peak_memory: u64,
-    /// How strong the jail was.
+    /// The isolation level of the jail.
     pub tier: IsolationLevel,
-    /// Whether its interpreter, with all variables, is there for the next run: only ever in
+    /// Whether the interpreter, with all variables, is kept for the next run: only in
     /// [`crate::exec::Mode::Session`].
     pub kept: bool,
 }

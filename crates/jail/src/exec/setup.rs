@@ -1,5 +1,4 @@
-//! What a launcher is asked for: which programs and data, under which paths, in which
-//! environment.
+//! The request to a launcher: programs and data, their paths in the box, and the environment.
 
 use crate::exec::fault::StartError;
 use crate::exec::sandbox::Options;

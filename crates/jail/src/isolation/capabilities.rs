@@ -1,4 +1,4 @@
-//! Capabilities: the pieces of root's power. A run keeps none and can gain none.
+//! Capabilities: the single rights of root. A run has none and can gain none.
 
 use rustix::io::Errno;
 use rustix::thread::{

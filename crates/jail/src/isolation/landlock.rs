@@ -1,5 +1,5 @@
-//! Landlock: a second opinion on files, TCP, signals and abstract sockets, held by the kernel
-//! for this process tree no matter what its mounts and namespaces look like.
+//! Landlock: a second barrier for files, TCP, signals and abstract sockets, which the kernel
+//! enforces on the process tree independently of mounts and namespaces.
 
 use ::landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, PathFdError,

@@ -1,4 +1,4 @@
-//! The barriers by name, and the report of which of them are up.
+//! The names of the isolation layers, and the report of which of them are up.
 
 use crate::isolation::IsolationLevel;
 use serde::{Deserialize, Serialize};

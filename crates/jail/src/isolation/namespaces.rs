@@ -1,4 +1,4 @@
-//! Namespaces: a process gets its own copy of what the kernel would otherwise share.
+//! Namespaces: separate views of users, processes, mounts, network, IPC and host name.
 
 use crate::isolation::Layer;
 use fs_err as fs;

@@ -1,4 +1,4 @@
-//! Resource limits: what one process, or one run's processes together, may take.
+//! Resource limits of single processes, and of the processes of a run together.
 
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

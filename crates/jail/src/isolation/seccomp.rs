@@ -1,4 +1,4 @@
-//! Seccomp: the system calls a script may make. An allowlist, as data with reasons.
+//! Seccomp: the allowlist of system calls, as data with reasons.
 //!
 //! Everything else answers EPERM; `clone3` and calls newer than this list answer ENOSYS, so that
 //! C libraries fall back to what they used before. The 32-bit and x32 entry points are closed by

@@ -1,4 +1,4 @@
-//! Tiers: what a host can offer, in three steps.
+//! Isolation levels: the three states of the jail, `t1` to `t3`, depending on the host.
 
 use crate::isolation::Layer;
 use crate::isolation::bare::WITHOUT;

@@ -1,4 +1,4 @@
-//! Checks that several graders share, in the original's order, and what they hand on.
+//! Checks that several graders share, in the original's order.
 
 use super::column::{Column, Unsortable};
 use super::frame::Frame;

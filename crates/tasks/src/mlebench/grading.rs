@@ -1,4 +1,5 @@
-//! From files to reports: what is missing, what is refused, and what stops everything.
+//! Grades files as MLE-bench does, from paths to reports: missing files and refused submissions are
+//! part of a report, other problems are errors.
 
 use super::board::{Board, BoardError, competition, near_names};
 use super::checks::Refusal;
@@ -99,9 +100,9 @@ pub enum GradingError {
 /// A report, and why it has no score where it has none.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What the original writes.
+    /// The report that MLE-bench writes.
     pub report: Report,
-    /// What the original only logs.
+    /// Why the submission was refused, which MLE-bench only logs.
     pub refusal: Option<Refusal>,
 }
 

@@ -1,6 +1,6 @@
 //! A task as the SandMLE paper's authors released theirs: data, answers and evaluator in one
-//! folder, `prepared/public`. The agent gets a view of it without whatever could tell the answers;
-//! the folder as it is goes into the evaluator's box and nowhere else.
+//! folder, `prepared/public`. The agent gets a view of it without the files that reveal answers;
+//! only the evaluator's box gets the whole folder.
 
 use super::error::TaskError;
 use super::id::TaskId;

@@ -1,4 +1,4 @@
-//! A folder of our own tasks.
+//! A corpus: a folder of tasks of the factory.
 
 use super::dir::TaskDir;
 use super::error::TaskError;

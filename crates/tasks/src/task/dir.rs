@@ -1,4 +1,4 @@
-//! Our own kind of task: a folder with a manifest.
+//! A task of the factory: a folder with a manifest.
 
 use super::error::TaskError;
 use super::id::TaskId;

@@ -1,4 +1,4 @@
-//! What can be wrong with a task's folder.
+//! Errors of opening and checking the folder of a task.
 
 use super::id::TaskId;
 use super::kind::Kind;

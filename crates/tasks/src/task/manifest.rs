@@ -1,4 +1,4 @@
-//! `task.json`: what our own tasks say about themselves.
+//! The manifest `task.json` of a task of the factory.
 
 use super::id::TaskId;
 use crate::metrics::{Direction, Metric};

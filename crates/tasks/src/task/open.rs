@@ -1,4 +1,4 @@
-//! A task of any kind: what an episode needs of it.
+//! A task of any kind: its name, its public files, and the source of its grader.
 
 use super::bundle::Bundle;
 use super::competition::Competition;
@@ -11,7 +11,7 @@ use super::public::PublicDir;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
-/// Where to look for what a folder does not say itself.
+/// Settings for data that a task's folder does not hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opening {
     /// A checkout of mle-bench, for the leaderboards of its competitions and the names of their
@@ -19,7 +19,7 @@ pub struct Opening {
     pub checkout: Option<Utf8PathBuf>,
 }
 
-/// A task: what to show to an agent, and how to grade what it makes of it.
+/// A task: its public files for the agent, and the means to grade submissions.
 #[derive(Debug, Clone)]
 pub struct Task {
     id: TaskId,

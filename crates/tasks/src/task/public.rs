@@ -1,4 +1,4 @@
-//! The two halves of a task.
+//! The public and the private folder of a task, as types that cannot be mixed up.
 
 use super::view::View;
 use camino::{Utf8Path, Utf8PathBuf};
