@@ -15,8 +15,8 @@ pub struct Frame {
     pub levels: u32,
 }
 
-/// An exact image has no noise and an infinite ratio; it counts this many dB, as does
-/// whatever comes closer. One pixel of 64 x 64 off by 1 of 255 has 84 dB.
+/// An exact image has no noise and an infinite ratio; it counts this many dB, and no image
+/// counts more. One pixel of 64 x 64 off by 1 of 255 has 84 dB.
 const PSNR_LIMIT: f64 = 100.0;
 
 /// Side of SSIM's window.
