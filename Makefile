@@ -22,13 +22,14 @@ help: ## List the targets
 quickstart: venv build ## Tasks, SFT, GRPO, evaluation and a report, on embedded defaults
 	scripts/quickstart.sh $(OUT)
 
-test: lint ## Everything: lints, documentation, all tests, doc tests
+test: lint ## Everything: lints, documentation, all tests, doc tests, examples
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	scripts/tiers.sh reset
 	scripts/nextest.sh
 	scripts/tiers.sh report
 	scripts/check_tutorial.py "$${CARGO_TARGET_DIR:-target}/debug"
 	cargo test --workspace --doc --locked
+	scripts/examples.sh
 
 lint: check venv-test ## Checks of the tree, lints of Rust, licences and sources of dependencies
 	cargo clippy --workspace --all-targets --locked -- -D warnings

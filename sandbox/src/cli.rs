@@ -1,4 +1,4 @@
-//! The command line: what each command takes, does and answers.
+//! The command line: commands, flags and exit codes.
 
 mod bench;
 mod check;
@@ -25,7 +25,7 @@ use sandbox::graders::Graders;
 use std::process::ExitCode;
 use tasks::task::{Opening, Task};
 
-/// Ends of the program, by who is to act on them.
+/// Exit codes of the program, by who has to act on them.
 pub(crate) mod exit {
     /// Everything went well; a graded submission was valid.
     pub(crate) const SUCCESS: u8 = 0;
@@ -106,7 +106,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// Print JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -123,7 +123,7 @@ struct Jail {
 
 impl Common {
     fn options(&self, warm_up: bool) -> Options {
-        // Nobody waits for a second run.
+        // There is no second run to wait for.
         Options { spares: 0, ..self.jail.options(1, warm_up) }
     }
 }

@@ -16,7 +16,7 @@ use jail::semaphore::Semaphore;
 use script_grader::ScriptGrader;
 use std::sync::Arc;
 use tasks::grade::{GradeError, Grader, MleBenchGrader, NativeGrader};
-use tasks::task::{Task, Truth};
+use tasks::task::{GraderSource, Task};
 
 /// The memory of all grades in flight in this process, a permit a byte: 800 MiB, which is three
 /// submissions of the largest size at once, and hundreds of the usual ones.
@@ -31,11 +31,11 @@ pub fn memory() -> &'static Semaphore {
 pub struct Graders(Arc<EvaluatorSandbox>);
 
 impl Graders {
-    /// For these tasks.
+    /// Makes the graders of `tasks`; none is opened yet.
     pub fn new<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
         let graders = Self::default();
         for task in tasks {
-            if let Truth::Bundle(bundle) = task.truth() {
+            if let GraderSource::Bundle(bundle) = task.grader_source() {
                 graders.0.add(bundle);
             }
         }
@@ -56,10 +56,10 @@ impl Graders {
     /// A [`GradeError`] that is a fault of the task, or of the caller for a bundle that is not one
     /// of the tasks given to [`Graders::new`].
     pub fn open(&self, task: &Task) -> Result<Box<dyn Grader>, GradeError> {
-        Ok(match task.truth() {
-            Truth::Ours(dir) => Box::new(NativeGrader::open(dir)?),
-            Truth::Competition(competition) => Box::new(MleBenchGrader::open(competition)?),
-            Truth::Bundle(bundle) => Box::new(ScriptGrader::open(bundle, &self.0)?),
+        Ok(match task.grader_source() {
+            GraderSource::Ours(dir) => Box::new(NativeGrader::open(dir)?),
+            GraderSource::Competition(competition) => Box::new(MleBenchGrader::open(competition)?),
+            GraderSource::Bundle(bundle) => Box::new(ScriptGrader::open(bundle, &self.0)?),
         })
     }
 }

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(filter.unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)
-        // A log that nobody reads any more is no reason to end.
+        // A closed log is no reason to end.
         .log_internal_errors(false)
         .init();
     ExitCode::from(cli::Cli::parse().run())

@@ -1,7 +1,7 @@
-//! The weights of the milestone reward (SandMLE §4.3), and what they make of a tier.
+//! The weights of the milestone reward (SandMLE §4.3), and the value of a tier.
 //!
 //! A trajectory's reward (`agents::reward`) has all six parts. The rewards of a served episode
-//! (`serve::reward`) have no part for the format, which only those see who read the turns.
+//! (`serve::reward`) have no part for the format, which needs the text of the turns.
 
 use serde::{Deserialize, Serialize};
 use tasks::thresholds::Milestone;
@@ -59,7 +59,18 @@ impl RewardWeights {
     pub const SPARSE: Self =
         Self { format: 0.1, execute: 0.0, median: 0.0, bronze: 0.0, silver: 0.0, gold: 0.9 };
 
-    /// What all tiers up to and including `reached` are worth together, in [0, 1].
+    /// The sum of the weights of all tiers up to and including `reached`, in [0, 1].
+    ///
+    /// # Examples
+    /// ```rust
+    /// use sandbox::reward::RewardWeights;
+    /// use tasks::thresholds::Milestone;
+    ///
+    /// // Median 0.1, bronze 0.4 and silver 0.1: a tier includes those below it.
+    /// let reward = RewardWeights::DENSE.tiers(Some(Milestone::Silver));
+    /// assert!((reward - 0.6).abs() < 1e-12);
+    /// assert_eq!(RewardWeights::SPARSE.tiers(Some(Milestone::Silver)), 0.0);
+    /// ```
     pub fn tiers(&self, reached: Option<Milestone>) -> f64 {
         let milestones = [
             (Milestone::Median, self.median),

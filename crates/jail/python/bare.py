@@ -1,6 +1,6 @@
 # --- runs without a box --------------------------------------------------------------------------
-# Part of the zygote's program (see `zygote.py`), for tier 3: the keeper of a run, and the sums that
-# stand in for sized mounts. `bare.rs` says how it all hangs together.
+# Part of the zygote's program (see `zygote.py`), for tier 3: the monitor of a run, and the sums that
+# replace sized mounts. `bare.rs` describes the design.
 
 import ctypes
 import json
@@ -9,16 +9,16 @@ import signal
 
 
 def keep(library, zygote, own, work):
-    """The life of a keeper: has `work` done by a child, and ends everything that comes of it.
+    """The main function of a monitor: calls `work` in a child, then kills all processes of the run.
 
-    See `bare.rs` for whom its signals reach.
+    `bare.rs` says which processes its signals reach.
     """
     report = ctypes.create_string_buffer(PAGE)
     length = library.sandbox_keeper(zygote, report, PAGE - 2)
     if length < 0:
         write_page(own.gate, UNJAILED, report.raw[:-length].decode())
         return
-    # Asked to stop, by the zygote, the supervisor, or the end of either.
+    # SIGTERM comes from the zygote or the supervisor, or from the kernel when one of them ends.
     signal.signal(signal.SIGTERM, lambda *_: kill_all())
     worker = os.fork()
     if worker == 0:
@@ -52,8 +52,8 @@ def scratch(workspace):
 
 def nameless_files(pid):
     """The deleted files that a process has open, by device and inode, and their bytes on disk or
-    in memory. Something larger than anybody may have if it may not be looked into, as after
-    starting a program that its user may not read."""
+    in memory. Infinite if the process cannot be inspected, as after starting a program that its
+    user may not read."""
     found = {}
     try:
         for entry in os.scandir(f"/proc/{pid}/fd"):

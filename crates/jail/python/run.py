@@ -1,5 +1,5 @@
 # --- runs in flight -------------------------------------------------------------------------------
-# Part of the zygote's program (see `zygote.py`): what it knows of the processes that it started.
+# Part of the zygote's program (see `zygote.py`): the state of the processes that it started.
 
 import ctypes
 import mmap
@@ -22,14 +22,14 @@ class Worker:
     """A forked child: a spare that waits for work, then the first process of a run."""
 
     def __init__(self, reaper):
-        # None without a box; then the keeper is the process that is known here.
+        # None without a box; `pid` and `pidfd` are then those of the monitor.
         self.reaper = reaper
         self.pid = self.pidfd = -1
-        # The way to a spare and to a session.
+        # The socket to a spare or a session.
         self.door = None
         self.gate = mmap.mmap(-1, PAGE)
         self.note = mmap.mmap(-1, PAGE)
-        # A keeper's word about the worker's end.
+        # How the worker ended, as the monitor reports it.
         self.verdict = mmap.mmap(-1, PAGE)
 
     def hide(self):
@@ -49,7 +49,7 @@ class Worker:
         return [self.pid, self.reaper.pid] if self.reaper else [self.pid]
 
     def stop(self):
-        """Has its tree ended; a reaper takes its namespace along, a keeper kills."""
+        """Ends its process tree: through the reaper's PID namespace, or by asking the monitor."""
         if self.reaper:
             signal.pidfd_send_signal(self.reaper.pidfd, signal.SIGKILL)
         else:

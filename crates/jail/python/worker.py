@@ -19,24 +19,24 @@ import threading
 import traceback
 import types
 
-# Where a run in a box finds itself.
+# The work dir of a run in a box.
 WORK = "/work"
 SCRIPT = "script.py"
-# A worker leaves word in pages shared with this process: one byte of kind, then text up to a
-# zero byte. Two pages, because the first must stay out of the script's reach: whoever could write
-# there could pass its own failure off as ours.
-# The gate says whether the jail stands; it is unmapped before the script runs.
+# A worker reports through pages of memory shared with the zygote: one byte of kind, then text up to
+# a zero byte. There are two, because the script must not reach the first: a script that could write
+# there could make its own failure look like a fault of the sandbox.
+# The gate holds whether the jail was built; it is unmapped before the script runs.
 PENDING, JAILED, UNJAILED = range(3)
-# The note says how the script ended, on its own word.
+# The note holds how the script ended, as the script's process reports it.
 RUNNING, FINISHED, RAISED, EXITED, MEMORY, DISK = range(6)
 PAGE = 4096
-# Where a session has the socket through which it is asked for more.
+# The descriptor of the socket through which a session gets its next code.
 DOOR = 3
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 def write_page(page, kind, text=""):
-    """Leaves word for the zygote; the last word counts."""
+    """Writes a report for the zygote; a later report replaces it."""
     body = text.encode("utf-8", "replace")[: PAGE - 2] + b"\0"
     page[1 : 1 + len(body)] = body
     page[0] = kind
@@ -47,7 +47,7 @@ def read_page(page):
 
 
 def isolate(library, gate):
-    """Takes the steps into a cell that are the same for all; false if one failed."""
+    """Takes the steps into the jail that are the same for all runs; false if one failed."""
     report = ctypes.create_string_buffer(PAGE)
     length = library.sandbox_isolate(report, PAGE - 2)
     if length < 0:
@@ -56,7 +56,7 @@ def isolate(library, gate):
 
 
 def jail(library, cell, gate):
-    """Puts this process into its cell; false if the cell does not stand."""
+    """Puts this process into its jail; false if the jail could not be built."""
     spec = json.dumps(cell).encode()
     report = ctypes.create_string_buffer(PAGE)
     length = library.sandbox_enter(spec, len(spec), report, PAGE - 2)
@@ -65,7 +65,7 @@ def jail(library, cell, gate):
 
 
 def wait_for_work(library, worker, door):
-    """The life of a spare: takes the first steps into a cell, and the others when a run needs it."""
+    """The main function of a spare: takes the first steps into the jail now, the others for a run."""
     isolated = isolate(library, worker.gate)
     packet, fds, _, _ = socket.recv_fds(door, PACKET, 16)
     if not packet or not isolated:

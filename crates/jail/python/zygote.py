@@ -56,8 +56,11 @@ def check(answer):
 
 
 def hear(other):
-    """From a socket that does not wait (of `recv_fds`, Python drops the flags): a packet with its descriptors: none if there is nothing after all, an empty one at the end
-    of the other side, even if that left without taking in what it was sent."""
+    """Receives one packet and its descriptors from a non-blocking socket.
+
+    `None` if nothing is queued; an empty packet if the peer has closed its side, also when it
+    closed with unread data. (`recv_fds` ignores its flags, so the socket itself must not block.)
+    """
     try:
         packet, fds, _, _ = socket.recv_fds(other, PACKET, 1)
     except BlockingIOError:
@@ -326,7 +329,7 @@ class Server:
         self.restock = True
 
     def start_bare(self, cell, reply, stdout, stderr, code):
-        """Forks a keeper, which will fork the worker, and reports that the run goes on."""
+        """Forks a monitor, which forks the worker, and reports that the run has begun."""
         path = cell["workspace"]
         temporary = scratch(path)
         if os.path.lexists(temporary):
@@ -354,7 +357,7 @@ class Server:
         self.answer(reply, {"started": {}}, [worker.pidfd])
 
     def keeper_gone(self, run, temporary):
-        """A keeper ends last of its run, unless it was killed: then the rest falls to us."""
+        """A monitor ends last of its run; if it was killed, the zygote ends the rest."""
         worker = run.worker
         os.waitpid(worker.pid, 0)
         self.ignore(worker.pidfd)
@@ -365,7 +368,7 @@ class Server:
         if kind == FINISHED:
             end = json.loads(text)
         else:
-            # The worker was killed together with its keeper, or has become a child of this process
+            # The worker was killed together with its monitor, or has become a child of this process
             # with all the others.
             end = [signal.SIGKILL, 0.0, 0]
             deadline = time.monotonic() + SETTLE_WITHIN

@@ -1,5 +1,5 @@
-//! What a run costs beside its script's own work: the jail against a cold interpreter, one in
-//! bubblewrap, and a plain fork of a warmed one, in turns.
+//! A benchmark of the overhead of runs: the jail against a cold interpreter, one in bubblewrap, and
+//! a plain fork of a warmed one, in turns.
 //!
 //! All ways get the same environment and the same scripts. Times are from asking for a run to
 //! knowing its end, in milliseconds.
@@ -35,18 +35,18 @@ pub enum BenchError {
     /// What the jail is compared with does not work.
     #[error("failed to run the comparison `{way}`: {why}")]
     Comparison {
-        /// Which.
+        /// The way of running that failed.
         way: Way,
-        /// What it said.
+        /// Why it does not work.
         why: String,
     },
 }
 
-/// What is run.
+/// A script whose runs are timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Script {
-    /// Nothing.
+    /// An empty script.
     NoOp,
     /// A logistic regression on 150 rows.
     Logistic,
@@ -84,7 +84,7 @@ impl Script {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
-    /// A new interpreter.
+    /// A new interpreter for each run.
     Cold,
     /// A new interpreter in a box made by bubblewrap.
     Bubblewrap,
@@ -112,13 +112,13 @@ impl fmt::Display for Way {
 /// One script, run one way.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Timing {
-    /// What.
+    /// The script that was timed.
     pub script: Script,
-    /// How.
+    /// The way it was run.
     pub way: Way,
-    /// How often.
+    /// Number of timed runs.
     pub runs: usize,
-    /// Median, in milliseconds.
+    /// Median latency, in milliseconds.
     pub p50: f64,
     /// 95th percentile, in milliseconds.
     pub p95: f64,
@@ -127,18 +127,18 @@ pub struct Timing {
 /// Runs per second over several places.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Throughput {
-    /// What.
+    /// The script that was run.
     pub script: Script,
     /// With one run at a time.
     pub one: f64,
-    /// With two.
+    /// Runs per second with two at a time.
     pub two: f64,
 }
 
-/// What came out.
+/// The results of a benchmark.
 #[derive(Debug, Clone, Serialize)]
 pub struct Bench {
-    /// Latencies.
+    /// Latencies of single runs, per script and way.
     pub timings: Vec<Timing>,
     /// Throughputs of the jail.
     pub throughputs: Vec<Throughput>,
@@ -146,7 +146,7 @@ pub struct Bench {
     pub left_out: Vec<String>,
 }
 
-/// Measures; `tick` is told what is measured next.
+/// Measures all scripts; `tick` is called with a description before each measurement.
 ///
 /// # Errors
 /// [`BenchError`].

@@ -1,4 +1,4 @@
-//! What a run may use: limits as data, typed, with units, defaults and reasons.
+//! The limits of a run: typed, with units, defaults and reasons.
 
 pub mod range;
 
@@ -30,6 +30,22 @@ use tasks::units::{ByteSize, Span, UnitError};
 ///
 /// Any value can be written here. What comes from a file or a flag goes through
 /// [`RunLimits::check`] first; [`range`] has the accepted values.
+///
+/// # Examples
+/// ```rust
+/// use jail::limits::RunLimits;
+/// use tasks::units::{ByteSize, Span};
+///
+/// // What is not given keeps its default.
+/// let limits: RunLimits = serde_json::from_str(r#"{"time_limit": "5s", "memory": "512MiB"}"#)?;
+/// assert_eq!(limits.time_limit, Span::seconds(5));
+/// assert_eq!(limits.processes, RunLimits::default().processes);
+/// limits.check()?;
+///
+/// let error = RunLimits { memory: ByteSize::new(0), ..limits }.check().unwrap_err();
+/// assert_eq!(error.to_string(), "`memory` is 0; it must be 1MiB to 16384GiB");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunLimits {
@@ -99,9 +115,18 @@ impl RunLimits {
 ///
 /// An index is that of a device node, `/dev/nvidia<index>` (`Minor Number` in `nvidia-smi -q`).
 /// A script sees those that it may use numbered from 0.
+///
+/// # Examples
+/// ```rust
+/// use jail::limits::Gpus;
+///
+/// assert_eq!("0,2".parse(), Ok(Gpus::Only([0, 2].into())));
+/// assert_eq!("none".parse(), Ok(Gpus::None));
+/// assert!("0-2".parse::<Gpus>().is_err(), "ranges are not accepted");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Gpus {
-    /// None.
+    /// No GPU is visible.
     #[default]
     None,
     /// All that there are, at least one.

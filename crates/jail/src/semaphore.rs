@@ -1,23 +1,37 @@
-//! A counting semaphore for threads: a bound on how many runs are in flight, or on the memory of
+//! A fair counting semaphore for threads: it bounds how many runs are in flight, and the memory of
 //! all grades.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// So many permits, given out in the order in which they are asked for.
+/// A fixed number of permits, given out in the order of the requests.
+///
+/// # Examples
+/// ```rust
+/// use jail::semaphore::Semaphore;
+///
+/// // At most 100 bytes in use at a time, shared by all threads.
+/// let memory = Semaphore::new(100);
+/// let large = memory.acquire(80);
+/// let small = memory.acquire(20);
+/// drop(large);
+/// // A request for more than there is gets all of it, once the others are dropped.
+/// drop(small);
+/// let _all = memory.acquire(1000);
+/// ```
 #[derive(Debug)]
 pub struct Semaphore {
     size: u64,
-    line: Mutex<Line>,
+    queue: Mutex<Queue>,
     moved: Condvar,
 }
 
 #[derive(Debug)]
-struct Line {
+struct Queue {
     free: u64,
-    /// The number of who comes next.
-    last: u64,
-    /// The number of who is served next.
-    first: u64,
+    /// The ticket of the next request.
+    next_ticket: u64,
+    /// The ticket of the request that is served next.
+    serving: u64,
 }
 
 /// Permits, given back when dropped.
@@ -28,26 +42,26 @@ pub struct Permits<'a> {
 }
 
 impl Semaphore {
-    /// With so many permits.
+    /// Makes a semaphore of `size` permits, all of them free.
     pub const fn new(size: u64) -> Self {
-        let line = Line { free: size, last: 0, first: 0 };
-        Self { size, line: Mutex::new(line), moved: Condvar::new() }
+        let queue = Queue { free: size, next_ticket: 0, serving: 0 };
+        Self { size, queue: Mutex::new(queue), moved: Condvar::new() }
     }
 
-    /// Waits for so many permits, or for all where there are not so many: who came first is served
-    /// first, even if what is free would do for those behind.
+    /// Waits for `count` permits, or for all if there are fewer. Requests are served in order: one
+    /// that would fit waits behind a larger one that came first.
     pub fn acquire(&self, count: u64) -> Permits<'_> {
         let count = count.min(self.size);
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = line.last;
-        line.last += 1;
-        let mut line = self
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let ticket = queue.next_ticket;
+        queue.next_ticket += 1;
+        let mut queue = self
             .moved
-            .wait_while(line, |line| line.free < count || line.first != number)
+            .wait_while(queue, |queue| queue.free < count || queue.serving != ticket)
             .unwrap_or_else(PoisonError::into_inner);
-        line.free -= count;
-        line.first += 1;
-        // There may be enough for the next in line too.
+        queue.free -= count;
+        queue.serving += 1;
+        // There may be enough for the next request too.
         self.moved.notify_all();
         Permits { semaphore: self, count }
     }
@@ -55,8 +69,8 @@ impl Semaphore {
 
 impl Drop for Permits<'_> {
     fn drop(&mut self) {
-        let Semaphore { line, moved, .. } = self.semaphore;
-        line.lock().unwrap_or_else(PoisonError::into_inner).free += self.count;
+        let Semaphore { queue, moved, .. } = self.semaphore;
+        queue.lock().unwrap_or_else(PoisonError::into_inner).free += self.count;
         moved.notify_all();
     }
 }
@@ -68,7 +82,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn never_more_than_there_is_and_everybody_gets_a_turn() {
+    fn permits_never_exceed_the_size_and_every_request_is_served() {
         let (all, now, most) = (Semaphore::new(100), AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for count in [30, 60, 1, 100, 99, 5, 40, 40, 40, 7_000] {
@@ -83,11 +97,11 @@ mod tests {
             }
         });
         assert_eq!(most.into_inner(), 100);
-        assert_eq!(all.line.lock().unwrap().free, 100);
+        assert_eq!(all.queue.lock().unwrap().free, 100);
     }
 
     #[test]
-    fn who_comes_first_is_served_first_however_much_it_wants() {
+    fn requests_are_served_in_order_whatever_their_size() {
         let all = Semaphore::new(10);
         let order = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
@@ -98,8 +112,8 @@ mod tests {
                     let _permits = all.acquire(count);
                     order.lock().unwrap().push(number);
                 });
-                // Until it stands in line.
-                while all.line.lock().unwrap().last < number + 2 {
+                // Until it is in the queue.
+                while all.queue.lock().unwrap().next_ticket < number + 2 {
                     std::thread::yield_now();
                 }
             }

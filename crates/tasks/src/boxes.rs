@@ -1,4 +1,4 @@
-//! Boxes around objects, and their text form.
+//! Bounding boxes of objects, and their text form in submissions and answers.
 
 /// The most boxes that a row may hold: what COCO's evaluation looks at.
 pub const MAX_BOXES: usize = 100;
@@ -14,9 +14,9 @@ const MIN_SIDE: f64 = 1e-6;
 pub struct Object {
     /// Index into the sorted classes.
     pub class: usize,
-    /// Smallest horizontal coordinate.
+    /// Smallest horizontal coordinate, in pixels from the left.
     pub x: f64,
-    /// Smallest vertical coordinate.
+    /// Smallest vertical coordinate, in pixels from the top.
     pub y: f64,
     /// Width, at least 1e-6.
     pub w: f64,
@@ -24,10 +24,10 @@ pub struct Object {
     pub h: f64,
 }
 
-/// A predicted object.
+/// A predicted object with the model's confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Detection {
-    /// What and where.
+    /// The class and the box that are predicted.
     pub object: Object,
     /// In [0, 1]; detections compete in its order.
     pub confidence: f64,
@@ -36,6 +36,15 @@ pub struct Detection {
 impl Object {
     /// Area shared with `other` over the area of both together, in [0, 1]; the class does not
     /// matter.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::boxes::Object;
+    ///
+    /// let left = Object { class: 0, x: 0.0, y: 0.0, w: 2.0, h: 2.0 };
+    /// let right = Object { class: 0, x: 1.0, y: 0.0, w: 2.0, h: 2.0 };
+    /// assert_eq!(left.iou(&right), 2.0 / 6.0);
+    /// ```
     pub fn iou(&self, other: &Self) -> f64 {
         let side = |a: f64, wide_a: f64, b: f64, wide_b: f64| {
             ((a + wide_a).min(b + wide_b) - a.max(b)).max(0.0)
@@ -72,6 +81,19 @@ pub fn parse_objects(text: &str, classes: &[String]) -> Result<Vec<Object>, Stri
 ///
 /// # Errors
 /// What the text is not, with the reason.
+///
+/// # Examples
+/// ```rust
+/// use tasks::boxes::parse_detections;
+///
+/// let classes = ["cat".to_owned(), "dog".to_owned()];
+/// let found = parse_detections("dog 0.9 10 20 30 40 cat 0.25 0 0 5 5", &classes)?;
+/// assert_eq!(found.len(), 2);
+/// assert_eq!((found[0].object.class, found[0].confidence), (1, 0.9));
+/// assert!(parse_detections("eel 0.9 10 20 30 40", &classes).is_err());
+/// assert!(parse_detections("dog 10 20 30 40", &classes).is_err(), "the confidence is missing");
+/// # Ok::<(), String>(())
+/// ```
 pub fn parse_detections(text: &str, classes: &[String]) -> Result<Vec<Detection>, String> {
     let form = Form { classes, size: 6, layout: "class confidence x y w h" };
     form.parse(text, |words, object| {

@@ -31,9 +31,9 @@ pub enum CellError {
     /// A cell that does not hold what its column must hold.
     #[error("row {row}, column {column}: it is not {expected}")]
     Value {
-        /// 0-based row.
+        /// The row, counted from 0.
         row: usize,
-        /// 0-based column.
+        /// The prediction column, counted from 0.
         column: usize,
         /// What it must be.
         expected: String,
@@ -41,9 +41,9 @@ pub enum CellError {
     /// Class probabilities that do not sum to 1.
     #[error("row {row}: the class probabilities sum to {sum}, not to 1")]
     RowSum {
-        /// 0-based row.
+        /// The row, counted from 0.
         row: usize,
-        /// Their sum.
+        /// The sum of the row's probabilities.
         sum: f64,
     },
 }

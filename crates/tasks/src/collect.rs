@@ -16,41 +16,41 @@ pub enum CollectError {
     /// There is no such file.
     #[error("there is no file `{name}` in the work dir")]
     Missing {
-        /// Its name.
+        /// The path that was asked for.
         name: String,
     },
     /// A link is on the way to it.
     #[error("`{name}` is or goes through a link; write the file itself")]
     Link {
-        /// Its name.
+        /// The path that was asked for.
         name: String,
     },
     /// Its name leads out of the work dir.
     #[error("`{name}` is not inside the work dir")]
     Outside {
-        /// Its name.
+        /// The path that was asked for.
         name: String,
     },
     /// It is something else than a file.
     #[error("`{name}` is {found}, not a regular file")]
     NotAFile {
-        /// Its name.
+        /// The path that was asked for.
         name: String,
-        /// What it is.
+        /// What was found there, such as `a directory`.
         found: &'static str,
     },
     /// It has further names.
     #[error("`{name}` has other hard links; write it as a file of its own")]
     HardLinked {
-        /// Its name.
+        /// The path that was asked for.
         name: String,
     },
     /// It is larger than allowed.
     #[error("`{name}` has {size} bytes; at most {} are read", ByteSize::new(*.limit))]
     TooLarge {
-        /// Its name.
+        /// The path that was asked for.
         name: String,
-        /// Its size.
+        /// Size of the file in bytes.
         size: u64,
         /// The most that is read.
         limit: u64,
@@ -58,9 +58,9 @@ pub enum CollectError {
     /// The script took its own right to read it away.
     #[error("`{name}` cannot be read: {reason}")]
     Unreadable {
-        /// Its name.
+        /// The path that was asked for.
         name: String,
-        /// Why not.
+        /// The I/O error of opening or reading it.
         reason: std::io::Error,
     },
 }
@@ -78,7 +78,7 @@ pub struct Found {
 /// is read yet.
 ///
 /// # Errors
-/// [`CollectError`].
+/// [`CollectError`] for a missing file, a link, anything but a plain file, or a larger one.
 pub fn find(directory: &OwnedFd, name: &str, limit: u64) -> Result<Found, CollectError> {
     let resolve = ResolveFlags::BENEATH
         | ResolveFlags::NO_SYMLINKS
@@ -95,11 +95,26 @@ pub fn find(directory: &OwnedFd, name: &str, limit: u64) -> Result<Found, Collec
 /// Reads a file of the host by its path, as what an episode leaves is read: a link, or what is no
 /// plain file, is refused without waiting for anything, and so is one of more than `limit` bytes.
 ///
-/// The path is the caller's own, so that the folders on the way may be links, and a second name
-/// of the file is no attack: nobody but the caller could have made it where it is read.
+/// The path comes from the caller, so folders on the way may be links, and hard links are accepted:
+/// an agent cannot have made them there.
 ///
 /// # Errors
 /// [`CollectError`]; nothing of the file is quoted.
+///
+/// # Examples
+/// ```rust
+/// use camino::Utf8Path;
+/// use tasks::collect::read_file;
+///
+/// let folder = tempfile::tempdir()?;
+/// let folder = Utf8Path::from_path(folder.path()).expect("UTF-8");
+/// std::fs::write(folder.join("submission.csv"), "id,y\n")?;
+/// std::os::unix::fs::symlink("submission.csv", folder.join("link.csv"))?;
+/// assert_eq!(read_file(&folder.join("submission.csv"), 1 << 20)?, b"id,y\n");
+/// assert!(read_file(&folder.join("submission.csv"), 4).is_err(), "it is larger than 4 bytes");
+/// assert!(read_file(&folder.join("link.csv"), 1 << 20).is_err(), "links are refused");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read_file(path: &Utf8Path, limit: u64) -> Result<Vec<u8>, CollectError> {
     let file = openat(CWD, path.as_std_path(), FLAGS, Mode::empty());
     let file = match file {
@@ -156,12 +171,12 @@ fn sized((file, size): (OwnedFd, u64), name: &str, limit: u64) -> Result<Found, 
 }
 
 impl Found {
-    /// Its size in bytes.
+    /// Size of the file in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Its bytes.
+    /// The contents of the file.
     ///
     /// # Errors
     /// [`CollectError`], also if it grew past its limit in the meantime.

@@ -1,4 +1,4 @@
-//! Files that are either wholly there or not there at all.
+//! Atomic writes: a file is either complete or not there at all.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -9,6 +9,19 @@ use std::io::{self, Write};
 ///
 /// # Errors
 /// Any I/O error, naming the file. A failed write leaves a previous `path` as it was.
+///
+/// # Examples
+/// ```rust
+/// use camino::Utf8Path;
+/// use tasks::files::write_atomic;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = Utf8Path::from_path(folder.path()).expect("UTF-8").join("score.txt");
+/// write_atomic(&path, b"0.5\n")?;
+/// write_atomic(&path, b"0.75\n")?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "0.75\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn write_atomic(path: &Utf8Path, contents: &[u8]) -> io::Result<()> {
     let temporary = temporary_neighbour(path);
     let written = fs::File::create(&temporary).and_then(|mut file| {
@@ -41,8 +54,8 @@ pub fn temporary_neighbour(path: &Utf8Path) -> Utf8PathBuf {
     path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
-/// Removes the files that killed writers left in `folder` under their temporary names. Only for
-/// who knows that nobody else is writing there.
+/// Removes the files that killed writers left in `folder` under their temporary names. Call it only
+/// when no other process writes there.
 ///
 /// # Errors
 /// Any I/O error, naming the file.

@@ -19,7 +19,7 @@ use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
-/// What a valid submission earned.
+/// The score of a valid submission and the tier that it reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grade {
@@ -29,8 +29,8 @@ pub struct Grade {
     pub tier: Option<Milestone>,
 }
 
-/// Why there is no grade. The two halves must never be confused: the first is the agent's
-/// doing, the second ours.
+/// Why there is no grade. [`GradeError::is_fault`] separates errors of the submission, which are
+/// the agent's, from errors of the task.
 #[derive(Debug, thiserror::Error)]
 pub enum GradeError {
     /// The submission is not acceptable; the text is written for the agent.
@@ -39,9 +39,9 @@ pub enum GradeError {
     /// The submission is well formed but its metric is not a finite number.
     #[error("invalid submission: its {metric} is not a finite number ({source})")]
     NotFinite {
-        /// The metric.
+        /// The metric of the task.
         metric: Metric,
-        /// Why.
+        /// Why the metric has no value.
         source: MetricError,
     },
     /// The task's grader refused it; the text is written for the agent.
@@ -56,19 +56,19 @@ pub enum GradeError {
     /// A competition's answers could not be used.
     #[error("failed to open the grader of the competition")]
     Competition(#[source] GradingError),
-    /// A task's own evaluator did not do its work.
+    /// A task's own evaluator failed.
     #[error("the evaluator of task {task} failed")]
     Evaluator {
-        /// The task.
+        /// The task whose evaluator failed.
         task: TaskId,
-        /// How.
+        /// How the evaluator failed.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The task's own answers could not be used.
     #[error("failed to read the answers `{path}`")]
     Answers {
-        /// The answer file.
+        /// Path of the answer file.
         path: Utf8PathBuf,
         /// What is wrong with it.
         #[source]
@@ -77,7 +77,7 @@ pub enum GradeError {
 }
 
 impl GradeError {
-    /// Whether the fault lies with the task rather than with what the agent submitted.
+    /// Whether the task is at fault rather than the submission.
     pub fn is_fault(&self) -> bool {
         match self {
             Self::Answers { .. } | Self::Competition(_) | Self::Evaluator { .. } => true,
@@ -93,24 +93,24 @@ impl GradeError {
 /// Grades one task's submissions.
 pub trait Grader: Debug + Send {
     /// Scores a submission's `part` of the test rows. Where the task does not
-    /// [take parts](tasks::task::Task::takes_parts), only [`Part::All`] is asked for.
+    /// [take parts](crate::task::Task::takes_parts), only [`Part::All`] is asked for.
     ///
     /// # Errors
-    /// A [`GradeError`], which says whether the agent or the task is to blame.
+    /// A [`GradeError`]; [`GradeError::is_fault`] tells whether the agent or the task caused it.
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError>;
 
-    /// The most memory in bytes that grading a submission of `size` bytes takes, its own bytes
-    /// counted in: which callers keep within a bound of their own.
+    /// An upper bound in bytes of the memory that grading a submission of `size` bytes takes, the
+    /// submission included.
     fn memory(&self, size: u64) -> u64 {
         size.saturating_mul(4).saturating_add(1 << 20)
     }
 
-    /// The task's milestones.
+    /// Thresholds of the task's milestones, in units of its score.
     fn thresholds(&self) -> Thresholds;
 
     /// Which way scores improve.
     fn direction(&self) -> Direction;
 
-    /// What is computed, where that has a name here.
+    /// The metric; `None` if it is not one of [`Metric`]'s.
     fn metric(&self) -> Option<Metric>;
 }

@@ -8,6 +8,21 @@ use std::fmt;
 const MOST_PIXELS: usize = u32::MAX as usize;
 
 /// The set pixels of one image, which has fewer than 2^32 pixels.
+///
+/// # Examples
+/// ```rust
+/// use tasks::mask::Mask;
+///
+/// // 3 pixels wide and 2 high, row by row; the text numbers pixels down the columns, from 1.
+/// let mask = Mask::from_pixels(&[false, true, true, false, true, false], 3, 2);
+/// assert_eq!(mask.to_string(), "3 3");
+/// assert_eq!(Mask::parse("3 3", 3, 2)?, mask);
+///
+/// let other = Mask::parse("1 1 4 2", 3, 2)?;
+/// assert_eq!((other.area(), mask.overlap(&other)), (3, 2));
+/// assert!(Mask::parse("5 3", 3, 2).is_err(), "it leaves the image");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Mask {
     /// `(start, end)`, end excluded; ascending, neither overlapping nor touching.

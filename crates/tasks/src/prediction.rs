@@ -3,22 +3,35 @@
 use serde::{Deserialize, Serialize};
 
 /// What a submission's prediction columns hold.
+///
+/// # Examples
+/// ```rust
+/// use tasks::prediction::Prediction;
+///
+/// let prediction: Prediction = serde_json::from_str(
+///     r#"{"kind": "class_probabilities", "column": "animal", "classes": ["cat", "dog"]}"#,
+/// )?;
+/// // A submission has a column per class, the answers have one with the name of the class.
+/// assert_eq!(prediction.columns(), ["cat", "dog"]);
+/// assert_eq!(prediction.answer_columns(), ["animal"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Prediction {
     /// One column of real numbers.
     Number {
-        /// Its name.
+        /// Name of the column.
         column: String,
     },
     /// One column that holds the probability of the class `1`, in [0, 1].
     Probability {
-        /// Its name.
+        /// Name of the column.
         column: String,
     },
     /// One column that holds one of `classes`.
     Label {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// All admissible values, sorted.
         classes: Vec<String>,
@@ -26,14 +39,14 @@ pub enum Prediction {
     /// One probability column per class, each in [0, 1] and each row summing to 1 (± 1e-3).
     /// The answers hold the class's name in `column`.
     ClassProbabilities {
-        /// The answer column.
+        /// Name of the column in the answers.
         column: String,
         /// Class names, sorted; the submission has a column per class, named like it.
         classes: Vec<String>,
     },
     /// Several columns of real numbers, `[rows, columns]`.
     Numbers {
-        /// Their names.
+        /// Names of the columns, in the sample submission's order.
         columns: Vec<String>,
     },
     /// One probability column per label, each in [0, 1] and independent of the others. The
@@ -45,7 +58,7 @@ pub enum Prediction {
     /// One column with the names of the labels that hold, each at most once, separated by
     /// spaces; an empty cell where none holds.
     Flags {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// All admissible labels, sorted, without spaces in them.
         labels: Vec<String>,
@@ -63,7 +76,7 @@ pub enum Prediction {
     /// Kaggle: `start length start length ...`, where pixel 1 is at the top left and numbers run
     /// down the columns, then from left to right; an empty cell where no pixel is set.
     Mask {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// Pixels from left to right.
         width: usize,
@@ -74,7 +87,7 @@ pub enum Prediction {
     /// each `class confidence x y w h`, separated by spaces; an empty cell where there is none.
     /// `x y` is the corner with the smallest coordinates. The answers leave the confidence out.
     Boxes {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// All admissible classes, sorted, without spaces in them.
         classes: Vec<String>,
@@ -82,7 +95,7 @@ pub enum Prediction {
     /// One column with an image of `width` x `height` pixels: whole numbers in [0, levels),
     /// separated by spaces, row by row from the top.
     Pixels {
-        /// Its name.
+        /// Name of the column.
         column: String,
         /// Pixels from left to right.
         width: usize,

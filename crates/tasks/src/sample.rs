@@ -1,8 +1,8 @@
-//! What a submission to a bundle must look like, taken from its sample submission: checked here,
-//! so that an evaluator only ever sees a table of the right form.
+//! The form that a submission to a bundle must have, taken from its sample submission. Submissions
+//! are checked here, so that an evaluator only sees tables of the right form.
 
 use crate::cells::NUMBER;
-use crate::submission::{Draw, Part, SubmissionError};
+use crate::submission::{FeedbackRows, Part, SubmissionError};
 use crate::table::{Table, shorten};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Sample {
     rows: usize,
     /// Columns that hold numbers, in the sample and in the answers if these have them.
     numbers: Vec<bool>,
-    draw: Draw,
+    feedback_rows: FeedbackRows,
 }
 
 #[derive(Debug)]
@@ -31,6 +31,17 @@ impl Sample {
     ///
     /// # Errors
     /// [`SubmissionError`] if either is not a table.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::sample::Sample;
+    ///
+    /// let sample = Sample::read(b"id,y\na,0\nb,0\n", b"id,y\na,1.5\nb,2\n")?;
+    /// sample.check(b"y,id\n3,b\n1e-3,a\n")?;
+    /// assert!(sample.check(b"id,y\na,1\n").is_err(), "the row of `b` is missing");
+    /// assert!(sample.check(b"id,y\na,1\nb,high\n").is_err(), "`high` is not a number");
+    /// # Ok::<(), tasks::submission::SubmissionError>(())
+    /// ```
     pub fn read(sample: &[u8], answers: &[u8]) -> Result<Self, SubmissionError> {
         let columns = header(sample)?;
         let mut ids = BTreeMap::new();
@@ -47,12 +58,13 @@ impl Sample {
             // An id is compared as it is written.
             at > 0 && in_sample[at] && same.is_none_or(|same| in_answers[same])
         });
-        let (numbers, draw) = (hold_numbers.collect(), Draw::of(answers));
-        Ok(Self { columns, ids, rows, numbers, draw })
+        let numbers = hold_numbers.collect();
+        let feedback_rows = FeedbackRows::from_answers(answers);
+        Ok(Self { columns, ids, rows, numbers, feedback_rows })
     }
 
-    /// Refuses what has not the sample's columns and ids, or no number where the sample has one.
-    /// Texts may be as long as the file.
+    /// Checks that a submission has the sample's columns and ids, and numbers where the sample has
+    /// numbers. Texts may be as long as the file.
     ///
     /// # Errors
     /// [`SubmissionError`], worded for the agent.
@@ -95,7 +107,7 @@ impl Sample {
     }
 
     /// The rows of `csv` that belong to `part`: a table of the answers or of a submission. A row
-    /// is told by its id, or by its number in a table without the column of ids.
+    /// is identified by its id, or by its number in a table without the column of ids.
     ///
     /// # Errors
     /// [`SubmissionError`] if `csv` is not a table.
@@ -116,7 +128,7 @@ impl Sample {
                 Some(id) => id.trim().to_owned(),
                 None => number.to_string(),
             };
-            if part.holds(&self.draw, &name) {
+            if part.holds(&self.feedback_rows, &name) {
                 writer.write_record(&row).map_err(broken)?;
             }
         }

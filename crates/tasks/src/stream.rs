@@ -1,6 +1,6 @@
 //! Named random streams.
 //!
-//! Every use of chance owns a stream that is addressed by a path of names, such as
+//! Every use of randomness has a stream of its own, addressed by a path of names, such as
 //! `root(42).child("task-0007").child("labels")`. The path is hashed into the key of a
 //! portable `ChaCha` generator, so adding a consumer never shifts the draws of another and
 //! neighbouring seeds share nothing (with `seed + index`, seeds 42 and 43 would share almost
@@ -10,6 +10,20 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 /// An address in the tree of random streams. Cheap to copy; draws nothing itself.
+///
+/// # Examples
+/// ```rust
+/// use rand::RngExt as _;
+/// use tasks::stream::Stream;
+///
+/// let labels = Stream::root(42).child("task-0007").child("labels");
+/// let noise = Stream::root(42).child("task-0007").child("noise");
+/// let first: f64 = labels.rng().random();
+/// // A generator always starts at the beginning of its stream, and other streams do not move it.
+/// let _: f64 = noise.rng().random();
+/// assert_eq!(labels.rng().random::<f64>(), first);
+/// assert_ne!(labels.index(0).seed(), labels.index(1).seed());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stream {
     key: [u8; 32],
@@ -21,7 +35,7 @@ impl Stream {
         Self { key: blake3::derive_key("mle-agents random stream v1", &seed.to_le_bytes()) }
     }
 
-    /// The root of all streams that only those can draw from who know `secret`.
+    /// The root of all streams that are derived from `secret` and cannot be guessed without it.
     pub fn secret(secret: &[u8]) -> Self {
         Self { key: blake3::derive_key("mle-agents secret stream v1", secret) }
     }

@@ -14,19 +14,19 @@ use crate::values::{self, Values};
 use camino::Utf8Path;
 use std::collections::BTreeMap;
 
-/// Larger submissions are refused unread.
+/// The largest submission in bytes; larger ones are refused unread.
 pub const MOST_BYTES: u64 = 64 << 20;
 
 /// Bytes of an id beside those of the longest one: spaces around it.
 const ID_SLACK: usize = 64;
 
-/// Why a table was refused, in words for the agent who wrote it.
+/// Why a table was refused, worded for the agent that wrote it.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmissionError {
     /// The file could not be read (answers only; submissions arrive as bytes).
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// Nothing in it.
+    /// The file holds no row, or not even a header.
     #[error("the file is empty; write a header and one row per test id")]
     Empty,
     /// Broken bytes or quoting.
@@ -43,7 +43,7 @@ pub enum SubmissionError {
     /// A row with more or fewer fields than the header.
     #[error("line {line} has {found} fields, the header has {expected}")]
     Fields {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
         /// Fields on that line.
         found: usize,
@@ -53,17 +53,17 @@ pub enum SubmissionError {
     /// The same id twice.
     #[error("line {line} repeats the id `{id}`; write one row per id")]
     DuplicateId {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
-        /// The id.
+        /// The repeated id, shortened.
         id: String,
     },
     /// An id that is not in the test set.
     #[error("line {line} has the id `{id}`, which is not in the test set")]
     UnknownId {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
-        /// The id.
+        /// The unknown id, shortened.
         id: String,
     },
     /// Test rows without a prediction.
@@ -73,17 +73,17 @@ pub enum SubmissionError {
         count: usize,
         /// How many there are.
         total: usize,
-        /// One of them.
+        /// One of the missing ids, shortened.
         example: String,
     },
     /// A cell that does not hold what its column must hold.
     #[error("line {line}, column `{column}`: `{value}` is not {expected}")]
     Value {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
-        /// Column name.
+        /// Name of the cell's column.
         column: String,
-        /// The cell, shortened.
+        /// Content of the cell, shortened.
         value: String,
         /// What it must be.
         expected: String,
@@ -91,9 +91,9 @@ pub enum SubmissionError {
     /// Class probabilities that do not sum to 1.
     #[error("line {line}: the class probabilities sum to {sum}, not to 1")]
     RowSum {
-        /// 1-based line.
+        /// The line of the file, counted from 1.
         line: u64,
-        /// Their sum.
+        /// The sum of the row's probabilities.
         sum: f64,
     },
 }
@@ -105,7 +105,7 @@ pub enum SubmissionError {
 /// its query in rankings, keyed by the task's answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Part {
-    /// Every row.
+    /// All test rows.
     All,
     /// The given share of rows, in [0, 1].
     Feedback(f64),
@@ -115,8 +115,8 @@ pub enum Part {
 
 impl Part {
     /// Whether the row (or query) of this name belongs to it.
-    pub(crate) fn holds(self, draw: &Draw, key: &str) -> bool {
-        let position = || draw.0.child(key).seed() as f64 / u64::MAX as f64;
+    pub(crate) fn holds(self, rows: &FeedbackRows, key: &str) -> bool {
+        let position = || rows.0.child(key).seed() as f64 / u64::MAX as f64;
         match self {
             Self::All => true,
             Self::Feedback(share) => position() < share,
@@ -125,15 +125,14 @@ impl Part {
     }
 }
 
-/// What decides which rows are for feedback. Its key is the task's answers: the same each time,
-/// and nobody who has not the answers can tell which rows count for what. Who could guess the
-/// key would have guessed all answers.
+/// Selects the rows that are for feedback, by a hash keyed with the task's answers. The selection
+/// is the same each time, and cannot be guessed without the answers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Draw(Stream);
+pub(crate) struct FeedbackRows(Stream);
 
-impl Draw {
-    /// From the bytes of the file of answers.
-    pub(crate) fn of(answers: &[u8]) -> Self {
+impl FeedbackRows {
+    /// The selection of the task with this answer file.
+    pub(crate) fn from_answers(answers: &[u8]) -> Self {
         Self(Stream::secret(answers).child("feedback rows"))
     }
 }
@@ -145,7 +144,7 @@ pub struct Answers {
     ids: Vec<String>,
     rows: BTreeMap<String, usize>,
     truth: Values,
-    draw: Draw,
+    feedback_rows: FeedbackRows,
 }
 
 impl Answers {
@@ -210,7 +209,7 @@ pub fn read_answers(
         }
     }
     let (id_column, truth) = (id_column.to_owned(), truth.values());
-    Ok(Answers { id_column, ids, rows, truth, draw: Draw::of(&bytes) })
+    Ok(Answers { id_column, ids, rows, truth, feedback_rows: FeedbackRows::from_answers(&bytes) })
 }
 
 impl Submission {
@@ -220,6 +219,28 @@ impl Submission {
     ///
     /// # Errors
     /// [`SubmissionError`], the first fault found from top to bottom.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use camino::Utf8Path;
+    /// use tasks::metrics::Metric;
+    /// use tasks::prediction::Prediction;
+    /// use tasks::submission::{Part, Submission, read_answers};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = Utf8Path::from_path(folder.path()).expect("UTF-8").join("answer.csv");
+    /// std::fs::write(&path, "id,price\na,1\nb,2\n")?;
+    /// let prediction = Prediction::Number { column: "price".to_owned() };
+    /// let answers = read_answers(&path, "id", &prediction)?;
+    ///
+    /// // Rows and columns may be in any order.
+    /// let submission = Submission::parse(b"price,id\n4,b\n1,a\n", &answers, &prediction)?;
+    /// assert_eq!(submission.score(&answers, Metric::Mae, Part::All)?, 1.0);
+    ///
+    /// let refusal = Submission::parse(b"id,price\na,cheap\n", &answers, &prediction).unwrap_err();
+    /// assert_eq!(refusal.to_string(), "line 2, column `price`: `cheap` is not a finite number");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn parse(
         bytes: &[u8],
         answers: &Answers,
@@ -282,7 +303,7 @@ impl Submission {
             return values::score(metric, &answers.truth, &self.predicted);
         }
         let rows: Vec<usize> = (0..answers.len())
-            .filter(|row| part.holds(&answers.draw, answers.part_key(*row)))
+            .filter(|row| part.holds(&answers.feedback_rows, answers.part_key(*row)))
             .collect();
         self.predicted.keep(&rows);
         values::score(metric, &answers.truth.take(&rows), &self.predicted)
@@ -391,20 +412,22 @@ mod tests {
     #[test]
     fn feedback_and_final_rows_partition_the_test_set() {
         let ids: Vec<String> = (0..2000).map(|i| format!("row-{i}")).collect();
-        let draw = Draw::of(b"id,y\nrow-0,1\n");
+        let rows = FeedbackRows::from_answers(b"id,y\nrow-0,1\n");
         for share in [0.0, 0.3, 1.0] {
-            let feedback = ids.iter().filter(|id| Part::Feedback(share).holds(&draw, id)).count();
-            let rest = ids.iter().filter(|id| Part::Final(share).holds(&draw, id)).count();
+            let feedback = ids.iter().filter(|id| Part::Feedback(share).holds(&rows, id)).count();
+            let rest = ids.iter().filter(|id| Part::Final(share).holds(&rows, id)).count();
             assert_eq!(feedback + rest, ids.len());
             assert!((feedback as f64 / 2000.0 - share).abs() < 0.05);
         }
     }
 
     #[test]
-    fn who_lacks_the_answers_cannot_tell_the_feedback_rows() {
+    fn feedback_rows_without_the_answers_cannot_be_guessed() {
         let rows = |answers: &[u8]| -> Vec<bool> {
-            let draw = Draw::of(answers);
-            (0..2000).map(|row| Part::Feedback(0.5).holds(&draw, &format!("row-{row}"))).collect()
+            let feedback_rows = FeedbackRows::from_answers(answers);
+            (0..2000)
+                .map(|row| Part::Feedback(0.5).holds(&feedback_rows, &format!("row-{row}")))
+                .collect()
         };
         let true_rows = rows(b"id,y\nrow-0,1\nrow-1,2\n");
         assert_eq!(true_rows, rows(b"id,y\nrow-0,1\nrow-1,2\n"));
@@ -422,7 +445,7 @@ mod tests {
         let answers = answers(&prediction, &lines.join("\n"));
         let part = Part::Feedback(0.5);
         let held: Vec<bool> =
-            (0..200).map(|row| part.holds(&answers.draw, answers.part_key(row))).collect();
+            (0..200).map(|row| part.holds(&answers.feedback_rows, answers.part_key(row))).collect();
         assert!(held.chunks(10).all(|query| query.iter().all(|row| *row == query[0])));
         assert!(held.contains(&true) && held.contains(&false));
     }

@@ -1,6 +1,6 @@
 //! A CSV file read row by row, in memory that its reader's needs bound and not the file.
 //!
-//! Who opens a table says which columns it must have and how long the cells of each may be.
+//! The caller gives the columns that a table must have and the longest cell of each.
 //! Anything beyond is counted and thrown away while it is read: fields that the header has not,
 //! the rest of a cell that is too long, names in a header that is another's.
 
@@ -19,7 +19,7 @@ const FIRST_ROOM: usize = 4 << 10;
 pub(crate) struct Table<'a> {
     core: Box<csv_core::Reader>,
     bytes: &'a [u8],
-    /// The next byte.
+    /// Offset of the next byte to read.
     at: usize,
     /// Records read, the header among them.
     records: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Table<'a> {
     ends: Vec<usize>,
     /// Bytes of `text` in use.
     length: usize,
-    /// Where goes what nobody will look at.
+    /// A buffer for bytes that are skipped.
     rest: Vec<u8>,
     rest_ends: Vec<usize>,
 }
@@ -96,7 +96,7 @@ impl<'a> Table<'a> {
                 expected: expected.iter().map(|column| (*column).to_owned()).collect(),
             });
         };
-        // A name that stands twice is found once; nobody looks at the other.
+        // Of a name that occurs twice, only the first column is used.
         table.most = vec![most.iter().copied().max().unwrap_or(0); expected.len()];
         for (position, most) in positions.iter().zip(most) {
             table.most[*position] = *most;

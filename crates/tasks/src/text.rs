@@ -10,6 +10,16 @@ use std::fmt::Write as _;
 
 /// `text` with every character escaped that a terminal acts on or that hides itself, but for line
 /// ends and tabs: `\x1b`, `\u{202e}`. A carriage return before a line end is left out.
+///
+/// # Examples
+/// ```rust
+/// use tasks::text::{one_line, printable};
+///
+/// // Would set the title of a terminal, then reverse the direction of writing.
+/// let hostile = "\x1b]0;pwned\x07 ok\u{202e}\n";
+/// assert_eq!(printable(hostile), "\\x1b]0;pwned\\x07 ok\\u{202e}\n");
+/// assert_eq!(one_line("two\nlines"), "two\\nlines");
+/// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
     escape(text, |c| c == '\n' || c == '\t')
 }

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thresholds {
-    /// The hardest.
+    /// Score that counts as gold, the hardest threshold.
     pub gold_threshold: f64,
     /// Between gold and bronze.
     pub silver_threshold: f64,
-    /// The easiest medal.
+    /// Score that counts as bronze, the easiest medal.
     pub bronze_threshold: f64,
     /// What a simple honest model reaches.
     pub median_threshold: f64,
@@ -29,6 +29,25 @@ impl Thresholds {
     }
 
     /// The best tier that `score` reaches.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Direction;
+    /// use tasks::thresholds::{Milestone, Thresholds};
+    ///
+    /// let thresholds = Thresholds {
+    ///     gold_threshold: 0.1,
+    ///     silver_threshold: 0.2,
+    ///     bronze_threshold: 0.3,
+    ///     median_threshold: 0.5,
+    /// };
+    /// let direction = Direction::LowerIsBetter;
+    /// // A threshold is reached by a score that equals it.
+    /// assert_eq!(thresholds.tier(0.2, direction), Some(Milestone::Silver));
+    /// assert_eq!(thresholds.tier(0.21, direction), Some(Milestone::Bronze));
+    /// assert_eq!(thresholds.tier(0.9, direction), None);
+    /// assert!(thresholds.strictly_ordered(0.7, direction), "0.7 is the sample submission's score");
+    /// ```
     pub fn tier(&self, score: f64, direction: Direction) -> Option<Milestone> {
         self.ascending()
             .into_iter()

@@ -21,13 +21,24 @@ impl UnitError {
 }
 
 /// A number of bytes, written `512`, `64KiB`, `256MiB` or `2GiB`.
+///
+/// # Examples
+/// ```rust
+/// use tasks::units::ByteSize;
+///
+/// let size: ByteSize = "64MiB".parse()?;
+/// assert_eq!(size.bytes(), 64 << 20);
+/// assert_eq!(ByteSize::kib(2048).to_string(), "2MiB");
+/// assert!("64MB".parse::<ByteSize>().is_err());
+/// # Ok::<(), tasks::units::UnitError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteSize(u64);
 
 impl ByteSize {
     const UNITS: [(&'static str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
-    /// As many bytes.
+    /// A size of `bytes` bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
@@ -81,6 +92,18 @@ impl FromStr for ByteSize {
 }
 
 /// A duration, written `250ms`, `90s`, `15m` or `2h`.
+///
+/// # Examples
+/// ```rust
+/// use std::time::Duration;
+/// use tasks::units::Span;
+///
+/// let limit: Span = "15m".parse()?;
+/// assert_eq!(limit, Span::seconds(900));
+/// assert_eq!(Span(Duration::from_millis(1500)).to_string(), "1500ms");
+/// assert!("15".parse::<Span>().is_err(), "a duration needs a unit");
+/// # Ok::<(), tasks::units::UnitError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub Duration);
 
@@ -89,7 +112,7 @@ impl Span {
     const UNITS: [(&'static str, u64); 4] =
         [("ms", 1), ("h", 3_600_000), ("m", 60_000), ("s", 1000)];
 
-    /// So many seconds.
+    /// A duration of `count` seconds.
     pub const fn seconds(count: u64) -> Self {
         Self(Duration::from_secs(count))
     }

@@ -16,18 +16,18 @@ pub enum Values {
     /// Real numbers, row-major `[rows, columns]`: several targets, or one probability per class
     /// or label.
     Matrix {
-        /// The numbers.
+        /// The values, row-major `[rows, columns]`.
         values: Vec<f64>,
-        /// Numbers per row.
+        /// Number of columns, at least 1.
         columns: usize,
     },
     /// Indices into the prediction's sorted classes (0 and 1 for probabilities).
     Labels(Vec<usize>),
     /// Whether each label holds, row-major `[rows, labels]`.
     Flags {
-        /// The flags.
+        /// Whether each label holds, row-major `[rows, labels]`.
         values: Vec<bool>,
-        /// Labels per row.
+        /// Number of labels, at least 1.
         labels: usize,
     },
     /// The truth of a ranking.
@@ -37,23 +37,23 @@ pub enum Values {
         /// The query that each row belongs to.
         queries: Vec<String>,
     },
-    /// Set pixels.
+    /// One mask of set pixels per row.
     Masks(Vec<Mask>),
     /// The truth of detection.
     Objects(Vec<Vec<Object>>),
-    /// Predictions of detection.
+    /// The predicted boxes of each row.
     Detections(Vec<Vec<Detection>>),
     /// Images of one format.
     Images {
         /// Intensities below `frame.levels`, each image row-major `[height, width]`.
         images: Vec<Vec<u16>>,
-        /// Their format.
+        /// Width, height and number of intensities of all images.
         frame: Frame,
     },
 }
 
 impl Values {
-    /// Number of rows.
+    /// Number of rows of the table.
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(values) => values.len(),

@@ -1,4 +1,4 @@
-//! `sandbox bench`.
+//! The command `sandbox bench`: latency and throughput of runs.
 
 use super::{Common, exit, output};
 use anyhow::{Context as _, Result};

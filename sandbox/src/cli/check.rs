@@ -1,4 +1,4 @@
-//! `sandbox check`.
+//! The command `sandbox check`: which isolation layers this host offers.
 
 use super::{Common, exit, output, start};
 use anyhow::Result;

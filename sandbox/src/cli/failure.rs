@@ -1,4 +1,4 @@
-//! Failures, by whose they are: the caller's mistake or a fault of ours.
+//! Failures of commands: usage errors of the caller, or faults of the program or the host.
 
 use super::exit;
 use super::output::{self, OutputError};
@@ -26,7 +26,7 @@ impl UsageError {
         Self { what: what.into(), source: None }
     }
 
-    /// For `map_err`.
+    /// Wraps an error with a sentence, for `map_err`.
     pub(crate) fn at<E>(what: impl Into<String>) -> impl FnOnce(E) -> Self
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,

@@ -1,4 +1,4 @@
-//! `sandbox grade`.
+//! The command `sandbox grade`: scores submissions to a task or a competition.
 
 use super::failure::UsageError;
 use super::{Jail, mlebench, open_task, output, report};
@@ -15,9 +15,9 @@ pub(super) struct GradeArgs {
     /// The task's folder: one of ours, a prepared competition of MLE-bench, or a released bundle.
     #[arg(required_unless_present_any = ["competition", "submissions"], requires = "submission")]
     task: Option<Utf8PathBuf>,
-    /// The submission.
+    /// The submission, a CSV file.
     submission: Option<Utf8PathBuf>,
-    /// Print JSON.
+    /// Print the grade as JSON.
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]

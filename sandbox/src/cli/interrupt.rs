@@ -1,9 +1,9 @@
-//! Ctrl-C and SIGTERM: everything that was started ends, what was made is removed, and then the
-//! program ends.
+//! Ctrl-C and SIGTERM: all child processes are killed, folders and control groups are removed, and
+//! the program ends.
 //!
-//! Ending at once would leave control groups and folders behind. So the processes that this one
-//! has started are killed instead (with a launcher goes everything below it), whatever waits for
-//! them fails, and the program takes its usual way out.
+//! Ending at once would leave control groups and folders behind. Instead the child processes are
+//! killed (everything below a launcher ends with it), calls that wait for them fail, and the program
+//! ends the usual way.
 
 use super::exit;
 use anyhow::{Context as _, Result};

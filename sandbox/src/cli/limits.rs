@@ -111,7 +111,7 @@ pub(crate) struct RawKeep {
 /// Limits that make sense.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Of each run.
+    /// The limits of each run.
     pub(crate) policy: RunLimits,
     /// The size of a work dir.
     pub(crate) work_dir: ByteSize,

@@ -19,7 +19,7 @@ pub(super) struct MlebenchArgs {
     #[arg(long, value_name = "ID", requires = "answers", requires = "csv")]
     #[arg(conflicts_with_all = ["task", "submissions"])]
     pub(super) competition: Option<String>,
-    /// The competition's answers.
+    /// CSV file with the competition's answers.
     #[arg(long, value_name = "CSV", requires = "competition", conflicts_with = "task")]
     answers: Option<Utf8PathBuf>,
     /// The submission to the competition.

@@ -23,7 +23,7 @@ pub(crate) enum OutputError {
     /// The reader has closed the pipe, as `head` does: no error, and no place to report one.
     #[error("standard output was closed")]
     Closed,
-    /// The system's word.
+    /// The error of writing, other than a closed pipe.
     #[error("failed to write to standard output")]
     Write(#[source] std::io::Error),
 }

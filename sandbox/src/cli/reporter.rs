@@ -1,4 +1,4 @@
-//! What is said about each script of `sandbox run`, and which exit code that makes.
+//! The report on each script of `sandbox run`, and the exit code.
 
 use super::failure::Failure;
 use super::run::RunArgs;
@@ -18,7 +18,7 @@ use tasks::task::{Task, TaskId};
 /// The file that a script must write to submit.
 const SUBMISSION: &str = "submission.csv";
 
-/// A script and what becomes of it.
+/// A script and the result of its run.
 pub(super) struct Script {
     /// As it was given.
     pub(super) name: String,

@@ -40,7 +40,7 @@ pub(super) struct RunArgs {
     /// Save the submission of each script in this folder, as SCRIPT'S NAME.csv.
     #[arg(long, value_name = "DIR")]
     pub(super) out_dir: Option<Utf8PathBuf>,
-    /// Grade `submission.csv` afterwards.
+    /// Grade the `submission.csv` that the script leaves.
     #[arg(long)]
     pub(super) grade: bool,
     /// Print only what was kept of the script's output, byte for byte, each stream to its own; for
@@ -91,7 +91,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     Ok(worst)
 }
 
-/// Runs the scripts, so many at a time, and passes on what becomes of each in their order.
+/// Runs the scripts, several at a time, and passes on their results in order.
 fn each_in_order(
     sandbox: &Sandbox,
     task: &TaskId,
@@ -107,7 +107,7 @@ fn each_in_order(
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 while let Some((number, script)) = take(next, scripts) {
-                    // Whoever listened is gone after an error.
+                    // The receiver is gone after an error.
                     if sender.send((number, Ran::of(script, sandbox, task, policy))).is_err() {
                         break;
                     }
@@ -151,7 +151,7 @@ fn severity(code: u8) -> u8 {
 }
 
 impl RunArgs {
-    /// Reads the scripts, and makes sure that what becomes of them can be saved and shown.
+    /// Reads the scripts, and checks that their results can be saved and shown.
     fn scripts(&self) -> Result<Vec<Script>, UsageError> {
         let many = self.scripts.len() > 1;
         if many && self.out.is_some() {

@@ -15,7 +15,7 @@ use tasks::task::{Collection, Opening};
 use tasks::units::{ByteSize, Span};
 use web::token::{BadToken, Token};
 
-/// Time of one script, unless told otherwise.
+/// Default time limit of one script.
 const STEP_LIMIT: Span = Span::seconds(30);
 
 #[derive(Debug, Args)]
@@ -38,36 +38,36 @@ pub(super) struct ServeArgs {
     /// Size of the folder of records; where another might not fit, no episode begins.
     #[arg(long, value_name = "SIZE", default_value_t = Limits::default().records)]
     records_limit: ByteSize,
-    /// How much the tool `score` tells.
+    /// How much the tool `score` reveals.
     #[arg(long, value_enum, default_value = "tier")]
     feedback: FeedbackArg,
     /// Share of the test rows that `score` uses; the final grade uses the others.
     #[arg(long, default_value_t = EpisodeConfig::default().feedback_share)]
     feedback_share: f64,
-    /// How much of the final grade the client is told, by words and rewards; the record has all
-    /// of it. Default: as much as `score` tells (`none` with `--feedback validate`, then `tier`,
-    /// then `score`). Trainers that take their rewards from the server need `tier`.
+    /// How much of the final grade is revealed to clients, in replies and by rewards; the record
+    /// has all of it. Default: as much as `score` reveals (`none` with `--feedback validate`, `tier`
+    /// with `tier`, `score` with `full`). Training with the server's rewards needs `tier`.
     #[arg(long, value_enum)]
     reveal: Option<RevealArg>,
     /// Episodes of one task that one client may begin while the server is up. A client is an
     /// address that connections come from; this machine is one, and so is a proxy.
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().episodes_per_task)]
     episodes_per_task: u64,
-    /// What a script finds of those before it.
+    /// Whether scripts share an interpreter (`session`) or only the files of the work dir.
     #[arg(long, value_enum, default_value = "script")]
     mode: ModeArg,
-    /// Turns of an episode.
+    /// Largest number of turns of an episode.
     #[arg(long, default_value_t = Budget::default().turns)]
     turns: u32,
-    /// Time of an episode.
+    /// Wall time of an episode.
     #[arg(long, default_value_t = Span::seconds(Budget::default().wall_seconds))]
     episode_limit: Span,
-    /// Time of one script [default: 30s]. Clients of OpenEnv wait 60 s for an answer unless told
-    /// otherwise.
+    /// Time limit of one script [default: 30s]. Clients of OpenEnv wait 60 s for an answer by
+    /// default.
     #[arg(long, value_name = "TIME", value_parser = within(range::TIME_LIMIT))]
     step_limit: Option<Span>,
-    /// Time by which a step is answered; a script that finds no place to run until it is too late
-    /// is told so and may be tried again.
+    /// Time by which a step is answered. A script that gets no free slot in time is not run; the
+    /// answer says so, and the client may try again.
     #[arg(long, default_value_t = Limits::default().answer)]
     answer_limit: Span,
     /// Sessions at a time.
@@ -167,7 +167,7 @@ pub(super) struct ReplayArgs {
 impl ServeArgs {
     fn config(&self, policy: RunLimits) -> ServeConfig {
         let feedback = self.feedback.into();
-        let reveal = self.reveal.map_or_else(|| Reveal::of(feedback), Into::into);
+        let reveal = self.reveal.map_or_else(|| Reveal::from_feedback(feedback), Into::into);
         let budget = Budget { turns: self.turns, wall_seconds: self.episode_limit.0.as_secs() };
         ServeConfig {
             listen: self.listen,

@@ -20,19 +20,19 @@ use tasks::units::Span;
 /// The file an agent submits, in its working directory.
 const SUBMISSION: &str = "submission.csv";
 
-/// How much the `Score` tool tells. Written into every trajectory and report.
+/// How much the `Score` tool reveals. Written into every trajectory and report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Feedback {
     /// Whether the submission is valid and why not; all MLE-bench allows.
     Validate,
-    /// Also the tier it reaches on the feedback rows.
+    /// Also the tier that it reaches on the feedback rows.
     Tier,
     /// Also the score and the thresholds, as in the SandMLE paper.
     Full,
 }
 
-/// How long an agent may go on.
+/// The budget of an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
@@ -49,17 +49,29 @@ impl Default for Budget {
 }
 
 /// The rules of an episode.
+///
+/// # Examples
+/// ```rust
+/// use sandbox::env::{Budget, EpisodeConfig, Feedback};
+///
+/// let config: EpisodeConfig = serde_json::from_str(
+///     r#"{"budget": {"turns": 8}, "feedback": "full", "policy": {"time_limit": "30s"}}"#,
+/// )?;
+/// assert_eq!(config.budget, Budget { turns: 8, wall_seconds: 1200 });
+/// assert_eq!((config.feedback, config.feedback_share), (Feedback::Full, 0.3));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EpisodeConfig {
     /// Limits on the agent.
     pub budget: Budget,
-    /// What `Score` tells.
+    /// How much `Score` reveals.
     pub feedback: Feedback,
     /// Share of test rows that `Score` uses, in (0, 1); the final grade uses the others. With
     /// [`Feedback::Validate`] nothing is revealed, and both use all rows.
     pub feedback_share: f64,
-    /// What a script finds of those before it.
+    /// Whether scripts share an interpreter or only the files of the work dir.
     pub mode: Mode,
     /// Limits on each script.
     pub policy: RunLimits,
@@ -93,8 +105,8 @@ impl EpisodeConfig {
     }
 }
 
-/// An episode could not go on through no fault of the agent. Its trajectory is dropped, never
-/// rewarded with zero.
+/// An error that is not the agent's: the episode ends without a grade. Its trajectory is dropped,
+/// never rewarded with zero.
 #[derive(Debug, thiserror::Error)]
 pub enum EpisodeFault {
     /// The jail or the interpreter failed.
@@ -106,7 +118,7 @@ pub enum EpisodeFault {
     /// The task's page cannot be read.
     #[error("failed to read the task's description")]
     Description(#[source] TaskError),
-    /// There is nothing to take a step in.
+    /// A step was requested after the last one.
     #[error("the episode is over")]
     Over,
     /// The episode could not be written down.
@@ -114,48 +126,59 @@ pub enum EpisodeFault {
     Record(#[from] RecordError),
     /// The task's grader takes whole submissions only.
     #[error(
-        "task {0} is graded on all its test rows at once, so an agent can be told no more than \
+        "task {0} is graded on all its test rows at once, so `Score` can only check \
          whether a submission is valid; play it with the feedback mode `validate`"
     )]
     WholeOnly(TaskId),
 }
 
 /// What an agent does in one turn.
+///
+/// # Examples
+/// ```rust
+/// use sandbox::env::Action;
+///
+/// let action: Action = serde_json::from_str(r#"{"tool": "python", "code": "print(1)"}"#)?;
+/// assert_eq!(action, Action::Python { code: "print(1)".to_owned() });
+/// assert_eq!(serde_json::to_string(&Action::Score)?, r#"{"tool":"score"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "tool", rename_all = "snake_case")]
 pub enum Action {
-    /// Run a script.
+    /// Run a script in the jail.
     Python {
-        /// The source.
+        /// Python source code.
         code: String,
     },
-    /// Ask what the current submission is worth.
+    /// Check and score the current submission, as far as the feedback mode allows.
     Score,
     /// Stop; the current submission is final.
     Answer,
     /// A turn that could not be understood; the reason goes back to the agent.
     Malformed {
-        /// Why.
+        /// Why it could not be parsed.
         reason: String,
     },
 }
 
-/// What came of one action.
+/// The result of one action.
 #[derive(Debug)]
 pub struct Step {
-    /// For the agent; empty after [`Action::Answer`].
+    /// The reply to the agent; empty after [`Action::Answer`].
     pub observation: Observation,
-    /// What `Score` made of the submission, as far as the feedback mode lets it tell.
-    pub told: Option<ScoreFeedback>,
+    /// The result of [`Action::Score`], as far as the feedback mode reveals it; `None` for other
+    /// actions.
+    pub feedback: Option<ScoreFeedback>,
     /// How the script ended, if one ran.
     pub outcome: Option<Outcome>,
-    /// Its wall time.
+    /// Wall time of the script; zero if none ran.
     pub wall: Duration,
-    /// No further action is accepted.
+    /// Whether the episode is over, so that no further action is accepted.
     pub done: bool,
 }
 
-/// What [`Action::Score`] lets an agent know.
+/// What [`Action::Score`] reveals to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreFeedback {
@@ -175,7 +198,7 @@ pub struct EpisodeResult {
     pub refusal: Option<String>,
 }
 
-/// An episode in progress. Its working directory vanishes with it.
+/// An episode in progress. Dropping it removes its working directory.
 #[derive(Debug)]
 pub struct Episode {
     config: EpisodeConfig,
@@ -209,7 +232,7 @@ impl Episode {
     /// Carries out one action.
     ///
     /// # Errors
-    /// An [`EpisodeFault`]; whatever the agent's script does is part of the [`Step`].
+    /// An [`EpisodeFault`]. Errors of the agent's script are part of the [`Step`].
     ///
     /// # Panics
     /// After a step that was `done`.
@@ -219,9 +242,9 @@ impl Episode {
         let mut step = match action {
             Action::Python { code } => self.run(code)?,
             Action::Score => self.score()?,
-            Action::Answer => Step { done: true, ..Step::saying(Observation::plain("")) },
+            Action::Answer => Step { done: true, ..Step::reply(Observation::plain("")) },
             Action::Malformed { reason } => {
-                Step::saying(Observation::plain(format!("malformed turn: {reason}")))
+                Step::reply(Observation::plain(format!("malformed turn: {reason}")))
             }
         };
         let budget = &self.config.budget;
@@ -231,11 +254,11 @@ impl Episode {
         Ok(step)
     }
 
-    /// What ends a run in flight from another thread; the step in which it is becomes
+    /// A handle that ends a run in flight from another thread; the step then fails with
     /// [`Fault::Cancelled`].
     ///
     /// # Errors
-    /// [`EpisodeFault::Execution`] if descriptors have run out.
+    /// [`EpisodeFault::Execution`] if the process has no file descriptors left.
     pub fn cancel(&mut self) -> Result<Cancel, EpisodeFault> {
         Ok(self.workspace.cancel()?)
     }
@@ -245,10 +268,10 @@ impl Episode {
         self.turns
     }
 
-    /// Grades what lies in the working directory and removes it.
+    /// Grades `submission.csv` of the working directory, then removes the directory.
     ///
     /// # Errors
-    /// An [`EpisodeFault`].
+    /// An [`EpisodeFault`] if the task's answers or its evaluator cannot be used.
     pub fn close(self) -> Result<EpisodeResult, EpisodeFault> {
         Ok(match self.grade(self.config.final_part())? {
             Ok(grade) => EpisodeResult { grade: Some(grade), refusal: None },
@@ -263,19 +286,21 @@ impl Episode {
         policy.time_limit = Span(policy.time_limit.0.min(left.max(Duration::from_secs(1))));
         let run: Run = self.workspace.run(code, &policy)?;
         let has_submission = self.workspace.look(SUBMISSION, MOST_BYTES).is_ok();
-        let mut observation = Observation::of_run(&run, has_submission, policy.time_limit.0);
+        let mut observation = Observation::from_run(&run, has_submission, policy.time_limit.0);
         if self.config.mode == Mode::Session && !run.kept {
             observation.interpreter_lost();
         }
         let outcome = Some(run.outcome);
-        Ok(Step { observation, told: None, outcome, wall: run.wall, done: false })
+        Ok(Step { observation, feedback: None, outcome, wall: run.wall, done: false })
     }
 
     fn score(&self) -> Result<Step, EpisodeFault> {
-        let told = |valid, tier| Some(ScoreFeedback { valid, tier });
+        let feedback = |valid, tier| Some(ScoreFeedback { valid, tier });
         let grade = match self.grade(self.config.feedback_part())? {
             Ok(grade) => grade,
-            Err(refusal) => return Ok(Step { told: told(false, None), ..Step::saying(refusal) }),
+            Err(refusal) => {
+                return Ok(Step { feedback: feedback(false, None), ..Step::reply(refusal) });
+            }
         };
         let (observation, tier) = match self.config.feedback {
             Feedback::Validate => (Observation::valid(), None),
@@ -285,12 +310,12 @@ impl Episode {
                 (Observation::full(&grade, &thresholds, direction), grade.tier)
             }
         };
-        Ok(Step { told: told(true, tier), ..Step::saying(observation) })
+        Ok(Step { feedback: feedback(true, tier), ..Step::reply(observation) })
     }
 
     /// The grade of the current submission, or the refusal in words for the agent.
     fn grade(&self, part: Part) -> Result<Result<Grade, Observation>, EpisodeFault> {
-        // No file is read before there is room for it and what grading makes of it.
+        // No file is read before the memory for it and for grading it is reserved.
         let share = |size| memory().acquire(self.grader.memory(size));
         let collected = self
             .workspace
@@ -312,7 +337,7 @@ impl Episode {
 }
 
 impl Step {
-    fn saying(observation: Observation) -> Self {
-        Self { observation, told: None, outcome: None, wall: Duration::ZERO, done: false }
+    fn reply(observation: Observation) -> Self {
+        Self { observation, feedback: None, outcome: None, wall: Duration::ZERO, done: false }
     }
 }

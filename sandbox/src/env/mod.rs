@@ -1,8 +1,8 @@
-//! One agent working on one task: `reset -> step* -> close`, written down as it happens.
+//! Episodes: one agent works on one task, `reset -> step* -> close`; each event is recorded.
 
 mod episode;
-mod ledger;
 mod observation;
+mod quota;
 mod record;
 mod recorded;
 mod replay;
@@ -12,8 +12,8 @@ pub use episode::{
     Action, Budget, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, Feedback, ScoreFeedback,
     Step,
 };
-pub use ledger::{Ledger, Room};
 pub use observation::Observation;
+pub use quota::{RecordQuota, Reservation};
 pub use record::{Ending, Event, RECORD_VERSION, Record, RecordError, Turn};
 pub use recorded::{Label, Recorded};
 pub use replay::{Difference, ReplayError, replay};

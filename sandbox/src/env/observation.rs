@@ -1,4 +1,4 @@
-//! What the environment says back: text for the agent, bounded, never a secret.
+//! Observations: the replies of the environment, as bounded text that never reveals answers.
 
 use jail::exec::{Outcome, Run};
 use std::fmt::Write as _;
@@ -10,17 +10,16 @@ use tasks::thresholds::{Milestone, Thresholds};
 /// The reply to one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
-    /// For the agent.
+    /// The text that the agent gets.
     pub text: String,
 }
 
 impl Observation {
     /// How a run ended and what was kept of its output.
     ///
-    /// The wall time is told only to an agent that uses up a good part of its limit: it is the
-    /// one part of an observation that differs between two runs of the same script, and with it
-    /// no training run could be repeated.
-    pub(super) fn of_run(run: &Run, has_submission: bool, time_limit: Duration) -> Self {
+    /// The wall time is included only if it exceeds a third of the limit: it differs between two
+    /// runs of the same script, and training runs must be repeatable.
+    pub(super) fn from_run(run: &Run, has_submission: bool, time_limit: Duration) -> Self {
         let mut text = match &run.outcome {
             Outcome::Finished => "finished".to_owned(),
             outcome => format!("failed: {outcome}"),
@@ -75,8 +74,8 @@ impl Observation {
         Self { text }
     }
 
-    /// Why there is no grade. Why a metric has no value may depend on which rows it is computed
-    /// on, which is not told: one text stands for all reasons.
+    /// Why there is no grade. Why a metric has no value may depend on the rows it is computed on,
+    /// which are secret, so there is one text for all reasons.
     pub(super) fn refused(error: &GradeError) -> Self {
         let text = match error {
             GradeError::NotFinite { metric, .. } => format!(

@@ -1,17 +1,17 @@
-//! The record of an episode: a JSONL file that grows a line at a time, each as soon as what it
-//! tells has happened, so that a killed program leaves whole lines up to its end.
+//! The record of an episode: a JSONL file to which each event is appended as it happens, so that a
+//! killed program leaves a readable record.
 //!
 //! ```text
 //! {"event":"header", ...}                 task, settings, seed, versions
 //! {"event":"action","turn":1, ...}        before it is carried out
-//! {"event":"step","turn":1, ...}          what came of it
+//! {"event":"step","turn":1, ...}          its result
 //! {"event":"finish", ...}                 how it ended, and the grade
 //! ```
-//! It holds what the environment saw and said, which is all that is needed to play it again. The
-//! trajectories of `agents` are another thing: conversations, token by token, to train on.
+//! It holds the actions and the observations, which is enough to replay the episode. Trajectories
+//! (`agents`) are a different format: conversations with tokens, for training.
 
 use super::episode::{Action, EpisodeConfig, EpisodeResult, ScoreFeedback};
-use super::ledger::Room;
+use super::quota::Reservation;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
@@ -24,22 +24,22 @@ use tasks::units::ByteSize;
 /// | version | what is new |
 /// | --- | --- |
 /// | 1 | |
-/// | 2 | which rows are for feedback is drawn by the task's answers; a record of version 1, played again, would differ in what `Score` told |
+/// | 2 | which rows are for feedback is drawn by the task's answers; a record of version 1, played again, would differ in what `Score` revealed |
 pub const RECORD_VERSION: u32 = 2;
 
 /// One line of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
-    /// The first line.
+    /// The first line of every record.
     Header {
-        /// [`RECORD_VERSION`].
+        /// The version of the format, [`RECORD_VERSION`].
         version: u32,
-        /// The episode's name.
+        /// The name of the episode, unique within a server.
         episode: String,
-        /// The task.
+        /// The task that is played.
         task: TaskId,
-        /// The rules.
+        /// The rules of the episode.
         config: Box<EpisodeConfig>,
         /// What the task was chosen by, if it was chosen by chance.
         seed: Option<u64>,
@@ -48,31 +48,32 @@ pub enum Event {
         /// When it began, in UTC.
         started: String,
     },
-    /// What the agent is about to do.
+    /// An action, written before it is carried out.
     Action {
-        /// From 1.
+        /// Number of the action, from 1.
         turn: u32,
-        /// The action.
+        /// The action with its arguments.
         action: Action,
     },
-    /// What came of it.
+    /// The result of an action.
     Step {
         /// As in the action.
         turn: u32,
-        /// What the agent was told.
+        /// The text of the observation.
         observation: String,
-        /// What `Score` let it know.
-        told: Option<ScoreFeedback>,
+        /// The result of `Score`, if that was the action. Called `told` in the file.
+        #[serde(rename = "told")]
+        feedback: Option<ScoreFeedback>,
         /// How the script ended, in words, if one ran.
         outcome: Option<String>,
-        /// Its wall time, in seconds.
+        /// Wall time of the script, in seconds; 0 if none ran.
         seconds: f64,
         /// Whether the episode was over with it.
         done: bool,
     },
     /// The last line of an episode that was not cut short by a crash.
-    EpisodeResult {
-        /// Why it ended.
+    Finish {
+        /// Why the episode ended.
         ending: Ending,
         /// The final grade, of an episode that was graded.
         finish: Option<EpisodeResult>,
@@ -85,26 +86,26 @@ pub enum Event {
 pub enum Ending {
     /// It was played to the end and graded.
     Closed,
-    /// The agent started another.
+    /// The client began another episode.
     Reset,
-    /// The agent said that it would not go on.
+    /// The client closed the session.
     Left,
-    /// The agent was gone without a word.
+    /// The connection was lost.
     Vanished,
-    /// The agent did nothing for too long.
+    /// The client sent nothing within the idle limit.
     Idle,
-    /// The agent sent more than is accepted in one message.
+    /// The client sent a message above the size limit.
     TooLarge,
     /// The environment was shut down.
     Drained,
-    /// A fault of ours; the log has more.
+    /// An [`EpisodeFault`](super::EpisodeFault) ended it; the log has the details.
     Fault,
 }
 
 /// A record could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file system's word.
+    /// The file could not be read or written.
     #[error("failed to read or write an episode's record")]
     Io(#[from] std::io::Error),
     /// An action that would make the record larger than allowed; it was not carried out.
@@ -123,9 +124,9 @@ pub enum RecordError {
          move records away or raise `--records-limit`"
     )]
     NoRoom {
-        /// What is there.
+        /// Size of the records in the folder.
         stored: ByteSize,
-        /// What is promised.
+        /// Size that is reserved for episodes in progress.
         reserved: ByteSize,
         /// The bound on the folder.
         all: ByteSize,
@@ -136,28 +137,28 @@ pub enum RecordError {
     /// A line that cannot be understood.
     #[error("`{path}` line {line} is not part of a version {RECORD_VERSION} record")]
     Line {
-        /// The file.
+        /// Path of the record.
         path: Utf8PathBuf,
-        /// 1-based.
+        /// The line, counted from 1.
         line: usize,
-        /// What serde found.
+        /// The error of the JSON parser.
         #[source]
         source: serde_json::Error,
     },
     /// A line that does not follow the one before.
     #[error("`{path}` line {line} is out of place")]
     Order {
-        /// The file.
+        /// Path of the record.
         path: Utf8PathBuf,
-        /// 1-based.
+        /// The line, counted from 1.
         line: usize,
     },
     /// Made by another version of this software.
     #[error("`{path}` is a version {found} record; this build reads version {RECORD_VERSION}")]
     Version {
-        /// The file.
+        /// Path of the record.
         path: Utf8PathBuf,
-        /// Its version.
+        /// The version that the record states.
         found: u32,
     },
 }
@@ -166,19 +167,23 @@ pub enum RecordError {
 #[derive(Debug)]
 pub(super) struct Recorder {
     file: fs::File,
-    room: Room,
+    reservation: Reservation,
     /// A line could not be written, so none may follow.
     given_up: bool,
 }
 
 impl Recorder {
     /// Makes the file, which must not be there, and the folders above it, with a first line.
-    pub(super) fn create(path: &Utf8Path, room: Room, header: &Event) -> Result<Self, RecordError> {
+    pub(super) fn create(
+        path: &Utf8Path,
+        reservation: Reservation,
+        header: &Event,
+    ) -> Result<Self, RecordError> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
         let file = fs::OpenOptions::new().create_new(true).append(true).open(path)?;
-        let mut recorder = Self { file, room, given_up: false };
+        let mut recorder = Self { file, reservation, given_up: false };
         if let Err(error) = recorder.write(header) {
             // A record without a header is none.
             let _ = fs::remove_file(path);
@@ -196,8 +201,8 @@ impl Recorder {
     /// which is short, is not.
     pub(super) fn write_action(&mut self, turn: u32, action: &Action) -> Result<(), RecordError> {
         let line = line(&Event::Action { turn, action: action.clone() })?;
-        if *action != Action::Answer && !self.room.holds(line.len() as u64) {
-            return Err(RecordError::Full { limit: self.room.limit() });
+        if *action != Action::Answer && !self.reservation.holds(line.len() as u64) {
+            return Err(RecordError::Full { limit: self.reservation.limit() });
         }
         self.write_line(&line)
     }
@@ -209,10 +214,10 @@ impl Recorder {
         if let Err(error) = self.file.write_all(line) {
             self.given_up = true;
             // A reader passes over half a line, but none should have to.
-            let _ = self.file.set_len(self.room.written());
+            let _ = self.file.set_len(self.reservation.written());
             return Err(error.into());
         }
-        self.room.wrote(line.len() as u64);
+        self.reservation.wrote(line.len() as u64);
         Ok(())
     }
 
@@ -229,7 +234,7 @@ fn line(event: &Event) -> Result<Vec<u8>, RecordError> {
     Ok(line)
 }
 
-/// An action and what came of it.
+/// An action and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     /// What the agent did.
@@ -238,14 +243,14 @@ pub struct Turn {
     pub step: Option<Event>,
 }
 
-/// A record, read.
+/// The contents of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// The [`Event::Header`].
+    /// The first line, an [`Event::Header`].
     pub header: Event,
-    /// The task that it names.
+    /// The task of the header.
     pub task: TaskId,
-    /// The rules that it names.
+    /// The rules of the header.
     pub config: EpisodeConfig,
     /// The turns in order.
     pub turns: Vec<Turn>,
@@ -261,6 +266,27 @@ impl Record {
     ///
     /// # Errors
     /// A [`RecordError`] that names the first line that is wrong.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use camino::Utf8Path;
+    /// use sandbox::env::{Action, Record};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = Utf8Path::from_path(folder.path()).expect("UTF-8").join("episode.jsonl");
+    /// std::fs::write(
+    ///     &path,
+    ///     r#"{"event":"header","version":2,"episode":"e1","task":"crop-yield","config":{},"seed":null,"software":"0.1.0","started":"2026-01-02T03:04:05"}
+    /// {"event":"action","turn":1,"action":{"tool":"score"}}
+    /// {"event":"step","turn":1,"observation":"no submission.csv"#,
+    /// )?;
+    /// // The program was killed while it wrote the last line.
+    /// let record = Record::read(&path)?;
+    /// assert_eq!(record.task.as_str(), "crop-yield");
+    /// assert_eq!(record.turns[0].action, Action::Score);
+    /// assert!(record.turns[0].step.is_none() && record.ending.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(path: &Utf8Path) -> Result<Self, RecordError> {
         let mut reader = BufReader::new(fs::File::open(path)?);
         let mut text = String::new();
@@ -313,7 +339,7 @@ impl Record {
             Event::Step { turn, .. } if turn == number && pending => {
                 self.turns.last_mut()?.step = Some(event);
             }
-            Event::EpisodeResult { ending, finish } => {
+            Event::Finish { ending, finish } => {
                 (self.ending, self.finish) = (Some(ending), finish);
             }
             Event::Header { .. } | Event::Action { .. } | Event::Step { .. } => return None,
@@ -339,7 +365,7 @@ mod tests {
         let step = |turn, done| Event::Step {
             turn,
             observation: "valid submission".to_owned(),
-            told: Some(ScoreFeedback { valid: true, tier: None }),
+            feedback: Some(ScoreFeedback { valid: true, tier: None }),
             outcome: None,
             seconds: 0.25,
             done,
@@ -358,7 +384,7 @@ mod tests {
             step(1, false),
             Event::Action { turn: 2, action: Action::Answer },
             step(2, true),
-            Event::EpisodeResult {
+            Event::Finish {
                 ending: Ending::Closed,
                 finish: Some(EpisodeResult { grade: None, refusal: Some("no file".to_owned()) }),
             },
@@ -368,7 +394,7 @@ mod tests {
     fn written(events: &[Event]) -> (tempfile::TempDir, Utf8PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(folder.path()).unwrap().join("deep/record.jsonl");
-        let mut recorder = Recorder::create(&path, Room::unbounded(), &events[0]).unwrap();
+        let mut recorder = Recorder::create(&path, Reservation::unbounded(), &events[0]).unwrap();
         for event in &events[1..] {
             recorder.write(event).unwrap();
         }
@@ -381,7 +407,7 @@ mod tests {
         let record = Record::read(&path).unwrap();
         assert_eq!((record.turns.len(), record.ending), (2, Some(Ending::Closed)));
         assert_eq!(record.turns[0].step.as_ref(), Some(&lines()[2]));
-        let again = Recorder::create(&path, Room::unbounded(), &lines()[0]);
+        let again = Recorder::create(&path, Reservation::unbounded(), &lines()[0]);
         assert!(matches!(again, Err(RecordError::Io(_))));
     }
 
@@ -391,9 +417,9 @@ mod tests {
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         let path = folder.join("record.jsonl");
         let limit = ByteSize::kib(2);
-        let ledger = super::super::Ledger::open(folder, limit, ByteSize::kib(4)).unwrap();
-        let room = ledger.room().unwrap();
-        let mut recorder = Recorder::create(&path, room, &lines()[0]).unwrap();
+        let quota = super::super::RecordQuota::open(folder, limit, ByteSize::kib(4)).unwrap();
+        let reservation = quota.reserve().unwrap();
+        let mut recorder = Recorder::create(&path, reservation, &lines()[0]).unwrap();
         let mut turn = 0;
         let refusal = loop {
             let action = Action::Python { code: "x".repeat(300) };
@@ -401,11 +427,12 @@ mod tests {
                 Ok(()) => turn += 1,
                 Err(error) => break error,
             }
-            let Event::Step { observation, told, outcome, seconds, done, .. } = lines()[2].clone()
+            let Event::Step { observation, feedback, outcome, seconds, done, .. } =
+                lines()[2].clone()
             else {
                 unreachable!("it is a step")
             };
-            let step = Event::Step { turn, observation, told, outcome, seconds, done };
+            let step = Event::Step { turn, observation, feedback, outcome, seconds, done };
             recorder.write(&step).unwrap();
         };
         assert!(matches!(refusal, RecordError::Full { .. }) && turn > 0, "{refusal}");
@@ -421,7 +448,8 @@ mod tests {
         // `/dev/full` takes nothing.
         let path = Utf8Path::new("/dev/full");
         let file = fs::OpenOptions::new().append(true).open(path).unwrap();
-        let mut recorder = Recorder { file, room: Room::unbounded(), given_up: false };
+        let mut recorder =
+            Recorder { file, reservation: Reservation::unbounded(), given_up: false };
         assert!(matches!(recorder.write(&lines()[0]), Err(RecordError::Io(_))));
         assert!(matches!(recorder.write(&lines()[0]), Err(RecordError::GivenUp)));
     }
@@ -460,6 +488,15 @@ mod tests {
                 "{order:?}: {error}"
             );
         }
+    }
+
+    #[test]
+    fn lines_keep_the_names_of_their_events() {
+        let events: Vec<String> = lines()
+            .iter()
+            .map(|event| serde_json::to_value(event).unwrap()["event"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(events, ["header", "action", "step", "action", "step", "finish"]);
     }
 
     #[test]

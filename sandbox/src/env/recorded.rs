@@ -1,7 +1,7 @@
-//! An episode that writes itself down.
+//! An episode whose events are written to a record.
 
 use super::episode::{Action, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, Step};
-use super::ledger::Room;
+use super::quota::Reservation;
 use super::record::{Ending, Event, RECORD_VERSION, Recorder};
 use super::suite::TaskSuite;
 use camino::Utf8Path;
@@ -10,16 +10,16 @@ use std::time::SystemTime;
 use tasks::mlebench::report::timestamp;
 use tasks::task::Task;
 
-/// What an episode is known by.
+/// The name of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     /// Its name, as the record's header gives it.
     pub episode: String,
-    /// What the task was chosen by, if it was chosen by chance.
+    /// The seed that the task was drawn with, if it was drawn at random.
     pub seed: Option<u64>,
 }
 
-/// An [`Episode`] with a record. A step counts only once it is written down.
+/// An [`Episode`] with a record. A step is returned only after it has been written.
 #[derive(Debug)]
 pub struct Recorded {
     episode: Episode,
@@ -39,20 +39,20 @@ impl Recorded {
         label: &Label,
         path: &Utf8Path,
     ) -> Result<Self, EpisodeFault> {
-        Self::reset_within(suite, task, config, label, path, Room::unbounded())
+        Self::reset_within(suite, task, config, label, path, Reservation::unbounded())
     }
 
-    /// The same with a record that has so much room.
+    /// Like [`Self::reset`], with a record of bounded size.
     ///
     /// # Errors
-    /// As [`Self::reset`].
+    /// An [`EpisodeFault`] as for [`Self::reset`].
     pub fn reset_within(
         suite: &TaskSuite,
         task: &Task,
         config: &EpisodeConfig,
         label: &Label,
         path: &Utf8Path,
-        room: Room,
+        reservation: Reservation,
     ) -> Result<Self, EpisodeFault> {
         let episode = suite.reset(task, config)?;
         let header = Event::Header {
@@ -64,13 +64,13 @@ impl Recorded {
             software: env!("CARGO_PKG_VERSION").to_owned(),
             started: timestamp(SystemTime::now()),
         };
-        Ok(Self { episode, recorder: Recorder::create(path, room, &header)? })
+        Ok(Self { episode, recorder: Recorder::create(path, reservation, &header)? })
     }
 
-    /// What ends a run in flight, as [`Episode::cancel`] gives it.
+    /// A handle that ends a run in flight, as from [`Episode::cancel`].
     ///
     /// # Errors
-    /// An [`EpisodeFault`].
+    /// An [`EpisodeFault`] if the process has no file descriptors left.
     pub fn cancel(&mut self) -> Result<Cancel, EpisodeFault> {
         self.episode.cancel()
     }
@@ -91,7 +91,7 @@ impl Recorded {
         self.recorder.write(&Event::Step {
             turn,
             observation: step.observation.text.clone(),
-            told: step.told,
+            feedback: step.feedback,
             outcome: step.outcome.as_ref().map(ToString::to_string),
             seconds: step.wall.as_secs_f64(),
             done: step.done,
@@ -104,30 +104,30 @@ impl Recorded {
         self.episode.turns()
     }
 
-    /// Grades what lies in the working directory, as [`Episode::close`] does.
+    /// Grades the submission as [`Episode::close`] does, and records the result.
     ///
     /// # Errors
-    /// An [`EpisodeFault`], which the record tells too.
+    /// An [`EpisodeFault`]; the record then ends with [`Ending::Fault`].
     pub fn close(self) -> Result<EpisodeResult, EpisodeFault> {
         let Self { episode, recorder } = self;
         match episode.close() {
             Ok(finish) => {
-                let (ending, told) = (Ending::Closed, Some(finish.clone()));
-                recorder.finish(&Event::EpisodeResult { ending, finish: told })?;
+                let graded = Event::Finish { ending: Ending::Closed, finish: Some(finish.clone()) };
+                recorder.finish(&graded)?;
                 Ok(finish)
             }
             Err(fault) => {
-                recorder.finish(&Event::EpisodeResult { ending: Ending::Fault, finish: None })?;
+                recorder.finish(&Event::Finish { ending: Ending::Fault, finish: None })?;
                 Err(fault)
             }
         }
     }
 
-    /// Ends the episode without a grade.
+    /// Ends the episode without a grade and records why.
     ///
     /// # Errors
-    /// [`EpisodeFault::Record`].
+    /// [`EpisodeFault::Record`] if the record cannot be written.
     pub fn abandon(self, ending: Ending) -> Result<(), EpisodeFault> {
-        Ok(self.recorder.finish(&Event::EpisodeResult { ending, finish: None })?)
+        Ok(self.recorder.finish(&Event::Finish { ending, finish: None })?)
     }
 }

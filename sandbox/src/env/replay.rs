@@ -1,4 +1,4 @@
-//! Playing a record again.
+//! Replays of records: the recorded actions in a new episode, compared step by step.
 
 use super::episode::EpisodeFault;
 use super::record::{Event, Record};
@@ -6,16 +6,16 @@ use super::suite::TaskSuite;
 use std::fmt;
 use tasks::task::{Task, TaskId};
 
-/// Something that went otherwise than it was recorded.
+/// A difference between a record and its replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The turn, from 1; nothing for the final grade.
+    /// The turn, from 1; `None` for the final grade.
     pub turn: Option<u32>,
-    /// What differs.
+    /// The part that differs: ending, feedback, observation, done or grade.
     pub what: &'static str,
-    /// As recorded.
+    /// Its value in the record.
     pub recorded: String,
-    /// As it is now.
+    /// Its value in the replay.
     pub replayed: String,
 }
 
@@ -26,32 +26,31 @@ impl fmt::Display for Difference {
             Some(turn) => write!(f, "turn {turn}, {what}: ")?,
             None => write!(f, "{what}: ")?,
         }
-        write!(f, "{recorded:?} was recorded, {replayed:?} came of it now")
+        write!(f, "{recorded:?} was recorded, the replay gave {replayed:?}")
     }
 }
 
-/// A record could not be played again.
+/// Why a record could not be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// It is another task's.
+    /// The record is of another task.
     #[error("the record is of task {recorded}, not of {given}")]
     OtherTask {
-        /// The record's.
+        /// The task of the record.
         recorded: TaskId,
-        /// The one to play on.
+        /// The task given to [`replay`].
         given: TaskId,
     },
-    /// A fault of ours on the way.
+    /// The replayed episode failed.
     #[error("failed to play the record again")]
     Fault(#[from] EpisodeFault),
 }
 
-/// Takes the recorded actions again in a new episode with the recorded settings, and compares
-/// what comes of them. How long scripts took is not compared, and neither is an action whose end
-/// was not recorded.
+/// Repeats the recorded actions in a new episode with the recorded settings and returns the
+/// differences. Times are not compared, nor is a last action without a recorded result.
 ///
 /// # Errors
-/// A [`ReplayError`]; differences are none.
+/// A [`ReplayError`] if the record is of another task or the new episode fails.
 pub fn replay(
     record: &Record,
     suite: &TaskSuite,
@@ -69,7 +68,8 @@ pub fn replay(
         }
     };
     for turn in &record.turns {
-        let Some(Event::Step { turn: number, observation, told, outcome, done, .. }) = &turn.step
+        let Some(Event::Step { turn: number, observation, feedback, outcome, done, .. }) =
+            &turn.step
         else {
             break;
         };
@@ -77,7 +77,7 @@ pub fn replay(
         let at = Some(*number);
         let now = step.outcome.map(|outcome| outcome.to_string());
         compare(at, "ending", format!("{outcome:?}"), format!("{now:?}"));
-        compare(at, "told", format!("{told:?}"), format!("{:?}", step.told));
+        compare(at, "feedback", format!("{feedback:?}"), format!("{:?}", step.feedback));
         let (then, now) = (without_time(observation), without_time(&step.observation.text));
         compare(at, "observation", then, now);
         compare(at, "done", done.to_string(), step.done.to_string());

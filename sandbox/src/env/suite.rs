@@ -30,6 +30,23 @@ pub enum SuiteError {
 
 /// Tasks of any kind, the sandbox that shows their public folders, and their graders. Clones share
 /// the sandbox.
+///
+/// # Examples
+/// ```rust,no_run
+/// use jail::exec::Options;
+/// use sandbox::env::{Action, EpisodeConfig, TaskSuite};
+/// use tasks::task::Opening;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let suite = TaskSuite::open("corpus".into(), &Opening::default(), Options::default())?;
+/// let task = &suite.tasks()[0];
+/// let mut episode = suite.reset(task, &EpisodeConfig::default())?;
+/// let step = episode.step(&Action::Python { code: "print(1 + 1)".to_owned() })?;
+/// println!("{}", step.observation.text);
+/// println!("{:?}", episode.close()?.grade);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct TaskSuite {
     tasks: Collection,
@@ -82,7 +99,7 @@ impl TaskSuite {
         self.tasks.task(id)
     }
 
-    /// Where scripts run.
+    /// The sandbox that scripts run in.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }

@@ -1,5 +1,5 @@
-//! The box for evaluators: a sandbox of its own, which no agent's run ever shares. It also keeps
-//! what was proved in it.
+//! The sandbox for evaluators, which no agent's run ever shares, and the list of evaluators that
+//! were checked in it.
 
 use super::script::EvaluatorFault;
 use super::script_grader::Proof;
@@ -19,7 +19,7 @@ struct State {
     folders: Vec<(TaskId, PublicDir)>,
     options: Option<Options>,
     sandbox: Option<Sandbox>,
-    /// Whoever proves an evaluator holds its lock meanwhile, and others wait for the outcome.
+    /// The lock is held while an evaluator is checked; other threads wait for the outcome.
     proofs: BTreeMap<TaskId, Arc<Mutex<Option<Arc<Proof>>>>>,
 }
 
@@ -35,7 +35,7 @@ impl EvaluatorSandbox {
         state.proofs.clear();
     }
 
-    /// Adds a bundle.
+    /// Adds a bundle whose evaluator will run here.
     pub(super) fn add(&self, bundle: &Bundle) {
         let mut state = lock(&self.0);
         state.folders.push((bundle.id().clone(), bundle.whole().clone()));
@@ -58,7 +58,7 @@ impl EvaluatorSandbox {
     }
 
     /// What `prove` made when it was called for the task before, or makes now. Only one thread
-    /// proves a task at a time. A failure is not kept: who asks next tries again.
+    /// proves a task at a time. A failure is not kept: the next call tries again.
     pub(super) fn proof(
         &self,
         task: &TaskId,

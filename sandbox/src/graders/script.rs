@@ -23,7 +23,7 @@ pub enum EvaluatorFault {
     /// Its box cannot be built.
     #[error("the box for evaluators did not start")]
     Start(#[from] StartError),
-    /// Its run failed.
+    /// The run of the evaluator failed.
     #[error(transparent)]
     Fault(#[from] Fault),
     /// A file of the bundle cannot be read.
@@ -35,7 +35,7 @@ pub enum EvaluatorFault {
     /// It crashed, hung or used too much.
     #[error("it {outcome}: {detail}")]
     Ended {
-        /// Its ending.
+        /// How the evaluator's run ended.
         outcome: Outcome,
         /// The last line of its complaints.
         detail: String,

@@ -1,14 +1,14 @@
-//! A bundle's own script as a grader: it runs jailed, beside the answers, in a box that no agent's
-//! run shares, and only the JSON object that it prints counts.
+//! The grader of a bundle: the bundle's own script. It runs in a jail with the answers, in a box
+//! that no agent's run shares, and only the JSON object that it prints counts.
 //!
-//! The paper's release has it graded over the whole test set; here the rows of a part are taken
-//! out of submission and answers before the script sees either.
+//! The paper's release grades the whole test set. Here the script only sees the rows of the part
+//! that is graded, of the submission and of the answers.
 //!
-//! A script that crashes, hangs, takes too much or prints no verdict leaves open who is to blame:
-//! the form of the submission was checked before, its words were not. So the bundle's own sample
-//! is graded on the same rows at once. If that goes well the submission is refused, for otherwise
-//! an agent could have its bad episodes dropped by writing what makes a script crash; if not, it
-//! is a fault of the task.
+//! A script that crashes, hangs, exceeds its limits or prints no verdict does not show whether the
+//! submission or the task caused it: the form of the submission was checked before, its texts were
+//! not. The bundle's own sample is then graded on the same rows. If that works, the submission is
+//! refused (otherwise an agent could have bad episodes dropped by making the script crash); if not,
+//! it is a fault of the task.
 
 use super::evaluator_sandbox::EvaluatorSandbox;
 use super::script::{EvaluatorFault, Script};
@@ -26,7 +26,7 @@ const SUBMISSION_LIMIT: usize = 8 << 20;
 /// A submission may be so many times as large as the sample, and so many bytes beyond.
 const SAMPLES: usize = 16;
 const SUBMISSION_SLACK: usize = 1 << 20;
-/// What becomes of a byte of a submission on its way into a script: at worst one that stands in
+/// How a byte of a submission is encoded in a script: at worst one that stands in
 /// JSON as six, and as seven in the literal around it, each of them held twice.
 const COPIES: u64 = 32;
 

@@ -1,4 +1,4 @@
-//! The one thing that is believed of an evaluator: a JSON object on its standard output.
+//! The verdict of an evaluator: the JSON object on its standard output.
 
 use serde::Deserialize;
 use tasks::metrics::Direction;

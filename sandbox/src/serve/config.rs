@@ -12,30 +12,29 @@ use web::token::Token;
 /// What is left between the end of a step and the moment by which a client must have its answer.
 const MARGIN: Duration = Duration::from_secs(2);
 
-/// How a server behaves.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct ServeConfig {
     /// Where it listens; port 0 lets the system choose one.
     pub listen: SocketAddr,
-    /// What clients must show. Without it only this machine is served.
+    /// The token that clients must send. Without one, only loopback addresses may listen.
     pub token: Option<Token>,
     /// Where the records of episodes go: `<records>/<task>/<name>.jsonl`.
     pub records: Utf8PathBuf,
     /// The rules of every episode; `episode.policy.time_limit` is the limit of one step.
     pub episode: EpisodeConfig,
-    /// How much of a final grade clients are told; [`Reveal::of`] is the default of a feedback
-    /// mode.
+    /// How much of a final grade is revealed to clients; [`Reveal::from_feedback`] is the default.
     pub reveal: Reveal,
-    /// Bounds on clients.
+    /// Bounds on what clients can use.
     pub limits: Limits,
 }
 
-/// Bounds on what clients can take.
+/// Bounds on what clients can use.
 ///
 /// | field | purpose | default |
 /// | --- | --- | --- |
-/// | `episodes` | sessions at a time; one more is told that there is no place | 64 |
-/// | `answer` | time by which a step is answered, the wait for a place to run included | 55 s |
+/// | `episodes` | sessions at a time; one more is refused | 64 |
+/// | `answer` | time by which a step is answered, the wait for a free slot included | 55 s |
 /// | `idle` | time without a message after which a session is ended | 10 min |
 /// | `message` | size of one message | 1 MiB |
 /// | `send` | time a client may take to accept an answer | 30 s |
@@ -79,16 +78,16 @@ impl Default for Limits {
     }
 }
 
-/// A server does not start, or fails as a whole.
+/// Why a server does not start, or fails as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Anybody could use it.
+    /// An address that other machines can reach, without a token.
     #[error(
         "{0} can be reached from other machines; set a token that clients must show \
          (`--token`, or SANDBOX_TOKEN), or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
-    /// A step that no client would wait for.
+    /// A step limit that does not fit into the answer limit.
     #[error(
         "a step may take {step}, and is to be answered within {answer}, which leaves less than \
          2 s; lower the step limit (`--step-limit`) or raise the other (`--answer-limit`)"
@@ -104,49 +103,49 @@ pub enum ServeError {
         "the task {0} does not allow the feedback asked for; serve it with `--feedback validate`"
     )]
     Feedback(TaskId),
-    /// A share that is none.
+    /// A share of feedback rows outside (0, 1).
     #[error("the share of test rows for feedback is {0}; it must be more than 0 and less than 1")]
     Share(f64),
-    /// No sessions, or more than there can be.
+    /// A number of sessions outside 1 to 4096.
     #[error("{0} sessions cannot be served; ask for 1 to 4096")]
     Episodes(usize),
-    /// A limit that leaves nothing.
-    #[error("`{0}` is 0 (or less than it counts in), which leaves nothing; ask for more")]
+    /// A limit of zero.
+    #[error("`{0}` is 0 (or less than it counts in), which allows nothing; set a larger one")]
     Zero(&'static str),
-    /// Records for which there is no room.
+    /// Limits of records that do not fit each other.
     #[error(
         "a record may have {record} (`--record-limit`), and all together {records} \
          (`--records-limit`); a record needs 64KiB at least, and all together as much as one"
     )]
     NoRoom {
-        /// The bound on one.
+        /// The bound on one record.
         record: ByteSize,
-        /// The bound on all.
+        /// The bound on all records together.
         records: ByteSize,
     },
-    /// The address cannot be had.
+    /// The address is in use or not available.
     #[error("failed to listen on {address}")]
     Listen {
-        /// The address.
+        /// The address to listen on.
         address: SocketAddr,
-        /// The system's word.
+        /// The operating system's error.
         #[source]
         source: std::io::Error,
     },
-    /// Records cannot be written.
+    /// The folder for records cannot be made or read.
     #[error("failed to make or to count the folder for records")]
     Records(#[source] std::io::Error),
-    /// Threads or signals cannot be had.
+    /// Threads or signal handlers cannot be set up.
     #[error("failed to set up the server")]
     Runtime(#[source] std::io::Error),
 }
 
 impl ServeConfig {
-    /// Makes sure that the settings fit each other. A server does so too; this is for who wants to
-    /// know before a sandbox is started.
+    /// Checks that the settings fit each other. [`Server`](super::Server) does so too; call this to
+    /// find mistakes before a sandbox is started.
     ///
     /// # Errors
-    /// A [`ServeError`].
+    /// The [`ServeError`] of the first setting that does not fit.
     pub fn check(&self) -> Result<(), ServeError> {
         if !self.listen.ip().is_loopback() && self.token.is_none() {
             return Err(ServeError::Open(self.listen));
@@ -184,7 +183,7 @@ impl ServeConfig {
         Ok(())
     }
 
-    /// Makes sure that the settings fit the tasks.
+    /// Checks that every task can give the feedback asked for.
     pub(super) fn check_tasks(&self, tasks: &[Task]) -> Result<(), ServeError> {
         let validate = self.episode.feedback == Feedback::Validate;
         match tasks.iter().find(|task| !validate && !task.takes_parts()) {
@@ -193,7 +192,7 @@ impl ServeConfig {
         }
     }
 
-    /// How long a step may wait for a place to run.
+    /// How long a step may wait for a free slot.
     pub(super) fn patience(&self) -> Duration {
         self.limits.answer.0.saturating_sub(self.episode.policy.time_limit.0 + MARGIN)
     }

@@ -14,6 +14,7 @@
 //! Built from the behaviour of `openenv-core` 0.3.0, whose client plays against it in the tests.
 
 mod config;
+mod episode_counts;
 mod pages;
 mod player;
 mod protocol;
@@ -21,9 +22,8 @@ mod reveal;
 mod reward;
 mod server;
 mod session;
-mod tally;
 
 pub use config::{Limits, ServeConfig, ServeError};
 pub use reveal::Reveal;
-pub use reward::{final_value, told_final_value, told_value};
+pub use reward::{feedback_value, final_value, revealed_value};
 pub use server::Server;

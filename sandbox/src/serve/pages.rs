@@ -1,4 +1,4 @@
-//! What can be asked without a session.
+//! The HTTP pages, which need no session.
 
 use super::protocol::tools;
 use super::server::Shared;
@@ -14,18 +14,18 @@ fn page(value: &Value) -> Page {
     ([(CONTENT_TYPE, "application/json")], value.to_string())
 }
 
-/// `GET /health`.
+/// Answers `GET /health` with the state of the server.
 pub(super) async fn health() -> Page {
     page(&json!({"status": "healthy"}))
 }
 
-/// `GET /metadata`.
+/// Answers `GET /metadata` with a description of the server.
 pub(super) async fn metadata(State(shared): State<Arc<Shared>>) -> Page {
     let (episode, limits) = (&shared.config.episode, &shared.config.limits);
     let feedback = json!(episode.feedback);
     let description = format!(
-        "{} tasks of machine learning, solved by scripts in a sandbox. Feedback: {}; of the \
-         final grade is told: {}. At most {} turns and {} s per episode, {} per script; steps are answered within {}; {} sessions at a \
+        "{} tasks of machine learning, solved by scripts in a sandbox. Feedback: {}; revealed of \
+         the final grade: {}. At most {} turns and {} s per episode, {} per script; steps are answered within {}; {} sessions at a \
          time, each ended after {} without a message.",
         shared.suite.tasks().len(),
         feedback.as_str().unwrap_or_default(),
@@ -47,7 +47,7 @@ pub(super) async fn metadata(State(shared): State<Arc<Shared>>) -> Page {
     }))
 }
 
-/// `GET /schema`.
+/// Answers `GET /schema` with the JSON schemas of messages.
 pub(super) async fn schema() -> Page {
     page(&json!({
         "action": action(),
@@ -56,7 +56,7 @@ pub(super) async fn schema() -> Page {
     }))
 }
 
-/// `GET /openapi.json`.
+/// Answers `GET /openapi.json` with the OpenAPI document.
 pub(super) async fn openapi() -> Page {
     let get = |summary: &str, schema: Value| {
         let content = json!({"application/json": {"schema": schema}});

@@ -1,10 +1,11 @@
-//! An episode as a client sees it: tools in, observations and rewards out. Blocks.
+//! An episode as a client sees it: calls of tools in, observations and rewards out. Its functions
+//! block.
 
 use super::protocol::{Reply, ToolFault, tool_answer};
 use super::reveal::Reveal;
-use super::reward::{told_final_value, told_value};
+use super::reward::{feedback_value, revealed_value};
 use super::server::Shared;
-use crate::env::{Action, Ending, EpisodeFault, Label, RecordError, Recorded, Room, Step};
+use crate::env::{Action, Ending, EpisodeFault, Label, RecordError, Recorded, Reservation, Step};
 use jail::exec::Cancel;
 use serde_json::{Map, Value, json};
 use tasks::task::{Task, TaskId};
@@ -14,7 +15,7 @@ use tasks::task::{Task, TaskId};
 pub(super) struct Player {
     task: TaskId,
     name: String,
-    /// Nothing after its end.
+    /// `None` after the end of the episode.
     episode: Option<Recorded>,
     turns: u32,
     turns_allowed: u32,
@@ -25,19 +26,19 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// Begins an episode; also returns what the client is told of the task.
+    /// Begins an episode; also returns the first observation, with the task's description.
     pub(super) fn start(
         shared: &Shared,
         task: &Task,
         label: &Label,
         file: &str,
-        room: Room,
+        reservation: Reservation,
     ) -> Result<(Self, Reply), EpisodeFault> {
         let config = &shared.config;
         let path = config.records.join(task.id().as_str()).join(format!("{file}.jsonl"));
         let description = task.description().map_err(EpisodeFault::Description)?;
         let (suite, rules) = (&shared.suite, &config.episode);
-        let mut episode = Recorded::reset_within(suite, task, rules, label, &path, room)?;
+        let mut episode = Recorded::reset_within(suite, task, rules, label, &path, reservation)?;
         let cancel = episode.cancel()?;
         let about = json!({
             "task": task.id(),
@@ -65,17 +66,17 @@ impl Player {
         Ok((player, Reply { observation, reward: None, done: false }))
     }
 
-    /// Whether no step can follow.
+    /// Whether the episode has ended.
     pub(super) fn is_over(&self) -> bool {
         self.episode.is_none()
     }
 
-    /// What ends a script in flight.
+    /// A handle that ends a script in flight.
     pub(super) fn cancel(&self) -> Cancel {
         self.cancel.clone()
     }
 
-    /// Uses a tool. A call that makes no sense takes a turn too: it is the agent's.
+    /// Calls a tool. An invalid call counts as a turn too.
     pub(super) fn call(
         &mut self,
         tool: &str,
@@ -99,7 +100,8 @@ impl Player {
             step => step?,
         };
         self.turns = episode.turns();
-        let mut reward = step.told.as_ref().map_or(0.0, |told| told_value(told) - self.paid);
+        let mut reward =
+            step.feedback.as_ref().map_or(0.0, |feedback| feedback_value(feedback) - self.paid);
         let mut text = step.observation.text.clone();
         let mut metadata = self.metadata(&step);
         if step.done {
@@ -107,7 +109,7 @@ impl Player {
                 Some(episode) => episode.close()?,
                 None => return Err(EpisodeFault::Over),
             };
-            reward = told_final_value(&finish, self.reveal) - self.paid;
+            reward = revealed_value(&finish, self.reveal) - self.paid;
             if !text.is_empty() {
                 text.push('\n');
             }
@@ -115,7 +117,7 @@ impl Player {
                 Action::Answer => "submitted; the episode is over",
                 _ => "the budget is used up; the episode is over",
             });
-            metadata["finish"] = json!(self.reveal.told(&finish));
+            metadata["finish"] = json!(self.reveal.apply(&finish));
         }
         self.paid += reward;
         let fault = fault.as_ref().map(|(kind, reason)| (*kind, reason.as_str()));
@@ -123,7 +125,7 @@ impl Player {
         Ok(Reply { observation, reward: Some(reward), done: step.done })
     }
 
-    /// Ends the episode without a grade, if it is still going on.
+    /// Ends the episode without a grade, if it has not ended yet.
     pub(super) fn abandon(self, ending: Ending) {
         if let Some(episode) = self.episode
             && let Err(fault) = episode.abandon(ending)
@@ -132,7 +134,7 @@ impl Player {
         }
     }
 
-    /// For `state`.
+    /// The reply to a `state` request.
     pub(super) fn state(&self) -> Value {
         json!({
             "episode_id": self.name,
@@ -158,7 +160,7 @@ impl Player {
     }
 }
 
-/// What a call of a tool means.
+/// The action that a call of a tool stands for.
 fn action(tool: &str, arguments: &Map<String, Value>) -> Result<Action, (ToolFault, String)> {
     let action = match tool {
         "python" => {

@@ -28,7 +28,7 @@ pub(super) struct Reset {
 /// The longest name of an episode.
 const EPISODE_ID: usize = 255;
 
-/// A step.
+/// A message of type `step`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Call {
@@ -79,7 +79,7 @@ impl ProtocolError {
         Self { code, message: message.into() }
     }
 
-    /// For the client.
+    /// The message as JSON for the client.
     pub(super) fn to_json(&self) -> String {
         let data = json!({"message": self.message, "code": self.code});
         json!({"type": "error", "data": data}).to_string()
@@ -248,8 +248,8 @@ mod tests {
         assert_eq!(Request::parse(&reset).unwrap_err().code, Code::ValidationError);
         let mistake = ProtocolError::new(Code::CapacityReached, "full");
         let data = json!({"message": "full", "code": "CAPACITY_REACHED"});
-        let told: Value = serde_json::from_str(&mistake.to_json()).unwrap();
-        assert_eq!(told, json!({"type": "error", "data": data}));
+        let sent: Value = serde_json::from_str(&mistake.to_json()).unwrap();
+        assert_eq!(sent, json!({"type": "error", "data": data}));
     }
 
     proptest! {

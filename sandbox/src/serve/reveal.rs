@@ -1,28 +1,37 @@
-//! How much of an episode's final grade its client is told.
+//! How much of an episode's final grade is revealed to its client.
 //!
-//! The grade goes to the record in full. A client that hears it in full hears it as often as it
-//! likes to play the task, and can solve for the answers; so it is told as much as is asked for,
-//! and no step's reward tells more ([`told_final_value`](super::told_final_value)).
+//! The record has the whole grade. A client that gets exact scores can play a task repeatedly and
+//! solve for its answers, so the operator chooses how much is revealed, and rewards reveal no more
+//! ([`revealed_value`](super::revealed_value)).
 
 use crate::env::{EpisodeResult, Feedback};
 use serde::{Deserialize, Serialize};
 use tasks::thresholds::Milestone;
 
-/// How much of the final grade a client is told, in words and by rewards.
+/// How much of the final grade is revealed to a client, in replies and by rewards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reveal {
     /// Whether the submission was valid, and why not.
     None,
-    /// Also the tier that it reached: what trainers need who take rewards from the server.
+    /// Also the tier that it reached, which training with the server's rewards needs.
     Tier,
-    /// Also the score with all its digits, from which the answers can be solved for.
+    /// Also the exact score, from which the answers can be computed over many episodes.
     Score,
 }
 
 impl Reveal {
-    /// As much as the feedback mode tells of other rows.
-    pub fn of(feedback: Feedback) -> Self {
+    /// The default for a feedback mode: as much as `score` reveals on the feedback rows.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use sandbox::env::Feedback;
+    /// use sandbox::serve::Reveal;
+    ///
+    /// assert_eq!(Reveal::from_feedback(Feedback::Validate), Reveal::None);
+    /// assert_eq!(Reveal::from_feedback(Feedback::Full), Reveal::Score);
+    /// ```
+    pub fn from_feedback(feedback: Feedback) -> Self {
         match feedback {
             Feedback::Validate => Self::None,
             Feedback::Tier => Self::Tier,
@@ -30,13 +39,13 @@ impl Reveal {
         }
     }
 
-    /// What a client is told of an end.
-    pub(super) fn told(self, finish: &EpisodeResult) -> ToldFinish {
-        let grade = finish.grade.filter(|_| self != Self::None).map(|grade| ToldGrade {
+    /// The part of a result that is revealed.
+    pub(super) fn apply(self, finish: &EpisodeResult) -> RevealedResult {
+        let grade = finish.grade.filter(|_| self != Self::None).map(|grade| RevealedGrade {
             score: (self == Self::Score).then_some(grade.score),
             tier: grade.tier,
         });
-        ToldFinish { valid: finish.grade.is_some(), grade, refusal: finish.refusal.clone() }
+        RevealedResult { valid: finish.grade.is_some(), grade, refusal: finish.refusal.clone() }
     }
 
     /// Its name, as on the command line.
@@ -49,19 +58,19 @@ impl Reveal {
     }
 }
 
-/// The end of an episode, for its client.
+/// The result of an episode as its client gets it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct ToldFinish {
+pub(super) struct RevealedResult {
     valid: bool,
-    /// Left out where nothing of it is told, or nothing is there to tell.
+    /// Left out if none of it is revealed, or there is no grade.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) grade: Option<ToldGrade>,
+    pub(super) grade: Option<RevealedGrade>,
     refusal: Option<String>,
 }
 
-/// What is told of a grade.
+/// The revealed part of a grade.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct ToldGrade {
+pub(super) struct RevealedGrade {
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
     pub(super) tier: Option<Milestone>,
@@ -84,9 +93,9 @@ mod tests {
                 json!({"valid": true, "grade": {"score": 0.5, "tier": null}, "refusal": null}),
             ),
         ] {
-            assert_eq!(json!(reveal.told(&graded)), expected);
+            assert_eq!(json!(reveal.apply(&graded)), expected);
             let refused = EpisodeResult { grade: None, refusal: Some("no".to_owned()) };
-            assert_eq!(json!(reveal.told(&refused)), json!({"valid": false, "refusal": "no"}));
+            assert_eq!(json!(reveal.apply(&refused)), json!({"valid": false, "refusal": "no"}));
             assert_eq!(json!(reveal), json!(reveal.name()));
         }
     }

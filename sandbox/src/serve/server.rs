@@ -1,10 +1,10 @@
-//! Listening, admitting, and shutting down without leaving anything half done.
+//! The server: accepting connections, limits on sessions, and an orderly shutdown.
 
 use super::config::{ServeConfig, ServeError};
+use super::episode_counts::{Client, EpisodeCounts};
 use super::protocol::{Code, ProtocolError, Reset};
-use super::tally::{Client, Tally};
 use super::{pages, session};
-use crate::env::{Label, Ledger, TaskSuite};
+use crate::env::{Label, RecordQuota, TaskSuite};
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -29,10 +29,10 @@ use web::token::is_from_a_page;
 
 /// Connections that are not yet sessions, at a time; more wait to be accepted.
 const CONNECTIONS: usize = 256;
-/// Clients at a time that are told in OpenEnv's own words that there is no place; more are told
-/// in HTTP's.
+/// Clients at a time that are refused with a message of OpenEnv's protocol when all sessions are in
+/// use; more are refused with an HTTP status.
 const REFUSALS: usize = 64;
-/// Time to wait for a place before there is none.
+/// Time to wait for a free session before a client is refused.
 const SEAT: Duration = Duration::from_secs(1);
 /// Beyond what a step may take, time for all sessions to end when the server does.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -47,12 +47,12 @@ pub(super) struct Shared {
     refusals: Arc<Semaphore>,
     /// A permit per run in flight.
     pub(super) places: Arc<Semaphore>,
-    /// Episodes begun.
+    /// Number of episodes begun so far.
     begun: AtomicU64,
     /// Episodes begun by each client.
-    pub(super) tally: Tally,
+    pub(super) counts: EpisodeCounts,
     /// What records may take.
-    pub(super) ledger: Ledger,
+    pub(super) quota: RecordQuota,
     /// Turns true when the server is to end.
     pub(super) stopping: watch::Receiver<bool>,
 }
@@ -105,7 +105,7 @@ impl Server {
         config.check_tasks(suite.tasks())?;
         fs_err::create_dir_all(&config.records).map_err(ServeError::Records)?;
         let (each, all) = (config.limits.record, config.limits.records);
-        let ledger = Ledger::open(&config.records, each, all).map_err(ServeError::Records)?;
+        let quota = RecordQuota::open(&config.records, each, all).map_err(ServeError::Records)?;
         let refused = |source| ServeError::Listen { address: config.listen, source };
         let listener = std::net::TcpListener::bind(config.listen).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
@@ -116,8 +116,8 @@ impl Server {
             refusals: Arc::new(Semaphore::new(REFUSALS)),
             places: Arc::new(Semaphore::new(slots.max(1))),
             begun: AtomicU64::new(0),
-            tally: Tally::new(config.limits.episodes_per_task),
-            ledger,
+            counts: EpisodeCounts::new(config.limits.episodes_per_task),
+            quota,
             config,
             suite,
             stopping,
@@ -125,7 +125,7 @@ impl Server {
         Ok(Self { shared, stop, listener, address })
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -187,7 +187,7 @@ fn router(shared: &Arc<Shared>) -> Router {
     guarded.route("/health", get(pages::health)).with_state(Arc::clone(shared))
 }
 
-/// Turns away who has no business here.
+/// Refuses requests without the token, and requests from web pages.
 async fn admit(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,

@@ -1,11 +1,11 @@
 //! One client: its messages, one after the other, and the episode that it plays.
 
+use super::episode_counts::Client;
 use super::player::Player;
 use super::protocol::{
     Call, Code, ProtocolError, Reply, Request, Reset, ToolFault, state, tool_answer, tools,
 };
 use super::server::Shared;
-use super::tally::Client;
 use crate::env::{Ending, EpisodeFault, RecordError};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use jail::exec::Fault;
@@ -144,7 +144,7 @@ impl Session {
 
     async fn reset(&mut self, reset: Reset) -> Answer {
         let (task, label, file) = self.shared.choose(&reset)?;
-        let begun = self.shared.tally.begin(self.client, task.id());
+        let begun = self.shared.counts.begin(self.client, task.id());
         begun.map_err(|many| ProtocolError::new(Code::CapacityReached, many.to_string()))?;
         if let Some(player) = self.player.take() {
             abandon(player, Ending::Reset).await;
@@ -152,12 +152,12 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         let id = task.id().clone();
         let begin = spawn_blocking(move || {
-            let room = shared.ledger.room()?;
-            Player::start(&shared, &task, &label, &file, room)
+            let reservation = shared.quota.reserve()?;
+            Player::start(&shared, &task, &label, &file, reservation)
         });
         let begun = self.meanwhile(begin, || {}).await;
         if !matches!(begun, Ok(Ok(_))) {
-            self.shared.tally.take_back(self.client, &id);
+            self.shared.counts.take_back(self.client, &id);
         }
         match begun {
             Ok(Ok((player, observation))) => {
@@ -202,7 +202,7 @@ impl Session {
                         Ok(place) => place.ok(),
                         Err(_) => return Ok((player, None)),
                     },
-                    // Nobody waits for a place any more.
+                    // No request waits for a free slot any more.
                     Ok(()) = &mut is_gone => return Ok((player, None)),
                 },
             };
@@ -215,7 +215,7 @@ impl Session {
         };
         let leave = move || {
             cancel.cancel();
-            // Nobody may be waiting for a place.
+            // No request may be waiting for a free slot.
             let _ = gone.send(());
         };
         match self.meanwhile(work, leave).await {
@@ -259,7 +259,7 @@ impl Session {
         }
     }
 
-    /// What a client is told of a fault of ours: not what it was, for that may tell of answers.
+    /// The message to a client about a fault. It leaves out the cause, which may reveal answers.
     fn fault(fault: &(dyn std::error::Error + 'static)) -> ProtocolError {
         tracing::error!(fault, "an episode failed");
         let message = "the environment failed, which is no fault of the agent; this episode has \

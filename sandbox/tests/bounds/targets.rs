@@ -96,7 +96,7 @@ pub(crate) fn competitions(padding: usize) -> Vec<Target> {
         let [answers, submission] = cases.find(scores).unwrap();
         let answers = Frame::read(answers.as_bytes()).unwrap();
         // As if texts that nobody compares stood beside.
-        let mut limits = Limits::of_submissions(&answers);
+        let mut limits = Limits::for_submissions(&answers);
         limits.bytes += padding;
         let mut lines = submission.lines().map(|line| line.split(',').map(str::to_owned).collect());
         let (header, rows) = (lines.next().unwrap(), lines.collect());

@@ -70,7 +70,7 @@ fn an_attack_script_finds_no_answers_in_a_bundle() {
         &mut episode,
         "import shutil; shutil.copy('input/sample_submission.csv', 'submission.csv')",
     );
-    assert!(episode.step(&Action::Score).unwrap().told.unwrap().valid);
+    assert!(episode.step(&Action::Score).unwrap().feedback.unwrap().valid);
     let (left, right) = CANARY.split_at(5);
     let seen = python(&mut episode, &format!("CANARY = {left:?} + {right:?}\n{ATTACK}"));
     assert!(seen.contains("FOUND []"), "{seen}");
@@ -94,7 +94,7 @@ fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
     };
     write(&mut episode, "0.3518281828");
     let step = episode.step(&Action::Score).unwrap();
-    assert_eq!(step.told, Some(ScoreFeedback { valid: true, tier: Some(Milestone::Bronze) }));
+    assert_eq!(step.feedback, Some(ScoreFeedback { valid: true, tier: Some(Milestone::Bronze) }));
     assert!(
         step.observation.text.contains("score: 0.08000 (lower is better)"),
         "{:?}",
@@ -109,7 +109,7 @@ fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
     );
     write(&mut episode, "-2000");
     let step = episode.step(&Action::Score).unwrap();
-    assert_eq!(step.told, Some(ScoreFeedback { valid: false, tier: None }));
+    assert_eq!(step.feedback, Some(ScoreFeedback { valid: false, tier: None }));
     // The evaluator's own words quote the answers, and so stay with us.
     assert!(!step.observation.text.contains(CANARY), "{:?}", step.observation);
     assert!(step.observation.text.contains("does not accept"), "{:?}", step.observation);

@@ -28,7 +28,7 @@ fn a_competition_is_played_and_graded_as_mle_bench_grades() {
     assert!(seen.contains("[]\nFalse False"), "{seen}");
     python(&mut episode, "open('submission.csv', 'w').write('id,EAP\\nid2,1\\n')");
     let step = episode.step(&Action::Score).unwrap();
-    assert!(!step.told.unwrap().valid);
+    assert!(!step.feedback.unwrap().valid);
     assert!(step.observation.text.starts_with("invalid submission: "), "{:?}", step.observation);
 
     let write = "open('submission.csv', 'w').write(\

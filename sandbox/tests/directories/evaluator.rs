@@ -72,7 +72,7 @@ fn an_episode_whose_submission_breaks_the_evaluator_is_not_dropped() {
     let text = String::from_utf8(submission("1")).unwrap();
     python(&mut episode, &format!("open('submission.csv', 'w').write({text:?})"));
     let step = episode.step(&Action::Score).unwrap();
-    assert_eq!(step.told, Some(ScoreFeedback { valid: false, tier: None }));
+    assert_eq!(step.feedback, Some(ScoreFeedback { valid: false, tier: None }));
     assert!(step.observation.text.contains("breaks on its values"), "{:?}", step.observation);
     assert!(!step.observation.text.contains(CANARY), "{:?}", step.observation);
     let finish = episode.close().unwrap();

@@ -80,7 +80,7 @@ fn thirty_two_clients_play_to_the_end() {
     let again = sandbox(&["replay", path.as_str(), tasks.as_str()]);
     let said = String::from_utf8_lossy(&again.stdout);
     assert_eq!(again.status.code(), Some(6), "{said}");
-    assert!(said.contains("turn 3, told: "), "{said}");
+    assert!(said.contains("turn 3, feedback: "), "{said}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub struct Cancel(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     asked: AtomicBool,
-    /// Readable once it was asked for, and ever after, for nobody reads it.
+    /// Readable once the run was cancelled; it stays readable, as it is never read.
     event: OwnedFd,
 }
 
@@ -37,7 +37,7 @@ impl Cancel {
         self.0.asked.load(Ordering::Acquire)
     }
 
-    /// For `poll`.
+    /// The descriptor to poll: readable once the run was cancelled.
     pub(crate) fn event(&self) -> BorrowedFd<'_> {
         self.0.event.as_fd()
     }

@@ -1,4 +1,4 @@
-//! What a script printed, bounded: the beginning, the end, and how much there was.
+//! Captured output of a script: the first and last bytes of a stream, and the total number.
 
 use crate::limits::Keep;
 use serde::{Serialize, Serializer};
@@ -14,17 +14,17 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// Nothing yet.
+    /// An empty capture that keeps as much as `keep` says.
     pub(crate) fn new(keep: Keep) -> Self {
         Self { keep, head: Vec::new(), tail: VecDeque::new(), total: 0 }
     }
 
-    /// All that was taken in; nothing is left here.
+    /// Returns everything captured so far and starts anew.
     pub(crate) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::new(self.keep))
     }
 
-    /// Takes in what was printed next.
+    /// Appends bytes that the script printed.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = self.keep.head.length().saturating_sub(self.head.len());
@@ -36,12 +36,12 @@ impl Captured {
         self.tail.drain(..self.tail.len().saturating_sub(tail));
     }
 
-    /// Bytes that were printed, kept or not.
+    /// Number of bytes printed, kept or not.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Bytes between head and tail that were not kept.
+    /// Number of bytes between head and tail that were not kept.
     pub fn omitted(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }

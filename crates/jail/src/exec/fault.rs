@@ -1,4 +1,4 @@
-//! What goes wrong on our side. None of it is ever held against a script.
+//! Faults: errors of the sandbox or the host, which are never counted as an outcome of a script.
 
 use crate::isolation::bare::WITHOUT;
 use crate::isolation::gpus::NoGpu;
@@ -29,15 +29,15 @@ pub enum StartError {
     /// The library that belongs to that program is not beside it.
     #[error("`libjail.so` is not beside {launcher}; build it with `cargo build -p sandbox`")]
     NoLibrary {
-        /// The launcher.
+        /// Path of the launcher.
         launcher: Utf8PathBuf,
     },
     /// A task's folder could not be found.
     #[error("could not find the public files of task {task} ({source})")]
     Task {
-        /// The task.
+        /// The task whose folder was not found.
         task: TaskId,
-        /// Why not.
+        /// The I/O error of opening the folder.
         source: std::io::Error,
     },
     /// A task lies in a folder that every script can read.
@@ -46,9 +46,9 @@ pub enum StartError {
          move the corpus elsewhere"
     )]
     Exposed {
-        /// The task.
+        /// The task whose folder is visible.
         task: TaskId,
-        /// The visible folder.
+        /// The folder that every script can read.
         folder: Utf8PathBuf,
     },
     /// This host offers less than is asked for.
@@ -70,9 +70,9 @@ pub enum StartError {
     /// A barrier that no accepted tier can do without cannot be had on this host.
     #[error("the layer `{layer}` is not up: {reason}{}", hint(*.layer))]
     Layer {
-        /// The barrier.
+        /// The isolation layer that is missing.
         layer: Layer,
-        /// Why not.
+        /// Why the layer is missing.
         reason: String,
     },
     /// The calling process may not hold what it needs.
@@ -106,8 +106,8 @@ pub enum Fault {
         /// The end of its log.
         log: String,
     },
-    /// The sandbox was told to end.
-    #[error("the sandbox was told to end its runs")]
+    /// [`Sandbox::abandon`](crate::exec::Sandbox::abandon) was called.
+    #[error("the sandbox has been shut down")]
     Abandoned,
     /// The run was ended from outside: [`Cancel::cancel`](crate::exec::Cancel::cancel).
     #[error("the run was ended before its time, as was asked")]
@@ -124,9 +124,9 @@ pub enum Fault {
     /// A barrier failed for this run, although it stood when the sandbox started.
     #[error("the layer `{layer}` failed: {reason}")]
     Layer {
-        /// The barrier.
+        /// The isolation layer that is missing.
         layer: Layer,
-        /// Why.
+        /// Why the layer is missing.
         reason: String,
     },
     /// The child ended before its jail stood.
@@ -155,7 +155,7 @@ pub enum Fault {
     System {
         /// What was being done.
         step: &'static str,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: std::io::Error,
     },
 }

@@ -14,7 +14,7 @@ pub(crate) struct HostFolder {
 }
 
 impl HostFolder {
-    /// Makes one in the folder for temporary files, for nobody but the user that scripts run as;
+    /// Makes one in the folder for temporary files, accessible only to the user that scripts run as;
     /// and removes those of supervisors that are gone.
     pub(crate) fn make() -> Result<Self, Fault> {
         let failed = Fault::system::<std::io::Error>;

@@ -1,8 +1,8 @@
 //! Running scripts: from a task and code to an outcome.
 //!
 //! [`Sandbox`] keeps a warmed interpreter in the outer box, [`Workspace`] is one episode's work
-//! dir, [`Workspace::run`] makes one run in it. What a script can cause is an [`Outcome`]; what
-//! goes wrong on our side is a [`Fault`], and the two never mix.
+//! dir, [`Workspace::run`] makes one run in it. An [`Outcome`] is caused by the
+//! script, a [`Fault`] by the sandbox or the host; the two are separate types.
 
 mod cancel;
 mod capture;

@@ -1,4 +1,4 @@
-//! How a run ended, and what it took.
+//! The outcome of a run: how it ended, what it printed, time and memory.
 
 use crate::exec::capture::Captured;
 use crate::isolation::IsolationLevel;
@@ -7,20 +7,31 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A script's ending. All of these are the script's doing.
+/// How a script ended. The script causes all of these; errors of the sandbox are a
+/// [`Fault`](crate::exec::Fault).
+///
+/// # Examples
+/// ```rust
+/// use jail::exec::Outcome;
+///
+/// let outcome = Outcome::Raised { exception: "ValueError".to_owned() };
+/// assert_eq!(outcome.to_string(), "raised ValueError");
+/// assert_eq!("was killed by signal 11".parse(), Ok(Outcome::Killed { signal: 11 }));
+/// assert!(!outcome.is_finished());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It ran to its end, or left with exit code 0.
+    /// It ran to its end, or exited with code 0.
     Finished,
     /// An exception reached the top; the traceback is on standard error.
     Raised {
-        /// The exception's type.
+        /// Name of the exception's type.
         exception: String,
     },
-    /// It left early with a code other than 0.
+    /// It exited with a code other than 0.
     Exited {
-        /// The code.
+        /// The exit code, as `sys.exit` got it.
         code: i32,
     },
     /// It was still running at its deadline and was killed.
@@ -35,13 +46,13 @@ pub enum Outcome {
     OutputLimit,
     /// A signal ended it: a crash, or one it sent itself.
     Killed {
-        /// The signal's number.
+        /// Number of the signal, such as 11.
         signal: i32,
     },
 }
 
 impl Outcome {
-    /// Whether the script got to its end.
+    /// Whether the script ran to its end.
     pub fn is_finished(&self) -> bool {
         *self == Self::Finished
     }
@@ -62,7 +73,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A text that names no ending.
+/// A text that is not the [`Display`](fmt::Display) form of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an outcome of a script")]
 pub struct UnknownOutcome(String);
@@ -97,12 +108,12 @@ impl FromStr for Outcome {
 /// One run of a script, from start to end.
 #[derive(Debug, Clone, Serialize)]
 pub struct Run {
-    /// How it ended.
+    /// How the script ended.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Captured standard output.
+    /// The kept part of standard output.
     pub stdout: Captured,
-    /// Captured standard error.
+    /// The kept part of standard error.
     pub stderr: Captured,
     /// Time from the start of the script until its last process was gone.
     #[serde(serialize_with = "seconds")]
@@ -112,9 +123,9 @@ pub struct Run {
     pub cpu: Duration,
     /// Bytes of the largest resident set, the warmed interpreter's own included.
     pub peak_memory: u64,
-    /// How strong the jail was.
+    /// The isolation level of the jail.
     pub tier: IsolationLevel,
-    /// Whether its interpreter, with all variables, is there for the next run: only ever in
+    /// Whether the interpreter, with all variables, is kept for the next run: only in
     /// [`crate::exec::Mode::Session`].
     pub kept: bool,
 }

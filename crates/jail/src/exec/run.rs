@@ -45,7 +45,7 @@ struct Stream {
 /// What a run is made from, besides its code and policy.
 pub(crate) struct RunContext<'a> {
     pub(crate) zygote: &'a Zygote,
-    pub(crate) cell: JailSpec,
+    pub(crate) spec: JailSpec,
     /// Its control group, with bounds set; none in a tier without.
     pub(crate) group: Option<&'a Group>,
     pub(crate) tier: IsolationLevel,
@@ -53,14 +53,14 @@ pub(crate) struct RunContext<'a> {
     pub(crate) cancel: Option<&'a Cancel>,
 }
 
-/// Runs `code`. Also returns the layers that the cell is without.
+/// Runs `code`. Also returns the layers that its jail does without.
 pub(crate) fn run(
-    seat: &RunContext<'_>,
+    context: &RunContext<'_>,
     code: &str,
     policy: &RunLimits,
 ) -> Result<(Run, Vec<Missing>), Fault> {
-    let watch = MemoryWatch::of(seat)?;
-    let (run, missing, _) = begin(seat, code, policy)?.finish(seat, policy, watch)?;
+    let watch = MemoryWatch::start(context)?;
+    let (run, missing, _) = begin(context, code, policy)?.finish(context, policy, watch)?;
     Ok((run, missing))
 }
 
@@ -68,16 +68,16 @@ pub(crate) fn run(
 /// goes on.
 pub(crate) fn call(
     held: &mut Option<LiveRun>,
-    seat: &RunContext<'_>,
+    context: &RunContext<'_>,
     code: &str,
     policy: &RunLimits,
 ) -> Result<Run, Fault> {
-    let watch = MemoryWatch::of(seat)?;
+    let watch = MemoryWatch::start(context)?;
     let running = match held.take() {
-        None => begin(seat, code, policy)?,
-        Some(resting) => resting.resume(seat, code, policy)?,
+        None => begin(context, code, policy)?,
+        Some(resting) => resting.resume(context, code, policy)?,
     };
-    let (run, _, resting) = running.finish(seat, policy, watch)?;
+    let (run, _, resting) = running.finish(context, policy, watch)?;
     *held = resting;
     Ok(run)
 }
@@ -94,8 +94,8 @@ impl<'a> MemoryWatch<'a> {
     const EVERY: Duration = Duration::from_millis(50);
 
     /// None for a run without a control group.
-    fn of(seat: &RunContext<'a>) -> Result<Option<Self>, Fault> {
-        let Some(group) = seat.group else { return Ok(None) };
+    fn start(context: &RunContext<'a>) -> Result<Option<Self>, Fault> {
+        let Some(group) = context.group else { return Ok(None) };
         let before = group.killed_for_memory().map_err(group_fault)?;
         Ok(Some(Self { group, before, next: Instant::now() + Self::EVERY }))
     }
@@ -120,14 +120,14 @@ pub(crate) fn group_fault(error: CgroupError) -> Fault {
     Fault::Layer { layer: Layer::Cgroup, reason: error.to_string() }
 }
 
-fn begin(seat: &RunContext<'_>, code: &str, policy: &RunLimits) -> Result<LiveRun, Fault> {
-    let RunContext { zygote, cell, .. } = seat;
+fn begin(context: &RunContext<'_>, code: &str, policy: &RunLimits) -> Result<LiveRun, Fault> {
+    let RunContext { zygote, spec, .. } = context;
     let code = in_memory(code)?;
     let (stdout, stdout_end) = new_pipe()?;
     let (stderr, stderr_end) = new_pipe()?;
     let mut fds = vec![&stdout_end, &stderr_end, &code];
-    fds.extend(seat.group.into_iter().flat_map(Group::doors));
-    let replies = zygote.request(&Request::Run { cell }, &fds)?;
+    fds.extend(context.group.into_iter().flat_map(Group::join_fds));
+    let replies = zygote.request(&Request::Run { spec }, &fds)?;
     drop((stdout_end, stderr_end));
     let reaper = match zygote.answer(&replies)? {
         (Reply::Started {}, Some(reaper)) => reaper,
@@ -138,7 +138,7 @@ fn begin(seat: &RunContext<'_>, code: &str, policy: &RunLimits) -> Result<LiveRu
     Ok(LiveRun { stdout, stderr, reaper, replies })
 }
 
-/// A file in memory with a run's code, which nobody can change.
+/// A sealed file in memory with the code of a run.
 fn in_memory(code: &str) -> Result<OwnedFd, Fault> {
     let hold = || Fault::system("hold the code");
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -160,18 +160,18 @@ impl LiveRun {
     /// Has a session at rest execute more code.
     fn resume(
         mut self,
-        seat: &RunContext<'_>,
+        context: &RunContext<'_>,
         code: &str,
         policy: &RunLimits,
     ) -> Result<Self, Fault> {
         let code = in_memory(code)?;
         self.stdout.captured = Captured::new(policy.stdout);
         self.stderr.captured = Captured::new(policy.stderr);
-        if let Some(group) = seat.group {
+        if let Some(group) = context.group {
             group.thaw().map_err(group_fault)?;
         }
         wire::send(self.replies.as_fd(), &SessionRequest::Call, &[code.as_fd()])
-            .map_err(|fault| seat.zygote.explain(fault))?;
+            .map_err(|fault| context.zygote.explain(fault))?;
         Ok(self)
     }
 
@@ -179,21 +179,21 @@ impl LiveRun {
     /// afterwards is a session at rest.
     fn finish(
         mut self,
-        seat: &RunContext<'_>,
+        context: &RunContext<'_>,
         policy: &RunLimits,
         mut watch: Option<MemoryWatch<'_>>,
     ) -> Result<(Run, Vec<Missing>, Option<Self>), Fault> {
         let started = Instant::now();
         let deadline = started + policy.time_limit.0;
-        let (ended, kept, killed_for) = self.follow(seat, deadline, policy, watch.as_mut())?;
-        if killed_for.is_some() && seat.cancel.is_some_and(Cancel::is_cancelled) {
+        let (ended, kept, killed_for) = self.follow(context, deadline, policy, watch.as_mut())?;
+        if killed_for.is_some() && context.cancel.is_some_and(Cancel::is_cancelled) {
             return Err(Fault::Cancelled);
         }
-        if let (true, Some(group)) = (kept, seat.group) {
+        if let (true, Some(group)) = (kept, context.group) {
             group.freeze().map_err(group_fault)?;
         }
         let wall = started.elapsed();
-        // Whatever became of the others after the kernel killed one of them.
+        // However the others ended after the kernel killed one of them.
         let full = watch.is_some_and(|watch| watch.has_killed());
         self.stdout.drain()?;
         self.stderr.drain()?;
@@ -212,7 +212,7 @@ impl LiveRun {
             wall,
             cpu: Duration::try_from_secs_f64(ended.cpu).unwrap_or_default(),
             peak_memory: ended.peak,
-            tier: seat.tier,
+            tier: context.tier,
             kept,
         };
         Ok((run, missing, kept.then_some(self)))
@@ -222,7 +222,7 @@ impl LiveRun {
     /// at rest; kills the run at its deadline or output limit, or if it is cancelled.
     fn follow(
         &mut self,
-        seat: &RunContext<'_>,
+        context: &RunContext<'_>,
         deadline: Instant,
         policy: &RunLimits,
         mut watch: Option<&mut MemoryWatch<'_>>,
@@ -230,7 +230,7 @@ impl LiveRun {
         let mut killed_for = None;
         let mut deadline = deadline;
         loop {
-            let cancel = seat.cancel.filter(|_| killed_for.is_none());
+            let cancel = context.cancel.filter(|_| killed_for.is_none());
             let [replies, stdout, stderr] = {
                 let streams = [&self.stdout, &self.stderr];
                 let mut events = vec![PollFd::new(&self.replies, PollFlags::IN)];
@@ -240,7 +240,7 @@ impl LiveRun {
                         .filter_map(|s| s.pipe.as_ref())
                         .map(|p| PollFd::new(p, PollFlags::IN)),
                 );
-                // Last, for those before it are told by their places.
+                // Last, because the others are identified by their index.
                 events.extend(
                     cancel.map(|cancel| PollFd::from_borrowed_fd(cancel.event(), PollFlags::IN)),
                 );
@@ -270,7 +270,7 @@ impl LiveRun {
                     Ok((Reply::Rested(ended), _)) => Ok((ended, true, None)),
                     Ok((Reply::Failed(why), _)) => Err(Fault::Refused(why)),
                     Ok((reply, _)) => Err(Fault::Protocol(format!("{reply:?} instead of an end"))),
-                    Err(fault) => Err(seat.zygote.explain(fault)),
+                    Err(fault) => Err(context.zygote.explain(fault)),
                 };
             }
             let late = Instant::now() >= deadline;
@@ -281,8 +281,8 @@ impl LiveRun {
                 // Killed, and yet not gone: the kernel or the zygote is stuck. How the run ended
                 // is known; its place is given back, and no work dir is opened there any more.
                 tracing::error!(%reason, "a run does not end; its warmed Python is replaced");
-                seat.zygote.retire();
-                if let Some(group) = seat.group {
+                context.zygote.retire();
+                if let Some(group) = context.group {
                     group.kill();
                 }
                 return Ok((Ended::unseen(), false, killed_for));
@@ -290,7 +290,7 @@ impl LiveRun {
             let printed = self.stdout.captured.total() + self.stderr.captured.total();
             let full = watch.as_mut().is_some_and(|watch| watch.has_killed_by_now());
             let reason = if cancel.is_some_and(Cancel::is_cancelled) {
-                // Nobody is told: it becomes a fault.
+                // No outcome is reported: the run becomes a fault.
                 Outcome::Killed { signal: libc::SIGKILL }
             } else if full {
                 Outcome::OutOfMemory
@@ -304,8 +304,8 @@ impl LiveRun {
             killed_for = Some(reason);
             watch = None;
             deadline = Instant::now() + ENDING;
-            // A keeper, unlike a reaper, has work to do before its own end.
-            let signal = if seat.cell.bare.is_some() { Signal::TERM } else { Signal::KILL };
+            // A monitor, unlike a reaper, has work to do before its own end.
+            let signal = if context.spec.bare.is_some() { Signal::TERM } else { Signal::KILL };
             match pidfd_send_signal(&self.reaper, signal) {
                 // Gone a moment ago: its end is about to be reported.
                 Ok(()) | Err(Errno::SRCH) => {}
@@ -331,7 +331,7 @@ impl Stream {
         Ok(true)
     }
 
-    /// Takes in the rest; nobody is left to add to it.
+    /// Reads the rest of the stream; no process is left that could write to it.
     fn drain(&mut self) -> Result<(), Fault> {
         while self.read()? {}
         Ok(())
@@ -345,7 +345,7 @@ fn outcome(ended: &Ended, killed_for: Option<Outcome>) -> Outcome {
         return Outcome::DiskLimit;
     }
     match (signal, killed_for) {
-        // It was we who killed it; an ending of its own that came first counts as such.
+        // The supervisor killed it, unless it had already ended by itself.
         (Some(libc::SIGKILL), Some(reason)) => reason,
         (Some(libc::SIGKILL), None) if ended.too_heavy => Outcome::OutOfMemory,
         (Some(libc::SIGXFSZ), _) => Outcome::DiskLimit,

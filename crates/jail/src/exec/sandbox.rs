@@ -92,13 +92,13 @@ struct Inner {
     bare: Option<Bare>,
     gpus: HostGpus,
     zygote: Mutex<Arc<Zygote>>,
-    /// Whether it was told to end.
+    /// Whether [`Sandbox::abandon`] was called.
     abandoned: AtomicBool,
     /// Their work dirs, to be removed after the zygote.
     _folder: Option<HostFolder>,
 }
 
-/// A zygote, and what was found out about its host.
+/// A zygote, and the isolation layers that its host offers.
 struct Started {
     zygote: Zygote,
     launch: Launch,
@@ -108,7 +108,7 @@ struct Started {
 }
 
 impl Started {
-    /// In a box.
+    /// Starts a zygote in a box.
     fn boxed(launcher: &Utf8Path, setup: &Setup<'_>) -> Result<Self, StartError> {
         if setup.options.best_tier == IsolationLevel::T3 {
             let reason = "tier t3 was asked for".to_owned();
@@ -193,12 +193,12 @@ impl Sandbox {
         })))
     }
 
-    /// How strong it is.
+    /// The isolation level of all runs.
     pub fn tier(&self) -> IsolationLevel {
         self.0.tier
     }
 
-    /// Which layers are up.
+    /// Which isolation layers are up, and why others are not.
     pub fn protection(&self) -> &Protection {
         &self.0.protection
     }
@@ -211,7 +211,7 @@ impl Sandbox {
     /// Opens a work dir for one episode of a task.
     ///
     /// # Errors
-    /// [`Fault::UnknownTask`], or another fault of ours.
+    /// [`Fault::UnknownTask`], or another [`Fault`] if the work dir cannot be made.
     pub fn workspace(&self, task: &TaskId) -> Result<Workspace, Fault> {
         let input = self.0.inputs.get(task).ok_or_else(|| Fault::UnknownTask(task.clone()))?;
         self.open(Some(input.clone()))
@@ -220,7 +220,7 @@ impl Sandbox {
     /// Opens a work dir without a task: scripts find no `input`.
     ///
     /// # Errors
-    /// A fault of ours.
+    /// A [`Fault`] if the work dir cannot be made.
     pub fn empty_workspace(&self) -> Result<Workspace, Fault> {
         self.open(None)
     }
@@ -240,8 +240,8 @@ impl Sandbox {
         self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner).launcher_pid()
     }
 
-    /// Ends every process it has started, at once and for good, for who does not want to wait for
-    /// runs in flight. These become a [`Fault`], and so does whatever is asked of it from now on.
+    /// Kills every process of the sandbox without waiting for runs in flight. These runs, and all
+    /// later requests, fail with a [`Fault`].
     pub fn abandon(&self) {
         let zygote = self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner);
         self.0.abandoned.store(true, Ordering::Release);
@@ -268,7 +268,7 @@ impl Sandbox {
         bounds(&self.0.options, policy)
     }
 
-    /// Waits for one of the places for runs.
+    /// Waits for a free slot to run in.
     pub(crate) fn slot(&self) -> Permits<'_> {
         self.0.slots.acquire(1)
     }
@@ -335,7 +335,7 @@ fn accepted(missing: &[Missing], weakest: IsolationLevel) -> Result<IsolationLev
     }
 }
 
-/// Runs an empty script in a cell like any other, to see which layers stand.
+/// Runs an empty script in a jail like any other, to see which layers stand.
 fn probe(
     zygote: &Zygote,
     options: &Options,
@@ -345,9 +345,9 @@ fn probe(
     let mounted = Mounted::open(zygote, options)?;
     let policy = RunLimits::default();
     let tier = if bare.is_some() { IsolationLevel::T3 } else { IsolationLevel::T1 };
-    let cell = workspace::cell(&mounted, None, &policy, None, bare);
-    let seat = RunContext { zygote, cell, group, tier, cancel: None };
-    let result = run::run(&seat, "", &policy);
+    let spec = workspace::jail_spec(&mounted, None, &policy, None, bare);
+    let context = RunContext { zygote, spec, group, tier, cancel: None };
+    let result = run::run(&context, "", &policy);
     mounted.close(zygote);
     match result {
         Ok((_, missing)) => Ok(missing),

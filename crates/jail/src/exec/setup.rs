@@ -1,5 +1,4 @@
-//! What a launcher is asked for: which programs and data, under which paths, in which
-//! environment.
+//! The request to a launcher: programs and data, their paths in the box, and the environment.
 
 use crate::exec::fault::StartError;
 use crate::exec::sandbox::Options;
@@ -174,7 +173,7 @@ fn environment_with(bin: &str, home: &str, temporary: &str) -> Vec<(String, Stri
         // workers costs a hundred times what they save.
         ("JOBLIB_MULTIPROCESSING", "0"),
         ("LOKY_MAX_CPU_COUNT", "1"),
-        // A run with GPUs is told of them when it begins.
+        // A run with GPUs gets these variables when it begins.
         (gpus::VARIABLE, ""),
         ("MPLBACKEND", "Agg"),
         ("MPLCONFIGDIR", "/tmp/matplotlib"),

@@ -26,11 +26,14 @@ const PACKET: usize = 64 * 1024;
 pub(crate) enum Request<'a> {
     /// Mount a work dir.
     Open { path: &'a str, bytes: u64, files: u64 },
-    /// Unmount it.
+    /// Unmount a work dir.
     Close { path: &'a str },
-    /// Run a script, or begin a session; standard output, standard error, the code and the doors
-    /// of a control group, if there is one, follow as descriptors.
-    Run { cell: &'a JailSpec },
+    /// Run a script, or begin a session; standard output, standard error, the code, and the
+    /// descriptors that join a control group, if there is one, follow.
+    Run {
+        #[serde(rename = "cell")]
+        spec: &'a JailSpec,
+    },
 }
 
 /// What the zygote answers.
@@ -39,7 +42,7 @@ pub(crate) enum Request<'a> {
 pub(crate) enum Reply {
     /// The work dir is mounted; its descriptor is attached.
     Opened {},
-    /// It is unmounted.
+    /// The work dir is unmounted.
     Closed {},
     /// The run has begun; the descriptor of its reaper is attached.
     Started {},
@@ -91,7 +94,7 @@ impl Ended {
     pub(crate) const MEMORY: u8 = 4;
     pub(crate) const DISK: u8 = 5;
 
-    /// Of a run that was killed and whose end the zygote has not told.
+    /// The ending of a run that was killed and that the zygote has not reported.
     pub(crate) fn unseen() -> Self {
         Self {
             gate: Self::JAILED,

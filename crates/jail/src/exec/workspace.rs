@@ -1,4 +1,5 @@
-//! An episode's work dir: memory of a fixed size that outlives its runs and nothing else does.
+//! An episode's work dir: a file system in memory of bounded size, the only thing that is kept
+//! between the runs of an episode.
 
 use crate::exec::cancel::Cancel;
 use crate::exec::fault::Fault;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 use tasks::collect::{self, CollectError};
 
-/// What is left of a run for the next one in the same work dir.
+/// What a run leaves to the next one in the same work dir.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -38,7 +39,7 @@ pub enum Mode {
 /// `/work/input`. Dropping it frees it.
 #[derive(Debug)]
 pub struct Workspace {
-    /// Keeps the places for runs, and the zygote's successor, alive.
+    /// Keeps the sandbox, its slots and a new zygote alive.
     sandbox: Sandbox,
     zygote: Arc<Zygote>,
     mounted: Mounted,
@@ -46,7 +47,7 @@ pub struct Workspace {
     /// The runs' control group, in a tier with one.
     group: Option<Group>,
     mode: Mode,
-    /// Made when it is first asked for.
+    /// Made by the first call of `cancel`.
     cancel: Option<Cancel>,
     /// Held while a run is in flight: runs of one episode follow each other, and nothing is
     /// collected beside one. In it, between runs, what is at rest.
@@ -146,19 +147,19 @@ impl Workspace {
             None => {}
         }
         let gpus = self.sandbox.gpus(policy)?;
-        let seat = RunContext {
+        let context = RunContext {
             zygote: &self.zygote,
-            cell: JailSpec {
+            spec: JailSpec {
                 session: self.mode == Mode::Session,
-                ..cell(&self.mounted, self.input.clone(), policy, gpus, self.sandbox.bare())
+                ..jail_spec(&self.mounted, self.input.clone(), policy, gpus, self.sandbox.bare())
             },
             group: self.group.as_ref(),
             tier: self.sandbox.tier(),
             cancel: self.cancel.as_ref(),
         };
         let run = match self.mode {
-            Mode::Script => run::run(&seat, code, policy)?.0,
-            Mode::Session => run::call(&mut resting, &seat, code, policy)?,
+            Mode::Script => run::run(&context, code, policy)?.0,
+            Mode::Session => run::call(&mut resting, &context, code, policy)?,
         };
         tracing::debug!(outcome = %run.outcome, wall = ?run.wall, "a script ran");
         Ok(run)
@@ -185,7 +186,7 @@ impl Workspace {
 }
 
 /// The inner box, or what stands in its place, for a run in a work dir.
-pub(crate) fn cell(
+pub(crate) fn jail_spec(
     mounted: &Mounted,
     input: Option<String>,
     policy: &RunLimits,
@@ -198,7 +199,7 @@ pub(crate) fn cell(
         scratch: policy.scratch.bytes(),
         limits: policy.limits(),
         gpus,
-        doors: Vec::new(),
+        cgroup_fds: Vec::new(),
         session: false,
         bare: bare.cloned(),
     }

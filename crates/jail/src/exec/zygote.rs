@@ -1,4 +1,4 @@
-//! The supervisor's side of a zygote: start it, ask it, end it.
+//! The supervisor's side of a zygote: starting it, sending requests, ending it.
 
 use crate::exec::fault::{Fault, StartError};
 use crate::exec::wire::{self, Reply, Request};
@@ -19,14 +19,14 @@ pub(crate) const LAUNCHER_VARIABLE: &str = "MLE_SANDBOX_BIN";
 /// The hidden subcommand that builds the box.
 pub const LAUNCH: &str = "launch-jail";
 
-/// Imports and warm-up, on a machine under load.
+/// Time limit of imports and warm-up, on a machine under load.
 const WARMING: Duration = Duration::from_mins(2);
-/// Any answer that takes no more than a fork or a mount.
+/// Time limit of an answer that takes no more than a fork or a mount.
 pub(crate) const ANSWER: Duration = Duration::from_mins(1);
-/// How much of its log is shown.
+/// Bytes of the log that an error message quotes.
 const LOG: usize = 2000;
 
-/// What is heard once the box stands.
+/// The first message after the box has been built.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum FirstWord {
@@ -76,7 +76,7 @@ impl Zygote {
         let mut line = serde_json::to_vec(launch).map_err(|e| Fault::Protocol(e.to_string()))?;
         line.push(b'\n');
         if let Some(lifeline) = &mut zygote.lifeline {
-            // A launcher that died says so through its socket and log, so that is asked next.
+            // If the launcher has died, its socket and log tell why; they are read next.
             let _ = lifeline.write_all(&line);
         }
         match wire::receive(zygote.control.as_fd(), ANSWER) {
@@ -138,7 +138,7 @@ impl Zygote {
         }
     }
 
-    /// Takes note if the zygote is gone, and adds what it last said.
+    /// Adds the end of the log to a fault that means that the zygote is gone, and notes that it is.
     pub(crate) fn explain(&self, fault: Fault) -> Fault {
         match fault {
             Fault::ZygoteLost { .. } => {
@@ -149,7 +149,7 @@ impl Zygote {
         }
     }
 
-    /// Has the next work dir get a new one; work dirs that it has go on.
+    /// Lets the next work dir start a new zygote; existing work dirs keep this one.
     pub(crate) fn retire(&self) {
         self.lost.store(true, Ordering::Release);
     }

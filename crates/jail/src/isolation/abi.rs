@@ -30,7 +30,7 @@ pub extern "C" fn sandbox_version() -> c_int {
 pub extern "C" fn sandbox_prepare(bare: c_int) -> c_int {
     let surroundings = if bare == 0 { Surroundings::Box } else { Surroundings::Host };
     if surroundings == Surroundings::Host {
-        // Should a keeper be killed, its run falls to the zygote.
+        // If a monitor is killed, its run becomes a child of the zygote.
         let own = rustix::process::getpid();
         if let Err(errno) = rustix::process::set_child_subreaper(Some(own)) {
             return negative(&errno.into());
@@ -42,14 +42,14 @@ pub extern "C" fn sandbox_prepare(bare: c_int) -> c_int {
     answer(prepared)
 }
 
-/// Makes the caller, a child of `zygote`, the keeper of a run without a box (see [`bare`]).
+/// Makes the caller, a child of `zygote`, the monitor of a run without a box (see [`bare`]).
 /// Writes to `out` as [`sandbox_enter`] does.
 ///
 /// # Safety
 /// `out` points to `capacity` bytes that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sandbox_keeper(zygote: c_int, out: *mut u8, capacity: usize) -> c_int {
-    let result = bare::become_keeper(zygote).map(|()| Vec::new());
+    let result = bare::become_monitor(zygote).map(|()| Vec::new());
     // SAFETY: passed on from this function's contract.
     unsafe { report(result, out, capacity) }
 }
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn sandbox_tree_remove(path: *const u8, length: usize) -> 
     answer(unsafe { text(path, length) }.and_then(tree::remove))
 }
 
-/// Takes the steps into a cell that need no description of it (see [`enter::isolate`]). Writes to
+/// Takes the steps into a jail that are the same for all runs (see [`enter::isolate`]). Writes to
 /// `out` as [`sandbox_enter`] does.
 ///
 /// # Safety
@@ -164,10 +164,10 @@ pub unsafe extern "C" fn sandbox_isolate(out: *mut u8, capacity: usize) -> c_int
     unsafe { report(enter::isolate().map(|()| Vec::new()), out, capacity) }
 }
 
-/// Puts the calling process into the cell that `spec`, JSON of a [`JailSpec`], describes.
+/// Puts the calling process into the jail that `spec`, JSON of a [`JailSpec`], describes.
 ///
 /// Returns the length of a JSON list of [`Missing`] layers written to `out`: on success (0 or
-/// more) those that the cell does without, on failure (negative length) the one it cannot.
+/// more) those that the jail does without, on failure (negative length) the one it cannot.
 ///
 /// # Safety
 /// `spec` points to `length` bytes and `out` to `capacity` bytes that may be written.
@@ -179,9 +179,9 @@ pub unsafe extern "C" fn sandbox_enter(
     capacity: usize,
 ) -> c_int {
     // SAFETY: passed on from this function's contract.
-    let cell = unsafe { text(spec, length) }
+    let spec = unsafe { text(spec, length) }
         .and_then(|spec| serde_json::from_str::<JailSpec>(spec).map_err(io::Error::from));
-    let result = cell.map_err(EnterError::Spec).and_then(|cell| enter::enter(&cell));
+    let result = spec.map_err(EnterError::Spec).and_then(|spec| enter::enter(&spec));
     // SAFETY: passed on from this function's contract.
     unsafe { report(result, out, capacity) }
 }

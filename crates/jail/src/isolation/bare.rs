@@ -1,15 +1,15 @@
-//! Tier 3: a run on a host without user namespaces. Nothing is mounted or hidden; what a script
-//! must not do is forbidden instead, by Landlock and seccomp, of which the first is indispensable
-//! here.
+//! Tier 3: a run on a host without user namespaces. Nothing is mounted or hidden. Landlock and
+//! seccomp forbid what a script must not do; Landlock is required here.
 //!
-//! The tree is ended through Landlock as well. A run's first process, the keeper, enters a
-//! domain that no signal leaves, and starts the script's process in a second domain inside the
-//! first. So the script can signal neither the keeper nor anybody outside, and the keeper's
-//! `kill(-1)` reaches all of the run at once, forks in flight included, and nobody else.
+//! Landlock also makes it possible to end a run's process tree. The first process of a run, the
+//! monitor, enters a Landlock domain that no signal leaves, and starts the script's process in a
+//! second domain inside the first. The script can signal neither the monitor nor any process
+//! outside, and the monitor's `kill(-1)` reaches all processes of the run at once, forks in
+//! flight included, and no others.
 //!
-//! What is weaker than in a box: paths of the host can be tried for existence and size, though
-//! not be read; disk space is added up as memory is, not bounded at once; processes are counted
-//! per user; there is no `/dev/shm`; files keep their modes and times.
+//! Weaker than a box in these ways: a script can test whether a path of the host exists and how
+//! large it is, though not read it; disk space is added up like memory, not bounded at once;
+//! processes are counted per user; there is no `/dev/shm`; files keep their modes and times.
 
 use crate::isolation::enter::{self, EnterError, JailSpec};
 use crate::isolation::root::SYSTEM;
@@ -58,15 +58,15 @@ pub fn scratch(workspace: &str) -> String {
     format!("{workspace}.tmp")
 }
 
-/// Makes the calling process, just forked by the zygote with number `zygote`, the keeper of a
+/// Makes the calling process, just forked by the zygote with number `zygote`, the monitor of a
 /// run.
 ///
 /// # Errors
 /// What the kernel refused, or that signals still reach outside.
-pub fn become_keeper(zygote: i32) -> Result<(), EnterError> {
-    let failed = |errno: rustix::io::Errno| EnterError::Keeper(errno.into());
+pub fn become_monitor(zygote: i32) -> Result<(), EnterError> {
+    let failed = |errno: rustix::io::Errno| EnterError::Monitor(errno.into());
     rustix::process::setsid().map_err(EnterError::Session)?;
-    // Whoever loses its parent becomes a child of the keeper.
+    // A process that loses its parent becomes a child of the monitor.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
     capabilities::forbid_new_privileges()?;
     landlock::apply_scopes()?;
@@ -76,34 +76,34 @@ pub fn become_keeper(zygote: i32) -> Result<(), EnterError> {
     if rustix::process::getppid() != Some(outside) {
         return Err(failed(rustix::io::Errno::SRCH));
     }
-    // On this depends whom the keeper's signals reach, so it is not taken on trust.
+    // Which processes the monitor's signals reach depends on this, so it is tested.
     match rustix::process::test_kill_process(outside) {
         Err(rustix::io::Errno::PERM) => Ok(()),
-        _ => Err(EnterError::Keeper(io::Error::other("its signals reach the zygote"))),
+        _ => Err(EnterError::Monitor(io::Error::other("its signals reach the zygote"))),
     }
 }
 
-/// Puts the calling process, a keeper's child, into its cell.
+/// Puts the calling process, a monitor's child, into its jail.
 ///
 /// # Errors
 /// An [`EnterError`] naming the step.
-pub fn enter(cell: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
+pub fn enter(spec: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
     rustix::process::setsid().map_err(EnterError::Session)?;
-    enter::join_group(&cell.doors).map_err(EnterError::Group)?;
-    place_input(cell).map_err(EnterError::Input)?;
-    rlimits::apply(&cell.limits)?;
-    rlimits::apply_beside_others(&cell.limits)?;
+    enter::join_group(&spec.cgroup_fds).map_err(EnterError::Group)?;
+    place_input(spec).map_err(EnterError::Input)?;
+    rlimits::apply(&spec.limits)?;
+    rlimits::apply_beside_others(&spec.limits)?;
     fs::write("/proc/self/oom_score_adj", "1000").map_err(EnterError::Victim)?;
     capabilities::forbid_new_privileges()?;
     capabilities::drop_own()?;
 
-    let scratch = scratch(&cell.workspace);
-    let input = cell.input.as_deref();
+    let scratch = scratch(&spec.workspace);
+    let input = spec.input.as_deref();
     let programs = bare.programs.iter().map(String::as_str);
     let system = SYSTEM.into_iter().chain(["/bin", "/lib", "/lib32", "/lib64"]);
     let of_itself = OF_ITSELF.map(|name| format!("/proc/self/{name}"));
     let facts = FACTS.into_iter().chain(SOURCES).chain(of_itself.iter().map(String::as_str));
-    let of_gpus = OF_GPUS.into_iter().filter(|_| cell.gpus.is_some());
+    let of_gpus = OF_GPUS.into_iter().filter(|_| spec.gpus.is_some());
     let readable: Vec<&str> = system
         .chain(facts)
         .chain(of_gpus)
@@ -112,19 +112,19 @@ pub fn enter(cell: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
         // No host has all of them.
         .filter(|path| Path::new(path).exists())
         .collect();
-    let nodes = cell.gpus.as_ref().map_or(&[][..], |gpus| &gpus.paths);
-    landlock::apply_allowlist(&readable, &[&cell.workspace, &scratch], nodes)?;
+    let nodes = spec.gpus.as_ref().map_or(&[][..], |gpus| &gpus.paths);
+    landlock::apply_allowlist(&readable, &[&spec.workspace, &scratch], nodes)?;
     enter::close_descriptors(3).map_err(EnterError::Descriptors)?;
-    rustix::process::chdir(&*cell.workspace).map_err(EnterError::WorkDir)?;
-    seccomp::apply(Surroundings::Host, cell.gpus.is_some())?;
+    rustix::process::chdir(&*spec.workspace).map_err(EnterError::WorkDir)?;
+    seccomp::apply(Surroundings::Host, spec.gpus.is_some())?;
     Ok(())
 }
 
 /// A link in the work dir to the public files. An earlier run may have put something else in its
 /// place; that is its own episode's loss.
-fn place_input(cell: &JailSpec) -> io::Result<()> {
-    let Some(input) = &cell.input else { return Ok(()) };
-    match std::os::unix::fs::symlink(input, format!("{}/input", cell.workspace)) {
+fn place_input(spec: &JailSpec) -> io::Result<()> {
+    let Some(input) = &spec.input else { return Ok(()) };
+    match std::os::unix::fs::symlink(input, format!("{}/input", spec.workspace)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         result => result,
     }

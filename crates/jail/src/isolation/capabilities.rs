@@ -1,4 +1,4 @@
-//! Capabilities: the pieces of root's power. A run keeps none and can gain none.
+//! Capabilities: the single rights of root. A run has none and can gain none.
 
 use rustix::io::Errno;
 use rustix::thread::{
@@ -14,7 +14,7 @@ pub enum CapabilityError {
     Bounding {
         /// Its number in `linux/capability.h`.
         number: u32,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: Errno,
     },
     /// The ambient set could not be cleared.
@@ -47,7 +47,7 @@ pub fn drop_all() -> Result<(), CapabilityError> {
 }
 
 /// Empties the sets that an ordinary user may empty. The bounding set is left; without new
-/// privileges nothing comes of it.
+/// privileges it has no effect.
 ///
 /// # Errors
 /// A [`CapabilityError`] naming the set.

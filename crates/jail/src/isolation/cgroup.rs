@@ -4,7 +4,7 @@
 //! A supervisor has one folder per hierarchy, [`Groups`], with its name, and in it a [`Group`]
 //! per work dir: files in memory are charged to the group that wrote them, so the group lives as
 //! long as they do. Groups are made with the work dir, ahead of any run; a run's first process
-//! joins by writing to a descriptor (a [door](Group::doors)) that the supervisor has opened, and
+//! joins by writing to a [descriptor](Group::join_fds) that the supervisor has opened, and
 //! so needs no right of its own. What is shared with the zygote stays charged to the zygote's
 //! group; what a run changes of it is copied, and charged to the run.
 //!
@@ -47,9 +47,9 @@ pub enum CgroupError {
              that is this user's own, as `systemd-run --user --scope -p Delegate=yes` makes"
     )]
     Make {
-        /// Its folder.
+        /// Folder of the control group.
         folder: Utf8PathBuf,
-        /// The kernel's answer.
+        /// The I/O error of making it.
         source: io::Error,
     },
     /// Controllers could not be passed on to groups below.
@@ -58,17 +58,17 @@ pub enum CgroupError {
              its own, as `systemd-run --user --scope -p Delegate=yes` makes"
     )]
     Delegate {
-        /// This process's group.
+        /// Folder of this process's control group.
         folder: Utf8PathBuf,
-        /// The kernel's answer.
+        /// The I/O error of writing to it.
         source: io::Error,
     },
     /// A bound could not be set, or a count not be read.
     #[error("could not use {file} of a control group ({source})")]
     File {
-        /// Which file.
+        /// Path of the file.
         file: String,
-        /// The kernel's answer.
+        /// The I/O error of reading or writing it.
         source: io::Error,
     },
 }
@@ -78,7 +78,7 @@ pub enum CgroupError {
 pub struct Bounds {
     /// Bytes, files in memory included, swap not usable.
     pub memory: u64,
-    /// Processes and threads.
+    /// The largest number of processes and threads.
     pub processes: u64,
     /// Processors' worth of time; without it, a fair share of all.
     pub cpus: Option<NonZeroU32>,
@@ -165,17 +165,22 @@ impl Groups {
     /// A [`CgroupError`].
     pub fn group(&self) -> Result<Group, CgroupError> {
         let name = self.0.made.fetch_add(1, Ordering::Relaxed).to_string();
-        let (places, doors, folders) = (Vec::new(), Vec::new(), Arc::clone(&self.0));
-        let mut group = Group { name: name.clone(), places, doors, freezer: None, folders };
+        let mut group = Group {
+            name: name.clone(),
+            places: Vec::new(),
+            join_fds: Vec::new(),
+            freezer: None,
+            folders: Arc::clone(&self.0),
+        };
         for place in &self.0.places {
             let folder = place.folder.join(&name);
             make(&folder)?;
             let version = place.version;
             group.places.push(Place { folder, ..place.clone() });
             let folder = &group.places[group.places.len() - 1].folder;
-            group.doors.push(door(folder, version)?);
+            group.join_fds.push(open_join_file(folder, version)?);
             if version == Version::V2 {
-                // If one process must go, all go: half a run is no run.
+                // If the kernel kills one process, it kills all: half a run is of no use.
                 write(folder, "memory.oom.group", 1)?;
             }
         }
@@ -189,8 +194,8 @@ impl Drop for Folders {
     }
 }
 
-/// Where a process writes `0` to join the group of `folder`.
-fn door(folder: &Utf8Path, version: Version) -> Result<OwnedFd, CgroupError> {
+/// Opens the file to which a process writes `0` to join the group of `folder`.
+fn open_join_file(folder: &Utf8Path, version: Version) -> Result<OwnedFd, CgroupError> {
     // Joining as a single thread spares version 1 the wait for all processors, 5 to 11 ms.
     let name = if version == Version::V1 { "tasks" } else { "cgroup.procs" };
     let opened = fs::OpenOptions::new().write(true).open(folder.join(name));
@@ -203,7 +208,7 @@ fn door(folder: &Utf8Path, version: Version) -> Result<OwnedFd, CgroupError> {
 pub struct Group {
     name: String,
     places: Vec<Place>,
-    doors: Vec<OwnedFd>,
+    join_fds: Vec<OwnedFd>,
     freezer: Option<Freezer>,
     /// Not removed before this.
     folders: Arc<Folders>,
@@ -213,8 +218,8 @@ pub struct Group {
 #[derive(Debug)]
 struct Freezer {
     folder: Utf8PathBuf,
-    /// The way in, if no other door leads there.
-    door: Option<OwnedFd>,
+    /// The descriptor to join it by; `None` if one of the other descriptors leads there.
+    join_fd: Option<OwnedFd>,
 }
 
 impl Group {
@@ -256,9 +261,9 @@ impl Group {
     }
 
     /// Descriptors to which the first process of a run writes `0` to join.
-    pub fn doors(&self) -> impl Iterator<Item = &OwnedFd> {
-        let freezer = self.freezer.as_ref().and_then(|freezer| freezer.door.as_ref());
-        self.doors.iter().chain(freezer)
+    pub fn join_fds(&self) -> impl Iterator<Item = &OwnedFd> {
+        let freezer = self.freezer.as_ref().and_then(|freezer| freezer.join_fd.as_ref());
+        self.join_fds.iter().chain(freezer)
     }
 
     /// Has the group be one that can be frozen, if this host has such. Making it, and joining it,
@@ -272,8 +277,8 @@ impl Group {
         // Often there already: in the one hierarchy that has everything.
         make(&folder)?;
         let is_known = self.places.iter().any(|place| place.folder == folder);
-        let door = if is_known { None } else { Some(door(&folder, Version::V2)?) };
-        self.freezer = Some(Freezer { folder, door });
+        let join_fd = if is_known { None } else { Some(open_join_file(&folder, Version::V2)?) };
+        self.freezer = Some(Freezer { folder, join_fd });
         Ok(())
     }
 

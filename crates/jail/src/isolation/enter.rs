@@ -58,14 +58,14 @@ pub struct JailSpec {
     pub input: Option<String>,
     /// Bytes of `/tmp`, and of `/dev/shm`.
     pub scratch: u64,
-    /// Resource limits.
+    /// Resource limits of each process.
     pub limits: Limits,
     /// The GPUs that it may use; none for most.
     pub gpus: Option<Devices>,
     /// Descriptors that lead into the run's control group (see [`crate::isolation::cgroup`]); none
-    /// without that layer. The zygote, who gets them with the request, fills in their numbers.
-    #[serde(default)]
-    pub doors: Vec<i32>,
+    /// without that layer. The zygote receives them with the request and fills in their numbers.
+    #[serde(default, rename = "doors")]
+    pub cgroup_fds: Vec<i32>,
     /// Whether it goes on after its first code: then one more descriptor stays open, a socket to
     /// the zygote, from which it gets the next.
     pub session: bool,
@@ -77,45 +77,45 @@ pub struct JailSpec {
 #[derive(Debug, thiserror::Error)]
 pub enum EnterError {
     /// The request could not be read.
-    #[error("could not read what the cell is made from ({0})")]
+    #[error("could not read the description of the jail ({0})")]
     Spec(std::io::Error),
     /// No session of its own.
     #[error("could not start a session ({0})")]
     Session(rustix::io::Errno),
-    /// The keeper of a run without a box could not be set up.
-    #[error("could not set up the run's keeper ({0})")]
-    Keeper(std::io::Error),
+    /// The monitor of a run without a box could not be set up.
+    #[error("could not set up the run's monitor ({0})")]
+    Monitor(std::io::Error),
     /// The public files could not be put into the work dir.
     #[error("could not link the public files into the work dir ({0})")]
     Input(std::io::Error),
     /// The control group could not be joined.
     #[error("could not join the run's control group ({0})")]
     Group(rustix::io::Errno),
-    /// A namespace.
+    /// A namespace could not be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A mount.
+    /// A mount could not be made.
     #[error(transparent)]
     Mount(#[from] MountError),
-    /// A limit.
+    /// A resource limit could not be set.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// The kernel could not be told whom to end first.
+    /// The out-of-memory score could not be set.
     #[error("could not volunteer for the out-of-memory killer ({0})")]
     Victim(std::io::Error),
     /// Nested user namespaces could not be forbidden.
     #[error("could not forbid further user namespaces ({0})")]
     ForbidNesting(std::io::Error),
-    /// A capability set.
+    /// Capabilities could not be dropped.
     #[error(transparent)]
     Capability(#[from] CapabilityError),
-    /// Landlock.
+    /// The Landlock rules could not be applied.
     #[error(transparent)]
     Landlock(#[from] LandlockError),
     /// Descriptors could not be closed.
     #[error("could not close descriptors ({0})")]
     Descriptors(std::io::Error),
-    /// Seccomp.
+    /// The seccomp filter could not be installed.
     #[error(transparent)]
     Seccomp(#[from] SeccompError),
     /// The working directory could not be entered.
@@ -138,7 +138,7 @@ impl EnterError {
             Self::ForbidNesting(_) => Layer::UserNamespace,
             Self::Capability(CapabilityError::NoNewPrivileges(_)) => Layer::NoNewPrivileges,
             Self::Capability(_) => Layer::Capabilities,
-            Self::Landlock(_) | Self::Keeper(_) => Layer::Landlock,
+            Self::Landlock(_) | Self::Monitor(_) => Layer::Landlock,
             Self::Seccomp(_) => Layer::Seccomp,
         }
     }
@@ -157,32 +157,32 @@ pub fn isolate() -> Result<(), EnterError> {
 }
 
 /// Puts the calling process, which has been [isolated](isolate) unless the run is without a box,
-/// into its cell. On success it returns the layers that it can do
-/// without and that are not there; on an error the process must end.
+/// into its jail. Returns the layers that are missing and that it can do without. On an error the
+/// process must end.
 ///
 /// # Errors
 /// An [`EnterError`] naming the step.
-pub fn enter(cell: &JailSpec) -> Result<Vec<Missing>, EnterError> {
-    if let Some(bare) = &cell.bare {
-        return bare::enter(cell, bare).map(|()| Vec::new());
+pub fn enter(spec: &JailSpec) -> Result<Vec<Missing>, EnterError> {
+    if let Some(bare) = &spec.bare {
+        return bare::enter(spec, bare).map(|()| Vec::new());
     }
     let mut missing = Vec::new();
 
-    join_group(&cell.doors).map_err(EnterError::Group)?;
+    join_group(&spec.cgroup_fds).map_err(EnterError::Group)?;
     namespaces::unshare(Layer::MountNamespace)?;
-    mount_private(cell)?;
-    rlimits::apply(&cell.limits)?;
-    // If the machine itself runs short, a script goes before anybody else.
+    mount_private(spec)?;
+    rlimits::apply(&spec.limits)?;
+    // If the machine itself runs out of memory, the kernel kills scripts first.
     fs::write("/proc/self/oom_score_adj", "1000").map_err(EnterError::Victim)?;
 
     namespaces::unshare(Layer::UserNamespace)?;
     namespaces::map_identity(AGENT, ZYGOTE, ZYGOTE)?;
-    rlimits::apply_to_processes(&cell.limits)?;
+    rlimits::apply_to_processes(&spec.limits)?;
     fs::write("/proc/sys/user/max_user_namespaces", "0").map_err(EnterError::ForbidNesting)?;
 
     capabilities::forbid_new_privileges()?;
     capabilities::drop_all()?;
-    let nodes = cell.gpus.iter().flat_map(|gpus| &gpus.paths);
+    let nodes = spec.gpus.iter().flat_map(|gpus| &gpus.paths);
     let nodes: Vec<_> = nodes.map(|path| gpus::inside(path)).collect();
     match landlock::apply(&nodes) {
         // A kernel without Landlock is no fault of this host's set-up: reported, not refused.
@@ -191,41 +191,41 @@ pub fn enter(cell: &JailSpec) -> Result<Vec<Missing>, EnterError> {
         }
         other => other?,
     }
-    close_descriptors(if cell.session { 4 } else { 3 }).map_err(EnterError::Descriptors)?;
+    close_descriptors(if spec.session { 4 } else { 3 }).map_err(EnterError::Descriptors)?;
     rustix::process::chdir(WORK).map_err(EnterError::WorkDir)?;
-    seccomp::apply(Surroundings::Box, cell.gpus.is_some())?;
+    seccomp::apply(Surroundings::Box, spec.gpus.is_some())?;
     Ok(missing)
 }
 
 /// Joins the run's control group, in each hierarchy.
 #[expect(unsafe_code, reason = "descriptors that arrive as numbers")]
-pub(super) fn join_group(doors: &[i32]) -> rustix::io::Result<()> {
-    for door in doors {
+pub(super) fn join_group(cgroup_fds: &[i32]) -> rustix::io::Result<()> {
+    for fd in cgroup_fds {
         // SAFETY: the zygote has just received it and keeps it open until after the fork.
-        let door = unsafe { rustix::fd::BorrowedFd::borrow_raw(*door) };
-        // 0 is whoever writes it.
-        rustix::io::write(door, b"0")?;
+        let fd = unsafe { rustix::fd::BorrowedFd::borrow_raw(*fd) };
+        // 0 stands for the process that writes it.
+        rustix::io::write(fd, b"0")?;
     }
     Ok(())
 }
 
 /// Work dir, public files, GPUs, scratch space and process list of the run; all else is covered.
-fn mount_private(cell: &JailSpec) -> Result<(), MountError> {
-    let work = mounts::pick_up(&cell.workspace)?;
-    let input = cell.input.as_deref().map(mounts::pick_up).transpose()?;
+fn mount_private(spec: &JailSpec) -> Result<(), MountError> {
+    let work = mounts::pick_up(&spec.workspace)?;
+    let input = spec.input.as_deref().map(mounts::pick_up).transpose()?;
     mounts::attach(work.as_fd(), WORK)?;
     if let Some(input) = input {
         mounts::attach_distrusting(input.as_fd(), INPUT)?;
     }
-    if let Some(gpus) = &cell.gpus {
+    if let Some(gpus) = &spec.gpus {
         gpus::mount(&gpus.paths)?;
     }
     for covered in [TASKS, WORKSPACES, GPUS] {
         mounts::attach(mounts::pick_up(EMPTY)?.as_fd(), covered)?;
     }
     // Owned by the user that the script will be, with as many files as pages.
-    let files = (cell.scratch / 4096).clamp(64, 1 << 20);
-    let options = format!("mode=1777,size={},nr_inodes={files}", cell.scratch);
+    let files = (spec.scratch / 4096).clamp(64, 1 << 20);
+    let options = format!("mode=1777,size={},nr_inodes={files}", spec.scratch);
     mounts::tmpfs("/tmp", &options)?;
     mounts::tmpfs("/dev/shm", &options)?;
     // Processes of other users, were there any, are not even listed.

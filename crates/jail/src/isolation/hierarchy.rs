@@ -9,11 +9,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 /// What bounds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Controller {
-    /// Bytes.
+    /// Memory, in bytes.
     Memory,
-    /// Processes and threads.
+    /// Number of processes and threads.
     Pids,
-    /// Processor time.
+    /// Share of processor time.
     Cpu,
 }
 
@@ -43,11 +43,11 @@ pub enum Version {
 /// The group that this process is in, in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The hierarchy's interface.
+    /// Version of the interface, 1 or 2.
     pub version: Version,
     /// What is used of it.
     pub controllers: Vec<Controller>,
-    /// The group's folder.
+    /// Folder of the control group.
     pub folder: Utf8PathBuf,
 }
 
@@ -57,7 +57,7 @@ pub enum HierarchyError {
     /// No hierarchy could have the controller.
     #[error("no control groups with the controller `{controller}` are mounted")]
     NotMounted {
-        /// The controller's name.
+        /// Name of the missing controller.
         controller: &'static str,
     },
     /// It is mounted, but not the part with this process.
@@ -124,7 +124,7 @@ fn own_path<'a>(membership: &'a str, version: Version, controller: &str) -> Opti
     })
 }
 
-/// A mounted hierarchy.
+/// A mounted hierarchy of control groups.
 struct Mount {
     version: Version,
     /// The group that is shown at `point`.

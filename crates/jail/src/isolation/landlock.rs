@@ -1,5 +1,5 @@
-//! Landlock: a second opinion on files, TCP, signals and abstract sockets, held by the kernel
-//! for this process tree no matter what its mounts and namespaces look like.
+//! Landlock: a second barrier for files, TCP, signals and abstract sockets, which the kernel
+//! enforces on the process tree independently of mounts and namespaces.
 
 use ::landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, PathFdError,
@@ -97,7 +97,7 @@ pub fn apply_allowlist(
     enforced(with_gpus(rules, gpus, "/proc/self/task")?)
 }
 
-/// Opens the device nodes `gpus`, and to those who use them the threads' names below `threads`:
+/// Opens the device nodes `gpus`, and, to runs that use them, the threads' names below `threads`:
 /// CUDA names its own, and does not begin if it cannot.
 fn with_gpus(
     mut rules: RulesetCreated,

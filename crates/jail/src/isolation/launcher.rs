@@ -1,5 +1,5 @@
-//! The launcher: a small process of its own that builds the outer box and becomes the zygote's
-//! keeper.
+//! The launcher: a small process of its own that builds the outer box and then monitors the
+//! zygote.
 //!
 //! A supervisor may be a large multi-threaded program, in which almost nothing is safe between
 //! fork and exec. So it starts this one, which has a single thread, and speaks to it thus:
@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use std::io::{BufRead, Write};
 
-/// Who the zygote is on the host when the supervisor is root: a number that no account and no
+/// User and group of the zygote on the host when the supervisor is root: a number that no account and no
 /// service range uses. An ordinary user's zygote is that user.
 const UNPRIVILEGED: u32 = 61_000;
 
@@ -62,7 +62,7 @@ pub struct Launch {
     pub workspaces: String,
     /// The zygote's program text.
     pub script: String,
-    /// What the zygote is told: JSON, its own affair.
+    /// The settings of the zygote: JSON that it reads itself.
     pub settings: serde_json::Value,
     /// The whole environment of everything in the box.
     pub environment: Vec<(String, String)>,
@@ -87,18 +87,18 @@ pub enum LaunchError {
     /// The shared library could not be opened.
     #[error("could not open the library {path} ({source})")]
     Library {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: Errno,
     },
     /// A descriptor or the script's memory could not be arranged.
     #[error("could not arrange descriptors ({0})")]
     Descriptors(std::io::Error),
-    /// A namespace.
+    /// A namespace could not be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A mount.
+    /// A mount could not be made.
     #[error(transparent)]
     Mount(#[from] MountError),
     /// Root could not become an ordinary user.
@@ -110,9 +110,9 @@ pub enum LaunchError {
     /// Python could not be started.
     #[error("could not start {path} ({source})")]
     Start {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: String,
-        /// The kernel's answer.
+        /// The I/O error of starting it.
         source: std::io::Error,
     },
 }
@@ -131,7 +131,7 @@ impl LaunchError {
 /// Runs the launcher until the zygote or the supervisor is gone.
 ///
 /// # Errors
-/// A [`LaunchError`]; the supervisor has been told as well.
+/// A [`LaunchError`]; the supervisor has received it as well.
 pub fn main() -> Result<(), LaunchError> {
     // Not in the supervisor's process group: a Ctrl-C at its terminal is its own to handle.
     let _ = rustix::process::setsid();
@@ -273,7 +273,7 @@ pub(crate) fn bare_user() -> Option<u32> {
     (geteuid().is_root() && namespaces::can_become(user)).then_some(user)
 }
 
-/// Real root turns into nobody. The user namespace entered afterwards has no way back.
+/// Changes real root into an unprivileged user. The user namespace entered afterwards has no way back.
 fn become_unprivileged(number: u32) -> Result<(), LaunchError> {
     let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
     rustix::thread::set_thread_groups(&[]).map_err(LaunchError::Identity)?;
@@ -286,7 +286,7 @@ fn become_unprivileged(number: u32) -> Result<(), LaunchError> {
 
 /// The child's way from fork to Python.
 fn become_zygote(launch: &Launch) -> Result<(), LaunchError> {
-    // The keeper's end is the zygote's; the zygote's is that of everything in its namespace.
+    // The zygote ends with its monitor, and everything in its namespace ends with the zygote.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(LaunchError::Identity)?;
     if !launch.bare {
         mounts::proc("/proc", "")?;
@@ -311,7 +311,7 @@ fn become_zygote(launch: &Launch) -> Result<(), LaunchError> {
     let start_in = if launch.bare { "/" } else { EMPTY };
     rustix::process::chdir(start_in).map_err(|errno| start(errno.into()))?;
     tell(&Launched::Boxed {});
-    // The lifeline is the keeper's to watch.
+    // The monitor watches the lifeline.
     duplicate(1, 0)?;
     duplicate(2, 1)?;
     // SAFETY: both arrays end with a null pointer and point to C strings that live until here.
@@ -338,7 +338,7 @@ fn tell(message: &Launched) {
 /// Waits for the end of the zygote or of the supervisor; after the second, brings about the
 /// first.
 fn keep(zygote: &OwnedFd) {
-    // The zygote's alone: as long as it is open here, nobody could see it close there.
+    // Only the zygote may hold it: while it is open here, its end there cannot be observed.
     for fd in [SCRIPT, CONTROL, LIBRARY] {
         // SAFETY: these three were arranged by this process and are not used again.
         drop(unsafe { OwnedFd::from_raw_fd(fd) });

@@ -1,4 +1,4 @@
-//! The barriers by name, and the report of which of them are up.
+//! The names of the isolation layers, and the report of which of them are up.
 
 use crate::isolation::IsolationLevel;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// Root inside is nobody outside.
+    /// Root inside the box has no rights outside of it.
     UserNamespace,
     /// Mounts of its own.
     MountNamespace,
@@ -20,7 +20,7 @@ pub enum Layer {
     NetworkNamespace,
     /// Own System V IPC and message queues.
     IpcNamespace,
-    /// Own host name.
+    /// A host name of its own.
     UtsNamespace,
     /// A root that holds the system, Python and public data, read-only, and nothing else.
     PivotedRoot,
@@ -90,7 +90,7 @@ impl fmt::Display for Layer {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no layer is called `{given}`; one of {}", Layer::ALL.map(Layer::name).join(", "))]
 pub struct UnknownLayer {
-    /// What was given.
+    /// The word that was given.
     pub given: String,
 }
 
@@ -108,14 +108,25 @@ impl FromStr for Layer {
 pub enum State {
     /// It holds for every run.
     Up,
-    /// It does not.
+    /// It does not hold for any run.
     Down {
-        /// Why not.
+        /// Why the layer is missing.
         reason: String,
     },
 }
 
 /// Which layers hold in a sandbox; part of every report made with it.
+///
+/// # Examples
+/// ```rust
+/// use jail::isolation::layer::Missing;
+/// use jail::isolation::{IsolationLevel, Layer, Protection};
+///
+/// let reason = "the control group is not writable".to_owned();
+/// let protection = Protection::except([Missing { layer: Layer::Cgroup, reason }]);
+/// assert!(protection.is_up(Layer::Seccomp));
+/// assert_eq!(protection.tier(), Some(IsolationLevel::T2));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Protection {
@@ -155,7 +166,7 @@ impl Protection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Missing {
-    /// The layer.
+    /// The layer that is missing.
     pub layer: Layer,
     /// Why it is not up.
     pub reason: String,

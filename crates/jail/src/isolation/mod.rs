@@ -1,4 +1,4 @@
-//! The jail: what stands between a script and the machine it runs on.
+//! The jail: isolation of scripts from the machine that they run on.
 //!
 //! Two boxes, one inside the other:
 //! 1. [`launcher`] builds the **outer box** once: its own root with read-only system, Python and
@@ -6,10 +6,10 @@
 //! 2. [`enter`] puts each run into an **inner box**: its own namespaces, scratch space, limits and
 //!    filters. Its only caller is the zygote's forked child, through the C interface in [`abi`].
 //!
-//! A host without user namespaces offers no boxes; [`bare`] is what is left then.
+//! A host without user namespaces offers no boxes; [`bare`] isolates runs there.
 //!
-//! One barrier per file; [`Protection`] reports which of them are up, and [`IsolationLevel`] what that is
-//! worth. Bounds over a whole run, [`cgroup`], are the supervisor's. This is the only module of
+//! Each file has one barrier. [`Protection`] reports which of them are up, [`IsolationLevel`] sums
+//! that up. The supervisor sets the bounds over a whole run ([`cgroup`]). This is the only module of
 //! the workspace with `unsafe` code: kernel interfaces that have no safe wrapper.
 
 pub mod abi;

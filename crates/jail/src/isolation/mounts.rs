@@ -22,15 +22,15 @@ pub enum MountError {
     Clone {
         /// What was to be picked up.
         path: String,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: Errno,
     },
     /// Read-only and its like could not be set.
     #[error("could not set attributes of {path} ({source})")]
     Attributes {
-        /// Which tree.
+        /// Path of the tree.
         path: String,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: std::io::Error,
     },
     /// A tree could not be put down.
@@ -38,25 +38,25 @@ pub enum MountError {
     Attach {
         /// Where it was to go.
         path: String,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: Errno,
     },
     /// A new file system could not be mounted.
     #[error("could not mount a new {kind} at {path} ({source})")]
     Fresh {
-        /// Its type.
+        /// Type of the file system.
         kind: &'static str,
         /// Where it was to go.
         path: String,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: Errno,
     },
     /// A place to mount on could not be made or opened.
     #[error("could not prepare {path} ({source})")]
     Place {
-        /// The place.
+        /// Path of the mount point.
         path: String,
-        /// The kernel's answer.
+        /// The I/O error of making it.
         source: std::io::Error,
     },
     /// The root could not be changed.
@@ -68,9 +68,9 @@ pub enum MountError {
     /// A mount could not be removed.
     #[error("could not unmount {path} ({source})")]
     Unmount {
-        /// Which.
+        /// Path of the mount.
         path: String,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: Errno,
     },
 }
@@ -213,7 +213,7 @@ fn fresh(
     rustix::mount::mount(kind, path, kind, flags, options.as_c_str()).map_err(error)
 }
 
-/// Removes the mount at `path`, at once or as soon as nobody uses it.
+/// Removes the mount at `path`, at once or as soon as it is no longer in use.
 ///
 /// # Errors
 /// [`MountError::Unmount`].

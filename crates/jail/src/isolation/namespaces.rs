@@ -1,4 +1,4 @@
-//! Namespaces: a process gets its own copy of what the kernel would otherwise share.
+//! Namespaces: separate views of users, processes, mounts, network, IPC and host name.
 
 use crate::isolation::Layer;
 use fs_err as fs;
@@ -8,12 +8,12 @@ use rustix::thread::UnshareFlags;
 /// A namespace could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
-    /// `unshare` refused it.
+    /// The kernel refused to make the namespace.
     #[error("the kernel refused a new one ({source}){}", hint(*.layer, *.source))]
     Unshare {
-        /// Which.
+        /// The layer that the namespace belongs to.
         layer: Layer,
-        /// The kernel's answer.
+        /// The error of `unshare`.
         source: Errno,
     },
     /// The identity map could not be written.

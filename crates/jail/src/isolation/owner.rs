@@ -1,5 +1,5 @@
-//! Whose is it? The name that a supervisor gives to what outlives it if it is killed, so that
-//! the next one can tell what to remove.
+//! The name that a supervisor gives to folders and control groups, from which a later supervisor
+//! can tell that their owner was killed, and remove them.
 
 use fs_err as fs;
 use std::str::FromStr;

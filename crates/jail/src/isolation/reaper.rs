@@ -17,7 +17,7 @@ use std::{io, ptr};
 /// The reaper calls nothing deep.
 const STACK: usize = 32 * 1024;
 
-/// A running reaper.
+/// The first process of a run's PID namespace.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Reaper {
@@ -76,14 +76,14 @@ pub fn start() -> io::Result<Reaper> {
 /// # Safety
 /// `stack` came from [`start`], was not released before, and its reaper is gone.
 pub unsafe fn release(stack: *mut c_void) {
-    // SAFETY: by this function's contract the mapping is ours and nobody runs on it.
+    // SAFETY: by this function's contract the mapping is ours and no thread runs on it.
     unsafe { libc::munmap(stack, STACK) };
 }
 
 /// The reaper's whole life.
 extern "C" fn exist(_: *mut c_void) -> c_int {
     // SAFETY: raw system calls without pointers into shared memory, apart from the action, which
-    // lives on this stack. The descriptor table is a copy, so closing it affects nobody else.
+    // lives on this stack. The descriptor table is a copy, so closing it affects no other process.
     unsafe {
         // The copy holds other runs' pipes and sockets, which must not stay open through us.
         libc::syscall(libc::SYS_close_range, 0u32, u32::MAX, 0u32);

@@ -1,4 +1,4 @@
-//! Resource limits: what one process, or one run's processes together, may take.
+//! Resource limits of single processes, and of the processes of a run together.
 
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -20,12 +20,12 @@ pub enum LimitError {
     /// The user's waiting signals could not be counted.
     #[error("could not count this user's waiting signals ({0})")]
     Signals(std::io::Error),
-    /// `setrlimit` refused.
+    /// The kernel refused a resource limit.
     #[error("could not limit {what} ({source})")]
     Set {
         /// What was to be limited.
         what: &'static str,
-        /// The kernel's answer.
+        /// The error of `setrlimit`.
         source: Errno,
     },
 }
@@ -39,7 +39,7 @@ pub struct Limits {
     /// Whether address space that is only reserved counts as memory. If not, only what a process
     /// has for itself and may write to does; what it shares is for others to add up.
     pub reservations: bool,
-    /// Processes and threads.
+    /// The largest number of processes and threads.
     pub processes: u64,
     /// Bytes of one file.
     pub file_size: u64,
@@ -131,9 +131,9 @@ fn set(what: &'static str, resource: Resource, value: u64) -> Result<(), LimitEr
 
 /// Bytes of address space in use.
 struct OwnSize {
-    /// All of it.
+    /// Bytes of address space in total.
     total: u64,
-    /// Private and writable.
+    /// Bytes of private, writable memory.
     data: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Seccomp: the system calls a script may make. An allowlist, as data with reasons.
+//! Seccomp: the allowlist of system calls, as data with reasons.
 //!
 //! Everything else answers EPERM; `clone3` and calls newer than this list answer ENOSYS, so that
-//! C libraries fall back to what they used before. The 32-bit and x32 doors are shut by
+//! C libraries fall back to what they used before. The 32-bit and x32 entry points are closed by
 //! death: they have other numbers for the same calls.
 
 use seccompiler::{
@@ -129,7 +129,7 @@ const ALLOWED_LEGACY: &[i64] = calls![
 const ALLOWED_LEGACY: &[i64] = &[];
 
 /// Calls that answer "no such call". `clone3` passes its flags through memory, where a filter
-/// cannot look; C libraries then use `clone`. `flock` locks a file for everybody who can open it,
+/// cannot look; C libraries then use `clone`. `flock` locks a file for every process that can open it,
 /// the files that all runs share included, so that one run could tell another something or keep
 /// it waiting; libraries that want a lock then use a file of their own.
 const NOT_THERE: &[i64] = calls![SYS_clone3 SYS_flock];
@@ -223,7 +223,7 @@ const BUFFER_SIZES: [i32; 4] =
 
 /// Flags of `clone` that C libraries use to make processes and threads. Any other is refused:
 /// those that make namespaces; `CLONE_PARENT`, whose child is the zygote's and not the run's;
-/// `CLONE_PTRACE` and `CLONE_UNTRACED`, `CLONE_IO` and `CLONE_PIDFD`, which nobody needs.
+/// `CLONE_PTRACE` and `CLONE_UNTRACED`, `CLONE_IO` and `CLONE_PIDFD`, which no C library needs.
 const CLONE_FLAGS: u64 = (libc::CLONE_VM
     | libc::CLONE_FS
     | libc::CLONE_FILES
@@ -252,7 +252,7 @@ pub enum Surroundings {
 
 /// Calls that are refused on the host itself: Landlock has no word about modes and times of
 /// files, sockets with a path, and other processes' priority. Messages with descriptors and
-/// signals with a value are counted per user, who is the same for all runs.
+/// signals with a value are counted per user, and all runs have the same user.
 const REFUSED_ON_HOST: &[i64] = calls![
     SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat SYS_socket SYS_bind SYS_listen
     SYS_accept SYS_accept4 SYS_connect SYS_setpriority SYS_sendmsg SYS_sendmmsg

@@ -1,4 +1,4 @@
-//! Tiers: what a host can offer, in three steps.
+//! Isolation levels: the three states of the jail, `t1` to `t3`, depending on the host.
 
 use crate::isolation::Layer;
 use crate::isolation::bare::WITHOUT;
@@ -16,12 +16,24 @@ use std::str::FromStr;
 ///
 /// Landlock is a second opinion on top of mounts in the first two: it is up where the kernel has
 /// it, and its absence makes neither another. In the third it is what hides the answers.
+///
+/// # Examples
+/// ```rust
+/// use jail::isolation::{IsolationLevel, Layer};
+///
+/// let level: IsolationLevel = "t2".parse()?;
+/// assert!(level.needs(Layer::PidNamespace));
+/// assert!(!level.needs(Layer::Cgroup));
+/// // Stronger levels sort first.
+/// assert!(IsolationLevel::T1 < level);
+/// # Ok::<(), jail::isolation::tier::UnknownTier>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationLevel {
     /// Namespaces and control groups.
     T1,
-    /// Namespaces.
+    /// Namespaces without control groups.
     T2,
     /// Neither: what cannot be hidden is forbidden.
     T3,
@@ -60,7 +72,7 @@ impl fmt::Display for IsolationLevel {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no tier is called `{given}`; one of {}", IsolationLevel::ALL.map(IsolationLevel::name).join(", "))]
 pub struct UnknownTier {
-    /// What was given.
+    /// The word that was given.
     pub given: String,
 }
 

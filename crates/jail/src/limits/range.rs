@@ -11,9 +11,9 @@ use tasks::units::{ByteSize, Span};
 /// The accepted values of one limit, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range<T> {
-    /// The smallest.
+    /// The smallest accepted value.
     pub least: T,
-    /// The largest.
+    /// The largest accepted value.
     pub most: T,
 }
 
@@ -30,11 +30,11 @@ pub const TIME_LIMIT: Range<Span> =
 pub const MEMORY: Range<ByteSize> = range(ByteSize::mib(1), ByteSize::new(16 * TIB));
 /// Of `processes`: the script itself is one.
 pub const PROCESSES: Range<u64> = range(1, 32_768);
-/// Of `cpus`.
+/// Of `cpus`, in processors: the most is beyond any host.
 pub const CPUS: Range<u64> = range(1, 4096);
 /// Of `open_files`: the jail is built under this limit, and takes some before the script begins.
 pub const OPEN_FILES: Range<u64> = range(64, 1 << 20);
-/// Of `file_size`.
+/// Of `file_size`, in bytes of one file.
 pub const FILE_SIZE: Range<ByteSize> = range(ByteSize::kib(1), ByteSize::new(16 * TIB));
 /// Of `scratch`: the kernel counts in pages, and this is one.
 pub const SCRATCH: Range<ByteSize> = range(ByteSize::kib(4), ByteSize::new(TIB));

@@ -34,31 +34,31 @@ pub enum PythonError {
     /// It could not be started.
     #[error("could not run {path} ({source}); make an environment with `make venv`")]
     Run {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
-        /// Why not.
+        /// The I/O error of starting it.
         source: std::io::Error,
     },
     /// It ran, but not to an answer.
     #[error("{path} is no working Python: {detail}")]
     Broken {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
-        /// What it said.
+        /// What the interpreter printed.
         detail: String,
     },
     /// It is too old.
     #[error("{path} is Python {found}; 3.11 or later is needed")]
     TooOld {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
-        /// Its version.
+        /// The version that it reports.
         found: String,
     },
     /// A library that every run expects is not installed.
     #[error("{path} lacks {}; install the locked requirements with `make venv`", .missing.join(", "))]
     Lacks {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
         /// What is not there.
         missing: Vec<String>,
@@ -70,9 +70,9 @@ pub enum PythonError {
          and make the environment anew"
     )]
     Covered {
-        /// The interpreter.
+        /// Path of the interpreter.
         path: Utf8PathBuf,
-        /// Its installation.
+        /// Folder of its installation.
         base: Utf8PathBuf,
         /// The folder of the box that covers it.
         folder: &'static str,
@@ -90,16 +90,16 @@ pub struct PythonEnv {
     base: Utf8PathBuf,
 }
 
-/// What an interpreter says about itself.
+/// What an interpreter reports about itself.
 #[derive(Deserialize)]
-struct Answer {
+struct Report {
     version: (u32, u32, u32),
     prefix: Utf8PathBuf,
     base: Utf8PathBuf,
     missing: Vec<String>,
 }
 
-const QUESTION: &str = r#"
+const PROBE: &str = r#"
 import importlib.util, json, sys
 print(json.dumps({
     "version": list(sys.version_info[:3]), "prefix": sys.prefix, "base": sys.base_prefix,
@@ -146,7 +146,7 @@ impl PythonEnv {
         let path = camino::absolute_utf8(path)
             .map_err(|source| PythonError::Run { path: path.to_owned(), source })?;
         let output = Command::new(&path)
-            .args(["-I", "-c", QUESTION])
+            .args(["-I", "-c", PROBE])
             .stdin(Stdio::null())
             .output()
             .map_err(|source| PythonError::Run { path: path.clone(), source })?;
@@ -154,7 +154,7 @@ impl PythonEnv {
         if !output.status.success() {
             return Err(broken(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
-        let answer: Answer =
+        let answer: Report =
             serde_json::from_slice(&output.stdout).map_err(|error| broken(error.to_string()))?;
         let (major, minor, patch) = answer.version;
         let version = format!("{major}.{minor}.{patch}");

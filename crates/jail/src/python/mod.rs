@@ -1,4 +1,4 @@
-//! The Python that scripts run in: where it is, and the program that keeps it warm.
+//! The Python environment of scripts, and the program that keeps an interpreter warm.
 
 mod env;
 

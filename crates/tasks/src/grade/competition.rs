@@ -1,4 +1,4 @@
-//! A competition of MLE-bench, graded as MLE-bench does.
+//! The grader of a competition of MLE-bench, with MLE-bench's rules.
 
 use super::{Grade, GradeError, Grader};
 use crate::metrics::{Direction, Metric};
@@ -31,14 +31,14 @@ impl MleBenchGrader {
     /// Reads the competition's answers.
     ///
     /// # Errors
-    /// [`GradeError::Competition`].
+    /// [`GradeError::Competition`] without a grader for it, or if the answers cannot be read.
     pub fn open(competition: &Competition) -> Result<Self, GradeError> {
         let id = competition.id().as_str();
         let unknown = || GradingError::NoGrader { id: id.to_owned(), thresholds: true };
         let grader = graders::grader(id).ok_or_else(unknown).map_err(GradeError::Competition)?;
         let answers =
             grading::read_answers(competition.answers()).map_err(GradeError::Competition)?;
-        let limits = Limits::of_submissions(&answers);
+        let limits = Limits::for_submissions(&answers);
         Ok(Self { grader, answers, limits, board: competition.board() })
     }
 

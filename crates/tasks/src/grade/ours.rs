@@ -54,12 +54,12 @@ impl NativeGrader {
         Ok(Grade { score, tier: self.thresholds.tier(score, self.metric.direction()) })
     }
 
-    /// The task's metric.
+    /// The metric that the task is scored with.
     pub fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// The task's milestones.
+    /// Thresholds of the task's milestones, in units of the metric.
     pub fn thresholds(&self) -> &Thresholds {
         &self.thresholds
     }

@@ -20,7 +20,7 @@ struct Margins {
 }
 
 impl Margins {
-    fn of(t: &[usize], p: &[usize]) -> Self {
+    fn count(t: &[usize], p: &[usize]) -> Self {
         let classes = t.iter().chain(p).max().map_or(0, |max| max + 1);
         let zeros = || vec![0.0; classes];
         let mut margins = Self { truth: zeros(), predicted: zeros(), hits: zeros() };
@@ -54,7 +54,7 @@ impl Margins {
 
 /// Mean over the classes in the truth of the share of their rows that was found.
 pub fn balanced_accuracy(t: &[usize], p: &[usize]) -> f64 {
-    let Margins { truth, hits, .. } = Margins::of(t, p);
+    let Margins { truth, hits, .. } = Margins::count(t, p);
     let rows = truth.iter().zip(&hits).filter(|(truth, _)| **truth > 0.0);
     let recalls: Vec<f64> = rows.map(|(truth, hits)| hits / truth).collect();
     recalls.iter().sum::<f64>() / recalls.len() as f64
@@ -62,19 +62,19 @@ pub fn balanced_accuracy(t: &[usize], p: &[usize]) -> f64 {
 
 /// 2 TP / (2 TP + FP + FN) of one class; 0 where the class occurs on neither side.
 pub fn f1(t: &[usize], p: &[usize], class: usize) -> f64 {
-    let margins = Margins::of(t, p);
+    let margins = Margins::count(t, p);
     if class < margins.hits.len() { margins.f1(class) } else { 0.0 }
 }
 
 /// Mean F1 over the classes that occur in the truth or the prediction.
 pub fn macro_f1(t: &[usize], p: &[usize]) -> f64 {
-    let margins = Margins::of(t, p);
+    let margins = Margins::count(t, p);
     margins.mean(|class| margins.f1(class))
 }
 
 /// Mean F1 over classes, weighted by their rows in the truth.
 pub fn weighted_f1(t: &[usize], p: &[usize]) -> f64 {
-    let margins = Margins::of(t, p);
+    let margins = Margins::count(t, p);
     let sum: f64 = margins.seen().map(|class| margins.truth[class] * margins.f1(class)).sum();
     sum / t.len() as f64
 }
@@ -82,7 +82,7 @@ pub fn weighted_f1(t: &[usize], p: &[usize]) -> f64 {
 /// Mean of TP / (TP + FP + FN) over the classes that occur in the truth or the prediction.
 /// Jaccard (1901); J = F1 / (2 - F1).
 pub fn macro_jaccard(t: &[usize], p: &[usize]) -> f64 {
-    let margins = Margins::of(t, p);
+    let margins = Margins::count(t, p);
     margins.mean(|class| {
         let f1 = margins.f1(class);
         f1 / (2.0 - f1)
@@ -92,7 +92,7 @@ pub fn macro_jaccard(t: &[usize], p: &[usize]) -> f64 {
 /// (c s - Σ tₖ pₖ) / sqrt((s² - Σ pₖ²)(s² - Σ tₖ²)) with c the hits, s the rows, tₖ and pₖ the
 /// rows of class k; 0 where the denominator vanishes (Gorodkin 2004).
 pub fn mcc(t: &[usize], p: &[usize]) -> f64 {
-    let margins = Margins::of(t, p);
+    let margins = Margins::count(t, p);
     let rows = t.len() as f64;
     let (mut hits, mut cross, mut truth_squares, mut predicted_squares) = (0.0, 0.0, 0.0, 0.0);
     for class in 0..margins.hits.len() {
@@ -112,7 +112,7 @@ pub fn mcc(t: &[usize], p: &[usize]) -> f64 {
 /// # Errors
 /// [`MetricError::Constant`] if both sides hold one and the same class, as Σ w E vanishes.
 pub fn quadratic_kappa(t: &[usize], p: &[usize]) -> Result<f64, MetricError> {
-    let Margins { truth, predicted, .. } = Margins::of(t, p);
+    let Margins { truth, predicted, .. } = Margins::count(t, p);
     let weight = |i: usize, j: usize| (i as f64 - j as f64).powi(2);
     let observed: f64 = t.iter().zip(p).map(|(t, p)| weight(*t, *p)).sum();
     let mut expected = 0.0;

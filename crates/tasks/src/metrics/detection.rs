@@ -100,7 +100,8 @@ fn average_precision(outcomes: &[Outcome], threshold: usize, total: f64) -> f64 
     precisions.iter().sum::<f64>() / recalls.len() as f64
 }
 
-/// Adds what came of the detections of one class in one image, the most confident first.
+/// Matches the detections of one class in one image, the most confident first, and adds the
+/// outcomes.
 fn matches(
     objects: &[Object],
     detections: &[&Detection],

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Losses and errors.
+    /// A lower score is better: losses and errors.
     LowerIsBetter,
-    /// Accuracies, areas, correlations.
+    /// A higher score is better: accuracies, areas, correlations.
     HigherIsBetter,
 }
 
@@ -22,6 +22,15 @@ impl Direction {
     }
 
     /// Whether `score` meets or passes `threshold`.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Direction;
+    ///
+    /// assert!(Direction::LowerIsBetter.reaches(0.2, 0.2));
+    /// assert!(!Direction::LowerIsBetter.better(0.2, 0.2));
+    /// assert!(!Direction::HigherIsBetter.reaches(f64::NAN, 0.0));
+    /// ```
     pub fn reaches(self, score: f64, threshold: f64) -> bool {
         !score.is_nan() && !self.better(threshold, score)
     }

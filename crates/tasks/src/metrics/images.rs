@@ -15,8 +15,8 @@ pub struct Frame {
     pub levels: u32,
 }
 
-/// An exact image has no noise and an infinite ratio; it counts this many dB, as does
-/// whatever comes closer. One pixel of 64 x 64 off by 1 of 255 has 84 dB.
+/// An exact image has no noise and an infinite ratio; it counts this many dB, and no image
+/// counts more. One pixel of 64 x 64 off by 1 of 255 has 84 dB.
 const PSNR_LIMIT: f64 = 100.0;
 
 /// Side of SSIM's window.
@@ -67,9 +67,9 @@ pub fn ssim(t: &[u16], p: &[u16], frame: Frame) -> Result<f64, MetricError> {
     let mut columns = vec![Sums::default(); width];
     for bottom in 0..height {
         for (x, column) in columns.iter_mut().enumerate() {
-            *column += Sums::of(t[bottom * width + x], p[bottom * width + x]);
+            *column += Sums::of_pixel(t[bottom * width + x], p[bottom * width + x]);
             if let Some(above) = bottom.checked_sub(WINDOW) {
-                *column -= Sums::of(t[above * width + x], p[above * width + x]);
+                *column -= Sums::of_pixel(t[above * width + x], p[above * width + x]);
             }
         }
         if bottom + 1 < WINDOW {
@@ -101,7 +101,7 @@ pub fn ssim(t: &[u16], p: &[u16], frame: Frame) -> Result<f64, MetricError> {
 struct Sums([u64; 5]);
 
 impl Sums {
-    fn of(t: u16, p: u16) -> Self {
+    fn of_pixel(t: u16, p: u16) -> Self {
         let (t, p) = (u64::from(t), u64::from(p));
         Self([t, p, t * t, p * p, t * p])
     }

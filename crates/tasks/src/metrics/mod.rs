@@ -23,15 +23,15 @@ pub use metric::Metric;
 /// Why a metric has no value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MetricError {
-    /// No rows.
+    /// There is no row to score.
     #[error("there are no rows to score")]
     Empty,
     /// Truth and prediction of different lengths.
     #[error("{truth} rows of truth but {predicted} predictions")]
     Length {
-        /// Rows of truth.
+        /// Number of rows of truth.
         truth: usize,
-        /// Predictions.
+        /// Number of rows of predictions.
         predicted: usize,
     },
     /// Only one class in the truth.
@@ -49,7 +49,7 @@ pub enum MetricError {
     /// Images too small for the metric's window.
     #[error("the images are smaller than {0} x {0} pixels")]
     SmallImage(usize),
-    /// The result overflowed.
+    /// The result is infinite or NaN.
     #[error("the values are too large")]
     Overflow,
     /// This metric does not score this kind of prediction.

@@ -13,7 +13,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of<'a>(pairs: impl Iterator<Item = (&'a bool, &'a bool)>) -> Self {
+    fn from_pairs<'a>(pairs: impl Iterator<Item = (&'a bool, &'a bool)>) -> Self {
         let mut counts = Self::default();
         for pair in pairs {
             match pair {
@@ -48,7 +48,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
 fn per_label(t: &[bool], p: &[bool], labels: usize) -> Vec<Counts> {
     let column = |label| {
         let cells = |side| <[bool]>::iter(side).skip(label).step_by(labels);
-        Counts::of(cells(t).zip(cells(p)))
+        Counts::from_pairs(cells(t).zip(cells(p)))
     };
     (0..labels).map(column).collect()
 }
@@ -56,7 +56,7 @@ fn per_label(t: &[bool], p: &[bool], labels: usize) -> Vec<Counts> {
 fn per_row(t: &[bool], p: &[bool], labels: usize) -> Vec<Counts> {
     t.chunks_exact(labels)
         .zip(p.chunks_exact(labels))
-        .map(|(t, p)| Counts::of(t.iter().zip(p)))
+        .map(|(t, p)| Counts::from_pairs(t.iter().zip(p)))
         .collect()
 }
 
@@ -77,7 +77,7 @@ pub fn macro_f1(t: &[bool], p: &[bool], labels: usize) -> f64 {
 
 /// F1 of the counts of all labels together.
 pub fn micro_f1(t: &[bool], p: &[bool]) -> f64 {
-    Counts::of(t.iter().zip(p)).f1()
+    Counts::from_pairs(t.iter().zip(p)).f1()
 }
 
 /// Mean F1 over labels, weighted by their rows in the truth; 0 if there are none.

@@ -12,12 +12,12 @@ fn pairs<'a>(t: &'a [f64], p: &'a [f64]) -> impl ExactSizeIterator<Item = (f64, 
     t.iter().copied().zip(p.iter().copied())
 }
 
-/// sqrt(mean((t - p)²)).
+/// Root mean squared error, sqrt(mean((t - p)²)), in [0, ∞).
 pub fn rmse(t: &[f64], p: &[f64]) -> f64 {
     mean(pairs(t, p).map(|(t, p)| (t - p).powi(2))).sqrt()
 }
 
-/// mean(|t - p|).
+/// Mean absolute error, mean(|t - p|), in [0, ∞).
 pub fn mae(t: &[f64], p: &[f64]) -> f64 {
     mean(pairs(t, p).map(|(t, p)| (t - p).abs()))
 }

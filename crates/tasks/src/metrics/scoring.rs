@@ -13,6 +13,16 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric is undefined or takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// assert_eq!(Metric::Mae.regression(&[1.0, 2.0, 6.0], &[1.0, 3.0, 4.0])?, 1.0);
+    /// // R² of a constant truth divides by zero.
+    /// assert!(Metric::R2.regression(&[1.0, 1.0], &[0.0, 2.0]).is_err());
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
     pub fn regression(self, truth: &[f64], predicted: &[f64]) -> Result<f64, MetricError> {
         check_lengths(truth.len(), predicted.len())?;
         let value = match self {
@@ -34,6 +44,17 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric is undefined or takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// let (truth, predicted) = ([0, 0, 0, 1], [0, 0, 0, 0]);
+    /// assert_eq!(Metric::Accuracy.labels(&truth, &predicted)?, 0.75);
+    /// assert_eq!(Metric::BalancedAccuracy.labels(&truth, &predicted)?, 0.5);
+    /// assert_eq!(Metric::F1.labels(&truth, &predicted)?, 0.0);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
     pub fn labels(self, truth: &[usize], predicted: &[usize]) -> Result<f64, MetricError> {
         check_lengths(truth.len(), predicted.len())?;
         let value = match self {
@@ -55,6 +76,15 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric is undefined or takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// // Of the four pairs of a positive and a negative, three are in the right order.
+    /// assert_eq!(Metric::RocAuc.scores(&[0, 0, 1, 1], &[0.1, 0.4, 0.35, 0.8])?, 0.75);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
     pub fn scores(self, truth: &[usize], predicted: &[f64]) -> Result<f64, MetricError> {
         check_lengths(truth.len(), predicted.len())?;
         let value = match self {
@@ -71,6 +101,17 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric is undefined or takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// // Two rows of three classes; the true classes got 0.5 and 0.25.
+    /// let predicted = [0.25, 0.5, 0.25, 0.25, 0.25, 0.5];
+    /// let loss = Metric::LogLoss.class_probabilities(&[1, 0], &predicted, 3)?;
+    /// assert!((loss - (2f64.ln() + 4f64.ln()) / 2.0).abs() < 1e-12);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
     pub fn class_probabilities(
         self,
         truth: &[usize],
@@ -90,6 +131,16 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric is undefined for a column or takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// // Two rows of two targets: the RMSE of the first is 0, that of the second is 3.
+    /// let score = Metric::Mcrmse.targets(&[1.0, 10.0, 2.0, 20.0], &[1.0, 13.0, 2.0, 17.0], 2)?;
+    /// assert_eq!(score, 1.5);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
     pub fn targets(
         self,
         truth: &[f64],
@@ -115,6 +166,17 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// // Two rows of two labels; the second row has one label too many.
+    /// let (truth, predicted) = ([true, false, true, false], [true, false, true, true]);
+    /// assert_eq!(Metric::Accuracy.flags(&truth, &predicted, 2)?, 0.5);
+    /// assert_eq!(Metric::MicroF1.flags(&truth, &predicted, 2)?, 0.8);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
     pub fn flags(
         self,
         truth: &[bool],
@@ -140,6 +202,20 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric is undefined for a label or takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::{Metric, MetricError};
+    ///
+    /// // Two rows of two labels: the first label is ranked correctly, the second is not.
+    /// let truth = [true, false, false, true];
+    /// assert_eq!(Metric::MeanColumnAuc.label_probabilities(&truth, &[0.9, 0.8, 0.1, 0.2], 2)?, 0.5);
+    /// // A label that holds for every row has no area under the ROC curve.
+    /// let constant = [true, false, true, true];
+    /// let error = Metric::MeanColumnAuc.label_probabilities(&constant, &[0.9, 0.8, 0.1, 0.2], 2);
+    /// assert_eq!(error, Err(MetricError::OneClass));
+    /// # Ok::<(), MetricError>(())
+    /// ```
     pub fn label_probabilities(
         self,
         truth: &[bool],
@@ -167,6 +243,18 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// let grades = [0, 1, 2, 0];
+    /// let queries = ["a", "a", "b", "b"].map(str::to_owned);
+    /// // The relevant item is second in query `a` and first in query `b`.
+    /// let score = Metric::Mrr.ranking(&grades, &queries, &[0.9, 0.1, 0.7, 0.2])?;
+    /// assert_eq!(score, 0.75);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
     pub fn ranking(
         self,
         grades: &[u32],
@@ -190,6 +278,18 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::mask::Mask;
+    /// use tasks::metrics::Metric;
+    ///
+    /// let truth = Mask::parse("1 4", 4, 4)?;
+    /// let predicted = Mask::parse("3 4", 4, 4)?;
+    /// assert_eq!(Metric::Dice.masks(&[truth.clone()], &[predicted.clone()])?, 0.5);
+    /// assert_eq!(Metric::Iou.masks(&[truth], &[predicted])?, 2.0 / 6.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn masks(self, truth: &[Mask], predicted: &[Mask]) -> Result<f64, MetricError> {
         check_lengths(truth.len(), predicted.len())?;
         let of_row: fn(&Mask, &Mask) -> f64 = match self {
@@ -207,6 +307,19 @@ impl Metric {
     /// # Errors
     /// [`MetricError::NoTruth`] if the truth holds no box at all; [`MetricError`] where the
     /// metric takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::boxes::{parse_detections, parse_objects};
+    /// use tasks::metrics::Metric;
+    ///
+    /// let classes = ["cat".to_owned()];
+    /// let truth = [parse_objects("cat 0 0 10 10", &classes)?];
+    /// // One detection is close enough, one is a false positive with less confidence.
+    /// let predicted = [parse_detections("cat 0.9 0 0 10 9 cat 0.5 50 50 10 10", &classes)?];
+    /// assert_eq!(Metric::BoxMap50.boxes(&truth, &predicted)?, 1.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn boxes(
         self,
         truth: &[Vec<Object>],
@@ -227,6 +340,19 @@ impl Metric {
     ///
     /// # Errors
     /// [`MetricError`] where the metric is undefined for such images or takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    /// use tasks::metrics::images::Frame;
+    ///
+    /// let frame = Frame { width: 2, height: 1, levels: 256 };
+    /// let (truth, predicted) = ([vec![0, 255]], [vec![0, 250]]);
+    /// assert_eq!(Metric::Mae.images(&truth, &predicted, frame)?, 2.5);
+    /// // An exact image has 100 dB.
+    /// assert_eq!(Metric::Psnr.images(&truth, &truth, frame)?, 100.0);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
     pub fn images(
         self,
         truth: &[Vec<u16>],

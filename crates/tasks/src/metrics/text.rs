@@ -1,4 +1,4 @@
-//! Distances between texts.
+//! Edit distances between texts, in characters and in words.
 
 /// Fewest insertions, deletions and substitutions of one item that turn `a` into `b`
 /// (Levenshtein 1966; Wagner and Fischer 1974).
@@ -25,6 +25,14 @@ pub fn levenshtein(t: &str, p: &str) -> usize {
 /// Σ edit distance in words / Σ words of the truth, over all rows, in [0, ∞); words are what
 /// white space separates. Without any word in the truth: 0 if nothing is predicted either, else
 /// infinite.
+///
+/// # Examples
+/// ```rust
+/// use tasks::metrics::text::word_error_rate;
+///
+/// // One word of four is wrong.
+/// assert_eq!(word_error_rate(&["the cat sat", "yes"], &["the dog sat", "yes"]), 0.25);
+/// ```
 pub fn word_error_rate<T: AsRef<str>>(t: &[T], p: &[T]) -> f64 {
     let words =
         |text: &T| -> Vec<String> { text.as_ref().split_whitespace().map(str::to_owned).collect() };

@@ -25,7 +25,7 @@ pub struct Board {
 /// Why a leaderboard is none.
 #[derive(Debug, thiserror::Error)]
 pub enum BoardError {
-    /// Not a table.
+    /// The file is not a CSV table.
     #[error("failed to read the leaderboard")]
     Frame(#[from] FrameError),
     /// A placeholder of Git LFS.
@@ -34,7 +34,7 @@ pub enum BoardError {
     /// No scores, or none that are numbers.
     #[error("it has no column `score` of numbers")]
     NoScores,
-    /// No rows.
+    /// The leaderboard has no rows.
     #[error("it has no rows")]
     Empty,
 }
@@ -55,6 +55,20 @@ impl Board {
     ///
     /// # Errors
     /// [`BoardError::Empty`] without scores.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Direction;
+    /// use tasks::mlebench::board::Board;
+    /// use tasks::thresholds::Milestone;
+    ///
+    /// // Ten teams, the best first: gold for one of them, silver for two, bronze for four.
+    /// let scores = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
+    /// let board = Board::from_scores(&scores)?;
+    /// assert_eq!(board.direction, Direction::LowerIsBetter);
+    /// assert_eq!(board.thresholds.tier(0.35, board.direction), Some(Milestone::Bronze));
+    /// # Ok::<(), tasks::mlebench::board::BoardError>(())
+    /// ```
     pub fn from_scores(scores: &[f64]) -> Result<Self, BoardError> {
         let (Some(first), Some(last)) = (scores.first(), scores.last()) else {
             return Err(BoardError::Empty);
@@ -100,7 +114,7 @@ fn median(scores: &[f64]) -> f64 {
 /// A competition of MLE-bench.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Competition {
-    /// Its name.
+    /// Name of the competition, as in MLE-bench.
     pub id: &'static str,
     /// `low`, `medium`, `high` or `dev`.
     pub split: &'static str,
@@ -108,7 +122,7 @@ pub struct Competition {
     pub board: Option<Board>,
 }
 
-/// All competitions.
+/// All competitions of MLE-bench, split by split.
 pub fn competitions() -> impl Iterator<Item = Competition> {
     COMPETITIONS.lines().skip(1).filter_map(competition_of_line)
 }
@@ -140,6 +154,13 @@ pub fn competition(id: &str) -> Option<Competition> {
 }
 
 /// The names that are nearest to one that is none.
+///
+/// # Examples
+/// ```rust
+/// use tasks::mlebench::board::near_names;
+///
+/// assert!(near_names("leaf-clasification").contains(&"leaf-classification"));
+/// ```
 pub fn near_names(id: &str) -> Vec<&'static str> {
     // Distances take the product of both lengths.
     let end = id.char_indices().nth(NAME_LENGTH).map_or(id.len(), |(end, _)| end);

@@ -1,4 +1,4 @@
-//! Checks that several graders share, in the original's order, and what they hand on.
+//! Checks that several graders share, in the original's order.
 
 use super::column::{Column, Unsortable};
 use super::frame::Frame;
@@ -27,7 +27,7 @@ impl From<Unsortable> for Refusal {
     }
 }
 
-/// A grader's answer.
+/// What a grader returns: the score, or why there is none.
 pub type Graded = Result<Score, Refusal>;
 
 pub(super) fn invalid<T>(message: impl Into<String>) -> Result<T, Refusal> {

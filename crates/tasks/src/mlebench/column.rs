@@ -3,20 +3,20 @@
 use super::{order, python};
 use std::cmp::Ordering;
 
-/// One cell. Texts are owned in a column and borrowed from it by who looks at one.
+/// One cell. A column owns its texts; a cell read from it borrows them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<T> {
     /// Nothing, or a word that stands for it.
     Missing,
-    /// A truth value.
+    /// `True` or `False`.
     Boolean(bool),
-    /// A whole number.
+    /// A whole number that fits 64 bits with sign.
     Integer(i64),
     /// A whole number of a column that has some beyond [`i64::MAX`].
     Unsigned(u64),
-    /// Any other number.
+    /// Any other number, NaN included.
     Float(f64),
-    /// Anything else.
+    /// Text that pandas does not read as a number or a Boolean.
     Text(T),
 }
 
@@ -79,13 +79,13 @@ impl Cell<&str> {
 /// have none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
-    /// `int64`.
+    /// Whole numbers, of type `int64` in pandas.
     Integers(Vec<i64>),
-    /// `uint64`.
+    /// Whole numbers beyond `int64`, of type `uint64` in pandas.
     Unsigned(Vec<u64>),
-    /// `float64`.
+    /// Numbers, some of them missing or fractional, of type `float64` in pandas.
     Floats(Vec<f64>),
-    /// `bool`.
+    /// Truth values, of type `bool` in pandas.
     Booleans(Vec<bool>),
     /// `object`: texts, and whatever has no common type.
     Objects(Vec<Cell<Box<str>>>),
@@ -97,7 +97,7 @@ pub enum Column {
 pub struct Unsortable;
 
 impl Column {
-    /// Number of rows.
+    /// Number of cells in the column.
     pub fn len(&self) -> usize {
         match self {
             Self::Integers(cells) => cells.len(),

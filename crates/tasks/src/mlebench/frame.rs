@@ -19,11 +19,11 @@ const BATCH_CELLS: usize = 1 << 20;
 pub struct Limits {
     /// Bytes of the file, and those that pandas goes back over, which can be far more.
     pub bytes: usize,
-    /// Columns.
+    /// The largest number of columns.
     pub columns: usize,
     /// Bytes of the header.
     pub header: usize,
-    /// Rows.
+    /// The largest number of rows below the header.
     pub rows: usize,
     /// Rows times columns, filled in ones too.
     pub cells: usize,
@@ -45,7 +45,7 @@ impl Limits {
     ///   names;
     /// - rows: twice theirs, and 1024;
     /// - cells: four times theirs, and a quarter of a million.
-    pub fn of_submissions(answers: &Frame) -> Self {
+    pub fn for_submissions(answers: &Frame) -> Self {
         let texts: usize = answers.columns.iter().map(Column::text_bytes).sum();
         let (rows, columns) = (answers.rows, answers.columns.len());
         let cells = rows.saturating_mul(columns);
@@ -74,7 +74,7 @@ impl Limits {
 /// Why a file is no table. All but the last make the original stop without a report.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Broken UTF-8.
+    /// A byte sequence that is not UTF-8.
     #[error("byte {offset} is not valid UTF-8; write the file in UTF-8")]
     Encoding {
         /// From the start of the file.
@@ -209,7 +209,7 @@ impl Frame {
         &self.columns
     }
 
-    /// Number of rows.
+    /// Number of rows below the header.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn submissions_are_bound_by_the_answers() {
         let answers = read("id,y\nab,1\ncde,0.5\n");
-        let limits = Limits::of_submissions(&answers);
+        let limits = Limits::for_submissions(&answers);
         let bytes = (4 << 20) + 4 * 5 + 4 * 128;
         let (header, cells) = ((256 << 10) + 4 * 3, 16 + (1 << 18));
         assert_eq!(limits, Limits { bytes, columns: 1026, header, rows: 1028, cells });

@@ -44,6 +44,21 @@ pub const GRADERS: [(&str, GradeFn); 22] = [
 ];
 
 /// The grader of a competition.
+///
+/// # Examples
+/// ```rust
+/// use tasks::mlebench::frame::Frame;
+/// use tasks::mlebench::graders::grader;
+///
+/// let grade = grader("random-acts-of-pizza").expect("a competition of low complexity");
+/// let answers = Frame::read(b"request_id,requester_received_pizza\na,1\nb,0\n")?;
+/// let submission = Frame::read(b"request_id,requester_received_pizza\nb,0.2\na,0.7\n")?;
+/// assert_eq!(grade(&submission, &answers)?.rounded(), 1.0);
+///
+/// let short = Frame::read(b"request_id,requester_received_pizza\nb,0.2\n")?;
+/// assert!(grade(&short, &answers).is_err(), "a row is missing");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn grader(competition: &str) -> Option<GradeFn> {
     GRADERS.iter().find(|(id, _)| *id == competition).map(|(_, grader)| *grader)
 }

@@ -1,4 +1,5 @@
-//! From files to reports: what is missing, what is refused, and what stops everything.
+//! Grades files as MLE-bench does, from paths to reports: missing files and refused submissions are
+//! part of a report, other problems are errors.
 
 use super::board::{Board, BoardError, competition, near_names};
 use super::checks::Refusal;
@@ -17,9 +18,9 @@ pub enum GradingError {
     /// No competition of that name.
     #[error("there is no competition `{id}`; did you mean {}?", near.join(" or "))]
     Unknown {
-        /// The name given.
+        /// The name that was given.
         id: String,
-        /// Names like it.
+        /// The most similar names of competitions.
         near: Vec<&'static str>,
     },
     /// A competition without a grader here.
@@ -29,7 +30,7 @@ pub enum GradingError {
         if *.thresholds { "its thresholds are known" } else { "nor are its thresholds known" }
     )]
     NoGrader {
-        /// The competition.
+        /// Name of the competition.
         id: String,
         /// Whether its thresholds are known.
         thresholds: bool,
@@ -37,7 +38,7 @@ pub enum GradingError {
     /// The submission is no table. The original stops here, without a report.
     #[error("failed to read the submission `{path}`")]
     Submission {
-        /// The file.
+        /// Path of the leaderboard.
         path: Utf8PathBuf,
         /// What is wrong with it.
         #[source]
@@ -49,7 +50,7 @@ pub enum GradingError {
     /// The answers are no table.
     #[error("failed to read the answers `{path}`")]
     Answers {
-        /// The file.
+        /// Path of the answers.
         path: Utf8PathBuf,
         /// What is wrong with it.
         #[source]
@@ -61,9 +62,9 @@ pub enum GradingError {
     /// A leaderboard that is none.
     #[error("`{path}` is no leaderboard")]
     Board {
-        /// The file.
+        /// Path of the submission.
         path: Utf8PathBuf,
-        /// Why not.
+        /// Why it cannot be read as a table.
         #[source]
         source: BoardError,
     },
@@ -72,7 +73,7 @@ pub enum GradingError {
         "line {line} of the list of submissions is not a JSON object with `competition_id` and `submission_path`"
     )]
     Line {
-        /// 1-based.
+        /// The line, counted from 1.
         line: usize,
         /// What is wrong with it.
         #[source]
@@ -91,7 +92,7 @@ pub enum GradingError {
     /// A configuration that does not say where the answers are.
     #[error("`{path}` has no line `answers: PATH`")]
     Configuration {
-        /// The file.
+        /// Path of the configuration file.
         path: Utf8PathBuf,
     },
 }
@@ -99,9 +100,9 @@ pub enum GradingError {
 /// A report, and why it has no score where it has none.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What the original writes.
+    /// The report that MLE-bench writes.
     pub report: Report,
-    /// What the original only logs.
+    /// Why the submission was refused, which MLE-bench only logs.
     pub refusal: Option<Refusal>,
 }
 
@@ -179,7 +180,7 @@ pub fn grade(
     let mut refusal = None;
     if let (true, Some(grader)) = (submission_exists, grader(id)) {
         let truth = read_answers(answers)?;
-        let limits = Limits::of_submissions(&truth);
+        let limits = Limits::for_submissions(&truth);
         // Where the answers are as large as that, so may a submission be.
         let most = MOST_BYTES.max(limits.bytes as u64);
         let bytes = read_file(submission, most).map_err(GradingError::Unread)?;
@@ -205,7 +206,7 @@ fn read(path: &Utf8Path) -> Result<Vec<u8>, GradingError> {
 /// One line of a list of submissions. Other keys are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Entry {
-    /// The competition's name.
+    /// Name of the competition, as in MLE-bench.
     pub competition_id: String,
     /// The submission; `null` for a run that wrote none, which becomes a file that is missing.
     #[serde(deserialize_with = "path_or_none")]
@@ -221,6 +222,18 @@ fn path_or_none<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Utf8PathBu
 ///
 /// # Errors
 /// [`GradingError::Line`] for the first line that is none.
+///
+/// # Examples
+/// ```rust
+/// use tasks::mlebench::grading::read_list;
+///
+/// let list = read_list(
+///     "# runs of today\n\
+///      {\"competition_id\": \"leaf-classification\", \"submission_path\": \"a.csv\"}\n",
+/// )?;
+/// assert_eq!((list.len(), list[0].submission_path.as_str()), (1, "a.csv"));
+/// # Ok::<(), tasks::mlebench::grading::GradingError>(())
+/// ```
 pub fn read_list(text: &str) -> Result<Vec<Entry>, GradingError> {
     let lines = text.lines().map(str::trim).enumerate();
     let counted = lines

@@ -8,9 +8,29 @@ use crate::thresholds::Milestone;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The report of one submission.
+///
+/// # Examples
+/// ```rust
+/// use tasks::mlebench::board::Board;
+/// use tasks::mlebench::report::{Report, aggregate};
+/// use tasks::thresholds::Milestone;
+///
+/// let report = Report {
+///     competition_id: "some-competition".to_owned(),
+///     score: Some(0.25),
+///     board: Board::from_scores(&[0.1, 0.2, 0.3, 0.4, 0.5])?,
+///     submission_exists: true,
+///     created_at: "2026-01-02T03:04:05".to_owned(),
+///     submission_path: "submission.csv".to_owned(),
+/// };
+/// assert_eq!(report.medal(), None);
+/// assert!(report.above_median());
+/// assert!(aggregate(&[report]).contains("\"total_above_median\": 1"));
+/// # Ok::<(), tasks::mlebench::board::BoardError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The competition's name.
+    /// Name of the competition, as in MLE-bench.
     pub competition_id: String,
     /// To five decimals, also NaN or infinite; nothing for a submission that is missing or was
     /// refused.

@@ -22,14 +22,14 @@ pub enum Score {
 }
 
 impl Score {
-    /// Before rounding.
+    /// The score before it is rounded.
     pub fn value(self) -> f64 {
         match self {
             Self::NumPy(value) | Self::Plain(value) => value,
         }
     }
 
-    /// To five decimals.
+    /// The score rounded to five decimals, as MLE-bench reports it.
     pub fn rounded(self) -> f64 {
         match self {
             Self::NumPy(value) => (value * UNITS).round_ties_even() / UNITS,

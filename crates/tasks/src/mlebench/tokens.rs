@@ -37,7 +37,7 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Tokens<'a> {
     text: &'a str,
-    /// Next byte.
+    /// Offset of the next byte to read.
     position: usize,
     /// End of the part of `text` that was asked for.
     loaded: usize,

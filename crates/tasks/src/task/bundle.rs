@@ -1,6 +1,6 @@
 //! A task as the SandMLE paper's authors released theirs: data, answers and evaluator in one
-//! folder, `prepared/public`. The agent gets a view of it without whatever could tell the answers;
-//! the folder as it is goes into the evaluator's box and nowhere else.
+//! folder, `prepared/public`. The agent gets a view of it without the files that reveal answers;
+//! only the evaluator's box gets the whole folder.
 
 use super::error::TaskError;
 use super::id::TaskId;
@@ -31,7 +31,7 @@ const SECRET_STEMS: [&str; 8] = [
 /// Programs, which are the generator's or the evaluator's: the paper's public data has none.
 const PROGRAM_ENDS: [&str; 4] = ["py", "pyc", "pyo", "ipynb"];
 
-/// One released task.
+/// A task as the paper's authors released it.
 #[derive(Debug, Clone)]
 pub struct Bundle {
     id: TaskId,
@@ -50,7 +50,7 @@ impl Bundle {
         }
         let view = View::without(&whole, is_secret)?;
         Ok(Self {
-            id: TaskId::of_folder(path.file_name().unwrap_or_default())?,
+            id: TaskId::from_folder_name(path.file_name().unwrap_or_default())?,
             whole: PublicDir::plain(whole),
             shown: PublicDir::filtered(Arc::new(view)),
         })

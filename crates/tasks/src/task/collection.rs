@@ -8,7 +8,7 @@ use super::public::PublicDir;
 use super::{corpus, kind};
 use camino::Utf8Path;
 
-/// Tasks by name.
+/// Tasks of any kind, sorted by name; names are unique.
 #[derive(Debug, Clone)]
 pub struct Collection {
     tasks: Vec<Task>,

@@ -44,7 +44,7 @@ impl Competition {
         &self.answers
     }
 
-    /// Thresholds and direction.
+    /// Medal thresholds, and whether lower or higher scores are better.
     pub fn board(&self) -> Board {
         self.board
     }

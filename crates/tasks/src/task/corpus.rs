@@ -1,4 +1,4 @@
-//! A folder of our own tasks.
+//! A corpus: a folder of tasks of the factory.
 
 use super::dir::TaskDir;
 use super::error::TaskError;
@@ -47,7 +47,7 @@ impl Corpus {
         Ok(Self { path: path.to_owned(), tasks })
     }
 
-    /// The corpus folder.
+    /// The folder that the tasks lie in.
     pub fn path(&self) -> &Utf8Path {
         &self.path
     }

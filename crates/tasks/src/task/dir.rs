@@ -1,4 +1,4 @@
-//! Our own kind of task: a folder with a manifest.
+//! A task of the factory: a folder with a manifest.
 
 use super::error::TaskError;
 use super::id::TaskId;
@@ -23,7 +23,7 @@ impl TaskDir {
     /// [`TaskError`] if the folder is of another kind, or the manifest is malformed, of another
     /// version or does not belong to this folder.
     pub fn open(path: &Utf8Path) -> Result<Self, TaskError> {
-        let kind = kind::of(path)?;
+        let kind = kind::detect(path)?;
         if kind != Kind::Ours {
             return Err(TaskError::OtherKind { path: path.to_owned(), kind });
         }
@@ -61,17 +61,17 @@ impl TaskDir {
         Ok(())
     }
 
-    /// The task's folder.
+    /// The folder that the task lies in.
     pub fn path(&self) -> &Utf8Path {
         &self.path
     }
 
-    /// The task's manifest.
+    /// The contents of the task's `task.json`.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The task's name.
+    /// Name of the task, as in its manifest.
     pub fn id(&self) -> &TaskId {
         &self.manifest.id
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a task's folder.
+//! Errors of opening and checking the folder of a task.
 
 use super::id::TaskId;
 use super::kind::Kind;
@@ -20,24 +20,24 @@ pub enum TaskError {
     /// A JSON file does not have the form it must have.
     #[error("`{path}` is damaged; restore it, or make the corpus again with `factory generate`")]
     Json {
-        /// The file.
+        /// Path of the manifest.
         path: Utf8PathBuf,
-        /// What serde found.
+        /// The error of the JSON parser.
         #[source]
         source: serde_json::Error,
     },
     /// Made by another version of this software.
     #[error("`{path}` has manifest version {found}; this build reads version {MANIFEST_VERSION}")]
     Version {
-        /// The file.
+        /// Path of the manifest.
         path: Utf8PathBuf,
-        /// Its version.
+        /// The version that the manifest states; 0 if it states none.
         found: u64,
     },
     /// The folder's name and the manifest's id differ.
     #[error("the folder `{folder}` holds a task that calls itself `{id}`")]
     NameMismatch {
-        /// The folder.
+        /// Path of the task's folder.
         folder: Utf8PathBuf,
         /// The id in the manifest.
         id: TaskId,
@@ -47,7 +47,7 @@ pub enum TaskError {
         "task `{task}` is damaged: `{file}` {fault}; restore it, or make the corpus again with `factory generate`"
     )]
     Damaged {
-        /// The task.
+        /// Name of the damaged task.
         task: TaskId,
         /// The file, relative to the task's folder.
         file: String,
@@ -64,7 +64,7 @@ pub enum TaskError {
     /// A folder that is half a task.
     #[error("`{path}` is no complete task: it has no `{missing}`")]
     Incomplete {
-        /// The folder.
+        /// Path of the task's folder.
         path: Utf8PathBuf,
         /// What is not there, relative to the folder.
         missing: String,
@@ -74,17 +74,17 @@ pub enum TaskError {
         "`{path}` is a {kind}; `sandbox` runs, grades and serves those, nothing else can use them"
     )]
     OtherKind {
-        /// The folder.
+        /// Path of the task's folder.
         path: Utf8PathBuf,
-        /// What it is.
+        /// The kind of task that it holds.
         kind: Kind,
     },
     /// A competition that cannot be graded.
     #[error("`{path}` cannot be opened as a competition of MLE-bench")]
     Competition {
-        /// The folder.
+        /// Path of the competition's folder.
         path: Utf8PathBuf,
-        /// Why not.
+        /// Why its answers or thresholds cannot be found.
         #[source]
         source: GradingError,
     },
@@ -96,7 +96,7 @@ pub enum TaskError {
     SameName {
         /// The folder of tasks.
         path: Utf8PathBuf,
-        /// The id.
+        /// The name that two tasks share.
         id: TaskId,
     },
     /// A corpus folder without any task.

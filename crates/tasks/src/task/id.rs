@@ -14,6 +14,15 @@ impl TaskId {
     ///
     /// # Errors
     /// [`TaskError::BadId`] unless it is 1 to 100 lower-case letters, digits and inner dashes.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::task::TaskId;
+    ///
+    /// assert_eq!(TaskId::new("crop-yield-0007")?.as_str(), "crop-yield-0007");
+    /// assert!(TaskId::new("../crop-yield").is_err());
+    /// # Ok::<(), tasks::task::TaskError>(())
+    /// ```
     pub fn new(name: &str) -> Result<Self, TaskError> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let valid = (1..=100).contains(&name.len())
@@ -28,7 +37,7 @@ impl TaskId {
     ///
     /// # Errors
     /// [`TaskError::BadId`] if nothing is left of it, or too much.
-    pub(super) fn of_folder(name: &str) -> Result<Self, TaskError> {
+    pub(super) fn from_folder_name(name: &str) -> Result<Self, TaskError> {
         let plain = |c: char| {
             let c = c.to_ascii_lowercase();
             if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' }
@@ -68,9 +77,11 @@ mod tests {
 
     #[test]
     fn foreign_names_become_ids() {
-        let id = |name: &str| TaskId::of_folder(name).unwrap().to_string();
+        let id = |name: &str| TaskId::from_folder_name(name).unwrap().to_string();
         assert_eq!(id("Leaf_Classification.v2"), "leaf-classification-v2");
         assert_eq!(id("_a b_"), "a-b");
-        assert!(matches!(TaskId::of_folder("__"), Err(TaskError::BadId(name)) if name == "__"));
+        assert!(
+            matches!(TaskId::from_folder_name("__"), Err(TaskError::BadId(name)) if name == "__")
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Which kind of task a folder holds, told by a few names in it.
+//! Detects which kind of task a folder holds, by the names of a few files.
 
 use super::bundle::{ANSWERS, EVALUATOR};
 use super::error::TaskError;
@@ -15,9 +15,9 @@ pub(super) const PRIVATE: &str = "prepared/private";
 /// A kind of task folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// With a manifest.
+    /// A task of the factory, with a manifest.
     Ours,
-    /// Prepared by MLE-bench.
+    /// A competition as MLE-bench prepares it.
     Competition,
     /// Released with the SandMLE paper.
     Bundle,
@@ -42,7 +42,7 @@ pub(super) fn is_claimed(path: &Utf8Path) -> bool {
 ///
 /// # Errors
 /// [`TaskError::NoTask`] for a folder of no kind, [`TaskError::Incomplete`] for half a task.
-pub(super) fn of(path: &Utf8Path) -> Result<Kind, TaskError> {
+pub(super) fn detect(path: &Utf8Path) -> Result<Kind, TaskError> {
     if path.join(MANIFEST).is_file() {
         return Ok(Kind::Ours);
     }

@@ -1,4 +1,4 @@
-//! `task.json`: what our own tasks say about themselves.
+//! The manifest `task.json` of a task of the factory.
 
 use super::id::TaskId;
 use crate::metrics::{Direction, Metric};
@@ -14,17 +14,17 @@ pub const MANIFEST_VERSION: u32 = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Modality {
-    /// Rows and columns.
+    /// Tables of independent rows.
     Tabular,
     /// Values ordered in time, one or several series.
     TimeSeries,
-    /// Pictures.
+    /// Picture files, one or more per row.
     Image,
-    /// Words.
+    /// Texts, one or more per row.
     Text,
-    /// Sound.
+    /// Sound recordings, one or more per row.
     Audio,
-    /// Nodes and edges.
+    /// Graphs of nodes and edges.
     Graph,
     /// Items of another modality together with rows and columns.
     Multimodal,
@@ -53,7 +53,7 @@ pub enum Formulation {
     Binary,
     /// One of three or more classes.
     Multiclass,
-    /// One number.
+    /// One real number per row.
     Regression,
     /// The next values of each series.
     Forecasting,
@@ -67,7 +67,7 @@ pub enum Formulation {
     Matching,
     /// The pixels that an object covers.
     Segmentation,
-    /// Boxes around objects.
+    /// Bounding boxes of the objects in a picture.
     Detection,
     /// An image without its damage.
     Reconstruction,
@@ -117,7 +117,7 @@ pub struct Baselines {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowCounts {
-    /// Rows of `train.csv`.
+    /// Number of rows of `train.csv`.
     pub train: usize,
     /// Rows of `test.csv`, which are the rows of a submission.
     pub test: usize,
@@ -127,9 +127,9 @@ pub struct RowCounts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`MANIFEST_VERSION`].
+    /// Version of the format, [`MANIFEST_VERSION`].
     pub version: u32,
-    /// The task's name.
+    /// Name of the task and of its folder.
     pub id: TaskId,
     /// A human title, as on the description page.
     pub title: String,
@@ -137,9 +137,9 @@ pub struct Manifest {
     pub seed_task: String,
     /// Application domain, such as `healthcare`.
     pub domain: String,
-    /// Kind of data.
+    /// Kind of data that agents get.
     pub modality: Modality,
-    /// Kind of prediction.
+    /// Kind of prediction that is asked for.
     pub formulation: Formulation,
     /// How it is scored.
     pub metric: Metric,
@@ -147,11 +147,11 @@ pub struct Manifest {
     pub id_column: String,
     /// The submission's prediction columns.
     pub prediction: Prediction,
-    /// Milestones.
+    /// Thresholds of the milestones, in units of the metric.
     pub thresholds: Thresholds,
-    /// Measured baselines.
+    /// Scores of the baselines on the private test rows.
     pub baselines: Baselines,
-    /// Table sizes.
+    /// Numbers of training and test rows.
     pub rows: RowCounts,
     /// Training or held out.
     pub split: Split,
@@ -178,7 +178,7 @@ pub struct TaskScripts {
     /// items.
     #[serde(default)]
     pub reader: Option<String>,
-    /// The hidden rule.
+    /// The hidden rule, for the scripted agent that knows it.
     #[serde(default)]
     pub oracle: OracleScript,
 }

@@ -1,4 +1,4 @@
-//! Tasks on disk: the contract between who makes tasks and who solves and grades them.
+//! Tasks on disk: the contract between the factory, which makes tasks, agents and graders.
 //!
 //! Three kinds of folder are opened by the same code, [`Task::open`]:
 //! ```text
@@ -38,6 +38,6 @@ pub use manifest::{
     Baselines, Formulation, MANIFEST_VERSION, Manifest, Modality, OracleScript, RowCounts, Split,
     TaskScripts,
 };
-pub use open::{Opening, Task, Truth};
+pub use open::{GraderSource, Opening, Task};
 pub use public::{PrivateDir, PublicDir};
 pub use view::View;

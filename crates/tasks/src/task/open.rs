@@ -1,4 +1,4 @@
-//! A task of any kind: what an episode needs of it.
+//! A task of any kind: its name, its public files, and the source of its grader.
 
 use super::bundle::Bundle;
 use super::competition::Competition;
@@ -11,7 +11,7 @@ use super::public::PublicDir;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
-/// Where to look for what a folder does not say itself.
+/// Settings for data that a task's folder does not hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opening {
     /// A checkout of mle-bench, for the leaderboards of its competitions and the names of their
@@ -19,17 +19,17 @@ pub struct Opening {
     pub checkout: Option<Utf8PathBuf>,
 }
 
-/// A task: what to show to an agent, and how to grade what it makes of it.
+/// A task: its public files for the agent, and the means to grade submissions.
 #[derive(Debug, Clone)]
 pub struct Task {
     id: TaskId,
     public: PublicDir,
-    truth: Truth,
+    grader_source: GraderSource,
 }
 
 /// What a task is graded with.
 #[derive(Debug, Clone)]
-pub enum Truth {
+pub enum GraderSource {
     /// Our own answers, metric and thresholds.
     Ours(Box<TaskDir>),
     /// A competition's answers, its grader and leaderboard.
@@ -43,24 +43,49 @@ impl Task {
     ///
     /// # Errors
     /// [`TaskError`]: a folder of no kind, or what is wrong with the task in it.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use camino::Utf8Path;
+    /// use tasks::task::{Opening, Task};
+    ///
+    /// // A released bundle: data, answers and evaluator in one folder.
+    /// let folder = tempfile::tempdir()?;
+    /// let path = Utf8Path::from_path(folder.path()).expect("UTF-8").join("crop-yield");
+    /// let files = path.join("prepared/public");
+    /// std::fs::create_dir_all(&files)?;
+    /// for name in ["train.csv", "sample_submission.csv", "answer.csv", "evaluator.py"] {
+    ///     std::fs::write(files.join(name), "id,y\n")?;
+    /// }
+    /// let task = Task::open(&path, &Opening::default())?;
+    /// // An agent sees a copy without the answers (and without the sample, which is the same here).
+    /// assert_eq!(task.id().as_str(), "crop-yield");
+    /// assert!(task.public().withheld().contains(&"answer.csv".into()));
+    /// assert!(!task.public().path().join("evaluator.py").exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: &Utf8Path, opening: &Opening) -> Result<Self, TaskError> {
-        match kind::of(path)? {
+        match kind::detect(path)? {
             Kind::Ours => Ok(Self::from(&TaskDir::open(path)?)),
             Kind::Competition => {
                 let competition = Competition::open(path, opening)?;
                 let public = PublicDir::plain(path.join(kind::PUBLIC));
                 let id = competition.id().clone();
-                Ok(Self { id, public, truth: Truth::Competition(Box::new(competition)) })
+                Ok(Self {
+                    id,
+                    public,
+                    grader_source: GraderSource::Competition(Box::new(competition)),
+                })
             }
             Kind::Bundle => {
                 let bundle = Bundle::open(path)?;
                 let (id, public) = (bundle.id().clone(), bundle.shown().clone());
-                Ok(Self { id, public, truth: Truth::Bundle(bundle) })
+                Ok(Self { id, public, grader_source: GraderSource::Bundle(bundle) })
             }
         }
     }
 
-    /// The task's name.
+    /// Name of the task, unique within a collection.
     pub fn id(&self) -> &TaskId {
         &self.id
     }
@@ -80,9 +105,9 @@ impl Task {
 
     /// The manifest, which only tasks of our own have.
     pub fn ours(&self) -> Option<&TaskDir> {
-        match &self.truth {
-            Truth::Ours(dir) => Some(dir),
-            Truth::Competition(_) | Truth::Bundle(_) => None,
+        match &self.grader_source {
+            GraderSource::Ours(dir) => Some(dir),
+            GraderSource::Competition(_) | GraderSource::Bundle(_) => None,
         }
     }
 
@@ -92,22 +117,22 @@ impl Task {
     }
 
     /// What it is graded with. Not for agents.
-    pub fn truth(&self) -> &Truth {
-        &self.truth
+    pub fn grader_source(&self) -> &GraderSource {
+        &self.grader_source
     }
 
     /// Whether feedback can be given on some test rows and the final grade on the others.
     pub fn takes_parts(&self) -> bool {
-        match &self.truth {
-            Truth::Ours(_) | Truth::Bundle(_) => true,
-            Truth::Competition(_) => false,
+        match &self.grader_source {
+            GraderSource::Ours(_) | GraderSource::Bundle(_) => true,
+            GraderSource::Competition(_) => false,
         }
     }
 }
 
 impl From<&TaskDir> for Task {
     fn from(dir: &TaskDir) -> Self {
-        let truth = Truth::Ours(Box::new(dir.clone()));
-        Self { id: dir.id().clone(), public: dir.public(), truth }
+        let grader_source = GraderSource::Ours(Box::new(dir.clone()));
+        Self { id: dir.id().clone(), public: dir.public(), grader_source }
     }
 }

@@ -1,4 +1,4 @@
-//! The two halves of a task.
+//! The public and the private folder of a task, as types that cannot be mixed up.
 
 use super::view::View;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -26,7 +26,7 @@ impl PublicDir {
         Self { path: view.path().to_owned(), view: Some(view) }
     }
 
-    /// The folder.
+    /// Path of the public folder.
     pub fn path(&self) -> &Utf8Path {
         &self.path
     }
@@ -54,7 +54,7 @@ impl PrivateDir {
         Self(path)
     }
 
-    /// The folder.
+    /// Path of the private folder.
     pub fn path(&self) -> &Utf8Path {
         &self.0
     }

@@ -26,7 +26,7 @@ struct File {
     name: Utf8PathBuf,
     /// Where its bytes really are.
     source: Utf8PathBuf,
-    /// Device and number.
+    /// Device number and inode number.
     inode: (u64, u64),
     size: u64,
 }

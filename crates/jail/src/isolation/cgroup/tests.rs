@@ -23,7 +23,7 @@ fn group(version: Version, folder: &Utf8Path) -> Group {
     Group {
         name: String::new(),
         places,
-        doors: Vec::new(),
+        join_fds: Vec::new(),
         freezer: None,
         folders: Arc::new(folders),
     }
@@ -104,7 +104,7 @@ fn folders_of_supervisors_that_are_gone_are_swept() {
 fn the_kernel_ends_who_takes_too_much_and_nothing_is_left() {
     let groups = match Groups::make(1) {
         Ok(groups) => groups,
-        // An ordinary user is told what to do; there is no more to see then.
+        // An ordinary user gets an error that says what to do; nothing else can be checked then.
         Err(error @ (CgroupError::Make { .. } | CgroupError::Delegate { .. })) => {
             return assert!(error.to_string().contains("Delegate=yes"), "{error}");
         }

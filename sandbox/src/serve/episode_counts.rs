@@ -1,20 +1,19 @@
-//! How often each client has begun each task.
+//! How many episodes of each task each client has begun.
 //!
-//! A grade, however coarse, tells something of the answers each time. What a client can learn of
-//! a task is what one episode tells, times how many it may play.
+//! Every grade, however coarse, reveals something about the answers. The number of episodes bounds
+//! how much a client can learn about a task.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use tasks::task::TaskId;
 
-/// Clients and tasks that are counted at most; a client that would be one more is refused.
+/// The most pairs of client and task that are counted; further ones are refused.
 const PAIRS: usize = 1 << 20;
 
-/// Who a client is: the address that its connection comes from, as far as that is its own to
-/// choose. All of this machine is one, for it has many loopback addresses; of version 6, what a
-/// network has is one, for its hosts choose the last 64 bits. Who shows the token is not told by
-/// it: all show the same.
+/// A client, identified by the part of its address that it cannot choose. All loopback addresses
+/// are one client, and so is an IPv6 network of 64 bits, whose hosts choose the other 64 bits. The
+/// token identifies no one: all clients use the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Client(IpAddr);
 
@@ -34,7 +33,7 @@ impl Client {
 
 /// Counts of episodes since the server began.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(super) struct EpisodeCounts {
     limit: u64,
     state: Mutex<State>,
 }
@@ -45,7 +44,7 @@ struct State {
     pairs: usize,
 }
 
-/// A client may not begin the task once more.
+/// Why a client may not begin another episode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TooMany {
     #[error(
@@ -57,12 +56,12 @@ pub(super) enum TooMany {
     Clients,
 }
 
-impl Tally {
+impl EpisodeCounts {
     pub(super) fn new(limit: u64) -> Self {
         Self { limit, state: Mutex::default() }
     }
 
-    /// Counts one more.
+    /// Counts one more episode; refused at the limit.
     pub(super) fn begin(&self, client: Client, task: &TaskId) -> Result<(), TooMany> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { begun, pairs } = &mut *state;
@@ -84,7 +83,7 @@ impl Tally {
         }
     }
 
-    /// Takes one back that did not come to pass.
+    /// Subtracts an episode that did not begin after all.
     pub(super) fn take_back(&self, client: Client, task: &TaskId) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = state.begun.get_mut(&client).and_then(|tasks| tasks.get_mut(task)) {
@@ -114,18 +113,18 @@ mod tests {
 
     #[test]
     fn each_client_has_its_own_count_of_each_task() {
-        let tally = Tally::new(2);
+        let counts = EpisodeCounts::new(2);
         let task = |name: &str| TaskId::new(name).unwrap();
         let (near, far) = (client("127.0.0.1"), client("10.0.0.1"));
         for _ in 0..2 {
-            tally.begin(near, &task("a")).unwrap();
+            counts.begin(near, &task("a")).unwrap();
         }
-        let refusal = tally.begin(near, &task("a")).unwrap_err();
+        let refusal = counts.begin(near, &task("a")).unwrap_err();
         assert!(refusal.to_string().contains("2 episodes of the task a"), "{refusal}");
-        tally.begin(near, &task("b")).unwrap();
-        tally.begin(far, &task("a")).unwrap();
-        tally.take_back(near, &task("a"));
-        tally.begin(near, &task("a")).unwrap();
-        assert!(tally.begin(near, &task("a")).is_err());
+        counts.begin(near, &task("b")).unwrap();
+        counts.begin(far, &task("a")).unwrap();
+        counts.take_back(near, &task("a"));
+        counts.begin(near, &task("a")).unwrap();
+        assert!(counts.begin(near, &task("a")).is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! What the records of a folder may take of its disk.
+//! The disk quota of a folder of records.
 //!
-//! Before an episode begins, as much is set aside for it as one record may have. So a record once
-//! begun can be written to its end, and an episode for which there is no room does not begin.
+//! Before an episode begins, the largest size of a record is reserved for it. A record that has
+//! begun can therefore be completed, and an episode that would not fit does not begin.
 
 use super::record::RecordError;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -9,14 +9,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tasks::units::ByteSize;
 
-/// How long a count of the folder's files is trusted once there seems to be no room: somebody may
-/// have moved records away.
+/// Least time between two counts of a full folder: records may have been moved away since.
 const RECOUNT: Duration = Duration::from_secs(10);
 
-/// The bound on a folder of records, which one process at a time should write to. Clones are the
-/// same ledger.
+/// The quota of a folder of records, which only one process at a time should write to. Clones share
+/// it.
+///
+/// # Examples
+/// ```rust
+/// use sandbox::env::RecordQuota;
+/// use tasks::units::ByteSize;
+///
+/// // Records of at most 32 MiB each, in a folder of at most 64 MiB.
+/// let quota = RecordQuota::open("/no/such/folder".into(), ByteSize::mib(32), ByteSize::mib(64))?;
+/// let first = quota.reserve()?;
+/// let _second = quota.reserve()?;
+/// assert!(quota.reserve().is_err(), "everything is set aside");
+/// drop(first);
+/// assert!(quota.reserve().is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
-pub struct Ledger(Arc<Inner>);
+pub struct RecordQuota(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -35,23 +49,24 @@ struct State {
     counted: Instant,
 }
 
-impl Ledger {
-    /// Counts what lies in `folder`, which need not be there yet. `each` is the size at which a
-    /// record takes no more actions, `all` that of the folder with all that is set aside.
+impl RecordQuota {
+    /// Counts the files in `folder`, which need not exist yet. `each` is the size at which a record
+    /// accepts no more actions, `all` the size of the folder with everything reserved.
     ///
     /// # Errors
-    /// The file system's word.
+    /// An I/O error if the folder cannot be read.
     pub fn open(folder: &Utf8Path, each: ByteSize, all: ByteSize) -> std::io::Result<Self> {
         let stored = size(folder)?;
         let state = Mutex::new(State { stored, reserved: 0, counted: Instant::now() });
         Ok(Self(Arc::new(Inner { folder: folder.to_owned(), each, all, state })))
     }
 
-    /// Sets aside what one record may take.
+    /// Reserves the size of one record.
     ///
     /// # Errors
-    /// [`RecordError::NoRoom`], and [`RecordError::Io`] if the folder cannot be counted.
-    pub fn room(&self) -> Result<Room, RecordError> {
+    /// [`RecordError::NoRoom`] if the quota is used up, [`RecordError::Io`] if the folder cannot be
+    /// read.
+    pub fn reserve(&self) -> Result<Reservation, RecordError> {
         let Inner { folder, each, all, .. } = &*self.0;
         let mut state = self.state();
         let full = |state: &State| {
@@ -67,7 +82,7 @@ impl Ledger {
         }
         state.reserved += each.bytes();
         drop(state);
-        Ok(Room { ledger: Some(self.clone()), limit: *each, written: 0 })
+        Ok(Reservation { quota: Some(self.clone()), limit: *each, written: 0 })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -75,64 +90,64 @@ impl Ledger {
     }
 }
 
-/// What is set aside for one record; what is left of it when this is dropped is free again.
+/// The disk space reserved for one record. Dropping it frees what was not used.
 #[derive(Debug)]
-pub struct Room {
-    ledger: Option<Ledger>,
+pub struct Reservation {
+    quota: Option<RecordQuota>,
     limit: ByteSize,
     written: u64,
 }
 
-impl Room {
-    /// As much as there is, for a record that nobody bounds.
+impl Reservation {
+    /// A reservation without a bound.
     pub fn unbounded() -> Self {
-        Self { ledger: None, limit: ByteSize::new(u64::MAX), written: 0 }
+        Self { quota: None, limit: ByteSize::new(u64::MAX), written: 0 }
     }
 
-    /// The size at which the record takes no more actions.
+    /// The size in bytes at which the record accepts no more actions.
     pub(super) fn limit(&self) -> ByteSize {
         self.limit
     }
 
-    /// The record's length so far.
+    /// Bytes of the record written so far.
     pub(super) fn written(&self) -> u64 {
         self.written
     }
 
-    /// Whether so much more stays within the limit.
+    /// Whether `bytes` more stay within the limit.
     pub(super) fn holds(&self, bytes: u64) -> bool {
         self.written.saturating_add(bytes) <= self.limit.bytes()
     }
 
-    /// That so much more was written.
+    /// Notes that `bytes` more were written.
     pub(super) fn wrote(&mut self, bytes: u64) {
         let before = self.left();
         self.written += bytes;
-        if let Some(ledger) = &self.ledger {
-            let mut state = ledger.state();
+        if let Some(quota) = &self.quota {
+            let mut state = quota.state();
             state.stored += bytes;
             state.reserved -= before - self.left();
         }
     }
 
-    /// What is still set aside. The last lines of a record may go beyond that: they are short,
-    /// and never left out.
+    /// Bytes that are reserved and not yet written. The last lines of a record may exceed the
+    /// reservation: they are short and always written.
     fn left(&self) -> u64 {
         self.limit.bytes().saturating_sub(self.written)
     }
 }
 
-impl Drop for Room {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        if let Some(ledger) = &self.ledger {
-            ledger.state().reserved -= self.left();
+        if let Some(quota) = &self.quota {
+            quota.state().reserved -= self.left();
         }
     }
 }
 
-/// Bytes of all files below a folder; 0 of none.
+/// Bytes of all files below a folder; 0 if it does not exist.
 fn size(folder: &Utf8Path) -> std::io::Result<u64> {
-    // What is gone by the time it is looked at takes nothing.
+    // A file that has been removed in the meantime counts as 0.
     let or_gone = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Ok(0),
         _ => Err(error),
@@ -165,9 +180,9 @@ mod tests {
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         fs::create_dir(folder.join("task")).unwrap();
         fs::write(folder.join("task/old.jsonl"), [0; 40]).unwrap();
-        let ledger = Ledger::open(folder, ByteSize::new(30), ByteSize::new(100)).unwrap();
-        let (mut first, second) = (ledger.room().unwrap(), ledger.room().unwrap());
-        let refusal = ledger.room().unwrap_err();
+        let quota = RecordQuota::open(folder, ByteSize::new(30), ByteSize::new(100)).unwrap();
+        let (mut first, second) = (quota.reserve().unwrap(), quota.reserve().unwrap());
+        let refusal = quota.reserve().unwrap_err();
         assert!(
             matches!(refusal, RecordError::NoRoom { stored, reserved, .. }
                 if (stored.bytes(), reserved.bytes()) == (40, 60)),
@@ -178,13 +193,13 @@ mod tests {
         assert!(first.holds(20) && !first.holds(21));
         drop(first);
         // 40 + 10 stored, 30 set aside: 20 are free, and one record may take 30.
-        assert!(ledger.room().is_err());
+        assert!(quota.reserve().is_err());
         drop(second);
-        let mut third = ledger.room().unwrap();
+        let mut third = quota.reserve().unwrap();
         // Beyond its limit, which only the last lines may be.
         third.wrote(45);
         drop(third);
-        let state = ledger.state();
+        let state = quota.state();
         assert_eq!((state.stored, state.reserved), (95, 0));
     }
 
@@ -193,17 +208,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         fs::write(folder.join("old.jsonl"), [0; 90]).unwrap();
-        let ledger = Ledger::open(folder, ByteSize::new(30), ByteSize::new(100)).unwrap();
+        let quota = RecordQuota::open(folder, ByteSize::new(30), ByteSize::new(100)).unwrap();
         fs::remove_file(folder.join("old.jsonl")).unwrap();
-        assert!(ledger.room().is_err());
+        assert!(quota.reserve().is_err());
         let long_ago = Instant::now().checked_sub(RECOUNT).unwrap();
-        ledger.state().counted = long_ago;
-        assert!(ledger.room().is_ok());
+        quota.state().counted = long_ago;
+        assert!(quota.reserve().is_ok());
     }
 
     #[test]
     fn a_folder_that_is_not_there_is_empty() {
-        let ledger = Ledger::open("/nowhere/at/all".into(), ByteSize::new(1), ByteSize::new(1));
-        assert!(ledger.unwrap().room().is_ok());
+        let quota = RecordQuota::open("/nowhere/at/all".into(), ByteSize::new(1), ByteSize::new(1));
+        assert!(quota.unwrap().reserve().is_ok());
     }
 }
