@@ -77,7 +77,11 @@ fn train(model: &Qwen3, count: usize, length: usize, budget: usize) {
     let mut optimizer = AdamW::new(model, AdamConfig::default());
     let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
     let start = Instant::now();
-    let memory = Memory { micro_tokens: budget, logit_tokens: budget, recompute: false };
+    let memory = Memory {
+        max_tokens_per_micro_batch: budget,
+        logit_tokens: budget,
+        gradient_checkpointing: false,
+    };
     let mut gradients = Gradients::default();
     imitate(model, &samples, &memory, &mut gradients);
     optimizer.step(&mut gradients, 1e-5).expect("finite");

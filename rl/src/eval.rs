@@ -3,7 +3,7 @@
 use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
 use crate::rollout::episodes::{left_out, stored};
-use crate::rollout::{Job, Overflow, Place, Policy, RolloutError, RolloutSettings, rollout};
+use crate::rollout::{ContextOverflow, Job, Place, Policy, RolloutError, RolloutSettings, rollout};
 use crate::run::settings::{Checked, Settings, SettingsError, require};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
@@ -67,7 +67,10 @@ impl EvalSettings {
             attempts: 4,
             seed: 0,
             dtype: scale.dtype(),
-            rollout: RolloutSettings { overflow: Overflow::Drop, ..scale.rollout() },
+            rollout: RolloutSettings {
+                context_overflow: ContextOverflow::Evict,
+                ..scale.rollout()
+            },
             rules: scale.rules(),
         }
     }

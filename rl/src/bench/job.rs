@@ -168,7 +168,7 @@ impl Job {
             Case::Grpo | Case::GrpoLora => {
                 let (settings, plan) = grpo::settings(&config, dtype, lora, sizes, device)?;
                 describe(&settings, used);
-                used.insert("rows".into(), settings.rollout.rows.into());
+                used.insert("rows".into(), settings.rollout.max_num_seqs.into());
                 let model = self.open(&config, settings.lora.as_ref(), device)?;
                 grpo::measure(&model, (&settings, &plan), sizes, &mut gauge, stream)?
             }
@@ -212,9 +212,9 @@ fn describe(
     used: &mut BTreeMap<String, serde_json::Value>,
 ) {
     let mut note = |name: &str, value: serde_json::Value| used.insert(name.to_owned(), value);
-    note("micro_tokens", settings.memory.micro_tokens.into());
-    note("recompute", settings.memory.recompute.into());
-    if let Ok(moments) = serde_json::to_value(settings.adam.moments) {
+    note("max_tokens_per_micro_batch", settings.memory.max_tokens_per_micro_batch.into());
+    note("recompute", settings.memory.gradient_checkpointing.into());
+    if let Ok(moments) = serde_json::to_value(settings.adam.optim) {
         note("moments", moments);
     }
 }

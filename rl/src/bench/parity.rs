@@ -269,7 +269,8 @@ impl Pair {
     ) -> Result<BTreeMap<String, Tensor>, BenchError> {
         let weights = self.stream.child("weights");
         let model = Qwen3::random(&self.config, Kind::Float, device, weights);
-        let mut optimizer = AdamW::new(&model, AdamConfig { moments, ..AdamConfig::default() });
+        let mut optimizer =
+            AdamW::new(&model, AdamConfig { optim: moments, ..AdamConfig::default() });
         for _ in 0..2 {
             optimizer.step(&mut gradient(&model, &self.sequences, memory), 1e-3)?;
         }
@@ -344,9 +345,11 @@ impl Pair {
 const BF16_UNIT: f64 = 1.0 / 256.0;
 
 /// Everything at once, and nothing made again.
-const WHOLE: Memory = Memory { micro_tokens: 4096, logit_tokens: 4096, recompute: false };
+const WHOLE: Memory =
+    Memory { max_tokens_per_micro_batch: 4096, logit_tokens: 4096, gradient_checkpointing: false };
 /// In small pieces, and everything made again.
-const PIECES: Memory = Memory { micro_tokens: 100, logit_tokens: 32, recompute: true };
+const PIECES: Memory =
+    Memory { max_tokens_per_micro_batch: 100, logit_tokens: 32, gradient_checkpointing: true };
 
 /// Logits of every sequence alone: `[N, V]` in all, on the CPU.
 fn plain(model: &Qwen3, sequences: &[Vec<i64>]) -> Tensor {

@@ -28,10 +28,13 @@ pub(super) fn settings(
     device: Device,
 ) -> Result<(TrainSettings, Plan), BenchError> {
     let mut wanted = train_settings(config, dtype, lora);
-    wanted.memory.micro_tokens =
-        wanted.memory.micro_tokens.min(sizes.sequences * sizes.length).max(sizes.length);
+    wanted.memory.max_tokens_per_micro_batch = wanted
+        .memory
+        .max_tokens_per_micro_batch
+        .min(sizes.sequences * sizes.length)
+        .max(sizes.length);
     // Nothing is generated.
-    (wanted.rollout.rows, wanted.rollout.context) = (1, 1);
+    (wanted.rollout.max_num_seqs, wanted.rollout.max_model_len) = (1, 1);
     Ok(plan::choose(&wanted, config, device, limit(device)?, host())?)
 }
 
@@ -74,7 +77,7 @@ pub(super) fn measure(
     let tokens: usize = lengths.iter().sum();
     let seconds = (differentiating + updating) / sizes.updates as f64;
     let speed = Speed::measure(model.kind(), device);
-    let recompute = settings.memory.recompute;
+    let recompute = settings.memory.gradient_checkpointing;
     let work = Update { config, lora: settings.lora.as_ref(), recompute };
     let operations = work.operations(&lengths, tokens);
     let details = BTreeMap::from([

@@ -123,7 +123,7 @@ pub(super) fn train_settings(
     let mut settings = TrainSettings::defaults(Scale::of(config.parameter_count()));
     settings.dtype = dtype;
     settings.lora = lora;
-    settings.memory.recompute = true;
+    settings.memory.gradient_checkpointing = true;
     settings
 }
 

@@ -2,7 +2,7 @@
 //! the workers.
 
 use super::conversation::Conversation;
-use super::settings::{Overflow, RolloutSettings};
+use super::settings::{ContextOverflow, RolloutSettings};
 use super::worker::{Answer, Request, Stage, work};
 use crate::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
 use crate::generate::{ConversationId, Generated, Generator};
@@ -109,7 +109,7 @@ pub enum RolloutError {
     },
     /// A prompt does not fit.
     #[error(
-        "failed to start an episode on task `{task}`; raise `rollout.context`, or use the brief prompt"
+        "failed to start an episode on task `{task}`; raise `rollout.max_model_len`, or use the brief prompt"
     )]
     Admit {
         /// The task.
@@ -315,7 +315,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
     /// What the environment has answered. Waits only when there is nothing to generate: for one
     /// answer, or in lockstep for all of them.
     fn arrived(&mut self, answers: &Receiver<Answer>) -> Vec<Answer> {
-        let lockstep = self.place.settings.lockstep;
+        let lockstep = self.place.settings.deterministic;
         let wanted = match (self.generating.is_empty(), lockstep) {
             (true, true) => self.asked,
             (true, false) => 1,
@@ -480,9 +480,9 @@ impl<'a, 'g> Conductor<'a, 'g> {
         let tokens = conversation.tokens(&conversation.seen());
         let records = self.sessions.get(&job).map_or(&[][..], |session| session.turns());
         let room = self.generator.capacity().saturating_sub(settings.turn_room());
-        let omitted = match settings.overflow {
-            Overflow::Stop => Vec::new(),
-            Overflow::Drop => conversation.surplus(records, room),
+        let omitted = match settings.context_overflow {
+            ContextOverflow::End => Vec::new(),
+            ContextOverflow::Evict => conversation.surplus(records, room),
         };
         if tokens - conversation.tokens(&omitted) >= self.generator.capacity() {
             // There is no room for the answer: the conversation is as long as it can be, and the

@@ -11,4 +11,4 @@ mod settings;
 mod worker;
 
 pub use driver::{Job, Place, Played, Policy, Rollout, RolloutError, rollout};
-pub use settings::{Overflow, RolloutSettings};
+pub use settings::{ContextOverflow, RolloutSettings};

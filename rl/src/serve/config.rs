@@ -69,7 +69,7 @@ pub enum ServeError {
     /// The thread that generates panicked.
     #[error(
         "the thread that generates panicked, for the reason above; if memory ran out, lower \
-         `--rows` or `--context`, else this is a bug"
+         `--max-num-seqs` or `--max-model-len`, else this is a bug"
     )]
     Panicked,
 }
@@ -81,9 +81,11 @@ impl Settings for ServeConfig {
         if !self.listen.ip().is_loopback() && self.key.is_none() {
             return Err(ServeError::Open(self.listen));
         }
-        for (name, size, least) in
-            [("rows", self.rows, 1), ("queue", self.queue, 0), ("context", self.context, 2)]
-        {
+        for (name, size, least) in [
+            ("max-num-seqs", self.rows, 1),
+            ("queue", self.queue, 0),
+            ("max-model-len", self.context, 2),
+        ] {
             let most = 1 << 20;
             if !(least..=most).contains(&size) {
                 return Err(ServeError::Size(name, least, most));

@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What centred rewards are divided by.
+/// Which standard deviation centred rewards are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Spread {
+pub enum StdNorm {
     /// Nothing: advantages are centred rewards (Liu et al. 2025, "Dr. GRPO").
     None,
     /// The standard deviation with n in the denominator (ddof 0).
@@ -39,18 +39,18 @@ pub enum Standing {
     Dropped,
 }
 
-/// The options of [`advantages`].
+/// How rewards are normalised into advantages: the options of [`advantages`].
 ///
 /// | field | default | purpose |
 /// | --- | --- | --- |
-/// | `spread` | `sample` | what to divide by |
+/// | `std` | `sample` | what to divide by |
 /// | `epsilon` | 1e-6 | keeps the quotient finite; at least 0 |
 /// | `mask_order` | `before-baseline` | when masked trajectories leave |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Normalisation {
     /// What to divide by.
-    pub spread: Spread,
+    pub std: StdNorm,
     /// Added to the deviation.
     pub epsilon: f64,
     /// When masked trajectories leave.
@@ -59,7 +59,7 @@ pub struct Normalisation {
 
 impl Default for Normalisation {
     fn default() -> Self {
-        Self { spread: Spread::Sample, epsilon: 1e-6, mask_order: MaskOrder::BeforeBaseline }
+        Self { std: StdNorm::Sample, epsilon: 1e-6, mask_order: MaskOrder::BeforeBaseline }
     }
 }
 
@@ -85,10 +85,10 @@ pub fn advantages(group: &[(f64, Standing)], options: Normalisation) -> Vec<f64>
     let n = rewards.len() as f64;
     let mean = rewards.iter().sum::<f64>() / n;
     let squares: f64 = rewards.iter().map(|reward| (reward - mean).powi(2)).sum();
-    let scale = match options.spread {
-        Spread::None => 1.0,
-        Spread::Population => (squares / n).sqrt() + options.epsilon,
-        Spread::Sample => (squares / (n - 1.0)).sqrt() + options.epsilon,
+    let scale = match options.std {
+        StdNorm::None => 1.0,
+        StdNorm::Population => (squares / n).sqrt() + options.epsilon,
+        StdNorm::Sample => (squares / (n - 1.0)).sqrt() + options.epsilon,
     };
     group
         .iter()
@@ -109,8 +109,8 @@ mod tests {
         rewards.iter().map(|&reward| (reward, Counted)).collect()
     }
 
-    fn options(spread: Spread, epsilon: f64) -> Normalisation {
-        Normalisation { spread, epsilon, ..Normalisation::default() }
+    fn options(std: StdNorm, epsilon: f64) -> Normalisation {
+        Normalisation { std, epsilon, ..Normalisation::default() }
     }
 
     fn close(found: &[f64], expected: &[f64]) {
@@ -125,24 +125,24 @@ mod tests {
     fn published_vectors() {
         let group = counted(&[0.0, 0.3, 0.3, 1.0]);
         close(
-            &advantages(&group, options(Spread::Sample, 1e-4)),
+            &advantages(&group, options(StdNorm::Sample, 1e-4)),
             &[-0.942_587, -0.235_647, -0.235_647, 1.413_88],
         );
         close(
-            &advantages(&group, options(Spread::Sample, 1e-6)),
+            &advantages(&group, options(StdNorm::Sample, 1e-6)),
             &[-0.942_807, -0.235_702, -0.235_702, 1.414_212],
         );
         close(
-            &advantages(&group, options(Spread::Population, 1e-6)),
+            &advantages(&group, options(StdNorm::Population, 1e-6)),
             &[-1.088_659, -0.272_165, -0.272_165, 1.632_989],
         );
-        close(&advantages(&group, options(Spread::None, 1e-6)), &[-0.4, -0.1, -0.1, 0.6]);
+        close(&advantages(&group, options(StdNorm::None, 1e-6)), &[-0.4, -0.1, -0.1, 0.6]);
     }
 
     #[test]
     fn the_masked_leave_before_or_after_the_baseline() {
         let group = [(0.0, Counted), (1.0, Counted), (5.0, Masked)];
-        let before = options(Spread::None, 0.0);
+        let before = options(StdNorm::None, 0.0);
         close(&advantages(&group, before), &[-0.5, 0.5, 0.0]);
         let after = Normalisation { mask_order: MaskOrder::AfterBaseline, ..before };
         close(&advantages(&group, after), &[-2.0, -1.0, 0.0]);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn the_dropped_never_count() {
         for mask_order in [MaskOrder::BeforeBaseline, MaskOrder::AfterBaseline] {
-            let options = Normalisation { mask_order, ..options(Spread::None, 0.0) };
+            let options = Normalisation { mask_order, ..options(StdNorm::None, 0.0) };
             let group = [(0.0, Counted), (f64::NAN, Dropped), (1.0, Counted)];
             close(&advantages(&group, options), &[-0.5, 0.0, 0.5]);
         }

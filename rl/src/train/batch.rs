@@ -20,23 +20,25 @@ use std::ops::Range;
 use tasks::stream::Stream;
 use tch::{Device, Tensor, no_grad_guard};
 
-/// What is traded for memory when a model is differentiated.
+/// What bounds the memory of a forward and backward pass. Changes speed and rounding, not results.
 ///
 /// | field | tiny | large | purpose |
 /// | --- | --- | --- | --- |
-/// | `micro_tokens` | 4096 | 32768 | tokens that go through the layers at once |
-/// | `logit_tokens` | 4096 | 1024 | of those, tokens whose logits exist at once |
-/// | `recompute` | no | yes | whether each layer's activations are made again on the way back |
+/// | `max_tokens_per_micro_batch` | 4096 | 32768 | tokens of a micro-batch |
+/// | `logit_tokens` | 4096 | 1024 | tokens whose logits exist at once (chunked logits) |
+/// | `gradient_checkpointing` | no | yes | whether activations are recomputed in the backward pass |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// Tokens that go through the layers at once; a longer sequence goes alone.
-    pub micro_tokens: usize,
-    /// Tokens whose logits exist at once; each takes some twelve bytes per vocabulary entry.
+    /// Most tokens of a micro-batch; a longer sequence is a micro-batch of its own.
+    pub max_tokens_per_micro_batch: usize,
+    /// Tokens whose logits exist at once (chunked logits); each takes about 12 bytes per
+    /// vocabulary entry.
     pub logit_tokens: usize,
-    /// Whether activations are made again on the way back instead of being kept: a third more
-    /// work for the memory of one layer instead of all.
-    pub recompute: bool,
+    /// Gradient checkpointing: only the inputs of layers are kept, and the activations of one
+    /// layer at a time are recomputed in the backward pass. A third more compute, and the
+    /// activations of one layer in memory instead of all.
+    pub gradient_checkpointing: bool,
 }
 
 impl Memory {
@@ -45,8 +47,13 @@ impl Memory {
     /// # Errors
     /// [`SettingsError::Range`] naming the key.
     pub fn check(&self) -> Result<(), SettingsError> {
-        let Self { micro_tokens, logit_tokens, .. } = self;
-        require(*micro_tokens > 0, "memory.micro_tokens", micro_tokens, "at least 1")?;
+        let Self { max_tokens_per_micro_batch, logit_tokens, .. } = self;
+        require(
+            *max_tokens_per_micro_batch > 0,
+            "memory.max_tokens_per_micro_batch",
+            max_tokens_per_micro_batch,
+            "at least 1",
+        )?;
         require(*logit_tokens > 0, "memory.logit_tokens", logit_tokens, "at least 1")
     }
 }
@@ -255,7 +262,7 @@ impl<'s> Micro<'s> {
         gradients: &mut Gradients,
         loss: &mut dyn FnMut(&Tensor, Range<usize>) -> Tensor,
     ) {
-        let pass = Pass::new(model, self.packed(), memory.recompute);
+        let pass = Pass::new(model, self.packed(), memory.gradient_checkpointing);
         let head = model.head_parameters();
         let mut gradient = pass.hidden().zeros_like();
         for range in self.chunks(memory) {

@@ -23,9 +23,9 @@
 //!    count in the mean over trajectories.
 //! 5. Rewards are exact milestones; there is no length penalty.
 //!
-//! Options, all off by default: dynamic sampling (`max_draws`), several updates per batch
-//! (`mini_batches`, `epochs`), a pull towards the start policy (`kl`), truncated importance
-//! weights (`importance_cap`), a dual clip (`clip.dual`), other masks (`mask`).
+//! Options, all off by default: dynamic sampling (`dynamic_sampling`), several updates per batch
+//! (`mini_batches`, `epochs`), a KL penalty against the reference model (`kl`), truncated importance
+//! sampling (`tis_cap`), a dual clip (`clip.dual`), other masks (`mask`).
 //!
 //! `docs/GRPO.md` works through three trajectories by hand, `docs/METRICS.md` explains each name
 //! in `metrics.jsonl`.
@@ -40,7 +40,7 @@ mod settings;
 
 pub use error::TrainError;
 pub use mask::Mask;
-pub use settings::TrainSettings;
+pub use settings::{DynamicSampling, TrainSettings};
 
 use crate::checkpoint::policy;
 use crate::generate::{Generator, NativeGenerator};
@@ -180,7 +180,8 @@ impl Run<'_> {
             // 3. The surrogate and its gradient, then one optimizer step; for each part of the
             //    batch, in each pass over it.
             let rate = settings.schedule().rate(step);
-            let parts = batch.parts(settings.mini_batches, settings.max_draws > 1);
+            let parts =
+                batch.parts(settings.mini_batches, settings.dynamic_sampling.max_rounds > 1);
             let (mut learnt, mut norms) = (Learnt::default(), Vec::new());
             for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
                 self.heartbeat.enter(Phase::Differentiating);
@@ -212,7 +213,12 @@ impl Run<'_> {
         }
         if self.harness.step() < settings.steps {
             let (step, best) = (self.harness.step(), self.harness.best().map(|best| best.step));
-            tracing::info!(step, best, patience = settings.patience, "no gain any more: ending");
+            tracing::info!(
+                step,
+                best,
+                patience = settings.early_stopping_patience,
+                "early stopping: no gain"
+            );
         }
         Ok(())
     }
@@ -253,7 +259,7 @@ impl Run<'_> {
         // Narrower types round more than the tolerance; there the gap is only reported, as where
         // it is corrected for.
         let settings = self.settings;
-        let must_agree = settings.dtype == Dtype::F32 && settings.importance_cap == 0.0;
+        let must_agree = settings.dtype == Dtype::F32 && settings.tis_cap == 0.0;
         if must_agree && gap > LOG_PROB_GAP {
             return Err(TrainError::Gap { gap });
         }
@@ -271,7 +277,7 @@ impl Run<'_> {
     fn scores(&self, batch: &Batch) -> Result<Scores, TrainError> {
         let settings = self.settings;
         // A single update is made at the weights that these would be computed with.
-        let later = settings.importance_cap > 0.0 && settings.updates_per_step() > 1;
+        let later = settings.tis_cap > 0.0 && settings.updates_per_step() > 1;
         let score = |weights| self.log_probs(weights, batch);
         let old = later.then(|| score(Weights::Current)).transpose()?;
         let pulls = settings.kl.beta > 0.0;

@@ -184,7 +184,7 @@ pub struct Objective {
     /// The pull towards the reference policy.
     pub kl: Kl,
     /// The largest importance weight; 0 takes the sampler's word for the trainer's.
-    pub importance_cap: f64,
+    pub tis_cap: f64,
 }
 
 /// Packed tokens with all that their loss is made from, each `[N]` in f32.
@@ -224,9 +224,9 @@ impl Objective {
     /// sampler's log-probabilities are the old ones.
     pub fn loss(&self, tokens: &Tokens) -> Loss {
         let Tokens { new, sampler, old, reference, advantages, weights } = tokens;
-        let (old, importance) = if self.importance_cap > 0.0 {
+        let (old, importance) = if self.tis_cap > 0.0 {
             let old = old.as_ref().map_or_else(|| new.detach(), Tensor::shallow_clone);
-            let importance = importance(&old, sampler, self.importance_cap);
+            let importance = importance(&old, sampler, self.tis_cap);
             (old, Some(importance))
         } else {
             (sampler.shallow_clone(), None)

@@ -76,7 +76,9 @@ impl Learner for NativeLearner<'_> {
             Weights::Reference => self.reference.ok_or(LearnerError::NoReference)?,
         };
         let mut scores = vec![Vec::new(); samples.len()];
-        for chosen in micro_batches(samples, 0..samples.len(), self.memory.micro_tokens) {
+        for chosen in
+            micro_batches(samples, 0..samples.len(), self.memory.max_tokens_per_micro_batch)
+        {
             let micro = Micro::new(samples, &chosen, model.device());
             let found = micro.log_probs(model, sampling, &self.memory);
             let mut values = vec![0.0; found.numel()];
@@ -126,7 +128,7 @@ impl Update<'_> {
             self.counts[index] > 0 && pulls
         });
         let mut learnt = Learnt::default();
-        for chosen in micro_batches(self.samples, teaching, memory.micro_tokens) {
+        for chosen in micro_batches(self.samples, teaching, memory.max_tokens_per_micro_batch) {
             let micro = Micro::new(self.samples, &chosen, model.device());
             let of = |values: &[Vec<f32>]| micro.pack(|index| &values[index]);
             let (sampler, old) = (of(self.sampler), self.old.map(of));
@@ -171,7 +173,7 @@ pub fn imitate(
 ) -> (f64, usize) {
     let tokens: usize = samples.iter().map(Sample::trained_count).sum();
     let mut total = 0.0;
-    for chosen in micro_batches(samples, 0..samples.len(), memory.micro_tokens) {
+    for chosen in micro_batches(samples, 0..samples.len(), memory.max_tokens_per_micro_batch) {
         let micro = Micro::new(samples, &chosen, model.device());
         micro.differentiate(model, &Sampling::default(), memory, gradients, &mut |log_probs, _| {
             let loss = -log_probs.sum(Kind::Float) / tokens as f64;

@@ -4,7 +4,7 @@
 //! larger step, a shorter prompt and shorter answers from its tools.
 
 use crate::generate::sample::Sampling;
-use crate::rollout::{Overflow, RolloutSettings};
+use crate::rollout::{ContextOverflow, RolloutSettings};
 use crate::train::batch::Memory;
 use agents::prompt::PromptStyle;
 use agents::reward::RewardWeights;
@@ -88,11 +88,19 @@ impl Scale {
         }
     }
 
-    /// What is traded for memory in training.
+    /// What bounds the memory of training.
     pub fn memory(self) -> Memory {
         match self {
-            Self::Tiny => Memory { micro_tokens: 4096, logit_tokens: 4096, recompute: false },
-            Self::Large => Memory { micro_tokens: 32_768, logit_tokens: 1024, recompute: true },
+            Self::Tiny => Memory {
+                max_tokens_per_micro_batch: 4096,
+                logit_tokens: 4096,
+                gradient_checkpointing: false,
+            },
+            Self::Large => Memory {
+                max_tokens_per_micro_batch: 32_768,
+                logit_tokens: 1024,
+                gradient_checkpointing: true,
+            },
         }
     }
 
@@ -108,14 +116,14 @@ impl Scale {
         };
         // Twice as many workers as processors: one reads and grades while another's script runs.
         let workers = 2 * processors;
-        let settings = |context, turn_tokens, threads| RolloutSettings {
-            rows: 64,
-            context,
+        let settings = |max_model_len, turn_tokens, threads| RolloutSettings {
+            max_num_seqs: 64,
+            max_model_len,
             cache: None,
             turn_tokens,
             trajectory_tokens: 0,
-            overflow: Overflow::Stop,
-            lockstep: false,
+            context_overflow: ContextOverflow::End,
+            deterministic: false,
             workers,
             threads,
             sampling,

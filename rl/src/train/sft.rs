@@ -111,7 +111,7 @@ pub fn run(
     let per_epoch = samples.len().div_ceil(settings.batch) as u64;
     let steps = per_epoch * settings.epochs;
     let schedule = Schedule {
-        peak: settings.rate,
+        peak: settings.learning_rate,
         warmup: settings.warmup,
         decay: Decay::Cosine { floor: 0.05 },
         steps,

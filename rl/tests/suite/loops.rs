@@ -12,7 +12,7 @@ use rl::report::{self, ReportSources};
 use rl::run::settings::Settings as _;
 use rl::run::stop::{Ended, Stop};
 use rl::run::view::Stages;
-use rl::train::grpo::{self, TrainSettings};
+use rl::train::grpo::{self, DynamicSampling, TrainSettings};
 use rl::train::presets::Scale;
 use rl::train::sft::{self, SftSettings};
 use serde_json::Value;
@@ -53,7 +53,7 @@ fn train_settings(tasks: &Utf8Path, model: &Utf8Path) -> TrainSettings {
         tasks: tasks.to_owned(),
         steps: 2,
         tasks_per_step: 2,
-        group: 2,
+        group_size: 2,
         validate_every: 2,
         validate_attempts: 1,
         checkpoint_every: 1,
@@ -61,7 +61,7 @@ fn train_settings(tasks: &Utf8Path, model: &Utf8Path) -> TrainSettings {
         ..TrainSettings::defaults(Scale::Tiny)
     };
     // Who shares a batch changes rounding, and this test compares bits.
-    settings.rollout.lockstep = true;
+    settings.rollout.deterministic = true;
     settings.rollout.turn_tokens = 240;
     settings
 }
@@ -127,14 +127,14 @@ fn loses_patience(settings: &TrainSettings, policy: &Utf8Path, dir: &Utf8Path) {
     let run = dir.join("patience");
     fs::create_dir(&run).unwrap();
     let settings = |patience| TrainSettings {
-        patience,
-        rate: 1e-30,
+        early_stopping_patience: patience,
+        learning_rate: 1e-30,
         validate_every: 1,
         checkpoint_every: 100,
         steps: 50,
         mini_batches: 2,
-        max_draws: 2,
-        importance_cap: 2.0,
+        dynamic_sampling: DynamicSampling { max_rounds: 2 },
+        tis_cap: 2.0,
         ..settings.clone()
     };
     for (patience, last) in [(1, 1), (1, 1), (2, 2)] {

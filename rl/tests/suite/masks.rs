@@ -34,7 +34,11 @@ fn sample(start: i64, lengths: [i64; 5]) -> Sample {
     sample
 }
 
-const WHOLE: Memory = Memory { micro_tokens: 10_000, logit_tokens: 10_000, recompute: false };
+const WHOLE: Memory = Memory {
+    max_tokens_per_micro_batch: 10_000,
+    logit_tokens: 10_000,
+    gradient_checkpointing: false,
+};
 
 fn backward(
     model: &Qwen3,
@@ -46,7 +50,7 @@ fn backward(
     let weights = Aggregation::SeqMeanTokenMean.weights(&counts);
     let mut total = 0.0;
     let mut gradients = Gradients::default();
-    for chosen in micro_batches(samples, 0..samples.len(), memory.micro_tokens) {
+    for chosen in micro_batches(samples, 0..samples.len(), memory.max_tokens_per_micro_batch) {
         let micro = Micro::new(samples, &chosen, Device::Cpu);
         let (a, w) =
             (micro.spread(|index| advantages[index]), micro.spread(|index| weights[index]));
@@ -92,11 +96,11 @@ fn masked_positions_have_gradient_exactly_zero() {
     let samples = [sample(0, [4, 5, 3, 4, 6]), sample(22, [2, 3, 2, 2, 3])];
     let micro = Micro::new(&samples, &[0, 1], Device::Cpu);
     let targets = Tensor::from_slice(micro.targets());
-    let plain = Objective { clip: Clip::default(), kl: Kl::default(), importance_cap: 0.0 };
+    let plain = Objective { clip: Clip::default(), kl: Kl::default(), tis_cap: 0.0 };
     let all = Objective {
         clip: Clip { dual: 3.0, ..Clip::default() },
         kl: Kl { beta: 0.1, ..Kl::default() },
-        importance_cap: 2.0,
+        tis_cap: 2.0,
     };
     for objective in [plain, all] {
         // Logits of everything that is read as the leaf, the model left out: [N, V].
@@ -147,13 +151,13 @@ fn memory_is_all_that_memory_settings_change() {
     let model = model(true);
     proptest!(ProptestConfig::with_cases(24), |(
         lengths in prop::collection::vec((0_i64..9, [1_i64..7, 0..6, 0..5, 0..5, 0..4]), 1..7),
-        micro_tokens in 1_usize..80, logit_tokens in 1_usize..30, recompute: bool,
+        max_tokens_per_micro_batch in 1_usize..80, logit_tokens in 1_usize..30, recompute: bool,
     )| {
         let samples: Vec<Sample> =
             lengths.iter().map(|&(start, lengths)| sample(start, lengths)).collect();
         let advantages: Vec<f64> = (0..samples.len()).map(|i| [1.0, -0.5, 2.0][i % 3]).collect();
         let (loss, gradients) = backward(&model, &samples, &advantages, &WHOLE);
-        let memory = Memory { micro_tokens, logit_tokens, recompute };
+        let memory = Memory { max_tokens_per_micro_batch, logit_tokens, gradient_checkpointing: recompute };
         let (found, in_parts) = backward(&model, &samples, &advantages, &memory);
         prop_assert!((loss - found).abs() < 1e-5, "{} is not {}", found, loss);
         if !gradients.is_empty() {

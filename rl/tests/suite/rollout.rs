@@ -9,7 +9,7 @@ use rl::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
 use rl::generate::{ConversationId, Generated, Generator, NativeGenerator};
 use rl::model::{Packed, Qwen3, Qwen3Config};
 use rl::rollout::{
-    Job, Overflow, Place, Played, Policy, Rollout, RolloutError, RolloutSettings, rollout,
+    ContextOverflow, Job, Place, Played, Policy, Rollout, RolloutError, RolloutSettings, rollout,
 };
 use rl::run::stop::Stop;
 use rl::run::watchdog::Heartbeat;
@@ -132,7 +132,7 @@ fn said(trajectory: &Trajectory) -> usize {
 }
 
 fn settings(context: usize) -> RolloutSettings {
-    RolloutSettings { context, turn_tokens: 100, ..Scale::Tiny.rollout() }
+    RolloutSettings { max_model_len: context, turn_tokens: 100, ..Scale::Tiny.rollout() }
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
     // Little memory on top: whoever gives way sees the same.
     let tight = (context + 1) * 2 * 2 * 2 * 8 * 4 * 3 / 2;
     let dropping = RolloutSettings {
-        overflow: Overflow::Drop,
+        context_overflow: ContextOverflow::Evict,
         cache: Some(ByteSize::new(tight as u64)),
         ..settings(context)
     };

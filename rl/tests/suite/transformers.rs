@@ -248,8 +248,12 @@ fn gradients_agree(case: &str, model: &Qwen3, text: &[i64], path: &Utf8Path) {
     sample.push(&text[..20], false);
     sample.push(&text[20..], true);
     for memory in [
-        Memory { micro_tokens: 100, logit_tokens: 100, recompute: false },
-        Memory { micro_tokens: 100, logit_tokens: 7, recompute: true },
+        Memory {
+            max_tokens_per_micro_batch: 100,
+            logit_tokens: 100,
+            gradient_checkpointing: false,
+        },
+        Memory { max_tokens_per_micro_batch: 100, logit_tokens: 7, gradient_checkpointing: true },
     ] {
         let mut gradients = Gradients::default();
         imitate(model, std::slice::from_ref(&sample), &memory, &mut gradients);

@@ -36,7 +36,7 @@ pub enum EngineError {
     },
     /// The cache could not hold a single conversation.
     #[error(
-        "a cache of {given} is too small: keys and values of one conversation of {capacity} tokens need {least}; raise `rollout.cache` (`--cache`), or lower `rollout.context` (`--context`)"
+        "a cache of {given} is too small: keys and values of one conversation of {capacity} tokens need {least}; raise `rollout.cache` (`--cache`), or lower `rollout.max_model_len` (`--context`)"
     )]
     Cache {
         /// The budget.

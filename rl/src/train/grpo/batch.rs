@@ -49,7 +49,7 @@ impl Batch {
     pub(super) fn take(&mut self, played: Vec<Played>, settings: &TrainSettings) {
         let mut played = played.into_iter().peekable();
         while played.peek().is_some() {
-            self.take_group(played.by_ref().take(settings.group), settings);
+            self.take_group(played.by_ref().take(settings.group_size), settings);
         }
     }
 
@@ -85,7 +85,7 @@ impl Batch {
                 }
             }
         }
-        let advantages = advantages(&group, settings.normalisation);
+        let advantages = advantages(&group, settings.advantage);
         let mut mixed = false;
         for (advantage, (_, standing)) in advantages.into_iter().zip(&group) {
             if *standing == Standing::Dropped {
@@ -222,7 +222,8 @@ mod tests {
     const TURNS: u32 = 3;
 
     fn settings(group: usize, mask: Mask) -> TrainSettings {
-        let mut settings = TrainSettings { group, mask, ..TrainSettings::defaults(Scale::Tiny) };
+        let mut settings =
+            TrainSettings { group_size: group, mask, ..TrainSettings::defaults(Scale::Tiny) };
         settings.rules.episode.budget.turns = TURNS;
         settings
     }

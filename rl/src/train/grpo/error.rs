@@ -79,7 +79,7 @@ pub enum TrainError {
     },
     /// Sampler and trainer disagree.
     #[error(
-        "self-check failed: log-probabilities of sampler and trainer differ by up to {gap:e}, more than {LOG_PROB_GAP:e}; if that is meant to be so, `importance_cap=2` corrects for it"
+        "self-check failed: log-probabilities of sampler and trainer differ by up to {gap:e}, more than {LOG_PROB_GAP:e}; if that is meant to be so, `tis_cap=2` corrects for it"
     )]
     Gap {
         /// The largest difference.

@@ -177,7 +177,7 @@ impl TrainLine {
             loss: learnt.loss * per_update,
             clipped: learnt.clipped / tokens,
             kl: (settings.kl.beta > 0.0).then(|| learnt.distance / tokens),
-            importance: (settings.importance_cap > 0.0).then(|| learnt.importance / tokens),
+            importance: (settings.tis_cap > 0.0).then(|| learnt.importance / tokens),
             entropy: batch.entropy(),
             log_prob_gap: learnt.gap,
             // A sum of nothing is -0.

@@ -59,7 +59,7 @@ impl Player<'_> {
         loop {
             let mut jobs = Vec::new();
             for (place, task) in drawn.iter().copied().enumerate().skip(played) {
-                for attempt in 0..settings.group as u64 {
+                for attempt in 0..settings.group_size as u64 {
                     // By place, because a small corpus may draw a task twice in a step.
                     let stream = stream.index(place as u64).index(attempt);
                     jobs.push(Job { task: task.id(), attempt, stream });
@@ -71,7 +71,7 @@ impl Player<'_> {
             batch.take(rollout.played, settings);
             let (_, mixed) = batch.groups();
             let missing = settings.tasks_per_step.saturating_sub(mixed);
-            if missing == 0 || draws >= settings.max_draws {
+            if missing == 0 || draws >= settings.dynamic_sampling.max_rounds {
                 return Ok(Play { batch, draws, cache, seconds: began.elapsed().as_secs_f64() });
             }
             let stream = self.root.child("more tasks").index(step).index(draws);
