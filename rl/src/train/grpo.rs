@@ -33,7 +33,7 @@
 mod batch;
 mod draw;
 mod error;
-mod line;
+mod metrics;
 mod mask;
 mod play;
 mod settings;
@@ -45,7 +45,7 @@ pub use settings::{DynamicSampling, TrainSettings};
 use crate::checkpoint::policy;
 use crate::generate::{Generator, NativeGenerator};
 use crate::rollout::RolloutError;
-use crate::run::heap;
+use crate::run::memory;
 use crate::run::metrics::Metrics;
 use crate::run::settings::Checked;
 use crate::run::stop::{Ended, Stop};
@@ -61,7 +61,7 @@ use batch::{Batch, Scores};
 use camino::Utf8Path;
 use error::LOG_PROB_GAP;
 use jail::exec::Options;
-use line::{Gathered, Line, Made, Summary, Times, TrainLine};
+use metrics::{Gathered, Line, Made, Summary, Times, TrainLine};
 use play::{Play, Player};
 use sandbox::env::TaskSuite;
 use std::time::{Duration, Instant};
@@ -242,7 +242,7 @@ impl Run<'_> {
         if self.harness.checkpoint_is_due(is_best) {
             self.save()?;
         }
-        heap::give_back();
+        memory::give_back();
         Ok(())
     }
 

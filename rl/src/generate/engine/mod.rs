@@ -12,7 +12,7 @@
 
 mod error;
 mod native;
-mod room;
+mod scheduler;
 mod turn;
 
 pub use error::EngineError;

@@ -1,7 +1,7 @@
 //! The engine on libtorch: rows, their places in the cache, prefill and decoding.
 
 use super::error::EngineError;
-use super::room::{Claim, Room};
+use super::scheduler::{Claim, Room};
 use super::turn::{Ending, Finished, RowId, Turn};
 use crate::generate::sample::{self, Draw, Drawn, Sampling};
 use crate::model::{KvCache, Qwen3, Rows, signed};

@@ -1,6 +1,6 @@
 //! The episodes of one step, with what the update needs to know about each.
 
-use super::line::Summary;
+use super::metrics::Summary;
 use super::mask::Tally;
 use super::{TrainError, TrainSettings};
 use crate::rollout::Played;

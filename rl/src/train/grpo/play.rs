@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::draw::{draw, draw_again};
-use super::line::Summary;
+use super::metrics::Summary;
 use super::{TrainError, TrainSettings};
 use crate::generate::Generator;
 use crate::generate::engine::CacheUse;
