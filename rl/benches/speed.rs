@@ -11,7 +11,7 @@ use rl::generate::engine::{Engine, Turn};
 use rl::generate::sample::Sampling;
 use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::optim::{AdamConfig, AdamW};
-use rl::train::batch::{Memory, Sample};
+use rl::train::batch::{Memory, TrainSequence};
 use rl::train::native::imitate;
 use std::time::Instant;
 use tasks::stream::Stream;
@@ -63,9 +63,9 @@ fn generate(model: &Qwen3, rows: usize, prompt: usize, tokens: usize) {
 
 /// One update on `count` trajectories of about `length` tokens, a third of them trained on.
 fn train(model: &Qwen3, count: usize, length: usize, budget: usize) {
-    let samples: Vec<Sample> = (0..count)
+    let samples: Vec<TrainSequence> = (0..count)
         .map(|row| {
-            let mut sample = Sample::default();
+            let mut sample = TrainSequence::default();
             let length = length - 100 + (row * 37) % 200;
             let ids: Vec<i64> = (0..length).map(|i| ((row * 31 + i * 7) % 1400) as i64).collect();
             sample.push(&ids[..length / 2], false);

@@ -3,7 +3,9 @@
 use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
 use crate::rollout::episodes::{left_out, stored};
-use crate::rollout::{ContextOverflow, Job, Place, Policy, RolloutError, RolloutSettings, rollout};
+use crate::rollout::{
+    ContextOverflow, Job, Policy, RolloutContext, RolloutError, RolloutSettings, rollout,
+};
 use crate::run::settings::{Checked, Settings, SettingsError, require};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
@@ -280,7 +282,7 @@ impl Contest<'_> {
         });
         let jobs: Vec<Job<'_>> = jobs.collect();
         let policy = Policy { name: &contestant.name, tokenizer: &contestant.tokenizer };
-        let place = Place {
+        let context = RolloutContext {
             world: &self.world,
             settings: &settings.rollout,
             // Ctrl-C ends an evaluation at once: episodes that are done stay done.
@@ -288,7 +290,7 @@ impl Contest<'_> {
             heartbeat: &Heartbeat::default(),
         };
         let mut generator = NativeGenerator::new(&contestant.model, settings.rollout.capacity());
-        rollout(&mut generator, policy, place, &jobs, &mut |played| {
+        rollout(&mut generator, policy, context, &jobs, &mut |played| {
             record.take(played.trajectory())
         })?;
         Ok(())

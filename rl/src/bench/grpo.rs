@@ -11,8 +11,8 @@ use crate::generate::engine::{Engine, RowId, Turn};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
 use crate::rollout::RolloutSettings;
-use crate::train::advantage::{Standing, advantages};
-use crate::train::batch::Sample;
+use crate::train::advantage::{Inclusion, advantages};
+use crate::train::batch::TrainSequence;
 use crate::train::grpo::TrainSettings;
 use crate::train::learner;
 use crate::train::plan::{self, Plan};
@@ -76,7 +76,7 @@ pub(super) fn settings(
 /// Conversations, and what the sampler said about their tokens.
 #[derive(Debug, Default)]
 struct Played {
-    samples: Vec<Sample>,
+    samples: Vec<TrainSequence>,
     log_probs: Vec<Vec<f32>>,
 }
 
@@ -99,12 +99,12 @@ pub(super) fn measure(
     let mut rng = stream.child("rewards").rng();
     let mut worth = Vec::new();
     while worth.len() < played.samples.len() {
-        let group: Vec<(f64, Standing)> =
-            (0..settings.group_size).map(|_| (rng.random(), Standing::Counted)).collect();
+        let group: Vec<(f64, Inclusion)> =
+            (0..settings.group_size).map(|_| (rng.random(), Inclusion::Trained)).collect();
         worth.extend(advantages(&group, settings.advantage));
     }
     let (mut gradients, differentiating) =
-        timed(device, || differentiate(model, settings, &played, &worth));
+        timed(device, || backward(model, settings, &played, &worth));
     gauge.mark();
     let (norm, updating) = timed(device, || optimizer.step(&mut gradients, RATE));
     norm?;
@@ -182,8 +182,10 @@ fn play(
     let RolloutSettings { max_num_seqs: rows, max_model_len: context, cache, .. } =
         settings.rollout;
     let mut engine = Engine::with_cache(model, rows, context, cache)?;
-    let mut played =
-        Played { samples: vec![Sample::default(); count], log_probs: vec![Vec::new(); count] };
+    let mut played = Played {
+        samples: vec![TrainSequence::default(); count],
+        log_probs: vec![Vec::new(); count],
+    };
     let mut turns = vec![0; count];
     let mut playing: BTreeMap<RowId, usize> = BTreeMap::new();
     let mut next = 0;
@@ -216,14 +218,14 @@ fn play(
 }
 
 /// The gradient of the loss over all conversations.
-fn differentiate(
+fn backward(
     model: &Qwen3,
     settings: &TrainSettings,
     played: &Played,
     advantages: &[f64],
 ) -> Gradients {
     let Played { samples, log_probs } = played;
-    let counts: Vec<usize> = samples.iter().map(Sample::trained_count).collect();
+    let counts: Vec<usize> = samples.iter().map(TrainSequence::trained_count).collect();
     let update = learner::Update {
         samples,
         sampler: log_probs,
@@ -236,7 +238,7 @@ fn differentiate(
         sampling: settings.rollout.sampling,
     };
     let mut gradients = Gradients::default();
-    update.differentiate(model, &settings.memory, &mut gradients, &mut || ());
+    update.backward(model, &settings.memory, &mut gradients, &mut || ());
     gradients
 }
 

@@ -13,7 +13,7 @@ use crate::generate::engine::{Engine, Turn};
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Lora, LoraSettings, Mixture, Packed, Qwen3, Qwen3Config, signed};
 use crate::optim::{AdamConfig, AdamW, MomentStore};
-use crate::train::batch::{Memory, Sample};
+use crate::train::batch::{Memory, TrainSequence};
 use crate::train::native::imitate;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -362,13 +362,13 @@ fn plain(model: &Qwen3, sequences: &[Vec<i64>]) -> Tensor {
 /// The gradients of the mean loss over the last two thirds of every sequence.
 fn gradient(model: &Qwen3, sequences: &[Vec<i64>], memory: &Memory) -> Gradients {
     let sample = |ids: &Vec<i64>| {
-        let mut sample = Sample::default();
+        let mut sample = TrainSequence::default();
         let third = ids.len() / 3;
         sample.push(&ids[..third], false);
         sample.push(&ids[third..], true);
         sample
     };
-    let samples: Vec<Sample> = sequences.iter().map(sample).collect();
+    let samples: Vec<TrainSequence> = sequences.iter().map(sample).collect();
     let mut gradients = Gradients::default();
     imitate(model, &samples, memory, &mut gradients);
     gradients

@@ -7,7 +7,7 @@ use super::report::Figures;
 use super::sizes::{Sizes, train_settings};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
-use crate::train::batch::Sample;
+use crate::train::batch::TrainSequence;
 use crate::train::grpo::TrainSettings;
 use crate::train::native::imitate;
 use crate::train::plan::{self, Plan};
@@ -47,9 +47,9 @@ pub(super) fn measure(
     stream: Stream,
 ) -> Result<Figures, BenchError> {
     let (config, device) = (model.config(), model.device());
-    let samples: Vec<Sample> = (0..sizes.sequences)
+    let samples: Vec<TrainSequence> = (0..sizes.sequences)
         .map(|sequence| {
-            let mut sample = Sample::default();
+            let mut sample = TrainSequence::default();
             // One more than is read, for the last one to predict.
             let ids = random_ids(config, sizes.length + 1, stream.index(sequence as u64));
             sample.push(&ids, true);

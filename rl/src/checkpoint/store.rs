@@ -359,7 +359,7 @@ mod tests {
     use crate::checkpoint::policy::tests::small;
     use crate::model::{Gradients, LoraSettings};
     use crate::optim::AdamConfig;
-    use crate::train::batch::Sample;
+    use crate::train::batch::TrainSequence;
     use crate::train::native::imitate;
     use crate::train::presets::Scale;
     use std::fs::Permissions;
@@ -371,7 +371,7 @@ mod tests {
         let memory = Scale::Tiny.memory();
         steps
             .map(|step| {
-                let mut sample = Sample::default();
+                let mut sample = TrainSequence::default();
                 sample.push(&[step, step + 1, step + 2], true);
                 let mut gradients = Gradients::default();
                 let (loss, _) = imitate(model, &[sample], &memory, &mut gradients);

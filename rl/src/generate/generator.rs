@@ -183,9 +183,9 @@ impl Generator for NativeGenerator<'_> {
     }
 
     fn poll(&mut self, heartbeat: &Heartbeat) -> Result<Vec<Generated>, EngineError> {
-        heartbeat.enter(Phase::Reading);
+        heartbeat.enter(Phase::Prefill);
         let mut finished = self.engine.read()?;
-        heartbeat.enter(Phase::Generating);
+        heartbeat.enter(Phase::Decode);
         finished.extend(self.engine.decode()?);
         let mut turns = Vec::with_capacity(finished.len());
         for turn in finished {

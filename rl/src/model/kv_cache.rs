@@ -2,7 +2,7 @@
 //!
 //! A grid of rows, all as long as the longest conversation in it has to be, so that a row can
 //! join or leave at any step without moving another, and neighbours are read in place. When there
-//! are more or longer conversations, the grid is laid out anew ([`KvCache::relay`]). Beyond the
+//! are more or longer conversations, the grid is laid out anew ([`KvCache::resize`]). Beyond the
 //! last usable position lies one scratch place: padding writes there and nobody looks at it.
 
 use super::config::Qwen3Config;
@@ -68,7 +68,7 @@ impl KvCache {
     /// Another shape, in which the rows `kept` come first, in this order, with their first
     /// `tokens` tokens; all others are forgotten. The old grid goes as the new one comes, so that
     /// no more than one layer's keys or values are held twice.
-    pub fn relay(&mut self, kept: &[i64], tokens: i64, rows: i64, capacity: i64) {
+    pub fn resize(&mut self, kept: &[i64], tokens: i64, rows: i64, capacity: i64) {
         for grid in self.keys.iter_mut().chain(&mut self.values) {
             let [_, heads, _, size] = grid.size()[..] else { unreachable!("[rows, K, P, D]") };
             let fresh =

@@ -10,5 +10,5 @@ pub mod episodes;
 mod settings;
 mod worker;
 
-pub use driver::{Job, Place, Played, Policy, Rollout, RolloutError, rollout};
+pub use driver::{EpisodeResult, Job, Policy, Rollout, RolloutContext, RolloutError, rollout};
 pub use settings::{ContextOverflow, RolloutSettings};

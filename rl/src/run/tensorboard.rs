@@ -17,6 +17,7 @@
 //! name, because TensorBoard keeps reading the file that it has open; the session start that each
 //! file opens with makes it forget what the last one said.
 
+use crate::run::metrics::parse_line;
 use camino::{Utf8Path, Utf8PathBuf};
 use crc::{CRC_32_ISCSI, Crc};
 use fs_err as fs;
@@ -106,7 +107,7 @@ fn opening() -> Vec<u8> {
 
 /// A line's numbers as one record; nothing if it has no step.
 fn records(line: &str) -> Vec<u8> {
-    let line: Value = serde_json::from_str(line).unwrap_or_default();
+    let line = parse_line(line).unwrap_or_default();
     let Some(step) = line.get("step").and_then(Value::as_u64) else { return Vec::new() };
     let seconds = line.get("unix_seconds").and_then(Value::as_f64).unwrap_or(0.0);
     let mut summary = Message::default();

@@ -27,16 +27,16 @@ pub enum MaskOrder {
     AfterBaseline,
 }
 
-/// How a trajectory counts.
+/// Whether a trajectory is trained on and counts in its group's baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// In full.
-    Counted,
+pub enum Inclusion {
+    /// It is trained on and counts in the baseline.
+    Trained,
     /// It is not trained on because of how it ended, such as by a time limit.
     Masked,
-    /// It failed through a fault of ours: its reward means nothing and never counts.
-    Dropped,
+    /// An infrastructure error ended it: it has no reward and counts nowhere.
+    Faulted,
 }
 
 /// How rewards are normalised into advantages: the options of [`advantages`].
@@ -49,11 +49,11 @@ pub enum Standing {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Normalisation {
-    /// What to divide by.
+    /// Which standard deviation centred rewards are divided by.
     pub std: StdNorm,
-    /// Added to the deviation.
+    /// Added to the standard deviation; at least 0.
     pub epsilon: f64,
-    /// When masked trajectories leave.
+    /// Whether masked trajectories count in the baseline.
     pub mask_order: MaskOrder,
 }
 
@@ -63,18 +63,18 @@ impl Default for Normalisation {
     }
 }
 
-/// Advantages of one group, in its order. Trajectories that are not [`Standing::Counted`] get
-/// exactly zero, and so does everybody in a group whose rewards are all the same or in which
+/// Advantages of one group, in its order. Trajectories that are not [`Inclusion::Trained`] get
+/// exactly zero, and so do all in a group whose rewards are all the same or in which
 /// fewer than two count.
-pub fn advantages(group: &[(f64, Standing)], options: Normalisation) -> Vec<f64> {
-    let in_baseline = |standing: Standing| match standing {
-        Standing::Counted => true,
-        Standing::Masked => options.mask_order == MaskOrder::AfterBaseline,
-        Standing::Dropped => false,
+pub fn advantages(group: &[(f64, Inclusion)], options: Normalisation) -> Vec<f64> {
+    let in_baseline = |inclusion: Inclusion| match inclusion {
+        Inclusion::Trained => true,
+        Inclusion::Masked => options.mask_order == MaskOrder::AfterBaseline,
+        Inclusion::Faulted => false,
     };
     let rewards: Vec<f64> = group
         .iter()
-        .filter(|(_, standing)| in_baseline(*standing))
+        .filter(|(_, inclusion)| in_baseline(*inclusion))
         .map(|(reward, _)| *reward)
         .collect();
     // Compared rather than subtracted: the deviation of equal numbers need not round to zero.
@@ -92,9 +92,9 @@ pub fn advantages(group: &[(f64, Standing)], options: Normalisation) -> Vec<f64>
     };
     group
         .iter()
-        .map(|(reward, standing)| match standing {
-            Standing::Counted => (reward - mean) / scale,
-            Standing::Masked | Standing::Dropped => 0.0,
+        .map(|(reward, inclusion)| match inclusion {
+            Inclusion::Trained => (reward - mean) / scale,
+            Inclusion::Masked | Inclusion::Faulted => 0.0,
         })
         .collect()
 }
@@ -102,11 +102,11 @@ pub fn advantages(group: &[(f64, Standing)], options: Normalisation) -> Vec<f64>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Standing::{Counted, Dropped, Masked};
+    use Inclusion::{Faulted, Masked, Trained};
     use proptest::prelude::*;
 
-    fn counted(rewards: &[f64]) -> Vec<(f64, Standing)> {
-        rewards.iter().map(|&reward| (reward, Counted)).collect()
+    fn counted(rewards: &[f64]) -> Vec<(f64, Inclusion)> {
+        rewards.iter().map(|&reward| (reward, Trained)).collect()
     }
 
     fn options(std: StdNorm, epsilon: f64) -> Normalisation {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_masked_leave_before_or_after_the_baseline() {
-        let group = [(0.0, Counted), (1.0, Counted), (5.0, Masked)];
+        let group = [(0.0, Trained), (1.0, Trained), (5.0, Masked)];
         let before = options(StdNorm::None, 0.0);
         close(&advantages(&group, before), &[-0.5, 0.5, 0.0]);
         let after = Normalisation { mask_order: MaskOrder::AfterBaseline, ..before };
@@ -152,7 +152,7 @@ mod tests {
     fn the_dropped_never_count() {
         for mask_order in [MaskOrder::BeforeBaseline, MaskOrder::AfterBaseline] {
             let options = Normalisation { mask_order, ..options(StdNorm::None, 0.0) };
-            let group = [(0.0, Counted), (f64::NAN, Dropped), (1.0, Counted)];
+            let group = [(0.0, Trained), (f64::NAN, Faulted), (1.0, Trained)];
             close(&advantages(&group, options), &[-0.5, 0.0, 0.5]);
         }
     }
@@ -161,7 +161,7 @@ mod tests {
     fn a_group_of_one_or_none_teaches_nothing() {
         let options = Normalisation::default();
         assert_eq!(advantages(&[], options), [0.0; 0]);
-        assert_eq!(advantages(&[(1.0, Counted), (0.0, Masked)], options), [0.0, 0.0]);
+        assert_eq!(advantages(&[(1.0, Trained), (0.0, Masked)], options), [0.0, 0.0]);
     }
 
     proptest! {
@@ -170,7 +170,7 @@ mod tests {
             rewards in prop::collection::vec(-5.0..5.0, 2..9), reward in -5.0..5.0,
         ) {
             let options = Normalisation::default();
-            prop_assert_eq!(advantages(&vec![(reward, Counted); rewards.len()], options), vec![0.0; rewards.len()]);
+            prop_assert_eq!(advantages(&vec![(reward, Trained); rewards.len()], options), vec![0.0; rewards.len()]);
             let found = advantages(&counted(&rewards), options);
             prop_assert!(found.iter().sum::<f64>().abs() < 1e-6);
             for (i, j) in (0..rewards.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {

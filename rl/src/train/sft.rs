@@ -3,7 +3,7 @@
 //! 1. Scripted agents play real episodes on the training tasks, every rung of the public ladder
 //!    equally often: the policy should know weak and strong approaches, so that reinforcement
 //!    has something to choose between.
-//! 2. A tiny policy gets a vocabulary of its own, learnt from these episodes.
+//! 2. A tiny policy gets a vocabulary of its own, stats from these episodes.
 //! 3. The policy imitates what the agents said. Prompt and environment are context, never a
 //!    target; the loss is the mean over target tokens of a batch.
 //!
@@ -24,9 +24,9 @@ use crate::run::settings::Checked;
 use crate::run::stop::{Ended, Stop, Stopped};
 use crate::run::view::Stages;
 use crate::text::template::Template;
-use crate::train::batch::{Sample, spoken};
+use crate::train::batch::TrainSequence;
 use crate::train::harness::{Cadence, Earlier, Harness};
-use crate::train::learner::{Learner, Learnt, Loss};
+use crate::train::learner::{Learner, Loss, UpdateStats};
 use crate::train::native::NativeLearner;
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
@@ -38,14 +38,14 @@ use tch::Device;
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
-struct Line {
+struct StepMetrics {
     step: u64,
     epoch: u64,
     /// Mean negative log-likelihood of target tokens, in nats.
     loss: f64,
     /// Target tokens of the batch.
     tokens: usize,
-    rate: f64,
+    learning_rate: f64,
     gradient_norm: f64,
 }
 
@@ -90,7 +90,7 @@ pub fn run(
     let template = Template::new(&tokenizer)?;
     let mut samples = Vec::new();
     for demonstration in &demonstrations {
-        let sample = spoken(demonstration, &template)?;
+        let sample = TrainSequence::from_demonstration(demonstration, &template)?;
         if sample.ids.len() <= settings.context {
             samples.push(sample);
         }
@@ -136,16 +136,27 @@ pub fn run(
             batch_of(&samples, step, per_epoch, settings.batch, root.child("order").index(epoch));
         let stream = root.child("noise").index(step);
         chosen.iter_mut().zip(0..).for_each(|(sample, place)| {
-            sample.blur(settings.context_noise, tokenizer.vocab_size(), stream.index(place));
+            sample.drop_context_tokens(
+                settings.context_noise,
+                tokenizer.vocab_size(),
+                stream.index(place),
+            );
         });
-        let Learnt { loss, tokens, .. } =
+        let UpdateStats { loss, tokens, .. } =
             learner.accumulate(&Loss::CrossEntropy(&chosen), &mut || ())?;
         let rate = schedule.rate(step);
         let gradient_norm = learner.step(rate)?;
-        metrics.append(&Line { step: step + 1, epoch, loss, tokens, rate, gradient_norm })?;
+        metrics.append(&StepMetrics {
+            step: step + 1,
+            epoch,
+            loss,
+            tokens,
+            learning_rate: rate,
+            gradient_norm,
+        })?;
         bar.set_message(format!("loss {loss:.3}"));
         if bar.is_hidden() {
-            tracing::info!(step = step + 1, epoch, loss, rate, "imitated");
+            tracing::info!(step = step + 1, epoch, loss, learning_rate = rate, "imitated");
         }
         bar.inc(1);
         harness.made(());
@@ -159,12 +170,12 @@ pub fn run(
 
 /// The samples of a step: each epoch is a new shuffle, cut into batches.
 fn batch_of(
-    samples: &[Sample],
+    samples: &[TrainSequence],
     step: u64,
     per_epoch: u64,
     batch: usize,
     stream: Stream,
-) -> Vec<Sample> {
+) -> Vec<TrainSequence> {
     let mut order: Vec<usize> = (0..samples.len()).collect();
     order.shuffle(&mut stream.rng());
     let first = usize::try_from(step % per_epoch).unwrap_or(0) * batch;

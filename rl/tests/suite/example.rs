@@ -1,7 +1,7 @@
 //! The example in `docs/GRPO.md`: every number in its tables is what the code computes.
 
 use fs_err as fs;
-use rl::train::advantage::{Normalisation, Standing, StdNorm, advantages};
+use rl::train::advantage::{Inclusion, Normalisation, StdNorm, advantages};
 use rl::train::loss::{
     Aggregation, Clip, Kl, KlEstimator, Objective, Tokens, importance, kl, surrogate,
 };
@@ -90,7 +90,7 @@ impl Example {
 }
 
 fn of_group(rewards: &[f64], spread: StdNorm) -> Vec<f64> {
-    let group: Vec<(f64, Standing)> = rewards.iter().map(|&r| (r, Standing::Counted)).collect();
+    let group: Vec<(f64, Inclusion)> = rewards.iter().map(|&r| (r, Inclusion::Trained)).collect();
     advantages(&group, Normalisation { std: spread, ..Normalisation::default() })
 }
 
@@ -137,21 +137,21 @@ fn losses_are_as_written() {
 }
 
 #[test]
-fn distances_are_as_written() {
-    let (example, rows) = (Example::read(), table("A pull", 0));
+fn kl_estimates_are_as_written() {
+    let (example, rows) = (Example::read(), table("KL penalty", 0));
     assert_eq!(column(&rows, 2), example.new);
     let reference = column(&rows, 3);
-    let totals = table("A pull", 1);
+    let totals = table("KL penalty", 1);
     let estimators = [KlEstimator::K1, KlEstimator::K2, KlEstimator::K3];
     for (index, estimator) in estimators.into_iter().enumerate() {
         let reference = || Tensor::from_slice(&reference);
         let found = kl(&Tensor::from_slice(&example.new), &reference(), estimator);
-        agree("distance", &values(&found), &column(&rows, 4 + index));
+        agree("kl", &values(&found), &column(&rows, 4 + index));
         let loss = example.loss(|objective, tokens| {
             objective.kl = Kl { beta: 0.1, estimator };
             tokens.reference = Some(reference());
         });
-        agree("pulled", &[loss], &[totals[index][1].parse().unwrap()]);
+        agree("penalized loss", &[loss], &[totals[index][1].parse().unwrap()]);
     }
 }
 

@@ -160,10 +160,10 @@ fn loses_patience(settings: &TrainSettings, policy: &Utf8Path, dir: &Utf8Path) {
         let sum = count("trained") + count("zero_advantage") + masked + count("dropped");
         assert_eq!(count("played"), sum, "{line}");
         assert_eq!(count("played"), 2 * (2 + count("replaced_groups")), "{line}");
-        assert!((1..=2).contains(&count("draws")) && count("updates") <= 2, "{line}");
+        assert!((1..=2).contains(&count("sampling_rounds")) && count("updates") <= 2, "{line}");
         // Sampler and trainer agree, so nothing is corrected.
         if count("trained") > 0 {
-            assert!((line["importance"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{line}");
+            assert!((line["tis_weight"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{line}");
         }
     }
 }
@@ -279,7 +279,9 @@ fn the_loops_run_resume_and_report() {
     for part in ["best held-out reward", "Time per step", "update 2, best", "update 1, best"] {
         assert!(html.contains(part), "{part}");
     }
-    for part in ["Distance to the start policy", "<h2>Settings", "Before and after", "http://"] {
+    for part in
+        ["KL divergence to the reference model", "<h2>Settings", "Before and after", "http://"]
+    {
         assert!(!html.contains(part), "{part}");
     }
     fs::write(grpo.join("settings.toml"), "rate = 1e-6 # < 1\n").unwrap();

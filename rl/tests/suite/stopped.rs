@@ -119,6 +119,20 @@ fn with_old_names(run: &Utf8Path) {
         settings = settings.replace(new, old);
     }
     fs::write(path, settings).unwrap();
+    // The update that waits for its validation.
+    let path = run.join("checkpoints/step-000001/training.json");
+    let mut state = fs::read_to_string(&path).unwrap();
+    for (old, new) in [
+        ("rate", "learning_rate"),
+        ("clipped", "clip_fraction"),
+        ("draws", "sampling_rounds"),
+        ("reread_tokens", "recomputed_tokens"),
+    ] {
+        let [old, new] = [old, new].map(|name| format!("\"{name}\":"));
+        assert!(state.contains(&new), "`{new}` is not in {state}");
+        state = state.replace(&new, &old);
+    }
+    fs::write(path, state).unwrap();
 }
 
 #[test]

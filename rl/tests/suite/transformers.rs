@@ -9,7 +9,7 @@ use rl::model::{
     Gradients, Lora, LoraSettings, Packed, Qwen3, Qwen3Config, Target, Weights, save_folder,
     save_whole, write_weights,
 };
-use rl::train::batch::{Memory, Sample};
+use rl::train::batch::{Memory, TrainSequence};
 use rl::train::native::imitate;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -244,7 +244,7 @@ fn open_adapters(base: &Utf8Path, folder: &Utf8Path) -> (Qwen3, Lora) {
 /// Of the mean negative log-likelihood of ids 20 to 39, kept whole and recomputed in parts.
 fn gradients_agree(case: &str, model: &Qwen3, text: &[i64], path: &Utf8Path) {
     let theirs = Weights::map(&[path.to_owned()]).unwrap();
-    let mut sample = Sample::default();
+    let mut sample = TrainSequence::default();
     sample.push(&text[..20], false);
     sample.push(&text[20..], true);
     for memory in [

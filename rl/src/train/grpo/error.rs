@@ -38,13 +38,13 @@ pub enum TrainError {
     },
     /// Episodes went missing between rollout and update.
     #[error(
-        "self-check failed: of the episodes of step {step} not every one is accounted for once: {tally}"
+        "self-check failed: of the episodes of step {step} not every one is accounted for once: {episode_counts}"
     )]
     Unaccounted {
         /// The step.
         step: u64,
         /// What was counted.
-        tally: String,
+        episode_counts: String,
     },
     /// The policy cannot be used.
     #[error(transparent)]

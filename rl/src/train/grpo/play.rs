@@ -7,7 +7,7 @@ use super::{TrainError, TrainSettings};
 use crate::generate::Generator;
 use crate::generate::engine::CacheUse;
 use crate::rollout::episodes::left_out;
-use crate::rollout::{Job, Place, Played, Policy, Rollout, rollout};
+use crate::rollout::{EpisodeResult, Job, Policy, Rollout, RolloutContext, rollout};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::{Heartbeat, Phase};
@@ -97,8 +97,8 @@ impl Player<'_> {
         let (mut trajectories, mut last) = (Vec::new(), String::new());
         for played in self.rollout(generator, "validating", &jobs)?.played {
             match played {
-                Played::Finished { trajectory, .. } => trajectories.push(*trajectory),
-                Played::Fault { fault, .. } => last = left_out(&fault),
+                EpisodeResult::Finished { trajectory, .. } => trajectories.push(*trajectory),
+                EpisodeResult::Fault { fault, .. } => last = left_out(&fault),
             }
         }
         if trajectories.is_empty() {
@@ -115,14 +115,14 @@ impl Player<'_> {
     ) -> Result<Rollout, TrainError> {
         let policy = Policy { name: "policy", tokenizer: self.tokenizer };
         let bar = self.stages.stage(name, jobs.len() as u64);
-        let place = Place {
+        let context = RolloutContext {
             world: &self.world,
             settings: &self.settings.rollout,
             stop: self.stop,
             heartbeat: self.heartbeat,
         };
         self.heartbeat.enter(Phase::Other);
-        let rollout = rollout(generator, policy, place, jobs, &mut |_| {
+        let rollout = rollout(generator, policy, context, jobs, &mut |_| {
             bar.inc(1);
             Ok(())
         });
