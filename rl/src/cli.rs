@@ -43,7 +43,7 @@ use web::token::{BadToken, Token};
 #[derive(Debug, Parser)]
 #[command(name = "rl", version, verbatim_doc_comment)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     command: Command,
 }
@@ -328,7 +328,7 @@ struct ReportArgs {
     /// A folder of `rl eval`: the comparison, and episodes of before and after.
     #[arg(long, value_name = "FOLDER")]
     eval: Option<Utf8PathBuf>,
-    /// The page.
+    /// The HTML file to write.
     #[arg(long, value_name = "FILE")]
     out: Utf8PathBuf,
 }

@@ -50,20 +50,20 @@ impl Case {
 pub enum ModelSource {
     /// A shape's name; the weights are random.
     Shape(String),
-    /// A model's folder.
+    /// The folder of a model.
     Folder(Utf8PathBuf),
 }
 
 /// One case to be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// What.
+    /// The case to measure.
     pub case: Case,
-    /// With which model.
+    /// The model to measure it with.
     pub model: ModelSource,
     /// The type of weights and activations.
     pub dtype: Dtype,
-    /// How large.
+    /// The sizes of the case.
     pub sizes: Sizes,
     /// Where chance comes from.
     pub seed: u64,

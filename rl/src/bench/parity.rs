@@ -21,10 +21,10 @@ use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
-/// One comparison.
+/// A comparison of the device with the CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// Of what.
+    /// The quantity that is compared.
     pub name: String,
     /// How far the two are apart.
     pub found: f64,

@@ -13,7 +13,7 @@ use tasks::units::ByteSize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConversationId(pub u64);
 
-/// A finished turn.
+/// A turn that has ended, with its tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generated {
     /// The conversation that it belongs to.
@@ -23,7 +23,7 @@ pub struct Generated {
     /// Their log-probabilities, in nats, under the distribution that the request's temperature
     /// and min-p leave.
     pub log_probs: Vec<f32>,
-    /// Why it ended.
+    /// Why the turn ended.
     pub ending: Ending,
     /// The version of the weights that sampled it.
     pub version: u64,

@@ -14,9 +14,9 @@ use tch::{Device, Kind, Tensor};
 pub enum Rows {
     /// Neighbours, read in place.
     Span {
-        /// The first.
+        /// Index of the first row.
         first: i64,
-        /// How many.
+        /// The number of rows.
         count: i64,
     },
     /// Any rows `[B]`, whose past is copied together for the step.
@@ -59,7 +59,7 @@ impl KvCache {
         self.capacity
     }
 
-    /// Bytes held.
+    /// The size of all keys and values, in bytes.
     pub fn bytes(&self) -> usize {
         let sizes = self.keys.iter().chain(&self.values);
         sizes.map(|grid| grid.numel() * grid.kind().elt_size_in_bytes()).sum()

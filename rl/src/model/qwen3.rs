@@ -349,7 +349,7 @@ impl Qwen3 {
         self.lora.as_ref()
     }
 
-    /// The shape.
+    /// The configuration that the model was made with.
     pub fn config(&self) -> &Qwen3Config {
         &self.config
     }

@@ -17,7 +17,7 @@ pub(super) struct Conversation {
     /// Whether the generator has it.
     pub(super) is_open: bool,
     pub(super) turns: u64,
-    /// Sampled tokens.
+    /// The number of sampled tokens.
     pub(super) said: usize,
     /// When the policy first said something: until then it was not its turn.
     pub(super) began: Option<Instant>,

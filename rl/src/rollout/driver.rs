@@ -26,7 +26,7 @@ use tasks::task::TaskId;
 pub struct Policy<'a> {
     /// Its name in trajectories.
     pub name: &'a str,
-    /// Its tokenizer.
+    /// The tokenizer of the policy.
     pub tokenizer: &'a Tokenizer,
 }
 
@@ -66,9 +66,9 @@ pub enum EpisodeResult {
     },
     /// An infrastructure error ended the episode. It has no reward.
     Fault {
-        /// Its task.
+        /// The task of the episode.
         task: TaskId,
-        /// What broke.
+        /// The infrastructure error.
         fault: EpisodeFault,
     },
 }
@@ -101,9 +101,9 @@ pub enum RolloutError {
     /// The prompt of a task could not be written.
     #[error("failed to write the prompt of task `{task}`")]
     Prompt {
-        /// The task.
+        /// The task whose prompt it is.
         task: TaskId,
-        /// Why.
+        /// The error of the prompt.
         #[source]
         source: PromptError,
     },
@@ -112,13 +112,13 @@ pub enum RolloutError {
         "failed to start an episode on task `{task}`; raise `rollout.max_model_len`, or use the brief prompt"
     )]
     Admit {
-        /// The task.
+        /// The task whose prompt it is.
         task: TaskId,
-        /// Why.
+        /// The error of the engine.
         #[source]
         source: EngineError,
     },
-    /// The engine failed.
+    /// The engine failed to generate a turn.
     #[error("failed to generate")]
     Engine(#[from] EngineError),
     /// The chat template cannot be applied.

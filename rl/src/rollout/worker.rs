@@ -42,7 +42,7 @@ impl Answer {
     }
 }
 
-/// What workers share.
+/// The environment and jobs that all workers share.
 pub(super) struct Stage<'a> {
     pub(super) agent: &'a str,
     pub(super) world: &'a dyn World,

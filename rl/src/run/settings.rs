@@ -51,9 +51,9 @@ pub enum SettingsError {
     /// The file is not TOML.
     #[error("failed to parse `{path}`")]
     Parse {
-        /// The file.
+        /// The path of the settings file.
         path: Utf8PathBuf,
-        /// Where and why.
+        /// The parser's error, with line and column.
         #[source]
         source: toml::de::Error,
     },
@@ -76,15 +76,15 @@ pub enum SettingsError {
     BothNames {
         /// The key's name in the previous release.
         old: &'static str,
-        /// The key's name.
+        /// The key's name in this release.
         new: &'static str,
     },
     /// The run's folder cannot be made.
     #[error("`{folder}` cannot be used for the run's files; choose another `--out`")]
     Folder {
-        /// The folder.
+        /// The folder given by `--out`.
         folder: Utf8PathBuf,
-        /// Why not.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -94,11 +94,11 @@ pub enum SettingsError {
     /// A value is out of its range.
     #[error("`{key}` is {got}; it must be {expected}")]
     Range {
-        /// The key.
+        /// The dotted key.
         key: &'static str,
-        /// Its value.
+        /// The value that was found.
         got: String,
-        /// The range.
+        /// The values that are allowed.
         expected: &'static str,
     },
     /// A limit of scripts makes no sense.
@@ -109,7 +109,7 @@ pub enum SettingsError {
         "`{folder}` holds a run with other settings ({differences}); repeat them to continue it, or choose another `--out`"
     )]
     OtherRun {
-        /// The folder.
+        /// The folder given by `--out`.
         folder: Utf8PathBuf,
         /// Which keys differ, and how.
         differences: String,
@@ -367,7 +367,7 @@ fn differ(prefix: &str, before: &Table, now: &Table, free: &[&str], found: &mut 
     }
 }
 
-/// Checks a range.
+/// Returns an error unless a value is in its range.
 ///
 /// # Errors
 /// [`SettingsError::Range`] unless `holds`.

@@ -109,7 +109,7 @@ pub enum Ended {
 /// How far a run came that was asked to stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Stopped {
-    /// Steps made.
+    /// The number of steps made.
     pub step: u64,
     /// Steps that there are to be made; 0 if that is not known yet.
     pub steps: u64,

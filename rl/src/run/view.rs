@@ -16,7 +16,7 @@ pub trait Stages {
 /// What there is to see of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// Steps made.
+    /// The number of steps made.
     pub step: u64,
     /// Mean reward of its episodes.
     pub reward: f64,

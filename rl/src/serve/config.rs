@@ -20,7 +20,7 @@ use web::token::Token;
 /// | `queue` | answers that wait for a row; more are told to come again | 256 |
 #[derive(Debug, Clone)]
 pub struct ServeConfig {
-    /// Where it listens.
+    /// The address and port to listen on.
     pub listen: SocketAddr,
     /// What the model is called.
     pub name: String,
@@ -51,9 +51,9 @@ pub enum ServeError {
     /// The address cannot be had.
     #[error("failed to listen on {address}")]
     Listen {
-        /// The address.
+        /// The address that was asked for.
         address: SocketAddr,
-        /// The system's word.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },

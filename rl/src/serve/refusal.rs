@@ -74,7 +74,7 @@ impl Refusal {
         }
     }
 
-    /// A browser asks.
+    /// The request comes from a web page.
     pub(super) fn page() -> Self {
         let message = "pages in a browser are not served";
         Self::new(StatusCode::FORBIDDEN, "permission_error", message)

@@ -16,9 +16,9 @@ use std::io;
 /// When a run saves, validates and ends, in steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cadence {
-    /// Steps in all.
+    /// The number of steps of the run.
     pub(super) steps: u64,
-    /// Steps between checkpoints.
+    /// Steps between checkpoints; at least 1.
     pub(super) checkpoint_every: u64,
     /// Validation, where there is one.
     pub(super) validation: Option<Validation>,
@@ -44,7 +44,7 @@ struct LoopState<L> {
     unrecorded: Option<L>,
     /// The best validation so far.
     best: Option<Best>,
-    /// Validations since then.
+    /// The number of validations since the best one.
     stale: u64,
 }
 
@@ -54,7 +54,7 @@ struct LoopState<L> {
 pub(super) struct Best {
     /// After how many steps; 0 is the policy that training starts from.
     pub(super) step: u64,
-    /// Mean reward.
+    /// Mean reward on held-out tasks, in [0, 1].
     pub(super) reward: f64,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Harness<'a, L> {
     cadence: Cadence,
     /// The state that checkpoints store; none for a loop without validation.
     state: Option<LoopState<L>>,
-    /// Steps made.
+    /// The number of steps made.
     step: u64,
     /// The step of the newest checkpoint.
     saved: u64,
@@ -160,7 +160,7 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
         Metrics::resume(self.earlier.out, self.step - u64::from(self.is_unrecorded()))
     }
 
-    /// Steps made.
+    /// The number of steps made.
     pub(super) fn step(&self) -> u64 {
         self.step
     }

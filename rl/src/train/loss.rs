@@ -22,7 +22,7 @@ pub enum Aggregation {
     TokenMean,
     /// `1/(B L) Σ_i Σ_t l` with a constant length L: no preference for length (Liu et al. 2025).
     DrGrpo {
-        /// L, in tokens.
+        /// The constant L, in tokens.
         length: usize,
     },
     /// `1/B Σ_i Σ_t l`: each trajectory weighs as many tokens as it has.
@@ -210,7 +210,7 @@ pub struct Tokens {
 /// The loss of packed tokens, and what is logged of it, each of shape `[]`.
 #[derive(Debug)]
 pub struct Loss {
-    /// To be differentiated.
+    /// The loss, with gradient.
     pub loss: Tensor,
     /// How many tokens were clipped.
     pub clipped: Tensor,

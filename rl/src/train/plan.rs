@@ -26,7 +26,7 @@ const ENOUGH: usize = 12;
 /// When memory is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// All the time.
+    /// During the whole run.
     Always,
     /// While gradients are computed and applied.
     Update,
@@ -36,21 +36,21 @@ pub enum Phase {
     Host,
 }
 
-/// One purpose.
+/// The memory of one purpose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// What for.
+    /// The purpose, as the table shows it.
     pub name: &'static str,
-    /// When.
+    /// The phase in which it is needed.
     pub phase: Phase,
-    /// How many bytes.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
 /// The memory of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// By purpose.
+    /// The items of the plan, one per purpose and phase.
     pub items: Vec<Item>,
 }
 
@@ -63,7 +63,7 @@ pub enum PlanError {
         gib(.plan.peak()), gib(*.limit)
     )]
     TooLarge {
-        /// What it needs.
+        /// The plan of the run.
         plan: Box<Plan>,
         /// What there is, in bytes.
         limit: u64,
@@ -74,7 +74,7 @@ pub enum PlanError {
         gib(.plan.peak()), gib(*.limit)
     )]
     NoRoom {
-        /// What they need.
+        /// The plan of weights and one sequence.
         plan: Box<Plan>,
         /// What there is, in bytes.
         limit: u64,

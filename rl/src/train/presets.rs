@@ -40,13 +40,13 @@ impl Dtype {
     }
 }
 
-/// Which defaults apply.
+/// The size of a policy, which decides its defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// A few million parameters, on a laptop.
     Tiny,
-    /// A language model.
+    /// 100 million parameters or more.
     Large,
 }
 

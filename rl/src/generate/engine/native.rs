@@ -46,7 +46,7 @@ struct Row {
 /// Statistics of an engine's KV cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CacheUse {
-    /// Number of preemptions.
+    /// The number of preemptions.
     pub preemptions: u64,
     /// Tokens that were prefilled again after a preemption.
     pub recomputed_tokens: u64,

@@ -152,19 +152,19 @@ impl Sampling {
     }
 }
 
-/// One row's draw.
+/// The sampling parameters and the random number of one row.
 #[derive(Debug, Clone, Copy)]
 pub struct Draw {
-    /// How.
+    /// The sampling parameters.
     pub sampling: Sampling,
     /// Where in the distribution, in [0, 1).
     pub point: f64,
 }
 
-/// What was drawn.
+/// A sampled token with its log-probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drawn {
-    /// The token.
+    /// The id of the token.
     pub choice: i64,
     /// Its log-probability in the policy's own distribution ([module](self)). Not a finite number
     /// if the logits were none.

@@ -43,13 +43,13 @@ use serde::{Deserialize, Serialize};
 pub struct TrainSettings {
     /// A run's folder, a model's folder or name.
     pub model: String,
-    /// The corpus.
+    /// The folder of the corpus.
     pub tasks: Utf8PathBuf,
     /// The seed of everything.
     pub seed: u64,
-    /// Updates.
+    /// The number of training steps.
     pub steps: u64,
-    /// Tasks per update.
+    /// Tasks per step (batch size); at least 1.
     pub tasks_per_step: usize,
     /// Group size: episodes per task and update; at least 2.
     pub group_size: usize,
@@ -68,9 +68,9 @@ pub struct TrainSettings {
     pub validate_every: u64,
     /// Episodes per held-out task.
     pub validate_attempts: u64,
-    /// Updates between checkpoints.
+    /// Steps between checkpoints; at least 1.
     pub checkpoint_every: u64,
-    /// Checkpoints that stay.
+    /// How many of the newest checkpoints are kept.
     pub keep: usize,
     /// Whether the checkpoint of the best validation stays, as `checkpoints/best`.
     pub keep_best: bool,

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 pub struct SftSettings {
     /// `tiny`, a model's name or a folder.
     pub model: String,
-    /// The corpus.
+    /// The folder of the corpus.
     pub tasks: Utf8PathBuf,
     /// The seed of everything.
     pub seed: u64,
@@ -40,9 +40,9 @@ pub struct SftSettings {
     pub vocab_size: usize,
     /// Passes over the episodes.
     pub epochs: u64,
-    /// Episodes per update.
+    /// Batch size: episodes per update; at least 1.
     pub batch: usize,
-    /// Peak learning rate.
+    /// The learning rate after warm-up; above 0.
     pub learning_rate: f64,
     /// Share of context tokens that are replaced by any token of the vocabulary, drawn anew for
     /// each update (word dropout: Iyyer et al. 2015, §4). A tiny policy knows nothing but its
@@ -59,13 +59,13 @@ pub struct SftSettings {
     pub memory: Memory,
     /// Longer episodes are left out.
     pub context: usize,
-    /// Updates between checkpoints.
+    /// Updates between checkpoints; at least 1.
     pub checkpoint_every: u64,
-    /// Checkpoints that stay.
+    /// How many of the newest checkpoints are kept.
     pub keep: usize,
-    /// Threads that play.
+    /// Threads that run the scripted agents.
     pub workers: usize,
-    /// The optimizer's constants.
+    /// The optimizer's settings, gradient clipping included.
     pub adam: AdamConfig,
     /// The rules of episodes.
     pub rules: EpisodeRules,
