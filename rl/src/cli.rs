@@ -30,7 +30,7 @@ use tch::Device;
 use toml::Table;
 use web::token::{BadToken, Token};
 
-/// Train agents for machine learning engineering: imitate, reinforce, compare.
+/// Train agents for machine learning engineering: SFT, GRPO, evaluation.
 ///
 /// The usual order, on a corpus made by `factory generate --out tasks`:
 ///
@@ -38,8 +38,8 @@ use web::token::{BadToken, Token};
 ///   rl train --model sft     --tasks tasks --out grpo
 ///   rl eval  --policy sft=sft --policy grpo=grpo --scripted --tasks tasks --out eval
 ///
-/// Every command picks up where it was when it is run again with the same `--out`. Ctrl-C stops
-/// `rl sft` and `rl train` with a checkpoint of what is done.
+/// Every command resumes when it is run again with the same `--out`. Ctrl-C stops `rl sft` and
+/// `rl train` after saving a checkpoint.
 #[derive(Debug, Parser)]
 #[command(name = "rl", version, verbatim_doc_comment)]
 pub struct Cli {
@@ -50,22 +50,22 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Imitate scripted agents: play demonstrations, learn a vocabulary, fine-tune.
+    /// Fine-tune a policy on demonstrations of scripted agents (SFT).
     Sft(SftArgs),
-    /// Reinforce a policy by GRPO on its own episodes.
+    /// Train a policy by GRPO on its own episodes.
     Train(TrainArgs),
-    /// Compare policies, and the scripted ladder, on held-out tasks.
+    /// Evaluate policies and scripted agents on held-out tasks.
     Eval(EvalArgs),
-    /// Serve a policy to any agent that speaks OpenAI's protocol.
+    /// Serve a policy through an API that is compatible with OpenAI's.
     ///
     ///   rl serve --model sft --port 8000
     ///   curl localhost:8000/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hello"}]}'
     ///
-    /// The one line on standard output tells its address. Ctrl-C ends it. What requests may ask
-    /// for is in docs/SERVE.md.
+    /// The address is printed on standard output. Ctrl-C stops the server. docs/SERVE.md lists the
+    /// parameters of requests.
     #[command(verbatim_doc_comment)]
     Serve(ServeArgs),
-    /// Show what a run of `rl train` needs of a device's memory, and settings that fit.
+    /// Show the memory plan of a run of `rl train`, and settings that fit the device.
     Plan(PlanArgs),
     /// Measure what a device does with a model of some shape, beside what it could do at best.
     ///
@@ -89,7 +89,7 @@ enum Command {
 /// Flags that all commands with settings have.
 #[derive(Debug, Args)]
 struct Common {
-    /// Where the run's files go; a run that is there is continued.
+    /// The folder of the run; a run that is there is resumed.
     #[arg(long, value_name = "FOLDER")]
     out: Utf8PathBuf,
     /// A recipe (`sandmle`: the paper's training, and what `rl train` does with large policies
@@ -108,11 +108,11 @@ struct Common {
     threads: Option<i32>,
 }
 
-/// Where a run goes on that is there already.
+/// The checkpoint from which a run is resumed.
 #[derive(Debug, Args)]
 struct Continue {
-    /// From which checkpoint a run that is there goes on: `latest`, `best` (of `rl train`), or
-    /// one of its folders, such as `step-000008`. Newer ones are removed.
+    /// The checkpoint from which a run is resumed: `latest`, `best` (of `rl train`), or one of its
+    /// folders, such as `step-000008`. Newer ones are removed.
     #[arg(long, value_name = "CHECKPOINT", default_value = "latest")]
     resume: String,
 }
@@ -281,7 +281,7 @@ struct ServeArgs {
     /// answers of `--max-model-len` tokens need].
     #[arg(long, value_name = "SIZE")]
     cache: Option<ByteSize>,
-    /// Answers that wait for their turn; further requests are told to come again.
+    /// Most answers that wait for a row; further requests are refused and may be repeated.
     #[arg(long, default_value_t = 256, value_name = "N")]
     queue: usize,
     /// `auto`, `cpu`, `cuda` or `cuda:N`.
@@ -501,7 +501,7 @@ fn plan(args: &PlanArgs) -> Result<String> {
         resolve(&TrainSettings::defaults(scale), config, flags, &args.set)?;
     let settings = settings.check()?;
     let (device, limit, host) = if let Some(size) = args.memory {
-        // Whoever names a size means a GPU, which need not be here.
+        // A size that is given is that of a GPU, which need not be on this machine.
         (Device::Cuda(0), size.bytes(), u64::MAX)
     } else {
         let device = args.device.resolve()?;

@@ -1,4 +1,4 @@
-//! `rl bench`: flags to jobs, a process for each, and one table of what came of them.
+//! `rl bench`: flags to jobs, a process for each, and one table of results.
 
 use super::report::{Ending, Measurement, Report};
 use super::{Case, Job, Machine, ModelSource, Sizes, machine, shape};

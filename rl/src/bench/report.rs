@@ -36,7 +36,7 @@ pub struct Figures {
 pub enum Ending {
     /// It has a value.
     Measured(Figures),
-    /// Comparisons were made, whatever came of them.
+    /// Comparisons were made, whether or not they hold.
     Compared {
         /// The comparisons, with their limits.
         checks: Vec<Check>,
@@ -86,7 +86,7 @@ pub struct Measurement {
     /// The settings that it was measured with.
     #[serde(default)]
     pub settings: BTreeMap<String, serde_json::Value>,
-    /// What came of it.
+    /// How the case ended, with its figures.
     #[serde(flatten)]
     pub ending: Ending,
 }

@@ -61,7 +61,7 @@ pub struct Sizes {
     pub conversation: usize,
     /// Turns of a conversation of a GRPO step.
     pub turns: usize,
-    /// Rank of the LoRA adapters.
+    /// Rank of the adapters (`LoRA`).
     pub lora_rank: i64,
 }
 

@@ -1,15 +1,15 @@
-//! Checkpoints: all that a run needs to go on as if it had never stopped.
+//! Checkpoints: everything that a run needs to resume to the same curve.
 //!
 //! ```text
 //! <run>/checkpoints/step-000120/
 //!   model.safetensors config.json generation_config.json tokenizer.json tokenizer_config.json
 //!   optimizer.safetensors     moments, and f32 weights where the model's own are narrower
-//!   training.json             step, and whatever the loop wants back
+//!   training.json             step, and the state of the training loop
 //! <run>/checkpoints/best      a link to the checkpoint of the best validation, if there is one
 //! ```
 //! The folder is itself a Hugging Face model. It is built under a temporary name and renamed when
-//! every file is on disk, so a folder with the right name is complete. A run goes on from its
-//! newest checkpoint; from another one after it was wound back to it ([`Resume`]).
+//! every file is on disk, so a folder with the right name is complete. A run resumes from
+//! its newest checkpoint, or from the one that [`Resume`] names.
 
 use super::error::CheckpointError;
 use crate::checkpoint::policy;

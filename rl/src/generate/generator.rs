@@ -1,4 +1,4 @@
-//! What a rollout or a server needs of whatever generates: turns of conversations of token ids.
+//! The interface between rollouts or servers and an inference engine: turns of token ids.
 //!
 //! A request holds all tokens of its conversation; whether the past is still in a KV cache is the
 //! generator's business. Nothing here knows text, tasks or rewards.

@@ -1,9 +1,9 @@
-//! Keys and values of tokens that the model has already seen.
+//! The KV cache: keys and values of tokens that the model has already processed.
 //!
-//! A grid of rows, all as long as the longest conversation in it has to be, so that a row can
-//! join or leave at any step without moving another, and neighbours are read in place. When there
-//! are more or longer conversations, the grid is laid out anew ([`KvCache::resize`]). Beyond the
-//! last usable position lies one scratch place: padding writes there and nobody looks at it.
+//! One dense tensor per layer, with rows as long as the longest sequence needs, so that a row can
+//! join or leave at any step without moving another, and adjacent rows are read in place. For more
+//! or longer sequences the cache is resized ([`KvCache::resize`]). Beyond the last usable position
+//! lies one scratch slot: padding is written there and never read.
 
 use super::config::Qwen3Config;
 use crate::model::signed;

@@ -1,4 +1,4 @@
-//! The two running means of every weight's gradient, and how they are kept.
+//! The first and second moment of every weight's gradient, and how they are stored.
 
 use crate::model::{LoadError, Weights, signed};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! One conversation while it is played: what was said, and what of it the policy still sees.
+//! The conversation of one episode: all segments, and those still in the policy's context.
 
 use agents::prompt::Prompt;
 use agents::trajectory::{Omission, Segment, TurnRecord};

@@ -300,7 +300,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
                 self.end_late(&workers)?;
             }
         }
-        // Episodes that broke because the sandbox was told to end are no faults.
+        // Episodes that broke because the sandbox was stopped are no faults.
         if stop.is_requested() {
             return Err(RolloutError::Stopped);
         }
@@ -429,7 +429,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         Ok(())
     }
 
-    /// Takes what a worker has done. Returns what came of the job, if that was the last of it.
+    /// Processes the answer of a worker. Returns the result of the episode if it has ended.
     fn receive(
         &mut self,
         answer: Answer,
@@ -520,7 +520,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         Ok(())
     }
 
-    /// Workers end only after the sender is gone, so there is always somebody to receive.
+    /// Workers end only after the sender is dropped, so the channel is open.
     fn ask(&mut self, workers: &Sender<Request>, request: Request) {
         self.asked += 1;
         workers.send(request).expect("workers outlive the driver");

@@ -1,8 +1,8 @@
 //! Many episodes against one engine.
 //!
 //! The calling thread owns the model and generates. Worker threads own the episodes: they run
-//! scripts, read the environment's answers and grade. A conversation travels between the two as
-//! a message, so a batch never waits for the slowest script.
+//! scripts, return observations and grade. A conversation moves between the two as a message, so a
+//! batch never waits for the slowest script.
 
 mod conversation;
 mod driver;

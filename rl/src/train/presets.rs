@@ -1,7 +1,7 @@
 //! Defaults for policies of two sizes.
 //!
-//! What the paper found for billions of parameters is wrong for a million: a tiny policy needs a
-//! larger step, a shorter prompt and shorter answers from its tools.
+//! The paper's values suit billions of parameters, not a million: a tiny policy needs a larger
+//! learning rate, a shorter prompt and shorter observations.
 
 use crate::generate::sample::Sampling;
 use crate::rollout::{ContextOverflow, RolloutSettings};

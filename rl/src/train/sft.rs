@@ -3,12 +3,12 @@
 //! 1. Scripted agents play real episodes on the training tasks, every rung of the public ladder
 //!    equally often: the policy should know weak and strong approaches, so that reinforcement
 //!    has something to choose between.
-//! 2. A tiny policy gets a vocabulary of its own, stats from these episodes.
-//! 3. The policy imitates what the agents said. Prompt and environment are context, never a
-//!    target; the loss is the mean over target tokens of a batch.
+//! 2. A tiny policy gets a vocabulary of its own, learnt from these episodes.
+//! 3. The policy is trained on the agents' turns. Prompts and observations are context and masked;
+//!    the loss is the mean over target tokens of a batch.
 //!
 //! Every stage is resumable: episodes are appended as they end, the vocabulary is a function of
-//! them, and training goes on from its newest checkpoint to the same curve.
+//! them, and training resumes from its newest checkpoint to the same curve.
 
 mod demonstrations;
 mod error;
@@ -49,7 +49,8 @@ struct StepMetrics {
     gradient_norm: f64,
 }
 
-/// Plays demonstrations and imitates them; `out` is the run's folder. Goes on where it was.
+/// Generates demonstrations and fine-tunes on them; `out` is the run's folder. Resumes a run that is
+/// there.
 ///
 /// # Errors
 /// [`SftError`].

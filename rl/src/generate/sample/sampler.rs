@@ -1,9 +1,9 @@
-//! How the next token is chosen.
+//! Sampling: temperature, top-p, top-k, min-p and greedy decoding.
 //!
-//! The number that a draw is made with comes from a stream that belongs to the row: who else is in
-//! the batch changes nothing but rounding. The log-probability that is kept is the one the trainer will
-//! recompute: that of `softmax(logits / temperature)` over the tokens that min-p keeps. Top-p and
-//! top-k come after it: with them on, the token was drawn from a narrower distribution, and the
+//! Random numbers come from a stream of the row's own, so the other rows of a batch change nothing
+//! but rounding. The log-probability that is kept is the one that the trainer recomputes: that of
+//! `softmax(logits / temperature)` over the tokens that min-p keeps. Top-p and top-k apply after
+//! it: with them, the token was drawn from a narrower distribution than the one trained, and that
 //! difference is the user's choice.
 
 use super::rows;

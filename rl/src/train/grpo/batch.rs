@@ -40,7 +40,7 @@ pub(super) struct Scores {
 /// The episodes of one task.
 struct Group {
     members: Range<usize>,
-    /// Whether their rewards differ: the others teach nothing.
+    /// Whether their rewards differ; without a difference there is no gradient.
     mixed: bool,
 }
 
@@ -132,8 +132,8 @@ impl Batch {
         self.log_probs.iter().map(Vec::len).sum()
     }
 
-    /// What the episodes of step number `step` came to, after a check that each is in exactly one
-    /// place of the counts.
+    /// Means over the episodes of step number `step`, after a check that each is counted exactly
+    /// once.
     pub(super) fn account(&self, step: u64) -> Result<Summary, TrainError> {
         if self.trajectories.is_empty() {
             return Err(TrainError::AllFaulted { step, last: self.last_fault.clone() });
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn every_episode_is_in_one_place() {
+    fn every_episode_is_counted_once() {
         let endings = || {
             vec![
                 answered(0.1),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_teach_nothing_stay_out_of_the_update_on_request() {
+    fn groups_without_different_rewards_are_left_out_on_request() {
         let mut batch = Batch::default();
         let episodes = vec![
             answered(0.3),

@@ -1,4 +1,4 @@
-//! The episodes of a step and of a validation.
+//! Rollouts: the episodes of a training step and of a validation.
 
 use super::batch::Batch;
 use super::draw::{draw, draw_again};

@@ -122,7 +122,7 @@ pub struct DynamicSampling {
 }
 
 impl TrainSettings {
-    /// The keys that may change when a run goes on: how long it is and what stays of it; and what
+    /// The keys that may change when a run is resumed: how long it is and what is kept; and what
     /// changes nothing but speed or what is said.
     pub const FREE: [&str; 6] = [
         "steps",

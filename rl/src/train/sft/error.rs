@@ -60,7 +60,7 @@ pub enum Halt {
     /// One could not be stored.
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),
-    /// Somebody asked to stop.
+    /// The user asked the run to stop.
     #[error("stopped on request")]
     Stopped,
 }
