@@ -166,7 +166,7 @@ print(" ".join(n for n in ("numpy", "pandas", "sklearn") if u.find_spec(n) is No
   train=(--steps 3 --tasks-per-step 8 --set validate_every=0)
   if [[ $small ]]; then
     sft=(--attempts 1 --epochs 1 --set vocab_size=500)
-    train=(--steps 1 --tasks-per-step 2 --group 2 --set validate_every=0
+    train=(--steps 1 --tasks-per-step 2 --group-size 2 --set validate_every=0
       --set rollout.turn_tokens=32 --set rules.episode.budget.turns=2)
   fi
   run_tiny "tiny: SFT" "$work/sft" sft --model tiny "${sft[@]}" || return 0

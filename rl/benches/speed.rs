@@ -11,7 +11,7 @@ use rl::generate::engine::{Engine, Turn};
 use rl::generate::sample::Sampling;
 use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::optim::{AdamConfig, AdamW};
-use rl::train::batch::{Memory, Sample};
+use rl::train::batch::{Memory, TrainSequence};
 use rl::train::native::imitate;
 use std::time::Instant;
 use tasks::stream::Stream;
@@ -63,9 +63,9 @@ fn generate(model: &Qwen3, rows: usize, prompt: usize, tokens: usize) {
 
 /// One update on `count` trajectories of about `length` tokens, a third of them trained on.
 fn train(model: &Qwen3, count: usize, length: usize, budget: usize) {
-    let samples: Vec<Sample> = (0..count)
+    let samples: Vec<TrainSequence> = (0..count)
         .map(|row| {
-            let mut sample = Sample::default();
+            let mut sample = TrainSequence::default();
             let length = length - 100 + (row * 37) % 200;
             let ids: Vec<i64> = (0..length).map(|i| ((row * 31 + i * 7) % 1400) as i64).collect();
             sample.push(&ids[..length / 2], false);
@@ -77,7 +77,11 @@ fn train(model: &Qwen3, count: usize, length: usize, budget: usize) {
     let mut optimizer = AdamW::new(model, AdamConfig::default());
     let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
     let start = Instant::now();
-    let memory = Memory { micro_tokens: budget, logit_tokens: budget, recompute: false };
+    let memory = Memory {
+        max_tokens_per_micro_batch: budget,
+        logit_tokens: budget,
+        gradient_checkpointing: false,
+    };
     let mut gradients = Gradients::default();
     imitate(model, &samples, &memory, &mut gradients);
     optimizer.step(&mut gradients, 1e-5).expect("finite");

@@ -24,7 +24,7 @@ use rl::generate::engine::{Engine, Turn};
 use rl::generate::sample::Sampling;
 use rl::model::{Gradients, Qwen3, Qwen3Config, Weights, save_folder};
 use rl::optim::{AdamConfig, AdamW};
-use rl::train::batch::{Memory, Sample};
+use rl::train::batch::{Memory, TrainSequence};
 use rl::train::native::imitate;
 use rl::train::presets::{Dtype, Scale};
 use serde::{Deserialize, Serialize};
@@ -305,7 +305,7 @@ impl Bench<'_> {
     /// The fastest amount of padded tokens to go at once.
     fn their_train(
         &mut self,
-        samples: &[Sample],
+        samples: &[TrainSequence],
         order: &'static str,
         logits: &'static str,
         budgets: &[usize],
@@ -323,8 +323,8 @@ impl Bench<'_> {
         Ok(best.context("there is a way")?.1)
     }
 
-    fn their_update(&mut self, way: &Train, samples: &[Sample]) -> Result<Updated> {
-        let sample = |sample: &Sample| json!({"ids": sample.ids, "trained": sample.trained});
+    fn their_update(&mut self, way: &Train, samples: &[TrainSequence]) -> Result<Updated> {
+        let sample = |sample: &TrainSequence| json!({"ids": sample.ids, "trained": sample.trained});
         let samples: Vec<_> = samples.iter().map(sample).collect();
         self.peer.ask(&json!({"do": "train", "way": way, "samples": samples, "rate": RATE}))
     }
@@ -472,14 +472,14 @@ fn prompts(rows: usize, vocab_size: i64) -> Vec<Vec<i64>> {
 
 /// Trajectories of 100 to 1400 tokens, as episodes are: a prompt, then turns of the model and
 /// answers of the environment, a turn of the model last.
-fn trajectories(count: usize, vocab_size: i64) -> Vec<Sample> {
+fn trajectories(count: usize, vocab_size: i64) -> Vec<TrainSequence> {
     let mut rng = Stream::root(3).rng();
     let mut piece = |length: usize| -> Vec<i64> {
         (0..length).map(|_| rng.random_range(3..vocab_size)).collect()
     };
     let mut lengths = Stream::root(4).rng();
     let trajectory = |_| {
-        let mut sample = Sample::default();
+        let mut sample = TrainSequence::default();
         sample.push(&piece(lengths.random_range(60..240)), false);
         for turn in 0..lengths.random_range(1..6) {
             if turn > 0 {
@@ -530,7 +530,7 @@ fn generate(
 fn update(
     model: &Qwen3,
     optimizer: &mut AdamW,
-    samples: &[Sample],
+    samples: &[TrainSequence],
     memory: &Memory,
 ) -> Result<Updated> {
     let begin = Instant::now();

@@ -8,7 +8,9 @@ use crate::model::{Published, Qwen3, Qwen3Config};
 use crate::report::{self, ReportSources};
 use crate::rollout::RolloutSettings;
 use crate::run::device::{self, DeviceChoice};
-use crate::run::settings::{Checked, Settings as _, at, claim, of_run, own, resolve};
+use crate::run::settings::{
+    Checked, Settings as _, at, claim, of_run, own, resolve, warn_of_old_name,
+};
 use crate::run::stop::{Ended, Stop};
 use crate::run::view::Stages;
 use crate::serve::{ServeConfig, Server};
@@ -28,7 +30,7 @@ use tch::Device;
 use toml::Table;
 use web::token::{BadToken, Token};
 
-/// Train agents for machine learning engineering: imitate, reinforce, compare.
+/// Train agents for machine learning engineering: SFT, GRPO, evaluation.
 ///
 /// The usual order, on a corpus made by `factory generate --out tasks`:
 ///
@@ -36,34 +38,34 @@ use web::token::{BadToken, Token};
 ///   rl train --model sft     --tasks tasks --out grpo
 ///   rl eval  --policy sft=sft --policy grpo=grpo --scripted --tasks tasks --out eval
 ///
-/// Every command picks up where it was when it is run again with the same `--out`. Ctrl-C stops
-/// `rl sft` and `rl train` with a checkpoint of what is done.
+/// Every command resumes when it is run again with the same `--out`. Ctrl-C stops `rl sft` and
+/// `rl train` after saving a checkpoint.
 #[derive(Debug, Parser)]
 #[command(name = "rl", version, verbatim_doc_comment)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Imitate scripted agents: play demonstrations, learn a vocabulary, fine-tune.
+    /// Fine-tune a policy on demonstrations of scripted agents (SFT).
     Sft(SftArgs),
-    /// Reinforce a policy by GRPO on its own episodes.
+    /// Train a policy by GRPO on its own episodes.
     Train(TrainArgs),
-    /// Compare policies, and the scripted ladder, on held-out tasks.
+    /// Evaluate policies and scripted agents on held-out tasks.
     Eval(EvalArgs),
-    /// Serve a policy to any agent that speaks OpenAI's protocol.
+    /// Serve a policy through an API that is compatible with OpenAI's.
     ///
     ///   rl serve --model sft --port 8000
     ///   curl localhost:8000/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hello"}]}'
     ///
-    /// The one line on standard output tells its address. Ctrl-C ends it. What requests may ask
-    /// for is in docs/SERVE.md.
+    /// The address is printed on standard output. Ctrl-C stops the server. docs/SERVE.md lists the
+    /// parameters of requests.
     #[command(verbatim_doc_comment)]
     Serve(ServeArgs),
-    /// Show what a run of `rl train` needs of a device's memory, and settings that fit.
+    /// Show the memory plan of a run of `rl train`, and settings that fit the device.
     Plan(PlanArgs),
     /// Measure what a device does with a model of some shape, beside what it could do at best.
     ///
@@ -87,7 +89,7 @@ enum Command {
 /// Flags that all commands with settings have.
 #[derive(Debug, Args)]
 struct Common {
-    /// Where the run's files go; a run that is there is continued.
+    /// The folder of the run; a run that is there is resumed.
     #[arg(long, value_name = "FOLDER")]
     out: Utf8PathBuf,
     /// A recipe (`sandmle`: the paper's training, and what `rl train` does with large policies
@@ -106,11 +108,11 @@ struct Common {
     threads: Option<i32>,
 }
 
-/// Where a run goes on that is there already.
+/// The checkpoint from which a run is resumed.
 #[derive(Debug, Args)]
 struct Continue {
-    /// From which checkpoint a run that is there goes on: `latest`, `best` (of `rl train`), or
-    /// one of its folders, such as `step-000008`. Newer ones are removed.
+    /// The checkpoint from which a run is resumed: `latest`, `best` (of `rl train`), or one of its
+    /// folders, such as `step-000008`. Newer ones are removed.
     #[arg(long, value_name = "CHECKPOINT", default_value = "latest")]
     resume: String,
 }
@@ -154,6 +156,10 @@ struct SftFlags {
     /// Peak learning rate [default: 3e-3 for tiny policies, else 1e-5].
     #[arg(long, allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
+    learning_rate: Option<f64>,
+    /// The old name of `--learning-rate`.
+    #[arg(long, hide = true, allow_negative_numbers = true, conflicts_with = "learning_rate")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<f64>,
 }
 
@@ -187,12 +193,20 @@ struct TrainFlags {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks_per_step: Option<u32>,
-    /// Episodes per task [default: 4].
+    /// Group size: episodes per task [default: 4].
     #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_size: Option<u32>,
+    /// The old name of `--group-size`.
+    #[arg(long, hide = true, conflicts_with = "group_size")]
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<u32>,
     /// Learning rate [default: 2e-4 for tiny policies, else 1e-6].
     #[arg(long, allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learning_rate: Option<f64>,
+    /// The old name of `--learning-rate`.
+    #[arg(long, hide = true, allow_negative_numbers = true, conflicts_with = "learning_rate")]
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<f64>,
 }
@@ -248,20 +262,26 @@ struct ServeArgs {
     /// What clients must show, as `Authorization: Bearer KEY`.
     #[arg(long, env = "RL_API_KEY", hide_env_values = true, value_name = "KEY", value_parser = key)]
     api_key: Option<Token>,
-    /// Answers that are generated at a time [default: 16, or 4 where a large policy is served by a
+    /// Most answers that are generated at once [default: 16, or 4 if a large policy is served by a
     /// CPU].
     #[arg(long, value_name = "N")]
+    max_num_seqs: Option<usize>,
+    /// The old name of `--max-num-seqs`.
+    #[arg(long, hide = true, conflicts_with = "max_num_seqs")]
     rows: Option<usize>,
-    /// Tokens of a prompt and its answer together, at most those of the model [default: 4096, or
-    /// 8192 where a large policy is served by a GPU].
+    /// Context length: most tokens of a prompt and its answer together, at most those of the model
+    /// [default: 4096, or 8192 if a large policy is served by a GPU].
     #[arg(long, value_name = "TOKENS")]
+    max_model_len: Option<usize>,
+    /// The old name of `--max-model-len`.
+    #[arg(long, hide = true, conflicts_with = "max_model_len")]
     context: Option<usize>,
-    /// Memory for keys and values, such as `8GiB`. It is taken as answers need it; where it is too
-    /// little for all of them, some wait [default: what the device has left, at most what
-    /// `--rows` answers of `--context` tokens need].
+    /// Size of the KV cache, such as `8GiB`. Memory is taken as answers need it; if it is too little
+    /// for all of them, some wait [default: what the device has left, at most what `--max-num-seqs`
+    /// answers of `--max-model-len` tokens need].
     #[arg(long, value_name = "SIZE")]
     cache: Option<ByteSize>,
-    /// Answers that wait for their turn; further requests are told to come again.
+    /// Most answers that wait for a row; further requests are refused and may be repeated.
     #[arg(long, default_value_t = 256, value_name = "N")]
     queue: usize,
     /// `auto`, `cpu`, `cuda` or `cuda:N`.
@@ -308,7 +328,7 @@ struct ReportArgs {
     /// A folder of `rl eval`: the comparison, and episodes of before and after.
     #[arg(long, value_name = "FOLDER")]
     eval: Option<Utf8PathBuf>,
-    /// The page.
+    /// The HTML file to write.
     #[arg(long, value_name = "FILE")]
     out: Utf8PathBuf,
 }
@@ -406,11 +426,11 @@ fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
     let mut settings: TrainSettings = resolve(&TrainSettings::defaults(scale), config, flags, set)?;
     // The optimizer keeps its moments in the largest form that fits the device, unless the user
     // or the run that goes on says otherwise.
-    let own = own("adam.moments", config, set)?;
-    let begun = of_run(out)?.and_then(|run| at(&run, "adam.moments").cloned());
+    let own = own("adam.optim", config, set)?;
+    let begun = of_run(out)?.and_then(|run| at(&run, "adam.optim").cloned());
     let is_given = own.is_some() || begun.is_some();
     if let (None, Some(moments)) = (own, begun) {
-        settings.adam.moments = moments.try_into().context("the run's `adam.moments`")?;
+        settings.adam.optim = moments.try_into().context("the run's `adam.optim`")?;
     }
     let settings = settings.check()?;
     let device = args.common.device()?;
@@ -448,8 +468,8 @@ fn fitted(
     } else {
         plan::choose(settings, &shape, device, limit, host_memory())?
     };
-    if fitted.adam.moments != settings.adam.moments {
-        let moments = toml::Value::try_from(fitted.adam.moments)?;
+    if fitted.adam.optim != settings.adam.optim {
+        let moments = toml::Value::try_from(fitted.adam.optim)?;
         tracing::info!(%moments, "chosen so that the run fits the device");
     }
     Ok(fitted.check()?)
@@ -481,7 +501,7 @@ fn plan(args: &PlanArgs) -> Result<String> {
         resolve(&TrainSettings::defaults(scale), config, flags, &args.set)?;
     let settings = settings.check()?;
     let (device, limit, host) = if let Some(size) = args.memory {
-        // Whoever names a size means a GPU, which need not be here.
+        // A size that is given is that of a GPU, which need not be on this machine.
         (Device::Cuda(0), size.bytes(), u64::MAX)
     } else {
         let device = args.device.resolve()?;
@@ -489,12 +509,12 @@ fn plan(args: &PlanArgs) -> Result<String> {
         (device, device::free_memory(device).context(unknown)?, host_memory())
     };
     let (chosen, plan) = plan::choose(&settings, &shape, device, limit, host)?;
-    let moments = toml::Value::try_from(chosen.adam.moments)?;
+    let moments = toml::Value::try_from(chosen.adam.optim)?;
     let cache = chosen.rollout.cache.context("a plan that fits has a cache")?;
-    let (rows, context) = (chosen.rollout.rows, chosen.rollout.context);
+    let (rows, context) = (chosen.rollout.max_num_seqs, chosen.rollout.max_model_len);
     let (long, short) = plan::held(&chosen, &shape);
     Ok(format!(
-        "{plan}\n\nof {rows} conversations the cache holds {long} at a time if they are as long as can be ({context} tokens), {short} of a quarter of that\nsettings: --set adam.moments={moments} --set rollout.cache={cache}\n"
+        "{plan}\n\nof {rows} sequences the KV cache holds {long} at a time at full length ({context} tokens), {short} at a quarter of it\nsettings: --set adam.optim={moments} --set rollout.cache={cache}\n"
     ))
 }
 
@@ -534,8 +554,19 @@ fn serve(args: ServeArgs) -> Result<String> {
         (Scale::Large, Device::Cpu) => (4, 4096),
         (Scale::Large, _) => (16, 8192),
     };
-    let (rows, context) = (args.rows.unwrap_or(rows), args.context.unwrap_or(context));
-    let rollout = RolloutSettings { rows, context, cache: args.cache, ..scale.rollout() };
+    let renamed =
+        [(args.rows, "--rows", "--max-num-seqs"), (args.context, "--context", "--max-model-len")];
+    for (_, old, new) in renamed.iter().filter(|(given, ..)| given.is_some()) {
+        warn_of_old_name(old, new);
+    }
+    let rows = args.max_num_seqs.or(args.rows).unwrap_or(rows);
+    let context = args.max_model_len.or(args.context).unwrap_or(context);
+    let rollout = RolloutSettings {
+        max_num_seqs: rows,
+        max_model_len: context,
+        cache: args.cache,
+        ..scale.rollout()
+    };
     let cache = cache_of(&[folder], &rollout, dtype, device)?;
     let (model, tokenizer) = policy::open(folder, dtype.kind(), device)?;
     let config = ServeConfig {
@@ -638,7 +669,7 @@ mod tests {
         let default = plan(&[]).unwrap();
         assert!(default.contains("(40960 tokens)"), "{default}");
         assert_eq!(default, plan(&["--config", "sandmle"]).unwrap());
-        let longer = plan(&["--set", "rollout.context=32768"]).unwrap();
+        let longer = plan(&["--set", "rollout.max_model_len=32768"]).unwrap();
         assert!(longer.contains("(32768 tokens)"), "{longer}");
     }
 }

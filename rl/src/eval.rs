@@ -2,7 +2,7 @@
 
 use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
-use crate::rollout::{Job, Overflow, Place, Policy, RolloutSettings, rollout};
+use crate::rollout::{ContextOverflow, Job, Policy, RolloutContext, RolloutSettings, rollout};
 use crate::run::settings::{Checked, Settings, SettingsError, require};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
@@ -66,7 +66,10 @@ impl EvalSettings {
             attempts: 4,
             seed: 0,
             dtype: scale.dtype(),
-            rollout: RolloutSettings { overflow: Overflow::Drop, ..scale.rollout() },
+            rollout: RolloutSettings {
+                context_overflow: ContextOverflow::Evict,
+                ..scale.rollout()
+            },
             rules: scale.rules(),
         }
     }
@@ -154,7 +157,7 @@ impl Contestant for Rollouts<'_> {
             Job { task: task.id(), attempt, stream }
         });
         let jobs: Vec<Job<'_>> = jobs.collect();
-        let place = Place {
+        let context = RolloutContext {
             world: &self.world,
             settings: &self.settings.rollout,
             // Ctrl-C ends an evaluation at once: episodes that are done stay done.
@@ -163,7 +166,7 @@ impl Contestant for Rollouts<'_> {
         };
         let mut generator = NativeGenerator::new(model, self.settings.rollout.capacity());
         let policy = Policy { name, tokenizer };
-        rollout(&mut generator, policy, place, &jobs, &mut |played| take(played.trajectory()))?;
+        rollout(&mut generator, policy, context, &jobs, &mut |played| take(played.trajectory()))?;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The page about a run, or about the whole main job: what was made, how it was learnt, what came
 //! of it.
 
+use crate::run::metrics::parse_line;
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::evaluation::{EVALUATION_VERSION, Evaluation};
@@ -172,11 +173,11 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Utf8Path, text: &[u8]) -> Result
 
 /// Where the time of a GRPO step goes: names, and keys in `metrics.jsonl`.
 const PHASES: [(&str, &str); 9] = [
-    ("reading", "reading_seconds"),
-    ("generating", "generating_seconds"),
+    ("prefill", "prefill_seconds"),
+    ("decode", "decode_seconds"),
     ("waiting for scripts", "waiting_seconds"),
     ("checks and scores", "scoring_seconds"),
-    ("forward and backward", "differentiating_seconds"),
+    ("forward and backward", "forward_backward_seconds"),
     ("optimizer", "optimizer_seconds"),
     ("validation", "validation_seconds"),
     ("checkpoint", "saving_seconds"),
@@ -187,7 +188,10 @@ const PHASES: [(&str, &str); 9] = [
 fn lines(run: &Utf8Path) -> Result<Vec<Value>, ReportError> {
     let path = run.join("metrics.jsonl");
     let text = fs::read_to_string(&path)?;
-    text.lines().map(|line| parse(&path, line.as_bytes())).collect()
+    let line = |line: &str| {
+        parse_line(line).map_err(|source| ReportError::Json { path: path.clone(), source })
+    };
+    text.lines().map(line).collect()
 }
 
 /// A curve of one number over steps; `pointer` is a JSON pointer into a line.
@@ -245,7 +249,7 @@ fn reinforcement_charts(lines: &[Value]) -> Vec<Chart> {
             one("gap", "/log_prob_gap"),
         ),
         ("Gradient norm", None, one("norm", "/gradient_norm")),
-        ("Distance to the start policy (nats per token)", None, one("kl", "/kl")),
+        ("KL divergence to the reference model (nats per token)", None, one("kl", "/kl")),
         ("Tokens per episode", None, both("/tokens")),
         ("Turns per episode", None, both("/turns")),
         ("What became of the episodes", None, each(&endings)),
@@ -255,7 +259,7 @@ fn reinforcement_charts(lines: &[Value]) -> Vec<Chart> {
     ];
     charts
         .into_iter()
-        // Numbers that a run does not have, such as a distance to a policy that it does not keep.
+        // Numbers that a run does not have, such as the KL divergence without a reference model.
         .map(|(title, range, mut lines)| {
             lines.retain(|line| !line.points.is_empty());
             chart(title, "GRPO update", range, lines)

@@ -1,4 +1,4 @@
-//! `rl bench`: flags to jobs, a process for each, and one table of what came of them.
+//! `rl bench`: flags to jobs, a process for each, and one table of results.
 
 use super::report::{Ending, Measurement, Report};
 use super::{Case, Job, Machine, ModelSource, Sizes, machine, shape};
@@ -84,7 +84,7 @@ pub struct BenchArgs {
     job: Option<String>,
 }
 
-/// What `--case` takes.
+/// The values of `--case`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Choice {
     /// All of the following.
@@ -101,7 +101,7 @@ enum Choice {
     Grpo,
     /// A GRPO step of adapters.
     GrpoLora,
-    /// Nothing.
+    /// No case: only the results given by `--with`.
     None,
 }
 

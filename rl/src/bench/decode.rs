@@ -99,8 +99,8 @@ fn planned(config: &Qwen3Config, dtype: Dtype, sizes: &Sizes, device: Device) ->
     // Adapters of rank zero need nothing: what is left beside the weights is generation.
     let none = LoraSettings { rank: 0, ..LoraSettings::default() };
     let mut settings = train_settings(config, dtype, Some(none));
-    settings.rollout.rows = sizes.rows;
-    settings.rollout.context = sizes.context;
+    settings.rollout.max_num_seqs = sizes.rows;
+    settings.rollout.max_model_len = sizes.context;
     let mut plan = Plan::of(&settings, config, device);
     plan.items.retain(|item| item.phase != Phase::Update);
     plan.peak()

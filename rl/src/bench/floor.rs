@@ -49,10 +49,10 @@ impl DecodeStep {
     }
 }
 
-/// An update.
+/// The shape of one update.
 #[derive(Debug, Clone, Copy)]
 pub struct Update<'a> {
-    /// The model's shape.
+    /// The configuration of the model.
     pub config: &'a Qwen3Config,
     /// Its adapters, if those are what is trained.
     pub lora: Option<&'a LoraSettings>,

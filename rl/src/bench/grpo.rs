@@ -11,8 +11,8 @@ use crate::generate::engine::{Engine, RowId, Turn};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
 use crate::rollout::RolloutSettings;
-use crate::train::advantage::{Standing, advantages};
-use crate::train::batch::Sample;
+use crate::train::advantage::{Inclusion, advantages};
+use crate::train::batch::TrainSequence;
 use crate::train::grpo::TrainSettings;
 use crate::train::learner;
 use crate::train::plan::{self, Plan};
@@ -66,16 +66,17 @@ pub(super) fn settings(
 ) -> Result<(TrainSettings, Plan), BenchError> {
     let mut wanted = train_settings(config, dtype, lora);
     let tokens = Layout::of(sizes).tokens();
-    wanted.rollout.rows = sizes.rows;
-    wanted.rollout.context = tokens + 1;
-    wanted.memory.micro_tokens = wanted.memory.micro_tokens.min(sizes.rows * tokens).max(tokens);
+    wanted.rollout.max_num_seqs = sizes.rows;
+    wanted.rollout.max_model_len = tokens + 1;
+    wanted.memory.max_tokens_per_micro_batch =
+        wanted.memory.max_tokens_per_micro_batch.min(sizes.rows * tokens).max(tokens);
     Ok(plan::choose(&wanted, config, device, limit(device)?, host())?)
 }
 
 /// Conversations, and what the sampler said about their tokens.
 #[derive(Debug, Default)]
 struct Played {
-    samples: Vec<Sample>,
+    samples: Vec<TrainSequence>,
     log_probs: Vec<Vec<f32>>,
 }
 
@@ -98,12 +99,12 @@ pub(super) fn measure(
     let mut rng = stream.child("rewards").rng();
     let mut worth = Vec::new();
     while worth.len() < played.samples.len() {
-        let group: Vec<(f64, Standing)> =
-            (0..settings.group).map(|_| (rng.random(), Standing::Counted)).collect();
-        worth.extend(advantages(&group, settings.normalisation));
+        let group: Vec<(f64, Inclusion)> =
+            (0..settings.group_size).map(|_| (rng.random(), Inclusion::Trained)).collect();
+        worth.extend(advantages(&group, settings.advantage));
     }
     let (mut gradients, differentiating) =
-        timed(device, || differentiate(model, settings, &played, &worth));
+        timed(device, || backward(model, settings, &played, &worth));
     gauge.mark();
     let (norm, updating) = timed(device, || optimizer.step(&mut gradients, RATE));
     norm?;
@@ -128,7 +129,7 @@ pub(super) fn measure(
         ),
         ("update_tokens_per_second".to_owned(), tokens as f64 / (differentiating + updating)),
         ("update_at_floor_tokens_per_second".to_owned(), tokens as f64 / update),
-        ("rows".to_owned(), settings.rollout.rows as f64),
+        ("rows".to_owned(), settings.rollout.max_num_seqs as f64),
         ("bandwidth_gb_per_second".to_owned(), speed.bandwidth / 1e9),
         ("product_tflops".to_owned(), speed.operations / 1e12),
     ]);
@@ -149,15 +150,15 @@ fn floor(
     layout: Layout,
     speed: Speed,
 ) -> (f64, f64) {
-    let (count, rows) = (sizes.rows, settings.rollout.rows);
+    let (count, rows) = (sizes.rows, settings.rollout.max_num_seqs);
     let step = DecodeStep::of(config, settings.dtype.kind(), rows, layout.mean_context());
     let steps = (count * layout.sampled()) as f64 / rows as f64;
     // A group reads its prompt once.
-    let read = count.div_ceil(settings.group) * layout.prompt
+    let read = count.div_ceil(settings.group_size) * layout.prompt
         + count * layout.answered * (layout.turns - 1);
     let generation = steps * step.seconds(speed) + reading(config, read) / speed.operations;
     let lora = settings.lora.as_ref();
-    let update = Update { config, lora, recompute: settings.memory.recompute };
+    let update = Update { config, lora, recompute: settings.memory.gradient_checkpointing };
     let operations = update.operations(&vec![layout.tokens(); count], count * layout.sampled());
     (generation, operations / speed.operations)
 }
@@ -178,16 +179,19 @@ fn play(
         max_tokens: layout.said,
         ignore_eos: true,
     };
-    let RolloutSettings { rows, context, cache, .. } = settings.rollout;
+    let RolloutSettings { max_num_seqs: rows, max_model_len: context, cache, .. } =
+        settings.rollout;
     let mut engine = Engine::with_cache(model, rows, context, cache)?;
-    let mut played =
-        Played { samples: vec![Sample::default(); count], log_probs: vec![Vec::new(); count] };
+    let mut played = Played {
+        samples: vec![TrainSequence::default(); count],
+        log_probs: vec![Vec::new(); count],
+    };
     let mut turns = vec![0; count];
     let mut playing: BTreeMap<RowId, usize> = BTreeMap::new();
     let mut next = 0;
     while next < count || !playing.is_empty() {
-        while next < count && playing.len() < settings.rollout.rows {
-            let group = (next / settings.group) as u64;
+        while next < count && playing.len() < settings.rollout.max_num_seqs {
+            let group = (next / settings.group_size) as u64;
             let ids = random_ids(config, layout.prompt, stream.child("prompts").index(group));
             playing.insert(engine.admit(&ids, turn(next, 0))?, next);
             played.samples[next].push(&ids, false);
@@ -214,14 +218,14 @@ fn play(
 }
 
 /// The gradient of the loss over all conversations.
-fn differentiate(
+fn backward(
     model: &Qwen3,
     settings: &TrainSettings,
     played: &Played,
     advantages: &[f64],
 ) -> Gradients {
     let Played { samples, log_probs } = played;
-    let counts: Vec<usize> = samples.iter().map(Sample::trained_count).collect();
+    let counts: Vec<usize> = samples.iter().map(TrainSequence::trained_count).collect();
     let update = learner::Update {
         samples,
         sampler: log_probs,
@@ -234,7 +238,7 @@ fn differentiate(
         sampling: settings.rollout.sampling,
     };
     let mut gradients = Gradients::default();
-    update.differentiate(model, &settings.memory, &mut gradients, &mut || ());
+    update.backward(model, &settings.memory, &mut gradients, &mut || ());
     gradients
 }
 
@@ -268,9 +272,9 @@ mod tests {
         let sizes = Sizes { rows: 6, conversation: 40, turns: 2, ..sizes };
         let layout = Layout::of(&sizes);
         let mut settings = train_settings(&config, Dtype::F32, None);
-        settings.rollout.context = layout.tokens() + 1;
+        settings.rollout.max_model_len = layout.tokens() + 1;
         for rows in [2, 6] {
-            settings.rollout.rows = rows;
+            settings.rollout.max_num_seqs = rows;
             let played = play(&model, &settings, &sizes, layout, Stream::root(2)).unwrap();
             for (sample, log_probs) in played.samples.iter().zip(&played.log_probs) {
                 assert_eq!(sample.ids.len(), layout.tokens());

@@ -50,20 +50,20 @@ impl Case {
 pub enum ModelSource {
     /// A shape's name; the weights are random.
     Shape(String),
-    /// A model's folder.
+    /// The folder of a model.
     Folder(Utf8PathBuf),
 }
 
 /// One case to be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// What.
+    /// The case to measure.
     pub case: Case,
-    /// With which model.
+    /// The model to measure it with.
     pub model: ModelSource,
     /// The type of weights and activations.
     pub dtype: Dtype,
-    /// How large.
+    /// The sizes of the case.
     pub sizes: Sizes,
     /// Where chance comes from.
     pub seed: u64,
@@ -168,7 +168,7 @@ impl Job {
             Case::Grpo | Case::GrpoLora => {
                 let (settings, plan) = grpo::settings(&config, dtype, lora, sizes, device)?;
                 describe(&settings, used);
-                used.insert("rows".into(), settings.rollout.rows.into());
+                used.insert("rows".into(), settings.rollout.max_num_seqs.into());
                 let model = self.open(&config, settings.lora.as_ref(), device)?;
                 grpo::measure(&model, (&settings, &plan), sizes, &mut gauge, stream)?
             }
@@ -212,9 +212,9 @@ fn describe(
     used: &mut BTreeMap<String, serde_json::Value>,
 ) {
     let mut note = |name: &str, value: serde_json::Value| used.insert(name.to_owned(), value);
-    note("micro_tokens", settings.memory.micro_tokens.into());
-    note("recompute", settings.memory.recompute.into());
-    if let Ok(moments) = serde_json::to_value(settings.adam.moments) {
+    note("max_tokens_per_micro_batch", settings.memory.max_tokens_per_micro_batch.into());
+    note("recompute", settings.memory.gradient_checkpointing.into());
+    if let Ok(moments) = serde_json::to_value(settings.adam.optim) {
         note("moments", moments);
     }
 }

@@ -18,7 +18,7 @@ pub struct Machine {
     /// Its memory in bytes: all of a GPU's, what was free of the computer's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// Threads of libtorch.
+    /// The number of libtorch threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<i32>,
 }

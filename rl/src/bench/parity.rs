@@ -13,7 +13,7 @@ use crate::generate::engine::{Engine, Turn};
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Lora, LoraSettings, Mixture, Packed, Qwen3, Qwen3Config, signed};
 use crate::optim::{AdamConfig, AdamW, MomentStore};
-use crate::train::batch::{Memory, Sample};
+use crate::train::batch::{Memory, TrainSequence};
 use crate::train::native::imitate;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -21,10 +21,10 @@ use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor, no_grad_guard};
 
-/// One comparison.
+/// A comparison of the device with the CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// Of what.
+    /// The quantity that is compared.
     pub name: String,
     /// How far the two are apart.
     pub found: f64,
@@ -269,7 +269,8 @@ impl Pair {
     ) -> Result<BTreeMap<String, Tensor>, BenchError> {
         let weights = self.stream.child("weights");
         let model = Qwen3::random(&self.config, Kind::Float, device, weights);
-        let mut optimizer = AdamW::new(&model, AdamConfig { moments, ..AdamConfig::default() });
+        let mut optimizer =
+            AdamW::new(&model, AdamConfig { optim: moments, ..AdamConfig::default() });
         for _ in 0..2 {
             optimizer.step(&mut gradient(&model, &self.sequences, memory), 1e-3)?;
         }
@@ -344,9 +345,11 @@ impl Pair {
 const BF16_UNIT: f64 = 1.0 / 256.0;
 
 /// Everything at once, and nothing made again.
-const WHOLE: Memory = Memory { micro_tokens: 4096, logit_tokens: 4096, recompute: false };
+const WHOLE: Memory =
+    Memory { max_tokens_per_micro_batch: 4096, logit_tokens: 4096, gradient_checkpointing: false };
 /// In small pieces, and everything made again.
-const PIECES: Memory = Memory { micro_tokens: 100, logit_tokens: 32, recompute: true };
+const PIECES: Memory =
+    Memory { max_tokens_per_micro_batch: 100, logit_tokens: 32, gradient_checkpointing: true };
 
 /// Logits of every sequence alone: `[N, V]` in all, on the CPU.
 fn plain(model: &Qwen3, sequences: &[Vec<i64>]) -> Tensor {
@@ -359,13 +362,13 @@ fn plain(model: &Qwen3, sequences: &[Vec<i64>]) -> Tensor {
 /// The gradients of the mean loss over the last two thirds of every sequence.
 fn gradient(model: &Qwen3, sequences: &[Vec<i64>], memory: &Memory) -> Gradients {
     let sample = |ids: &Vec<i64>| {
-        let mut sample = Sample::default();
+        let mut sample = TrainSequence::default();
         let third = ids.len() / 3;
         sample.push(&ids[..third], false);
         sample.push(&ids[third..], true);
         sample
     };
-    let samples: Vec<Sample> = sequences.iter().map(sample).collect();
+    let samples: Vec<TrainSequence> = sequences.iter().map(sample).collect();
     let mut gradients = Gradients::default();
     imitate(model, &samples, memory, &mut gradients);
     gradients

@@ -15,14 +15,14 @@ const VERSION: u32 = 1;
 /// A value and what it is to be compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// The value itself.
+    /// The measured value, in `unit`.
     pub value: f64,
-    /// Its unit.
+    /// The unit of the value.
     pub unit: String,
     /// The value that the device's own measured speed allows; see `floor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_floor: Option<f64>,
-    /// Memory.
+    /// Memory of the device before and during the case.
     #[serde(default)]
     pub memory: MemoryUse,
     /// Further numbers, by name.
@@ -36,29 +36,29 @@ pub struct Figures {
 pub enum Ending {
     /// It has a value.
     Measured(Figures),
-    /// Comparisons were made, whatever came of them.
+    /// Comparisons were made, whether or not they hold.
     Compared {
-        /// Each of them.
+        /// The comparisons, with their limits.
         checks: Vec<Check>,
     },
     /// `rl plan` says that it does not fit.
     TooLarge {
-        /// What it says.
+        /// The plan that does not fit.
         reason: String,
     },
     /// It was tried, and memory ran out.
     OutOfMemory {
-        /// What was said.
+        /// The error of the allocator.
         reason: String,
     },
-    /// It failed.
+    /// The case failed with another error.
     Broken {
-        /// How.
+        /// The error message.
         reason: String,
     },
     /// It was not tried.
     NotRun {
-        /// Why not.
+        /// Why the case was not run.
         reason: String,
     },
 }
@@ -81,12 +81,12 @@ impl Ending {
 pub struct Measurement {
     /// What was measured. The results of a machine have different names.
     pub name: String,
-    /// Where.
+    /// The machine that it was measured on.
     pub machine: Machine,
-    /// With what.
+    /// The settings that it was measured with.
     #[serde(default)]
     pub settings: BTreeMap<String, serde_json::Value>,
-    /// What came of it.
+    /// How the case ended, with its figures.
     #[serde(flatten)]
     pub ending: Ending,
 }
@@ -112,18 +112,18 @@ pub enum ReportError {
     /// Not results of this program.
     #[error("`{path}` holds no results of `rl bench`")]
     Parse {
-        /// The file.
+        /// The path of the results.
         path: Utf8PathBuf,
-        /// What serde found.
+        /// The parser's error, with line and column.
         #[source]
         source: serde_json::Error,
     },
     /// Results of another version.
     #[error("`{path}` has version {found}; this program reads version {VERSION}")]
     Version {
-        /// The file.
+        /// The path of the results.
         path: Utf8PathBuf,
-        /// Its version.
+        /// The version that was found.
         found: u32,
     },
 }
@@ -132,7 +132,7 @@ pub enum ReportError {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     version: u32,
-    /// The results.
+    /// The measurements, one per case.
     pub results: Vec<Measurement>,
 }
 

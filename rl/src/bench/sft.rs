@@ -7,7 +7,7 @@ use super::report::Figures;
 use super::sizes::{Sizes, train_settings};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
-use crate::train::batch::Sample;
+use crate::train::batch::TrainSequence;
 use crate::train::grpo::TrainSettings;
 use crate::train::native::imitate;
 use crate::train::plan::{self, Plan};
@@ -28,10 +28,13 @@ pub(super) fn settings(
     device: Device,
 ) -> Result<(TrainSettings, Plan), BenchError> {
     let mut wanted = train_settings(config, dtype, lora);
-    wanted.memory.micro_tokens =
-        wanted.memory.micro_tokens.min(sizes.sequences * sizes.length).max(sizes.length);
+    wanted.memory.max_tokens_per_micro_batch = wanted
+        .memory
+        .max_tokens_per_micro_batch
+        .min(sizes.sequences * sizes.length)
+        .max(sizes.length);
     // Nothing is generated.
-    (wanted.rollout.rows, wanted.rollout.context) = (1, 1);
+    (wanted.rollout.max_num_seqs, wanted.rollout.max_model_len) = (1, 1);
     Ok(plan::choose(&wanted, config, device, limit(device)?, host())?)
 }
 
@@ -44,9 +47,9 @@ pub(super) fn measure(
     stream: Stream,
 ) -> Result<Figures, BenchError> {
     let (config, device) = (model.config(), model.device());
-    let samples: Vec<Sample> = (0..sizes.sequences)
+    let samples: Vec<TrainSequence> = (0..sizes.sequences)
         .map(|sequence| {
-            let mut sample = Sample::default();
+            let mut sample = TrainSequence::default();
             // One more than is read, for the last one to predict.
             let ids = random_ids(config, sizes.length + 1, stream.index(sequence as u64));
             sample.push(&ids, true);
@@ -74,7 +77,7 @@ pub(super) fn measure(
     let tokens: usize = lengths.iter().sum();
     let seconds = (differentiating + updating) / sizes.updates as f64;
     let speed = Speed::measure(model.kind(), device);
-    let recompute = settings.memory.recompute;
+    let recompute = settings.memory.gradient_checkpointing;
     let work = Update { config, lora: settings.lora.as_ref(), recompute };
     let operations = work.operations(&lengths, tokens);
     let details = BTreeMap::from([

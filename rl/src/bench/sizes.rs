@@ -45,23 +45,23 @@ pub fn shape(name: &str) -> Option<Qwen3Config> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
-    /// Conversations at once.
+    /// Sequences that are generated at once.
     pub rows: usize,
     /// Tokens of one while decoding is timed.
     pub context: usize,
-    /// Timed decoding steps.
+    /// Decoding steps that are timed.
     pub steps: usize,
     /// Sequences of an SFT step.
     pub sequences: usize,
     /// Tokens of one of them.
     pub length: usize,
-    /// Timed SFT steps.
+    /// SFT updates that are timed.
     pub updates: usize,
     /// Tokens of a conversation of a GRPO step.
     pub conversation: usize,
     /// Turns of a conversation of a GRPO step.
     pub turns: usize,
-    /// Rank of adapters.
+    /// Rank of the adapters (`LoRA`).
     pub lora_rank: i64,
 }
 
@@ -123,7 +123,7 @@ pub(super) fn train_settings(
     let mut settings = TrainSettings::defaults(Scale::of(config.parameter_count()));
     settings.dtype = dtype;
     settings.lora = lora;
-    settings.memory.recompute = true;
+    settings.memory.gradient_checkpointing = true;
     settings
 }
 

@@ -19,11 +19,11 @@ pub enum CheckpointError {
         .last_good.as_ref().map_or(String::new(), |good| format!("; `{good}` is whole, and the same command goes on from it"))
     )]
     Save {
-        /// Of which step.
+        /// The step of the checkpoint.
         step: u64,
         /// The newest checkpoint that is there.
         last_good: Option<Utf8PathBuf>,
-        /// What failed.
+        /// The error that stopped the save.
         #[source]
         source: Box<CheckpointError>,
     },
@@ -33,7 +33,7 @@ pub enum CheckpointError {
         .older.as_ref().map_or("; no other is whole, so start anew with another `--out`".to_owned(), |older| format!("; `{older}` is whole: to go on from there, add `--resume {older}`"))
     )]
     Damaged {
-        /// The checkpoint.
+        /// The folder of the damaged checkpoint.
         newest: Utf8PathBuf,
         /// The newest one that is whole.
         older: Option<Utf8PathBuf>,
@@ -46,7 +46,7 @@ pub enum CheckpointError {
     NotOfRun {
         /// As it was named.
         wanted: String,
-        /// Those it has.
+        /// The checkpoints that the run has.
         there: Vec<Utf8PathBuf>,
     },
     /// The file is of another version.
@@ -54,17 +54,17 @@ pub enum CheckpointError {
         "`{path}` has version {found}, and this build reads version {VERSION}: finish the run with the build that began it, or begin another with that folder as `--model` and another `--out`"
     )]
     Version {
-        /// The file.
+        /// The path of `training.json`.
         path: Utf8PathBuf,
-        /// Its version.
+        /// The version that was found.
         found: u32,
     },
     /// `training.json` is not what it should be.
     #[error("failed to parse `{path}`; was it written by another version, or by another command?")]
     Training {
-        /// The file.
+        /// The path of `training.json`.
         path: Utf8PathBuf,
-        /// What serde found.
+        /// The parser's error, with line and column.
         #[source]
         source: serde_json::Error,
     },

@@ -16,7 +16,7 @@ pub enum PolicyError {
         "`{folder}` is not a checkpoint: it has no `{missing}`; give a folder such as `<run>/checkpoints/step-000100`"
     )]
     NotOne {
-        /// The folder.
+        /// The folder that was given.
         folder: Utf8PathBuf,
         /// The first file that is missing.
         missing: &'static str,
@@ -26,7 +26,7 @@ pub enum PolicyError {
         "the adapters in `{folder}` belong to the model in `{base}`, which is not there; put it back, or name its folder as `base_model_name_or_path` in `adapter_config.json`"
     )]
     NoBase {
-        /// The adapters' folder.
+        /// The folder of the adapters.
         folder: Utf8PathBuf,
         /// Where their model should be.
         base: Utf8PathBuf,
@@ -39,9 +39,9 @@ pub enum PolicyError {
     /// Conversations cannot be laid out.
     #[error("failed to use the chat template of `{folder}`")]
     Template {
-        /// The policy.
+        /// The folder of the policy.
         folder: Utf8PathBuf,
-        /// Why.
+        /// The error of the template.
         #[source]
         source: TemplateError,
     },
@@ -51,7 +51,7 @@ pub enum PolicyError {
          copy the tokenizer's files from where the model comes from"
     )]
     Vocabulary {
-        /// The policy.
+        /// The folder of the policy.
         folder: Utf8PathBuf,
         /// The tokenizer's highest id.
         last_id: i64,

@@ -28,11 +28,11 @@ pub enum SourceError {
          or copy such a download there, or give its folder as `--model`"
     )]
     NotCached {
-        /// The name.
+        /// The name of the model.
         name: String,
-        /// Where we looked.
+        /// The cache folder that was searched.
         cache: Utf8PathBuf,
-        /// The repository.
+        /// The repository on the Hugging Face hub.
         repository: &'static str,
     },
     /// A run that has not come to its first checkpoint.

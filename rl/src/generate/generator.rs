@@ -1,4 +1,4 @@
-//! What a rollout or a server needs of whatever generates: turns of conversations of token ids.
+//! The interface between rollouts or servers and an inference engine: turns of token ids.
 //!
 //! A request holds all tokens of its conversation; whether the past is still in a KV cache is the
 //! generator's business. Nothing here knows text, tasks or rewards.
@@ -13,7 +13,7 @@ use tasks::units::ByteSize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConversationId(pub u64);
 
-/// A finished turn.
+/// A turn that has ended, with its tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generated {
     /// The conversation that it belongs to.
@@ -23,7 +23,7 @@ pub struct Generated {
     /// Their log-probabilities, in nats, under the distribution that the request's temperature
     /// and min-p leave.
     pub log_probs: Vec<f32>,
-    /// Why it ended.
+    /// Why the turn ended.
     pub ending: Ending,
     /// The version of the weights that sampled it.
     pub version: u64,
@@ -183,9 +183,9 @@ impl Generator for NativeGenerator<'_> {
     }
 
     fn poll(&mut self, heartbeat: &Heartbeat) -> Result<Vec<Generated>, EngineError> {
-        heartbeat.enter(Phase::Reading);
+        heartbeat.enter(Phase::Prefill);
         let mut finished = self.engine.read()?;
-        heartbeat.enter(Phase::Generating);
+        heartbeat.enter(Phase::Decode);
         finished.extend(self.engine.decode()?);
         let mut turns = Vec::with_capacity(finished.len());
         for turn in finished {

@@ -27,11 +27,11 @@ pub struct Mixture {
 /// How rotary frequencies are changed to reach beyond the trained length.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RopeScaling {
-    /// Not at all.
+    /// No scaling: the frequencies of training.
     Default,
     /// Positions are divided by a factor (Chen et al. 2023).
     Linear {
-        /// At least 1.
+        /// The factor that positions are divided by; at least 1.
         factor: f64,
     },
     /// Slow frequencies are divided, fast ones kept (Peng et al. 2023, "YaRN"): what Qwen3
@@ -44,7 +44,7 @@ pub enum RopeScaling {
 pub struct Yarn {
     /// How many times longer than the trained length.
     pub factor: f64,
-    /// The trained length.
+    /// The context length of pre-training, in tokens.
     pub original_max_position_embeddings: i64,
     /// What cosines and sines are multiplied by.
     pub attention_factor: f64,
@@ -66,7 +66,7 @@ pub struct Qwen3Config {
     pub hidden_size: i64,
     /// Width of the feed-forward layer, F.
     pub intermediate_size: i64,
-    /// Layers.
+    /// The number of transformer layers.
     pub num_hidden_layers: i64,
     /// Query heads, H; a multiple of K.
     pub num_attention_heads: i64,
@@ -74,7 +74,7 @@ pub struct Qwen3Config {
     pub num_key_value_heads: i64,
     /// Width of one head, D; even. Not always C / H.
     pub head_dim: i64,
-    /// The longest sequence.
+    /// The context length: most tokens of one sequence.
     pub max_position_embeddings: i64,
     /// Added to the mean square in every norm.
     pub rms_norm_eps: f64,
@@ -99,24 +99,24 @@ pub struct Qwen3Config {
 /// Why a `config.json` was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Missing or unreadable.
+    /// `config.json` is missing or cannot be read.
     #[error("failed to read the model's configuration")]
     Io(#[from] std::io::Error),
     /// Not JSON, or a field is missing or of the wrong type.
     #[error("failed to parse `{path}` as a Qwen3 `config.json`")]
     Json {
-        /// The file.
+        /// The path of `config.json`.
         path: Utf8PathBuf,
-        /// What serde found.
+        /// The parser's error, with line and column.
         #[source]
         source: serde_json::Error,
     },
     /// A number that cannot be.
     #[error("`{field}` is {got}; it must be {expected}")]
     Value {
-        /// The key.
+        /// The key in `config.json`.
         field: &'static str,
-        /// Its value.
+        /// The value that was found.
         got: String,
         /// What it must be.
         expected: String,
@@ -124,11 +124,11 @@ pub enum ConfigError {
     /// A real variant that this build does not implement.
     #[error("`{field}` is `{got}`; only Qwen3 with `{expected}` is supported")]
     Unsupported {
-        /// The key.
+        /// The key in `config.json`.
         field: &'static str,
-        /// Its value.
+        /// The value that was found.
         got: String,
-        /// What is supported.
+        /// The only value that is supported.
         expected: &'static str,
     },
 }

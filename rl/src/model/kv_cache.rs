@@ -1,9 +1,9 @@
-//! Keys and values of tokens that the model has already seen.
+//! The KV cache: keys and values of tokens that the model has already processed.
 //!
-//! A grid of rows, all as long as the longest conversation in it has to be, so that a row can
-//! join or leave at any step without moving another, and neighbours are read in place. When there
-//! are more or longer conversations, the grid is laid out anew ([`KvCache::relay`]). Beyond the
-//! last usable position lies one scratch place: padding writes there and nobody looks at it.
+//! One dense tensor per layer, with rows as long as the longest sequence needs, so that a row can
+//! join or leave at any step without moving another, and adjacent rows are read in place. For more
+//! or longer sequences the cache is resized ([`KvCache::resize`]). Beyond the last usable position
+//! lies one scratch slot: padding is written there and never read.
 
 use super::config::Qwen3Config;
 use crate::model::signed;
@@ -14,9 +14,9 @@ use tch::{Device, Kind, Tensor};
 pub enum Rows {
     /// Neighbours, read in place.
     Span {
-        /// The first.
+        /// Index of the first row.
         first: i64,
-        /// How many.
+        /// The number of rows.
         count: i64,
     },
     /// Any rows `[B]`, whose past is copied together for the step.
@@ -59,7 +59,7 @@ impl KvCache {
         self.capacity
     }
 
-    /// Bytes held.
+    /// The size of all keys and values, in bytes.
     pub fn bytes(&self) -> usize {
         let sizes = self.keys.iter().chain(&self.values);
         sizes.map(|grid| grid.numel() * grid.kind().elt_size_in_bytes()).sum()
@@ -68,7 +68,7 @@ impl KvCache {
     /// Another shape, in which the rows `kept` come first, in this order, with their first
     /// `tokens` tokens; all others are forgotten. The old grid goes as the new one comes, so that
     /// no more than one layer's keys or values are held twice.
-    pub fn relay(&mut self, kept: &[i64], tokens: i64, rows: i64, capacity: i64) {
+    pub fn resize(&mut self, kept: &[i64], tokens: i64, rows: i64, capacity: i64) {
         for grid in self.keys.iter_mut().chain(&mut self.values) {
             let [_, heads, _, size] = grid.size()[..] else { unreachable!("[rows, K, P, D]") };
             let fresh =

@@ -31,26 +31,26 @@ pub enum LoadError {
     /// The shard index is not what it should be.
     #[error("failed to parse `{path}`")]
     Index {
-        /// The file.
+        /// The path of the shard index.
         path: Utf8PathBuf,
-        /// What serde found.
+        /// The parser's error, with line and column.
         #[source]
         source: serde_json::Error,
     },
     /// The shard index names a file outside the folder.
     #[error("`{path}` names the shard `{shard}`, which is not a plain file name")]
     ShardName {
-        /// The index.
+        /// The path of the shard index.
         path: Utf8PathBuf,
-        /// The name.
+        /// The shard's name in the index.
         shard: String,
     },
     /// Not a safetensors file, or a damaged one.
     #[error("`{path}` is damaged or not a safetensors file; copy or download it again")]
     Format {
-        /// The file.
+        /// The path of the safetensors file.
         path: Utf8PathBuf,
-        /// What is wrong.
+        /// The error of the safetensors library.
         #[source]
         source: safetensors::SafeTensorError,
     },
@@ -60,17 +60,17 @@ pub enum LoadError {
     /// A weight has another shape.
     #[error("the weight `{name}` has shape {found:?}; `config.json` asks for {expected:?}")]
     Shape {
-        /// The weight.
+        /// The name of the weight.
         name: String,
         /// Its shape on disk.
         found: Vec<i64>,
-        /// The shape needed.
+        /// The shape that `config.json` implies.
         expected: Vec<i64>,
     },
     /// A weight has a type we do not read.
     #[error("the weight `{name}` has the type {dtype:?}; F64, F32, F16 and BF16 can be read")]
     Dtype {
-        /// The weight.
+        /// The name of the weight.
         name: String,
         /// Its type on disk.
         dtype: Dtype,
@@ -81,9 +81,9 @@ pub enum LoadError {
     /// An adapter of a kind that is not implemented.
     #[error("`{path}` has a `{field}` that is not supported; only plain LoRA adapters are")]
     Adapter {
-        /// The file.
+        /// The path of `adapter_config.json`.
         path: Utf8PathBuf,
-        /// The key.
+        /// The key that is not supported.
         field: &'static str,
     },
     /// A target that the model lacks.
@@ -96,19 +96,19 @@ pub enum LoadError {
         "`{path}` holds {found} tensors, of which the model has a place for {used}; it belongs to another model"
     )]
     Strays {
-        /// The file.
+        /// The path of the adapters' file.
         path: Utf8PathBuf,
         /// How many have a place.
         used: usize,
         /// How many there are.
         found: usize,
     },
-    /// libtorch refused.
+    /// libtorch could not copy or convert a weight.
     #[error("libtorch refused the weight `{name}`")]
     Torch {
-        /// The weight.
+        /// The name of the weight.
         name: String,
-        /// What it said.
+        /// The error that libtorch returned.
         #[source]
         source: tch::TchError,
     },

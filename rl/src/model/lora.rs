@@ -96,7 +96,7 @@ impl LoraSettings {
 /// Adapters, and the folder of the model that they belong to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lora {
-    /// Their shape.
+    /// Rank, scale and target projections of the adapters.
     pub settings: LoraSettings,
     /// Where the frozen weights are.
     pub base: Utf8PathBuf,

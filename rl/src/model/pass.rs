@@ -1,8 +1,9 @@
-//! A pass over whole sequences, and its way back.
+//! The forward and backward pass over whole sequences, with gradient checkpointing.
 //!
 //! libtorch would keep the graph of the whole pass, with every activation in it. Here each layer
-//! has a graph of its own: it is kept, or made again from the layer's input when the way back
-//! comes to it (Chen et al. 2016), so that the activations of one layer at a time are in memory.
+//! has a graph of its own. Without gradient checkpointing it is kept; with it, only the layer's
+//! input is kept, and the graph is recomputed in the backward pass (Chen et al. 2016), so that the
+//! activations of one layer at a time are in memory.
 //! Gradients go into [`Gradients`] as they appear and never into the tensors themselves.
 
 use super::attention::WholeStep;
@@ -21,12 +22,12 @@ pub struct Pass<'m> {
     hidden: Tensor, // [N, C]
 }
 
-/// One layer's part.
+/// What is kept of one layer for the backward pass.
 #[derive(Debug)]
 struct Visit {
     /// A leaf: what the layer read.
     input: Tensor, // [N, C]
-    /// What it said, with its graph; none if that is to be made again.
+    /// The layer's output with its graph; `None` if it is recomputed in the backward pass.
     output: Option<Tensor>, // [N, C]
 }
 

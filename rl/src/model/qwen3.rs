@@ -4,7 +4,7 @@
 //! H query heads, K key and value heads, G = H / K, D head size.
 //!
 //! There are two ways through the model. A [`Pass`](super::Pass) takes whole sequences, packed
-//! end to end, and is what training differentiates. [`Qwen3::forward_cached`] continues rows whose
+//! end to end, and is what training uses. [`Qwen3::forward_cached`] continues rows whose
 //! past lies in a [`KvCache`], and is what generation runs. They are equal up to rounding.
 //!
 //! In memory the projections that share an input are one matrix (query, key and value; gate and
@@ -349,7 +349,7 @@ impl Qwen3 {
         self.lora.as_ref()
     }
 
-    /// The shape.
+    /// The configuration that the model was made with.
     pub fn config(&self) -> &Qwen3Config {
         &self.config
     }
@@ -380,7 +380,7 @@ impl Qwen3 {
         &self.layers
     }
 
-    /// What the last layer says of whole sequences, `[N, C]`, without gradient and without what
+    /// The final hidden states of whole sequences, `[N, C]`, without gradient and without what
     /// a [`Pass`](super::Pass) keeps for one.
     pub fn hidden(&self, packed: &Packed) -> Tensor {
         let _guard = no_grad_guard();
@@ -395,7 +395,7 @@ impl Qwen3 {
         self.logits(&self.hidden(packed))
     }
 
-    /// What the last layer says, `[B, T, C]`, of new tokens `ids [B, T]` at `positions [B, T]` of the cached
+    /// The final hidden states, `[B, T, C]`, of new tokens `ids [B, T]` at `positions [B, T]` of the cached
     /// `rows`. Every position below `reach` may be looked at, and none of the new ones is at or
     /// beyond it, except padding, which stands at the cache's scratch place.
     pub fn forward_cached(
@@ -426,7 +426,7 @@ impl Qwen3 {
             let lengths = places.into_iter().map(|place| usize::try_from(length(place)));
             return Past::Places(lengths.map(|length| length.unwrap_or(0)).collect());
         }
-        // Padding comes last, so that nobody before it looks at it.
+        // Padding comes last, so that no token attends to it.
         if width > 1 && positions.select(1, 0).max().int64_value(&[]) == 0 {
             return Past::None;
         }

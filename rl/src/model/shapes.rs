@@ -61,7 +61,7 @@ impl Published {
         PUBLISHED.iter().find(|published| published.name == name)
     }
 
-    /// Its shape.
+    /// The configuration of a model of this shape.
     pub fn config(&self) -> Qwen3Config {
         let mixture = self.experts.map(|(experts, per_token, intermediate_size)| Mixture {
             experts,

@@ -17,30 +17,30 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor, no_grad_guard};
 
-/// The constants of [`AdamW`].
+/// The settings of [`AdamW`].
 ///
 /// | field | default | purpose |
 /// | --- | --- | --- |
-/// | `beta1`, `beta2` | 0.9, 0.95 | memory of the moments, in [0, 1) |
+/// | `beta1`, `beta2` | 0.9, 0.95 | decay of the first and the second moment, in [0, 1) |
 /// | `epsilon` | 1e-8 | keeps the quotient finite |
-/// | `weight_decay` | 0.01 | pull of matrices towards zero |
-/// | `clip_norm` | 1.0 | the largest gradient norm; 0 means no limit |
-/// | `moments` | `full` | how moments are kept: `full`, `eight-bit` or `offload` |
+/// | `weight_decay` | 0.01 | decoupled weight decay, of matrices only |
+/// | `max_grad_norm` | 1.0 | gradients are clipped to this global norm; 0 for no clipping |
+/// | `optim` | `adamw` | `adamw`, `adamw-8bit` or `adamw-offload`: how the moments are kept |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdamConfig {
-    /// Memory of the first moment.
+    /// Decay rate of the first moment, in [0, 1).
     pub beta1: f64,
-    /// Memory of the second moment.
+    /// Decay rate of the second moment, in [0, 1).
     pub beta2: f64,
-    /// Added to the root of the second moment.
+    /// Added to the square root of the second moment.
     pub epsilon: f64,
-    /// Decoupled decay of matrices.
+    /// Decoupled weight decay per unit of learning rate; vectors do not decay.
     pub weight_decay: f64,
-    /// Limit of the global gradient norm.
-    pub clip_norm: f64,
-    /// How moments are kept.
-    pub moments: MomentStore,
+    /// Gradients are clipped to this global norm; 0 for no clipping.
+    pub max_grad_norm: f64,
+    /// Which `AdamW` is used: how its moments are stored.
+    pub optim: MomentStore,
 }
 
 impl Default for AdamConfig {
@@ -50,8 +50,8 @@ impl Default for AdamConfig {
             beta2: 0.95,
             epsilon: 1e-8,
             weight_decay: 0.01,
-            clip_norm: 1.0,
-            moments: MomentStore::Full,
+            max_grad_norm: 1.0,
+            optim: MomentStore::Full,
         }
     }
 }
@@ -102,7 +102,7 @@ impl AdamW {
     fn over(parameters: Vec<Parameter>, config: AdamConfig) -> Self {
         let _guard = no_grad_guard();
         let slot = |parameter: Parameter| {
-            let moments = Moments::new(config.moments, &parameter.tensor);
+            let moments = Moments::new(config.optim, &parameter.tensor);
             let narrow = parameter.tensor.kind() != Kind::Float;
             let master = narrow.then(|| parameter.tensor.detach().to_kind(Kind::Float));
             Slot { parameter, moments, master }
@@ -117,7 +117,7 @@ impl AdamW {
     /// [`OptimError::NotFinite`]; then no weight was changed.
     pub fn step(&mut self, gradients: &mut Gradients, rate: f64) -> Result<f64, OptimError> {
         let _guard = no_grad_guard();
-        let AdamConfig { beta1, beta2, epsilon, weight_decay, clip_norm, .. } = self.config;
+        let AdamConfig { beta1, beta2, epsilon, weight_decay, max_grad_norm, .. } = self.config;
         let gradients: Vec<Option<Tensor>> =
             self.slots.iter().map(|slot| gradients.take(&slot.parameter.name)).collect();
         let squares: Vec<f64> = gradients
@@ -131,7 +131,8 @@ impl AdamW {
             return Err(OptimError::NotFinite { name, step: self.step });
         }
         let norm = squares.iter().sum::<f64>().sqrt();
-        let shrink = if clip_norm > 0.0 && norm > clip_norm { clip_norm / norm } else { 1.0 };
+        let shrink =
+            if max_grad_norm > 0.0 && norm > max_grad_norm { max_grad_norm / norm } else { 1.0 };
 
         self.step += 1;
         let exponent = self.step as f64;
@@ -313,7 +314,7 @@ mod tests {
     }
 
     fn fresh(moments: MomentStore) -> AdamW {
-        let config = AdamConfig { moments, ..AdamConfig::default() };
+        let config = AdamConfig { optim: moments, ..AdamConfig::default() };
         AdamW::over(vec![parameter("w", &problem().2)], config)
     }
 
@@ -340,7 +341,7 @@ mod tests {
             let weight = straight.slots[0].parameter.tensor.copy();
             let mut again = AdamW::over(
                 vec![parameter("w", &weight.detach())],
-                AdamConfig { moments, ..AdamConfig::default() },
+                AdamConfig { optim: moments, ..AdamConfig::default() },
             );
             again.restore(&Weights::map(&[path]).unwrap(), straight.updates()).unwrap();
             assert_eq!(descend(&mut again, 5), descend(&mut straight, 5), "{moments:?}");

@@ -1,19 +1,22 @@
-//! The two running means of every weight's gradient, and how they are kept.
+//! The first and second moment of every weight's gradient, and how they are stored.
 
 use crate::model::{LoadError, Weights, signed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Device, Kind, Tensor};
 
-/// How moments are kept.
+/// How `AdamW` stores its moments, under the names that Transformers' and TRL's `optim` uses where
+/// they have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub enum MomentStore {
-    /// In f32 beside the weights: 8 bytes a weight.
+    /// In f32 on the device of the weights: 8 bytes per weight.
+    #[serde(rename = "adamw")]
     Full,
-    /// In 8 bits, by blocks: 2 bytes a weight (Dettmers et al. 2022).
+    /// In 8 bits, quantized block by block: 2 bytes per weight (Dettmers et al. 2022).
+    #[serde(rename = "adamw-8bit")]
     EightBit,
-    /// In f32 in the computer's memory, fetched piece by piece: no memory of the GPU.
+    /// In f32 in host memory, copied to the GPU piece by piece: no GPU memory.
+    #[serde(rename = "adamw-offload")]
     Offload,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decay {
-    /// It does not.
+    /// The rate stays at its peak.
     Constant,
     /// Along half a cosine to `floor` times the peak at the last step.
     Cosine {
@@ -19,11 +19,11 @@ pub enum Decay {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
-    /// The highest rate.
+    /// The learning rate after warm-up.
     pub peak: f64,
     /// Steps until it is reached; the first step already moves.
     pub warmup: u64,
-    /// What follows.
+    /// How the rate decays after warm-up.
     pub decay: Decay,
     /// The length of the run.
     pub steps: u64,

@@ -1,4 +1,4 @@
-//! One conversation while it is played: what was said, and what of it the policy still sees.
+//! The conversation of one episode: all segments, and those still in the policy's context.
 
 use agents::prompt::Prompt;
 use agents::trajectory::{Omission, Segment, TurnRecord};
@@ -17,7 +17,7 @@ pub(super) struct Conversation {
     /// Whether the generator has it.
     pub(super) is_open: bool,
     pub(super) turns: u64,
-    /// Sampled tokens.
+    /// The number of sampled tokens.
     pub(super) said: usize,
     /// When the policy first said something: until then it was not its turn.
     pub(super) began: Option<Instant>,

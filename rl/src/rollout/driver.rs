@@ -2,7 +2,7 @@
 //! the workers.
 
 use super::conversation::Conversation;
-use super::settings::{Overflow, RolloutSettings};
+use super::settings::{ContextOverflow, RolloutSettings};
 use super::worker::{Answer, Request, Stage, work};
 use crate::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
 use crate::generate::{ConversationId, Generated, Generator};
@@ -21,25 +21,25 @@ use std::time::Instant;
 use tasks::stream::Stream;
 use tasks::task::TaskId;
 
-/// Who plays.
+/// The policy of a rollout.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy<'a> {
     /// Its name in trajectories.
     pub name: &'a str,
-    /// Its vocabulary.
+    /// The tokenizer of the policy.
     pub tokenizer: &'a Tokenizer,
 }
 
-/// Where and how they play, and who is told.
+/// The environment, settings, stop request and heartbeat that all episodes of a rollout share.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
-    /// The environment.
+pub struct RolloutContext<'a> {
+    /// The environment in which episodes are opened.
     pub world: &'a dyn World,
     /// How episodes are generated.
     pub settings: &'a RolloutSettings,
     /// A request to stop ends the rollout.
     pub stop: &'a Stop,
-    /// Records every step, and what is waited for.
+    /// Is notified of progress and of scripts that are waited for.
     pub heartbeat: &'a Heartbeat,
 }
 
@@ -50,34 +50,34 @@ pub struct Job<'a> {
     pub task: &'a TaskId,
     /// Which attempt of the policy at it.
     pub attempt: u64,
-    /// Where its draws come from; each turn has a stream of its own below.
+    /// The random stream of its draws; each turn has a child stream of its own.
     pub stream: Stream,
 }
 
-/// What came of a job.
+/// The result of one episode.
 #[derive(Debug)]
-pub enum Played {
-    /// An episode with its record, and all tokens as the engine saw them.
+pub enum EpisodeResult {
+    /// The episode ended: its trajectory, and all its tokens as the engine saw them.
     Finished {
-        /// The record.
+        /// The trajectory with its reward.
         trajectory: Box<Trajectory>,
-        /// The engine's own account of the conversation, as it was at the end.
+        /// All token ids that the engine saw, in order.
         context: Vec<i64>,
     },
-    /// The episode broke for reasons of ours. It has no reward.
+    /// An infrastructure error ended the episode. It has no reward.
     Fault {
-        /// Its task.
+        /// The task of the episode.
         task: TaskId,
-        /// What broke.
+        /// The infrastructure error.
         fault: EpisodeFault,
     },
 }
 
-impl Played {
-    /// The record, or what broke.
+impl EpisodeResult {
+    /// The trajectory of an episode that ended.
     ///
     /// # Errors
-    /// The fault of an episode that broke.
+    /// The fault, if an infrastructure error ended the episode.
     pub fn trajectory(&self) -> Result<&Trajectory, &EpisodeFault> {
         match self {
             Self::Finished { trajectory, .. } => Ok(trajectory),
@@ -86,61 +86,61 @@ impl Played {
     }
 }
 
-/// What came of all jobs.
+/// The results of all jobs.
 #[derive(Debug)]
 pub struct Rollout {
-    /// Of each, in their order.
-    pub played: Vec<Played>,
-    /// What the engine's cache went through.
+    /// The result of each job, in the order of the jobs.
+    pub played: Vec<EpisodeResult>,
+    /// The statistics of the engine's KV cache.
     pub cache: CacheUse,
 }
 
-/// Why no episodes could be played.
+/// Why a rollout failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RolloutError {
-    /// A task cannot be put into words.
+    /// The prompt of a task could not be written.
     #[error("failed to write the prompt of task `{task}`")]
     Prompt {
-        /// The task.
+        /// The task whose prompt it is.
         task: TaskId,
-        /// Why.
+        /// The error of the prompt.
         #[source]
         source: PromptError,
     },
-    /// A prompt does not fit.
+    /// A prompt does not fit into the context.
     #[error(
-        "failed to start an episode on task `{task}`; raise `rollout.context`, or use the brief prompt"
+        "failed to start an episode on task `{task}`; raise `rollout.max_model_len`, or use the brief prompt"
     )]
     Admit {
-        /// The task.
+        /// The task whose prompt it is.
         task: TaskId,
-        /// Why.
+        /// The error of the engine.
         #[source]
         source: EngineError,
     },
-    /// Generation broke.
+    /// The engine failed to generate a turn.
     #[error("failed to generate")]
     Engine(#[from] EngineError),
-    /// A conversation cannot be laid out.
+    /// The chat template cannot be applied.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// Text and tokens do not translate.
+    /// Text could not be encoded, or tokens not decoded.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
     /// The caller could not store an episode.
     #[error(transparent)]
     Store(#[from] TrajectoryError),
-    /// Somebody asked to stop.
+    /// The user asked the run to stop.
     #[error("stopped on request")]
     Stopped,
-    /// Weights changed under a rollout.
+    /// Weights changed during a rollout.
     #[error(
         "a turn was sampled with version {found} of the weights, and the rollout began with version {expected}"
     )]
     Version {
         /// The version when the rollout began.
         expected: u64,
-        /// The turn's.
+        /// The version that a turn was sampled with.
         found: u64,
     },
     /// A worker thread panicked.
@@ -148,7 +148,7 @@ pub enum RolloutError {
     Worker(TaskId),
 }
 
-/// Another number of libtorch threads for as long as this value lives.
+/// Sets the number of libtorch threads until this value is dropped.
 #[derive(Debug)]
 struct Threads {
     before: i32,
@@ -177,11 +177,11 @@ impl Drop for Threads {
 pub fn rollout(
     generator: &mut dyn Generator,
     policy: Policy<'_>,
-    place: Place<'_>,
+    shared: RolloutContext<'_>,
     jobs: &[Job<'_>],
-    ended: &mut dyn FnMut(&Played) -> Result<(), TrajectoryError>,
+    ended: &mut dyn FnMut(&EpisodeResult) -> Result<(), TrajectoryError>,
 ) -> Result<Rollout, RolloutError> {
-    let Place { world, settings, .. } = place;
+    let RolloutContext { world, settings, .. } = shared;
     let (to_workers, requests) = channel::<Request>();
     let (to_engine, answers) = channel::<Answer>();
     let requests = Mutex::new(requests);
@@ -195,18 +195,18 @@ pub fn rollout(
         drop(to_engine);
         // The sender goes with this call, which lets the workers end whatever happens in it.
         let _threads = Threads::lend(settings.threads);
-        let conductor = Conductor::new(generator, policy, place, jobs)?;
-        let played = conductor.conduct(to_workers, &answers, ended);
+        let driver = RolloutDriver::new(generator, policy, shared, jobs)?;
+        let played = driver.run(to_workers, &answers, ended);
         let cache = generator.finish();
         Ok(Rollout { played: played?, cache })
     })
 }
 
-/// The engine's side: which conversation is where.
-struct Conductor<'a, 'g> {
+/// The state of a rollout: which conversation is open, generating or waiting for a script.
+struct RolloutDriver<'a, 'g> {
     policy: Policy<'a>,
     template: Template<&'a Tokenizer>,
-    place: Place<'a>,
+    shared: RolloutContext<'a>,
     jobs: &'a [Job<'a>],
     generator: &'g mut dyn Generator,
     /// The version of the weights that all turns are to be sampled with.
@@ -219,19 +219,19 @@ struct Conductor<'a, 'g> {
     sessions: BTreeMap<usize, Box<dyn Play>>,
     /// How many requests are not answered yet.
     asked: usize,
-    played: Vec<Option<Played>>,
+    played: Vec<Option<EpisodeResult>>,
 }
 
-impl<'a, 'g> Conductor<'a, 'g> {
+impl<'a, 'g> RolloutDriver<'a, 'g> {
     fn new(
         generator: &'g mut dyn Generator,
         policy: Policy<'a>,
-        place: Place<'a>,
+        shared: RolloutContext<'a>,
         jobs: &'a [Job<'a>],
     ) -> Result<Self, RolloutError> {
         let template = Template::new(policy.tokenizer)?;
         let conversation = |job: &Job<'_>| {
-            let prompt = place
+            let prompt = shared
                 .world
                 .prompt(job.task)
                 .map_err(|source| RolloutError::Prompt { task: job.task.clone(), source })?;
@@ -253,7 +253,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         Ok(Self {
             policy,
             template,
-            place,
+            shared,
             jobs,
             version: generator.version(),
             generator,
@@ -270,13 +270,13 @@ impl<'a, 'g> Conductor<'a, 'g> {
         clippy::needless_pass_by_value,
         reason = "dropping the sender tells the workers to end"
     )]
-    fn conduct(
+    fn run(
         mut self,
         workers: Sender<Request>,
         answers: &Receiver<Answer>,
-        ended: &mut dyn FnMut(&Played) -> Result<(), TrajectoryError>,
-    ) -> Result<Vec<Played>, RolloutError> {
-        let Place { stop, heartbeat, .. } = self.place;
+        ended: &mut dyn FnMut(&EpisodeResult) -> Result<(), TrajectoryError>,
+    ) -> Result<Vec<EpisodeResult>, RolloutError> {
+        let RolloutContext { stop, heartbeat, .. } = self.shared;
         let (mut next, mut left) = (0, self.jobs.len());
         heartbeat.has_all();
         while left > 0 {
@@ -300,7 +300,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
                 self.end_late(&workers)?;
             }
         }
-        // Episodes that broke because the sandbox was told to end are no faults.
+        // Episodes that broke because the sandbox was stopped are no faults.
         if stop.is_requested() {
             return Err(RolloutError::Stopped);
         }
@@ -315,14 +315,14 @@ impl<'a, 'g> Conductor<'a, 'g> {
     /// What the environment has answered. Waits only when there is nothing to generate: for one
     /// answer, or in lockstep for all of them.
     fn arrived(&mut self, answers: &Receiver<Answer>) -> Vec<Answer> {
-        let lockstep = self.place.settings.lockstep;
+        let lockstep = self.shared.settings.deterministic;
         let wanted = match (self.generating.is_empty(), lockstep) {
             (true, true) => self.asked,
             (true, false) => 1,
             (false, _) => 0,
         };
         if wanted > 0 {
-            self.place.heartbeat.enter(Phase::Waiting);
+            self.shared.heartbeat.enter(Phase::Waiting);
         }
         let mut arrived: Vec<Answer> = answers.iter().take(wanted).collect();
         if lockstep {
@@ -336,14 +336,14 @@ impl<'a, 'g> Conductor<'a, 'g> {
 
     fn turn(&self, job: usize) -> Turn {
         let stream = self.jobs[job].stream.child("turn").index(self.conversations[job].turns);
-        let RolloutSettings { sampling, turn_tokens, .. } = *self.place.settings;
+        let RolloutSettings { sampling, turn_tokens, .. } = *self.shared.settings;
         let max_tokens = turn_tokens.min(self.tokens_left(job));
         Turn { sampling, stream, max_tokens, ignore_eos: false }
     }
 
     /// How many tokens the policy may still say.
     fn tokens_left(&self, job: usize) -> usize {
-        match self.place.settings.trajectory_tokens {
+        match self.shared.settings.trajectory_tokens {
             0 => usize::MAX,
             most => most.saturating_sub(self.conversations[job].said),
         }
@@ -353,7 +353,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
     /// the clock only when there is an action. Time in which a conversation waited for its first
     /// token does not count.
     fn end_late(&mut self, workers: &Sender<Request>) -> Result<(), RolloutError> {
-        let limit = self.place.world.wall_limit();
+        let limit = self.shared.world.wall_limit();
         let mut late = Vec::new();
         for &job in &self.generating {
             let (ids, log_probs) = self.generator.said(id_of(job))?;
@@ -421,7 +421,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
         self.spoke(job, text.clone(), &finished.ids, finished.log_probs);
         if closed {
             let session = self.sessions.remove(&job);
-            self.place.heartbeat.waits_for(job, "script", self.jobs[job].task.as_str());
+            self.shared.heartbeat.waits_for(job, "script", self.jobs[job].task.as_str());
             self.ask(workers, Request::Respond { job, session, text });
         } else {
             self.end(job, Ending::Tokens, workers)?;
@@ -429,13 +429,13 @@ impl<'a, 'g> Conductor<'a, 'g> {
         Ok(())
     }
 
-    /// Takes what a worker has done. Returns what came of the job, if that was the last of it.
+    /// Processes the answer of a worker. Returns the result of the episode if it has ended.
     fn receive(
         &mut self,
         answer: Answer,
         workers: &Sender<Request>,
-    ) -> Result<Option<&Played>, RolloutError> {
-        self.place.heartbeat.has(answer.job());
+    ) -> Result<Option<&EpisodeResult>, RolloutError> {
+        self.shared.heartbeat.has(answer.job());
         match answer {
             Answer::Reply { job, session, reply } => {
                 self.sessions.insert(job, session);
@@ -447,7 +447,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
             }
             Answer::Closed { job, trajectory } => {
                 let context = std::mem::take(&mut self.conversations[job].context);
-                let played = Played::Finished { trajectory, context };
+                let played = EpisodeResult::Finished { trajectory, context };
                 Ok(Some(self.played[job].insert(played)))
             }
             Answer::Fault { job, fault } => {
@@ -455,7 +455,7 @@ impl<'a, 'g> Conductor<'a, 'g> {
                     self.generating.remove(&job);
                     self.generator.end(id_of(job))?;
                 }
-                let played = Played::Fault { task: self.jobs[job].task.clone(), fault };
+                let played = EpisodeResult::Fault { task: self.jobs[job].task.clone(), fault };
                 Ok(Some(self.played[job].insert(played)))
             }
             Answer::Panicked { job } => Err(RolloutError::Worker(self.jobs[job].task.clone())),
@@ -473,16 +473,16 @@ impl<'a, 'g> Conductor<'a, 'g> {
             return self.end(job, Ending::Tokens, workers);
         }
         let turn = self.turn(job);
-        let settings = self.place.settings;
+        let settings = self.shared.settings;
         let conversation = &mut self.conversations[job];
         let segment = Segment { ids: unsigned(&ids), ..Segment::text(Source::Environment, text) };
         conversation.segments.push(segment);
         let tokens = conversation.tokens(&conversation.seen());
         let records = self.sessions.get(&job).map_or(&[][..], |session| session.turns());
         let room = self.generator.capacity().saturating_sub(settings.turn_room());
-        let omitted = match settings.overflow {
-            Overflow::Stop => Vec::new(),
-            Overflow::Drop => conversation.surplus(records, room),
+        let omitted = match settings.context_overflow {
+            ContextOverflow::End => Vec::new(),
+            ContextOverflow::Evict => conversation.surplus(records, room),
         };
         if tokens - conversation.tokens(&omitted) >= self.generator.capacity() {
             // There is no room for the answer: the conversation is as long as it can be, and the
@@ -514,16 +514,16 @@ impl<'a, 'g> Conductor<'a, 'g> {
         self.generating.remove(&job);
         let segments = std::mem::take(&mut conversation.segments);
         let omissions = std::mem::take(&mut conversation.omissions);
-        self.place.heartbeat.waits_for(job, "grade", self.jobs[job].task.as_str());
+        self.shared.heartbeat.waits_for(job, "grade", self.jobs[job].task.as_str());
         let session = self.sessions.remove(&job);
         self.ask(workers, Request::Close { job, session, segments, omissions, ending });
         Ok(())
     }
 
-    /// Workers end only after the sender is gone, so there is always somebody to receive.
+    /// Workers end only after the sender is dropped, so the channel is open.
     fn ask(&mut self, workers: &Sender<Request>, request: Request) {
         self.asked += 1;
-        workers.send(request).expect("workers outlive the conductor");
+        workers.send(request).expect("workers outlive the driver");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What came of an agent's episodes: those that ended, on disk, and those that broke.
+//! Results of an agent's episodes: the trajectories on disk, and episodes that faulted.
 
 use crate::run::metrics::mend;
 use agents::trajectory::{self, Trajectory, TrajectoryError};

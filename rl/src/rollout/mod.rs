@@ -1,8 +1,8 @@
 //! Many episodes against one engine.
 //!
 //! The calling thread owns the model and generates. Worker threads own the episodes: they run
-//! scripts, read the environment's answers and grade. A conversation travels between the two as
-//! a message, so a batch never waits for the slowest script.
+//! scripts, return observations and grade. A conversation moves between the two as a message, so a
+//! batch never waits for the slowest script.
 
 mod conversation;
 mod driver;
@@ -10,5 +10,5 @@ pub mod episodes;
 mod settings;
 mod worker;
 
-pub use driver::{Job, Place, Played, Policy, Rollout, RolloutError, rollout};
-pub use settings::{Overflow, RolloutSettings};
+pub use driver::{EpisodeResult, Job, Policy, Rollout, RolloutContext, RolloutError, rollout};
+pub use settings::{ContextOverflow, RolloutSettings};

@@ -1,4 +1,4 @@
-//! Who runs scripts: threads that own the episodes, and answer what conversations ask of them.
+//! Worker threads: they own the episodes, run scripts and grade.
 
 use super::Job;
 use agents::play::{Attempt, Conversation, Play, Reply, World};
@@ -24,7 +24,7 @@ pub(super) enum Request {
     },
 }
 
-/// What came of it.
+/// The answer of a worker to a request.
 pub(super) enum Answer {
     Reply { job: usize, session: Box<dyn Play>, reply: Reply },
     Closed { job: usize, trajectory: Box<Trajectory> },
@@ -42,14 +42,14 @@ impl Answer {
     }
 }
 
-/// What workers share.
+/// The environment and jobs that all workers share.
 pub(super) struct Stage<'a> {
     pub(super) agent: &'a str,
     pub(super) world: &'a dyn World,
     pub(super) jobs: &'a [Job<'a>],
 }
 
-/// Serves requests until nobody can send one any more.
+/// Serves requests until their channel is closed.
 pub(super) fn work(
     stage: &Stage<'_>,
     requests: &Mutex<Receiver<Request>>,
@@ -60,7 +60,7 @@ pub(super) fn work(
         let Ok(request) = request else { return };
         let (Request::Respond { job, .. } | Request::Close { job, .. }) = request;
         let answer = catch_unwind(AssertUnwindSafe(|| stage.serve(request)));
-        // If nobody listens any more, the call has failed and says why itself.
+        // If the receiver is gone, the rollout has failed and reports its own error.
         if answers.send(answer.unwrap_or(Answer::Panicked { job })).is_err() {
             return;
         }

@@ -6,9 +6,38 @@ use crate::run::tensorboard::Events;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::Serialize;
+use serde_json::Value;
 use std::io::{self, Write};
 use std::time::SystemTime;
 use tasks::files;
+
+/// Metrics of the previous release, each with its name now.
+pub const RENAMED_METRICS: [(&str, &str); 8] = [
+    ("rate", "learning_rate"),
+    ("clipped", "clip_fraction"),
+    ("importance", "tis_weight"),
+    ("draws", "sampling_rounds"),
+    ("reread_tokens", "recomputed_tokens"),
+    ("reading_seconds", "prefill_seconds"),
+    ("generating_seconds", "decode_seconds"),
+    ("differentiating_seconds", "forward_backward_seconds"),
+];
+
+/// A line of `metrics.jsonl` as JSON, with the names of this release whichever wrote it.
+///
+/// # Errors
+/// If the line is not JSON.
+pub fn parse_line(line: &str) -> serde_json::Result<Value> {
+    let mut line: Value = serde_json::from_str(line)?;
+    if let Some(fields) = line.as_object_mut() {
+        for (old, new) in RENAMED_METRICS {
+            if let Some(value) = fields.remove(old) {
+                fields.insert(new.to_owned(), value);
+            }
+        }
+    }
+    Ok(line)
+}
 
 /// The metrics file of one run.
 #[derive(Debug)]
@@ -91,7 +120,7 @@ pub fn mend(path: &Utf8Path) -> io::Result<()> {
 }
 
 fn step_of(line: &str) -> Option<u64> {
-    serde_json::from_str::<serde_json::Value>(line).ok()?.get("step")?.as_u64()
+    parse_line(line).ok()?.get("step")?.as_u64()
 }
 
 /// This process's resident memory in bytes, where the system tells.
@@ -121,6 +150,14 @@ mod tests {
         let kept = fs::read_to_string(&path).unwrap();
         let steps: Vec<u64> = kept.lines().map(|line| step_of(line).unwrap()).collect();
         assert_eq!(steps, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_line_of_the_previous_release_has_the_new_names() {
+        for (old, new) in RENAMED_METRICS {
+            let line = parse_line(&format!("{{\"step\":1,\"{old}\":0.5}}")).unwrap();
+            assert_eq!(line, serde_json::json!({"step": 1, new: 0.5}));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 mod chain;
 pub mod device;
-pub(crate) mod heap;
+pub(crate) mod memory;
 pub mod metrics;
 pub mod recipes;
 pub mod settings;

@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use fs_err as fs;
 use toml::Table;
 
-/// Names and contents.
+/// The name and the TOML text of each recipe.
 const RECIPES: [(&str, &str); 2] = [
     ("sandmle", include_str!("../../../configs/sandmle.toml")),
     ("sparse", include_str!("../../../configs/sparse.toml")),

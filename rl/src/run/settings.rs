@@ -2,7 +2,7 @@
 //!
 //! Defaults are a value of the settings' own type, so every key has one and a key that does not
 //! exist is refused. The result is checked once ([`Settings::check`]), and written beside what it
-//! produced.
+//! produced. Keys of the previous release ([`RENAMED_KEYS`]) are read, with a warning.
 
 use crate::run::recipes;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -13,6 +13,35 @@ use std::ops::Deref;
 use tasks::files;
 use toml::{Table, Value};
 
+/// Keys of the previous release, each with its name now.
+pub const RENAMED_KEYS: [(&str, &str); 16] = [
+    ("rate", "learning_rate"),
+    ("group", "group_size"),
+    ("patience", "early_stopping_patience"),
+    ("max_draws", "dynamic_sampling.max_rounds"),
+    ("importance_cap", "tis_cap"),
+    ("memory.micro_tokens", "memory.max_tokens_per_micro_batch"),
+    ("memory.recompute", "memory.gradient_checkpointing"),
+    ("normalisation.spread", "advantage.std"),
+    ("normalisation.epsilon", "advantage.epsilon"),
+    ("normalisation.mask_order", "advantage.mask_order"),
+    ("adam.clip_norm", "adam.max_grad_norm"),
+    ("adam.moments", "adam.optim"),
+    ("rollout.rows", "rollout.max_num_seqs"),
+    ("rollout.context", "rollout.max_model_len"),
+    ("rollout.lockstep", "rollout.deterministic"),
+    ("rollout.overflow", "rollout.context_overflow"),
+];
+
+/// Values of the previous release, each with its key's name now and its own name now.
+const RENAMED_VALUES: [(&str, &str, &str); 5] = [
+    ("adam.optim", "full", "adamw"),
+    ("adam.optim", "eight-bit", "adamw-8bit"),
+    ("adam.optim", "offload", "adamw-offload"),
+    ("rollout.context_overflow", "stop", "end"),
+    ("rollout.context_overflow", "drop", "evict"),
+];
+
 /// Why settings were refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
@@ -22,9 +51,9 @@ pub enum SettingsError {
     /// The file is not TOML.
     #[error("failed to parse `{path}`")]
     Parse {
-        /// The file.
+        /// The path of the settings file.
         path: Utf8PathBuf,
-        /// Where and why.
+        /// The parser's error, with line and column.
         #[source]
         source: toml::de::Error,
     },
@@ -42,12 +71,20 @@ pub enum SettingsError {
     /// A key or value does not exist or has the wrong type.
     #[error("settings do not fit: {}", .0.message())]
     Fit(toml::de::Error),
+    /// A key is given under its old and its new name.
+    #[error("`{old}` is the old name of `{new}`, and both are set; remove `{old}`")]
+    BothNames {
+        /// The key's name in the previous release.
+        old: &'static str,
+        /// The key's name in this release.
+        new: &'static str,
+    },
     /// The run's folder cannot be made.
     #[error("`{folder}` cannot be used for the run's files; choose another `--out`")]
     Folder {
-        /// The folder.
+        /// The folder given by `--out`.
         folder: Utf8PathBuf,
-        /// Why not.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -57,11 +94,11 @@ pub enum SettingsError {
     /// A value is out of its range.
     #[error("`{key}` is {got}; it must be {expected}")]
     Range {
-        /// The key.
+        /// The dotted key.
         key: &'static str,
-        /// Its value.
+        /// The value that was found.
         got: String,
-        /// The range.
+        /// The values that are allowed.
         expected: &'static str,
     },
     /// A limit of scripts makes no sense.
@@ -72,7 +109,7 @@ pub enum SettingsError {
         "`{folder}` holds a run with other settings ({differences}); repeat them to continue it, or choose another `--out`"
     )]
     OtherRun {
-        /// The folder.
+        /// The folder given by `--out`.
         folder: Utf8PathBuf,
         /// Which keys differ, and how.
         differences: String,
@@ -119,7 +156,8 @@ impl<S> Deref for Checked<S> {
     }
 }
 
-/// Lays `config` (a recipe's name or a file), then `flags`, then `assignments` (each `dotted.key=value`) over `defaults`.
+/// Lays `config` (a recipe's name or a file), then `flags`, then `assignments` (each
+/// `dotted.key=value`) over `defaults`. Old names of keys are read, with a warning.
 ///
 /// # Errors
 /// [`SettingsError`] for unreadable files, unknown keys and values of the wrong type.
@@ -131,13 +169,69 @@ pub fn resolve<S: Serialize + DeserializeOwned>(
 ) -> Result<S, SettingsError> {
     let mut table = Table::try_from(defaults)?;
     if let Some(config) = config {
-        lay_over(&mut table, recipes::open(config)?);
+        lay_over(&mut table, renamed_aloud(recipes::open(config)?)?);
     }
-    lay_over(&mut table, flags);
+    lay_over(&mut table, renamed_aloud(flags)?);
     for assignment in assignments {
-        lay_over(&mut table, assigned(assignment)?);
+        lay_over(&mut table, renamed_aloud(assigned(assignment)?)?);
     }
     table.try_into().map_err(SettingsError::Fit)
+}
+
+/// The table with the names of this release, after a warning for every old one.
+fn renamed_aloud(mut table: Table) -> Result<Table, SettingsError> {
+    for (old, new) in rename(&mut table)? {
+        warn_of_old_name(old, new);
+    }
+    Ok(table)
+}
+
+/// Warns on standard error that a key, metric or flag has another name now.
+pub fn warn_of_old_name(old: &str, new: &str) {
+    tracing::warn!("`{old}` is now called `{new}`; the next release refuses the old name");
+}
+
+/// Gives keys and values of the previous release their names of this one, and returns the old and
+/// the new name of every key that was renamed.
+///
+/// # Errors
+/// [`SettingsError::BothNames`] if the new name is there as well.
+fn rename(table: &mut Table) -> Result<Vec<(&'static str, &'static str)>, SettingsError> {
+    let mut found = Vec::new();
+    for (old, new) in RENAMED_KEYS {
+        let Some(value) = remove(table, old) else { continue };
+        if at(table, new).is_some() {
+            return Err(SettingsError::BothNames { old, new });
+        }
+        let is_old =
+            |(key, before, _): &&(&str, &str, &str)| *key == new && value.as_str() == Some(*before);
+        let renamed = RENAMED_VALUES.iter().find(is_old);
+        let value = renamed.map_or(value.clone(), |(.., now)| Value::String((*now).to_owned()));
+        lay_over(table, nested(new, value));
+        found.push((old, new));
+    }
+    Ok(found)
+}
+
+/// Removes the value at a dotted key, and tables that are empty without it.
+fn remove(table: &mut Table, key: &str) -> Option<Value> {
+    let Some((first, rest)) = key.split_once('.') else { return table.remove(key) };
+    let inner = table.get_mut(first)?.as_table_mut()?;
+    let value = remove(inner, rest)?;
+    if inner.is_empty() {
+        table.remove(first);
+    }
+    Some(value)
+}
+
+/// A table that holds nothing but `value` at a dotted key.
+fn nested(key: &str, value: Value) -> Table {
+    let (path, last) = key.rsplit_once('.').map_or((None, key), |(path, last)| (Some(path), last));
+    let table = Table::from_iter([(last.trim().to_owned(), value)]);
+    match path {
+        Some(path) => nested(path, Value::Table(table)),
+        None => table,
+    }
 }
 
 fn lay_over(below: &mut Table, above: Table) {
@@ -161,17 +255,12 @@ fn assigned(assignment: &str) -> Result<Table, SettingsError> {
     let parsed =
         format!("value = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("value"));
     let value = parsed.unwrap_or_else(|| Value::String(text.to_owned()));
-    let nested = key.rsplit('.').fold(value, |value, part| {
-        Value::Table(Table::from_iter([(part.trim().to_owned(), value)]))
-    });
-    match nested {
-        Value::Table(table) => Ok(table),
-        _ => Err(bad()),
-    }
+    Ok(nested(key, value))
 }
 
-/// Writes `settings` into the run's folder, or checks that the run there was started with the
-/// same, keys in `free` apart. A folder that holds nothing but settings is free.
+/// Writes `settings` into the run's folder. If the folder holds a run, its settings must be the
+/// same, except for the keys in `free`; old names of keys are replaced. A folder that holds nothing
+/// but settings is free.
 ///
 /// # Errors
 /// [`SettingsError::OtherRun`] if they differ.
@@ -184,7 +273,8 @@ pub fn claim(
     fs::create_dir_all(folder).map_err(unusable)?;
     let path = folder.join("settings.toml");
     let table = Table::try_from(settings)?;
-    if let Some(before) = of_run(folder)? {
+    if let Some(before) = written(folder)? {
+        let before = renamed_aloud(before)?;
         let mut differences = Vec::new();
         differ("", &before, &table, free, &mut differences);
         if !differences.is_empty() {
@@ -197,11 +287,19 @@ pub fn claim(
     files::write_atomic(&path, toml::to_string_pretty(&table)?.as_bytes()).map_err(unusable)
 }
 
-/// The settings of the run in this folder; none if there is no run, or one without results.
+/// The settings of the run in this folder, under the names of this release; `None` if there is no
+/// run, or one without results.
 ///
 /// # Errors
 /// [`SettingsError`] if they cannot be read.
 pub fn of_run(folder: &Utf8Path) -> Result<Option<Table>, SettingsError> {
+    let mut table = written(folder)?;
+    table.as_mut().map(rename).transpose()?;
+    Ok(table)
+}
+
+/// The settings of the run in this folder as they were written.
+fn written(folder: &Utf8Path) -> Result<Option<Table>, SettingsError> {
     let path = folder.join("settings.toml");
     if !path.is_file() {
         return Ok(None);
@@ -218,8 +316,8 @@ pub fn of_run(folder: &Utf8Path) -> Result<Option<Table>, SettingsError> {
     text.parse().map(Some).map_err(|source| SettingsError::Parse { path, source })
 }
 
-/// The value of a dotted key that a file of the user's own or an assignment sets. What a built-in
-/// recipe says does not count.
+/// The value of a dotted key that the user's own file or an assignment sets, under the key's old or
+/// new name; `None` if only a built-in recipe or nothing sets it.
 ///
 /// # Errors
 /// [`SettingsError`] if the file cannot be read or an assignment is malformed.
@@ -230,8 +328,11 @@ pub fn own(
 ) -> Result<Option<Value>, SettingsError> {
     let file = config.filter(|name| !recipes::is_built_in(name));
     let mut table = file.map(recipes::open).transpose()?.unwrap_or_default();
+    rename(&mut table)?;
     for assignment in assignments {
-        lay_over(&mut table, assigned(assignment)?);
+        let mut assigned = assigned(assignment)?;
+        rename(&mut assigned)?;
+        lay_over(&mut table, assigned);
     }
     Ok(at(&table, key).cloned())
 }
@@ -266,7 +367,7 @@ fn differ(prefix: &str, before: &Table, now: &Table, free: &[&str], found: &mut 
     }
 }
 
-/// Checks a range.
+/// Returns an error unless a value is in its range.
 ///
 /// # Errors
 /// [`SettingsError::Range`] unless `holds`.
@@ -282,6 +383,8 @@ pub fn require(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::grpo::TrainSettings;
+    use crate::train::presets::Scale;
     use serde::Deserialize;
 
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -368,6 +471,73 @@ mod tests {
         assert!(matches!(set(&["steps=many"]), Err(SettingsError::Fit(_))));
         assert!(matches!(set(&["steps"]), Err(SettingsError::Assignment(_))));
         assert!(matches!(set(&["inner..rate=1"]), Err(SettingsError::Assignment(_))));
+    }
+
+    /// Settings of `rl train` that have every key of [`RENAMED_KEYS`].
+    fn large() -> TrainSettings {
+        TrainSettings::defaults(Scale::Large)
+    }
+
+    #[test]
+    fn every_old_key_is_read_as_its_new_one() {
+        let settings = Table::try_from(large()).unwrap();
+        for (old, new) in RENAMED_KEYS {
+            let value = at(&settings, new).unwrap_or_else(|| panic!("`{new}` is no key"));
+            assert!(at(&settings, old).is_none(), "`{old}` is still a key");
+            let mut table = nested(old, value.clone());
+            assert_eq!(rename(&mut table).unwrap(), [(old, new)]);
+            assert_eq!(table, nested(new, value.clone()));
+            let assignment = format!("{old}={value}");
+            let found: TrainSettings =
+                resolve(&large(), None, Table::new(), &[assignment]).unwrap();
+            assert_eq!(found, large());
+            let mut both = nested(old, value.clone());
+            lay_over(&mut both, nested(new, value.clone()));
+            assert!(matches!(rename(&mut both), Err(SettingsError::BothNames { .. })), "{old}");
+        }
+        for (key, old, new) in RENAMED_VALUES {
+            let (old_key, _) = RENAMED_KEYS.into_iter().find(|(_, now)| *now == key).unwrap();
+            let mut table = assigned(&format!("{old_key}={old}")).unwrap();
+            rename(&mut table).unwrap();
+            assert_eq!(at(&table, key), Some(&Value::String(new.to_owned())));
+            let overlaid = resolve::<TrainSettings>(&large(), None, table, &[]);
+            assert!(overlaid.is_ok(), "`{new}` is no value of `{key}`");
+        }
+    }
+
+    #[test]
+    fn a_run_with_old_keys_is_the_same_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let path = dir.join("settings.toml");
+        let mut old = Table::try_from(large()).unwrap();
+        for (before, now) in RENAMED_KEYS {
+            let value = remove(&mut old, now).unwrap();
+            let is_new =
+                |(key, _, new): &&(&str, &str, &str)| *key == now && value.as_str() == Some(*new);
+            let value = RENAMED_VALUES
+                .iter()
+                .find(is_new)
+                .map_or(value.clone(), |(_, old, _)| Value::String((*old).to_owned()));
+            lay_over(&mut old, nested(before, value));
+        }
+        let text = toml::to_string_pretty(&old).unwrap();
+        for line in ["\nrate = ", "moments = \"full\"", "overflow = \"stop\"", "[normalisation]"] {
+            assert!(text.contains(line), "{text}");
+        }
+        fs::write(&path, text).unwrap();
+        fs::write(dir.join("metrics.jsonl"), "").unwrap();
+        assert_eq!(of_run(dir).unwrap().unwrap(), Table::try_from(large()).unwrap());
+        let other = TrainSettings { learning_rate: 1.0, ..large() };
+        let error = claim(dir, &other, &[]).unwrap_err().to_string();
+        assert!(error.contains("`learning_rate` was 0.000001 and is 1.0"), "{error}");
+        claim(dir, &large(), &[]).unwrap();
+        let written: Table = fs::read_to_string(&path).unwrap().parse().unwrap();
+        assert_eq!(written, Table::try_from(large()).unwrap());
+        assert_eq!(
+            own("adam.optim", None, &["adam.moments=offload".into()]).unwrap().unwrap().as_str(),
+            Some("adamw-offload")
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::{fmt, io};
 /// How long a request may go unnoticed by a sandbox.
 const NOTICE: Duration = Duration::from_millis(50);
 
-/// Whether somebody has asked the program to stop. Clones share the answer.
+/// Whether a signal has asked the program to stop. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicUsize>);
 
@@ -56,8 +56,8 @@ impl Stop {
         u8::try_from(exit_code(signal)).unwrap_or(u8::MAX)
     }
 
-    /// Ends the sandbox's runs once somebody asks, so that nobody has to wait for a script. Every
-    /// episode under way then breaks; whoever sees one break must ask here for the reason.
+    /// Ends the sandbox's runs when a stop is requested, so that no script delays it. Every running
+    /// episode then faults; callers must check here whether a stop request is the reason.
     pub fn abandons(&self, sandbox: &Sandbox) -> Watch {
         let (over, is_over) = channel::<()>();
         let (stop, sandbox) = (self.clone(), sandbox.clone());
@@ -109,7 +109,7 @@ pub enum Ended {
 /// How far a run came that was asked to stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Stopped {
-    /// Steps made.
+    /// The number of steps made.
     pub step: u64,
     /// Steps that there are to be made; 0 if that is not known yet.
     pub steps: u64,

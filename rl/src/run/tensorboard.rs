@@ -1,5 +1,4 @@
-//! TensorBoard's event files: the numbers of `metrics.jsonl` once more, for who likes to look at
-//! them there.
+//! TensorBoard's event files, with the numbers of `metrics.jsonl`.
 //!
 //! ```text
 //! file    = record*
@@ -12,11 +11,12 @@
 //! 0xa282ead8. Source: `tensorflow/core/util/event.proto`, `summary.proto` and
 //! `core/lib/io/record_writer.h`.
 //!
-//! The file says exactly what `metrics.jsonl` says, which is the truth: a run that goes on compares
+//! The file says exactly what `metrics.jsonl` says, which is the truth: a run that is resumed compares
 //! the two, and writes the file anew if lines were taken back. It then gets the next number in its
 //! name, because TensorBoard keeps reading the file that it has open; the session start that each
 //! file opens with makes it forget what the last one said.
 
+use crate::run::metrics::parse_line;
 use camino::{Utf8Path, Utf8PathBuf};
 use crc::{CRC_32_ISCSI, Crc};
 use fs_err as fs;
@@ -106,7 +106,7 @@ fn opening() -> Vec<u8> {
 
 /// A line's numbers as one record; nothing if it has no step.
 fn records(line: &str) -> Vec<u8> {
-    let line: Value = serde_json::from_str(line).unwrap_or_default();
+    let line = parse_line(line).unwrap_or_default();
     let Some(step) = line.get("step").and_then(Value::as_u64) else { return Vec::new() };
     let seconds = line.get("unix_seconds").and_then(Value::as_f64).unwrap_or(0.0);
     let mut summary = Message::default();

@@ -1,5 +1,5 @@
-//! A run as its user sees it while it goes on: a block of four lines on a terminal, and one line of
-//! the log per step where nobody looks at one.
+//! Progress of a run: a live summary of four lines on an interactive terminal, otherwise one log
+//! line per step.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write as _;
@@ -7,16 +7,16 @@ use std::fmt::Write as _;
 /// Steps whose mean reward is compared with that of as many before them.
 const WINDOW: usize = 5;
 
-/// Shows how far a stage has come.
+/// Shows the progress of stages.
 pub trait Stages {
     /// A bar for a stage of `length` units.
     fn stage(&self, name: &'static str, length: u64) -> ProgressBar;
 }
 
-/// What there is to see of one step.
+/// The metrics of a step that are shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// Steps made.
+    /// The number of steps made.
     pub step: u64,
     /// Mean reward of its episodes.
     pub reward: f64,

@@ -1,6 +1,6 @@
-//! What hangs: a run tells its [`Heartbeat`] what it is doing, and a [`Watchdog`] speaks up when
-//! it hears nothing for too long. It never ends anything. The heartbeat also knows how long each
-//! phase took.
+//! Stall detection: a run reports its phase and its progress to a [`Heartbeat`], and a [`Watchdog`]
+//! warns if there is no progress for too long. It never ends a run. The heartbeat also measures how
+//! long each phase takes.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -12,23 +12,23 @@ use std::time::{Duration, Instant};
 /// How many of the things that are waited for a warning names.
 const NAMED: usize = 5;
 
-/// What a run can be doing.
+/// The phases of a training step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Nothing that has a name of its own.
+    /// Everything that is none of the other phases.
     Other,
-    /// Reading prompts and what the environment answered.
-    Reading,
-    /// Sampling tokens.
-    Generating,
+    /// Prefill of prompts and observations.
+    Prefill,
+    /// Decoding: one token per sequence and pass.
+    Decode,
     /// Waiting for scripts and grades, with nothing to generate.
     Waiting,
     /// Checking episodes, and computing log-probabilities that an update needs.
     Scoring,
-    /// Forward and backward.
-    Differentiating,
-    /// Clipping gradients and changing weights.
-    Stepping,
+    /// Forward and backward pass over micro-batches.
+    ForwardBackward,
+    /// Gradient clipping and the optimizer step.
+    Optimizer,
     /// Writing a checkpoint.
     Saving,
 }
@@ -37,18 +37,18 @@ impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Other => "starting",
-            Self::Reading => "reading prompts",
-            Self::Generating => "generating",
+            Self::Prefill => "prefilling",
+            Self::Decode => "decoding",
             Self::Waiting => "waiting for scripts",
             Self::Scoring => "checking and scoring episodes",
-            Self::Differentiating => "differentiating",
-            Self::Stepping => "updating weights",
+            Self::ForwardBackward => "computing gradients",
+            Self::Optimizer => "updating weights",
             Self::Saving => "saving",
         })
     }
 }
 
-/// What a run is doing and when it last got on with it. Clones share it.
+/// The current phase of a run and the time of its last progress. Clones share the state.
 #[derive(Debug, Clone)]
 pub struct Heartbeat(Arc<Mutex<State>>);
 
@@ -78,7 +78,7 @@ impl Default for Heartbeat {
 }
 
 impl Heartbeat {
-    /// Progress, and what comes next.
+    /// Reports progress and the phase that begins.
     pub fn enter(&self, phase: Phase) {
         let mut state = self.state();
         state.spend();
@@ -94,26 +94,26 @@ impl Heartbeat {
         std::mem::take(&mut state.spent)
     }
 
-    /// Progress within the phase.
+    /// Reports progress within the phase.
     pub fn beat(&self) {
         self.state().beat();
     }
 
-    /// From now on something is waited for, such as a `script` on a task.
+    /// Registers something that is waited for, such as a `script` on a task, under `number`.
     pub fn waits_for(&self, number: usize, what: &str, task: &str) {
         let mut state = self.state();
         state.beat();
         state.waiting.insert(number, (format!("{what} on `{task}`"), Instant::now()));
     }
 
-    /// What was waited for is there.
+    /// Removes what was waited for under `number`, and reports progress.
     pub fn has(&self, number: usize) {
         let mut state = self.state();
         state.beat();
         state.waiting.remove(&number);
     }
 
-    /// Nothing is waited for any more.
+    /// Removes everything that was waited for.
     pub fn has_all(&self) {
         self.state().waiting.clear();
     }
@@ -156,7 +156,7 @@ fn seconds(time: Duration) -> String {
     format!("{:.0} s", time.as_secs_f64())
 }
 
-/// A thread that listens to a heartbeat for as long as this lives.
+/// A thread that watches a heartbeat until this value is dropped.
 #[derive(Debug)]
 pub struct Watchdog {
     over: Option<Sender<()>>,
@@ -164,9 +164,9 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Says through `warn` what hangs when nothing was heard for `patience`, again whenever the
-    /// silence has doubled, and once more when it is over. With no patience at all (zero) it
-    /// stays silent.
+    /// Starts a watchdog that calls `warn` with the blocking phase after `patience` without
+    /// progress, again whenever that time has doubled, and once when progress resumes. With a
+    /// `patience` of zero it never warns.
     pub fn start(
         heartbeat: &Heartbeat,
         patience: Duration,
@@ -205,7 +205,7 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         self.over = None;
         if let Some(thread) = self.thread.take() {
-            // It can only panic in `warn`, and then there is nobody left to tell.
+            // It can only panic in `warn`, and there is no other way to report that.
             let _ = thread.join();
         }
     }
@@ -243,7 +243,7 @@ mod tests {
         assert!(first.ends_with("and 1 more") && !first.contains("task-0"), "{first}");
         next();
         assert!(began.elapsed() >= 2 * PATIENCE, "{:?}", began.elapsed());
-        heartbeat.enter(Phase::Stepping);
+        heartbeat.enter(Phase::Optimizer);
         assert_eq!(next(), "going on: updating weights");
     }
 
@@ -251,16 +251,16 @@ mod tests {
     fn phases_take_all_the_time_there_was() {
         let began = Instant::now();
         let heartbeat = Heartbeat::default();
-        heartbeat.enter(Phase::Generating);
+        heartbeat.enter(Phase::Decode);
         std::thread::sleep(Duration::from_millis(20));
         heartbeat.enter(Phase::Waiting);
-        heartbeat.enter(Phase::Generating);
+        heartbeat.enter(Phase::Decode);
         std::thread::sleep(Duration::from_millis(10));
         let times = heartbeat.take_times();
-        assert!(times[&Phase::Generating] >= Duration::from_millis(30), "{times:?}");
+        assert!(times[&Phase::Decode] >= Duration::from_millis(30), "{times:?}");
         assert!(times.values().sum::<Duration>() <= began.elapsed());
         assert!(times.contains_key(&Phase::Waiting) && !times.contains_key(&Phase::Saving));
-        assert!(heartbeat.take_times().keys().eq([&Phase::Generating]));
+        assert!(heartbeat.take_times().keys().eq([&Phase::Decode]));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use web::token::Token;
 /// | `queue` | answers that wait for a row; more are told to come again | 256 |
 #[derive(Debug, Clone)]
 pub struct ServeConfig {
-    /// Where it listens.
+    /// The address and port to listen on.
     pub listen: SocketAddr,
     /// What the model is called.
     pub name: String,
@@ -51,9 +51,9 @@ pub enum ServeError {
     /// The address cannot be had.
     #[error("failed to listen on {address}")]
     Listen {
-        /// The address.
+        /// The address that was asked for.
         address: SocketAddr,
-        /// The system's word.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -69,7 +69,7 @@ pub enum ServeError {
     /// The thread that generates panicked.
     #[error(
         "the thread that generates panicked, for the reason above; if memory ran out, lower \
-         `--rows` or `--context`, else this is a bug"
+         `--max-num-seqs` or `--max-model-len`, else this is a bug"
     )]
     Panicked,
 }
@@ -81,9 +81,11 @@ impl Settings for ServeConfig {
         if !self.listen.ip().is_loopback() && self.key.is_none() {
             return Err(ServeError::Open(self.listen));
         }
-        for (name, size, least) in
-            [("rows", self.rows, 1), ("queue", self.queue, 0), ("context", self.context, 2)]
-        {
+        for (name, size, least) in [
+            ("max-num-seqs", self.rows, 1),
+            ("queue", self.queue, 0),
+            ("max-model-len", self.context, 2),
+        ] {
             let most = 1 << 20;
             if !(least..=most).contains(&size) {
                 return Err(ServeError::Size(name, least, most));

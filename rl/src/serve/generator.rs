@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 /// One answer to generate. Whoever drops the receiving end of `events` gives it up.
 #[derive(Debug)]
 pub(super) struct Job {
-    /// The prompt.
+    /// The token ids of the prompt.
     pub(super) ids: Vec<i64>,
     pub(super) turn: Turn,
     /// Bounded by the longest turn, and so never in need of another bound.
@@ -22,14 +22,14 @@ pub(super) struct Job {
 /// What happens to a job.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Event {
-    /// One more token.
+    /// A token was sampled.
     Token {
-        /// Which.
+        /// The id of the token.
         id: i64,
         /// Its log-probability, as [`Generated`](crate::generate::Generated) has it.
         log_prob: f32,
     },
-    /// The last event.
+    /// The answer is complete; the last event.
     End(Ending),
     /// The engine refused the job; the last event.
     Refused(String),

@@ -45,7 +45,7 @@ impl Refusal {
         let message = format!(
             "the prompt has {tokens} tokens; the server's context holds {capacity}, of which at \
              least one is for the answer; shorten the prompt, or have the server started with a \
-             larger `--context`"
+             larger `--max-model-len`"
         );
         Self { code: Some("context_length_exceeded"), ..Self::invalid(param, message) }
     }
@@ -74,7 +74,7 @@ impl Refusal {
         }
     }
 
-    /// A browser asks.
+    /// The request comes from a web page.
     pub(super) fn page() -> Self {
         let message = "pages in a browser are not served";
         Self::new(StatusCode::FORBIDDEN, "permission_error", message)

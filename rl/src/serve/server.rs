@@ -57,7 +57,7 @@ pub(super) struct Shared {
     places: Arc<Semaphore>,
     /// Different each time that a server starts.
     entropy: u64,
-    /// Requests so far.
+    /// The number of requests so far.
     count: AtomicU64,
     started: u64,
 }

@@ -23,9 +23,9 @@ pub(super) enum Piece {
     Words(String),
     /// A tool that it calls, with the arguments as it wrote them.
     Call {
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// A JSON object.
+        /// The arguments as a JSON object.
         arguments: String,
     },
 }

@@ -10,13 +10,13 @@ use serde_json::json;
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol's own switches")]
 pub(super) struct Wanted {
-    /// The model's name.
+    /// The name of the model that is asked for.
     pub(super) model: Option<String>,
-    /// Answers per prompt.
+    /// The number of answers per prompt; at least 1.
     pub(super) copies: usize,
     /// How tokens are drawn.
     pub(super) sampling: Sampling,
-    /// The longest answer.
+    /// The most tokens of an answer.
     pub(super) max_tokens: Option<usize>,
     /// Where draws come from; a fresh stream where there is none.
     pub(super) seed: Option<u64>,

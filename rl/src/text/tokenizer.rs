@@ -67,7 +67,7 @@ pub enum TokenizerError {
     /// The file is missing, unreadable or not a tokenizer.
     #[error("failed to read `{path}` as a tokenizer")]
     Open {
-        /// The file.
+        /// The path of `tokenizer.json`.
         path: Utf8PathBuf,
         /// What the library says.
         #[source]
@@ -76,20 +76,20 @@ pub enum TokenizerError {
     /// A token that the chat layout needs is not in the vocabulary.
     #[error("the vocabulary of `{path}` has no `{token}`; it is not a Qwen chat tokenizer")]
     NoToken {
-        /// The file.
+        /// The path of `tokenizer.json`.
         path: Utf8PathBuf,
-        /// The token.
+        /// The token that is missing.
         token: &'static str,
     },
     /// The vocabulary is of a kind that we do not read.
     #[error("`{path}` {reason}; it is not a Qwen tokenizer, and no other can be used")]
     Kind {
-        /// The file.
+        /// The path of `tokenizer.json`.
         path: Utf8PathBuf,
         /// What it does that Qwen's does not.
         reason: &'static str,
     },
-    /// Training went wrong.
+    /// A vocabulary could not be trained.
     #[error("failed to train the vocabulary")]
     Train(#[source] tokenizers::Error),
     /// Text could not be encoded.

@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What centred rewards are divided by.
+/// Which standard deviation centred rewards are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Spread {
+pub enum StdNorm {
     /// Nothing: advantages are centred rewards (Liu et al. 2025, "Dr. GRPO").
     None,
     /// The standard deviation with n in the denominator (ddof 0).
@@ -27,54 +27,54 @@ pub enum MaskOrder {
     AfterBaseline,
 }
 
-/// How a trajectory counts.
+/// Whether a trajectory is trained on and counts in its group's baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// In full.
-    Counted,
+pub enum Inclusion {
+    /// It is trained on and counts in the baseline.
+    Trained,
     /// It is not trained on because of how it ended, such as by a time limit.
     Masked,
-    /// It failed through a fault of ours: its reward means nothing and never counts.
-    Dropped,
+    /// An infrastructure error ended it: it has no reward and counts nowhere.
+    Faulted,
 }
 
-/// The options of [`advantages`].
+/// How rewards are normalised into advantages: the options of [`advantages`].
 ///
 /// | field | default | purpose |
 /// | --- | --- | --- |
-/// | `spread` | `sample` | what to divide by |
+/// | `std` | `sample` | what to divide by |
 /// | `epsilon` | 1e-6 | keeps the quotient finite; at least 0 |
 /// | `mask_order` | `before-baseline` | when masked trajectories leave |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Normalisation {
-    /// What to divide by.
-    pub spread: Spread,
-    /// Added to the deviation.
+    /// Which standard deviation centred rewards are divided by.
+    pub std: StdNorm,
+    /// Added to the standard deviation; at least 0.
     pub epsilon: f64,
-    /// When masked trajectories leave.
+    /// Whether masked trajectories count in the baseline.
     pub mask_order: MaskOrder,
 }
 
 impl Default for Normalisation {
     fn default() -> Self {
-        Self { spread: Spread::Sample, epsilon: 1e-6, mask_order: MaskOrder::BeforeBaseline }
+        Self { std: StdNorm::Sample, epsilon: 1e-6, mask_order: MaskOrder::BeforeBaseline }
     }
 }
 
-/// Advantages of one group, in its order. Trajectories that are not [`Standing::Counted`] get
-/// exactly zero, and so does everybody in a group whose rewards are all the same or in which
+/// Advantages of one group, in its order. Trajectories that are not [`Inclusion::Trained`] get
+/// exactly zero, and so do all in a group whose rewards are all the same or in which
 /// fewer than two count.
-pub fn advantages(group: &[(f64, Standing)], options: Normalisation) -> Vec<f64> {
-    let in_baseline = |standing: Standing| match standing {
-        Standing::Counted => true,
-        Standing::Masked => options.mask_order == MaskOrder::AfterBaseline,
-        Standing::Dropped => false,
+pub fn advantages(group: &[(f64, Inclusion)], options: Normalisation) -> Vec<f64> {
+    let in_baseline = |inclusion: Inclusion| match inclusion {
+        Inclusion::Trained => true,
+        Inclusion::Masked => options.mask_order == MaskOrder::AfterBaseline,
+        Inclusion::Faulted => false,
     };
     let rewards: Vec<f64> = group
         .iter()
-        .filter(|(_, standing)| in_baseline(*standing))
+        .filter(|(_, inclusion)| in_baseline(*inclusion))
         .map(|(reward, _)| *reward)
         .collect();
     // Compared rather than subtracted: the deviation of equal numbers need not round to zero.
@@ -85,16 +85,16 @@ pub fn advantages(group: &[(f64, Standing)], options: Normalisation) -> Vec<f64>
     let n = rewards.len() as f64;
     let mean = rewards.iter().sum::<f64>() / n;
     let squares: f64 = rewards.iter().map(|reward| (reward - mean).powi(2)).sum();
-    let scale = match options.spread {
-        Spread::None => 1.0,
-        Spread::Population => (squares / n).sqrt() + options.epsilon,
-        Spread::Sample => (squares / (n - 1.0)).sqrt() + options.epsilon,
+    let scale = match options.std {
+        StdNorm::None => 1.0,
+        StdNorm::Population => (squares / n).sqrt() + options.epsilon,
+        StdNorm::Sample => (squares / (n - 1.0)).sqrt() + options.epsilon,
     };
     group
         .iter()
-        .map(|(reward, standing)| match standing {
-            Standing::Counted => (reward - mean) / scale,
-            Standing::Masked | Standing::Dropped => 0.0,
+        .map(|(reward, inclusion)| match inclusion {
+            Inclusion::Trained => (reward - mean) / scale,
+            Inclusion::Masked | Inclusion::Faulted => 0.0,
         })
         .collect()
 }
@@ -102,15 +102,15 @@ pub fn advantages(group: &[(f64, Standing)], options: Normalisation) -> Vec<f64>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Standing::{Counted, Dropped, Masked};
+    use Inclusion::{Faulted, Masked, Trained};
     use proptest::prelude::*;
 
-    fn counted(rewards: &[f64]) -> Vec<(f64, Standing)> {
-        rewards.iter().map(|&reward| (reward, Counted)).collect()
+    fn counted(rewards: &[f64]) -> Vec<(f64, Inclusion)> {
+        rewards.iter().map(|&reward| (reward, Trained)).collect()
     }
 
-    fn options(spread: Spread, epsilon: f64) -> Normalisation {
-        Normalisation { spread, epsilon, ..Normalisation::default() }
+    fn options(std: StdNorm, epsilon: f64) -> Normalisation {
+        Normalisation { std, epsilon, ..Normalisation::default() }
     }
 
     fn close(found: &[f64], expected: &[f64]) {
@@ -125,24 +125,24 @@ mod tests {
     fn published_vectors() {
         let group = counted(&[0.0, 0.3, 0.3, 1.0]);
         close(
-            &advantages(&group, options(Spread::Sample, 1e-4)),
+            &advantages(&group, options(StdNorm::Sample, 1e-4)),
             &[-0.942_587, -0.235_647, -0.235_647, 1.413_88],
         );
         close(
-            &advantages(&group, options(Spread::Sample, 1e-6)),
+            &advantages(&group, options(StdNorm::Sample, 1e-6)),
             &[-0.942_807, -0.235_702, -0.235_702, 1.414_212],
         );
         close(
-            &advantages(&group, options(Spread::Population, 1e-6)),
+            &advantages(&group, options(StdNorm::Population, 1e-6)),
             &[-1.088_659, -0.272_165, -0.272_165, 1.632_989],
         );
-        close(&advantages(&group, options(Spread::None, 1e-6)), &[-0.4, -0.1, -0.1, 0.6]);
+        close(&advantages(&group, options(StdNorm::None, 1e-6)), &[-0.4, -0.1, -0.1, 0.6]);
     }
 
     #[test]
     fn the_masked_leave_before_or_after_the_baseline() {
-        let group = [(0.0, Counted), (1.0, Counted), (5.0, Masked)];
-        let before = options(Spread::None, 0.0);
+        let group = [(0.0, Trained), (1.0, Trained), (5.0, Masked)];
+        let before = options(StdNorm::None, 0.0);
         close(&advantages(&group, before), &[-0.5, 0.5, 0.0]);
         let after = Normalisation { mask_order: MaskOrder::AfterBaseline, ..before };
         close(&advantages(&group, after), &[-2.0, -1.0, 0.0]);
@@ -151,8 +151,8 @@ mod tests {
     #[test]
     fn the_dropped_never_count() {
         for mask_order in [MaskOrder::BeforeBaseline, MaskOrder::AfterBaseline] {
-            let options = Normalisation { mask_order, ..options(Spread::None, 0.0) };
-            let group = [(0.0, Counted), (f64::NAN, Dropped), (1.0, Counted)];
+            let options = Normalisation { mask_order, ..options(StdNorm::None, 0.0) };
+            let group = [(0.0, Trained), (f64::NAN, Faulted), (1.0, Trained)];
             close(&advantages(&group, options), &[-0.5, 0.0, 0.5]);
         }
     }
@@ -161,7 +161,7 @@ mod tests {
     fn a_group_of_one_or_none_teaches_nothing() {
         let options = Normalisation::default();
         assert_eq!(advantages(&[], options), [0.0; 0]);
-        assert_eq!(advantages(&[(1.0, Counted), (0.0, Masked)], options), [0.0, 0.0]);
+        assert_eq!(advantages(&[(1.0, Trained), (0.0, Masked)], options), [0.0, 0.0]);
     }
 
     proptest! {
@@ -170,7 +170,7 @@ mod tests {
             rewards in prop::collection::vec(-5.0..5.0, 2..9), reward in -5.0..5.0,
         ) {
             let options = Normalisation::default();
-            prop_assert_eq!(advantages(&vec![(reward, Counted); rewards.len()], options), vec![0.0; rewards.len()]);
+            prop_assert_eq!(advantages(&vec![(reward, Trained); rewards.len()], options), vec![0.0; rewards.len()]);
             let found = advantages(&counted(&rewards), options);
             prop_assert!(found.iter().sum::<f64>().abs() < 1e-6);
             for (i, j) in (0..rewards.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {

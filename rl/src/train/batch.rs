@@ -1,5 +1,5 @@
-//! Trajectories as the trainer sees them: tokens, which of them it learns from, and how they are
-//! packed.
+//! Trajectories as training sequences: tokens, the loss mask, and how they are packed into
+//! micro-batches.
 //!
 //! The model sees sequences end to end, without padding, each cut behind the last token that is
 //! trained on. The output layer, whose cost is the vocabulary's size, sees only the positions
@@ -20,23 +20,25 @@ use std::ops::Range;
 use tasks::stream::Stream;
 use tch::{Device, Tensor, no_grad_guard};
 
-/// What is traded for memory when a model is differentiated.
+/// What bounds the memory of a forward and backward pass. Changes speed and rounding, not results.
 ///
 /// | field | tiny | large | purpose |
 /// | --- | --- | --- | --- |
-/// | `micro_tokens` | 4096 | 32768 | tokens that go through the layers at once |
-/// | `logit_tokens` | 4096 | 1024 | of those, tokens whose logits exist at once |
-/// | `recompute` | no | yes | whether each layer's activations are made again on the way back |
+/// | `max_tokens_per_micro_batch` | 4096 | 32768 | tokens of a micro-batch |
+/// | `logit_tokens` | 4096 | 1024 | tokens whose logits exist at once (chunked logits) |
+/// | `gradient_checkpointing` | no | yes | whether activations are recomputed in the backward pass |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// Tokens that go through the layers at once; a longer sequence goes alone.
-    pub micro_tokens: usize,
-    /// Tokens whose logits exist at once; each takes some twelve bytes per vocabulary entry.
+    /// Most tokens of a micro-batch; a longer sequence is a micro-batch of its own.
+    pub max_tokens_per_micro_batch: usize,
+    /// Tokens whose logits exist at once (chunked logits); each takes about 12 bytes per
+    /// vocabulary entry.
     pub logit_tokens: usize,
-    /// Whether activations are made again on the way back instead of being kept: a third more
-    /// work for the memory of one layer instead of all.
-    pub recompute: bool,
+    /// Gradient checkpointing: only the inputs of layers are kept, and the activations of one
+    /// layer at a time are recomputed in the backward pass. A third more compute, and the
+    /// activations of one layer in memory instead of all.
+    pub gradient_checkpointing: bool,
 }
 
 impl Memory {
@@ -45,31 +47,80 @@ impl Memory {
     /// # Errors
     /// [`SettingsError::Range`] naming the key.
     pub fn check(&self) -> Result<(), SettingsError> {
-        let Self { micro_tokens, logit_tokens, .. } = self;
-        require(*micro_tokens > 0, "memory.micro_tokens", micro_tokens, "at least 1")?;
+        let Self { max_tokens_per_micro_batch, logit_tokens, .. } = self;
+        require(
+            *max_tokens_per_micro_batch > 0,
+            "memory.max_tokens_per_micro_batch",
+            max_tokens_per_micro_batch,
+            "at least 1",
+        )?;
         require(*logit_tokens > 0, "memory.logit_tokens", logit_tokens, "at least 1")
     }
 }
 
-/// One trajectory.
+/// One trajectory as a sequence of tokens with a loss mask.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sample {
+pub struct TrainSequence {
     /// All tokens, in order.
     pub ids: Vec<i64>,
-    /// Which of them the model itself wrote and is trained on; as long as `ids`. The first token
-    /// has nothing before it and cannot be trained on.
+    /// The loss mask, as long as `ids`: true for tokens that the policy sampled and is trained on.
+    /// The first token has no context and cannot be trained on.
     pub trained: Vec<bool>,
 }
 
-impl Sample {
+impl TrainSequence {
+    /// A sampled trajectory, with the sampler's log-probabilities of its trained tokens, in nats.
+    pub fn from_rollout(trajectory: &Trajectory) -> (Self, Vec<f32>) {
+        let mut sequence = Self::default();
+        let mut log_probs = Vec::new();
+        for segment in &trajectory.segments {
+            let ids: Vec<i64> = segment.ids.iter().copied().map(i64::from).collect();
+            sequence.push(&ids, segment.source == Source::Model);
+            log_probs.extend_from_slice(&segment.log_probs);
+        }
+        (sequence, log_probs)
+    }
+
+    /// A text-only trajectory as if the policy had sampled it, for SFT. Failed turns are context
+    /// and not trained on: the policy learns to recover from them, not to repeat them.
+    ///
+    /// # Errors
+    /// [`TemplateError`] if the template refuses the trajectory, or its text cannot be encoded.
+    pub fn from_demonstration(
+        trajectory: &Trajectory,
+        template: &Template<&Tokenizer>,
+    ) -> Result<Self, TemplateError> {
+        let mut sequence = Self::default();
+        let mut prompt =
+            trajectory.segments.iter().filter(|segment| segment.source == Source::Prompt);
+        let system = prompt.next().map_or("", |segment| &segment.text);
+        let user = prompt.next().map_or("", |segment| &segment.text);
+        sequence.push(&template.prompt(system, user)?, false);
+        let mut turns = trajectory.turns.iter();
+        for segment in &trajectory.segments {
+            match segment.source {
+                Source::Prompt => (),
+                Source::Model => {
+                    let failed = turns.next().is_some_and(TurnRecord::failed);
+                    sequence.push(&template.answer(&segment.text)?, !failed);
+                }
+                Source::Environment => {
+                    sequence.push(&template.observation(&segment.text)?, false);
+                }
+                Source::Guide => return Err(TemplateError::Guidance),
+            }
+        }
+        Ok(sequence)
+    }
+
     /// Appends a piece that is all trained on, or not at all.
     pub fn push(&mut self, ids: &[i64], trained: bool) {
         self.ids.extend_from_slice(ids);
         self.trained.resize(self.ids.len(), trained);
     }
 
-    /// Replaces context tokens, each with probability `share`, by any token of the vocabulary.
-    pub fn blur(&mut self, share: f64, vocab_size: usize, stream: Stream) {
+    /// Replaces each context token with probability `share` by a random one of the vocabulary.
+    pub fn drop_context_tokens(&mut self, share: f64, vocab_size: usize, stream: Stream) {
         if share <= 0.0 {
             return;
         }
@@ -81,8 +132,8 @@ impl Sample {
         }
     }
 
-    /// The places of trained tokens.
-    fn places(&self) -> impl Iterator<Item = usize> {
+    /// Positions of trained tokens in `ids`.
+    fn target_positions(&self) -> impl Iterator<Item = usize> {
         // Nothing predicts the first token.
         self.trained
             .iter()
@@ -94,62 +145,20 @@ impl Sample {
 
     /// How many tokens are trained on.
     pub fn trained_count(&self) -> usize {
-        self.places().count()
+        self.target_positions().count()
     }
 
     /// How many tokens the model must read to predict the last trained one; 0 if there is none.
     fn read_length(&self) -> usize {
-        self.places().last().unwrap_or(0)
+        self.target_positions().last().unwrap_or(0)
     }
-}
-
-/// A sampled trajectory as the trainer sees it, with the log-probabilities of its trained tokens.
-pub fn sampled(trajectory: &Trajectory) -> (Sample, Vec<f32>) {
-    let (mut sample, mut log_probs) = (Sample::default(), Vec::new());
-    for segment in &trajectory.segments {
-        let ids: Vec<i64> = segment.ids.iter().copied().map(i64::from).collect();
-        sample.push(&ids, segment.source == Source::Model);
-        log_probs.extend_from_slice(&segment.log_probs);
-    }
-    (sample, log_probs)
-}
-
-/// A text-only trajectory laid out as if the policy had said it, for imitation.
-///
-/// # Errors
-/// [`TemplateError`] if the template does not take it, or its text cannot be encoded.
-pub fn spoken(
-    trajectory: &Trajectory,
-    template: &Template<&Tokenizer>,
-) -> Result<Sample, TemplateError> {
-    let mut sample = Sample::default();
-    let mut prompt = trajectory.segments.iter().filter(|segment| segment.source == Source::Prompt);
-    let system = prompt.next().map_or("", |segment| &segment.text);
-    let user = prompt.next().map_or("", |segment| &segment.text);
-    sample.push(&template.prompt(system, user)?, false);
-    let mut turns = trajectory.turns.iter();
-    for segment in &trajectory.segments {
-        match segment.source {
-            Source::Prompt => (),
-            // What failed is there to be recovered from, not to be imitated.
-            Source::Model => {
-                let failed = turns.next().is_some_and(TurnRecord::failed);
-                sample.push(&template.answer(&segment.text)?, !failed);
-            }
-            Source::Environment => {
-                sample.push(&template.observation(&segment.text)?, false);
-            }
-            Source::Guide => return Err(TemplateError::Guidance),
-        }
-    }
-    Ok(sample)
 }
 
 /// Groups the `wanted` samples into micro-batches of at most `budget` tokens, or of one sample that
 /// alone is longer. Samples with nothing to train on are left out. Longest first, so that a batch
 /// that is too large fails at once.
 pub fn micro_batches(
-    samples: &[Sample],
+    samples: &[TrainSequence],
     wanted: impl IntoIterator<Item = usize>,
     budget: usize,
 ) -> Vec<Vec<usize>> {
@@ -173,30 +182,31 @@ pub fn micro_batches(
 
 /// A micro-batch with N trained tokens.
 #[derive(Debug)]
-pub struct Micro<'s> {
+pub struct MicroBatch<'s> {
     reads: Vec<&'s [i64]>,
-    places: Vec<i64>,  // [N], into what is read: where a trained token is predicted
-    targets: Vec<i64>, // [N]
+    target_positions: Vec<i64>, // [N], into what is read: where a trained token is predicted
+    targets: Vec<i64>,          // [N]
     members: Vec<(usize, usize)>,
     device: Device,
 }
 
-impl<'s> Micro<'s> {
+impl<'s> MicroBatch<'s> {
     /// Packs the samples at `chosen`.
-    pub fn new(samples: &'s [Sample], chosen: &[usize], device: Device) -> Self {
-        let (mut reads, mut places, mut targets, mut members) =
+    pub fn new(samples: &'s [TrainSequence], chosen: &[usize], device: Device) -> Self {
+        let (mut reads, mut target_positions, mut targets, mut members) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut start = 0;
         for &index in chosen {
             let sample = &samples[index];
             let length = sample.read_length();
             reads.push(&sample.ids[..length]);
-            places.extend(sample.places().map(|place| signed(start + place - 1)));
-            targets.extend(sample.places().map(|place| sample.ids[place]));
+            target_positions
+                .extend(sample.target_positions().map(|place| signed(start + place - 1)));
+            targets.extend(sample.target_positions().map(|place| sample.ids[place]));
             members.push((index, sample.trained_count()));
             start += length;
         }
-        Self { reads, places, targets, members, device }
+        Self { reads, target_positions, targets, members, device }
     }
 
     /// The samples in here and how many tokens each brings, in the order of packed tokens.
@@ -204,9 +214,9 @@ impl<'s> Micro<'s> {
         &self.members
     }
 
-    /// Where trained tokens are predicted, counted over everything that is read: `[N]`.
-    pub fn places(&self) -> &[i64] {
-        &self.places
+    /// Where each trained token is predicted, as an index into the packed tokens: `[N]`.
+    pub fn target_positions(&self) -> &[i64] {
+        &self.target_positions
     }
 
     /// The trained tokens: `[N]`.
@@ -232,14 +242,15 @@ impl<'s> Micro<'s> {
         Tensor::from_slice(&values).to_device(self.device)
     }
 
-    /// Log-probabilities of the trained tokens under the model, drawn from as `sampling` says:
+    /// Log-probabilities of the trained tokens under the model and the distribution of `sampling`:
     /// `[N]`, in f32, without gradient.
     pub fn log_probs(&self, model: &Qwen3, sampling: &Sampling, memory: &Memory) -> Tensor {
         let _guard = no_grad_guard();
         let hidden = model.hidden(&self.packed());
         let part = |range: Range<usize>| {
-            let logits =
-                model.logits(&hidden.index_select(0, &self.tensor(&self.places[range.clone()])));
+            let logits = model.logits(
+                &hidden.index_select(0, &self.tensor(&self.target_positions[range.clone()])),
+            );
             loss::log_probs(&logits, &self.tensor(&self.targets[range]), sampling)
         };
         Tensor::cat(&self.chunks(memory).map(part).collect::<Vec<_>>(), 0)
@@ -247,7 +258,7 @@ impl<'s> Micro<'s> {
 
     /// Adds to `gradients` those of a loss that is a sum over trained tokens. `loss` is asked for
     /// its part over a range of the packed tokens, `[]`, given their log-probabilities `[n]`.
-    pub fn differentiate(
+    pub fn backward(
         &self,
         model: &Qwen3,
         sampling: &Sampling,
@@ -255,16 +266,16 @@ impl<'s> Micro<'s> {
         gradients: &mut Gradients,
         loss: &mut dyn FnMut(&Tensor, Range<usize>) -> Tensor,
     ) {
-        let pass = Pass::new(model, self.packed(), memory.recompute);
+        let pass = Pass::new(model, self.packed(), memory.gradient_checkpointing);
         let head = model.head_parameters();
         let mut gradient = pass.hidden().zeros_like();
         for range in self.chunks(memory) {
-            let places = self.tensor(&self.places[range.clone()]);
-            let rows = pass.hidden().index_select(0, &places).set_requires_grad(true); // [n, C]
+            let positions = self.tensor(&self.target_positions[range.clone()]);
+            let rows = pass.hidden().index_select(0, &positions).set_requires_grad(true); // [n, C]
             let targets = self.tensor(&self.targets[range.clone()]);
             let log_probs = loss::log_probs(&model.logits(&rows), &targets, sampling);
             let rows_gradient = gradients.collect(&loss(&log_probs, range), &head, &rows);
-            let _ = gradient.index_add_(0, &places, &rows_gradient);
+            let _ = gradient.index_add_(0, &positions, &rows_gradient);
         }
         pass.backward(gradient, gradients);
     }
@@ -289,8 +300,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sample(pieces: &[(&[i64], bool)]) -> Sample {
-        let mut sample = Sample::default();
+    fn sample(pieces: &[(&[i64], bool)]) -> TrainSequence {
+        let mut sample = TrainSequence::default();
         for (ids, trained) in pieces {
             sample.push(ids, *trained);
         }
@@ -309,9 +320,9 @@ mod tests {
             ]),
             sample(&[(&[10, 11], true)]),
         ];
-        let micro = Micro::new(&samples, &[0, 1], Device::Cpu);
+        let micro = MicroBatch::new(&samples, &[0, 1], Device::Cpu);
         assert_eq!(micro.reads, [&[1, 2, 3, 4, 5][..], &[10]]);
-        assert_eq!(micro.places, [1, 2, 4, 5]);
+        assert_eq!(micro.target_positions, [1, 2, 4, 5]);
         assert_eq!(micro.targets, [3, 4, 6, 11]);
         assert_eq!(micro.members(), [(0, 3), (1, 1)]);
     }
@@ -320,14 +331,14 @@ mod tests {
     fn only_context_is_blurred() {
         let clear = sample(&[(&[1; 400], false), (&[2; 400], true)]);
         let mut blurred = clear.clone();
-        blurred.blur(0.25, 50, Stream::root(1));
+        blurred.drop_context_tokens(0.25, 50, Stream::root(1));
         let changed =
             |range: Range<usize>| range.filter(|&i| blurred.ids[i] != clear.ids[i]).count();
         assert_eq!(changed(400..800), 0);
         // Within four standard errors.
         assert!((64..134).contains(&changed(0..400)), "{}", changed(0..400));
         let mut same = clear.clone();
-        same.blur(0.0, 50, Stream::root(1));
+        same.drop_context_tokens(0.0, 50, Stream::root(1));
         assert_eq!(same, clear);
     }
 
@@ -336,7 +347,7 @@ mod tests {
         fn every_trainable_sample_is_in_exactly_one_batch_within_budget(
             lengths in prop::collection::vec(0_usize..40, 0..30), budget in 1_usize..200,
         ) {
-            let samples: Vec<Sample> = lengths.iter().map(|&n| sample(&[(&vec![1; n], true)])).collect();
+            let samples: Vec<TrainSequence> = lengths.iter().map(|&n| sample(&[(&vec![1; n], true)])).collect();
             let batches = micro_batches(&samples, 0..samples.len(), budget);
             let mut seen: Vec<usize> = batches.iter().flatten().copied().collect();
             seen.sort_unstable();

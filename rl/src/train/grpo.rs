@@ -18,14 +18,15 @@
 //!    checked at the start and logged at every step.
 //! 2. *Masked trajectories leave the group before the baseline* (an option), so that a slow
 //!    script does not move the others' advantages.
-//! 3. *A fault of ours is no reward.* Broken episodes are dropped before the baseline and counted.
-//! 4. Trajectories without advantage are not differentiated: they add exactly nothing. They do
-//!    count in the mean over trajectories.
+//! 3. *An infrastructure error is no reward.* Such episodes are dropped before the baseline and
+//!    counted.
+//! 4. Trajectories without advantage have no backward pass: their gradient is exactly zero. They
+//!    do count in the mean over trajectories.
 //! 5. Rewards are exact milestones; there is no length penalty.
 //!
-//! Options, all off by default: dynamic sampling (`max_draws`), several updates per batch
-//! (`mini_batches`, `epochs`), a pull towards the start policy (`kl`), truncated importance
-//! weights (`importance_cap`), a dual clip (`clip.dual`), other masks (`mask`).
+//! Options, all off by default: dynamic sampling (`dynamic_sampling`), several updates per batch
+//! (`mini_batches`, `epochs`), a KL penalty against the reference model (`kl`), truncated importance
+//! sampling (`tis_cap`), a dual clip (`clip.dual`), other masks (`mask`).
 //!
 //! `docs/GRPO.md` works through three trajectories by hand, `docs/METRICS.md` explains each name
 //! in `metrics.jsonl`.
@@ -33,27 +34,27 @@
 mod batch;
 mod draw;
 mod error;
-mod line;
 mod mask;
+mod metrics;
 mod play;
 mod settings;
 
 pub use error::TrainError;
 pub use mask::Mask;
-pub use settings::TrainSettings;
+pub use settings::{DynamicSampling, TrainSettings};
 
 use crate::checkpoint::policy;
 use crate::generate::{Generator, NativeGenerator};
 use crate::rollout::RolloutError;
-use crate::run::heap;
+use crate::run::memory;
 use crate::run::metrics::Metrics;
 use crate::run::settings::Checked;
 use crate::run::stop::{Ended, Stop};
 use crate::run::view::{Stages, View};
 use crate::run::watchdog::{Heartbeat, Phase, Watchdog};
-use crate::train::batch::Sample;
+use crate::train::batch::TrainSequence;
 use crate::train::harness::{Earlier, Harness};
-use crate::train::learner::{Learner, LearnerError, Learnt, Loss, Weights};
+use crate::train::learner::{Learner, LearnerError, Loss, UpdateStats, Weights};
 use crate::train::native::NativeLearner;
 use crate::train::presets::Dtype;
 use agents::scaffold::react::MleWorld;
@@ -61,7 +62,7 @@ use batch::{Batch, Scores};
 use camino::Utf8Path;
 use error::LOG_PROB_GAP;
 use jail::exec::Options;
-use line::{Gathered, Line, Made, Summary, Times, TrainLine};
+use metrics::{Gathered, Made, PhaseTimes, StepMetrics, Summary, TrainMetrics};
 use play::{Play, Player};
 use sandbox::env::TaskSuite;
 use std::time::{Duration, Instant};
@@ -69,11 +70,12 @@ use tasks::stream::Stream;
 use tasks::task::{Opening, Split};
 use tch::Device;
 
-/// Trains the policy in `folder` on the corpus; `out` is the run's folder. Goes on from the newest
+/// Trains the policy in `folder` on the corpus; `out` is the run's folder. Resumes from the newest
 /// checkpoint there.
 ///
 /// # Errors
-/// [`TrainError`].
+/// [`TrainError`] if the corpus, the policy or a checkpoint cannot be used, a self-check fails, or
+/// every episode of a step faults.
 pub fn run(
     settings: &Checked<TrainSettings>,
     folder: &Utf8Path,
@@ -130,7 +132,7 @@ pub fn run(
     match ended {
         Ok(()) => Ok(run.harness.finished(folder)),
         Err(TrainError::Rollout(RolloutError::Stopped)) => {
-            // Whatever was under way is begun again by the next start; what is done is kept.
+            // The interrupted rollout is repeated by the next start; finished steps are kept.
             if run.harness.is_unsaved() {
                 run.save()?;
             }
@@ -146,7 +148,7 @@ struct Run<'a> {
     player: Player<'a>,
     generator: &'a mut dyn Generator,
     learner: &'a mut dyn Learner,
-    harness: Harness<'a, TrainLine>,
+    harness: Harness<'a, TrainMetrics>,
     metrics: Metrics,
     view: View,
     heartbeat: &'a Heartbeat,
@@ -158,7 +160,7 @@ impl Run<'_> {
         let settings = self.settings;
         let validates_start = !self.harness.is_resumed() && settings.validate_every > 0;
         if validates_start || self.harness.is_unrecorded() {
-            self.conclude()?;
+            self.finish_step()?;
         }
         let first = self.harness.step();
         while !self.harness.is_over() {
@@ -180,21 +182,22 @@ impl Run<'_> {
             // 3. The surrogate and its gradient, then one optimizer step; for each part of the
             //    batch, in each pass over it.
             let rate = settings.schedule().rate(step);
-            let parts = batch.parts(settings.mini_batches, settings.max_draws > 1);
-            let (mut learnt, mut norms) = (Learnt::default(), Vec::new());
+            let parts =
+                batch.parts(settings.mini_batches, settings.dynamic_sampling.max_rounds > 1);
+            let (mut stats, mut norms) = (UpdateStats::default(), Vec::new());
             for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
-                self.heartbeat.enter(Phase::Differentiating);
+                self.heartbeat.enter(Phase::ForwardBackward);
                 let counts = batch.counts(part);
                 let loss = Loss::Surrogate(batch.update(settings, &scores, &counts));
                 let mut found = self.learner.accumulate(&loss, &mut || self.heartbeat.beat())?;
-                // Only while the policy is the sampler's can be seen whether the two agree.
+                // Sampler and trainer can be compared only before the first update of the batch.
                 if !norms.is_empty() {
                     found.gap = 0.0;
                 }
-                self.heartbeat.enter(Phase::Stepping);
+                self.heartbeat.enter(Phase::Optimizer);
                 if found.tokens > 0 {
                     norms.push(self.learner.step(rate)?);
-                    learnt.add(&found);
+                    stats.add(&found);
                 }
             }
             self.learner.publish(step + 1)?;
@@ -203,40 +206,45 @@ impl Run<'_> {
             // 4. The record, validation and checkpoint.
             self.heartbeat.enter(Phase::Other);
             batch.write(self.out, step + 1)?;
-            let made = Made { learnt, norms: &norms, rate, seconds: began.elapsed().as_secs_f64() };
+            let made = Made { stats, norms: &norms, rate, seconds: began.elapsed().as_secs_f64() };
             let gathered = Gathered { summary, draws, cache, seconds };
-            let line = TrainLine::of(settings, &batch, gathered, &made, device);
+            let line = TrainMetrics::of(settings, &batch, gathered, &made, device);
             self.view.step(line.seen(step + 1));
             self.harness.made(line);
-            self.conclude()?;
+            self.finish_step()?;
         }
         if self.harness.step() < settings.steps {
             let (step, best) = (self.harness.step(), self.harness.best().map(|best| best.step));
-            tracing::info!(step, best, patience = settings.patience, "no gain any more: ending");
+            tracing::info!(
+                step,
+                best,
+                patience = settings.early_stopping_patience,
+                "early stopping: no gain"
+            );
         }
         Ok(())
     }
 
-    /// Held-out tasks, the record, the checkpoint.
-    fn conclude(&mut self) -> Result<(), TrainError> {
+    /// Ends a step: validation if it is due, the line of metrics, the checkpoint if it is due.
+    fn finish_step(&mut self) -> Result<(), TrainError> {
         let step = self.harness.step();
-        let mut times = Times::of(&self.heartbeat.take_times());
+        let mut times = PhaseTimes::of(&self.heartbeat.take_times());
         let due = self.harness.validation_is_due();
         let validation = due.then(|| self.player.validate(self.generator, step)).transpose()?;
-        times.validated(&self.heartbeat.take_times());
+        times.add_validation(&self.heartbeat.take_times());
         let mut is_best = false;
         if let Some(Summary { reward, .. }) = validation {
-            is_best = self.harness.validated(reward);
+            is_best = self.harness.record_validation(reward);
             if let Some(best) = self.harness.best() {
                 self.view.held_out(step, reward, best.reward, best.step);
             }
         }
         let train = self.harness.take_unrecorded();
-        self.metrics.append(&Line { step, train, validation, times })?;
+        self.metrics.append(&StepMetrics { step, train, validation, times })?;
         if self.harness.checkpoint_is_due(is_best) {
             self.save()?;
         }
-        heap::give_back();
+        memory::release_to_os();
         Ok(())
     }
 
@@ -253,13 +261,13 @@ impl Run<'_> {
         // Narrower types round more than the tolerance; there the gap is only reported, as where
         // it is corrected for.
         let settings = self.settings;
-        let must_agree = settings.dtype == Dtype::F32 && settings.importance_cap == 0.0;
+        let must_agree = settings.dtype == Dtype::F32 && settings.tis_cap == 0.0;
         if must_agree && gap > LOG_PROB_GAP {
             return Err(TrainError::Gap { gap });
         }
         tracing::info!(
             trajectories = batch.samples.len(),
-            trained_tokens = batch.samples.iter().map(Sample::trained_count).sum::<usize>(),
+            trained_tokens = batch.samples.iter().map(TrainSequence::trained_count).sum::<usize>(),
             log_prob_gap = gap,
             "self-checks passed: the trainer's tokens are the engine's, the mask covers what was sampled, \
              log-probabilities agree"
@@ -271,7 +279,7 @@ impl Run<'_> {
     fn scores(&self, batch: &Batch) -> Result<Scores, TrainError> {
         let settings = self.settings;
         // A single update is made at the weights that these would be computed with.
-        let later = settings.importance_cap > 0.0 && settings.updates_per_step() > 1;
+        let later = settings.tis_cap > 0.0 && settings.updates_per_step() > 1;
         let score = |weights| self.log_probs(weights, batch);
         let old = later.then(|| score(Weights::Current)).transpose()?;
         let pulls = settings.kl.beta > 0.0;

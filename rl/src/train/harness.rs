@@ -1,5 +1,5 @@
-//! What every training loop does beside training: go on from the newest checkpoint, validate,
-//! keep the best checkpoint, end early, save, and stop on request.
+//! What training loops share: resuming from the newest checkpoint, validation, keeping the best
+//! checkpoint, early stopping, saving, and stopping on request.
 //!
 //! A [`Harness`] decides when; the loop itself makes the steps. It never looks at weights, losses
 //! or episodes.
@@ -16,15 +16,15 @@ use std::io;
 /// When a run saves, validates and ends, in steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cadence {
-    /// Steps in all.
+    /// The number of steps of the run.
     pub(super) steps: u64,
-    /// Steps between checkpoints.
+    /// Steps between checkpoints; at least 1.
     pub(super) checkpoint_every: u64,
     /// Validation, where there is one.
     pub(super) validation: Option<Validation>,
 }
 
-/// How held-out results steer a run.
+/// When a run validates, and what it does with the results.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Validation {
     /// Steps between validations; 0 for none.
@@ -38,13 +38,13 @@ pub(super) struct Validation {
 /// What a checkpoint stores for a loop that validates. `L` is the loop's line of metrics.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Position<L> {
+struct LoopState<L> {
     /// The last step's metrics, while their line waits for a validation. A run that was stopped
     /// in between begins with that validation.
     unrecorded: Option<L>,
     /// The best validation so far.
     best: Option<Best>,
-    /// Validations since then.
+    /// The number of validations since the best one.
     stale: u64,
 }
 
@@ -54,7 +54,7 @@ struct Position<L> {
 pub(super) struct Best {
     /// After how many steps; 0 is the policy that training starts from.
     pub(super) step: u64,
-    /// Mean reward.
+    /// Mean reward on held-out tasks, in [0, 1].
     pub(super) reward: f64,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Best {
 pub(super) struct Earlier<'a> {
     out: &'a Utf8Path,
     checkpoints: Checkpoints,
-    /// The checkpoint that the run goes on from.
+    /// The checkpoint that the run resumes from.
     latest: Option<Checkpoint>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Earlier<'a> {
         Ok(Self { out, checkpoints, latest })
     }
 
-    /// The folder of the checkpoint that the run goes on from; none if it begins.
+    /// The folder of the checkpoint that the run resumes from; `None` if it begins.
     pub(super) fn folder(&self) -> Option<&Utf8Path> {
         self.latest.as_ref().map(Checkpoint::folder)
     }
@@ -92,9 +92,9 @@ pub(super) struct Harness<'a, L> {
     earlier: Earlier<'a>,
     stop: &'a Stop,
     cadence: Cadence,
-    /// Of a loop that validates.
-    position: Option<Position<L>>,
-    /// Steps made.
+    /// The state that checkpoints store; none for a loop without validation.
+    state: Option<LoopState<L>>,
+    /// The number of steps made.
     step: u64,
     /// The step of the newest checkpoint.
     saved: u64,
@@ -103,7 +103,7 @@ pub(super) struct Harness<'a, L> {
 }
 
 impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
-    /// A run that goes on where earlier starts left it.
+    /// A run that resumes where earlier starts left it.
     ///
     /// # Errors
     /// [`CheckpointError`] if the checkpoint's state is of another kind of run.
@@ -116,19 +116,19 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
             (Some(checkpoint), Some(_)) => Some(checkpoint.state()?),
             _ => None,
         };
-        let fresh = || Position { unrecorded: None, best: None, stale: 0 };
-        let position = cadence.validation.map(|_| stored.unwrap_or_else(fresh));
+        let fresh = || LoopState { unrecorded: None, best: None, stale: 0 };
+        let state = cadence.validation.map(|_| stored.unwrap_or_else(fresh));
         let step = earlier.latest.as_ref().map_or(0, Checkpoint::step);
         let last = earlier.folder().map(Utf8Path::to_owned);
-        Ok(Self { earlier, stop, cadence, position, step, saved: step, last })
+        Ok(Self { earlier, stop, cadence, state, step, saved: step, last })
     }
 
-    /// The folder of the checkpoint that the run goes on from; none if it begins.
+    /// The folder of the checkpoint that the run resumes from; `None` if it begins.
     pub(super) fn resumed(&self) -> Option<&Utf8Path> {
         self.earlier.folder()
     }
 
-    /// Whether the run goes on from a checkpoint.
+    /// Whether the run resumes from a checkpoint.
     pub(super) fn is_resumed(&self) -> bool {
         self.earlier.latest.is_some()
     }
@@ -160,7 +160,7 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
         Metrics::resume(self.earlier.out, self.step - u64::from(self.is_unrecorded()))
     }
 
-    /// Steps made.
+    /// The number of steps made.
     pub(super) fn step(&self) -> u64 {
         self.step
     }
@@ -168,12 +168,12 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
     /// Whether all steps are made, or early stopping ends the run.
     pub(super) fn is_over(&self) -> bool {
         let patience = self.cadence.validation.map_or(0, |validation| validation.patience);
-        let stale = self.position.as_ref().map_or(0, |position| position.stale);
+        let stale = self.state.as_ref().map_or(0, |state| state.stale);
         let ends_early = patience > 0 && stale >= patience;
         !self.is_unrecorded() && (self.step >= self.cadence.steps || ends_early)
     }
 
-    /// Whether somebody asked the run to stop.
+    /// Whether the user asked the run to stop.
     pub(super) fn is_stopping(&self) -> bool {
         self.stop.is_requested()
     }
@@ -182,19 +182,19 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
     /// that validates.
     pub(super) fn made(&mut self, line: L) {
         self.step += 1;
-        if let Some(position) = &mut self.position {
-            position.unrecorded = Some(line);
+        if let Some(state) = &mut self.state {
+            state.unrecorded = Some(line);
         }
     }
 
     /// Whether the last step's metrics are not recorded yet.
     pub(super) fn is_unrecorded(&self) -> bool {
-        self.position.as_ref().is_some_and(|position| position.unrecorded.is_some())
+        self.state.as_ref().is_some_and(|state| state.unrecorded.is_some())
     }
 
     /// The last step's metrics, to be recorded now.
     pub(super) fn take_unrecorded(&mut self) -> Option<L> {
-        self.position.as_mut()?.unrecorded.take()
+        self.state.as_mut()?.unrecorded.take()
     }
 
     /// Whether the weights after this step are to be validated. Those that training starts from
@@ -206,23 +206,23 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
 
     /// Takes note of a validation and returns whether it is the best so far. Of equals the first
     /// stays the best.
-    pub(super) fn validated(&mut self, reward: f64) -> bool {
-        let Some(position) = &mut self.position else { return false };
-        let better = position.best.is_none_or(|best| reward > best.reward);
+    pub(super) fn record_validation(&mut self, reward: f64) -> bool {
+        let Some(state) = &mut self.state else { return false };
+        let better = state.best.is_none_or(|best| reward > best.reward);
         if better {
-            (position.best, position.stale) = (Some(Best { step: self.step, reward }), 0);
+            (state.best, state.stale) = (Some(Best { step: self.step, reward }), 0);
         } else {
-            position.stale += 1;
+            state.stale += 1;
         }
         better
     }
 
     /// The best validation so far.
     pub(super) fn best(&self) -> Option<Best> {
-        self.position.as_ref().and_then(|position| position.best)
+        self.state.as_ref().and_then(|state| state.best)
     }
 
-    /// Whether this step is to be saved; `is_best` is what [`Self::validated`] returned for it.
+    /// Whether this step is to be saved; `is_best` is what [`Self::record_validation`] returned for it.
     /// The policy that training starts from never is.
     pub(super) fn checkpoint_is_due(&self, is_best: bool) -> bool {
         let keeps_best = self.cadence.validation.is_some_and(|validation| validation.keep_best);
@@ -240,7 +240,7 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
         let (step, best) = (self.step, self.best_step());
         let checkpoints = &self.earlier.checkpoints;
         let write = |folder: &Utf8Path| learner.save(folder);
-        let saved = checkpoints.save(step, &write, &self.position, best)?;
+        let saved = checkpoints.save(step, &write, &self.state, best)?;
         (self.saved, self.last) = (step, Some(saved.folder().to_owned()));
         Ok(())
     }
@@ -288,7 +288,7 @@ mod tests {
             let mut harness = harness(out, &stop, patience);
             let mut better = Vec::new();
             for reward in [0.3, 0.5, 0.5, 0.4, 0.6, 0.1] {
-                better.push(harness.validated(reward));
+                better.push(harness.record_validation(reward));
                 harness.made(0);
                 assert!(!harness.is_over(), "a step that is not recorded is not the last");
                 assert_eq!(harness.take_unrecorded(), Some(0));
@@ -323,8 +323,10 @@ mod tests {
         let earlier = Earlier::find(out, 1).unwrap();
         let mut harness: Harness<'_, ()> = Harness::new(earlier, cadence, &stop).unwrap();
         harness.made(());
-        assert!(!harness.validated(1.0) && !harness.validation_is_due() && harness.is_unsaved());
-        assert_eq!(serde_json::to_string(&harness.position).unwrap(), "null");
+        assert!(
+            !harness.record_validation(1.0) && !harness.validation_is_due() && harness.is_unsaved()
+        );
+        assert_eq!(serde_json::to_string(&harness.state).unwrap(), "null");
         assert!(!harness.is_over());
         harness.made(());
         assert!(harness.is_over());

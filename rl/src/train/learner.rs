@@ -1,4 +1,4 @@
-//! What a training loop needs of whatever holds the weights: gradients of a loss, optimizer steps,
+//! The interface between a training loop and the weights: gradients of a loss, optimizer steps,
 //! log-probabilities, and checkpoints.
 //!
 //! Nothing here knows tasks, rewards or settings of a loop.
@@ -6,26 +6,26 @@
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::generate::sample::Sampling;
 use crate::optim::OptimError;
-use crate::train::batch::Sample;
+use crate::train::batch::TrainSequence;
 use crate::train::loss::{Aggregation, Objective};
 use camino::Utf8Path;
 
-/// What the loss needs to know about trajectories, each list in their order.
+/// The inputs of the GRPO loss: one entry per trajectory in each list, in the same order.
 #[derive(Debug, Clone, Copy)]
 pub struct Update<'a> {
-    /// Their tokens.
-    pub samples: &'a [Sample],
+    /// The tokens of each trajectory.
+    pub samples: &'a [TrainSequence],
     /// The sampler's log-probabilities of their trained tokens.
     pub sampler: &'a [Vec<f32>],
     /// The trainer's before the first update; `None` where they are the sampler's, or today's.
     pub old: Option<&'a [Vec<f32>]>,
-    /// The reference policy's, where there is a pull towards it.
+    /// The reference model's, if there is a KL penalty.
     pub reference: Option<&'a [Vec<f32>]>,
-    /// Advantages.
+    /// The advantage of each trajectory.
     pub advantages: &'a [f64],
     /// How many tokens of each count in this update; 0 for those that are no part of it.
     pub counts: &'a [usize],
-    /// How token losses become one.
+    /// How token losses are aggregated into one number.
     pub aggregation: Aggregation,
     /// How a token's loss is made.
     pub objective: Objective,
@@ -33,29 +33,30 @@ pub struct Update<'a> {
     pub sampling: Sampling,
 }
 
-/// What updates came to, summed over tokens.
+/// Statistics of updates, summed over tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Learnt {
+pub struct UpdateStats {
     /// Loss, summed over updates.
     pub loss: f64,
-    /// Tokens whose ratio was clipped.
+    /// Number of tokens whose ratio was clipped; over `tokens` it is the clip fraction.
     pub clipped: f64,
-    /// KL to the reference policy, in nats.
-    pub distance: f64,
-    /// Importance weights.
+    /// KL divergence to the reference model, in nats; 0 without one.
+    pub kl: f64,
+    /// Weights of truncated importance sampling.
     pub importance: f64,
-    /// The largest difference between the sampler's log-probabilities and today's, in nats.
+    /// The largest difference between the sampler's log-probabilities and the current ones, in
+    /// nats.
     pub gap: f64,
-    /// Tokens.
+    /// Number of tokens that were trained on.
     pub tokens: usize,
 }
 
-impl Learnt {
-    /// Adds what another update came to.
+impl UpdateStats {
+    /// Adds the statistics of another update.
     pub fn add(&mut self, other: &Self) {
         self.loss += other.loss;
         self.clipped += other.clipped;
-        self.distance += other.distance;
+        self.kl += other.kl;
         self.importance += other.importance;
         self.gap = self.gap.max(other.gap);
         self.tokens += other.tokens;
@@ -66,12 +67,12 @@ impl Learnt {
 #[derive(Debug, Clone, Copy)]
 pub enum Loss<'a> {
     /// Cross-entropy: the mean of -log p over all trained tokens of these samples.
-    CrossEntropy(&'a [Sample]),
-    /// GRPO's surrogate.
+    CrossEntropy(&'a [TrainSequence]),
+    /// GRPO's clipped surrogate with its KL penalty.
     Surrogate(Update<'a>),
 }
 
-/// Which weights.
+/// The weights that log-probabilities are computed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weights {
     /// Those that are trained, as they are now.
@@ -103,7 +104,7 @@ pub trait Learner {
         &mut self,
         loss: &Loss<'_>,
         beat: &mut dyn FnMut(),
-    ) -> Result<Learnt, LearnerError>;
+    ) -> Result<UpdateStats, LearnerError>;
 
     /// One optimizer step at this learning rate with the gradient since the last one. Returns the
     /// gradient's norm before it was clipped.
@@ -120,7 +121,7 @@ pub trait Learner {
     fn log_probs(
         &self,
         weights: Weights,
-        samples: &[Sample],
+        samples: &[TrainSequence],
         sampling: &Sampling,
         beat: &mut dyn FnMut(),
     ) -> Result<Vec<Vec<f32>>, LearnerError>;

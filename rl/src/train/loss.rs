@@ -1,5 +1,5 @@
-//! Log-probabilities, the clipped surrogate, its companions and how tokens are averaged into one
-//! loss.
+//! The GRPO loss: log-probabilities, the clipped surrogate, the KL penalty, truncated importance
+//! sampling, and how token losses are aggregated.
 //!
 //! Everything here works on *packed* tokens, a flat list `[N]` of the positions that are trained
 //! on. A masked position is not multiplied by zero, it is not there; so its gradient is exactly
@@ -11,7 +11,7 @@ use crate::generate::sample::Sampling;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
-/// How token losses become one number. With `B` sequences that have any token, `n_i` tokens in
+/// How token losses are aggregated into one number. With `B` sequences that have any token, `n_i` tokens in
 /// sequence i and losses `l`:
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -22,7 +22,7 @@ pub enum Aggregation {
     TokenMean,
     /// `1/(B L) Σ_i Σ_t l` with a constant length L: no preference for length (Liu et al. 2025).
     DrGrpo {
-        /// L, in tokens.
+        /// The constant L, in tokens.
         length: usize,
     },
     /// `1/B Σ_i Σ_t l`: each trajectory weighs as many tokens as it has.
@@ -48,7 +48,7 @@ impl Aggregation {
 /// policies; beyond it a token has no gradient. The same bound as in verl.
 const LOG_RATIO_LIMIT: f64 = 20.0;
 
-/// The trust region of the probability ratio: `[1 - low, 1 + high]`.
+/// The clip range of the probability ratio: `[1 - low, 1 + high]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Clip {
@@ -67,13 +67,13 @@ impl Default for Clip {
     }
 }
 
-/// How the distance to the reference policy is estimated from one sampled token, with
+/// How the KL divergence to the reference model is estimated from one sampled token, with
 /// `d = log p(token) - log p_ref(token)` (Schulman 2020, "Approximating KL divergence").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KlEstimator {
     /// `d`: unbiased. Its gradient is that of `log p`, zero in expectation on-policy: as a term of
-    /// the loss it adds noise and pulls nowhere. Good for looking only.
+    /// the loss it adds noise and no penalty. Useful as a metric only.
     K1,
     /// `d² / 2`: biased, and on-policy its gradient is that of `KL(p ‖ p_ref)` itself.
     K2,
@@ -82,14 +82,15 @@ pub enum KlEstimator {
     K3,
 }
 
-/// The pull towards the policy that training starts from. It is a term of the loss, averaged over
-/// tokens like the surrogate, so its gradient is that of the estimator itself.
+/// The KL penalty against the reference model, which is the policy that training starts from. It
+/// is a term of the loss, averaged over tokens like the surrogate, so its gradient is that of the
+/// estimator itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Kl {
-    /// Its weight; 0 for no pull, and then no reference policy is loaded.
+    /// Its weight, at least 0; with 0 there is no KL penalty and no reference model in memory.
     pub beta: f64,
-    /// How the distance is estimated.
+    /// How the KL divergence is estimated.
     pub estimator: KlEstimator,
 }
 
@@ -129,7 +130,7 @@ pub fn log_probs(logits: &Tensor, targets: &Tensor, sampling: &Sampling) -> Tens
 pub struct Surrogate {
     /// The weighted sum, shape `[]`.
     pub loss: Tensor,
-    /// How many tokens sit on a clipped side, shape `[]`.
+    /// How many tokens were clipped, shape `[]`.
     pub clipped: Tensor,
 }
 
@@ -157,14 +158,14 @@ pub fn surrogate(
     Surrogate { loss, clipped }
 }
 
-/// The estimate of each token's distance to the reference policy: `[N]`, with its gradient by
-/// `new`.
+/// The estimate of each token's KL divergence to the reference model, in nats: `[N]`, with its
+/// gradient by `new`.
 pub fn kl(new: &Tensor, reference: &Tensor, estimator: KlEstimator) -> Tensor {
-    let distance = bounded_log_ratio(new, reference);
+    let log_ratio = bounded_log_ratio(new, reference);
     match estimator {
-        KlEstimator::K1 => distance,
-        KlEstimator::K2 => distance.square() / 2.0,
-        KlEstimator::K3 => (-&distance).exp() - 1.0 + distance,
+        KlEstimator::K1 => log_ratio,
+        KlEstimator::K2 => log_ratio.square() / 2.0,
+        KlEstimator::K3 => (-&log_ratio).exp() - 1.0 + log_ratio,
     }
 }
 
@@ -179,12 +180,13 @@ pub fn importance(old: &Tensor, sampler: &Tensor, cap: f64) -> Tensor {
 /// The options of [`Objective::loss`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Objective {
-    /// The trust region.
+    /// The clip range of the probability ratio.
     pub clip: Clip,
-    /// The pull towards the reference policy.
+    /// The KL penalty against the reference model.
     pub kl: Kl,
-    /// The largest importance weight; 0 takes the sampler's word for the trainer's.
-    pub importance_cap: f64,
+    /// The cap of truncated importance sampling; with 0 the sampler's log-probabilities are taken
+    /// for the trainer's.
+    pub tis_cap: f64,
 }
 
 /// Packed tokens with all that their loss is made from, each `[N]` in f32.
@@ -197,7 +199,7 @@ pub struct Tokens {
     /// Those of the trainer before the batch's first update; needed only where sampler and
     /// trainer differ and this is not the first update, else `new` is the same.
     pub old: Option<Tensor>,
-    /// Those of the reference policy, where there is a pull towards it.
+    /// Those of the reference model, if there is a KL penalty.
     pub reference: Option<Tensor>,
     /// The advantage of each token's trajectory.
     pub advantages: Tensor,
@@ -208,25 +210,25 @@ pub struct Tokens {
 /// The loss of packed tokens, and what is logged of it, each of shape `[]`.
 #[derive(Debug)]
 pub struct Loss {
-    /// To be differentiated.
+    /// The loss, with gradient.
     pub loss: Tensor,
-    /// How many tokens sit on a clipped side.
+    /// How many tokens were clipped.
     pub clipped: Tensor,
-    /// The sum of the tokens' distances to the reference policy.
-    pub distance: Option<Tensor>,
+    /// The sum of the tokens' KL estimates against the reference model, in nats.
+    pub kl: Option<Tensor>,
     /// The sum of the tokens' importance weights.
     pub importance: Option<Tensor>,
 }
 
 impl Objective {
     /// `Σ w · (-c · min(ρ A, clip(ρ) A) + β · kl)`: the surrogate, each token times its
-    /// importance `c`, and the pull towards the reference policy. Without importance weights the
+    /// importance `c`, and the KL penalty against the reference model. Without importance weights the
     /// sampler's log-probabilities are the old ones.
     pub fn loss(&self, tokens: &Tokens) -> Loss {
         let Tokens { new, sampler, old, reference, advantages, weights } = tokens;
-        let (old, importance) = if self.importance_cap > 0.0 {
+        let (old, importance) = if self.tis_cap > 0.0 {
             let old = old.as_ref().map_or_else(|| new.detach(), Tensor::shallow_clone);
-            let importance = importance(&old, sampler, self.importance_cap);
+            let importance = importance(&old, sampler, self.tis_cap);
             (old, Some(importance))
         } else {
             (sampler.shallow_clone(), None)
@@ -234,13 +236,13 @@ impl Objective {
         let corrected = importance.as_ref().map(|importance| weights * importance);
         let Surrogate { mut loss, clipped } =
             surrogate(new, &old, advantages, corrected.as_ref().unwrap_or(weights), self.clip);
-        let distance = reference.as_ref().map(|reference| {
-            let distance = kl(new, reference, self.kl.estimator);
-            loss += (&distance * weights).sum(Kind::Float) * self.kl.beta;
-            distance.detach().sum(Kind::Float)
+        let kl = reference.as_ref().map(|reference| {
+            let kl = kl(new, reference, self.kl.estimator);
+            loss += (&kl * weights).sum(Kind::Float) * self.kl.beta;
+            kl.detach().sum(Kind::Float)
         });
         let importance = importance.map(|importance| importance.sum(Kind::Float));
-        Loss { loss, clipped, distance, importance }
+        Loss { loss, clipped, kl, importance }
     }
 }
 

@@ -5,8 +5,8 @@ use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Qwen3, signed};
 use crate::optim::{AdamConfig, AdamW};
 use crate::text::tokenizer::Tokenizer;
-use crate::train::batch::{Memory, Micro, Sample, micro_batches};
-use crate::train::learner::{Learner, LearnerError, Learnt, Loss, Update, Weights};
+use crate::train::batch::{Memory, MicroBatch, TrainSequence, micro_batches};
+use crate::train::learner::{Learner, LearnerError, Loss, Update, UpdateStats, Weights};
 use crate::train::loss::Tokens;
 use camino::Utf8Path;
 use std::ops::Range;
@@ -47,15 +47,15 @@ impl Learner for NativeLearner<'_> {
         &mut self,
         loss: &Loss<'_>,
         beat: &mut dyn FnMut(),
-    ) -> Result<Learnt, LearnerError> {
+    ) -> Result<UpdateStats, LearnerError> {
         let (model, memory, gradients) = (self.model, &self.memory, &mut self.gradients);
         match loss {
             Loss::CrossEntropy(samples) => {
                 let (loss, tokens) = imitate(model, samples, memory, gradients);
                 beat();
-                Ok(Learnt { loss, tokens, ..Learnt::default() })
+                Ok(UpdateStats { loss, tokens, ..UpdateStats::default() })
             }
-            Loss::Surrogate(update) => Ok(update.differentiate(model, memory, gradients, beat)),
+            Loss::Surrogate(update) => Ok(update.backward(model, memory, gradients, beat)),
         }
     }
 
@@ -67,7 +67,7 @@ impl Learner for NativeLearner<'_> {
     fn log_probs(
         &self,
         weights: Weights,
-        samples: &[Sample],
+        samples: &[TrainSequence],
         sampling: &Sampling,
         beat: &mut dyn FnMut(),
     ) -> Result<Vec<Vec<f32>>, LearnerError> {
@@ -76,8 +76,10 @@ impl Learner for NativeLearner<'_> {
             Weights::Reference => self.reference.ok_or(LearnerError::NoReference)?,
         };
         let mut scores = vec![Vec::new(); samples.len()];
-        for chosen in micro_batches(samples, 0..samples.len(), self.memory.micro_tokens) {
-            let micro = Micro::new(samples, &chosen, model.device());
+        for chosen in
+            micro_batches(samples, 0..samples.len(), self.memory.max_tokens_per_micro_batch)
+        {
+            let micro = MicroBatch::new(samples, &chosen, model.device());
             let found = micro.log_probs(model, sampling, &self.memory);
             let mut values = vec![0.0; found.numel()];
             found.copy_data(&mut values, found.numel());
@@ -113,21 +115,21 @@ impl Update<'_> {
     /// Adds to `gradients` those of the loss over the trajectories that have an advantage, or over
     /// all that count where there is a reference model: the others' are exactly zero. Calls `beat`
     /// after every micro-batch.
-    pub fn differentiate(
+    pub fn backward(
         &self,
         model: &Qwen3,
         memory: &Memory,
         gradients: &mut Gradients,
         beat: &mut dyn FnMut(),
-    ) -> Learnt {
+    ) -> UpdateStats {
         let weights = self.aggregation.weights(self.counts);
         let teaching = (0..self.samples.len()).filter(|&index| {
             let pulls = self.reference.is_some() || self.advantages[index].abs() > 0.0;
             self.counts[index] > 0 && pulls
         });
-        let mut learnt = Learnt::default();
-        for chosen in micro_batches(self.samples, teaching, memory.micro_tokens) {
-            let micro = Micro::new(self.samples, &chosen, model.device());
+        let mut stats = UpdateStats::default();
+        for chosen in micro_batches(self.samples, teaching, memory.max_tokens_per_micro_batch) {
+            let micro = MicroBatch::new(self.samples, &chosen, model.device());
             let of = |values: &[Vec<f32>]| micro.pack(|index| &values[index]);
             let (sampler, old) = (of(self.sampler), self.old.map(of));
             let reference = self.reference.map(of);
@@ -145,35 +147,35 @@ impl Update<'_> {
                 };
                 let loss = self.objective.loss(&tokens);
                 let value = |tensor: &Tensor| tensor.double_value(&[]);
-                learnt.add(&Learnt {
+                stats.add(&UpdateStats {
                     loss: value(&loss.loss),
                     clipped: value(&loss.clipped),
-                    distance: loss.distance.as_ref().map_or(0.0, value),
+                    kl: loss.kl.as_ref().map_or(0.0, value),
                     importance: loss.importance.as_ref().map_or(0.0, value),
                     gap: largest_gap(new, &tokens.sampler),
                     tokens: range.len(),
                 });
                 loss.loss
             };
-            micro.differentiate(model, &self.sampling, memory, gradients, &mut loss);
+            micro.backward(model, &self.sampling, memory, gradients, &mut loss);
             beat();
         }
-        learnt
+        stats
     }
 }
 
 /// Adds up the gradient of the mean loss over target tokens; returns that loss and their number.
 pub fn imitate(
     model: &Qwen3,
-    samples: &[Sample],
+    samples: &[TrainSequence],
     memory: &Memory,
     gradients: &mut Gradients,
 ) -> (f64, usize) {
-    let tokens: usize = samples.iter().map(Sample::trained_count).sum();
+    let tokens: usize = samples.iter().map(TrainSequence::trained_count).sum();
     let mut total = 0.0;
-    for chosen in micro_batches(samples, 0..samples.len(), memory.micro_tokens) {
-        let micro = Micro::new(samples, &chosen, model.device());
-        micro.differentiate(model, &Sampling::default(), memory, gradients, &mut |log_probs, _| {
+    for chosen in micro_batches(samples, 0..samples.len(), memory.max_tokens_per_micro_batch) {
+        let micro = MicroBatch::new(samples, &chosen, model.device());
+        micro.backward(model, &Sampling::default(), memory, gradients, &mut |log_probs, _| {
             let loss = -log_probs.sum(Kind::Float) / tokens as f64;
             total += loss.double_value(&[]);
             loss
@@ -197,8 +199,8 @@ mod tests {
         NativeLearner::new(model, tokenizer, AdamConfig::default(), Scale::Tiny.memory())
     }
 
-    fn sample(ids: [i64; 3]) -> Sample {
-        let mut sample = Sample::default();
+    fn sample(ids: [i64; 3]) -> TrainSequence {
+        let mut sample = TrainSequence::default();
         sample.push(&ids, true);
         sample
     }

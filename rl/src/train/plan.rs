@@ -1,10 +1,10 @@
-//! What a run needs of a device's memory, before it begins.
+//! The memory plan: how much device memory a run needs, computed before it begins.
 //!
-//! Keys and values get what is left beside everything else: the engine makes do with little, as
-//! long as one conversation of full length fits.
+//! The KV cache gets what is left beside everything else; at least one sequence of full length must
+//! fit into it.
 //!
-//! Sizes follow from the shape and the settings; no tensor is made. What libtorch needs besides
-//! (kernels, the allocator's unused rest) is a share on top.
+//! Sizes follow from the model's shape and the settings; no tensor is made. What libtorch needs
+//! besides (kernels, fragmentation) is added as a share.
 
 use crate::generate::engine::{PREFILL_PAIRS, PREFILL_TOKENS};
 use crate::model::{KvCache, LoraSettings, Qwen3Config, Target};
@@ -17,16 +17,16 @@ use std::fmt;
 use tasks::units::ByteSize;
 use tch::Device;
 
-/// What libtorch needs beside what it is asked for, as a share: kernels, handles, and what its
-/// allocator cannot use because no piece is large enough.
+/// Memory of libtorch itself, as a share of the tensors: kernels, handles, and fragmentation of its
+/// allocator.
 const OVERHEAD: f64 = 0.08;
-/// With fewer conversations of full length at a time than this, a smaller optimizer is worth more.
+/// If the KV cache holds fewer sequences of full length than this, a smaller optimizer is chosen.
 const ENOUGH: usize = 12;
 
 /// When memory is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// All the time.
+    /// During the whole run.
     Always,
     /// While gradients are computed and applied.
     Update,
@@ -36,21 +36,21 @@ pub enum Phase {
     Host,
 }
 
-/// One purpose.
+/// The memory of one purpose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// What for.
+    /// The purpose, as the table shows it.
     pub name: &'static str,
-    /// When.
+    /// The phase in which it is needed.
     pub phase: Phase,
-    /// How many bytes.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
 /// The memory of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// By purpose.
+    /// The items of the plan, one per purpose and phase.
     pub items: Vec<Item>,
 }
 
@@ -59,22 +59,22 @@ pub struct Plan {
 pub enum PlanError {
     /// It does not fit.
     #[error(
-        "this run needs {} of memory and the device has {}:\n{plan}\nlower `rollout.cache`, `rollout.context` or `memory.micro_tokens`, set `adam.moments` to `eight-bit` or `offload`, or train adapters with `--set lora.rank=32`; `rl plan` looks for settings that fit",
+        "this run needs {} of memory and the device has {}:\n{plan}\nlower `rollout.cache`, `rollout.max_model_len` or `memory.max_tokens_per_micro_batch`, set `adam.optim` to `adamw-8bit` or `adamw-offload`, or train adapters with `--set lora.rank=32`; `rl plan` looks for settings that fit",
         gib(.plan.peak()), gib(*.limit)
     )]
     TooLarge {
-        /// What it needs.
+        /// The plan of the run.
         plan: Box<Plan>,
         /// What there is, in bytes.
         limit: u64,
     },
     /// There is no room to generate.
     #[error(
-        "weights and one conversation of full length need {} of memory and the device has {}:\n{plan}\nlower `rollout.context` (`--context`), or take a smaller policy",
+        "weights and one conversation of full length need {} of memory and the device has {}:\n{plan}\nlower `rollout.max_model_len` (`--max-model-len`), or take a smaller policy",
         gib(.plan.peak()), gib(*.limit)
     )]
     NoRoom {
-        /// What they need.
+        /// The plan of weights and one sequence.
         plan: Box<Plan>,
         /// What there is, in bytes.
         limit: u64,
@@ -91,7 +91,8 @@ impl Plan {
             settings.lora.as_ref().map_or(parameters, |lora| adapter_parameters(lora, config));
         let frozen_and_adapters =
             if settings.lora.is_some() { parameters + trained } else { parameters };
-        let tokens = count(settings.memory.micro_tokens.max(settings.rollout.context));
+        let tokens =
+            count(settings.memory.max_tokens_per_micro_batch.max(settings.rollout.max_model_len));
         let mut items = Vec::new();
         let mut add = |name, phase, bytes| items.push(Item { name, phase, bytes });
 
@@ -99,7 +100,7 @@ impl Plan {
         if settings.dtype != Dtype::F32 {
             add("weights in f32, for the optimizer", Phase::Always, trained * wide);
         }
-        let (place, bytes) = match settings.adam.moments {
+        let (place, bytes) = match settings.adam.optim {
             MomentStore::Full => (Phase::Always, 2 * wide),
             MomentStore::EightBit => (Phase::Always, 2),
             // Without a GPU there is no other place.
@@ -116,7 +117,7 @@ impl Plan {
         let layers = count(config.num_hidden_layers);
         let inputs = tokens * count(config.hidden_size) * narrow;
         let inside = tokens * activations(config) * narrow;
-        if settings.memory.recompute {
+        if settings.memory.gradient_checkpointing {
             add("inputs of layers", Phase::Update, layers * inputs);
             // As much again for the gradients of what is inside.
             add("one layer's activations", Phase::Update, 2 * inside);
@@ -152,9 +153,10 @@ impl Plan {
         add("one layer's, while they grow", cache / count(2 * config.num_hidden_layers));
         let vocab = count(config.vocab_size);
         let reading = count(PREFILL_TOKENS) * activations(config) * narrow / 2;
-        let longest = PREFILL_PAIRS.min(settings.context.saturating_mul(settings.context));
+        let longest =
+            PREFILL_PAIRS.min(settings.max_model_len.saturating_mul(settings.max_model_len));
         let mask = count(longest) * count(config.group_size()) * narrow;
-        add("reading prompts", reading + mask + 3 * count(settings.rows) * vocab * 4);
+        add("reading prompts", reading + mask + 3 * count(settings.max_num_seqs) * vocab * 4);
     }
 
     fn sum(&self, phase: Phase) -> u64 {
@@ -223,9 +225,9 @@ pub fn choose(
     limit: u64,
     host: u64,
 ) -> Result<(TrainSettings, Plan), PlanError> {
-    let enough = conversations(settings.rollout.rows.min(ENOUGH), settings, config);
+    let enough = conversations(settings.rollout.max_num_seqs.min(ENOUGH), settings, config);
     let stores = [MomentStore::Full, MomentStore::EightBit, MomentStore::Offload];
-    let given = settings.adam.moments;
+    let given = settings.adam.optim;
     let mut chosen = filled(settings, config, device, limit);
     for moments in stores.into_iter().skip_while(|store| *store != given).skip(1) {
         let is_given = settings.rollout.cache.is_some();
@@ -236,7 +238,7 @@ pub fn choose(
             break;
         }
         let mut tried = settings.clone();
-        tried.adam.moments = moments;
+        tried.adam.optim = moments;
         if Plan::of(&tried, config, device).sum(Phase::Host) <= host {
             chosen = filled(&tried, config, device, limit);
         }
@@ -302,7 +304,7 @@ fn largest(
     fits: &dyn Fn(ByteSize) -> bool,
 ) -> ByteSize {
     let mib = 1 << 20;
-    let mut low = row(settings.context, config, dtype).div_ceil(mib);
+    let mut low = row(settings.max_model_len, config, dtype).div_ceil(mib);
     let mut high = full_cache(settings, config, dtype).div_ceil(mib);
     while low < high {
         let middle = (low + high).div_ceil(2);
@@ -313,7 +315,7 @@ fn largest(
 
 /// Keys and values of so many conversations of full length.
 fn conversations(number: usize, settings: &TrainSettings, config: &Qwen3Config) -> u64 {
-    count(number) * row(settings.rollout.context, config, settings.dtype)
+    count(number) * row(settings.rollout.max_model_len, config, settings.dtype)
 }
 
 /// How many conversations the cache holds at a time if they are as long as can be, and if they
@@ -323,14 +325,14 @@ pub fn held(settings: &TrainSettings, config: &Qwen3Config) -> (usize, usize) {
     let cache = settings.rollout.cache.map_or(all_rows, ByteSize::bytes);
     let fit = |context: usize| {
         let fit = cache / row(context, config, settings.dtype);
-        usize::try_from(fit).unwrap_or(usize::MAX).min(settings.rollout.rows)
+        usize::try_from(fit).unwrap_or(usize::MAX).min(settings.rollout.max_num_seqs)
     };
-    (fit(settings.rollout.context), fit(settings.rollout.context / 4))
+    (fit(settings.rollout.max_model_len), fit(settings.rollout.max_model_len / 4))
 }
 
 /// Keys and values of all rows at full length.
 fn full_cache(settings: &RolloutSettings, config: &Qwen3Config, dtype: Dtype) -> u64 {
-    count(settings.rows) * row(settings.context, config, dtype)
+    count(settings.max_num_seqs) * row(settings.max_model_len, config, dtype)
 }
 
 /// Bytes of one element.
@@ -421,8 +423,8 @@ mod tests {
         let fits = |settings: &TrainSettings, plan: &Plan| {
             let (long, short) = held(settings, &config);
             assert!(plan.peak() <= GPU && plan.peak() > GPU - (1 << 30), "{plan}");
-            assert_eq!(settings.rollout.rows, 64);
-            (settings.adam.moments, long, short)
+            assert_eq!(settings.rollout.max_num_seqs, 64);
+            (settings.adam.optim, long, short)
         };
         assert_eq!(fits(&full, &plan), (MomentStore::EightBit, 14, 59));
         let adapters = TrainSettings { lora: Some(LoraSettings::default()), ..large() };
@@ -440,13 +442,13 @@ mod tests {
         assert!(filled(&settings, &config, H200, free).is_err(), "with full moments");
         for (host, moments) in [(HOST, MomentStore::Offload), (32 << 30, MomentStore::EightBit)] {
             let (chosen, plan) = choose(&settings, &config, H200, free, host).unwrap();
-            assert_eq!(chosen.adam.moments, moments);
+            assert_eq!(chosen.adam.optim, moments);
             assert!(plan.peak() <= free && plan.sum(Phase::Host) <= host, "{plan}");
             let (long, short) = held(&chosen, &config);
             assert!(long >= 8 && short >= 32, "{long} {short}");
             // Nothing that decides what is learnt has moved.
             let mut given = chosen;
-            (given.adam.moments, given.rollout.cache) = (settings.adam.moments, None);
+            (given.adam.optim, given.rollout.cache) = (settings.adam.optim, None);
             assert_eq!(given, settings);
         }
     }
@@ -465,19 +467,20 @@ mod tests {
         let config = Qwen3Config::tiny(500, 1, 2);
         let mut model = Qwen3::random(&config, Kind::BFloat16, Device::Cpu, Stream::root(1));
         let mut settings = large();
-        settings.rollout.rows = 3;
-        settings.rollout.context = 100;
+        settings.rollout.max_num_seqs = 3;
+        settings.rollout.max_model_len = 100;
         let size = |tensor: &Tensor| count(tensor.numel() * tensor.kind().elt_size_in_bytes());
         let weights = |model: &Qwen3| -> u64 { model.published().values().map(size).sum() };
         for moments in [MomentStore::Full, MomentStore::EightBit] {
-            settings.adam.moments = moments;
+            settings.adam.optim = moments;
             let plan = Plan::of(&settings, &config, H200);
             assert_eq!(bytes(&plan, "weights"), weights(&model));
-            let state: u64 = AdamW::new(&model, AdamConfig { moments, ..AdamConfig::default() })
-                .state()
-                .values()
-                .map(size)
-                .sum();
+            let state: u64 =
+                AdamW::new(&model, AdamConfig { optim: moments, ..AdamConfig::default() })
+                    .state()
+                    .values()
+                    .map(size)
+                    .sum();
             let planned =
                 bytes(&plan, "moments") + bytes(&plan, "weights in f32, for the optimizer");
             // Scales of 8-bit blocks are 1/32 of their codes.

@@ -1,10 +1,10 @@
 //! Defaults for policies of two sizes.
 //!
-//! What the paper found for billions of parameters is wrong for a million: a tiny policy needs a
-//! larger step, a shorter prompt and shorter answers from its tools.
+//! The paper's values suit billions of parameters, not a million: a tiny policy needs a larger
+//! learning rate, a shorter prompt and shorter observations.
 
 use crate::generate::sample::Sampling;
-use crate::rollout::{Overflow, RolloutSettings};
+use crate::rollout::{ContextOverflow, RolloutSettings};
 use crate::train::batch::Memory;
 use agents::prompt::PromptStyle;
 use agents::reward::RewardWeights;
@@ -40,13 +40,13 @@ impl Dtype {
     }
 }
 
-/// Which defaults apply.
+/// The size of a policy, which decides its defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// A few million parameters, on a laptop.
     Tiny,
-    /// A language model.
+    /// 100 million parameters or more.
     Large,
 }
 
@@ -88,11 +88,19 @@ impl Scale {
         }
     }
 
-    /// What is traded for memory in training.
+    /// What bounds the memory of training.
     pub fn memory(self) -> Memory {
         match self {
-            Self::Tiny => Memory { micro_tokens: 4096, logit_tokens: 4096, recompute: false },
-            Self::Large => Memory { micro_tokens: 32_768, logit_tokens: 1024, recompute: true },
+            Self::Tiny => Memory {
+                max_tokens_per_micro_batch: 4096,
+                logit_tokens: 4096,
+                gradient_checkpointing: false,
+            },
+            Self::Large => Memory {
+                max_tokens_per_micro_batch: 32_768,
+                logit_tokens: 1024,
+                gradient_checkpointing: true,
+            },
         }
     }
 
@@ -108,14 +116,14 @@ impl Scale {
         };
         // Twice as many workers as processors: one reads and grades while another's script runs.
         let workers = 2 * processors;
-        let settings = |context, turn_tokens, threads| RolloutSettings {
-            rows: 64,
-            context,
+        let settings = |max_model_len, turn_tokens, threads| RolloutSettings {
+            max_num_seqs: 64,
+            max_model_len,
             cache: None,
             turn_tokens,
             trajectory_tokens: 0,
-            overflow: Overflow::Stop,
-            lockstep: false,
+            context_overflow: ContextOverflow::End,
+            deterministic: false,
             workers,
             threads,
             sampling,

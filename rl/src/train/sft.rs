@@ -4,11 +4,11 @@
 //!    equally often: the policy should know weak and strong approaches, so that reinforcement
 //!    has something to choose between.
 //! 2. A tiny policy gets a vocabulary of its own, learnt from these episodes.
-//! 3. The policy imitates what the agents said. Prompt and environment are context, never a
-//!    target; the loss is the mean over target tokens of a batch.
+//! 3. The policy is trained on the agents' turns. Prompts and observations are context and masked;
+//!    the loss is the mean over target tokens of a batch.
 //!
 //! Every stage is resumable: episodes are appended as they end, the vocabulary is a function of
-//! them, and training goes on from its newest checkpoint to the same curve.
+//! them, and training resumes from its newest checkpoint to the same curve.
 
 mod demonstrations;
 mod error;
@@ -24,9 +24,9 @@ use crate::run::settings::Checked;
 use crate::run::stop::{Ended, Stop, Stopped};
 use crate::run::view::Stages;
 use crate::text::template::Template;
-use crate::train::batch::{Sample, spoken};
+use crate::train::batch::TrainSequence;
 use crate::train::harness::{Cadence, Earlier, Harness};
-use crate::train::learner::{Learner, Learnt, Loss};
+use crate::train::learner::{Learner, Loss, UpdateStats};
 use crate::train::native::NativeLearner;
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
@@ -38,18 +38,19 @@ use tch::Device;
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
-struct Line {
+struct StepMetrics {
     step: u64,
     epoch: u64,
     /// Mean negative log-likelihood of target tokens, in nats.
     loss: f64,
     /// Target tokens of the batch.
     tokens: usize,
-    rate: f64,
+    learning_rate: f64,
     gradient_norm: f64,
 }
 
-/// Plays demonstrations and imitates them; `out` is the run's folder. Goes on where it was.
+/// Generates demonstrations and fine-tunes on them; `out` is the run's folder. Resumes a run that is
+/// there.
 ///
 /// # Errors
 /// [`SftError`].
@@ -90,7 +91,7 @@ pub fn run(
     let template = Template::new(&tokenizer)?;
     let mut samples = Vec::new();
     for demonstration in &demonstrations {
-        let sample = spoken(demonstration, &template)?;
+        let sample = TrainSequence::from_demonstration(demonstration, &template)?;
         if sample.ids.len() <= settings.context {
             samples.push(sample);
         }
@@ -111,7 +112,7 @@ pub fn run(
     let per_epoch = samples.len().div_ceil(settings.batch) as u64;
     let steps = per_epoch * settings.epochs;
     let schedule = Schedule {
-        peak: settings.rate,
+        peak: settings.learning_rate,
         warmup: settings.warmup,
         decay: Decay::Cosine { floor: 0.05 },
         steps,
@@ -136,16 +137,27 @@ pub fn run(
             batch_of(&samples, step, per_epoch, settings.batch, root.child("order").index(epoch));
         let stream = root.child("noise").index(step);
         chosen.iter_mut().zip(0..).for_each(|(sample, place)| {
-            sample.blur(settings.context_noise, tokenizer.vocab_size(), stream.index(place));
+            sample.drop_context_tokens(
+                settings.context_noise,
+                tokenizer.vocab_size(),
+                stream.index(place),
+            );
         });
-        let Learnt { loss, tokens, .. } =
+        let UpdateStats { loss, tokens, .. } =
             learner.accumulate(&Loss::CrossEntropy(&chosen), &mut || ())?;
         let rate = schedule.rate(step);
         let gradient_norm = learner.step(rate)?;
-        metrics.append(&Line { step: step + 1, epoch, loss, tokens, rate, gradient_norm })?;
+        metrics.append(&StepMetrics {
+            step: step + 1,
+            epoch,
+            loss,
+            tokens,
+            learning_rate: rate,
+            gradient_norm,
+        })?;
         bar.set_message(format!("loss {loss:.3}"));
         if bar.is_hidden() {
-            tracing::info!(step = step + 1, epoch, loss, rate, "imitated");
+            tracing::info!(step = step + 1, epoch, loss, learning_rate = rate, "imitated");
         }
         bar.inc(1);
         harness.made(());
@@ -159,12 +171,12 @@ pub fn run(
 
 /// The samples of a step: each epoch is a new shuffle, cut into batches.
 fn batch_of(
-    samples: &[Sample],
+    samples: &[TrainSequence],
     step: u64,
     per_epoch: u64,
     batch: usize,
     stream: Stream,
-) -> Vec<Sample> {
+) -> Vec<TrainSequence> {
     let mut order: Vec<usize> = (0..samples.len()).collect();
     order.shuffle(&mut stream.rng());
     let first = usize::try_from(step % per_epoch).unwrap_or(0) * batch;

@@ -1,7 +1,7 @@
 //! The example in `docs/GRPO.md`: every number in its tables is what the code computes.
 
 use fs_err as fs;
-use rl::train::advantage::{Normalisation, Spread, Standing, advantages};
+use rl::train::advantage::{Inclusion, Normalisation, StdNorm, advantages};
 use rl::train::loss::{
     Aggregation, Clip, Kl, KlEstimator, Objective, Tokens, importance, kl, surrogate,
 };
@@ -57,7 +57,7 @@ impl Example {
         let owners = column(&tokens, 0).into_iter().map(|owner| owner as usize - 1).collect();
         let rewards = column(&table("Rewards", 0), 1);
         Self {
-            advantages: of_group(&rewards, Spread::Sample),
+            advantages: of_group(&rewards, StdNorm::Sample),
             owners,
             old: column(&tokens, 2),
             new: column(&tokens, 3),
@@ -75,8 +75,7 @@ impl Example {
     }
 
     fn loss(&self, change: impl FnOnce(&mut Objective, &mut Tokens)) -> f64 {
-        let mut objective =
-            Objective { clip: Clip::default(), kl: Kl::default(), importance_cap: 0.0 };
+        let mut objective = Objective { clip: Clip::default(), kl: Kl::default(), tis_cap: 0.0 };
         let mut tokens = Tokens {
             new: Tensor::from_slice(&self.new),
             sampler: Tensor::from_slice(&self.old),
@@ -90,16 +89,16 @@ impl Example {
     }
 }
 
-fn of_group(rewards: &[f64], spread: Spread) -> Vec<f64> {
-    let group: Vec<(f64, Standing)> = rewards.iter().map(|&r| (r, Standing::Counted)).collect();
-    advantages(&group, Normalisation { spread, ..Normalisation::default() })
+fn of_group(rewards: &[f64], spread: StdNorm) -> Vec<f64> {
+    let group: Vec<(f64, Inclusion)> = rewards.iter().map(|&r| (r, Inclusion::Trained)).collect();
+    advantages(&group, Normalisation { std: spread, ..Normalisation::default() })
 }
 
 #[test]
 fn advantages_are_as_written() {
     let rows = table("Rewards", 0);
     let rewards = column(&rows, 1);
-    for (spread, index) in [(Spread::Sample, 2), (Spread::Population, 3), (Spread::None, 4)] {
+    for (spread, index) in [(StdNorm::Sample, 2), (StdNorm::Population, 3), (StdNorm::None, 4)] {
         agree("advantages", &of_group(&rewards, spread), &column(&rows, index));
     }
 }
@@ -138,21 +137,21 @@ fn losses_are_as_written() {
 }
 
 #[test]
-fn distances_are_as_written() {
-    let (example, rows) = (Example::read(), table("A pull", 0));
+fn kl_estimates_are_as_written() {
+    let (example, rows) = (Example::read(), table("KL penalty", 0));
     assert_eq!(column(&rows, 2), example.new);
     let reference = column(&rows, 3);
-    let totals = table("A pull", 1);
+    let totals = table("KL penalty", 1);
     let estimators = [KlEstimator::K1, KlEstimator::K2, KlEstimator::K3];
     for (index, estimator) in estimators.into_iter().enumerate() {
         let reference = || Tensor::from_slice(&reference);
         let found = kl(&Tensor::from_slice(&example.new), &reference(), estimator);
-        agree("distance", &values(&found), &column(&rows, 4 + index));
+        agree("kl", &values(&found), &column(&rows, 4 + index));
         let loss = example.loss(|objective, tokens| {
             objective.kl = Kl { beta: 0.1, estimator };
             tokens.reference = Some(reference());
         });
-        agree("pulled", &[loss], &[totals[index][1].parse().unwrap()]);
+        agree("penalized loss", &[loss], &[totals[index][1].parse().unwrap()]);
     }
 }
 
@@ -165,7 +164,7 @@ fn importance_is_as_written() {
     agree("importance", &values(&importance(&old, &sampler(), 2.0)), &column(&rows, 4));
     for row in table("When the sampler", 1) {
         let loss = example.loss(|objective, tokens| {
-            objective.importance_cap = row[0].parse().unwrap();
+            objective.tis_cap = row[0].parse().unwrap();
             (tokens.old, tokens.sampler) = (Some(old.copy()), sampler());
         });
         agree("corrected", &[loss], &[row[1].parse().unwrap()]);

@@ -35,7 +35,7 @@ fn faulted_tasks_are_dropped_and_counted_and_the_rest_trains() {
     // Training: every step plays both tasks, and one of them breaks.
     lose_answers(&tasks, "two");
     let train = ["train", "--model", policy.as_str(), "--tasks", tasks.as_str(), "--steps", "3"];
-    let sizes = ["--tasks-per-step", "2", "--group", "2", "--set", "rollout.turn_tokens=160"];
+    let sizes = ["--tasks-per-step", "2", "--group-size", "2", "--set", "rollout.turn_tokens=160"];
     let train = [&train[..], &sizes, &["--set", "validate_attempts=1"]].concat();
     let run = dir.join("train");
     finish(&train, &run);

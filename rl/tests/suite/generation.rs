@@ -222,9 +222,12 @@ fn who_gives_way_says_what_it_would_have_said() {
     let most = slots * (longest + longest / 4 + 256);
     let [plenty, some, least] = used[..] else { unreachable!("three budgets") };
     assert!(longest < LONG && plenty.peak_bytes < cache_of(&model, most).bytes());
-    assert_eq!((plenty.preemptions, plenty.reread_tokens), (0, 0));
+    assert_eq!((plenty.preemptions, plenty.recomputed_tokens), (0, 0));
     assert!(0 < some.preemptions && some.preemptions < least.preemptions, "{used:?}");
-    assert!(0 < some.reread_tokens && some.reread_tokens < least.reread_tokens, "{used:?}");
+    assert!(
+        0 < some.recomputed_tokens && some.recomputed_tokens < least.recomputed_tokens,
+        "{used:?}"
+    );
 }
 
 /// Whoever joins and leaves when, with experts or without: the engine's numbers are those of the

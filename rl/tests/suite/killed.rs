@@ -118,10 +118,10 @@ fn interrupted_runs_finish_the_same_work() {
     let count = steps.to_string();
     let train =
         ["train", "--model", straight.as_str(), "--tasks", tasks.as_str(), "--steps", &count];
-    let sizes = ["--tasks-per-step", "2", "--group", "2", "--set", "checkpoint_every=3"];
+    let sizes = ["--tasks-per-step", "2", "--group-size", "2", "--set", "checkpoint_every=3"];
     // Every option that has a state of its own, and in lockstep: who shares a batch changes
     // rounding, and this test compares bits.
-    let lockstep = "rollout.lockstep=true";
+    let lockstep = "rollout.deterministic=true";
     let exact = ["--set", "validate_every=2", "--set", "validate_attempts=1", "--set", lockstep];
     let short = ["--set", "rollout.turn_tokens=160", "--set", "epochs=2", "--set", "kl.beta=0.01"];
     let (straight, disturbed) = (dir.join("grpo"), dir.join("grpo-disturbed"));
@@ -144,7 +144,8 @@ fn interrupted_runs_finish_the_same_work() {
     let policy = format!("policy={straight}");
     let eval = ["eval", "--tasks", tasks.as_str(), "--policy", &policy, "--attempts", "12"];
     let eval =
-        [&eval[..], &["--set", "rollout.turn_tokens=160", "--set", "rollout.rows=2"]].concat();
+        [&eval[..], &["--set", "rollout.turn_tokens=160", "--set", "rollout.max_num_seqs=2"]]
+            .concat();
     let out = dir.join("eval");
     let episodes = out.join("episodes/policy.jsonl");
     let kept = || fs::read_to_string(&episodes).map_or(0, |text| text.matches('\n').count());

@@ -12,7 +12,7 @@ use rl::report::{self, ReportSources};
 use rl::run::settings::Settings as _;
 use rl::run::stop::{Ended, Stop};
 use rl::run::view::Stages;
-use rl::train::grpo::{self, TrainSettings};
+use rl::train::grpo::{self, DynamicSampling, TrainSettings};
 use rl::train::presets::Scale;
 use rl::train::sft::{self, SftSettings};
 use serde_json::Value;
@@ -53,7 +53,7 @@ fn train_settings(tasks: &Utf8Path, model: &Utf8Path) -> TrainSettings {
         tasks: tasks.to_owned(),
         steps: 2,
         tasks_per_step: 2,
-        group: 2,
+        group_size: 2,
         validate_every: 2,
         validate_attempts: 1,
         checkpoint_every: 1,
@@ -61,7 +61,7 @@ fn train_settings(tasks: &Utf8Path, model: &Utf8Path) -> TrainSettings {
         ..TrainSettings::defaults(Scale::Tiny)
     };
     // Who shares a batch changes rounding, and this test compares bits.
-    settings.rollout.lockstep = true;
+    settings.rollout.deterministic = true;
     settings.rollout.turn_tokens = 240;
     settings
 }
@@ -127,14 +127,14 @@ fn loses_patience(settings: &TrainSettings, policy: &Utf8Path, dir: &Utf8Path) {
     let run = dir.join("patience");
     fs::create_dir(&run).unwrap();
     let settings = |patience| TrainSettings {
-        patience,
-        rate: 1e-30,
+        early_stopping_patience: patience,
+        learning_rate: 1e-30,
         validate_every: 1,
         checkpoint_every: 100,
         steps: 50,
         mini_batches: 2,
-        max_draws: 2,
-        importance_cap: 2.0,
+        dynamic_sampling: DynamicSampling { max_rounds: 2 },
+        tis_cap: 2.0,
         ..settings.clone()
     };
     for (patience, last) in [(1, 1), (1, 1), (2, 2)] {
@@ -160,10 +160,10 @@ fn loses_patience(settings: &TrainSettings, policy: &Utf8Path, dir: &Utf8Path) {
         let sum = count("trained") + count("zero_advantage") + masked + count("dropped");
         assert_eq!(count("played"), sum, "{line}");
         assert_eq!(count("played"), 2 * (2 + count("replaced_groups")), "{line}");
-        assert!((1..=2).contains(&count("draws")) && count("updates") <= 2, "{line}");
+        assert!((1..=2).contains(&count("sampling_rounds")) && count("updates") <= 2, "{line}");
         // Sampler and trainer agree, so nothing is corrected.
         if count("trained") > 0 {
-            assert!((line["importance"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{line}");
+            assert!((line["tis_weight"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{line}");
         }
     }
 }
@@ -279,7 +279,9 @@ fn the_loops_run_resume_and_report() {
     for part in ["best held-out reward", "Time per step", "update 2, best", "update 1, best"] {
         assert!(html.contains(part), "{part}");
     }
-    for part in ["Distance to the start policy", "<h2>Settings", "<h2>Comparison", "http://"] {
+    for part in
+        ["KL divergence to the reference model", "<h2>Settings", "<h2>Comparison", "http://"]
+    {
         assert!(!html.contains(part), "{part}");
     }
     fs::write(grpo.join("settings.toml"), "rate = 1e-6 # < 1\n").unwrap();

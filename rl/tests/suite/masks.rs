@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rl::generate::sample::Sampling;
 use rl::model::{Gradients, Qwen3, Qwen3Config};
-use rl::train::batch::{Memory, Micro, Sample, micro_batches};
+use rl::train::batch::{Memory, MicroBatch, TrainSequence, micro_batches};
 use rl::train::loss::{self, Aggregation, Clip, Kl, Objective, Tokens, surrogate};
 use tasks::stream::Stream;
 use tch::{Device, Kind, Tensor};
@@ -23,8 +23,8 @@ fn model(tied: bool) -> Qwen3 {
 
 /// Prompt, model, environment, model, environment; every token of its own, so that the gradient
 /// of an output row belongs to one target.
-fn sample(start: i64, lengths: [i64; 5]) -> Sample {
-    let mut sample = Sample::default();
+fn sample(start: i64, lengths: [i64; 5]) -> TrainSequence {
+    let mut sample = TrainSequence::default();
     let mut next = start;
     for (piece, length) in lengths.into_iter().enumerate() {
         let ids: Vec<i64> = (next..next + length).collect();
@@ -34,24 +34,28 @@ fn sample(start: i64, lengths: [i64; 5]) -> Sample {
     sample
 }
 
-const WHOLE: Memory = Memory { micro_tokens: 10_000, logit_tokens: 10_000, recompute: false };
+const WHOLE: Memory = Memory {
+    max_tokens_per_micro_batch: 10_000,
+    logit_tokens: 10_000,
+    gradient_checkpointing: false,
+};
 
 fn backward(
     model: &Qwen3,
-    samples: &[Sample],
+    samples: &[TrainSequence],
     advantages: &[f64],
     memory: &Memory,
 ) -> (f64, Gradients) {
-    let counts: Vec<usize> = samples.iter().map(Sample::trained_count).collect();
+    let counts: Vec<usize> = samples.iter().map(TrainSequence::trained_count).collect();
     let weights = Aggregation::SeqMeanTokenMean.weights(&counts);
     let mut total = 0.0;
     let mut gradients = Gradients::default();
-    for chosen in micro_batches(samples, 0..samples.len(), memory.micro_tokens) {
-        let micro = Micro::new(samples, &chosen, Device::Cpu);
+    for chosen in micro_batches(samples, 0..samples.len(), memory.max_tokens_per_micro_batch) {
+        let micro = MicroBatch::new(samples, &chosen, Device::Cpu);
         let (a, w) =
             (micro.spread(|index| advantages[index]), micro.spread(|index| weights[index]));
         let sampling = Sampling::default();
-        micro.differentiate(model, &sampling, memory, &mut gradients, &mut |new, range| {
+        micro.backward(model, &sampling, memory, &mut gradients, &mut |new, range| {
             let part = |all: &Tensor| all.narrow(0, range.start as i64, range.len() as i64);
             let old = new.detach() + 0.01;
             let loss = surrogate(new, &old, &part(&a), &part(&w), Clip::default()).loss;
@@ -90,19 +94,19 @@ fn what_follows_the_last_turn_changes_nothing() {
 #[test]
 fn masked_positions_have_gradient_exactly_zero() {
     let samples = [sample(0, [4, 5, 3, 4, 6]), sample(22, [2, 3, 2, 2, 3])];
-    let micro = Micro::new(&samples, &[0, 1], Device::Cpu);
+    let micro = MicroBatch::new(&samples, &[0, 1], Device::Cpu);
     let targets = Tensor::from_slice(micro.targets());
-    let plain = Objective { clip: Clip::default(), kl: Kl::default(), importance_cap: 0.0 };
+    let plain = Objective { clip: Clip::default(), kl: Kl::default(), tis_cap: 0.0 };
     let all = Objective {
         clip: Clip { dual: 3.0, ..Clip::default() },
         kl: Kl { beta: 0.1, ..Kl::default() },
-        importance_cap: 2.0,
+        tis_cap: 2.0,
     };
     for objective in [plain, all] {
         // Logits of everything that is read as the leaf, the model left out: [N, V].
         let (read, vocab) = (15 + 8, 50);
         let leaf = Tensor::randn([read, vocab], (Kind::Float, Device::Cpu)).set_requires_grad(true);
-        let predicting = leaf.index_select(0, &Tensor::from_slice(micro.places()));
+        let predicting = leaf.index_select(0, &Tensor::from_slice(micro.target_positions()));
         let new = loss::log_probs(&predicting, &targets, &Sampling::default());
         let tokens = Tokens {
             sampler: new.detach() - 0.1,
@@ -147,13 +151,13 @@ fn memory_is_all_that_memory_settings_change() {
     let model = model(true);
     proptest!(ProptestConfig::with_cases(24), |(
         lengths in prop::collection::vec((0_i64..9, [1_i64..7, 0..6, 0..5, 0..5, 0..4]), 1..7),
-        micro_tokens in 1_usize..80, logit_tokens in 1_usize..30, recompute: bool,
+        max_tokens_per_micro_batch in 1_usize..80, logit_tokens in 1_usize..30, recompute: bool,
     )| {
-        let samples: Vec<Sample> =
+        let samples: Vec<TrainSequence> =
             lengths.iter().map(|&(start, lengths)| sample(start, lengths)).collect();
         let advantages: Vec<f64> = (0..samples.len()).map(|i| [1.0, -0.5, 2.0][i % 3]).collect();
         let (loss, gradients) = backward(&model, &samples, &advantages, &WHOLE);
-        let memory = Memory { micro_tokens, logit_tokens, recompute };
+        let memory = Memory { max_tokens_per_micro_batch, logit_tokens, gradient_checkpointing: recompute };
         let (found, in_parts) = backward(&model, &samples, &advantages, &memory);
         prop_assert!((loss - found).abs() < 1e-5, "{} is not {}", found, loss);
         if !gradients.is_empty() {

@@ -9,7 +9,8 @@ use rl::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
 use rl::generate::{ConversationId, Generated, Generator, NativeGenerator};
 use rl::model::{Packed, Qwen3, Qwen3Config};
 use rl::rollout::{
-    Job, Overflow, Place, Played, Policy, Rollout, RolloutError, RolloutSettings, rollout,
+    ContextOverflow, EpisodeResult, Job, Policy, Rollout, RolloutContext, RolloutError,
+    RolloutSettings, rollout,
 };
 use rl::run::stop::Stop;
 use rl::run::watchdog::Heartbeat;
@@ -59,9 +60,9 @@ impl Scene {
 
     fn play(&self, settings: &RolloutSettings, wall_seconds: u64) -> Vec<(Trajectory, Vec<i64>)> {
         let mut generator = NativeGenerator::new(&self.model, settings.capacity());
-        let finished = |played: Played| match played {
-            Played::Finished { trajectory, context } => (*trajectory, context),
-            Played::Fault { fault, .. } => panic!("{fault}"),
+        let finished = |played: EpisodeResult| match played {
+            EpisodeResult::Finished { trajectory, context } => (*trajectory, context),
+            EpisodeResult::Fault { fault, .. } => panic!("{fault}"),
         };
         let rollout = self.play_with(&mut generator, settings, wall_seconds).unwrap();
         rollout.played.into_iter().map(finished).collect()
@@ -76,7 +77,7 @@ impl Scene {
         let mut rules = Scale::Tiny.rules();
         rules.episode.budget.turns = 12;
         rules.episode.budget.wall_seconds = wall_seconds;
-        let place = Place {
+        let context = RolloutContext {
             world: &MleWorld { suite: &self.suite, rules: &rules },
             settings,
             stop: &Stop::default(),
@@ -89,7 +90,7 @@ impl Scene {
             Job { task: tasks[attempt as usize % 2].id(), attempt, stream }
         };
         let jobs: Vec<Job<'_>> = (0..4).map(job).collect();
-        rollout(generator, policy, place, &jobs, &mut |_| Ok(()))
+        rollout(generator, policy, context, &jobs, &mut |_| Ok(()))
     }
 
     /// Every turn has the log-probabilities that the plain pass gives it after what the policy
@@ -132,7 +133,7 @@ fn said(trajectory: &Trajectory) -> usize {
 }
 
 fn settings(context: usize) -> RolloutSettings {
-    RolloutSettings { context, turn_tokens: 100, ..Scale::Tiny.rollout() }
+    RolloutSettings { max_model_len: context, turn_tokens: 100, ..Scale::Tiny.rollout() }
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
     // Little memory on top: whoever gives way sees the same.
     let tight = (context + 1) * 2 * 2 * 2 * 8 * 4 * 3 / 2;
     let dropping = RolloutSettings {
-        overflow: Overflow::Drop,
+        context_overflow: ContextOverflow::Evict,
         cache: Some(ByteSize::new(tight as u64)),
         ..settings(context)
     };
@@ -300,7 +301,7 @@ fn a_generator_need_not_be_an_engine_and_its_weights_stay_while_a_rollout_goes_o
     let rollout = scene.play_with(&mut steady, &settings(4000), 600).unwrap();
     assert_eq!((rollout.played.len(), steady.most, steady.open.len()), (4, 2, 0));
     for played in rollout.played {
-        let Played::Finished { trajectory, context } = played else { panic!("a fault") };
+        let EpisodeResult::Finished { trajectory, context } = played else { panic!("a fault") };
         assert_eq!((trajectory.ending, trajectory.turns.len()), (Ending::Budget, 12));
         assert_eq!(said(&trajectory), 12 * turn.len());
         assert_eq!(context, ids_of(&trajectory.segments));

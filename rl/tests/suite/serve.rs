@@ -414,7 +414,8 @@ fn a_turn_is_told_in_openais_words() {
 fn what_cannot_be_done_is_explained() {
     let dir = tempfile::tempdir().unwrap();
     let folder = scripted(Utf8Path::from_path(dir.path()).unwrap());
-    let server = Server::start(&folder, &["--context", "50", "--rows", "2", "--queue", "1"]);
+    let server =
+        Server::start(&folder, &["--max-model-len", "50", "--max-num-seqs", "2", "--queue", "1"]);
     let refused = |path: &str, request: Value| {
         let (status, answer) = server.post(path, &request);
         let error = &answer["error"];
@@ -554,7 +555,10 @@ fn begun(client: &mut BufReader<TcpStream>) {
 fn clients_that_leave_free_their_rows() {
     let dir = tempfile::tempdir().unwrap();
     let folder = random(Utf8Path::from_path(dir.path()).unwrap());
-    let mut server = Server::start(&folder, &["--rows", "2", "--queue", "0", "--context", "20000"]);
+    let mut server = Server::start(
+        &folder,
+        &["--max-num-seqs", "2", "--queue", "0", "--max-model-len", "20000"],
+    );
     let short = json!({"prompt": [5], "max_tokens": 1});
     let pair = json!({"prompt": [5], "max_tokens": 1, "n": 2});
     for stream in [true, false] {

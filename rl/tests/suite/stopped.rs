@@ -68,7 +68,7 @@ fn nobody_waits_for_a_script_that_sleeps() {
     corpus::write(&tasks);
     let policy = sleeper(dir, &tasks);
     let train = ["train", "--model", policy.as_str(), "--tasks", tasks.as_str()];
-    let sizes = ["--tasks-per-step", "2", "--group", "2", "--set", "watchdog_seconds=1"];
+    let sizes = ["--tasks-per-step", "2", "--group-size", "2", "--set", "watchdog_seconds=1"];
     // Nearly greedy, so that the script is said as it was learnt; and with time to sleep in.
     let greedy = ["--set", "rollout.sampling.min_p=0.9", "--set", "validate_every=0"];
     let long = ["--set", "rules.episode.policy.time_limit=110s"];
@@ -95,6 +95,47 @@ fn nobody_waits_for_a_script_that_sleeps() {
     }
 }
 
+/// Gives the settings of a run the names that they had in the previous release.
+fn with_old_names(run: &Utf8Path) {
+    let path = run.join("settings.toml");
+    let mut settings = fs::read_to_string(&path).unwrap();
+    for (new, old) in [
+        ("learning_rate = ", "rate = "),
+        ("group_size = ", "group = "),
+        ("early_stopping_patience = ", "patience = "),
+        ("[dynamic_sampling]\nmax_rounds = 1\n", ""),
+        ("tis_cap = ", "max_draws = 1\nimportance_cap = "),
+        ("max_tokens_per_micro_batch = ", "micro_tokens = "),
+        ("gradient_checkpointing = ", "recompute = "),
+        ("[advantage]\n", "[normalisation]\n"),
+        ("\nstd = ", "\nspread = "),
+        ("max_grad_norm = ", "clip_norm = "),
+        ("optim = \"adamw\"", "moments = \"full\""),
+        ("max_num_seqs = ", "rows = "),
+        ("max_model_len = ", "context = "),
+        ("deterministic = ", "lockstep = "),
+        ("context_overflow = \"end\"", "overflow = \"stop\""),
+    ] {
+        assert!(settings.contains(new), "`{new}` is not in {settings}");
+        settings = settings.replace(new, old);
+    }
+    fs::write(path, settings).unwrap();
+    // The update that waits for its validation.
+    let path = run.join("checkpoints/step-000001/training.json");
+    let mut state = fs::read_to_string(&path).unwrap();
+    for (old, new) in [
+        ("rate", "learning_rate"),
+        ("clipped", "clip_fraction"),
+        ("draws", "sampling_rounds"),
+        ("reread_tokens", "recomputed_tokens"),
+    ] {
+        let [old, new] = [old, new].map(|name| format!("\"{name}\":"));
+        assert!(state.contains(&new), "`{new}` is not in {state}");
+        state = state.replace(&new, &old);
+    }
+    fs::write(path, state).unwrap();
+}
+
 #[test]
 fn a_validation_that_was_interrupted_is_made_up_for() {
     let dir = tempfile::tempdir().unwrap();
@@ -103,7 +144,7 @@ fn a_validation_that_was_interrupted_is_made_up_for() {
     corpus::write(&tasks);
     let policy = sleeper(dir, &tasks);
     let train = ["train", "--model", policy.as_str(), "--tasks", tasks.as_str(), "--steps", "1"];
-    let sizes = ["--tasks-per-step", "1", "--group", "2", "--set", "validate_every=1"];
+    let sizes = ["--tasks-per-step", "1", "--group-size", "2", "--set", "validate_every=1"];
     let greedy = ["--set", "rollout.sampling.min_p=0.9", "--set", "validate_attempts=1"];
     // Every script times out, so that nothing is learnt and a validation takes seconds.
     let short = ["--set", "rules.episode.policy.time_limit=1s"];
@@ -127,10 +168,20 @@ fn a_validation_that_was_interrupted_is_made_up_for() {
     finish(&arguments, &out);
     assert_eq!(steps(&out), [0, 1]);
 
+    // As if the previous release had begun it.
+    with_old_names(&killed);
     // As if that had been killed between the record and the checkpoint.
     fs::copy(out.join("metrics.jsonl"), killed.join("metrics.jsonl")).unwrap();
     finish(&arguments, &killed);
     assert_eq!(steps(&killed), [0, 1], "recorded once");
+    for [new, old] in [["group_size", "group"], ["adam.optim", "adam.moments"]] {
+        let warning = format!("`{old}` is now called `{new}`");
+        assert!(log(&killed).contains(&warning), "{}", log(&killed));
+    }
+    assert_eq!(
+        fs::read_to_string(killed.join("settings.toml")).unwrap(),
+        fs::read_to_string(out.join("settings.toml")).unwrap()
+    );
 
     let line = curve(&out).pop().unwrap();
     assert!(line["validation"]["reward"].is_f64(), "{line}");

@@ -9,7 +9,7 @@ use rl::model::{
     Gradients, Lora, LoraSettings, Packed, Qwen3, Qwen3Config, Target, Weights, save_folder,
     save_whole, write_weights,
 };
-use rl::train::batch::{Memory, Sample};
+use rl::train::batch::{Memory, TrainSequence};
 use rl::train::native::imitate;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -244,12 +244,16 @@ fn open_adapters(base: &Utf8Path, folder: &Utf8Path) -> (Qwen3, Lora) {
 /// Of the mean negative log-likelihood of ids 20 to 39, kept whole and recomputed in parts.
 fn gradients_agree(case: &str, model: &Qwen3, text: &[i64], path: &Utf8Path) {
     let theirs = Weights::map(&[path.to_owned()]).unwrap();
-    let mut sample = Sample::default();
+    let mut sample = TrainSequence::default();
     sample.push(&text[..20], false);
     sample.push(&text[20..], true);
     for memory in [
-        Memory { micro_tokens: 100, logit_tokens: 100, recompute: false },
-        Memory { micro_tokens: 100, logit_tokens: 7, recompute: true },
+        Memory {
+            max_tokens_per_micro_batch: 100,
+            logit_tokens: 100,
+            gradient_checkpointing: false,
+        },
+        Memory { max_tokens_per_micro_batch: 100, logit_tokens: 7, gradient_checkpointing: true },
     ] {
         let mut gradients = Gradients::default();
         imitate(model, std::slice::from_ref(&sample), &memory, &mut gradients);

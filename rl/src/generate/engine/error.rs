@@ -15,7 +15,7 @@ pub enum EngineError {
     /// The row's turn has not ended.
     #[error("the row is still generating")]
     Busy,
-    /// Nothing to read.
+    /// A turn was started without any token.
     #[error("a turn needs at least one token to start from")]
     Empty,
     /// More tokens than a row holds.
@@ -29,21 +29,21 @@ pub enum EngineError {
     /// An id that the model has no embedding for.
     #[error("the id {id} is outside the vocabulary of {vocab_size}")]
     Id {
-        /// The id.
+        /// The id that was given.
         id: i64,
-        /// The vocabulary's size.
+        /// The size of the vocabulary.
         vocab_size: i64,
     },
     /// The cache could not hold a single conversation.
     #[error(
-        "a cache of {given} is too small: keys and values of one conversation of {capacity} tokens need {least}; raise `rollout.cache` (`--cache`), or lower `rollout.context` (`--context`)"
+        "a cache of {given} is too small: the KV cache of one sequence of {capacity} tokens needs {least}; raise `rollout.cache` (`--cache`), or lower `rollout.max_model_len` (`--max-model-len`)"
     )]
     Cache {
-        /// The budget.
+        /// The size that was asked for.
         given: ByteSize,
         /// Tokens of the longest conversation.
         capacity: usize,
-        /// What it needs.
+        /// The size that one sequence of `capacity` tokens needs.
         least: ByteSize,
     },
     /// The sampler's settings were refused.

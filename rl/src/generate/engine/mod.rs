@@ -1,18 +1,18 @@
 //! Batched generation: ids in, ids out, one random stream per turn.
 //!
 //! A row is one conversation. It joins with [`Engine::admit`], generates one turn, and then waits
-//! outside the batch, its past still cached, until [`Engine::extend`] brings the environment's
-//! answer or [`Engine::release`] frees its place. Rows join and leave at every step (continuous
-//! batching: Yu et al. 2022, "Orca", §3), so a conversation that waits for its script holds
-//! memory and nobody's time.
+//! outside the batch, its keys and values still cached, until [`Engine::extend`] appends the
+//! observation or [`Engine::release`] frees its row. Rows join and leave at every step (continuous
+//! batching: Yu et al. 2022, "Orca", §3), so a conversation that waits for its script takes memory
+//! and no time.
 //!
-//! The cache grows with what conversations hold, up to a budget. Where that is too little for all
-//! of them, some give way and are read again later (`room`); their turns go on where they were,
-//! with the same draws.
+//! The KV cache grows with the conversations, up to a budget. If that is too little for all of
+//! them, some are preempted and prefilled again later (`scheduler`); their turns continue with the
+//! same random draws.
 
 mod error;
 mod native;
-mod room;
+mod scheduler;
 mod turn;
 
 pub use error::EngineError;

@@ -1,7 +1,7 @@
-//! The engine on libtorch: rows, their places in the cache, prefill and decoding.
+//! The inference engine on libtorch: continuous batching with a KV cache, prefill and decoding.
 
 use super::error::EngineError;
-use super::room::{Claim, Room};
+use super::scheduler::{CacheRequest, CacheScheduler};
 use super::turn::{Ending, Finished, RowId, Turn};
 use crate::generate::sample::{self, Draw, Drawn, Sampling};
 use crate::model::{KvCache, Qwen3, Rows, signed};
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use tasks::units::ByteSize;
 use tch::{Tensor, no_grad_guard};
 
-/// The most tokens, padding included, that one prefill reads.
+/// The most tokens of one prefill pass, padding included.
 pub(crate) const PREFILL_TOKENS: usize = 8192;
-/// The most pairs of a token that is read and one that it may look at: for every one of them, and
-/// each query of a key head, the mask has a number. Longer texts are read in pieces.
+/// The most pairs of a query and a key position of one prefill pass; the attention mask has an
+/// element for each pair and query head of a group. Longer prompts are prefilled in chunks.
 pub(crate) const PREFILL_PAIRS: usize = PREFILL_TOKENS * 8192;
 
 #[derive(Debug)]
@@ -32,43 +32,43 @@ struct Row {
     ticket: u64,
     /// Its row in the cache, if it has one.
     place: Option<usize>,
-    /// Tokens that were cached when it gave way, and are not again.
+    /// Tokens that were cached before a preemption and are not cached again yet.
     lost: usize,
     /// Tokens whose keys and values are cached.
     cached: usize,
-    /// Tokens that come next and are not cached yet.
+    /// The next tokens, whose keys and values are not cached yet.
     pending: Vec<i64>,
     /// Everything the row was given or sampled, in order.
     context: Vec<i64>,
     current: Option<Current>,
 }
 
-/// What an engine's cache went through.
+/// Statistics of an engine's KV cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CacheUse {
-    /// How often a conversation gave way to others.
+    /// The number of preemptions.
     pub preemptions: u64,
-    /// Tokens that were read once more because of it.
-    pub reread_tokens: u64,
-    /// The most memory that the cache held, in bytes.
+    /// Tokens that were prefilled again after a preemption.
+    pub recomputed_tokens: u64,
+    /// The largest size of the cache, in bytes.
     pub peak_bytes: u64,
 }
 
 impl CacheUse {
-    /// Takes in what another engine's cache went through.
+    /// Adds the statistics of another cache: sums, and the larger of both sizes.
     pub fn add(&mut self, other: &Self) {
         self.preemptions += other.preemptions;
-        self.reread_tokens += other.reread_tokens;
+        self.recomputed_tokens += other.recomputed_tokens;
         self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
     }
 }
 
-/// Generates for many conversations at once.
+/// Generates for many sequences at once (continuous batching).
 #[derive(Debug)]
 pub struct Engine<'m> {
     model: &'m Qwen3,
     cache: KvCache,
-    room: Room,
+    scheduler: CacheScheduler,
     rows: Vec<Option<Row>>,
     capacity: usize,
     tickets: u64,
@@ -82,7 +82,7 @@ impl<'m> Engine<'m> {
     pub fn new(model: &'m Qwen3, rows: usize, capacity: usize) -> Self {
         let capacity = limited(model, capacity);
         let tokens = rows.max(1).saturating_mul(capacity + 1);
-        Self::with_room(model, rows, Room { tokens, capacity })
+        Self::with_scheduler(model, rows, CacheScheduler { tokens, capacity })
     }
 
     /// The same with at most `budget` of keys and values, if there is one, and no more than all
@@ -105,17 +105,17 @@ impl<'m> Engine<'m> {
             let least = ByteSize::new((capacity as u64 + 1).saturating_mul(token as u64));
             return Err(EngineError::Cache { given: budget, capacity, least });
         }
-        Ok(Self::with_room(model, rows, Room { tokens: tokens.min(most), capacity }))
+        Ok(Self::with_scheduler(model, rows, CacheScheduler { tokens: tokens.min(most), capacity }))
     }
 
-    fn with_room(model: &'m Qwen3, rows: usize, room: Room) -> Self {
+    fn with_scheduler(model: &'m Qwen3, rows: usize, scheduler: CacheScheduler) -> Self {
         let _guard = no_grad_guard();
         Self {
             model,
             cache: KvCache::new(model.config(), 0, 0, model.kind(), model.device()),
-            room,
+            scheduler,
             rows: (0..rows).map(|_| None).collect(),
-            capacity: room.capacity,
+            capacity: scheduler.capacity,
             tickets: 0,
             generated: 0,
             cache_use: CacheUse::default(),
@@ -191,8 +191,8 @@ impl<'m> Engine<'m> {
         Ok(context)
     }
 
-    /// What a generating row has said of its turn so far: ids and their log-probabilities.
-    /// Nothing, once the turn has ended.
+    /// The tokens that a row has sampled in its current turn: ids and their log-probabilities in
+    /// nats; both empty once the turn has ended.
     ///
     /// # Errors
     /// [`EngineError::Gone`].
@@ -203,7 +203,7 @@ impl<'m> Engine<'m> {
         Ok(said.unwrap_or_default())
     }
 
-    /// Whether a row is generating; else it waits to be answered.
+    /// Whether a row is generating; else it waits for an observation.
     ///
     /// # Errors
     /// [`EngineError::Gone`].
@@ -218,7 +218,7 @@ impl<'m> Engine<'m> {
         !self.rows.iter().flatten().any(|row| row.current.is_some())
     }
 
-    /// How many tokens a row holds at most.
+    /// The most tokens that a row holds.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -228,13 +228,13 @@ impl<'m> Engine<'m> {
         self.generated
     }
 
-    /// What the cache went through so far.
+    /// The statistics of the KV cache so far.
     pub fn cache_use(&self) -> CacheUse {
         self.cache_use
     }
 
-    /// Samples one token for every generating row that has room in the cache (two for a row that
-    /// has just read its prompt), at least one of them, and returns the turns that ended.
+    /// Samples one token for every generating row that is resident in the cache (two for a row that
+    /// was just prefilled), for at least one row, and returns the turns that ended.
     ///
     /// # Errors
     /// [`EngineError::NotFinite`].
@@ -244,7 +244,7 @@ impl<'m> Engine<'m> {
         Ok(finished)
     }
 
-    /// The first half of a step: reads what rows were given, which samples the first token of
+    /// The first half of a step: prefills new tokens of rows, which samples the first token of
     /// their turns, and returns the turns that ended with it.
     ///
     /// # Errors
@@ -268,7 +268,7 @@ impl<'m> Engine<'m> {
         let mut ready = self.generating(|row| row.pending.len() == 1);
         if !ready.is_empty() {
             ready.sort_by_key(|&slot| self.at(slot).place);
-            let logits = self.advance(&ready, 1);
+            let logits = self.forward_logits(&ready, 1);
             self.draw(&logits, &ready, &mut finished)?;
         }
         Ok(finished)
@@ -295,36 +295,39 @@ impl<'m> Engine<'m> {
     /// for what this step adds to it.
     fn make_room(&mut self) {
         let length = usize::try_from(self.cache.capacity()).unwrap_or(0);
-        let claim = |(slot, row): (usize, &Option<Row>)| Some(row.as_ref()?.claim(slot));
-        let claims: Vec<Claim> = self.rows.iter().enumerate().filter_map(claim).collect();
-        let fits = |claim: &Claim| !claim.speaks || (claim.is_in && claim.tokens <= length);
-        if claims.iter().all(fits) {
+        let request = |(slot, row): (usize, &Option<Row>)| Some(row.as_ref()?.request(slot));
+        let requests: Vec<CacheRequest> =
+            self.rows.iter().enumerate().filter_map(request).collect();
+        let fits = |request: &CacheRequest| {
+            !request.generating || (request.resident && request.tokens <= length)
+        };
+        if requests.iter().all(fits) {
             return;
         }
-        let inside = self.room.admit(&claims);
-        for claim in claims.iter().filter(|claim| claim.is_in) {
-            if !inside.iter().any(|kept| kept.slot == claim.slot) {
-                self.preempt(claim.slot);
+        let inside = self.scheduler.admit(&requests);
+        for request in requests.iter().filter(|request| request.resident) {
+            if !inside.iter().any(|kept| kept.slot == request.slot) {
+                self.preempt(request.slot);
             }
         }
-        let fits = |claim: &Claim| claim.tokens <= length;
+        let fits = |request: &CacheRequest| request.tokens <= length;
         if inside.len() > usize::try_from(self.cache.rows()).unwrap_or(0)
             || !inside.iter().all(fits)
         {
-            self.lay_out(&inside, claims.len());
+            self.resize_cache(&inside, requests.len());
         }
         let mut taken: Vec<usize> =
-            inside.iter().filter_map(|claim| self.at(claim.slot).place).collect();
+            inside.iter().filter_map(|request| self.at(request.slot).place).collect();
         taken.sort_unstable();
         let mut free = (0..).filter(|place| taken.binary_search(place).is_err());
-        for claim in inside.iter().filter(|claim| !claim.is_in) {
-            let row = self.rows[claim.slot].as_mut().expect("only taken slots claim room");
+        for request in inside.iter().filter(|request| !request.resident) {
+            let row = self.rows[request.slot].as_mut().expect("only taken slots request room");
             row.place = free.next();
-            self.cache_use.reread_tokens += std::mem::take(&mut row.lost) as u64;
+            self.cache_use.recomputed_tokens += std::mem::take(&mut row.lost) as u64;
         }
     }
 
-    /// Drops what is cached of a row. All its tokens are to be read again.
+    /// Drops the keys and values of a row; all its tokens are to be prefilled again.
     fn preempt(&mut self, slot: usize) {
         let row = self.rows[slot].as_mut().expect("only taken slots give way");
         self.cache_use.preemptions += 1;
@@ -335,25 +338,25 @@ impl<'m> Engine<'m> {
 
     /// A new grid for the rows that are to be in it and `taken` in all, if there is room for so
     /// many.
-    fn lay_out(&mut self, inside: &[Claim], taken: usize) {
+    fn resize_cache(&mut self, inside: &[CacheRequest], taken: usize) {
         // Twice as many at a time, for who comes one by one.
         let (rows, length) =
-            self.room.shape(inside, taken.next_power_of_two().min(self.rows.len()));
+            self.scheduler.shape(inside, taken.next_power_of_two().min(self.rows.len()));
         let mut kept: Vec<usize> =
-            inside.iter().filter(|claim| claim.is_in).map(|claim| claim.slot).collect();
+            inside.iter().filter(|request| request.resident).map(|request| request.slot).collect();
         kept.sort_by_key(|&slot| self.at(slot).place);
         let places: Vec<i64> =
             kept.iter().filter_map(|&slot| self.at(slot).place).map(signed).collect();
         let tokens = kept.iter().map(|&slot| self.at(slot).cached).max().unwrap_or(0);
-        self.cache.relay(&places, signed(tokens), signed(rows), signed(length));
+        self.cache.resize(&places, signed(tokens), signed(rows), signed(length));
         for (place, slot) in kept.into_iter().enumerate() {
             self.rows[slot].as_mut().expect("only taken slots are kept").place = Some(place);
         }
         self.cache_use.peak_bytes = self.cache_use.peak_bytes.max(self.cache.bytes() as u64);
     }
 
-    /// Reads all pending prompts, longest first so that padding is small. Fresh rows with the
-    /// same prompt, the samples of one group, read it once and copy the result.
+    /// Prefills all pending prompts, longest first so that padding is small. A prompt that several
+    /// new rows share, as in a group, is prefilled once and its keys and values are copied.
     fn prefill(&mut self, finished: &mut Vec<Finished>) -> Result<(), EngineError> {
         let mut waiting = self.generating(|row| row.pending.len() > 1);
         waiting.sort_by_key(|&slot| (std::cmp::Reverse(self.at(slot).pending.len()), slot));
@@ -374,7 +377,7 @@ impl<'m> Engine<'m> {
         let at_once = (PREFILL_PAIRS / longest).clamp(1, PREFILL_TOKENS);
         for &slot in &readers {
             while self.at(slot).pending.len() > at_once {
-                let _ = self.feed(&[slot], at_once);
+                let _ = self.forward(&[slot], at_once);
             }
         }
         readers.sort_by_key(|&slot| {
@@ -385,7 +388,7 @@ impl<'m> Engine<'m> {
             let width = self.at(readers[0]).pending.len();
             let batch: Vec<usize> =
                 readers.drain(..readers.len().min((at_once / width).max(1))).collect();
-            let logits = self.advance(&batch, width);
+            let logits = self.forward_logits(&batch, width);
             let (mut told, mut drawers) = (Vec::new(), Vec::new());
             for (index, leader) in batch.into_iter().enumerate() {
                 let from = self.at(leader).place.expect("who has read has a place");
@@ -410,8 +413,8 @@ impl<'m> Engine<'m> {
 
     /// Feeds the pending tokens of `slots`, at most `width` each, and returns the next token's
     /// logits: `[N, V]`.
-    fn advance(&mut self, slots: &[usize], width: usize) -> Tensor {
-        let hidden = self.feed(slots, width);
+    fn forward_logits(&mut self, slots: &[usize], width: usize) -> Tensor {
+        let hidden = self.forward(slots, width);
         self.model.logits(&hidden)
     }
 
@@ -429,14 +432,14 @@ impl<'m> Engine<'m> {
         };
         let draws: Vec<Draw> = slots.iter().map(&mut next).collect();
         for (&slot, drawn) in slots.iter().zip(sample::draw(logits, &draws)) {
-            self.say(slot, drawn, finished)?;
+            self.push_token(slot, drawn, finished)?;
         }
         Ok(())
     }
 
-    /// Feeds the pending tokens of `slots`, at most `width` each, and returns what the last layer
-    /// says of the last of each: `[N, C]`.
-    fn feed(&mut self, slots: &[usize], width: usize) -> Tensor {
+    /// Feeds the pending tokens of `slots`, at most `width` each, and returns the final hidden state
+    /// of the last token of each: `[N, C]`.
+    fn forward(&mut self, slots: &[usize], width: usize) -> Tensor {
         let place = |slot: usize| self.at(slot).place.expect("who is fed has a place");
         let taken: Vec<usize> = slots.iter().map(|&slot| place(slot)).collect();
         let (first, last) =
@@ -496,8 +499,8 @@ impl<'m> Engine<'m> {
         hidden.view([-1, self.model.config().hidden_size]).index_select(0, &tensor(&ends))
     }
 
-    /// Appends a token to what a row has said, and ends its turn where it must end.
-    fn say(
+    /// Appends a sampled token to a row's turn, and ends the turn where it must end.
+    fn push_token(
         &mut self,
         slot: usize,
         Drawn { choice: id, log_prob }: Drawn,
@@ -530,16 +533,22 @@ impl<'m> Engine<'m> {
 }
 
 impl Row {
-    /// What the row in `slot` asks of the cache: room for what it has and for what the next step
-    /// may add.
-    fn claim(&self, slot: usize) -> Claim {
-        let speaks = self.current.is_some();
-        let tokens = if speaks { self.context.len() + 1 } else { self.cached };
-        Claim { slot, ticket: self.ticket, tokens, speaks, is_in: self.place.is_some() }
+    /// What the row in `slot` requests of the cache: room for its tokens and for those that the next
+    /// step may add.
+    fn request(&self, slot: usize) -> CacheRequest {
+        let generating = self.current.is_some();
+        let tokens = if generating { self.context.len() + 1 } else { self.cached };
+        CacheRequest {
+            slot,
+            ticket: self.ticket,
+            tokens,
+            generating,
+            resident: self.place.is_some(),
+        }
     }
 }
 
-/// What a row of this model can hold at most.
+/// The most tokens that a row of this model can hold: `capacity`, or fewer.
 fn limited(model: &Qwen3, capacity: usize) -> usize {
     let longest = usize::try_from(model.config().max_position_embeddings).unwrap_or(usize::MAX);
     capacity.min(longest)

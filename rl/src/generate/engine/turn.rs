@@ -10,7 +10,7 @@ pub struct Turn {
     pub sampling: Sampling,
     /// What they are drawn with: one number per token.
     pub stream: Stream,
-    /// The longest turn.
+    /// The most tokens of the turn; at least 1.
     pub max_tokens: usize,
     /// Whether the token that ends a turn is a token like any other.
     pub ignore_eos: bool,
@@ -27,20 +27,20 @@ pub enum Ending {
     ContextFull,
 }
 
-/// A finished turn.
+/// A turn that has ended, with its tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
-    /// Whose.
+    /// The row that produced the turn.
     pub row: RowId,
     /// The sampled ids, the closing one included.
     pub ids: Vec<i64>,
     /// Their log-probabilities under `softmax(logits / temperature)`.
     pub log_probs: Vec<f32>,
-    /// Why it ended.
+    /// Why the turn ended.
     pub ending: Ending,
 }
 
-/// A conversation's place.
+/// Identifies a sequence of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowId {
     pub(super) slot: usize,

@@ -1,9 +1,9 @@
-//! How the next token is chosen.
+//! Sampling: temperature, top-p, top-k, min-p and greedy decoding.
 //!
-//! The number that a draw is made with comes from a stream that belongs to the row: who else is in
-//! the batch changes nothing but rounding. The log-probability that is kept is the one the trainer will
-//! recompute: that of `softmax(logits / temperature)` over the tokens that min-p keeps. Top-p and
-//! top-k come after it: with them on, the token was drawn from a narrower distribution, and the
+//! Random numbers come from a stream of the row's own, so the other rows of a batch change nothing
+//! but rounding. The log-probability that is kept is the one that the trainer recomputes: that of
+//! `softmax(logits / temperature)` over the tokens that min-p keeps. Top-p and top-k apply after
+//! it: with them, the token was drawn from a narrower distribution than the one trained, and that
 //! difference is the user's choice.
 
 use super::rows;
@@ -152,19 +152,19 @@ impl Sampling {
     }
 }
 
-/// One row's draw.
+/// The sampling parameters and the random number of one row.
 #[derive(Debug, Clone, Copy)]
 pub struct Draw {
-    /// How.
+    /// The sampling parameters.
     pub sampling: Sampling,
     /// Where in the distribution, in [0, 1).
     pub point: f64,
 }
 
-/// What was drawn.
+/// A sampled token with its log-probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drawn {
-    /// The token.
+    /// The id of the token.
     pub choice: i64,
     /// Its log-probability in the policy's own distribution ([module](self)). Not a finite number
     /// if the logits were none.

@@ -3,25 +3,25 @@
 use minijinja::Value;
 use serde::{Deserialize, Serialize};
 
-/// Who speaks.
+/// The role of a message's author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The rules of the conversation. OpenAI's clients also say `developer`.
     #[serde(alias = "developer")]
     System,
-    /// Whoever asks.
+    /// The user, who asks.
     User,
-    /// The model.
+    /// The model, which answers.
     Assistant,
     /// A tool that the model called.
     Tool,
 }
 
-/// One message.
+/// One message of a conversation.
 #[derive(Debug, Clone, Serialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of the message's author.
     pub role: Role,
     /// What is said. An assistant that only calls tools says nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,14 +62,14 @@ pub struct ToolCall {
     pub id: Option<String>,
     /// Always `function`.
     pub r#type: &'static str,
-    /// What is called.
+    /// The function and its arguments.
     pub function: FunctionCall,
 }
 
 /// A function and its arguments.
 #[derive(Debug, Clone, Serialize)]
 pub struct FunctionCall {
-    /// Which.
+    /// The name of the function.
     pub name: String,
     /// A map, its keys in the order in which they were written.
     pub arguments: Value,

@@ -1,11 +1,11 @@
 //! The episodes of one step, with what the update needs to know about each.
 
-use super::line::Summary;
-use super::mask::Tally;
+use super::mask::EpisodeCounts;
+use super::metrics::Summary;
 use super::{TrainError, TrainSettings};
-use crate::rollout::Played;
-use crate::train::advantage::{Standing, advantages};
-use crate::train::batch::{Sample, sampled};
+use crate::rollout::EpisodeResult;
+use crate::train::advantage::{Inclusion, advantages};
+use crate::train::batch::TrainSequence;
 use crate::train::learner::Update;
 use agents::trajectory::Trajectory;
 use camino::Utf8Path;
@@ -18,12 +18,12 @@ use tasks::files;
 pub(super) struct Batch {
     pub(super) trajectories: Vec<Trajectory>,
     pub(super) contexts: Vec<Vec<i64>>,
-    pub(super) samples: Vec<Sample>,
+    pub(super) samples: Vec<TrainSequence>,
     /// What the sampler reported.
     pub(super) log_probs: Vec<Vec<f32>>,
-    pub(super) standings: Vec<Standing>,
+    pub(super) inclusions: Vec<Inclusion>,
     pub(super) advantages: Vec<f64>,
-    pub(super) tally: Tally,
+    pub(super) episode_counts: EpisodeCounts,
     pub(super) last_fault: String,
     groups: Vec<Group>,
 }
@@ -40,63 +40,70 @@ pub(super) struct Scores {
 /// The episodes of one task.
 struct Group {
     members: Range<usize>,
-    /// Whether their rewards differ: the others teach nothing.
+    /// Whether their rewards differ; without a difference there is no gradient.
     mixed: bool,
 }
 
 impl Batch {
     /// Takes in the groups of episodes that were played, in order.
-    pub(super) fn take(&mut self, played: Vec<Played>, settings: &TrainSettings) {
+    pub(super) fn take(&mut self, played: Vec<EpisodeResult>, settings: &TrainSettings) {
         let mut played = played.into_iter().peekable();
         while played.peek().is_some() {
-            self.take_group(played.by_ref().take(settings.group), settings);
+            self.take_group(played.by_ref().take(settings.group_size), settings);
         }
     }
 
-    fn take_group(&mut self, played: impl Iterator<Item = Played>, settings: &TrainSettings) {
+    fn take_group(
+        &mut self,
+        played: impl Iterator<Item = EpisodeResult>,
+        settings: &TrainSettings,
+    ) {
         let first = self.samples.len();
         let mut group = Vec::new();
         for episode in played {
-            self.tally.played += 1;
+            self.episode_counts.played += 1;
             match episode {
-                Played::Finished { trajectory, context } => {
+                EpisodeResult::Finished { trajectory, context } => {
                     let turns = settings.rules.episode.budget.turns;
                     let reason = settings.mask.reason(&trajectory, turns);
-                    let standing = match reason {
-                        Some(_) => Standing::Masked,
-                        None => Standing::Counted,
+                    let inclusion = match reason {
+                        Some(_) => Inclusion::Masked,
+                        None => Inclusion::Trained,
                     };
                     if let Some(reason) = reason {
-                        self.tally.mask(reason);
+                        self.episode_counts.mask(reason);
                     }
-                    group.push((trajectory.reward.total(), standing));
-                    let (sample, log_probs) = sampled(&trajectory);
+                    group.push((trajectory.reward.total(), inclusion));
+                    let (sample, log_probs) = TrainSequence::from_rollout(&trajectory);
                     self.samples.push(sample);
                     self.log_probs.push(log_probs);
-                    self.standings.push(standing);
+                    self.inclusions.push(inclusion);
                     self.contexts.push(context);
                     self.trajectories.push(*trajectory);
                 }
-                Played::Fault { task, fault } => {
-                    group.push((0.0, Standing::Dropped));
-                    self.tally.dropped += 1;
+                EpisodeResult::Fault { task, fault } => {
+                    group.push((0.0, Inclusion::Faulted));
+                    self.episode_counts.dropped += 1;
                     self.last_fault = crate::run::chain(&fault);
                     tracing::warn!(%task, fault = self.last_fault, "an episode broke and is dropped");
                 }
             }
         }
-        let advantages = advantages(&group, settings.normalisation);
+        let advantages = advantages(&group, settings.advantage);
         let mut mixed = false;
-        for (advantage, (_, standing)) in advantages.into_iter().zip(&group) {
-            if *standing == Standing::Dropped {
+        for (advantage, (_, inclusion)) in advantages.into_iter().zip(&group) {
+            if *inclusion == Inclusion::Faulted {
                 continue;
             }
             self.advantages.push(advantage);
-            if *standing == Standing::Counted {
+            if *inclusion == Inclusion::Trained {
                 let teaches = advantage.abs() > 0.0;
                 mixed |= teaches;
-                let count =
-                    if teaches { &mut self.tally.trained } else { &mut self.tally.zero_advantage };
+                let count = if teaches {
+                    &mut self.episode_counts.trained
+                } else {
+                    &mut self.episode_counts.zero_advantage
+                };
                 *count += 1;
             }
         }
@@ -125,22 +132,25 @@ impl Batch {
         self.log_probs.iter().map(Vec::len).sum()
     }
 
-    /// What the episodes of step number `step` came to, after a check that each is in exactly one
-    /// place of the tally.
+    /// Means over the episodes of step number `step`, after a check that each is counted exactly
+    /// once.
     pub(super) fn account(&self, step: u64) -> Result<Summary, TrainError> {
         if self.trajectories.is_empty() {
             return Err(TrainError::AllFaulted { step, last: self.last_fault.clone() });
         }
-        if !self.tally.adds_up() {
-            return Err(TrainError::Unaccounted { step, tally: format!("{:?}", self.tally) });
+        if !self.episode_counts.adds_up() {
+            return Err(TrainError::Unaccounted {
+                step,
+                episode_counts: format!("{:?}", self.episode_counts),
+            });
         }
-        Ok(Summary::of(&self.trajectories, self.tally.dropped))
+        Ok(Summary::of(&self.trajectories, self.episode_counts.dropped))
     }
 
     /// How many tokens of each trajectory count in an update on those of `part`.
     pub(super) fn counts(&self, part: &[usize]) -> Vec<usize> {
         let mut counts = vec![0; self.samples.len()];
-        for &index in part.iter().filter(|&&index| self.standings[index] == Standing::Counted) {
+        for &index in part.iter().filter(|&&index| self.inclusions[index] == Inclusion::Trained) {
             counts[index] = self.samples[index].trained_count();
         }
         counts
@@ -222,12 +232,13 @@ mod tests {
     const TURNS: u32 = 3;
 
     fn settings(group: usize, mask: Mask) -> TrainSettings {
-        let mut settings = TrainSettings { group, mask, ..TrainSettings::defaults(Scale::Tiny) };
+        let mut settings =
+            TrainSettings { group_size: group, mask, ..TrainSettings::defaults(Scale::Tiny) };
         settings.rules.episode.budget.turns = TURNS;
         settings
     }
 
-    fn played(reward: f64, ending: Ending, turns: u32, timed_out: bool) -> Played {
+    fn played(reward: f64, ending: Ending, turns: u32, timed_out: bool) -> EpisodeResult {
         let turn = serde_json::json!({
             "tool": "python", "has_thought": true, "outcome": null, "seconds": 0.0
         });
@@ -242,19 +253,19 @@ mod tests {
             "outcome": {"mle": {"grade": null, "refusal": null}},
             "reward": {"format": reward, "execution": 0.0, "tier": 0.0},
         }));
-        Played::Finished { trajectory: Box::new(trajectory.unwrap()), context: vec![1, 2] }
+        EpisodeResult::Finished { trajectory: Box::new(trajectory.unwrap()), context: vec![1, 2] }
     }
 
-    fn answered(reward: f64) -> Played {
+    fn answered(reward: f64) -> EpisodeResult {
         played(reward, Ending::Answered, 1, false)
     }
 
-    fn fault() -> Played {
-        Played::Fault { task: TaskId::new("t").unwrap(), fault: EpisodeFault::Over }
+    fn fault() -> EpisodeResult {
+        EpisodeResult::Fault { task: TaskId::new("t").unwrap(), fault: EpisodeFault::Over }
     }
 
     #[test]
-    fn every_episode_is_in_one_place() {
+    fn every_episode_is_counted_once() {
         let endings = || {
             vec![
                 answered(0.1),
@@ -273,17 +284,24 @@ mod tests {
         {
             let mut batch = Batch::default();
             batch.take(endings(), &settings(7, mask));
-            let tally = batch.tally;
-            assert!(tally.adds_up(), "{tally:?}");
-            assert_eq!((tally.played, tally.dropped, tally.zero_advantage), (7, 1, 0));
-            assert_eq!(tally.trained, trained, "{mask:?}");
-            let found = [tally.masked_time_limit, tally.masked_length, tally.masked_turn_limit];
+            let episode_counts = batch.episode_counts;
+            assert!(episode_counts.adds_up(), "{episode_counts:?}");
+            assert_eq!(
+                (episode_counts.played, episode_counts.dropped, episode_counts.zero_advantage),
+                (7, 1, 0)
+            );
+            assert_eq!(episode_counts.trained, trained, "{mask:?}");
+            let found = [
+                episode_counts.masked_time_limit,
+                episode_counts.masked_length,
+                episode_counts.masked_turn_limit,
+            ];
             assert_eq!(found, masked, "{mask:?}");
         }
     }
 
     #[test]
-    fn groups_that_teach_nothing_stay_out_of_the_update_on_request() {
+    fn groups_without_different_rewards_are_left_out_on_request() {
         let mut batch = Batch::default();
         let episodes = vec![
             answered(0.3),
@@ -297,8 +315,8 @@ mod tests {
         ];
         batch.take(episodes, &settings(2, Mask::default()));
         assert_eq!(batch.groups(), (4, 2));
-        assert_eq!((batch.tally.trained, batch.tally.zero_advantage), (4, 3));
-        assert!(batch.tally.adds_up());
+        assert_eq!((batch.episode_counts.trained, batch.episode_counts.zero_advantage), (4, 3));
+        assert!(batch.episode_counts.adds_up());
         let whole = [vec![0, 1, 2, 3, 4, 5, 6]];
         assert_eq!(batch.parts(1, false), whole);
         assert_eq!(batch.parts(2, false), [vec![0, 1, 2, 3], vec![4, 5, 6]]);

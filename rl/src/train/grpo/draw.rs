@@ -1,4 +1,4 @@
-//! Which tasks a step plays.
+//! Drawing the tasks of a step, and those of later rounds of dynamic sampling.
 
 use rand::seq::SliceRandom;
 use tasks::stream::Stream;

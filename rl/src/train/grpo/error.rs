@@ -1,4 +1,4 @@
-//! Why training stopped.
+//! Errors that end a run of `rl train`.
 
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::policy::PolicyError;
@@ -11,7 +11,7 @@ use tasks::task::TaskId;
 /// How far sampler and trainer may differ on a log-probability, in f32.
 pub(super) const LOG_PROB_GAP: f64 = 1e-4;
 
-/// Why training stopped.
+/// Errors that end a run of `rl train`.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     /// No place to play.
@@ -23,7 +23,7 @@ pub enum TrainError {
     /// Every episode of a step broke.
     #[error("every episode of step {step} broke; the last said: {last}")]
     AllFaulted {
-        /// The step.
+        /// The step, counted from 1.
         step: u64,
         /// What the last one said.
         last: String,
@@ -38,13 +38,13 @@ pub enum TrainError {
     },
     /// Episodes went missing between rollout and update.
     #[error(
-        "self-check failed: of the episodes of step {step} not every one is accounted for once: {tally}"
+        "self-check failed: of the episodes of step {step} not every one is accounted for once: {episode_counts}"
     )]
     Unaccounted {
-        /// The step.
+        /// The step, counted from 1.
         step: u64,
-        /// What was counted.
-        tally: String,
+        /// The counts of the step's episodes.
+        episode_counts: String,
     },
     /// The policy cannot be used.
     #[error(transparent)]
@@ -66,7 +66,7 @@ pub enum TrainError {
         "self-check failed on task `{task}`: the trainer's tokens are not those that the engine saw"
     )]
     OtherTokens {
-        /// The task.
+        /// The task of the trajectory.
         task: TaskId,
     },
     /// The mask does not cover exactly what was sampled.
@@ -79,10 +79,10 @@ pub enum TrainError {
     },
     /// Sampler and trainer disagree.
     #[error(
-        "self-check failed: log-probabilities of sampler and trainer differ by up to {gap:e}, more than {LOG_PROB_GAP:e}; if that is meant to be so, `importance_cap=2` corrects for it"
+        "self-check failed: log-probabilities of sampler and trainer differ by up to {gap:e}, more than {LOG_PROB_GAP:e}; if that is meant to be so, `tis_cap=2` corrects for it"
     )]
     Gap {
-        /// The largest difference.
+        /// The largest difference, in nats.
         gap: f64,
     },
 }

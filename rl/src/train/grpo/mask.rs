@@ -1,10 +1,10 @@
-//! Which endings are left out of the gradient, and how the episodes of a step are accounted for.
+//! Which episodes are masked out of the loss, and how the episodes of a step are counted.
 
 use agents::trajectory::{Ending, Trajectory};
 use serde::{Deserialize, Serialize};
 
-/// Which episodes are masked: left out of the gradient because of how they ended. What an agent
-/// could have avoided should teach; what depends on the machine should not.
+/// Which episodes are masked out of the loss because of how they ended. An ending that the agent
+/// could have avoided is trained on; one that depends on the machine is not.
 ///
 /// | field | default | masked if |
 /// | --- | --- | --- |
@@ -30,7 +30,7 @@ impl Default for Mask {
 
 /// Why an episode is masked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum MaskReason {
     TimeLimit,
     Length,
     TurnLimit,
@@ -39,45 +39,45 @@ pub(super) enum Reason {
 impl Mask {
     /// Why `trajectory` is masked, if it is; `turns` are all that an episode has. Of several
     /// reasons the first in the order of [`Mask`] counts.
-    pub(super) fn reason(self, trajectory: &Trajectory, turns: u32) -> Option<Reason> {
+    pub(super) fn reason(self, trajectory: &Trajectory, turns: u32) -> Option<MaskReason> {
         let used_up = trajectory.turns.len() >= turns as usize;
         let out_of_budget = trajectory.ending == Ending::Budget;
         let late = trajectory.timed_out || (out_of_budget && !used_up);
         let reasons = [
-            (self.time_limit && late, Reason::TimeLimit),
-            (self.length && trajectory.ending == Ending::Tokens, Reason::Length),
-            (self.turn_limit && out_of_budget && used_up, Reason::TurnLimit),
+            (self.time_limit && late, MaskReason::TimeLimit),
+            (self.length && trajectory.ending == Ending::Tokens, MaskReason::Length),
+            (self.turn_limit && out_of_budget && used_up, MaskReason::TurnLimit),
         ];
         reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
     }
 }
 
-/// What became of every episode of a step: none is silently zero.
+/// How many episodes of a step were trained on, masked or dropped; each is counted once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Tally {
-    /// All of them; the sum of the others.
+pub(super) struct EpisodeCounts {
+    /// All episodes of the step: the sum of the other fields.
     pub(super) played: usize,
-    /// With an advantage: they teach.
+    /// Episodes with an advantage other than zero.
     pub(super) trained: usize,
-    /// As good as their group, or alone in it.
+    /// Episodes without an advantage: all rewards of the group are the same, or no other counts.
     pub(super) zero_advantage: usize,
     pub(super) masked_time_limit: usize,
     pub(super) masked_length: usize,
     pub(super) masked_turn_limit: usize,
-    /// Broken by faults of ours, and dropped.
+    /// Episodes that an infrastructure error ended.
     pub(super) dropped: usize,
 }
 
-impl Tally {
-    pub(super) fn mask(&mut self, reason: Reason) {
+impl EpisodeCounts {
+    pub(super) fn mask(&mut self, reason: MaskReason) {
         *match reason {
-            Reason::TimeLimit => &mut self.masked_time_limit,
-            Reason::Length => &mut self.masked_length,
-            Reason::TurnLimit => &mut self.masked_turn_limit,
+            MaskReason::TimeLimit => &mut self.masked_time_limit,
+            MaskReason::Length => &mut self.masked_length,
+            MaskReason::TurnLimit => &mut self.masked_turn_limit,
         } += 1;
     }
 
-    /// Whether every episode is in exactly one place.
+    /// Whether every episode is counted exactly once.
     pub(super) fn adds_up(&self) -> bool {
         let masked = self.masked_time_limit + self.masked_length + self.masked_turn_limit;
         self.played == self.trained + self.zero_advantage + masked + self.dropped

@@ -1,13 +1,13 @@
-//! The episodes of a step and of a validation.
+//! Rollouts: the episodes of a training step and of a validation.
 
 use super::batch::Batch;
 use super::draw::{draw, draw_again};
-use super::line::Summary;
+use super::metrics::Summary;
 use super::{TrainError, TrainSettings};
 use crate::generate::Generator;
 use crate::generate::engine::CacheUse;
 use crate::rollout::episodes::left_out;
-use crate::rollout::{Job, Place, Played, Policy, Rollout, rollout};
+use crate::rollout::{EpisodeResult, Job, Policy, Rollout, RolloutContext, rollout};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::{Heartbeat, Phase};
@@ -59,7 +59,7 @@ impl Player<'_> {
         loop {
             let mut jobs = Vec::new();
             for (place, task) in drawn.iter().copied().enumerate().skip(played) {
-                for attempt in 0..settings.group as u64 {
+                for attempt in 0..settings.group_size as u64 {
                     // By place, because a small corpus may draw a task twice in a step.
                     let stream = stream.index(place as u64).index(attempt);
                     jobs.push(Job { task: task.id(), attempt, stream });
@@ -71,7 +71,7 @@ impl Player<'_> {
             batch.take(rollout.played, settings);
             let (_, mixed) = batch.groups();
             let missing = settings.tasks_per_step.saturating_sub(mixed);
-            if missing == 0 || draws >= settings.max_draws {
+            if missing == 0 || draws >= settings.dynamic_sampling.max_rounds {
                 return Ok(Play { batch, draws, cache, seconds: began.elapsed().as_secs_f64() });
             }
             let stream = self.root.child("more tasks").index(step).index(draws);
@@ -97,8 +97,8 @@ impl Player<'_> {
         let (mut trajectories, mut last) = (Vec::new(), String::new());
         for played in self.rollout(generator, "validating", &jobs)?.played {
             match played {
-                Played::Finished { trajectory, .. } => trajectories.push(*trajectory),
-                Played::Fault { fault, .. } => last = left_out(&fault),
+                EpisodeResult::Finished { trajectory, .. } => trajectories.push(*trajectory),
+                EpisodeResult::Fault { fault, .. } => last = left_out(&fault),
             }
         }
         if trajectories.is_empty() {
@@ -115,14 +115,14 @@ impl Player<'_> {
     ) -> Result<Rollout, TrainError> {
         let policy = Policy { name: "policy", tokenizer: self.tokenizer };
         let bar = self.stages.stage(name, jobs.len() as u64);
-        let place = Place {
+        let context = RolloutContext {
             world: &self.world,
             settings: &self.settings.rollout,
             stop: self.stop,
             heartbeat: self.heartbeat,
         };
         self.heartbeat.enter(Phase::Other);
-        let rollout = rollout(generator, policy, place, jobs, &mut |_| {
+        let rollout = rollout(generator, policy, context, jobs, &mut |_| {
             bar.inc(1);
             Ok(())
         });

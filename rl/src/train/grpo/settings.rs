@@ -3,7 +3,7 @@
 use super::mask::Mask;
 use crate::model::LoraSettings;
 use crate::optim::{AdamConfig, Decay, Schedule};
-use crate::rollout::{Overflow, RolloutSettings};
+use crate::rollout::{ContextOverflow, RolloutSettings};
 use crate::run::settings::{Settings, SettingsError, require};
 use crate::train::advantage::Normalisation;
 use crate::train::batch::Memory;
@@ -20,86 +20,87 @@ use serde::{Deserialize, Serialize};
 /// | --- | --- | --- | --- |
 /// | `steps` | 24 | 100 | updates |
 /// | `tasks_per_step` | 16 | 16 | tasks per update |
-/// | `group` | 4 | 4 | episodes per task |
-/// | `rate` | 2e-4 | 1e-6 | learning rate |
-/// | `warmup` | 2 | 0 | updates until the full rate |
+/// | `group_size` | 4 | 4 | episodes per task, at least 2 |
+/// | `learning_rate` | 2e-4 | 1e-6 | learning rate after warm-up |
+/// | `warmup` | 2 | 0 | updates of linear warm-up |
 /// | `dtype` | `f32` | `bf16` | type of weights and activations |
 /// | `lora` | none | none | see [`LoraSettings`]: adapters are trained instead |
-/// | `memory` | see [`Memory`] | | what is traded for memory |
-/// | `adam.clip_norm` | 0.1 | 1 | the largest gradient norm |
+/// | `memory` | see [`Memory`] | | micro-batches and gradient checkpointing |
+/// | `adam.max_grad_norm` | 0.1 | 1 | gradient clipping: the largest global norm |
 /// | `validate_every` | 8 | 5 | updates between validations; 0 for none |
 /// | `validate_attempts` | 2 | 1 | episodes per held-out task |
 /// | `checkpoint_every` | 4 | 5 | updates between checkpoints |
 /// | `keep_best` | yes | yes | whether the checkpoint of the best validation stays |
-/// | `patience` | 0 | 0 | validations without gain until the run ends; 0 for no such end |
-/// | `max_draws` | 1 | 1 | draws of tasks per step; above 1, groups that teach nothing are replaced |
+/// | `early_stopping_patience` | 0 | 0 | early stopping: validations without gain until the run ends; 0 for none |
+/// | `dynamic_sampling.max_rounds` | 1 | 1 | rounds of tasks per step; above 1, groups without different rewards are replaced |
 /// | `mini_batches` | 1 | 1 | parts of a step's groups, each with an update of its own |
 /// | `epochs` | 1 | 1 | passes over a step's groups |
-/// | `kl.beta` | 0 | 0 | pull towards the start policy; 0 for none |
-/// | `importance_cap` | 0 | 0 | largest importance weight; 0 where sampler and trainer agree |
-/// | `watchdog_seconds` | 300 | 300 | silence until a warning says what hangs; 0 for none |
+/// | `kl.beta` | 0 | 0 | weight of the KL penalty against the reference model; 0 for none |
+/// | `tis_cap` | 0 | 0 | cap of truncated importance sampling; 0 for no correction |
+/// | `watchdog_seconds` | 300 | 300 | seconds without progress until a warning; 0 for none |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
     /// A run's folder, a model's folder or name.
     pub model: String,
-    /// The corpus.
+    /// The folder of the corpus.
     pub tasks: Utf8PathBuf,
     /// The seed of everything.
     pub seed: u64,
-    /// Updates.
+    /// The number of training steps.
     pub steps: u64,
-    /// Tasks per update.
+    /// Tasks per step (batch size); at least 1.
     pub tasks_per_step: usize,
-    /// Episodes per task.
-    pub group: usize,
-    /// Learning rate.
-    pub rate: f64,
-    /// Updates until the full rate.
+    /// Group size: episodes per task and update; at least 2.
+    pub group_size: usize,
+    /// Learning rate after warm-up; above 0.
+    pub learning_rate: f64,
+    /// Updates of linear warm-up until the full learning rate.
     pub warmup: u64,
     /// The type of weights and activations.
     pub dtype: Dtype,
     /// Adapters to train instead of the model itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lora: Option<LoraSettings>,
-    /// What is traded for memory.
+    /// What bounds the memory of an update.
     pub memory: Memory,
     /// Updates between validations; 0 for none.
     pub validate_every: u64,
     /// Episodes per held-out task.
     pub validate_attempts: u64,
-    /// Updates between checkpoints.
+    /// Steps between checkpoints; at least 1.
     pub checkpoint_every: u64,
-    /// Checkpoints that stay.
+    /// How many of the newest checkpoints are kept.
     pub keep: usize,
     /// Whether the checkpoint of the best validation stays, as `checkpoints/best`.
     pub keep_best: bool,
-    /// Validations without gain until the run ends; 0 for no such end.
-    pub patience: u64,
-    /// How often tasks may be drawn for a step. Above 1, groups that teach nothing are replaced by
-    /// groups on fresh tasks (Yu et al. 2025, DAPO's dynamic sampling).
-    pub max_draws: u64,
+    /// Early stopping: the run ends after this many validations in a row without a better reward;
+    /// 0 for no early stopping.
+    pub early_stopping_patience: u64,
+    /// Replaces groups whose rewards are all the same.
+    pub dynamic_sampling: DynamicSampling,
     /// Parts into which a step's groups are divided, each with an update of its own.
     pub mini_batches: usize,
     /// Passes over a step's groups.
     pub epochs: usize,
-    /// How token losses become one.
+    /// How token losses are aggregated into one number.
     pub aggregation: Aggregation,
-    /// The trust region.
+    /// The clip range of the probability ratio.
     pub clip: Clip,
-    /// The pull towards the policy that training starts from. Above 0 a second model is kept in
-    /// memory, as large as the weights.
+    /// KL penalty against the reference model, which is the policy that training starts from.
+    /// With `beta` above 0, the reference model is kept in memory beside the trained one.
     pub kl: Kl,
-    /// The largest weight by which a token's loss is corrected for the difference between sampler
-    /// and trainer; 0 for no correction, which is exact where they agree.
-    pub importance_cap: f64,
-    /// Which endings are left out of the gradient.
+    /// Truncated importance sampling: the cap of the weight that corrects a token's loss for the
+    /// difference between sampler and trainer; 0 for no correction, which is exact where they
+    /// agree, else at least 1.
+    pub tis_cap: f64,
+    /// Which episodes are masked out of the loss, by how they ended.
     pub mask: Mask,
-    /// How rewards become advantages.
-    pub normalisation: Normalisation,
-    /// The optimizer's constants.
+    /// How the rewards of a group are normalised into advantages.
+    pub advantage: Normalisation,
+    /// The optimizer's settings, gradient clipping included.
     pub adam: AdamConfig,
-    /// Silence, in seconds, until a warning says what hangs; 0 for none.
+    /// Seconds without progress after which a warning names the blocking phase; 0 for none.
     pub watchdog_seconds: u64,
     /// How episodes are generated.
     pub rollout: RolloutSettings,
@@ -107,11 +108,30 @@ pub struct TrainSettings {
     pub rules: EpisodeRules,
 }
 
+/// Dynamic sampling: groups whose rewards are all the same have no gradient and are replaced by
+/// groups on other tasks (Yu et al. 2025, DAPO).
+///
+/// | field | default | purpose |
+/// | --- | --- | --- |
+/// | `max_rounds` | 1 | how often tasks are drawn for a step; 1 replaces nothing |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DynamicSampling {
+    /// Most rounds of drawing tasks for one step; at least 1. With 1 no group is replaced.
+    pub max_rounds: u64,
+}
+
 impl TrainSettings {
-    /// The keys that may change when a run goes on: how long it is and what stays of it; and what
+    /// The keys that may change when a run is resumed: how long it is and what is kept; and what
     /// changes nothing but speed or what is said.
-    pub const FREE: [&str; 6] =
-        ["steps", "patience", "keep", "keep_best", "rollout.workers", "watchdog_seconds"];
+    pub const FREE: [&str; 6] = [
+        "steps",
+        "early_stopping_patience",
+        "keep",
+        "keep_best",
+        "rollout.workers",
+        "watchdog_seconds",
+    ];
 
     /// Defaults for a policy of this scale.
     pub fn defaults(scale: Scale) -> Self {
@@ -122,8 +142,8 @@ impl TrainSettings {
             seed: 0,
             steps: if tiny { 24 } else { 100 },
             tasks_per_step: 16,
-            group: 4,
-            rate: if tiny { 2e-4 } else { 1e-6 },
+            group_size: 4,
+            learning_rate: if tiny { 2e-4 } else { 1e-6 },
             warmup: if tiny { 2 } else { 0 },
             dtype: scale.dtype(),
             lora: None,
@@ -133,20 +153,20 @@ impl TrainSettings {
             checkpoint_every: if tiny { 4 } else { 5 },
             keep: 2,
             keep_best: true,
-            patience: 0,
-            max_draws: 1,
+            early_stopping_patience: 0,
+            dynamic_sampling: DynamicSampling { max_rounds: 1 },
             mini_batches: 1,
             epochs: 1,
             aggregation: Aggregation::SeqMeanTokenMean,
             clip: Clip::default(),
             kl: Kl::default(),
-            importance_cap: 0.0,
+            tis_cap: 0.0,
             mask: Mask::default(),
-            normalisation: Normalisation::default(),
+            advantage: Normalisation::default(),
             adam: AdamConfig {
                 weight_decay: 0.0,
                 // Usual norms of a tiny policy are near 0.1; larger ones come from rare tokens.
-                clip_norm: if tiny { 0.1 } else { 1.0 },
+                max_grad_norm: if tiny { 0.1 } else { 1.0 },
                 ..AdamConfig::default()
             },
             watchdog_seconds: 300,
@@ -157,7 +177,7 @@ impl TrainSettings {
 
     /// When a run saves, validates and ends.
     pub(super) fn cadence(&self) -> Cadence {
-        let Self { keep_best, patience, .. } = *self;
+        let Self { keep_best, early_stopping_patience: patience, .. } = *self;
         let validation = Validation { every: self.validate_every, keep_best, patience };
         Cadence {
             steps: self.steps,
@@ -168,12 +188,17 @@ impl TrainSettings {
 
     /// The learning rate of every step.
     pub(super) fn schedule(&self) -> Schedule {
-        Schedule { peak: self.rate, warmup: self.warmup, decay: Decay::Constant, steps: self.steps }
+        Schedule {
+            peak: self.learning_rate,
+            warmup: self.warmup,
+            decay: Decay::Constant,
+            steps: self.steps,
+        }
     }
 
     /// How a token's loss is made.
     pub fn objective(&self) -> Objective {
-        Objective { clip: self.clip, kl: self.kl, importance_cap: self.importance_cap }
+        Objective { clip: self.clip, kl: self.kl, tis_cap: self.tis_cap }
     }
 
     /// How many updates are made from one batch, unless nothing can be learnt from a part of it.
@@ -188,20 +213,30 @@ impl Settings for TrainSettings {
     fn verify(&self) -> Result<(), SettingsError> {
         self.rules.episode.policy.check()?;
         require(
-            self.group >= 2,
-            "group",
-            &self.group,
-            "at least 2: one episode has nobody to be compared with",
+            self.group_size >= 2,
+            "group_size",
+            &self.group_size,
+            "at least 2: one episode cannot be compared with others",
         )?;
         require(self.tasks_per_step > 0, "tasks_per_step", &self.tasks_per_step, "at least 1")?;
-        require(self.rate > 0.0 && self.rate.is_finite(), "rate", &self.rate, "above 0")?;
+        require(
+            self.learning_rate > 0.0 && self.learning_rate.is_finite(),
+            "learning_rate",
+            &self.learning_rate,
+            "above 0",
+        )?;
         require(
             self.checkpoint_every > 0,
             "checkpoint_every",
             &self.checkpoint_every,
             "at least 1",
         )?;
-        require(self.max_draws > 0, "max_draws", &self.max_draws, "at least 1")?;
+        require(
+            self.dynamic_sampling.max_rounds > 0,
+            "dynamic_sampling.max_rounds",
+            &self.dynamic_sampling.max_rounds,
+            "at least 1",
+        )?;
         require(
             (1..=self.tasks_per_step).contains(&self.mini_batches),
             "mini_batches",
@@ -219,11 +254,16 @@ impl Settings for TrainSettings {
             "0 for none, or above 1",
         )?;
         let beta = self.kl.beta;
-        require(beta >= 0.0 && beta.is_finite(), "kl.beta", &beta, "0 for no pull, or above")?;
-        let cap = self.importance_cap;
+        require(
+            beta >= 0.0 && beta.is_finite(),
+            "kl.beta",
+            &beta,
+            "0 for no KL penalty, or above",
+        )?;
+        let cap = self.tis_cap;
         require(
             cap == 0.0 || (cap >= 1.0 && cap.is_finite()),
-            "importance_cap",
+            "tis_cap",
             &cap,
             "0 for no correction, or at least 1: equal probabilities have the weight 1",
         )?;
@@ -235,10 +275,10 @@ impl Settings for TrainSettings {
             "above 0: greedy groups are all alike",
         )?;
         require(
-            self.rollout.overflow == Overflow::Stop,
-            "rollout.overflow",
-            &"drop",
-            "`stop` in training: a conversation that was changed is no single sequence that the \
+            self.rollout.context_overflow == ContextOverflow::End,
+            "rollout.context_overflow",
+            &"evict",
+            "`end` in training: a conversation that was changed is no single sequence that the \
              policy could be trained on",
         )?;
         self.lora.as_ref().map_or(Ok(()), LoraSettings::check)?;
@@ -273,7 +313,7 @@ mod tests {
     fn the_papers_recipe_is_the_large_default_but_for_feedback_and_context() {
         let mut expected = TrainSettings::defaults(Scale::Large);
         expected.rules.episode.feedback = Feedback::Full;
-        expected.rollout.context = 40_960;
+        expected.rollout.max_model_len = 40_960;
         let found = resolved("sandmle", Scale::Large);
         assert_eq!(found, expected);
         found.verify().unwrap();

@@ -1,4 +1,4 @@
-//! Why fine-tuning stopped.
+//! Errors that end a run of `rl sft`.
 
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::policy::PolicyError;
@@ -9,7 +9,7 @@ use agents::scaffold::runner::ScriptedError;
 use agents::trajectory::TrajectoryError;
 use sandbox::env::SuiteError;
 
-/// Why fine-tuning stopped.
+/// Errors that end a run of `rl sft`.
 #[derive(Debug, thiserror::Error)]
 pub enum SftError {
     /// No place to play.
@@ -24,9 +24,9 @@ pub enum SftError {
     /// Too many episodes broke.
     #[error("{faults} of {episodes} demonstrations broke; the last said: {last}")]
     Faults {
-        /// How many broke.
+        /// The number of episodes that an infrastructure error ended.
         faults: usize,
-        /// Of how many.
+        /// The number of all episodes.
         episodes: usize,
         /// What the last one said.
         last: String,
@@ -49,7 +49,7 @@ pub enum SftError {
     /// A file of the run could not be written.
     #[error("failed to write the run's files")]
     Io(#[from] std::io::Error),
-    /// Nothing to imitate.
+    /// Every demonstration is longer than the context.
     #[error("no demonstration fits into `context = {0}` tokens")]
     NothingFits(usize),
 }
@@ -60,7 +60,7 @@ pub enum Halt {
     /// One could not be stored.
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),
-    /// Somebody asked to stop.
+    /// The user asked the run to stop.
     #[error("stopped on request")]
     Stopped,
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
 /// | `epochs` | 8 | passes over the episodes |
 /// | `batch` | 16 | episodes per update |
-/// | `rate` | 3e-3 | peak learning rate |
+/// | `learning_rate` | 3e-3 | peak learning rate |
 /// | `context_noise` | 0.1 | share of context tokens that are replaced by chance; large: 0 |
 /// | `warmup` | 20 | updates until the peak |
 /// | `dtype` | `f32` | type of weights and activations; `bf16` for large policies |
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 pub struct SftSettings {
     /// `tiny`, a model's name or a folder.
     pub model: String,
-    /// The corpus.
+    /// The folder of the corpus.
     pub tasks: Utf8PathBuf,
     /// The seed of everything.
     pub seed: u64,
@@ -40,10 +40,10 @@ pub struct SftSettings {
     pub vocab_size: usize,
     /// Passes over the episodes.
     pub epochs: u64,
-    /// Episodes per update.
+    /// Batch size: episodes per update; at least 1.
     pub batch: usize,
-    /// Peak learning rate.
-    pub rate: f64,
+    /// The learning rate after warm-up; above 0.
+    pub learning_rate: f64,
     /// Share of context tokens that are replaced by any token of the vocabulary, drawn anew for
     /// each update (word dropout: Iyyer et al. 2015, §4). A tiny policy knows nothing but its
     /// demonstrations, and a word that none of them has would lead it anywhere.
@@ -59,13 +59,13 @@ pub struct SftSettings {
     pub memory: Memory,
     /// Longer episodes are left out.
     pub context: usize,
-    /// Updates between checkpoints.
+    /// Updates between checkpoints; at least 1.
     pub checkpoint_every: u64,
-    /// Checkpoints that stay.
+    /// How many of the newest checkpoints are kept.
     pub keep: usize,
-    /// Threads that play.
+    /// Threads that run the scripted agents.
     pub workers: usize,
-    /// The optimizer's constants.
+    /// The optimizer's settings, gradient clipping included.
     pub adam: AdamConfig,
     /// The rules of episodes.
     pub rules: EpisodeRules,
@@ -86,7 +86,7 @@ impl SftSettings {
                 Scale::Large => 2,
             },
             batch: 16,
-            rate: match scale {
+            learning_rate: match scale {
                 Scale::Tiny => 3e-3,
                 Scale::Large => 1e-5,
             },
@@ -98,7 +98,7 @@ impl SftSettings {
             dtype: scale.dtype(),
             lora: None,
             memory: scale.memory(),
-            context: rollout.context,
+            context: rollout.max_model_len,
             checkpoint_every: 50,
             keep: 2,
             workers: rollout.workers,
@@ -122,7 +122,12 @@ impl Settings for SftSettings {
             &self.vocab_size,
             "at least 300: bytes, tags and some words",
         )?;
-        require(self.rate > 0.0 && self.rate.is_finite(), "rate", &self.rate, "above 0")?;
+        require(
+            self.learning_rate > 0.0 && self.learning_rate.is_finite(),
+            "learning_rate",
+            &self.learning_rate,
+            "above 0",
+        )?;
         let noise = self.context_noise;
         require((0.0..1.0).contains(&noise), "context_noise", &noise, "at least 0 and below 1")?;
         require(

@@ -1,11 +1,11 @@
-//! The allocator's memory.
+//! Memory of the C allocator.
 
-/// Gives memory that was freed back to the system.
+/// Returns freed memory to the operating system.
 ///
 /// Tensors of ever other sizes leave the heap full of holes, which the GNU allocator keeps: two
 /// thirds of a tiny run's heap were such after 25 steps (`docs/BUDGETS.md`). Pages that are used
 /// again have to be had anew, so this is for the end of a step that takes seconds.
-pub(crate) fn give_back() {
+pub(crate) fn release_to_os() {
     #[expect(unsafe_code, reason = "a C function")]
     // SAFETY: it takes no pointer, and any thread may call it at any time.
     unsafe {
@@ -25,7 +25,7 @@ mod tests {
         let top = pieces.pop();
         let full = resident_memory().unwrap();
         drop(pieces);
-        give_back();
+        release_to_os();
         let now = resident_memory().unwrap();
         assert!(now + (192 << 20) < full, "{full} bytes, then {now}");
         drop(top);

@@ -2,13 +2,13 @@
 
 use super::TrainSettings;
 use super::batch::Batch;
-use super::mask::Tally;
+use super::mask::EpisodeCounts;
 use crate::generate::engine::CacheUse;
 use crate::run::device::memory_in_use;
 use crate::run::metrics::resident_memory;
 use crate::run::view::Step;
 use crate::run::watchdog::Phase;
-use crate::train::learner::Learnt;
+use crate::train::learner::UpdateStats;
 use agents::trajectory::{Ending, Trajectory};
 use evals::evaluation::Row;
 use serde::{Deserialize, Serialize};
@@ -16,27 +16,28 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tch::Device;
 
-/// One line of `metrics.jsonl`.
+/// One line of `metrics.jsonl`: a step with its update, its validation and its times.
 #[derive(Debug, Serialize)]
-pub(super) struct Line {
+pub(super) struct StepMetrics {
     pub(super) step: u64,
     #[serde(flatten)]
-    pub(super) train: Option<TrainLine>,
+    pub(super) train: Option<TrainMetrics>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) validation: Option<Summary>,
     #[serde(flatten)]
-    pub(super) times: Times,
+    pub(super) times: PhaseTimes,
 }
 
-/// Where the time since the last line, or since the start, went; the sum is all of it.
+/// Seconds that each phase took since the line before, or since the start; `step_seconds` is their
+/// sum.
 #[derive(Debug, Default, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the metrics' names")]
-pub(super) struct Times {
-    reading_seconds: f64,
-    generating_seconds: f64,
+pub(super) struct PhaseTimes {
+    prefill_seconds: f64,
+    decode_seconds: f64,
     waiting_seconds: f64,
     scoring_seconds: f64,
-    differentiating_seconds: f64,
+    forward_backward_seconds: f64,
     optimizer_seconds: f64,
     validation_seconds: f64,
     saving_seconds: f64,
@@ -44,17 +45,17 @@ pub(super) struct Times {
     step_seconds: f64,
 }
 
-impl Times {
+impl PhaseTimes {
     pub(super) fn of(times: &BTreeMap<Phase, Duration>) -> Self {
         let mut all = Self::default();
         for (phase, time) in times {
             let seconds = match phase {
-                Phase::Reading => &mut all.reading_seconds,
-                Phase::Generating => &mut all.generating_seconds,
+                Phase::Prefill => &mut all.prefill_seconds,
+                Phase::Decode => &mut all.decode_seconds,
                 Phase::Waiting => &mut all.waiting_seconds,
                 Phase::Scoring => &mut all.scoring_seconds,
-                Phase::Differentiating => &mut all.differentiating_seconds,
-                Phase::Stepping => &mut all.optimizer_seconds,
+                Phase::ForwardBackward => &mut all.forward_backward_seconds,
+                Phase::Optimizer => &mut all.optimizer_seconds,
                 Phase::Saving => &mut all.saving_seconds,
                 Phase::Other => &mut all.other_seconds,
             };
@@ -65,14 +66,14 @@ impl Times {
     }
 
     /// Counts what was spent since then as validation, whatever its phases.
-    pub(super) fn validated(&mut self, times: &BTreeMap<Phase, Duration>) {
+    pub(super) fn add_validation(&mut self, times: &BTreeMap<Phase, Duration>) {
         let seconds = times.values().sum::<Duration>().as_secs_f64();
         self.validation_seconds += seconds;
         self.step_seconds += seconds;
     }
 }
 
-/// What episodes came to.
+/// Means and shares over graded episodes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Summary {
     pub(super) reward: f64,
@@ -92,40 +93,44 @@ pub(super) struct Summary {
     pub(super) faults: usize,
 }
 
-/// What an update came to. Of several updates on one batch: norms and losses are means.
+/// The metrics of a step. With several updates on one batch, norms and losses are their means.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct TrainLine {
+pub(super) struct TrainMetrics {
     #[serde(flatten)]
     pub(super) summary: Summary,
     #[serde(flatten)]
-    pub(super) tally: Tally,
-    /// Share of groups whose rewards differ: the others teach nothing.
+    pub(super) episode_counts: EpisodeCounts,
+    /// Share of groups whose rewards differ; the others have no gradient.
     pub(super) mixed_groups: f64,
-    /// How often tasks were drawn, and the groups that were replaced by later ones.
-    pub(super) draws: u64,
+    /// Rounds of drawing tasks, and groups that dynamic sampling replaced.
+    #[serde(alias = "draws")]
+    pub(super) sampling_rounds: u64,
     pub(super) replaced_groups: usize,
     pub(super) updates: usize,
     pub(super) loss: f64,
-    pub(super) clipped: f64,
-    /// Mean distance to the reference policy, where one is kept.
+    /// Share of trained tokens whose ratio was clipped.
+    #[serde(alias = "clipped")]
+    pub(super) clip_fraction: f64,
+    /// Mean KL divergence to the reference model per token, in nats, if there is a KL penalty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kl: Option<f64>,
-    /// Mean importance weight, where sampler and trainer may differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) importance: Option<f64>,
+    /// Mean weight of truncated importance sampling, if there is a cap.
+    #[serde(alias = "importance", skip_serializing_if = "Option::is_none")]
+    pub(super) tis_weight: Option<f64>,
     /// Mean of -log p over sampled tokens, an estimate of the entropy per token.
     pub(super) entropy: f64,
     pub(super) log_prob_gap: f64,
     pub(super) gradient_norm: f64,
-    pub(super) rate: f64,
+    #[serde(alias = "rate")]
+    pub(super) learning_rate: f64,
     pub(super) trained_tokens: usize,
     pub(super) tokens_per_second: f64,
-    /// How often a conversation gave way to others in the engine's cache, tokens that were read
-    /// once more because of it, and the most that the cache held.
+    /// Preemptions in the KV cache, tokens that were prefilled again because of them, and the most
+    /// bytes that the cache held.
     #[serde(default)]
     pub(super) preemptions: u64,
-    #[serde(default)]
-    pub(super) reread_tokens: u64,
+    #[serde(default, alias = "reread_tokens")]
+    pub(super) recomputed_tokens: u64,
     #[serde(default)]
     pub(super) cache_bytes: u64,
     pub(super) rollout_seconds: f64,
@@ -135,7 +140,7 @@ pub(super) struct TrainLine {
     pub(super) device_bytes: Option<u64>,
 }
 
-/// The episodes of a step, besides their tally.
+/// The episodes of a step, besides their counts.
 pub(super) struct Gathered {
     pub(super) summary: Summary,
     /// How often tasks were drawn.
@@ -147,7 +152,7 @@ pub(super) struct Gathered {
 
 /// The updates of a step.
 pub(super) struct Made<'a> {
-    pub(super) learnt: Learnt,
+    pub(super) stats: UpdateStats,
     /// Gradient norms before clipping, one per update.
     pub(super) norms: &'a [f64],
     pub(super) rate: f64,
@@ -155,7 +160,7 @@ pub(super) struct Made<'a> {
     pub(super) seconds: f64,
 }
 
-impl TrainLine {
+impl TrainMetrics {
     pub(super) fn of(
         settings: &TrainSettings,
         batch: &Batch,
@@ -164,29 +169,29 @@ impl TrainLine {
         device: Device,
     ) -> Self {
         let Gathered { summary, draws, cache, seconds } = gathered;
-        let Made { learnt, norms, rate, .. } = *made;
-        let (updates, tokens) = (norms.len(), learnt.tokens.max(1) as f64);
+        let Made { stats, norms, rate, .. } = *made;
+        let (updates, tokens) = (norms.len(), stats.tokens.max(1) as f64);
         let per_update = 1.0 / updates.max(1) as f64;
         let (groups, mixed) = batch.groups();
         Self {
-            tally: batch.tally,
+            episode_counts: batch.episode_counts,
             mixed_groups: mixed as f64 / groups.max(1) as f64,
-            draws,
+            sampling_rounds: draws,
             replaced_groups: groups.saturating_sub(settings.tasks_per_step),
             updates,
-            loss: learnt.loss * per_update,
-            clipped: learnt.clipped / tokens,
-            kl: (settings.kl.beta > 0.0).then(|| learnt.distance / tokens),
-            importance: (settings.importance_cap > 0.0).then(|| learnt.importance / tokens),
+            loss: stats.loss * per_update,
+            clip_fraction: stats.clipped / tokens,
+            kl: (settings.kl.beta > 0.0).then(|| stats.kl / tokens),
+            tis_weight: (settings.tis_cap > 0.0).then(|| stats.importance / tokens),
             entropy: batch.entropy(),
-            log_prob_gap: learnt.gap,
+            log_prob_gap: stats.gap,
             // A sum of nothing is -0.
             gradient_norm: norms.iter().fold(0.0, |sum, norm| sum + norm) * per_update,
-            rate,
-            trained_tokens: learnt.tokens,
+            learning_rate: rate,
+            trained_tokens: stats.tokens,
             tokens_per_second: batch.sampled_tokens() as f64 / seconds,
             preemptions: cache.preemptions,
-            reread_tokens: cache.reread_tokens,
+            recomputed_tokens: cache.recomputed_tokens,
             cache_bytes: cache.peak_bytes,
             rollout_seconds: seconds,
             update_seconds: made.seconds,
