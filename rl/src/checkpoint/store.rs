@@ -83,7 +83,7 @@ impl Checkpoints {
 
     /// Writes the checkpoint of `step`, points to the one of the `best` step, and removes those
     /// that are too old. `write` puts weights and optimizer into a folder and returns how many
-    /// updates were made, as [`write`] does.
+    /// updates were made, as [`write()`] does.
     ///
     /// # Errors
     /// [`CheckpointError::Save`] if a file cannot be written; what was there stays.
