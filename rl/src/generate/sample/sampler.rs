@@ -166,7 +166,7 @@ pub struct Draw {
 pub struct Drawn {
     /// The id of the token.
     pub choice: i64,
-    /// Its log-probability in the policy's own distribution . Not a finite number
+    /// Its log-probability in the policy's own distribution. Not a finite number
     /// if the logits were none.
     pub log_prob: f32,
 }
