@@ -112,4 +112,15 @@ mod tests {
         remove_leftovers(dir).unwrap();
         assert!(!left.exists() && others.iter().all(|name| dir.join(name).exists()));
     }
+
+    #[test]
+    fn a_torn_line_is_cut_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap().join("lines.jsonl");
+        for (before, after) in [("1\n2\n", "1\n2\n"), ("1\n2", "1\n"), ("1", ""), ("", "")] {
+            fs::write(&path, before).unwrap();
+            remove_torn_line(&path).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), after);
+        }
+    }
 }

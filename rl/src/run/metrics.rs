@@ -106,19 +106,6 @@ impl Metrics {
     }
 }
 
-/// Removes a torn last line, which a killed writer leaves behind, so that the next line can be
-/// appended.
-///
-/// # Errors
-/// An I/O error naming the file.
-pub fn mend(path: &Utf8Path) -> io::Result<()> {
-    let text = fs::read(path)?;
-    match text.iter().rposition(|&byte| byte == b'\n') {
-        Some(end) if end + 1 == text.len() => Ok(()),
-        end => files::write_atomic(path, &text[..end.map_or(0, |end| end + 1)]),
-    }
-}
-
 fn step_of(line: &str) -> Option<u64> {
     parse_line(line).ok()?.get("step")?.as_u64()
 }
@@ -157,17 +144,6 @@ mod tests {
         for (old, new) in RENAMED_METRICS {
             let line = parse_line(&format!("{{\"step\":1,\"{old}\":0.5}}")).unwrap();
             assert_eq!(line, serde_json::json!({"step": 1, new: 0.5}));
-        }
-    }
-
-    #[test]
-    fn a_torn_line_is_cut_off() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = Utf8Path::from_path(dir.path()).unwrap().join("lines.jsonl");
-        for (before, after) in [("1\n2\n", "1\n2\n"), ("1\n2", "1\n"), ("1", ""), ("", "")] {
-            fs::write(&path, before).unwrap();
-            mend(&path).unwrap();
-            assert_eq!(fs::read_to_string(&path).unwrap(), after);
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::error::{Halt, SftError};
 use super::settings::SftSettings;
 use crate::model::{Qwen3, Qwen3Config};
-use crate::rollout::episodes::stored;
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
@@ -28,7 +27,7 @@ pub(super) fn demonstrate(
     stop: &Stop,
 ) -> Result<Vec<Trajectory>, SftError> {
     let path = out.join("demonstrations.jsonl");
-    let mut played = stored(&path)?;
+    let mut played = trajectory::resume(&path)?;
     let done: BTreeSet<_> = played.iter().map(Trajectory::key).collect();
     let collection =
         Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
