@@ -437,14 +437,15 @@ mod tests {
         fs::write(&path, "[adam]\nmoments = \"offload\"\n").unwrap();
         let found = |config, assignments: &[&str]| {
             let assignments: Vec<String> = assignments.iter().map(ToString::to_string).collect();
-            let found = own("adam.moments", config, &assignments).unwrap();
+            let found = own("adam.optim", config, &assignments).unwrap();
             found.and_then(|value| value.as_str().map(str::to_owned))
         };
         assert_eq!(found(None, &["adam.beta1=0.5"]), None);
         assert_eq!(found(Some("sandmle"), &[]), None);
-        assert_eq!(found(Some("sandmle"), &["adam.moments=full"]).as_deref(), Some("full"));
-        assert_eq!(found(Some(path.as_str()), &[]).as_deref(), Some("offload"));
-        assert_eq!(found(Some(path.as_str()), &["adam.moments=full"]).as_deref(), Some("full"));
+        assert_eq!(found(Some("sandmle"), &["adam.optim=adamw"]).as_deref(), Some("adamw"));
+        // The file has the key and the value of the previous release.
+        assert_eq!(found(Some(path.as_str()), &[]).as_deref(), Some("adamw-offload"));
+        assert_eq!(found(Some(path.as_str()), &["adam.optim=adamw"]).as_deref(), Some("adamw"));
 
         let run = folder.join("run");
         claim(&run, &defaults(), &[]).unwrap();
