@@ -68,18 +68,18 @@ pub struct Closed {
     pub timed_out: bool,
     /// The feedback mode of the tool `Score`, where the environment has it.
     pub feedback: Option<Feedback>,
-    /// The result.
+    /// The environment's result of the episode.
     pub outcome: EpisodeOutcome,
-    /// The reward.
+    /// The reward, in its parts.
     pub reward: Reward,
 }
 
 /// Which episode a trajectory is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt<'a> {
-    /// The task.
+    /// Name of the task that was played.
     pub task: &'a TaskId,
-    /// The agent's name.
+    /// Name of the agent, such as `scripted/forest`.
     pub agent: &'a str,
     /// Which of the agent's attempts at this task.
     pub number: u64,
@@ -92,7 +92,7 @@ pub struct Conversation {
     pub segments: Vec<Segment>,
     /// What of it the agent did not see any more, and from when on.
     pub omissions: Vec<Omission>,
-    /// Why it ended.
+    /// Why the conversation ended.
     pub ending: Ending,
 }
 

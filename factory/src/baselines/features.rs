@@ -16,9 +16,9 @@ const PRIOR: f64 = 2.0;
 /// A train and a test matrix with the same columns.
 #[derive(Debug, Clone)]
 pub struct Inputs {
-    /// Training rows.
+    /// One row per training row.
     pub train: Matrix,
-    /// Test rows.
+    /// One row per test row.
     pub test: Matrix,
 }
 

@@ -12,13 +12,13 @@ pub const ALIKE: f64 = 0.7;
 /// Pairs that are named.
 const NAMED: usize = 5;
 
-/// Two tasks.
+/// Two tasks and how alike their descriptions are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
-    /// One.
+    /// Name of the first task.
     pub one: String,
-    /// The other.
+    /// Name of the second task.
     pub other: String,
     /// Jaccard index of their descriptions.
     pub jaccard: f64,
@@ -28,11 +28,11 @@ pub struct Pair {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Likeness {
-    /// Descriptions compared.
+    /// Number of descriptions that were compared.
     pub descriptions: usize,
-    /// Pairs compared.
+    /// Number of pairs that were compared.
     pub pairs: usize,
-    /// Pairs above [`ALIKE`].
+    /// Number of pairs whose index is above [`ALIKE`].
     pub alike_pairs: usize,
     /// Their share of all pairs.
     pub alike_pairs_share: f64,

@@ -24,9 +24,9 @@ pub enum Reach {
 pub struct Statistic {
     /// Its name in rules: lower case, unique within the medium.
     pub name: &'static str,
-    /// Smallest value.
+    /// Smallest value that an item can have.
     pub low: f64,
-    /// Largest value.
+    /// Largest value that an item can have.
     pub high: f64,
     /// Digits after the point that a value has; 0 for counts.
     pub decimals: usize,
@@ -57,9 +57,9 @@ pub enum Format {
     Png,
     /// Baseline JPEG pictures of high quality.
     Jpeg,
-    /// WAV recordings.
+    /// WAV files of recorded sound.
     Wav,
-    /// Tables of links.
+    /// CSV files that list links.
     Csv,
     /// Texts of several paragraphs.
     Text,
@@ -80,7 +80,7 @@ impl Format {
 pub enum Storage {
     /// A file per row in `prepared/public/<folder>/`.
     Files {
-        /// The folder's name.
+        /// Name of the folder within `prepared/public/`.
         folder: &'static str,
         /// The file name's ending, without a dot.
         extension: &'static str,
@@ -153,7 +153,7 @@ pub enum MediumKind {
     Surface,
     /// Pictures of scattered things.
     Objects,
-    /// Short mono recordings.
+    /// Short mono recordings of a tone.
     Recording,
     /// Short reports in words.
     Report,

@@ -63,7 +63,7 @@ pub struct Columns<'a> {
     pub shares: Shares,
     /// Number columns for the mechanism, in random order; each draft takes from the front.
     pub rest: Vec<String>,
-    /// Clean values.
+    /// Clean values of the columns, on which terms are standardised.
     pub population: &'a Frame,
 }
 

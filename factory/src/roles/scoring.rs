@@ -15,7 +15,7 @@ const GRADES: usize = 4;
 /// How a task is scored.
 #[derive(Debug, Clone)]
 pub struct Scoring {
-    /// The metric.
+    /// The metric that scores a submission.
     pub metric: Metric,
     /// What a submission holds.
     pub prediction: Prediction,

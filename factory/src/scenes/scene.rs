@@ -58,11 +58,11 @@ impl SceneRule {
 /// The truth of one picture.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Annotation {
-    /// Set pixels.
+    /// The pixels that belong, as a mask.
     Mask(Mask),
-    /// Boxes.
+    /// The objects, each with a class and a box.
     Objects(Vec<Object>),
-    /// Intensities.
+    /// The clean picture: one intensity per pixel.
     Image(Vec<u16>),
 }
 

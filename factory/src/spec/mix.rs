@@ -14,9 +14,9 @@ use tasks::task::{Formulation, Modality};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cell {
-    /// Kind of data.
+    /// Kind of data that the task offers.
     pub modality: Modality,
-    /// Kind of prediction.
+    /// Kind of prediction that the task asks for.
     pub formulation: Formulation,
 }
 
@@ -66,7 +66,7 @@ const ROUNDS: usize = 200;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
-    /// By cell.
+    /// Share of each cell, in [0, 1].
     pub cells: BTreeMap<Cell, f64>,
     /// By domain; domains that are not named share the rest evenly.
     pub domains: BTreeMap<String, f64>,
@@ -81,17 +81,17 @@ pub enum MixError {
     /// Neither a modality nor a formulation, a cell or a domain.
     #[error("there is nothing called `{name}`; known are {}", known.join(", "))]
     Unknown {
-        /// As asked.
+        /// The name that was given.
         name: String,
-        /// All names.
+        /// All names that can be given, sorted.
         known: Vec<String>,
     },
     /// A modality with a formulation that it has not.
     #[error("no `{cell}` tasks are made; the cells are {}", known.join(", "))]
     NoCell {
-        /// As asked.
+        /// The cell that was given.
         cell: String,
-        /// All cells.
+        /// All cells of which tasks are made.
         known: Vec<String>,
     },
     /// Nothing is left to make.
@@ -102,7 +102,7 @@ pub enum MixError {
     TooMuch {
         /// `modality`, `formulation`, `cell` or `domain`.
         kind: &'static str,
-        /// Their sum.
+        /// The sum of the given shares of this kind.
         sum: f64,
     },
     /// A share of something that is left out, or less than 1 with nothing to take the rest.
@@ -113,11 +113,11 @@ pub enum MixError {
         "the shares contradict each other: `{name}` comes to {reached:.3} instead of {asked:.3}"
     )]
     Contradiction {
-        /// One of them.
+        /// One of the names whose share is not reached.
         name: String,
         /// What it comes to.
         reached: f64,
-        /// As asked.
+        /// The share that was given for it, in [0, 1].
         asked: f64,
     },
 }

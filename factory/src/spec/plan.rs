@@ -35,7 +35,7 @@ pub struct Slot {
 /// All slots, and the seeds that only held-out tasks descend from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// By index.
+    /// All slots of the corpus, in order of their index from 0.
     pub slots: Vec<Slot>,
     /// Names of the reserved seeds.
     pub reserved: Vec<String>,
@@ -50,11 +50,11 @@ pub enum PlanError {
          make several corpora with different `--seed` instead"
     )]
     TooMany {
-        /// As asked.
+        /// The requested number of tasks.
         count: usize,
-        /// The limit.
+        /// The largest number of tasks that the stories allow.
         most: usize,
-        /// Stories there are.
+        /// Number of stories that serve a requested kind of task.
         stories: usize,
     },
     /// A kind of task without a story.

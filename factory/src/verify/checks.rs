@@ -17,7 +17,7 @@ use tasks::task::TaskDir;
 pub struct Verified<T>(T);
 
 impl<T> Verified<T> {
-    /// What was verified.
+    /// The value that passed verification.
     pub fn get(&self) -> &T {
         &self.0
     }
@@ -88,7 +88,7 @@ fn sound(task: &Staged) -> Result<(), Refusal> {
 pub enum Rebuild {
     /// Data, page and evaluator; the baselines are taken as they are.
     Data,
-    /// Everything.
+    /// Data, page, evaluator and baselines.
     Whole,
 }
 

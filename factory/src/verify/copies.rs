@@ -105,7 +105,7 @@ fn unreadable(error: MediumError) -> Refusal {
 
 /// What is compared of a picture.
 struct Seen {
-    /// Its thumbnail.
+    /// Bits of the thumbnail's steps in brightness (dHash).
     steps: u64,
     /// Its pixels, with their mean and spread.
     bytes: Vec<u8>,

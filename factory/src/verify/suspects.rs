@@ -15,20 +15,20 @@ const WORDS: usize = 32;
 /// What carries signal if a probe tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
-    /// Ids of rows.
+    /// The ids of the rows.
     Id,
     /// Places of rows in their files.
     Order,
     /// Names of rows' files.
     Name,
-    /// Sizes of items.
+    /// The sizes of items, in bytes.
     Size,
     /// How links are written.
     Link,
 }
 
 impl Carrier {
-    /// All of them.
+    /// All carriers that are probed.
     pub(crate) const ALL: [Self; 5] = [Self::Id, Self::Order, Self::Name, Self::Size, Self::Link];
 }
 
@@ -37,14 +37,14 @@ impl Carrier {
 pub(crate) struct Probe {
     /// What about the rows.
     pub(crate) what: String,
-    /// What came out.
+    /// Effect and p-value of the probe.
     pub(crate) finding: Finding,
 }
 
 /// The truth of one target, all rows of `train.csv` first.
 #[derive(Debug)]
 pub(crate) struct Truths {
-    /// As numbers.
+    /// One number per row: target, class index or grade.
     pub(crate) values: Vec<f64>,
     /// Number of classes; 0 for numbers and grades.
     pub(crate) classes: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Truths {
 pub(crate) struct Suspects<'a> {
     /// Where shuffles come from.
     pub(crate) stream: Stream,
-    /// Ids.
+    /// One id per row.
     pub(crate) ids: Vec<&'a str>,
     /// Names of the rows' files within the public half; none where rows have none.
     pub(crate) names: Vec<String>,
@@ -66,9 +66,9 @@ pub(crate) struct Suspects<'a> {
     pub(crate) format: Option<Format>,
     /// Links between rows, by their places here, in the order in which they are written.
     pub(crate) links: Vec<[usize; 2]>,
-    /// The targets.
+    /// The truth, one entry per target.
     pub(crate) truths: Vec<Truths>,
-    /// Rows of `train.csv`.
+    /// Number of rows of `train.csv`.
     pub(crate) known: usize,
     /// Whether rows are in order of time by design: then a place tells no more than the written
     /// time does, and is not probed.

@@ -9,13 +9,13 @@ use crate::prompt::Prompt;
 /// What rows have beside their columns, as the description says it under `Data`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Item {
-    /// Files of pictures.
+    /// Picture files, one per row.
     Pictures,
-    /// WAV files.
+    /// WAV files, one per row.
     Recordings,
     /// A column of text.
     Texts,
-    /// Files of text.
+    /// Text files, one per row.
     Documents,
     /// Two columns of text.
     Pairs,

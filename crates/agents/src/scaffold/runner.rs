@@ -16,7 +16,7 @@ use tasks::task::{Task, TaskId};
 /// One scripted episode to play.
 #[derive(Debug, Clone, Copy)]
 pub struct ScriptedJob<'a> {
-    /// The task.
+    /// The task that is played.
     pub task: &'a Task,
     /// The level of the agent.
     pub approach: ScriptedLevel,
@@ -30,9 +30,9 @@ pub enum ScriptedError<E: std::error::Error + 'static> {
     /// A task cannot be put into words.
     #[error("failed to write the prompt of task `{task}`")]
     Prompt {
-        /// The task.
+        /// Name of the task without a prompt.
         task: TaskId,
-        /// Why.
+        /// Why the prompt could not be made.
         #[source]
         source: PromptError,
     },
@@ -48,7 +48,7 @@ pub struct RunContext<'a> {
     pub world: MleWorld<'a>,
     /// Whether episodes are to be measured or imitated.
     pub style: ScriptStyle,
-    /// Number of threads.
+    /// Number of threads that play episodes.
     pub workers: usize,
     /// The root of all draws; each episode has its own stream below.
     pub stream: Stream,

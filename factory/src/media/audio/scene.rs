@@ -23,7 +23,7 @@ const MAINS: [(f64, f64); 2] = [(1.2, 1.0), (0.7, 2.0)];
 /// What the recordings of a task have in common.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
-    /// Samples per recording.
+    /// Number of samples per recording.
     count: usize,
     /// Partials of the tone.
     partials: usize,

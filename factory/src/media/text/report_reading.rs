@@ -17,7 +17,7 @@ const LISTED: [Class; 4] = [Class::Complaint, Class::Strong, Class::Negation, Cl
 /// What a missing count stands at: the middle of its range.
 const MIDDLE_QUANTITY: f64 = 53.0;
 
-/// Reads a report.
+/// Measures what a report says; fails if it is not ASCII or too short.
 pub(super) fn read(bytes: &[u8]) -> Result<Reading, MediumError> {
     let text = whole(bytes)?;
     let tokens = tokens(text);

@@ -17,7 +17,7 @@ pub enum GalleryError {
     /// A file that is as the manifest says, and still makes no sense.
     #[error("`{path}` cannot be shown: {fault}; `factory verify` checks the whole corpus")]
     Unreadable {
-        /// The file.
+        /// Path of the unreadable file.
         path: Utf8PathBuf,
         /// What is wrong with it.
         fault: String,
