@@ -1,4 +1,4 @@
-//! What an agent is told before its first turn.
+//! The two messages that an agent reads before its first turn.
 
 use camino::Utf8PathBuf;
 use fs_err as fs;

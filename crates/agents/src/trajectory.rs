@@ -303,8 +303,8 @@ impl TryFrom<Raw> for Trajectory {
 }
 
 impl Trajectory {
-    /// What tells it from all others of the same run: task, agent and attempt. Files have episodes
-    /// in the order in which they ended; sorted by this, the order is always the same.
+    /// Task, agent and attempt, which are unique within a run. Files have episodes in the order in
+    /// which they ended; sorted by this key, the order is always the same.
     pub fn key(&self) -> (&TaskId, &str, u64) {
         (&self.task, &self.agent, self.attempt)
     }

@@ -91,7 +91,8 @@ pub struct Calibration {
     pub unseparated: BTreeMap<String, String>,
 }
 
-/// Plays the ladder; `begin` is told how many episodes there are, `tick` of each that ended.
+/// Plays the ladder. Calls `begin` once with the number of episodes, and `tick` after each
+/// episode.
 ///
 /// # Errors
 /// [`CalibrationError`].

@@ -1,4 +1,4 @@
-//! Accepting HTTP connections, within limits, until told to stop.
+//! Accepting HTTP connections, within limits, until the server is stopped.
 
 use crate::linger::Lingering;
 use axum::{Extension, Router};

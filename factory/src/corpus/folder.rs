@@ -85,7 +85,7 @@ pub enum CorpusError {
         /// The value that was requested now.
         asked: String,
     },
-    /// Something else lies there.
+    /// The folder holds files, but no corpus.
     #[error("`{0}` is not empty and holds no `corpus.json`; choose another `--out`")]
     NotACorpus(Utf8PathBuf),
     /// Nothing to take up.
@@ -137,7 +137,7 @@ pub fn enter(out: &Utf8Path, request: &Request, shard: Option<Shard>) -> Result<
     if lock.file().try_lock().is_err() {
         return Err(CorpusError::Busy(out.to_owned()));
     }
-    // The lock is ours, so whoever wrote them is gone.
+    // This process holds the lock, so the process that wrote them has ended.
     files::remove_leftovers(out)?;
     if let Some(record) = read(out)? {
         compare(out, (&record.request, record.shard), (request, shard))?;

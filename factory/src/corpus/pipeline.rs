@@ -192,7 +192,7 @@ impl Factory<'_> {
         Ok(accepted.is_some())
     }
 
-    /// One attempt, from the brief to a verified folder that nobody sees yet.
+    /// Makes one attempt, from the brief to a verified folder that is not yet in the corpus.
     fn attempt(
         &self,
         slot: &Slot,

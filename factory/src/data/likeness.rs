@@ -5,11 +5,11 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Words that are looked at together.
+/// Number of consecutive words in an n-gram.
 const GRAM: usize = 5;
-/// The index above which two descriptions count as one told twice.
+/// The Jaccard index above which two descriptions count as near-duplicates.
 pub const ALIKE: f64 = 0.7;
-/// Pairs that are named.
+/// Number of pairs in [`Likeness::closest`].
 const NAMED: usize = 5;
 
 /// Two tasks and how alike their descriptions are.

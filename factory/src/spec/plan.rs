@@ -159,7 +159,8 @@ fn reserved(request: &Request, seeds: &[Seed], draws: &mut Draws) -> Vec<usize> 
     taken
 }
 
-/// The nearest seed; one that has been used often gives way to one that is a little further.
+/// Index of the nearest allowed seed. The distance grows with the number of uses, so that a seed
+/// that is a little further is chosen instead of one that was used often.
 fn choose_seed(
     seeds: &[Seed],
     allowed: &[usize],

@@ -28,12 +28,12 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// Whether the probe is of use, and none of the permutations is of as much.
+    /// Whether the effect is large enough and no permutation reaches it.
     pub(crate) fn tells(&self) -> bool {
         self.p.is_some_and(|p| p <= 1.0 / (PERMUTATIONS + 1) as f64)
     }
 
-    /// Effect and p-value of a probe that tells something.
+    /// Effect and p-value of the probe if it found signal; `None` otherwise.
     pub(crate) fn telling(&self) -> Option<(f64, f64)> {
         self.p.filter(|_| self.tells()).map(|p| (self.effect, p))
     }

@@ -12,7 +12,7 @@ use tasks::stream::Stream;
 /// Words of file names that are probed, the most frequent first.
 const WORDS: usize = 32;
 
-/// What carries signal if a probe tells.
+/// The property of rows that a probe uses to predict the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
     /// The ids of the rows.
@@ -70,8 +70,8 @@ pub(crate) struct Suspects<'a> {
     pub(crate) truths: Vec<Truths>,
     /// Number of rows of `train.csv`.
     pub(crate) known: usize,
-    /// Whether rows are in order of time by design: then a place tells no more than the written
-    /// time does, and is not probed.
+    /// Whether rows are in order of time by design. A row's place then carries no more than its
+    /// written time does, and is not probed.
     pub(crate) timed: bool,
 }
 

@@ -16,7 +16,7 @@ const CLASSES: usize = 20;
 /// Facts about a task.
 #[derive(Debug, Clone)]
 pub(super) struct Facts {
-    /// What is predicted; `None` where it cannot be told, and only the sample submission is left.
+    /// What is predicted; `None` if it cannot be inferred. The agent then submits the sample.
     pub(super) prediction: Option<Prediction>,
     /// What kind of question it is, where the manifest says so.
     pub(super) formulation: Option<Formulation>,

@@ -186,8 +186,8 @@ impl Scene {
         add_drone(samples, self.drone_hertz, self.drone, draws);
     }
 
-    /// Clicks at random places. How loud they are and how long they ring differs between
-    /// recordings, so that their number cannot be told from their energy.
+    /// Adds clicks at random places. Their loudness and their duration differ between recordings,
+    /// so that their number does not follow from their energy.
     fn add_clicks(&self, samples: &mut [f64], clicks: usize, draws: &mut Draws) {
         let [before, after] = CLICK_MARGIN;
         let free = samples.len() as f64 - before - after - CLICK_GAP * clicks as f64;

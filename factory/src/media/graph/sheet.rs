@@ -28,9 +28,9 @@ pub(super) struct Sheet {
 #[derive(Debug)]
 pub(super) struct Graph {
     pub(super) lines: Vec<Line>,
-    /// Bit `j` of word `i` tells whether `i` and `j` are linked, either way.
+    /// Bit `j` of word `i` is set if `i` and `j` are linked, in either direction.
     pub(super) neighbours: Vec<u64>,
-    /// Bit `j` of word `i` tells whether a link runs from `i` to `j`.
+    /// Bit `j` of word `i` is set if a link runs from `i` to `j`.
     pub(super) targets: Vec<u64>,
 }
 

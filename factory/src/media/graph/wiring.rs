@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 40;
 /// Undirected links between the nodes of a graph.
 #[derive(Debug, Clone)]
 pub(super) struct Wiring {
-    /// Bit `j` of word `i` tells whether `i` and `j` are linked.
+    /// Bit `j` of word `i` is set if `i` and `j` are linked.
     pub(super) neighbours: Vec<u64>,
     /// Triangles, no two of which share a side.
     pub(super) triangles: Vec<[usize; 3]>,

@@ -1,6 +1,6 @@
 //! Square pictures in grey, and the files they travel in.
 //!
-//! PNG files are stored, not compressed: their size tells the picture's side and nothing else.
+//! PNG files are not compressed: their size depends on the picture's side and nothing else.
 //! The green channel of a coloured picture is the grey picture.
 
 use super::jpeg;
