@@ -1,4 +1,4 @@
-//! What a rollout needs of an environment, whatever the environment is.
+//! The interface between a rollout and any environment.
 //!
 //! `item -> prompt -> (turn -> reply)* -> outcome, reward`. Episodes on MLE tasks are the first
 //! implementation: [`MleWorld`](crate::scaffold::react::MleWorld).
@@ -59,7 +59,7 @@ pub enum Reply {
     End(Ending),
 }
 
-/// What an environment knows of an episode that is over.
+/// What an environment returns when an episode has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closed {
     /// One entry per turn of the agent.
@@ -85,7 +85,7 @@ pub struct Attempt<'a> {
     pub number: u64,
 }
 
-/// What the caller knows of an episode that is over.
+/// The agent's side of an episode that has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation {
     /// In order and in full.

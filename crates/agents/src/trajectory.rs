@@ -99,7 +99,7 @@ impl Tool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TurnRecord {
-    /// What the agent asked for.
+    /// The tool that the agent called.
     pub tool: Tool,
     /// Whether it opened with a non-empty thought.
     pub has_thought: bool,

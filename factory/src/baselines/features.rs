@@ -22,8 +22,8 @@ pub struct Inputs {
     pub test: Matrix,
 }
 
-/// What someone in a hurry feeds to a straight line: the number columns as they are written,
-/// gaps filled with the training median, and the items' plain readings.
+/// The inputs of the linear rung: the number columns as they are written, gaps filled with the
+/// training median, and the items' plain readings.
 pub fn plain(assets: &Assets) -> Inputs {
     encode(assets, false, |reading| &reading.plain)
 }

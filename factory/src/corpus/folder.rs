@@ -25,7 +25,7 @@ pub struct Record {
     pub version: u32,
     /// Version of this software.
     pub factory: String,
-    /// What was asked for.
+    /// The checked options of the command that made the corpus.
     pub request: Request,
     /// The part of the corpus that this is; absent if it is the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,7 +175,7 @@ pub fn read(out: &Utf8Path) -> Result<Option<Record>, CorpusError> {
 /// What of a corpus is known without its tasks and its ledger.
 #[derive(Debug, Clone)]
 pub struct Frame<'a> {
-    /// What was asked for.
+    /// The checked options of the command that makes the corpus.
     pub request: &'a Request,
     /// The part of it that is made here.
     pub shard: Option<Shard>,

@@ -27,7 +27,7 @@ pub enum PipelineError {
     /// The seeds could not be read.
     #[error(transparent)]
     Seed(#[from] SeedError),
-    /// The options make no sense.
+    /// The options cannot be used.
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// No plan fits the options.

@@ -202,7 +202,7 @@ fn draw_one(blueprint: &Blueprint, target: &Target, score: &[f64], stream: Strea
     }
 }
 
-/// What someone who knows the rules, but not the noise, would forecast.
+/// The forecast of the hidden rules themselves, without the noise.
 pub fn expected(blueprint: &Blueprint, scores: &[Vec<f64>]) -> Forecast {
     let one = |(target, score): (&Target, &Vec<f64>)| expected_one(blueprint, target, score);
     Forecast::joined(blueprint.targets.iter().zip(scores).map(one).collect())

@@ -106,9 +106,9 @@ pub struct Look<'a> {
 /// What solvers of three kinds make of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// What someone in a hurry computes, for a straight line: at most 32 numbers.
+    /// Simple features for the linear rung: at most 32 numbers.
     pub plain: Vec<f64>,
-    /// What a practised engineer computes without knowing the task, for a forest: at most 32.
+    /// Standard features for the forest, without knowledge of the task: at most 32 numbers.
     pub generic: Vec<f64>,
     /// The statistics themselves, estimated from the item alone, in the medium's order.
     pub estimates: Vec<f64>,

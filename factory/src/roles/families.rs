@@ -300,7 +300,7 @@ fn offsets(column: &str, words: &[String], draws: &mut Draws) -> Expr {
     }
 }
 
-/// Rounded to three significant digits: constants that someone could have written down.
+/// `value` rounded to three significant digits, to keep the constants of formulas short.
 fn short(value: f64) -> f64 {
     if value == 0.0 { 0.0 } else { format!("{value:.2e}").parse().unwrap_or(value) }
 }

@@ -71,9 +71,9 @@ pub enum Annotation {
 pub struct Drawn {
     /// What the file shows, from 0 (black) to 1 (white).
     pub(super) picture: Grid,
-    /// What is asked for.
+    /// The answer that is to be predicted.
     pub(super) truth: Annotation,
-    /// The best that anyone could say who sees everything but the annotators' slips.
+    /// The best possible forecast: the answer without the annotators' slips.
     pub(super) ideal: Annotation,
 }
 

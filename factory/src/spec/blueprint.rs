@@ -59,7 +59,7 @@ pub enum Derivation {
     },
 }
 
-/// A number column: as the scenario describes it, and how it hangs on another one.
+/// A number column as the scenario describes it, and its correlation with another one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NumberSpec {

@@ -66,7 +66,7 @@ pub struct Request {
     pub preset: Preset,
 }
 
-/// Why options make no sense.
+/// Why options cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
     /// The requested number of tasks is 0.

@@ -72,7 +72,7 @@ pub struct Mix {
     pub domains: BTreeMap<String, f64>,
 }
 
-/// Why shares make no sense.
+/// Why shares cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MixError {
     /// Not of the form `name=share`.
@@ -115,7 +115,7 @@ pub enum MixError {
     Contradiction {
         /// One of the names whose share is not reached.
         name: String,
-        /// What it comes to.
+        /// The share that the fit reaches, in [0, 1].
         reached: f64,
         /// The share that was given for it, in [0, 1].
         asked: f64,
@@ -268,7 +268,7 @@ impl Mix {
         Ok(self)
     }
 
-    /// Gives domains the shares asked for; what is left goes to the others in their proportions.
+    /// Sets the requested shares of domains; the others share the rest in their proportions.
     fn fit_domains(&mut self, asked: BTreeMap<String, f64>) {
         let before: f64 = asked.keys().filter_map(|domain| self.domains.remove(domain)).sum();
         let left = (1.0 - asked.values().sum::<f64>()).max(0.0);

@@ -190,7 +190,7 @@ pub struct NetworkSpec {
     pub shows: String,
 }
 
-/// Rows that answer queries: their order within each query is asked for.
+/// The target of ranking tasks, which ask for the order of rows within each query.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RankingTarget {
@@ -273,7 +273,7 @@ pub struct SceneScenario {
     pub classes: Vec<String>,
 }
 
-/// Either kind of story.
+/// A story of any kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Story {
     /// A table whose rows are independent or nodes of one network.

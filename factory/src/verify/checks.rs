@@ -34,9 +34,8 @@ pub enum VerifyError {
     Package(#[from] PackageError),
 }
 
-/// Writes a draft below `work` and runs every check on it. What can be seen without files is
-/// looked at first: most refusals come from there, and making and deleting hundreds of files
-/// costs more than looking.
+/// Writes a draft below `work` and runs every check on it. Checks that need no files run first:
+/// they cause most refusals, and they take less time than writing and deleting hundreds of files.
 ///
 /// # Errors
 /// [`VerifyError`] with the first [`Refusal`].

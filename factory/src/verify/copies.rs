@@ -49,8 +49,9 @@ pub(crate) fn among(
 
 /// No test picture is a training picture with a few pixels, the light or some noise changed.
 ///
-/// Both are asked for: a thumbnail of which few steps differ (dHash), which finds candidates
-/// quickly, and pixels that correlate, because thumbnails of textures are alike by chance.
+/// A copy meets two conditions: a thumbnail of which few steps differ (dHash), which finds
+/// candidates quickly, and pixels that correlate, because thumbnails of textures are alike by
+/// chance.
 fn no_picture_is_a_copy(train: &[&[u8]], test: &[&[u8]]) -> Result<(), Refusal> {
     let seen = |files: &[&[u8]]| -> Result<Vec<Seen>, Refusal> {
         files.iter().map(|file| Ok(Seen::of(decode(file).map_err(unreadable)?))).collect()

@@ -23,7 +23,8 @@ const ENOUGH: usize = 5;
 pub(crate) struct Finding {
     /// The strongest effect on any target: a correlation, or standard deviations of runs.
     pub(crate) effect: f64,
-    /// The share of permutations that reach it; only asked for where the effect is of use.
+    /// Share of permutations whose effect is as large, in (0, 1]; `None` if the effect is too
+    /// small.
     pub(crate) p: Option<f64>,
 }
 
@@ -81,8 +82,8 @@ fn usefulness(target: &[f64], values: &[f64]) -> f64 {
     spearman(target, values).unwrap_or(0.0).abs()
 }
 
-/// Do the targets of successive rows come in too few or too many runs? Blocks of one class, or
-/// classes in turn, need not go with a row's place at all.
+/// Tests whether the targets of successive rows form too few or too many runs. Blocks of one class,
+/// or alternating classes, need not correlate with a row's place.
 pub(crate) fn runs(stream: Stream, targets: &[Vec<f64>]) -> Finding {
     let sides: Vec<Vec<bool>> = targets.iter().map(|target| upper(target)).collect();
     let rows = sides.first().map_or(0, Vec::len);

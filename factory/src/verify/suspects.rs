@@ -50,8 +50,8 @@ pub(crate) struct Truths {
     pub(crate) classes: usize,
 }
 
-/// A task's rows, as someone sees them who looks for the target in the wrong places. The rows
-/// of `train.csv` come first everywhere.
+/// Properties of a task's rows that must not predict the target. The rows of `train.csv` come
+/// first everywhere.
 #[derive(Debug)]
 pub(crate) struct Suspects<'a> {
     /// Where shuffles come from.
@@ -170,9 +170,9 @@ impl Suspects<'_> {
         vec![self.probe("the size of a row's item", &sizes, &rest)]
     }
 
-    /// What an item's size may tell: what anyone in a hurry reads inside it, as a graph with
-    /// more edges has a longer list of them. A compressed file is the longer the more there is
-    /// to see, which takes what a practised engineer reads to say.
+    /// Features that may depend on an item's size: the plain reading, since a graph with more
+    /// edges has a longer list of them, and for compressed files also the generic reading, since
+    /// they grow with the detail of the picture. One row per item.
     fn legible(&self) -> Matrix {
         let compressed = self.format.is_some_and(Format::compresses);
         let row = |item: &&Item| {
@@ -184,8 +184,8 @@ impl Suspects<'_> {
         Matrix { columns: rows.first().map_or(0, Vec::len), values: rows.concat() }
     }
 
-    /// Where a row's links stand in their file, and which end of them it is. A row's number of
-    /// links is no leak: whom it knows is what it is.
+    /// Probes of the places of a row's links in their file, and of which end of them the row is.
+    /// A row's number of links is no leak: it is a property of the node.
     fn of_links(&self) -> Vec<Probe> {
         if self.links.is_empty() {
             return Vec::new();

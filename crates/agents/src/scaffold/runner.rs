@@ -36,7 +36,7 @@ pub enum ScriptedError<E: std::error::Error + 'static> {
         #[source]
         source: PromptError,
     },
-    /// The caller did not want to go on.
+    /// The caller stopped the run with an error of its own.
     #[error(transparent)]
     Caller(E),
 }

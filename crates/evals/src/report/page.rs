@@ -1,4 +1,4 @@
-//! The page: sections in the order a reader wants them.
+//! The HTML page of a report, in the order of its sections.
 
 use crate::evaluation::{Evaluation, percent};
 use agents::prompt::glance;

@@ -14,7 +14,7 @@ pub enum GalleryError {
     /// A file is unreadable; the message names it.
     #[error("failed to read a file of the task")]
     Io(#[from] io::Error),
-    /// A file that is as the manifest says, and still makes no sense.
+    /// A file agrees with the manifest but cannot be parsed.
     #[error("`{path}` cannot be shown: {fault}; `factory verify` checks the whole corpus")]
     Unreadable {
         /// Path of the unreadable file.
