@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use tasks::task::{TaskDir, TaskError};
 
-/// Why shards do not become a corpus.
+/// Why shards cannot be merged into a corpus.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// A folder has no `corpus.json`.
@@ -92,7 +92,7 @@ pub enum MergeError {
     Io(#[from] io::Error),
 }
 
-/// One part, found fit.
+/// One shard that can be merged.
 struct Part {
     path: Utf8PathBuf,
     shard: Shard,

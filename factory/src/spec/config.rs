@@ -5,7 +5,7 @@ use crate::spec::shard::Shard;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
-/// Attempts per slot; more would mine the noise of verification.
+/// Largest number of attempts per slot. More would select tasks that pass verification by chance.
 pub const ATTEMPTS: u64 = 5;
 
 /// Options as they come from the command line.
@@ -39,7 +39,7 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Small training sets, and test sets large enough that scores mean something.
+    /// Small training sets, and test sets large enough for a small standard error of scores.
     #[default]
     Large,
     /// About a fifth of all rows are tested on, as in the paper.

@@ -94,7 +94,7 @@ pub enum MixError {
         /// All cells of which tasks are made.
         known: Vec<String>,
     },
-    /// Nothing is left to make.
+    /// The filters exclude every kind of task.
     #[error("`--modality` and `--formulation` leave no kind of task; the cells are {}", .0.join(", "))]
     Nothing(Vec<String>),
     /// Shares of one kind sum to more than 1.

@@ -1,4 +1,4 @@
-//! The plan of a corpus: what each slot is to hold, decided before anything is made.
+//! The plan of a corpus: what each slot is to hold, decided before any task is made.
 //!
 //! Slots are independent given the plan, so any number of threads, and any number of
 //! interruptions, lead to the same corpus.
@@ -41,10 +41,10 @@ pub struct Plan {
     pub reserved: Vec<String>,
 }
 
-/// Why there is no plan.
+/// Why a plan could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// More tasks than stories can keep apart.
+    /// More tasks were requested than the stories allow.
     #[error(
         "`--count {count}` is more than the {most} tasks that {stories} stories can tell apart; \
          make several corpora with different `--seed` instead"

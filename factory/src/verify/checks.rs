@@ -46,7 +46,7 @@ pub fn verify(draft: Draft, work: &Utf8Path) -> Result<Verified<Staged>, VerifyE
     Ok(Verified(task))
 }
 
-/// All checks on a task that lies in a folder already.
+/// Runs all checks on a task that is already in a folder.
 ///
 /// # Errors
 /// The first [`Refusal`].
@@ -126,7 +126,7 @@ pub fn same_files(task: &Staged) -> Result<(), Refusal> {
     disk::same_files(task, &task.draft)
 }
 
-/// The blueprint that lies in a task's folder.
+/// The blueprint in a task's folder.
 ///
 /// # Errors
 /// [`Refusal::Contract`].

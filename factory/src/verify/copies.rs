@@ -1,4 +1,4 @@
-//! Items on both sides of the split that are one thing, written twice.
+//! Near-duplicate items on both sides of the split.
 
 use super::Refusal;
 use crate::data::items::Item;

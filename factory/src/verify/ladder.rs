@@ -135,7 +135,7 @@ fn resampled(
     gaps
 }
 
-/// A forest beats the constant on rows it has not seen, by squared error.
+/// Checks that a forest beats the constant on rows it was not fitted to, by squared error.
 pub(super) fn learnable(draft: &Draft) -> Result<(), Refusal> {
     let development = &draft.development;
     if let Forecast::Structured(_) = development.ladder.out_of_bag {

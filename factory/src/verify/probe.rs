@@ -129,7 +129,7 @@ fn runs_score(side: &[bool], order: &[usize]) -> f64 {
     (runs as f64 - mean) / variance.sqrt()
 }
 
-/// The share of permutations that reach what was seen.
+/// The share of permutations that reach the observed effect.
 fn chance(stream: Stream, mut reaches: impl FnMut(&mut Draws) -> bool) -> f64 {
     let mut draws = Draws::new(stream);
     let mut reached = 0_usize;

@@ -27,7 +27,7 @@ pub struct ScriptedJob<'a> {
 /// Why no scripted episode could be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptedError<E: std::error::Error + 'static> {
-    /// A task cannot be put into words.
+    /// The prompt of a task cannot be made.
     #[error("failed to write the prompt of task `{task}`")]
     Prompt {
         /// Name of the task without a prompt.

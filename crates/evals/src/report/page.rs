@@ -20,7 +20,7 @@ const HEAD_ROWS: usize = 5;
 pub struct Report {
     /// Heading of the page, as plain text.
     pub title: String,
-    /// Where a run stands, line by line: what and how much.
+    /// Key figures of a run, one per line: name and value.
     pub facts: Vec<(String, String)>,
     /// Agents side by side.
     pub evaluation: Option<Evaluation>,

@@ -1,11 +1,11 @@
-//! Why there is no page.
+//! The errors of making the gallery page.
 
 use crate::spec::mix::MixError;
 use camino::Utf8PathBuf;
 use std::io;
 use tasks::task::TaskError;
 
-/// Why there is no page.
+/// Why the gallery page could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum GalleryError {
     /// The corpus or a task does not open, or a file is not what its manifest says.
