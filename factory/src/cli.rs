@@ -86,21 +86,21 @@ where that is possible.")]
     },
 }
 
-/// `--format`.
+/// The form of an export, given by `--format`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Format {
     /// Registry and data folders of MLE-bench.
     Mlebench,
 }
 
-/// `--preset`.
+/// The sizes of the tables, given by `--preset`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Size {
     Large,
     Paper,
 }
 
-/// `--split`.
+/// The split of the tasks, given by `--split`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Half {
     Train,

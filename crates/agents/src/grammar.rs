@@ -1,8 +1,8 @@
 //! The turn grammar (SandMLE appendix D.1): an optional `<think>…</think>`, then exactly one
 //! `<tool_call>` or the final `<answer>submission</answer>`.
 //!
-//! Text from a model is input, not truth: parsing never panics, and what is wrong with a turn
-//! is told to the agent in one sentence.
+//! Text from a model is input, not truth: parsing never panics, and the agent gets one
+//! sentence that says what is wrong with its turn.
 
 use sandbox::env::Action;
 

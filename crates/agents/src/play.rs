@@ -1,4 +1,4 @@
-//! What a rollout needs of an environment, whatever the environment is.
+//! The interface between a rollout and any environment.
 //!
 //! `item -> prompt -> (turn -> reply)* -> outcome, reward`. Episodes on MLE tasks are the first
 //! implementation: [`MleWorld`](crate::scaffold::react::MleWorld).
@@ -59,7 +59,7 @@ pub enum Reply {
     End(Ending),
 }
 
-/// What an environment knows of an episode that is over.
+/// What an environment returns when an episode has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closed {
     /// One entry per turn of the agent.
@@ -68,31 +68,31 @@ pub struct Closed {
     pub timed_out: bool,
     /// The feedback mode of the tool `Score`, where the environment has it.
     pub feedback: Option<Feedback>,
-    /// The result.
+    /// The environment's result of the episode.
     pub outcome: EpisodeOutcome,
-    /// The reward.
+    /// The reward, in its parts.
     pub reward: Reward,
 }
 
 /// Which episode a trajectory is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt<'a> {
-    /// The task.
+    /// Name of the task that was played.
     pub task: &'a TaskId,
-    /// The agent's name.
+    /// Name of the agent, such as `scripted/forest`.
     pub agent: &'a str,
     /// Which of the agent's attempts at this task.
     pub number: u64,
 }
 
-/// What the caller knows of an episode that is over.
+/// The agent's side of an episode that has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation {
     /// In order and in full.
     pub segments: Vec<Segment>,
     /// What of it the agent did not see any more, and from when on.
     pub omissions: Vec<Omission>,
-    /// Why it ended.
+    /// Why the conversation ended.
     pub ending: Ending,
 }
 

@@ -1,4 +1,4 @@
-//! What an agent is told before its first turn.
+//! The two messages that an agent reads before its first turn.
 
 use camino::Utf8PathBuf;
 use fs_err as fs;
@@ -22,16 +22,16 @@ pub enum PromptStyle {
 /// The two messages that open a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// System message.
+    /// Text of the system message.
     pub system: String,
-    /// First user message.
+    /// Text of the first user message.
     pub user: String,
 }
 
 /// Why a prompt could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
-    /// No readable description.
+    /// The task's description could not be read.
     #[error("failed to read the task's description")]
     Io(#[from] std::io::Error),
     /// The brief style needs something to name.

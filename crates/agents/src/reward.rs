@@ -19,7 +19,7 @@ pub struct Reward {
     pub format: f64,
     /// From a valid submission.
     pub execution: f64,
-    /// From the tiers.
+    /// From the thresholds that the score reaches.
     pub tier: f64,
 }
 

@@ -37,7 +37,7 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Segment {
-    /// Who produced it.
+    /// Where the text comes from.
     pub source: Source,
     /// As text, without chat layout.
     pub text: String,
@@ -73,11 +73,11 @@ pub enum Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tool {
-    /// Run a script.
+    /// The turn runs a Python script.
     Python,
     /// Feedback on the submission.
     Score,
-    /// End the episode.
+    /// The turn ends the episode.
     Answer,
     /// Nothing that can be carried out.
     Malformed,
@@ -99,7 +99,7 @@ impl Tool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TurnRecord {
-    /// What the agent asked for.
+    /// The tool that the agent called.
     pub tool: Tool,
     /// Whether it opened with a non-empty thought.
     pub has_thought: bool,
@@ -149,7 +149,7 @@ pub struct Verdict {
     /// Labels for tables, such as the kind of a mistake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// More, for people.
+    /// Further facts as JSON, shown to people only.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub detail: Value,
 }
@@ -162,7 +162,7 @@ pub struct Guidance {
     pub segment: usize,
     /// Its name in the journal of the guidance server.
     pub id: String,
-    /// Who gave it.
+    /// Name of the person who gave it.
     pub by: String,
     /// The turn that it is about, from 0; `None` for the episode as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -190,7 +190,7 @@ pub struct Summary {
     /// Natural-log probability of each id; as long as `ids`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log_probs: Vec<f32>,
-    /// As text.
+    /// The summary as text.
     pub text: String,
 }
 
@@ -209,9 +209,9 @@ pub struct Omission {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Raw")]
 pub struct Trajectory {
-    /// [`TRAJECTORY_VERSION`].
+    /// Version of the format, [`TRAJECTORY_VERSION`] in new files.
     pub version: u32,
-    /// The task.
+    /// Name of the task that was played.
     pub task: TaskId,
     /// The agent, such as `scripted/forest` or a checkpoint's name.
     pub agent: String,
@@ -233,14 +233,14 @@ pub struct Trajectory {
     pub summaries: Vec<Summary>,
     /// One entry per model turn.
     pub turns: Vec<TurnRecord>,
-    /// Why it ended.
+    /// Why the episode ended.
     pub ending: Ending,
     /// Whether a script hit its time limit. Such trajectories are left out of the policy
     /// gradient (SandMLE §4.3).
     pub timed_out: bool,
-    /// The result.
+    /// The environment's result of the episode.
     pub outcome: EpisodeOutcome,
-    /// The reward.
+    /// The reward, in its parts.
     pub reward: Reward,
 }
 
@@ -303,8 +303,8 @@ impl TryFrom<Raw> for Trajectory {
 }
 
 impl Trajectory {
-    /// What tells it from all others of the same run: task, agent and attempt. Files have episodes
-    /// in the order in which they ended; sorted by this, the order is always the same.
+    /// Task, agent and attempt, which are unique within a run. Files have episodes in the order in
+    /// which they ended; sorted by this key, the order is always the same.
     pub fn key(&self) -> (&TaskId, &str, u64) {
         (&self.task, &self.agent, self.attempt)
     }
@@ -358,17 +358,17 @@ impl Trajectory {
 /// Why a trajectory file could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TrajectoryError {
-    /// Unreadable or unwritable.
+    /// The file could not be read or written.
     #[error("failed to read or write trajectories")]
     Io(#[from] std::io::Error),
     /// A line that is not a trajectory.
     #[error("`{path}` line {line} is not a trajectory of version 1 or {TRAJECTORY_VERSION}")]
     Line {
-        /// The file.
+        /// Path of the trajectory file.
         path: Utf8PathBuf,
-        /// 1-based.
+        /// Number of the line, from 1.
         line: usize,
-        /// What serde found.
+        /// Where the JSON cannot be parsed.
         #[source]
         source: serde_json::Error,
     },

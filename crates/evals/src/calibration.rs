@@ -29,7 +29,7 @@ const LEVELS: usize = ScriptedLevel::ALL.len();
 /// Two scores closer than this are a tie.
 const TIE: f64 = 1e-9;
 
-/// What to play.
+/// Which tasks are played, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// Which half of the corpus.
@@ -48,7 +48,7 @@ pub enum CalibrationError {
     /// The corpus or the sandbox.
     #[error(transparent)]
     Suite(#[from] SuiteError),
-    /// The scripts.
+    /// A scripted agent could not be run.
     #[error(transparent)]
     Scripted(#[from] ScriptedError<std::convert::Infallible>),
 }
@@ -57,7 +57,7 @@ pub enum CalibrationError {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// Its name.
+    /// Name of the scripted level.
     pub name: String,
     /// Tasks on which it submitted something valid.
     pub valid: usize,
@@ -75,13 +75,13 @@ pub struct Level {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// [`CALIBRATION_VERSION`].
+    /// Version of the format, [`CALIBRATION_VERSION`] in this build.
     pub version: u32,
-    /// Tasks played.
+    /// Number of tasks that were played.
     pub tasks: usize,
     /// Episodes lost to faults of ours.
     pub faults: usize,
-    /// Weakest first.
+    /// Results of each level, weakest level first.
     pub levels: Vec<Level>,
     /// Share of tasks that the level of the row wins against the level of the column.
     pub pairs: [[f64; LEVELS]; LEVELS],
@@ -91,7 +91,8 @@ pub struct Calibration {
     pub unseparated: BTreeMap<String, String>,
 }
 
-/// Plays the ladder; `begin` is told how many episodes there are, `tick` of each that ended.
+/// Plays the ladder. Calls `begin` once with the number of episodes, and `tick` after each
+/// episode.
 ///
 /// # Errors
 /// [`CalibrationError`].

@@ -16,11 +16,11 @@ pub const EVALUATION_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
-    /// [`EVALUATION_VERSION`].
+    /// Version of the format, [`EVALUATION_VERSION`] in this build.
     pub version: u32,
-    /// Which tasks.
+    /// Split of the tasks that were played.
     pub split: Split,
-    /// How many tasks.
+    /// Number of tasks that were played.
     pub tasks: usize,
     /// Episodes per agent and task.
     pub attempts: u64,
@@ -36,13 +36,13 @@ pub struct Evaluation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// The agent.
+    /// Name of the agent.
     pub agent: String,
-    /// Graded episodes.
+    /// Number of graded episodes.
     pub episodes: usize,
     /// Episodes lost to faults of ours, which count nowhere else.
     pub faults: usize,
-    /// Mean total reward.
+    /// Mean of the episodes' total reward.
     pub reward: f64,
     /// Its standard error over tasks: attempts at one task are not independent.
     pub reward_error: f64,

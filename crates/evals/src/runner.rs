@@ -19,7 +19,7 @@ use tasks::files;
 use tasks::stream::Stream;
 use tasks::task::{Split, Task};
 
-/// What is run.
+/// What every agent plays in an evaluation.
 #[derive(Debug, Clone, Copy)]
 pub struct Protocol<'a> {
     /// The tasks and the rules of their episodes.
@@ -37,9 +37,9 @@ pub struct Protocol<'a> {
 /// One episode that is to be run: a task, and the number of the attempt at it.
 #[derive(Debug, Clone, Copy)]
 pub struct Slot<'a> {
-    /// The task.
+    /// The task that is played.
     pub task: &'a Task,
-    /// From 0.
+    /// Number of the attempt, from 0.
     pub attempt: u64,
 }
 
@@ -87,16 +87,16 @@ pub enum RunError {
     /// An agent cannot be run.
     #[error("failed to run `{agent}`")]
     Agent {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
-        /// Why.
+        /// Why the agent could not run.
         #[source]
         source: AgentError,
     },
     /// Every episode of an agent broke.
     #[error("every episode of `{agent}` broke; the error of the last one: {last}")]
     AllFaulted {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
         /// The error of the last one, with its causes.
         last: String,
@@ -196,11 +196,11 @@ fn with_causes(error: &dyn Error) -> String {
 /// A scripted agent as a contestant.
 #[derive(Debug, Clone, Copy)]
 pub struct Scripted<'a> {
-    /// Its level.
+    /// How strong the scripted agent is.
     pub level: ScriptedLevel,
     /// The tasks and the rules of their episodes.
     pub world: MleWorld<'a>,
-    /// Number of threads.
+    /// Number of threads that play episodes.
     pub workers: usize,
     /// The root of its free choices.
     pub stream: Stream,

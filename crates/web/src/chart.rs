@@ -18,7 +18,7 @@ const STYLES: [(&str, &str); 5] = [
     ("#dc2626", "1 2"),
 ];
 
-/// One named series.
+/// One named series of points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// Its name in the legend.
@@ -30,11 +30,11 @@ pub struct Line {
 /// A chart of one or more lines over the same axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// Above it.
+    /// Heading above the chart.
     pub title: String,
     /// Below the horizontal axis.
     pub x_label: String,
-    /// What is drawn.
+    /// The lines, in the legend's order.
     pub lines: Vec<Line>,
     /// Fixed range of the vertical axis, or that of the data.
     pub y_range: Option<(f64, f64)>,

@@ -1,4 +1,4 @@
-//! Text in HTML.
+//! Writing text into HTML safely.
 
 /// `text` such that a browser shows it and never interprets it, in elements and in quoted
 /// attributes. Control characters other than line feed and tab become U+FFFD.

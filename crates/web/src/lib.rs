@@ -1,7 +1,7 @@
 //! What servers and pages share.
 //!
 //! Servers (feature `server`): one listener with its limits on connections, tokens, and shutdown
-//! on signals. Pages: escaping and charts. Nothing here knows of tasks, episodes or models.
+//! on signals. Pages: escaping and charts. Nothing here depends on tasks, episodes or models.
 
 pub mod chart;
 pub mod html;

@@ -1,4 +1,4 @@
-//! Accepting HTTP connections, within limits, until told to stop.
+//! Accepting HTTP connections, within limits, until the server is stopped.
 
 use crate::linger::Lingering;
 use axum::{Extension, Router};
@@ -28,9 +28,9 @@ pub struct Peer(pub IpAddr);
 /// closed when the future is dropped.
 ///
 /// At most `most` connections are open at a time, and more wait to be accepted; one that was
-/// upgraded to a WebSocket no longer counts. Each connection runs as a task of `connections`. Once `stopping` is true, a connection ends
-/// after the request in flight. A client that closes its connection gives up its request: the
-/// handler's future is dropped.
+/// upgraded to a WebSocket no longer counts. Each connection runs as a task of `connections`.
+/// Once `stopping` is true, a connection ends after the request in flight. If a client closes its
+/// connection, its request is cancelled: the handler's future is dropped.
 pub async fn accept(
     listener: TcpListener,
     router: &Router,

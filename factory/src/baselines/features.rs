@@ -16,14 +16,14 @@ const PRIOR: f64 = 2.0;
 /// A train and a test matrix with the same columns.
 #[derive(Debug, Clone)]
 pub struct Inputs {
-    /// Training rows.
+    /// One row per training row.
     pub train: Matrix,
-    /// Test rows.
+    /// One row per test row.
     pub test: Matrix,
 }
 
-/// What someone in a hurry feeds to a straight line: the number columns as they are written,
-/// gaps filled with the training median, and the items' plain readings.
+/// The inputs of the linear rung: the number columns as they are written, gaps filled with the
+/// training median, and the items' plain readings.
 pub fn plain(assets: &Assets) -> Inputs {
     encode(assets, false, |reading| &reading.plain)
 }

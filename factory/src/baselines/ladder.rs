@@ -24,7 +24,7 @@ use tasks::stream::Stream;
 use tasks::task::Baselines;
 use tasks::values;
 
-/// Forests per task.
+/// Number of forests per task, each grown from a seed of its own.
 pub const SEEDS: usize = 3;
 
 /// Trees of a forest. A few hundred rows are no better served by more.
@@ -49,7 +49,7 @@ pub struct Ladder {
 /// Why a ladder could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum LadderError {
-    /// A forest failed.
+    /// A forest could not be grown.
     #[error(transparent)]
     Forest(#[from] ForestError),
     /// A rung's score is undefined.
@@ -57,7 +57,7 @@ pub enum LadderError {
     Score {
         /// Which rung; 4 is the ceiling.
         rung: usize,
-        /// Why.
+        /// Why the metric has no value.
         #[source]
         source: MetricError,
     },

@@ -17,15 +17,15 @@ use tasks::task::{Manifest, Split, TaskDir};
 /// The version of [`Record`] that this build reads and writes.
 pub const RECORD_VERSION: u32 = 1;
 
-/// `corpus.json`.
+/// The content of `corpus.json`: what was requested and what was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// [`RECORD_VERSION`].
+    /// Version of the file's format, [`RECORD_VERSION`] when written.
     pub version: u32,
     /// Version of this software.
     pub factory: String,
-    /// What was asked for.
+    /// The checked options of the command that made the corpus.
     pub request: Request,
     /// The part of the corpus that this is; absent if it is the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,11 +46,11 @@ pub struct Record {
     pub faults: Vec<String>,
 }
 
-/// Where attempts ended.
+/// Numbers of attempts that came through each stage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Funnel {
-    /// All attempts.
+    /// Number of all attempts, accepted or not.
     pub attempts: usize,
     /// Attempts with a blueprint.
     pub blueprints: usize,
@@ -65,7 +65,7 @@ pub struct Funnel {
 /// Why a corpus folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CorpusError {
-    /// Files.
+    /// A file or folder could not be read or written.
     #[error(
         "failed to use the corpus folder; check that it is writable and that the disk is not full"
     )]
@@ -76,16 +76,16 @@ pub enum CorpusError {
          Use the same options to continue it, or another `--out`"
     )]
     OtherOptions {
-        /// The folder.
+        /// Path of the corpus folder.
         out: Utf8PathBuf,
         /// The first option that differs.
         key: String,
         /// As in the folder.
         found: String,
-        /// As asked.
+        /// The value that was requested now.
         asked: String,
     },
-    /// Something else lies there.
+    /// The folder holds files, but no corpus.
     #[error("`{0}` is not empty and holds no `corpus.json`; choose another `--out`")]
     NotACorpus(Utf8PathBuf),
     /// Nothing to take up.
@@ -94,9 +94,9 @@ pub enum CorpusError {
     /// The record is damaged.
     #[error("failed to read `{path}`; remove it if you mean to begin anew")]
     Damaged {
-        /// The file.
+        /// Path of the damaged record.
         path: Utf8PathBuf,
-        /// Why.
+        /// Where the JSON cannot be parsed.
         #[source]
         source: serde_json::Error,
     },
@@ -137,7 +137,7 @@ pub fn enter(out: &Utf8Path, request: &Request, shard: Option<Shard>) -> Result<
     if lock.file().try_lock().is_err() {
         return Err(CorpusError::Busy(out.to_owned()));
     }
-    // The lock is ours, so whoever wrote them is gone.
+    // This process holds the lock, so the process that wrote them has ended.
     files::remove_leftovers(out)?;
     if let Some(record) = read(out)? {
         compare(out, (&record.request, record.shard), (request, shard))?;
@@ -175,7 +175,7 @@ pub fn read(out: &Utf8Path) -> Result<Option<Record>, CorpusError> {
 /// What of a corpus is known without its tasks and its ledger.
 #[derive(Debug, Clone)]
 pub struct Frame<'a> {
-    /// What was asked for.
+    /// The checked options of the command that makes the corpus.
     pub request: &'a Request,
     /// The part of it that is made here.
     pub shard: Option<Shard>,

@@ -18,7 +18,7 @@ use tasks::metrics::Metric;
 pub enum Outcome {
     /// The task is part of the corpus.
     Accepted,
-    /// It is not.
+    /// The task failed and is not part of the corpus.
     Refused,
 }
 
@@ -26,27 +26,27 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The strategist's blueprint.
+    /// The strategist writes the blueprint.
     Strategy,
-    /// Tables and ladder.
+    /// The developer makes the tables and fits the ladder.
     Development,
-    /// Verification.
+    /// The checks run on the finished folder.
     Verification,
-    /// In the corpus.
+    /// The task was moved into the corpus.
     Packaged,
 }
 
-/// One attempt.
+/// The record of one attempt, a line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The slot.
+    /// Index of the slot in the corpus, from 0.
     pub slot: u64,
-    /// The task's name.
+    /// Name of the slot's task.
     pub task: String,
     /// The attempt, from 0.
     pub attempt: u64,
-    /// Kind of task.
+    /// Kind of task that the slot asks for.
     pub cell: Cell,
     /// Scoring, once there is a blueprint.
     pub metric: Option<Metric>,
@@ -54,17 +54,17 @@ pub struct Entry {
     pub family: Option<Family>,
     /// The last stage it entered.
     pub stage: Stage,
-    /// How it ended.
+    /// Whether the task was accepted.
     pub outcome: Outcome,
     /// Reason code of a refusal.
     pub reason: Option<String>,
     /// The same in words.
     pub detail: Option<String>,
-    /// Time spent.
+    /// Duration of the attempt, in milliseconds.
     pub milliseconds: u64,
 }
 
-/// An open ledger.
+/// A ledger that is open for reading and appending.
 #[derive(Debug)]
 pub struct Ledger {
     path: Utf8PathBuf,
@@ -114,7 +114,7 @@ impl Ledger {
         entries
     }
 
-    /// The ledger's file.
+    /// Path of the ledger's file.
     pub fn path(&self) -> &Utf8Path {
         &self.path
     }
@@ -193,7 +193,7 @@ fn entries(out: &Utf8Path, text: &str) -> Vec<Entry> {
 
 #[cfg(test)]
 impl Entry {
-    /// An accepted attempt.
+    /// The entry of an accepted attempt, for tests.
     pub(crate) fn for_tests(slot: u64, attempt: u64) -> Self {
         Self {
             slot,

@@ -16,40 +16,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use tasks::task::{TaskDir, TaskError};
 
-/// Why shards do not become a corpus.
+/// Why shards cannot be merged into a corpus.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// No record.
+    /// A folder has no `corpus.json`.
     #[error("`{0}` holds no `corpus.json`; name folders that `factory generate --shard` made")]
     NotACorpus(Utf8PathBuf),
     /// A corpus of its own.
     #[error("`{0}` is a whole corpus, not a shard; only parts made with `--shard` can be merged")]
     NotAShard(Utf8PathBuf),
-    /// Of another corpus.
+    /// Two shards were made with different options or versions.
     #[error(
         "`{one}` and `{other}` are not parts of one corpus: `{key}` is {here} in the first and \
          {there} in the second; make them with the same options and the same version"
     )]
     Foreign {
-        /// A shard.
+        /// Path of the first shard.
         one: Utf8PathBuf,
-        /// Another.
+        /// Path of the second shard.
         other: Utf8PathBuf,
-        /// What differs.
+        /// Name of the option that differs.
         key: &'static str,
-        /// There.
+        /// Its value in the first shard.
         here: String,
-        /// And there.
+        /// Its value in the second shard.
         there: String,
     },
     /// Twice the same part.
     #[error("`{one}` and `{other}` are both shard {shard}; leave one of them out")]
     Overlap {
-        /// A shard.
+        /// Path of the first folder.
         one: Utf8PathBuf,
-        /// Another.
+        /// Path of the second folder.
         other: Utf8PathBuf,
-        /// What both are.
+        /// The number of both, as in `1/4`.
         shard: Shard,
     },
     /// Parts that were not given.
@@ -61,7 +61,7 @@ pub enum MergeError {
          generate --shard {shard}` again", list(.slots)
     )]
     Unfinished {
-        /// The shard.
+        /// Path of the unfinished shard.
         path: Utf8PathBuf,
         /// Which one it is.
         shard: Shard,
@@ -74,7 +74,7 @@ pub enum MergeError {
         list(.slots)
     )]
     Strangers {
-        /// The shard.
+        /// Path of the faulty shard.
         path: Utf8PathBuf,
         /// Which one it is.
         shard: Shard,
@@ -84,15 +84,15 @@ pub enum MergeError {
     /// A task is damaged.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// A corpus folder.
+    /// A corpus folder could not be read or written.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
-    /// A file.
+    /// A file could not be copied or written.
     #[error("failed to merge; free some space or choose another folder, then merge again")]
     Io(#[from] io::Error),
 }
 
-/// One part, found fit.
+/// One shard that can be merged.
 struct Part {
     path: Utf8PathBuf,
     shard: Shard,

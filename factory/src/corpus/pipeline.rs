@@ -24,19 +24,19 @@ use tasks::metrics::Metric;
 /// Why no corpus was made. Refused tasks are not among these: they are counted.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
-    /// The seeds.
+    /// The seeds could not be read.
     #[error(transparent)]
     Seed(#[from] SeedError),
-    /// The options.
+    /// The options cannot be used.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The plan.
+    /// No plan fits the options.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The embedded stories.
+    /// The embedded stories could not be read.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The corpus folder.
+    /// The corpus folder cannot be used.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
     /// A task could not be written.
@@ -44,9 +44,9 @@ pub enum PipelineError {
         "failed to write to `{out}`; free some space or choose another `--out`, then run the same command again"
     )]
     Write {
-        /// The corpus folder.
+        /// Path of the corpus folder.
         out: Utf8PathBuf,
-        /// Why.
+        /// Which file could not be written.
         #[source]
         source: PackageError,
     },
@@ -192,7 +192,7 @@ impl Factory<'_> {
         Ok(accepted.is_some())
     }
 
-    /// One attempt, from the brief to a verified folder that nobody sees yet.
+    /// Makes one attempt, from the brief to a verified folder that is not yet in the corpus.
     fn attempt(
         &self,
         slot: &Slot,

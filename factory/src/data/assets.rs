@@ -67,7 +67,7 @@ pub struct Attachments {
     pub items: Vec<Item>,
     /// The query that each row answers, in natural order; empty where rows answer none.
     pub queries: Vec<String>,
-    /// Links between rows.
+    /// Links between rows, by place in natural order; empty where rows have none.
     pub links: Vec<[usize; 2]>,
 }
 

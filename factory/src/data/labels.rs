@@ -11,18 +11,18 @@ use tasks::values::Values;
 /// The truth of every row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Truth {
-    /// Numbers.
+    /// A number per row, as in regression.
     Numbers {
-        /// One per row.
+        /// One number per row, in the target's unit.
         values: Vec<f64>,
         /// Digits after the point.
         decimals: usize,
     },
     /// Indices into the prediction's sorted classes (0 and 1 for probabilities).
     Classes {
-        /// One per row.
+        /// One index into `names` per row.
         values: Vec<usize>,
-        /// The sorted classes.
+        /// Names of the classes, sorted.
         names: Vec<String>,
     },
     /// Grades of rows that answer queries.
@@ -52,7 +52,7 @@ impl Truth {
         }
     }
 
-    /// The chosen rows.
+    /// The truth of the given rows, in the given order.
     #[must_use]
     pub fn take(&self, rows: &[usize]) -> Self {
         let take = |values: &[usize]| rows.iter().map(|row| values[*row]).collect();
@@ -74,7 +74,7 @@ impl Truth {
         }
     }
 
-    /// Number of rows.
+    /// Number of rows, the same for every target.
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers { values, .. } => values.len(),
@@ -202,7 +202,7 @@ fn draw_one(blueprint: &Blueprint, target: &Target, score: &[f64], stream: Strea
     }
 }
 
-/// What someone who knows the rules, but not the noise, would forecast.
+/// The forecast of the hidden rules themselves, without the noise.
 pub fn expected(blueprint: &Blueprint, scores: &[Vec<f64>]) -> Forecast {
     let one = |(target, score): (&Target, &Vec<f64>)| expected_one(blueprint, target, score);
     Forecast::joined(blueprint.targets.iter().zip(scores).map(one).collect())

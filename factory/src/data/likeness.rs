@@ -5,20 +5,20 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Words that are looked at together.
+/// Number of consecutive words in an n-gram.
 const GRAM: usize = 5;
-/// The index above which two descriptions count as one told twice.
+/// The Jaccard index above which two descriptions count as near-duplicates.
 pub const ALIKE: f64 = 0.7;
-/// Pairs that are named.
+/// Number of pairs in [`Likeness::closest`].
 const NAMED: usize = 5;
 
-/// Two tasks.
+/// Two tasks and how alike their descriptions are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
-    /// One.
+    /// Name of the first task.
     pub one: String,
-    /// The other.
+    /// Name of the second task.
     pub other: String,
     /// Jaccard index of their descriptions.
     pub jaccard: f64,
@@ -28,11 +28,11 @@ pub struct Pair {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Likeness {
-    /// Descriptions compared.
+    /// Number of descriptions that were compared.
     pub descriptions: usize,
-    /// Pairs compared.
+    /// Number of pairs that were compared.
     pub pairs: usize,
-    /// Pairs above [`ALIKE`].
+    /// Number of pairs whose index is above [`ALIKE`].
     pub alike_pairs: usize,
     /// Their share of all pairs.
     pub alike_pairs_share: f64,

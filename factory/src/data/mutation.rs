@@ -69,7 +69,7 @@ impl Mutation {
         }
     }
 
-    /// What someone who has understood the data would undo, on written values.
+    /// Replaces written sentinels by NaN and converts units back; does nothing for other mutations.
     pub fn undo(&self, table: &mut Table) {
         match self {
             Self::Sentinel { column, .. } => {

@@ -13,14 +13,14 @@ const FLAGGED: f64 = 0.35;
 pub enum Forecast {
     /// A number per row.
     Numbers(Vec<f64>),
-    /// Row-major class probabilities.
+    /// A probability per row and class, row by row.
     Classes {
-        /// `[rows, classes]`.
+        /// Probabilities of shape `[rows, classes]`, flattened row by row.
         values: Vec<f64>,
-        /// Classes per row.
+        /// Number of classes per row.
         classes: usize,
     },
-    /// Several targets' forecasts.
+    /// One forecast per target, in the targets' order.
     Several(Vec<Self>),
     /// Masks, boxes or pictures.
     Structured(Values),

@@ -9,21 +9,21 @@ use std::fmt::Write as _;
 pub enum Cells {
     /// Numbers, written with a fixed number of decimals.
     Numbers {
-        /// NaN where missing.
+        /// One number per row, NaN where it is missing.
         values: Vec<f64>,
         /// Digits after the point.
         decimals: usize,
     },
-    /// Words.
+    /// One text per row, empty where it is missing.
     Text(Vec<String>),
 }
 
-/// A named column.
+/// The name and the cells of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// Its name.
+    /// Name in the table's header.
     pub name: String,
-    /// Its cells.
+    /// One cell per row.
     pub cells: Cells,
 }
 
@@ -35,7 +35,7 @@ pub struct Table {
 }
 
 impl Cells {
-    /// Number of rows.
+    /// Number of rows, missing values included.
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers { values, .. } => values.len(),
@@ -71,7 +71,7 @@ impl Cells {
 }
 
 impl Table {
-    /// Number of rows.
+    /// Number of rows of every column; 0 without columns.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
     }

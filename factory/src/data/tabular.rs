@@ -1,4 +1,4 @@
-//! Independent rows.
+//! Tables whose rows are independent of each other.
 
 use super::assets::Order;
 use super::network::{self, Ties};

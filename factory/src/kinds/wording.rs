@@ -5,7 +5,7 @@ use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::TableScenario;
 use tasks::task::Formulation;
 
-/// What is asked for of the rows of a table, after the story.
+/// The sentence of the description that states what to predict for the rows of a table.
 pub(super) fn table_goal(
     blueprint: &Blueprint,
     story: &TableScenario,

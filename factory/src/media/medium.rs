@@ -24,9 +24,9 @@ pub enum Reach {
 pub struct Statistic {
     /// Its name in rules: lower case, unique within the medium.
     pub name: &'static str,
-    /// Smallest value.
+    /// Smallest value that an item can have.
     pub low: f64,
-    /// Largest value.
+    /// Largest value that an item can have.
     pub high: f64,
     /// Digits after the point that a value has; 0 for counts.
     pub decimals: usize,
@@ -57,9 +57,9 @@ pub enum Format {
     Png,
     /// Baseline JPEG pictures of high quality.
     Jpeg,
-    /// WAV recordings.
+    /// WAV files of recorded sound.
     Wav,
-    /// Tables of links.
+    /// CSV files that list links.
     Csv,
     /// Texts of several paragraphs.
     Text,
@@ -80,7 +80,7 @@ impl Format {
 pub enum Storage {
     /// A file per row in `prepared/public/<folder>/`.
     Files {
-        /// The folder's name.
+        /// Name of the folder within `prepared/public/`.
         folder: &'static str,
         /// The file name's ending, without a dot.
         extension: &'static str,
@@ -106,9 +106,9 @@ pub struct Look<'a> {
 /// What solvers of three kinds make of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// What someone in a hurry computes, for a straight line: at most 32 numbers.
+    /// Simple features for the linear rung: at most 32 numbers.
     pub plain: Vec<f64>,
-    /// What a practised engineer computes without knowing the task, for a forest: at most 32.
+    /// Standard features for the forest, without knowledge of the task: at most 32 numbers.
     pub generic: Vec<f64>,
     /// The statistics themselves, estimated from the item alone, in the medium's order.
     pub estimates: Vec<f64>,
@@ -153,7 +153,7 @@ pub enum MediumKind {
     Surface,
     /// Pictures of scattered things.
     Objects,
-    /// Short mono recordings.
+    /// Short mono recordings of a tone.
     Recording,
     /// Short reports in words.
     Report,

@@ -47,13 +47,13 @@ impl Draws {
         low + floor(self.unit() * width).min(high - low)
     }
 
-    /// Standard normal.
+    /// A draw from the normal distribution with mean 0 and variance 1.
     pub fn normal(&mut self) -> f64 {
         // Keeps clear of the two infinities.
         normal_quantile(self.unit().clamp(1e-12, 1.0 - 1e-12))
     }
 
-    /// Standard logistic.
+    /// A draw from the logistic distribution with mean 0 and scale 1.
     pub fn logistic(&mut self) -> f64 {
         let u = self.unit().clamp(1e-12, 1.0 - 1e-12);
         libm::log(u / (1.0 - u))

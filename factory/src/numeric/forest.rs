@@ -12,11 +12,11 @@ use smartcore::linalg::basic::matrix::DenseMatrix;
 /// What can be tuned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Number of trees.
+    /// Number of trees in the forest.
     pub trees: usize,
     /// Columns tried at each split.
     pub tried: usize,
-    /// Smallest leaf.
+    /// Smallest number of training rows in a leaf.
     pub leaf: usize,
 }
 
@@ -27,7 +27,7 @@ pub struct ForestError(String);
 
 type Forest = RandomForestRegressor<f64, f64, DenseMatrix<f64>, Vec<f64>>;
 
-/// A fitted forest.
+/// A forest that was fitted to training rows.
 #[derive(Debug)]
 pub struct Grown(Forest);
 

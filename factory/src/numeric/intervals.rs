@@ -78,19 +78,19 @@ pub fn chance_divergence(kinds: usize, count: usize) -> f64 {
 pub struct Quantiles {
     /// How many values there are.
     pub count: usize,
-    /// The smallest.
+    /// The smallest of the values.
     pub least: f64,
     /// 5 % are below.
     pub q05: f64,
     /// A quarter is below.
     pub q25: f64,
-    /// Half are below.
+    /// Half of the values are below.
     pub median: f64,
     /// Three quarters are below.
     pub q75: f64,
     /// 95 % are below.
     pub q95: f64,
-    /// The largest.
+    /// The largest of the values.
     pub most: f64,
 }
 

@@ -171,7 +171,7 @@ fn gram(z: &Matrix, weight: &[f64]) -> Vec<f64> {
     gram
 }
 
-/// A lower triangle.
+/// A lower triangular matrix with `n` rows.
 struct Factor {
     values: Vec<f64>,
     n: usize,

@@ -1,11 +1,11 @@
 //! A dense matrix of numbers, row by row.
 
-/// Row-major numbers.
+/// A matrix whose values are stored row by row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Matrix {
-    /// `[rows, columns]`.
+    /// Values of shape `[rows, columns]`, row by row.
     pub values: Vec<f64>,
-    /// Columns per row.
+    /// Number of columns of each row.
     pub columns: usize,
 }
 
@@ -20,12 +20,12 @@ impl Matrix {
         Self { values, columns: columns.len() }
     }
 
-    /// Number of rows.
+    /// Number of rows; 0 without columns.
     pub fn rows(&self) -> usize {
         self.values.len().checked_div(self.columns).unwrap_or(0)
     }
 
-    /// One row.
+    /// The values of one row; panics if there is no such row.
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.columns..(row + 1) * self.columns]
     }

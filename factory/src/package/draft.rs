@@ -19,11 +19,11 @@ use tasks::values::Values;
 pub struct Draft {
     /// How it is built.
     pub blueprint: Blueprint,
-    /// What was built.
+    /// Tables, baselines and thresholds that were built from it.
     pub development: Development,
-    /// `description.md`.
+    /// The text of `description.md`.
     pub description: String,
-    /// `source/evaluator.py`.
+    /// The code of `source/evaluator.py`.
     pub evaluator: String,
 }
 

@@ -15,12 +15,12 @@ use tasks::task::{TaskDir, TaskError};
 /// time of zero would do, but archives know none before 1980, and some tools take it for none.
 pub const MODIFIED: Duration = Duration::from_hours(24 * 10_957);
 
-/// A task folder that nobody sees yet, with the draft it was written from.
+/// A task folder in a temporary place, with the draft it was written from.
 #[derive(Debug)]
 pub struct Staged {
-    /// What was written.
+    /// The draft that was written to it.
     pub draft: Draft,
-    /// The folder.
+    /// The task folder in its temporary place.
     pub dir: TaskDir,
 }
 

@@ -63,7 +63,7 @@ pub struct Columns<'a> {
     pub shares: Shares,
     /// Number columns for the mechanism, in random order; each draft takes from the front.
     pub rest: Vec<String>,
-    /// Clean values.
+    /// Clean values of the columns, on which terms are standardised.
     pub population: &'a Frame,
 }
 
@@ -300,7 +300,7 @@ fn offsets(column: &str, words: &[String], draws: &mut Draws) -> Expr {
     }
 }
 
-/// Rounded to three significant digits: constants that someone could have written down.
+/// `value` rounded to three significant digits, to keep the constants of formulas short.
 fn short(value: f64) -> f64 {
     if value == 0.0 { 0.0 } else { format!("{value:.2e}").parse().unwrap_or(value) }
 }

@@ -10,7 +10,7 @@ use crate::spec::seed::Trait;
 use tasks::metrics::Metric;
 use tasks::task::Formulation;
 
-/// Draws them.
+/// Draws a task's mutations, in order of application.
 pub(super) fn choose(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
     let mut mutations = Vec::new();
     let dna = &blueprint.dna;

@@ -19,11 +19,11 @@ use tasks::thresholds::Thresholds;
 pub struct Brief<'a> {
     /// The place in the corpus: kind of task, split, name.
     pub slot: &'a Slot,
-    /// The seed competition.
+    /// The seed competition that the task descends from.
     pub seed: &'a Seed,
-    /// The story.
+    /// The story that names columns and target.
     pub scenario: &'a Scenario,
-    /// The attempt's streams.
+    /// Where the attempt's random streams start.
     pub origin: Origin,
     /// Sizes of the tables.
     pub preset: Preset,
@@ -34,11 +34,11 @@ pub struct Brief<'a> {
 /// What the developer hands over.
 #[derive(Debug, Clone)]
 pub struct Development {
-    /// The tables.
+    /// Tables, items and truth of the task.
     pub assets: Assets,
-    /// The baselines.
+    /// Scores of the baselines and the ceiling.
     pub ladder: Ladder,
-    /// The milestones.
+    /// Scores of the milestones: median, bronze, silver, gold.
     pub thresholds: Thresholds,
 }
 
@@ -71,7 +71,7 @@ impl RoleError {
     }
 }
 
-/// The four roles.
+/// The roles that make a task: strategist, developer, engineer, technical writer.
 pub trait Roles: Sync {
     /// Data Strategist: seed, story and mutations become a blueprint.
     ///

@@ -15,7 +15,7 @@ const GRADES: usize = 4;
 /// How a task is scored.
 #[derive(Debug, Clone)]
 pub struct Scoring {
-    /// The metric.
+    /// The metric that scores a submission.
     pub metric: Metric,
     /// What a submission holds.
     pub prediction: Prediction,
@@ -40,9 +40,9 @@ fn yes_or_no() -> Vec<String> {
     vec!["0".to_owned(), "1".to_owned()]
 }
 
-/// Whether the metric tells the lower rungs apart on this kind of data. Of a picture they read
-/// two dozen numbers from less than 200 rows: so sure of themselves, they lose in log loss to the
-/// class shares, and in F1 to calling every row 1.
+/// Whether the metric separates the lower rungs on this kind of data. On pictures they are fitted
+/// to two dozen numbers in less than 200 rows. Their overconfident probabilities have a higher log
+/// loss than the class shares, and their F1 is lower than that of predicting 1 for every row.
 fn tells(metric: Metric, modality: Modality) -> bool {
     modality != Modality::Image || !matches!(metric, Metric::LogLoss | Metric::F1)
 }

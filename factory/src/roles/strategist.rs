@@ -151,8 +151,8 @@ fn columns(
     (specs, words)
 }
 
-/// The items' layout: every statistic of the medium becomes a hidden column. The format has
-/// draws of its own, so that nothing else of a task hangs on it.
+/// The items' layout: every statistic of the medium becomes a hidden column. The format is drawn
+/// from a stream of its own, so that the rest of the task does not depend on it.
 fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
     let formats = item.medium.medium().formats();
     let other = formats[1..].iter().find(|format| draws.chance(share(**format)));

@@ -12,7 +12,7 @@ use tasks::metrics::{Direction, Metric};
 use tasks::prediction::Prediction;
 use tasks::task::Formulation;
 
-/// Writes `description.md`.
+/// The text of `description.md`, the task's page for solvers.
 pub fn describe(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> String {
     let mut draws = Draws::new(blueprint.origin.stream("description"));
     let mut page = format!("# {}\n\n## Overview\n", blueprint.title);

@@ -3,10 +3,10 @@
 //! All things stand out alike. The classes differ in the lean or width of their stripes and a
 //! little in size; lookalikes are plain, or striped both ways at once. The ladder: R0 the mean
 //! box of each class; R1 the pieces above a threshold, every class as likely as it is common;
-//! R2 a forest over what is usually measured of a piece, which tells striped things from plain
-//! ones and large from small; R3 the same with filters matched to each class's stripes. Pieces
-//! never overlap, so nothing needs to be suppressed. The ceiling are the boxes without the
-//! annotators' slips, with full confidence.
+//! R2 a forest over what is usually measured of a piece, which separates striped things from
+//! plain ones and large from small; R3 the same with filters matched to each class's stripes.
+//! Pieces never overlap, so non-maximum suppression is not needed. The ceiling is the score of the
+//! boxes without the annotators' slips, with full confidence.
 
 use super::canvas::{Bell, Outline, backdrop, exposed, places, slopes};
 use super::fitting::best;

@@ -4,12 +4,12 @@
 //! ladder: R0 the mean training picture; R1 a Gaussian filter, or none; R2 a ridge regression
 //! over 3 by 3 pixels of the picture and of its median filtered copy; R3 lost pixels filled from
 //! those around them, then a ridge regression over a patch that holds the whole blur: Wiener's
-//! filter, fitted instead of derived. A perfect copy has 100 dB or no error at all, which nobody
-//! reaches, so the ceiling is that of an oracle. It is given the same pictures as a better camera
-//! would have taken them, blurred as they are but with nothing lost and with `NOISE_LEFT` of
-//! the noise, and fits its filter to their own clean copies. A solver can go beyond a filter, by
-//! trees over its leavings and a line for each pattern of gaps, and gains less by that than the
-//! oracle does by seeing more.
+//! filter, fitted instead of derived. A perfect copy has 100 dB or no error at all, which no
+//! model reaches, so the ceiling is the score of an oracle. It gets the same blurred pictures,
+//! but without lost pixels and with `NOISE_LEFT` of the noise, and fits its filter to their own
+//! clean copies. A solver can improve on a filter, with trees fitted to its residuals and a
+//! linear model for each pattern of lost pixels, but gains less than the oracle's better input
+//! does.
 
 use super::canvas::{Bell, Outline, backdrop};
 use super::fitting::best;

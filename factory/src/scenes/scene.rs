@@ -58,11 +58,11 @@ impl SceneRule {
 /// The truth of one picture.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Annotation {
-    /// Set pixels.
+    /// The pixels that belong, as a mask.
     Mask(Mask),
-    /// Boxes.
+    /// The objects, each with a class and a box.
     Objects(Vec<Object>),
-    /// Intensities.
+    /// The clean picture: one intensity per pixel.
     Image(Vec<u16>),
 }
 
@@ -71,9 +71,9 @@ pub enum Annotation {
 pub struct Drawn {
     /// What the file shows, from 0 (black) to 1 (white).
     pub(super) picture: Grid,
-    /// What is asked for.
+    /// The answer that is to be predicted.
     pub(super) truth: Annotation,
-    /// The best that anyone could say who sees everything but the annotators' slips.
+    /// The best possible forecast: the answer without the annotators' slips.
     pub(super) ideal: Annotation,
 }
 

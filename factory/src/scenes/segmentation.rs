@@ -4,7 +4,7 @@
 //! the other way or are of another width than those of the regions that belong. The ladder:
 //! R0 the best constant mask; R1 Otsu's threshold, in the direction that suits the training
 //! masks; R2 a logistic regression over means, spreads and slopes of each pixel's surroundings,
-//! which tells textured regions from plain ones; R3 the same over filters matched to both
+//! which separates textured regions from plain ones; R3 the same over filters matched to both
 //! textures, smoothed and cut as suits the training masks. The ceiling is the mask without the
 //! annotators' slips.
 

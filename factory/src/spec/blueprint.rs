@@ -24,7 +24,7 @@ pub const BLUEPRINT_VERSION: u32 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// The corpus's seed.
+    /// The `--seed` of the corpus, the root of all its random streams.
     pub corpus_seed: u64,
     /// The place in the corpus, from 0.
     pub slot: u64,
@@ -59,7 +59,7 @@ pub enum Derivation {
     },
 }
 
-/// A number column: as the scenario describes it, and how it hangs on another one.
+/// A number column as the scenario describes it, and its correlation with another one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NumberSpec {
@@ -73,7 +73,7 @@ pub struct NumberSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordSpec {
-    /// Name and words.
+    /// The column's name and the words that can occur in it.
     pub column: WordColumn,
     /// Relative frequency of each word.
     pub weights: Vec<f64>,
@@ -87,7 +87,7 @@ pub struct Target {
     pub column: String,
     /// Classes from low to high, if any.
     pub classes: Vec<String>,
-    /// The hidden rule.
+    /// The formula that gives each row's noise-free score.
     pub rule: Rule,
     /// From rule to target.
     pub link: Link,
@@ -133,39 +133,39 @@ pub enum Link {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "BlueprintFile", into = "BlueprintFile")]
 pub struct Blueprint {
-    /// [`BLUEPRINT_VERSION`].
+    /// Version of the blueprint's format, [`BLUEPRINT_VERSION`] when written.
     pub version: u32,
-    /// The task's name.
+    /// The task's name, which is also its folder's name.
     pub task: TaskId,
-    /// Its title.
+    /// The heading of the task's description page.
     pub title: String,
-    /// Its streams.
+    /// Where the task's random streams start.
     pub origin: Origin,
-    /// The seed competition.
+    /// Name of the seed competition that the task descends from.
     pub seed: String,
-    /// The seed's structure.
+    /// What the task takes over from the seed: data, question, traits.
     pub dna: Dna,
     /// How the task's form follows from the seed's.
     pub derivation: Derivation,
-    /// Application domain.
+    /// Application domain of the story, such as `healthcare`.
     pub domain: String,
-    /// The scenario's key.
+    /// Key of the scenario that names the columns and the target.
     pub scenario: String,
     /// 0 for the scenario's first use in a corpus, then 1, 2, ...
     pub variant: usize,
-    /// Kind of data.
+    /// Kind of data that the task offers.
     pub modality: Modality,
-    /// Kind of prediction.
+    /// Kind of prediction that the task asks for.
     pub formulation: Formulation,
-    /// Scoring.
+    /// The metric that scores a submission.
     pub metric: Metric,
-    /// Submission columns.
+    /// Form of a submission's columns beside the id.
     pub prediction: Prediction,
-    /// Submission key.
+    /// Name of the id column, which a submission repeats.
     pub id_column: String,
     /// Training or held out.
     pub split: Split,
-    /// Table sizes.
+    /// Numbers of training and test rows.
     pub rows: RowCounts,
     /// What the sizes were chosen for.
     pub preset: Preset,
@@ -173,7 +173,7 @@ pub struct Blueprint {
     pub layout: Layout,
     /// Number columns, in order of appearance.
     pub numbers: Vec<NumberSpec>,
-    /// Word columns.
+    /// Word columns, in order of appearance.
     pub words: Vec<WordSpec>,
     /// What is predicted: one target, or several for multilabel and multi-target tasks.
     pub targets: Vec<Target>,

@@ -5,7 +5,7 @@ use crate::spec::shard::Shard;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
-/// Attempts per slot; more would mine the noise of verification.
+/// Largest number of attempts per slot. More would select tasks that pass verification by chance.
 pub const ATTEMPTS: u64 = 5;
 
 /// Options as they come from the command line.
@@ -13,13 +13,13 @@ pub const ATTEMPTS: u64 = 5;
 pub struct Options {
     /// Name of a seed set, a folder or a file.
     pub seeds: String,
-    /// Number of tasks.
+    /// Number of tasks, training and held-out ones together.
     pub count: usize,
     /// Held-out tasks among them; 2/9 of `count` if not given.
     pub val_count: Option<usize>,
     /// Where the corpus goes.
     pub out: Utf8PathBuf,
-    /// The corpus's seed.
+    /// The seed of all random streams of the corpus; not a seed competition.
     pub seed: u64,
     /// Threads; 0 for all cores.
     pub jobs: usize,
@@ -39,7 +39,7 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Small training sets, and test sets large enough that scores mean something.
+    /// Small training sets, and test sets large enough for a small standard error of scores.
     #[default]
     Large,
     /// About a fifth of all rows are tested on, as in the paper.
@@ -50,15 +50,15 @@ pub enum Preset {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// As asked for.
+    /// The value of `--seeds`: name of a set, folder or file.
     pub seeds: String,
     /// Fingerprint of the seeds' contents.
     pub seeds_fingerprint: String,
-    /// Number of tasks.
+    /// Number of tasks, training and held-out ones together.
     pub count: usize,
     /// Held-out tasks among them.
     pub val_count: usize,
-    /// The corpus's seed.
+    /// The seed of all random streams of the corpus; not a seed competition.
     pub seed: u64,
     /// Shares of kinds of tasks and of domains.
     pub mix: Mix,
@@ -66,21 +66,21 @@ pub struct Request {
     pub preset: Preset,
 }
 
-/// Why options make no sense.
+/// Why options cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
-    /// Nothing to do.
+    /// The requested number of tasks is 0.
     #[error("`--count 0` makes nothing; ask for at least one task")]
     NoTasks,
     /// More held out than made.
     #[error("`--val-count {val_count}` is more than `--count {count}`")]
     TooManyHeldOut {
-        /// As asked.
+        /// The requested number of held-out tasks.
         val_count: usize,
-        /// As asked.
+        /// The requested number of all tasks.
         count: usize,
     },
-    /// Kinds of tasks.
+    /// The modalities, formulations or shares cannot be used.
     #[error(transparent)]
     Mix(#[from] MixError),
 }

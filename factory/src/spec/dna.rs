@@ -9,7 +9,7 @@ use tasks::task::{Formulation, Modality};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dna {
-    /// Kind of data.
+    /// Kind of data of the seed competition.
     pub modality: SeedModality,
     /// Kind of prediction, with its finer kind.
     pub asks: String,

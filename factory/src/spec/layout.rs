@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// What a row is. A task has exactly one layout.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Layout {
-    /// Independent rows.
+    /// Independent rows, each with at most one item.
     Rows(RowLayout),
     /// Rows that answer queries.
     Ranking(RankingLayout),
@@ -22,7 +22,7 @@ pub enum Layout {
     Vision(SceneLayout),
 }
 
-/// Independent rows.
+/// The layout of a task whose rows are independent of each other.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RowLayout {
     /// The item that each row has; none where its columns are all.
@@ -32,7 +32,7 @@ pub struct RowLayout {
 /// Rows that answer queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankingLayout {
-    /// The queries.
+    /// How rows are grouped into queries.
     pub queries: QueryLayout,
     /// The item that each row has; none where its columns are all.
     pub item: Option<ItemLayout>,
@@ -48,7 +48,7 @@ pub struct SeriesSpec {
     pub step: String,
     /// The position in the season, counting from 0.
     pub season: String,
-    /// Steps per season.
+    /// Length of a season, in steps.
     pub period: usize,
     /// The column that names the regime, and its two words.
     pub regime: WordColumn,
@@ -100,7 +100,7 @@ impl ItemLayout {
 pub struct QueryLayout {
     /// The column that names the query.
     pub column: String,
-    /// Rows per query.
+    /// Number of rows of each query.
     pub rows: usize,
     /// Number columns that belong to the query: all its rows have the same value.
     pub own: Vec<String>,

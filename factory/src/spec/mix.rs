@@ -14,9 +14,9 @@ use tasks::task::{Formulation, Modality};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cell {
-    /// Kind of data.
+    /// Kind of data that the task offers.
     pub modality: Modality,
-    /// Kind of prediction.
+    /// Kind of prediction that the task asks for.
     pub formulation: Formulation,
 }
 
@@ -66,13 +66,13 @@ const ROUNDS: usize = 200;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
-    /// By cell.
+    /// Share of each cell, in [0, 1].
     pub cells: BTreeMap<Cell, f64>,
     /// By domain; domains that are not named share the rest evenly.
     pub domains: BTreeMap<String, f64>,
 }
 
-/// Why shares make no sense.
+/// Why shares cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MixError {
     /// Not of the form `name=share`.
@@ -81,20 +81,20 @@ pub enum MixError {
     /// Neither a modality nor a formulation, a cell or a domain.
     #[error("there is nothing called `{name}`; known are {}", known.join(", "))]
     Unknown {
-        /// As asked.
+        /// The name that was given.
         name: String,
-        /// All names.
+        /// All names that can be given, sorted.
         known: Vec<String>,
     },
     /// A modality with a formulation that it has not.
     #[error("no `{cell}` tasks are made; the cells are {}", known.join(", "))]
     NoCell {
-        /// As asked.
+        /// The cell that was given.
         cell: String,
-        /// All cells.
+        /// All cells of which tasks are made.
         known: Vec<String>,
     },
-    /// Nothing is left to make.
+    /// The filters exclude every kind of task.
     #[error("`--modality` and `--formulation` leave no kind of task; the cells are {}", .0.join(", "))]
     Nothing(Vec<String>),
     /// Shares of one kind sum to more than 1.
@@ -102,7 +102,7 @@ pub enum MixError {
     TooMuch {
         /// `modality`, `formulation`, `cell` or `domain`.
         kind: &'static str,
-        /// Their sum.
+        /// The sum of the given shares of this kind.
         sum: f64,
     },
     /// A share of something that is left out, or less than 1 with nothing to take the rest.
@@ -113,11 +113,11 @@ pub enum MixError {
         "the shares contradict each other: `{name}` comes to {reached:.3} instead of {asked:.3}"
     )]
     Contradiction {
-        /// One of them.
+        /// One of the names whose share is not reached.
         name: String,
-        /// What it comes to.
+        /// The share that the fit reaches, in [0, 1].
         reached: f64,
-        /// As asked.
+        /// The share that was given for it, in [0, 1].
         asked: f64,
     },
 }
@@ -268,7 +268,7 @@ impl Mix {
         Ok(self)
     }
 
-    /// Gives domains the shares asked for; what is left goes to the others in their proportions.
+    /// Sets the requested shares of domains; the others share the rest in their proportions.
     fn fit_domains(&mut self, asked: BTreeMap<String, f64>) {
         let before: f64 = asked.keys().filter_map(|domain| self.domains.remove(domain)).sum();
         let left = (1.0 - asked.values().sum::<f64>()).max(0.0);

@@ -1,5 +1,5 @@
-//! What is asked for: seeds, stories, shares of kinds of task, the plan of a corpus, and the
-//! blueprint of one task.
+//! The specification of a corpus: seeds, stories, shares of kinds of task, the plan of a corpus,
+//! and the blueprint of one task.
 
 pub mod blueprint;
 mod blueprint_file;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The number that stands for "not measured" where a sentinel is used.
 pub const SENTINEL: f64 = -999.0;
 
-/// One blemish.
+/// One way in which a task's data is worse than clean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Mutation {
@@ -18,26 +18,26 @@ pub enum Mutation {
     },
     /// Class 1 is rare.
     Imbalance {
-        /// Its share.
+        /// Share of rows of class 1, in [0, 1].
         share: f64,
     },
     /// Values are missing, more often where they are large.
     Missing {
-        /// Which column.
+        /// Name of the column that loses values.
         column: String,
-        /// Share of gaps.
+        /// Share of cells left empty, in [0, 1].
         share: f64,
     },
     /// Missing values are written as [`SENTINEL`].
     Sentinel {
-        /// Which column.
+        /// Name of the column that loses values.
         column: String,
-        /// Share of sentinels.
+        /// Share of cells replaced by the sentinel, in [0, 1].
         share: f64,
     },
     /// Some rows hold the value in another unit, as the companion column says.
     Units {
-        /// Which column.
+        /// Name of the column whose values change their unit.
         column: String,
         /// The column that names the unit: `std` or `alt`.
         companion: String,
@@ -48,9 +48,9 @@ pub enum Mutation {
     },
     /// A column that repeats another with noise.
     Echo {
-        /// Which column.
+        /// Name of the column that is repeated.
         column: String,
-        /// The new column.
+        /// Name of the column that is added.
         name: String,
         /// Size of the noise in units of the column's spread.
         noise: f64,

@@ -1,4 +1,4 @@
-//! The plan of a corpus: what each slot is to hold, decided before anything is made.
+//! The plan of a corpus: what each slot is to hold, decided before any task is made.
 //!
 //! Slots are independent given the plan, so any number of threads, and any number of
 //! interruptions, lead to the same corpus.
@@ -35,26 +35,26 @@ pub struct Slot {
 /// All slots, and the seeds that only held-out tasks descend from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// By index.
+    /// All slots of the corpus, in order of their index from 0.
     pub slots: Vec<Slot>,
     /// Names of the reserved seeds.
     pub reserved: Vec<String>,
 }
 
-/// Why there is no plan.
+/// Why a plan could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// More tasks than stories can keep apart.
+    /// More tasks were requested than the stories allow.
     #[error(
         "`--count {count}` is more than the {most} tasks that {stories} stories can tell apart; \
          make several corpora with different `--seed` instead"
     )]
     TooMany {
-        /// As asked.
+        /// The requested number of tasks.
         count: usize,
-        /// The limit.
+        /// The largest number of tasks that the stories allow.
         most: usize,
-        /// Stories there are.
+        /// Number of stories that serve a requested kind of task.
         stories: usize,
     },
     /// A kind of task without a story.
@@ -159,7 +159,8 @@ fn reserved(request: &Request, seeds: &[Seed], draws: &mut Draws) -> Vec<usize> 
     taken
 }
 
-/// The nearest seed; one that has been used often gives way to one that is a little further.
+/// Index of the nearest allowed seed. The distance grows with the number of uses, so that a seed
+/// that is a little further is chosen instead of one that was used often.
 fn choose_seed(
     seeds: &[Seed],
     allowed: &[usize],

@@ -20,7 +20,7 @@ pub struct Frame {
     pub words: BTreeMap<String, Vec<String>>,
     /// Rows per series; 0 for data without time.
     pub block: usize,
-    /// Number of rows.
+    /// Number of rows of every column.
     pub rows: usize,
 }
 
@@ -30,28 +30,28 @@ pub struct Frame {
 pub enum Test {
     /// The column's value is greater than the threshold.
     Above {
-        /// A number column.
+        /// Name of the number column that is compared.
         column: String,
-        /// The threshold.
+        /// Values greater than this one pass the test.
         threshold: f64,
     },
     /// The column's value is at most the threshold.
     AtMost {
-        /// A number column.
+        /// Name of the number column that is compared.
         column: String,
-        /// The threshold.
+        /// Values up to and including this one pass the test.
         threshold: f64,
     },
     /// The column holds this word.
     Is {
-        /// A word column.
+        /// Name of the word column that is compared.
         column: String,
-        /// The word.
+        /// The word that passes the test.
         value: String,
     },
-    /// All of them.
+    /// Every one of several conditions holds.
     All {
-        /// The conditions.
+        /// The conditions that must all hold.
         of: Vec<Self>,
     },
 }
@@ -60,63 +60,63 @@ pub enum Test {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Expr {
-    /// A constant.
+    /// The same number for every row.
     Number {
-        /// Its value.
+        /// The number, for every row.
         value: f64,
     },
     /// A column's distance from a reference, in units of a natural scale.
     Deviation {
-        /// A number column.
+        /// Name of the number column that is measured.
         column: String,
         /// Where it is zero.
         reference: f64,
-        /// The unit.
+        /// Length of one unit, in units of the column.
         scale: f64,
     },
-    /// Two factors.
+    /// The product of two expressions.
     Product {
-        /// First factor.
+        /// Expression of the first factor.
         left: Box<Self>,
-        /// Second factor.
+        /// Expression of the second factor.
         right: Box<Self>,
     },
-    /// First minus second.
+    /// The difference of two expressions.
     Difference {
-        /// From this.
+        /// Expression that is subtracted from.
         left: Box<Self>,
-        /// This is taken.
+        /// Expression that is subtracted.
         right: Box<Self>,
     },
     /// One column over another, kept away from zero by adding `shift` below the line.
     Ratio {
-        /// Above the line.
+        /// Name of the numerator's column.
         over: String,
-        /// Below the line.
+        /// Name of the denominator's column.
         under: String,
         /// Added below the line.
         shift: f64,
     },
-    /// Absolute value.
+    /// The absolute value of an expression.
     Absolute {
-        /// Of this.
+        /// Expression whose absolute value is taken.
         of: Box<Self>,
     },
-    /// Square.
+    /// The square of an expression.
     Square {
-        /// Of this.
+        /// Expression that is squared.
         of: Box<Self>,
     },
     /// Natural logarithm of a positive column plus `shift`.
     Log {
-        /// A number column.
+        /// Name of the column whose logarithm is taken.
         column: String,
         /// Added before the logarithm.
         shift: f64,
     },
     /// sin(2π (column − phase) / period).
     Wave {
-        /// A number column.
+        /// Name of the column whose wave is taken.
         column: String,
         /// Length of one cycle.
         period: f64,
@@ -125,21 +125,21 @@ pub enum Expr {
     },
     /// One of two expressions.
     If {
-        /// The condition.
+        /// The condition that chooses between the two.
         test: Test,
-        /// Where it holds.
+        /// Value where the condition holds.
         then: Box<Self>,
         /// Where it does not.
         otherwise: Box<Self>,
     },
     /// How many of the conditions hold.
     Count {
-        /// The conditions.
+        /// The conditions that are counted.
         of: Vec<Test>,
     },
     /// A value per group.
     Offset {
-        /// A word column.
+        /// Name of the word column that holds the group.
         column: String,
         /// The value of each word; others count as 0.
         values: BTreeMap<String, f64>,
@@ -147,9 +147,9 @@ pub enum Expr {
     /// The value that an expression had some steps earlier in the same series (the first one
     /// of the series where there is none).
     Lag {
-        /// Of this.
+        /// Expression whose earlier value is taken.
         of: Box<Self>,
-        /// Steps back.
+        /// How many steps earlier, at most back to the start of the series.
         steps: usize,
     },
 }
@@ -164,7 +164,7 @@ pub struct Term {
     pub mean: f64,
     /// The population's standard deviation of `expr`.
     pub spread: f64,
-    /// The expression.
+    /// The expression before it is standardised.
     pub expr: Expr,
 }
 
@@ -174,7 +174,7 @@ pub struct Term {
 pub enum Family {
     /// If-then rules over several columns.
     RuleList,
-    /// Products of deviations.
+    /// Products of two columns' deviations.
     Products,
     /// Ratios of columns, with offsets per group.
     RatioGroup,
@@ -190,13 +190,13 @@ pub enum Family {
     LagRegime,
 }
 
-/// A hidden rule.
+/// A hidden rule: the formula behind one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// What it is built around.
     pub family: Family,
-    /// Its terms.
+    /// Terms of the sum that makes the score, 2 to 5 of them.
     pub terms: Vec<Term>,
 }
 

@@ -29,13 +29,13 @@ pub enum Shape {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct NumberColumn {
-    /// Column name.
+    /// Name of the column in the tables.
     pub name: String,
-    /// Smallest value.
+    /// Smallest value that is drawn.
     pub low: f64,
-    /// Largest value.
+    /// Largest value that is drawn.
     pub high: f64,
-    /// Distribution between them.
+    /// Distribution of values between `low` and `high`.
     pub shape: Shape,
     /// Digits after the point.
     pub decimals: usize,
@@ -93,9 +93,9 @@ impl From<NumberColumn> for String {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WordColumn {
-    /// Column name.
+    /// Name of the column in the tables.
     pub name: String,
-    /// All words.
+    /// All words that can occur; for grades, from low to high.
     pub words: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ impl From<WordColumn> for String {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BinaryTarget {
-    /// Column name.
+    /// Name of the target's column.
     pub name: String,
     /// What the class 1 stands for.
     pub means: String,
@@ -132,15 +132,15 @@ pub struct BinaryTarget {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NumberTarget {
-    /// Column name.
+    /// Name of the target's column.
     pub name: String,
-    /// A low value.
+    /// A typical low value, in the target's unit.
     pub low: f64,
-    /// A high value.
+    /// A typical high value, in the target's unit.
     pub high: f64,
     /// Digits after the point.
     pub decimals: usize,
-    /// What it measures.
+    /// What the target measures, in words.
     pub means: String,
 }
 
@@ -150,17 +150,17 @@ pub struct NumberTarget {
 pub struct TableScenario {
     /// Its name, unique over all domains.
     pub key: String,
-    /// The page's title.
+    /// Heading of the task's description page.
     pub title: String,
     /// What one row is.
     pub row: String,
-    /// The id column.
+    /// Name of the id column.
     pub id: String,
     /// Two sentences of background.
     pub story: String,
-    /// Number columns.
+    /// Number columns that a task can have.
     pub numbers: Vec<NumberColumn>,
-    /// Word columns.
+    /// Word columns that a task can have.
     pub words: Vec<WordColumn>,
     /// The target of binary tasks.
     pub binary: BinaryTarget,
@@ -182,7 +182,7 @@ pub struct TableScenario {
     pub network: Option<NetworkSpec>,
 }
 
-/// Links between rows.
+/// How a story describes the links between rows.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkSpec {
@@ -190,7 +190,7 @@ pub struct NetworkSpec {
     pub shows: String,
 }
 
-/// Rows that answer queries: their order within each query is asked for.
+/// The target of ranking tasks, which ask for the order of rows within each query.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RankingTarget {
@@ -224,7 +224,7 @@ pub struct ItemSpec {
 pub struct SeriesScenario {
     /// Its name, unique over all domains.
     pub key: String,
-    /// The page's title.
+    /// Heading of the task's description page.
     pub title: String,
     /// Two sentences of background.
     pub story: String,
@@ -234,13 +234,13 @@ pub struct SeriesScenario {
     pub step: String,
     /// The position in the season, and its length.
     pub season: String,
-    /// Steps per season.
+    /// Length of a season, in steps.
     pub period: usize,
     /// Drivers that are known ahead.
     pub drivers: Vec<NumberColumn>,
     /// The column that names the regime, known ahead.
     pub regime: WordColumn,
-    /// What is forecast.
+    /// The number column that is forecast.
     pub target: NumberTarget,
 }
 
@@ -250,11 +250,11 @@ pub struct SeriesScenario {
 pub struct SceneScenario {
     /// Its name, unique over all domains.
     pub key: String,
-    /// The page's title.
+    /// Heading of the task's description page.
     pub title: String,
     /// What one row is.
     pub row: String,
-    /// The id column.
+    /// Name of the id column.
     pub id: String,
     /// Two sentences of background.
     pub story: String,
@@ -273,10 +273,10 @@ pub struct SceneScenario {
     pub classes: Vec<String>,
 }
 
-/// Either kind of story.
+/// A story of any kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Story {
-    /// Independent rows.
+    /// A table whose rows are independent or nodes of one network.
     Table(Box<TableScenario>),
     /// Several series over time.
     Series(Box<SeriesScenario>),
@@ -298,14 +298,14 @@ impl Story {
 /// A story within its domain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
-    /// Such as `healthcare`.
+    /// Name of the domain, such as `healthcare`.
     pub domain: String,
-    /// The story.
+    /// The story that gives columns and target their meaning.
     pub story: Story,
 }
 
 impl Scenario {
-    /// The story's name.
+    /// The story's name, unique over all domains.
     pub fn key(&self) -> &str {
         match &self.story {
             Story::Table(story) => &story.key,
@@ -354,7 +354,7 @@ impl Scenario {
     }
 }
 
-/// A scenario file.
+/// The content of one scenario file: all stories of a domain.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DomainFile {
@@ -370,7 +370,7 @@ struct DomainFile {
 #[derive(Debug, thiserror::Error)]
 #[error("failed to parse the scenarios `{file}`\n{message}")]
 pub struct ScenarioError {
-    /// The file.
+    /// Name of the embedded file.
     file: String,
     /// Line, column and key.
     message: String,

@@ -25,7 +25,7 @@ pub enum SceneRule {
     Segmentation(Segmentation),
     /// Things with boxes around them.
     Detection(Detection),
-    /// Damaged pictures.
+    /// Damaged pictures, whose clean copies are to be predicted.
     Reconstruction(Reconstruction),
 }
 
@@ -45,7 +45,7 @@ impl SceneRule {
     }
 }
 
-/// A stripe pattern.
+/// The direction and the wavelength of a stripe pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stripes {
@@ -91,7 +91,7 @@ impl fmt::Display for Segmentation {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// Its texture.
+    /// Stripe pattern that marks the class.
     pub stripes: Stripes,
     /// Its size over the mean size.
     pub size: f64,
@@ -126,7 +126,7 @@ impl fmt::Display for Detection {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "damage", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Damage {
-    /// Not at all.
+    /// The picture is only blurred.
     None,
     /// Every so many rows, one is black.
     Lines {
@@ -135,7 +135,7 @@ pub enum Damage {
     },
     /// White scratches across the picture.
     Scratches {
-        /// How many.
+        /// Number of scratches on each picture.
         count: usize,
     },
 }
@@ -146,7 +146,7 @@ pub enum Damage {
 pub struct Reconstruction {
     /// Pixels along an edge.
     pub side: usize,
-    /// Number of intensities.
+    /// Number of grey levels of a pixel.
     pub levels: u32,
     /// Length of the motion in pixels.
     pub length: f64,
@@ -154,7 +154,7 @@ pub struct Reconstruction {
     pub turn: f64,
     /// Spread of the lens's blur, in pixels.
     pub focus: f64,
-    /// What else happened.
+    /// Damage that is added to the blur.
     pub damage: Damage,
     /// Things on each picture, about.
     pub things: usize,

@@ -37,11 +37,11 @@ pub const EVALUATION_ONLY: [&str; 22] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BenchSplit {
-    /// Medium complexity.
+    /// A competition of medium complexity.
     Medium,
-    /// High complexity.
+    /// A competition of high complexity.
     High,
-    /// Development set.
+    /// A competition of the development set.
     Dev,
     /// Not from MLE-bench: a seed of the user's own.
     Own,
@@ -51,26 +51,26 @@ pub enum BenchSplit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeedModality {
-    /// Rows and columns.
+    /// A table of rows and columns.
     Tabular,
     /// Values ordered in time.
     TimeSeries,
     /// Raw recordings of sensors.
     Signal,
-    /// Pictures.
+    /// Still pictures, such as photos or scans.
     Image,
-    /// Words.
+    /// Words, sentences or documents.
     Text,
-    /// Sound.
+    /// Recordings of audible sound.
     Audio,
-    /// Nodes and edges.
+    /// Nodes that are joined by edges.
     Graph,
-    /// Several at once.
+    /// Several kinds of data at once.
     Multimodal,
     /// Volumes and point clouds.
     #[serde(rename = "3d")]
     Volume,
-    /// Moving pictures.
+    /// Videos: sequences of still pictures.
     Video,
 }
 
@@ -78,25 +78,25 @@ pub enum SeedModality {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeedTask {
-    /// Classes.
+    /// One or several classes per row.
     Classification,
-    /// Numbers.
+    /// One or several numbers per row.
     Regression,
-    /// Future values.
+    /// Later values of a series.
     Forecasting,
     /// An order of items.
     Ranking,
     /// Equal or similar pairs.
     Matching,
-    /// Boxes.
+    /// Boxes around the objects of a picture.
     ObjectDetection,
-    /// Masks.
+    /// A mask of the pixels that belong.
     Segmentation,
-    /// Sequences.
+    /// A sequence of tokens for each input sequence.
     Seq2seq,
-    /// Repaired inputs.
+    /// Repaired copies of damaged inputs.
     Reconstruction,
-    /// Anything else.
+    /// A kind of prediction not listed here.
     Other,
 }
 
@@ -104,7 +104,7 @@ pub enum SeedTask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trait {
-    /// Unequal classes.
+    /// Some classes are much rarer than others.
     ClassImbalance,
     /// Columns that repeat each other.
     CorrelatedColumns,
@@ -118,13 +118,13 @@ pub enum Trait {
     GroupKeys,
     /// Noise that hides most of the signal.
     HeavyNoise,
-    /// Nested categories.
+    /// Categories are nested in each other.
     Hierarchy,
-    /// Very many inputs.
+    /// Rows have very many input columns.
     HighDimension,
-    /// Inputs act together.
+    /// Inputs act together, not only one by one.
     Interactions,
-    /// Wrong labels.
+    /// Some labels in the data are wrong.
     LabelNoise,
     /// Very many rare classes.
     LongTail,
@@ -134,13 +134,13 @@ pub enum Trait {
     MixedScales,
     /// Rows that almost repeat.
     NearDuplicates,
-    /// Ordered classes.
+    /// The classes have an order.
     Ordinal,
-    /// The mechanism switches.
+    /// The mechanism changes between stretches of the data.
     Regimes,
     /// Records of different length.
     VariableLength,
-    /// A small effect.
+    /// The inputs explain only little of the target.
     WeakSignal,
     /// Columns that are mostly zero.
     ZeroInflated,
@@ -158,7 +158,7 @@ pub struct SeedTarget {
     pub distribution: String,
 }
 
-/// One seed competition.
+/// Facts about one real competition, from which tasks descend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seed {
@@ -168,13 +168,13 @@ pub struct Seed {
     pub split: BenchSplit,
     /// What it asks for, in a sentence.
     pub summary: String,
-    /// Kind of data.
+    /// Kind of data that the competition offers.
     pub modality: SeedModality,
-    /// Kind of prediction.
+    /// Kind of prediction that the competition asks for.
     pub task: SeedTask,
     /// Finer kind of prediction.
     pub subtype: String,
-    /// Its metric's name.
+    /// Name of the competition's metric.
     pub metric: String,
     /// Whether lower scores are better.
     pub lower_is_better: bool,
@@ -186,7 +186,7 @@ pub struct Seed {
     pub traits: Vec<Trait>,
     /// Facts about its data.
     pub structure: Vec<String>,
-    /// Its target.
+    /// Type, cardinality and distribution of the target.
     pub target: SeedTarget,
 }
 
@@ -199,7 +199,7 @@ pub enum SeedError {
     /// The file is not a seed; the message names line and key.
     #[error("failed to parse the seed `{file}`\n{message}")]
     Parse {
-        /// The file.
+        /// Path of the seed file.
         file: Utf8PathBuf,
         /// Line, column, the line itself and what is wrong with it.
         message: String,
@@ -217,7 +217,7 @@ pub enum SeedError {
         known.join(", ")
     )]
     Unknown {
-        /// As asked.
+        /// The value of `--seeds` that was given.
         name: String,
         /// The sets that are built in.
         known: Vec<String>,

@@ -17,7 +17,7 @@ use tasks::task::TaskDir;
 pub struct Verified<T>(T);
 
 impl<T> Verified<T> {
-    /// What was verified.
+    /// The value that passed verification.
     pub fn get(&self) -> &T {
         &self.0
     }
@@ -34,9 +34,8 @@ pub enum VerifyError {
     Package(#[from] PackageError),
 }
 
-/// Writes a draft below `work` and runs every check on it. What can be seen without files is
-/// looked at first: most refusals come from there, and making and deleting hundreds of files
-/// costs more than looking.
+/// Writes a draft below `work` and runs every check on it. Checks that need no files run first:
+/// they cause most refusals, and they take less time than writing and deleting hundreds of files.
 ///
 /// # Errors
 /// [`VerifyError`] with the first [`Refusal`].
@@ -47,7 +46,7 @@ pub fn verify(draft: Draft, work: &Utf8Path) -> Result<Verified<Staged>, VerifyE
     Ok(Verified(task))
 }
 
-/// All checks on a task that lies in a folder already.
+/// Runs all checks on a task that is already in a folder.
 ///
 /// # Errors
 /// The first [`Refusal`].
@@ -88,7 +87,7 @@ fn sound(task: &Staged) -> Result<(), Refusal> {
 pub enum Rebuild {
     /// Data, page and evaluator; the baselines are taken as they are.
     Data,
-    /// Everything.
+    /// Data, page, evaluator and baselines.
     Whole,
 }
 
@@ -127,7 +126,7 @@ pub fn same_files(task: &Staged) -> Result<(), Refusal> {
     disk::same_files(task, &task.draft)
 }
 
-/// The blueprint that lies in a task's folder.
+/// The blueprint in a task's folder.
 ///
 /// # Errors
 /// [`Refusal::Contract`].

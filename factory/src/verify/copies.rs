@@ -1,4 +1,4 @@
-//! Items on both sides of the split that are one thing, written twice.
+//! Near-duplicate items on both sides of the split.
 
 use super::Refusal;
 use crate::data::items::Item;
@@ -49,8 +49,9 @@ pub(crate) fn among(
 
 /// No test picture is a training picture with a few pixels, the light or some noise changed.
 ///
-/// Both are asked for: a thumbnail of which few steps differ (dHash), which finds candidates
-/// quickly, and pixels that correlate, because thumbnails of textures are alike by chance.
+/// A copy meets two conditions: a thumbnail of which few steps differ (dHash), which finds
+/// candidates quickly, and pixels that correlate, because thumbnails of textures are alike by
+/// chance.
 fn no_picture_is_a_copy(train: &[&[u8]], test: &[&[u8]]) -> Result<(), Refusal> {
     let seen = |files: &[&[u8]]| -> Result<Vec<Seen>, Refusal> {
         files.iter().map(|file| Ok(Seen::of(decode(file).map_err(unreadable)?))).collect()
@@ -105,7 +106,7 @@ fn unreadable(error: MediumError) -> Refusal {
 
 /// What is compared of a picture.
 struct Seen {
-    /// Its thumbnail.
+    /// Bits of the thumbnail's steps in brightness (dHash).
     steps: u64,
     /// Its pixels, with their mean and spread.
     bytes: Vec<u8>,

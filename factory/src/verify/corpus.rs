@@ -15,7 +15,7 @@ use tasks::task::{Corpus, TaskDir};
 /// What was found in a corpus.
 #[derive(Debug)]
 pub struct Audit {
-    /// Tasks looked at.
+    /// Number of tasks that were checked.
     pub tasks: usize,
     /// Refused tasks, with code and text.
     pub refused: Vec<(String, &'static str, String)>,

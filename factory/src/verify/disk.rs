@@ -12,7 +12,7 @@ use tasks::submission::Part;
 use tasks::task::TaskDir;
 use tasks::thresholds::Milestone;
 
-/// Files are what the manifest says, and nothing else lies in the public half.
+/// Checks that files agree with the manifest, and that the public half holds no others.
 pub(super) fn intact(task: &Staged) -> Result<(), Refusal> {
     task.dir.check_files().map_err(|error| Refusal::Contract(error.to_string()))?;
     only_known(task, task.dir.public().path())?;
@@ -264,7 +264,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The blueprint that lies in the task's folder.
+/// The blueprint in the task's folder.
 pub(super) fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
     let bytes = fs::read(dir.path().join("source/blueprint.json")).map_err(contract)?;
     serde_json::from_slice(&bytes).map_err(|error| Refusal::Contract(error.to_string()))

@@ -53,8 +53,8 @@ pub(super) fn below_ceiling(draft: &Draft) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Each rung beats the one below it by more than noise. The paper's few test rows could not
-/// show it; there, only its strict order is asked for.
+/// Checks that each rung beats the one below it by more than noise. The few test rows of the preset
+/// `paper` cannot show this; there, only a strict order is required.
 pub(super) fn gaps_exceed_noise(draft: &Draft) -> Result<(), Refusal> {
     if draft.blueprint.preset == Preset::Paper {
         return Ok(());
@@ -135,7 +135,7 @@ fn resampled(
     gaps
 }
 
-/// A forest beats the constant on rows it has not seen, by squared error.
+/// Checks that a forest beats the constant on rows it was not fitted to, by squared error.
 pub(super) fn learnable(draft: &Draft) -> Result<(), Refusal> {
     let development = &draft.development;
     if let Forecast::Structured(_) = development.ladder.out_of_bag {

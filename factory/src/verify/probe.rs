@@ -23,17 +23,18 @@ const ENOUGH: usize = 5;
 pub(crate) struct Finding {
     /// The strongest effect on any target: a correlation, or standard deviations of runs.
     pub(crate) effect: f64,
-    /// The share of permutations that reach it; only asked for where the effect is of use.
+    /// Share of permutations whose effect is as large, in (0, 1]; `None` if the effect is too
+    /// small.
     pub(crate) p: Option<f64>,
 }
 
 impl Finding {
-    /// Whether the probe is of use, and none of the permutations is of as much.
+    /// Whether the effect is large enough and no permutation reaches it.
     pub(crate) fn tells(&self) -> bool {
         self.p.is_some_and(|p| p <= 1.0 / (PERMUTATIONS + 1) as f64)
     }
 
-    /// Effect and p-value of a probe that tells something.
+    /// Effect and p-value of the probe if it found signal; `None` otherwise.
     pub(crate) fn telling(&self) -> Option<(f64, f64)> {
         self.p.filter(|_| self.tells()).map(|p| (self.effect, p))
     }
@@ -81,8 +82,8 @@ fn usefulness(target: &[f64], values: &[f64]) -> f64 {
     spearman(target, values).unwrap_or(0.0).abs()
 }
 
-/// Do the targets of successive rows come in too few or too many runs? Blocks of one class, or
-/// classes in turn, need not go with a row's place at all.
+/// Tests whether the targets of successive rows form too few or too many runs. Blocks of one class,
+/// or alternating classes, need not correlate with a row's place.
 pub(crate) fn runs(stream: Stream, targets: &[Vec<f64>]) -> Finding {
     let sides: Vec<Vec<bool>> = targets.iter().map(|target| upper(target)).collect();
     let rows = sides.first().map_or(0, Vec::len);
@@ -128,7 +129,7 @@ fn runs_score(side: &[bool], order: &[usize]) -> f64 {
     (runs as f64 - mean) / variance.sqrt()
 }
 
-/// The share of permutations that reach what was seen.
+/// The share of permutations that reach the observed effect.
 fn chance(stream: Stream, mut reaches: impl FnMut(&mut Draws) -> bool) -> f64 {
     let mut draws = Draws::new(stream);
     let mut reached = 0_usize;

@@ -12,9 +12,9 @@ pub enum Refusal {
     /// Two neighbouring rungs could have come out the other way round.
     #[error("R{below} and R{above} differ by no more than noise (p = {p:.3})")]
     GapWithinNoise {
-        /// The lower rung.
+        /// Number of the lower rung, from 0.
         below: usize,
-        /// The higher rung.
+        /// Number of the higher rung, from 0.
         above: usize,
         /// Share of bootstrap samples in which the order is reversed.
         p: f64,
@@ -22,7 +22,7 @@ pub enum Refusal {
     /// Gold asks for what not even the rule itself reaches.
     #[error("gold ({gold}) is within two standard errors ({error}) of the ceiling ({ceiling})")]
     GoldAtCeiling {
-        /// Gold threshold.
+        /// Score from which a submission earns gold.
         gold: f64,
         /// Score of the noise-free rule.
         ceiling: f64,
@@ -44,17 +44,17 @@ pub enum Refusal {
     /// One column is enough.
     #[error("`{column}` alone takes {share:.2} of the way to the ceiling")]
     Trivial {
-        /// The column.
+        /// Name of the column that suffices.
         column: String,
-        /// Its share.
+        /// Share of the way from R0 to the ceiling.
         share: f64,
     },
     /// A constant submission earns a medal.
     #[error("predicting {constant} for every row scores {score}, which reaches bronze")]
     ConstantMedals {
-        /// The constant.
+        /// The predicted cells, separated by commas.
         constant: String,
-        /// Its score.
+        /// Score of the constant submission.
         score: f64,
     },
     /// The truth itself does not earn gold.
@@ -72,13 +72,13 @@ pub enum Refusal {
     /// Something about rows carries signal.
     #[error("{what} goes with the target (effect {effect:.2}, p = {p:.4})")]
     Leak {
-        /// What carries it.
+        /// Kind of property that carries signal.
         carrier: Carrier,
-        /// What about it.
+        /// The property of the rows, as messages name it.
         what: String,
         /// Rank correlation, 2 · AUC − 1, or standard deviations of runs.
         effect: f64,
-        /// Permutation p-value.
+        /// Share of permutations with an effect as large, in [0, 1].
         p: f64,
     },
     /// A file has a time of its own.
@@ -90,7 +90,7 @@ pub enum Refusal {
     /// A file says more than its data.
     #[error("`{path}` carries more than its data: {fault}")]
     MetadataLeak {
-        /// Which file.
+        /// Path of the file within the public half.
         path: String,
         /// What else is in it.
         fault: String,
@@ -152,15 +152,15 @@ pub enum Refusal {
     /// The reference script takes too long.
     #[error("the reference script takes {seconds:.1} s; a task may take {budget:.1} s")]
     OverBudget {
-        /// What it takes.
+        /// Processor time of the script, in seconds.
         seconds: f64,
-        /// The latency budget.
+        /// Limit of the processor time, in seconds.
         budget: f64,
     },
 }
 
 impl Refusal {
-    /// The reason code.
+    /// The reason code, a stable name for tables and records.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotOrdered(_) => "not_ordered",

@@ -12,23 +12,23 @@ use tasks::stream::Stream;
 /// Words of file names that are probed, the most frequent first.
 const WORDS: usize = 32;
 
-/// What carries signal if a probe tells.
+/// The property of rows that a probe uses to predict the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
-    /// Ids of rows.
+    /// The ids of the rows.
     Id,
     /// Places of rows in their files.
     Order,
     /// Names of rows' files.
     Name,
-    /// Sizes of items.
+    /// The sizes of items, in bytes.
     Size,
     /// How links are written.
     Link,
 }
 
 impl Carrier {
-    /// All of them.
+    /// All carriers that are probed.
     pub(crate) const ALL: [Self; 5] = [Self::Id, Self::Order, Self::Name, Self::Size, Self::Link];
 }
 
@@ -37,26 +37,26 @@ impl Carrier {
 pub(crate) struct Probe {
     /// What about the rows.
     pub(crate) what: String,
-    /// What came out.
+    /// Effect and p-value of the probe.
     pub(crate) finding: Finding,
 }
 
 /// The truth of one target, all rows of `train.csv` first.
 #[derive(Debug)]
 pub(crate) struct Truths {
-    /// As numbers.
+    /// One number per row: target, class index or grade.
     pub(crate) values: Vec<f64>,
     /// Number of classes; 0 for numbers and grades.
     pub(crate) classes: usize,
 }
 
-/// A task's rows, as someone sees them who looks for the target in the wrong places. The rows
-/// of `train.csv` come first everywhere.
+/// Properties of a task's rows that must not predict the target. The rows of `train.csv` come
+/// first everywhere.
 #[derive(Debug)]
 pub(crate) struct Suspects<'a> {
     /// Where shuffles come from.
     pub(crate) stream: Stream,
-    /// Ids.
+    /// One id per row.
     pub(crate) ids: Vec<&'a str>,
     /// Names of the rows' files within the public half; none where rows have none.
     pub(crate) names: Vec<String>,
@@ -66,12 +66,12 @@ pub(crate) struct Suspects<'a> {
     pub(crate) format: Option<Format>,
     /// Links between rows, by their places here, in the order in which they are written.
     pub(crate) links: Vec<[usize; 2]>,
-    /// The targets.
+    /// The truth, one entry per target.
     pub(crate) truths: Vec<Truths>,
-    /// Rows of `train.csv`.
+    /// Number of rows of `train.csv`.
     pub(crate) known: usize,
-    /// Whether rows are in order of time by design: then a place tells no more than the written
-    /// time does, and is not probed.
+    /// Whether rows are in order of time by design. A row's place then carries no more than its
+    /// written time does, and is not probed.
     pub(crate) timed: bool,
 }
 
@@ -170,9 +170,9 @@ impl Suspects<'_> {
         vec![self.probe("the size of a row's item", &sizes, &rest)]
     }
 
-    /// What an item's size may tell: what anyone in a hurry reads inside it, as a graph with
-    /// more edges has a longer list of them. A compressed file is the longer the more there is
-    /// to see, which takes what a practised engineer reads to say.
+    /// Features that may depend on an item's size: the plain reading, since a graph with more
+    /// edges has a longer list of them, and for compressed files also the generic reading, since
+    /// they grow with the detail of the picture. One row per item.
     fn legible(&self) -> Matrix {
         let compressed = self.format.is_some_and(Format::compresses);
         let row = |item: &&Item| {
@@ -184,8 +184,8 @@ impl Suspects<'_> {
         Matrix { columns: rows.first().map_or(0, Vec::len), values: rows.concat() }
     }
 
-    /// Where a row's links stand in their file, and which end of them it is. A row's number of
-    /// links is no leak: whom it knows is what it is.
+    /// Probes of the places of a row's links in their file, and of which end of them the row is.
+    /// A row's number of links is no leak: it is a property of the node.
     fn of_links(&self) -> Vec<Probe> {
         if self.links.is_empty() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What a scripted agent knows of a task before it writes a script.
+//! The facts about a task from which a scripted agent writes its script.
 //!
 //! The manifest of one of our own tasks says what is predicted. Competitions and bundles have no
 //! manifest, so there it is inferred from the public tables, as a template agent does.
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tasks::prediction::Prediction;
 use tasks::task::{Formulation, Task, TaskScripts};
 
-/// Rows of a training table that are looked at.
+/// Largest number of rows of a training table that are read.
 const ROWS: usize = 5000;
 /// Most distinct integers that are taken for classes.
 const CLASSES: usize = 20;
@@ -16,7 +16,7 @@ const CLASSES: usize = 20;
 /// Facts about a task.
 #[derive(Debug, Clone)]
 pub(super) struct Facts {
-    /// What is predicted; `None` where it cannot be told, and only the sample submission is left.
+    /// What is predicted; `None` if it cannot be inferred. The agent then submits the sample.
     pub(super) prediction: Option<Prediction>,
     /// What kind of question it is, where the manifest says so.
     pub(super) formulation: Option<Formulation>,

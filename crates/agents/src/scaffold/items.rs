@@ -1,21 +1,22 @@
 //! The Python that scripted agents write to get numbers from what stands in no table.
 //!
-//! What someone writes in five lines, not what the factory knows of its own items: these scripts
-//! are there to be imitated, also by policies for which every line counts. Columns are found by
-//! their places (items stand first, then the table), because such policies cannot copy a name.
+//! Each reads an item in about five lines and uses nothing that the factory alone knows of it.
+//! Policies are trained to imitate these scripts, also small ones, so the scripts stay short.
+//! Columns are found by position (items first, then the table), because small policies cannot
+//! copy a name.
 
 use crate::prompt::Prompt;
 
 /// What rows have beside their columns, as the description says it under `Data`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Item {
-    /// Files of pictures.
+    /// Picture files, one per row.
     Pictures,
-    /// WAV files.
+    /// WAV files, one per row.
     Recordings,
     /// A column of text.
     Texts,
-    /// Files of text.
+    /// Text files, one per row.
     Documents,
     /// Two columns of text.
     Pairs,

@@ -17,7 +17,7 @@ use tasks::task::{Task, TaskId};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EpisodeRules {
-    /// How much of the task the prompt tells.
+    /// How much of the task the prompt contains.
     pub prompt: PromptStyle,
     /// Tools, limits and feedback.
     pub episode: EpisodeConfig,

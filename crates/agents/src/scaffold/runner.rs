@@ -16,7 +16,7 @@ use tasks::task::{Task, TaskId};
 /// One scripted episode to play.
 #[derive(Debug, Clone, Copy)]
 pub struct ScriptedJob<'a> {
-    /// The task.
+    /// The task that is played.
     pub task: &'a Task,
     /// The level of the agent.
     pub approach: ScriptedLevel,
@@ -27,16 +27,16 @@ pub struct ScriptedJob<'a> {
 /// Why no scripted episode could be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptedError<E: std::error::Error + 'static> {
-    /// A task cannot be put into words.
+    /// The prompt of a task cannot be made.
     #[error("failed to write the prompt of task `{task}`")]
     Prompt {
-        /// The task.
+        /// Name of the task without a prompt.
         task: TaskId,
-        /// Why.
+        /// Why the prompt could not be made.
         #[source]
         source: PromptError,
     },
-    /// The caller did not want to go on.
+    /// The caller stopped the run with an error of its own.
     #[error(transparent)]
     Caller(E),
 }
@@ -48,7 +48,7 @@ pub struct RunContext<'a> {
     pub world: MleWorld<'a>,
     /// Whether episodes are to be measured or imitated.
     pub style: ScriptStyle,
-    /// Number of threads.
+    /// Number of threads that play episodes.
     pub workers: usize,
     /// The root of all draws; each episode has its own stream below.
     pub stream: Stream,

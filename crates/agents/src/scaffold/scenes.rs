@@ -1,10 +1,10 @@
 //! The Python that scripted agents write for pictures whose answer is a mask, boxes or a better
 //! picture.
 //!
-//! Each level is a script of its own over a shared opening: what someone in a hurry does (one
-//! threshold, one filter), what is usually measured (forests over pixels or pieces, a small
-//! linear filter), more of it tuned on the training rows, and the hidden rule's own measure,
-//! whose function (`maps`, `powers` or `fill`) the factory records.
+//! Each level is a script of its own over a shared opening: one threshold or filter; usual
+//! features (forests over pixels or pieces, a small linear filter); more of them, tuned on the
+//! training rows; and the hidden rule's own measure, whose function (`maps`, `powers` or `fill`)
+//! the factory records.
 
 use super::recipe::Recipe;
 use super::scripted::ScriptedLevel;

@@ -1,4 +1,4 @@
-//! The page: sections in the order a reader wants them.
+//! The HTML page of a report, in the order of its sections.
 
 use crate::evaluation::{Evaluation, percent};
 use agents::prompt::glance;
@@ -18,13 +18,13 @@ const HEAD_ROWS: usize = 5;
 /// All that goes on the page. What is empty is left out.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// The page's heading.
+    /// Heading of the page, as plain text.
     pub title: String,
-    /// Where a run stands, line by line: what and how much.
+    /// Key figures of a run, one per line: name and value.
     pub facts: Vec<(String, String)>,
     /// Agents side by side.
     pub evaluation: Option<Evaluation>,
-    /// Learning curves.
+    /// Learning curves of a training run.
     pub charts: Vec<Chart>,
     /// Stages of task making and how many tasks passed or left there, in order.
     pub funnel: Vec<(String, u64)>,
@@ -53,9 +53,9 @@ pub enum CardError {
     /// The training table is no CSV file.
     #[error("failed to parse `{path}`")]
     Csv {
-        /// The table.
+        /// Path of the training table.
         path: Utf8PathBuf,
-        /// What is wrong.
+        /// Where the CSV cannot be parsed.
         #[source]
         source: csv::Error,
     },

@@ -36,7 +36,7 @@ pub fn distinct(scores: &[f64; 10]) -> bool {
     [(0, 1), (1, 3), (3, 4), (5, 9)].into_iter().all(|(one, other)| scores[one] != scores[other])
 }
 
-/// `leaderboard.csv`.
+/// The text of `leaderboard.csv`: a header and one line per score.
 pub fn csv(scores: &[f64; 10]) -> String {
     let mut text = HEADER.to_owned();
     for (row, score) in scores.iter().enumerate() {

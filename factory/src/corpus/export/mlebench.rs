@@ -24,10 +24,10 @@ const NOT_TEXT: [&str; 25] = [
     "False", "FALSE", "false",
 ];
 
-/// What was exported.
+/// Counts of an export that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// Tasks.
+    /// Number of tasks that were written.
     pub tasks: usize,
     /// Tasks whose milestones are not all apart at five decimals, to which MLE-bench rounds.
     pub coarse: Vec<String>,
@@ -39,7 +39,7 @@ pub enum ExportError {
     /// A task is broken.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// Something lies there.
+    /// The folder to write to is not empty.
     #[error("`{0}` is not empty; name a folder that does not exist yet")]
     NotEmpty(Utf8PathBuf),
     /// A class or label that does not come through pandas.
@@ -48,12 +48,12 @@ pub enum ExportError {
          out, or export from a corpus without it"
     )]
     Word {
-        /// The task.
+        /// Name of the task with this class.
         task: String,
-        /// The class.
+        /// The class or label that pandas reads as something else.
         word: String,
     },
-    /// A file.
+    /// A file could not be read or written.
     #[error("failed to export; free some space or choose another folder, then export again")]
     Io(#[from] io::Error),
 }

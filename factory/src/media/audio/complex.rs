@@ -7,12 +7,12 @@ use std::ops::{Add, AddAssign, Mul};
 /// Numbers that are computed side by side.
 pub(super) const LANES: usize = 4;
 
-/// A complex number.
+/// A complex number in double precision.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Complex {
-    /// Real part.
+    /// Real part of the number.
     pub re: f64,
-    /// Imaginary part.
+    /// Imaginary part of the number.
     pub im: f64,
 }
 
@@ -92,7 +92,7 @@ impl Oscillator {
         }
     }
 
-    /// At one pitch.
+    /// Begins at angle 0 and keeps one pitch, in hertz.
     pub(super) fn steady(pitch: f64) -> Self {
         Self::gliding(pitch, 0.0, 1)
     }

@@ -40,7 +40,7 @@ pub(super) type Envelopes = Vec<Vec<Complex>>;
 /// A pitch that glides in a straight line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Track {
-    /// Hertz at mid-recording.
+    /// Pitch at the middle of the recording, in hertz.
     pub pitch: f64,
     /// Change from begin to end, relative to the middle.
     pub chirp: f64,

@@ -1,6 +1,6 @@
 //! Sampling, and levels in decibels.
 
-/// Samples per second.
+/// Sampling rate, in samples per second.
 pub(super) const RATE: f64 = 8000.0;
 /// Recordings last whole multiples of this many samples, so that segments, frames and blocks
 /// all fit.

@@ -13,7 +13,7 @@ use crate::numeric::draws::Draws;
 /// Partials that the reader follows.
 const PARTIALS: usize = 6;
 
-/// Short mono recordings.
+/// The medium of short mono recordings of a tone.
 #[derive(Debug)]
 pub struct Recording;
 

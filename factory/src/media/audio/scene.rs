@@ -23,7 +23,7 @@ const MAINS: [(f64, f64); 2] = [(1.2, 1.0), (0.7, 2.0)];
 /// What the recordings of a task have in common.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
-    /// Samples per recording.
+    /// Number of samples per recording.
     count: usize,
     /// Partials of the tone.
     partials: usize,
@@ -186,8 +186,8 @@ impl Scene {
         add_drone(samples, self.drone_hertz, self.drone, draws);
     }
 
-    /// Clicks at random places. How loud they are and how long they ring differs between
-    /// recordings, so that their number cannot be told from their energy.
+    /// Adds clicks at random places. Their loudness and their duration differ between recordings,
+    /// so that their number does not follow from their energy.
     fn add_clicks(&self, samples: &mut [f64], clicks: usize, draws: &mut Draws) {
         let [before, after] = CLICK_MARGIN;
         let free = samples.len() as f64 - before - after - CLICK_GAP * clicks as f64;

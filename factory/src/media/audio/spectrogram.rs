@@ -17,7 +17,7 @@ pub(super) static CIRCLE: LazyLock<Vec<Complex>> = LazyLock::new(|| {
 /// The power of every frame at every frequency.
 #[derive(Debug)]
 pub(super) struct Spectrogram {
-    /// `[frames, BINS]`.
+    /// Powers of shape `[frames, BINS]`, frame by frame.
     pub power: Vec<f64>,
 }
 

@@ -16,7 +16,7 @@ const LEAST: f64 = 0.1;
 pub(super) struct Timbre {
     /// Decibels of full scale.
     pub loudness: f64,
-    /// Decibels per octave.
+    /// Fall of the partials' level, in decibels per octave.
     pub falloff: f64,
     /// Decibels between odd and even partials.
     pub hollowness: f64,

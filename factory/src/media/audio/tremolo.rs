@@ -21,7 +21,7 @@ pub(super) struct Tremolo {
     pub swell: f64,
     /// Decibels to either side.
     pub depth: f64,
-    /// Swings per second.
+    /// Rate of the tremolo, in hertz.
     pub rate: f64,
 }
 

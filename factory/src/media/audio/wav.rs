@@ -1,7 +1,7 @@
 //! WAV files with the one header that recordings have: 8 kHz, mono, 16 bits.
 //!
-//! The header depends on the length alone, so it tells nothing, and reading can ask for it to
-//! the byte.
+//! The header depends on the length alone, so it carries no signal, and the reader checks every
+//! byte of it.
 
 use super::level::{RATE, UNIT};
 use crate::media::MediumError;

@@ -1,6 +1,6 @@
-//! What solvers compute who do not know the task: counts per line and per node in a hurry, and
-//! the usual measures of network analysis with more patience. Neither looks at names, at the
-//! directions within triangles, or at which links are heavy.
+//! Features of a graph that need no knowledge of the task: counts per line and per node for the
+//! linear rung, and the usual measures of network analysis for the forest. Neither uses names, the
+//! directions within triangles, or which links are heavy.
 
 use super::sheet::{Graph, Sheet};
 use super::wiring::bits;

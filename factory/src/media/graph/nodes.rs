@@ -26,7 +26,7 @@ const ATTEMPTS: usize = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knit {
-    /// Number of communities.
+    /// Number of communities that the nodes belong to.
     pub communities: usize,
     /// Share of links that stay inside a community.
     pub homophily: f64,
@@ -44,7 +44,7 @@ pub struct NodeNetwork {
 /// What someone computes for a node without knowing the task.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Structure {
-    /// Number of neighbours.
+    /// Number of neighbours of the node.
     pub degree: f64,
     /// Mean number of neighbours of the neighbours; 0 for a node without any.
     pub neighbours_degree: f64,

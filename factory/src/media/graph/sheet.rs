@@ -28,9 +28,9 @@ pub(super) struct Sheet {
 #[derive(Debug)]
 pub(super) struct Graph {
     pub(super) lines: Vec<Line>,
-    /// Bit `j` of word `i` tells whether `i` and `j` are linked, either way.
+    /// Bit `j` of word `i` is set if `i` and `j` are linked, in either direction.
     pub(super) neighbours: Vec<u64>,
-    /// Bit `j` of word `i` tells whether a link runs from `i` to `j`.
+    /// Bit `j` of word `i` is set if a link runs from `i` to `j`.
     pub(super) targets: Vec<u64>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn written(names: &[String], lines: &[Line]) -> Vec<u8> {
 }
 
 impl Sheet {
-    /// Reads a file.
+    /// Parses a CSV file of links; fails if a line is malformed or there are no links.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, MediumError> {
         let wrong = |what: &str| MediumError(what.to_owned());
         let text = std::str::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8"))?;
@@ -81,7 +81,7 @@ impl Sheet {
         if sheet.lines.is_empty() { Err(wrong("it has no links")) } else { Ok(sheet) }
     }
 
-    /// Number of nodes.
+    /// Number of nodes that have a link.
     pub(super) fn nodes(&self) -> usize {
         self.letters.len()
     }

@@ -17,10 +17,10 @@ const TUNING_STEPS: usize = 500;
 /// Attempts to place a triangle among nodes that still want links, and then anywhere.
 const ATTEMPTS: usize = 40;
 
-/// Undirected links.
+/// Undirected links between the nodes of a graph.
 #[derive(Debug, Clone)]
 pub(super) struct Wiring {
-    /// Bit `j` of word `i` tells whether `i` and `j` are linked.
+    /// Bit `j` of word `i` is set if `i` and `j` are linked.
     pub(super) neighbours: Vec<u64>,
     /// Triangles, no two of which share a side.
     pub(super) triangles: Vec<[usize; 3]>,
@@ -78,7 +78,7 @@ impl Wiring {
         wiring
     }
 
-    /// Number of nodes.
+    /// Number of nodes, with or without links.
     pub(super) fn nodes(&self) -> usize {
         self.neighbours.len()
     }

@@ -30,7 +30,7 @@ pub(super) struct Blobs {
     pub(super) background: f64,
     /// Distance of things from the background in grey values.
     pub(super) contrast: f64,
-    /// Number of things.
+    /// Number of things in the picture.
     pub(super) count: f64,
     /// Mean radius in pixels.
     pub(super) radius: f64,
@@ -49,14 +49,14 @@ pub(super) struct Blobs {
 struct Form {
     /// Radius of the disc of the same spread.
     radius: f64,
-    /// Length over width.
+    /// Length of the piece over its width.
     elongation: f64,
     hollow: bool,
     /// Cosine and sine of twice the direction of its length: a half turn changes nothing.
     heading: (f64, f64),
 }
 
-/// One connected piece.
+/// Sums over the pixels of one connected piece.
 #[derive(Debug, Clone, Copy, Default)]
 struct Piece {
     pixels: f64,
@@ -66,7 +66,7 @@ struct Piece {
     difference: f64,
 }
 
-/// Measures a picture.
+/// Measures the things of a picture and their background.
 pub(super) fn measure(picture: &Picture) -> Blobs {
     let grey = filled(picture);
     let (background, difference) = without_background(&grey);

@@ -22,7 +22,7 @@ pub(crate) const BAR: Blemish = Blemish {
     high: 0.1,
     means: "a black bar hides a strip of the picture somewhere",
 };
-/// Few grey levels.
+/// The picture has few grey levels.
 pub(crate) const COARSE_LEVELS: Blemish = Blemish {
     name: "coarse_levels",
     low: 0.02,
@@ -32,7 +32,7 @@ pub(crate) const COARSE_LEVELS: Blemish = Blemish {
 /// The lens is out of focus.
 pub(crate) const BLUR: Blemish =
     Blemish { name: "blur", low: 0.25, high: 0.55, means: "the lens is slightly out of focus" };
-/// Uneven light.
+/// The light is uneven over the picture.
 pub(crate) const SHADE: Blemish = Blemish {
     name: "shade",
     low: 0.04,
@@ -43,7 +43,7 @@ pub(crate) const SHADE: Blemish = Blemish {
 /// How the channels of a file follow from the grey value.
 #[derive(Debug, Clone, Copy)]
 enum Tint {
-    /// One channel.
+    /// The file has one channel, the grey value.
     Grey,
     /// Offset and gain of red and of blue; green is the grey value.
     Colours { red: (f64, f64), blue: (f64, f64) },

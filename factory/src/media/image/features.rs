@@ -230,7 +230,7 @@ impl Sums {
         (self.count * second - first * first) as f64 / (n * n)
     }
 
-    /// The standard deviation.
+    /// The standard deviation of the values, in their unit.
     fn spread(&self) -> f64 {
         self.variance().sqrt()
     }

@@ -1,6 +1,6 @@
 //! Square pictures in grey, and the files they travel in.
 //!
-//! PNG files are stored, not compressed: their size tells the picture's side and nothing else.
+//! PNG files are not compressed: their size depends on the picture's side and nothing else.
 //! The green channel of a coloured picture is the grey picture.
 
 use super::jpeg;
@@ -22,7 +22,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// All zero.
+    /// A grid of `side * side` zeros.
     pub(crate) fn zeros(side: usize) -> Self {
         Self { side, values: vec![0.0; side * side] }
     }
@@ -75,7 +75,7 @@ pub(crate) fn coordinates(side: usize) -> Vec<f64> {
 pub(crate) struct Picture {
     /// Grey values as bytes, row by row: sums of whole numbers are quick and exact.
     pub(crate) bytes: Vec<u8>,
-    /// Grey values.
+    /// Grey values, from 0 (black) to 1 (white).
     pub(crate) grey: Grid,
     /// Whether a pixel was measured: one that is wholly black or wholly white was not.
     pub(crate) valid: Vec<bool>,

@@ -2,8 +2,8 @@
 //!
 //! Both directions are whole-number code without vector instructions, so that the same pixels
 //! give the same file, and the same file the same pixels, on every machine: `jpeg-encoder`
-//! without its `simd` feature, and `zune-jpeg` without `x86` and `neon`. (`jpeg-decoder` would do
-//! as well, but asks the processor what it can, unless told otherwise by a feature.)
+//! without its `simd` feature, and `zune-jpeg` without `x86` and `neon`. (`jpeg-decoder`
+//! would do as well, but detects the processor's instructions unless a feature disables that.)
 
 use super::grid::SIDES;
 use crate::media::MediumError;

@@ -255,7 +255,7 @@ impl Shape {
     }
 }
 
-/// One thing.
+/// Form, direction and tone of one drawn thing.
 #[derive(Debug, Clone, Copy)]
 struct Thing {
     half_axes: (f64, f64),

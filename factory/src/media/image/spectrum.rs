@@ -5,7 +5,7 @@ use crate::numeric::draws::floor;
 
 /// The shortest and longest wavelength looked for, in pixels: a little wider than is drawn.
 const PERIODS: (f64, f64) = (4.8, 12.5);
-/// Keeps logarithms finite.
+/// Keeps logarithms finite and divisors away from 0.
 const TINY: f64 = 1e-12;
 
 /// The frequency with the highest power, in cycles per side across (not negative) and down.
@@ -101,7 +101,7 @@ struct Circle {
     side: usize,
     /// Positions up to the middle.
     half: usize,
-    /// Frequencies.
+    /// Number of frequencies, which begin at 0.
     count: usize,
     /// `[count, half]`, and the same transposed.
     cosines: [Vec<f64>; 2],
@@ -143,7 +143,7 @@ impl Circle {
         &self.sines[0][frequency * self.half..(frequency + 1) * self.half]
     }
 
-    /// Hann's window.
+    /// Hann's window: one weight per pixel along an edge.
     fn window(&self) -> Vec<f64> {
         let first = self.cosines(1);
         (0..self.side).map(|p| 0.5 - 0.5 * first[p.min(self.side - p)]).collect()

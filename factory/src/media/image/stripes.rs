@@ -19,7 +19,7 @@ const WEIGHT: f64 = 4.0 * 625.0;
 /// Where between the weakest and the strongest cell the stripes' height is taken: borders
 /// between directions weaken both.
 const HEIGHT_QUANTILE: f64 = 0.7;
-/// Keeps quotients finite.
+/// Lower bound of denominators, which keeps quotients finite.
 const TINY: f64 = 1e-12;
 
 /// What is measured of a striped surface.
@@ -35,13 +35,13 @@ pub(super) struct Stripes {
     pub(super) specks: f64,
     /// Direction in which most stripes run, in degrees clockwise from level.
     pub(super) angle: f64,
-    /// Wavelength in pixels.
+    /// Wavelength of the stripes, in pixels.
     pub(super) period: f64,
     /// Share of the area where stripes run at a right angle to most.
     pub(super) crossed: f64,
 }
 
-/// Measures a picture.
+/// Measures the stripes of a picture and its light.
 pub(super) fn measure(picture: &Picture) -> Stripes {
     let (brightness, tilt, mut rest) = flattened(picture);
     let specks = without_specks(picture, &mut rest);

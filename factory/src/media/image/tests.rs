@@ -267,7 +267,7 @@ fn a_format_changes_nothing_but_the_file() {
 
 #[test]
 fn tasks_look_different() {
-    // The size of a stored picture tells its side and channels.
+    // The size of a stored picture depends on its side and channels alone.
     for subject in SUBJECTS.into_iter().filter(|(_, format)| *format == Format::Png) {
         let sizes: BTreeSet<usize> =
             (0..12).map(|task| render(subject, task, &BTreeMap::new(), 1).1[0].len()).collect();

@@ -1,9 +1,9 @@
 //! Documents: reports as long texts of several paragraphs, one file each.
 //!
-//! A document says what a short report says and, in between, a good deal about the trade that is
-//! beside the point. None of that counts for a statistic: it names nobody, finds and denies
-//! nothing, holds no number, no time and none of the details that the entries give, so what a
-//! reader estimates of the matter is the same; only its places and its shares change.
+//! A document holds the sentences of a short report and, between them, sentences about the trade
+//! that have no influence on any statistic. The added sentences name no person, state and deny no
+//! finding, and hold no number, no time and no detail of an entry. So the estimates of a reader
+//! stay the same; only positions in the text and shares of words change.
 
 use super::blemish;
 use super::wording::{Dialect, sentences};

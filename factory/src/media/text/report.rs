@@ -71,8 +71,8 @@ const STATISTICS: [Statistic; 7] = [
     },
 ];
 
-/// Findings, denied and affirmed. The two ways of each consist of the same words, so that only
-/// what the negation applies to tells them apart.
+/// Findings, denied and affirmed. Both forms of a finding consist of the same words and differ
+/// only in what the negation applies to.
 const FINDINGS: [[&str; 2]; FINDING_COUNT] = [
     [
         "$person saw|noticed|met no $finding on|near the $adjective $noun and a reason to wait",

@@ -1,7 +1,7 @@
-//! What three kinds of readers make of a report.
+//! Measures a report in three ways, from word counts to a parser.
 //!
-//! Plain: counts of words that anybody would tabulate. Generic: those, and what sentences,
-//! capitals, numbers and times amount to. Estimates: a parser of the grammar in `report`.
+//! Plain: counts of obvious words. Generic: those, and counts of sentences, capitals, numbers and
+//! times. Estimates: a parser of the grammar in `report`.
 
 use super::lexicon::Class;
 use super::report::DETAILS;
@@ -12,12 +12,12 @@ use crate::media::{MediumError, Reading};
 
 /// Words counted one by one, beside the classes of [`LISTED`].
 const COMMON: [&str; 4] = ["and", "the", "a", "was"];
-/// Classes that anybody would draw up as lists of words.
+/// Classes of words that a solver would list without knowing the grammar.
 const LISTED: [Class; 4] = [Class::Complaint, Class::Strong, Class::Negation, Class::Finding];
 /// What a missing count stands at: the middle of its range.
 const MIDDLE_QUANTITY: f64 = 53.0;
 
-/// Reads a report.
+/// Measures what a report says; fails if it is not ASCII or too short.
 pub(super) fn read(bytes: &[u8]) -> Result<Reading, MediumError> {
     let text = whole(bytes)?;
     let tokens = tokens(text);

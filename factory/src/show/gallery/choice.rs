@@ -12,7 +12,7 @@ pub const LIMIT: usize = 30;
 /// What a user wants to see of a corpus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// Tasks at most.
+    /// Largest number of tasks that are shown.
     pub limit: usize,
     /// Modalities by name; empty for all.
     pub modalities: Vec<String>,

@@ -1,11 +1,11 @@
-//! Why there is no page.
+//! The errors of making the gallery page.
 
 use crate::spec::mix::MixError;
 use camino::Utf8PathBuf;
 use std::io;
 use tasks::task::TaskError;
 
-/// Why there is no page.
+/// Why the gallery page could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum GalleryError {
     /// The corpus or a task does not open, or a file is not what its manifest says.
@@ -14,10 +14,10 @@ pub enum GalleryError {
     /// A file is unreadable; the message names it.
     #[error("failed to read a file of the task")]
     Io(#[from] io::Error),
-    /// A file that is as the manifest says, and still makes no sense.
+    /// A file agrees with the manifest but cannot be parsed.
     #[error("`{path}` cannot be shown: {fault}; `factory verify` checks the whole corpus")]
     Unreadable {
-        /// The file.
+        /// Path of the unreadable file.
         path: Utf8PathBuf,
         /// What is wrong with it.
         fault: String,

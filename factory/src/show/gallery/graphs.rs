@@ -15,7 +15,7 @@ use web::html::escape;
 
 /// Graphs of a task.
 const COUNT: usize = 3;
-/// Nodes drawn.
+/// Largest number of nodes that are drawn of a graph.
 const NODES: usize = 160;
 /// Nodes drawn of the network of all rows.
 const NEIGHBOURHOOD: usize = 60;
@@ -42,7 +42,7 @@ struct Graph {
     links: Vec<(usize, usize, f64)>,
 }
 
-/// Some rows' graphs.
+/// HTML with the graphs of the example rows; fails if a file is unreadable.
 pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
     let mut html = String::from("<div class=\"cards wide\">\n");
     for row in task.examples(COUNT) {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// Words that a column of categories has at most.
 const WORDS: usize = 40;
 
-/// What was found.
+/// How close the test rows are to the training rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Nearness {
     /// Test rows with the very features of a training row.

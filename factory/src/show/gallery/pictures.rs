@@ -51,7 +51,7 @@ impl Picture {
         file
     }
 
-    /// As an address.
+    /// The picture as a `data:` URI with a PNG file in it.
     pub(super) fn uri(&self) -> String {
         data_uri("image/png", &self.encoded())
     }
@@ -78,7 +78,7 @@ impl Picture {
     }
 }
 
-/// Some rows' pictures.
+/// HTML with the pictures of the example rows; fails if a file is unreadable.
 pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
     let mut html = String::from("<div class=\"cards\">\n");
     for row in task.examples(COUNT) {

@@ -10,14 +10,14 @@ const PROSE: usize = 60;
 /// A header and rows of as many cells.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
-    /// Column names.
+    /// Column names, from left to right.
     pub(crate) header: Vec<String>,
     /// The cells of each row.
     pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Rows {
-    /// Reads a file.
+    /// Reads a CSV file; fails if it cannot be opened or parsed.
     pub(crate) fn read(path: &Utf8Path) -> Result<Self, GalleryError> {
         let bytes = fs::read(path)?;
         let wrong = |error: csv::Error| GalleryError::Unreadable {

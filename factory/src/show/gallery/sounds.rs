@@ -17,7 +17,7 @@ const COUNT: usize = 4;
 const FRAME: usize = 256;
 /// Samples from one frame to the next, in short recordings.
 const HOP: usize = 48;
-/// Frames at most.
+/// Approximate limit of the frames of a spectrogram; long recordings get a longer hop.
 const FRAMES: usize = 240;
 /// Decibels from black to the brightest colour.
 const RANGE: f64 = 66.0;
@@ -31,7 +31,7 @@ struct Recording {
     samples: Vec<f64>,
 }
 
-/// Some rows' recordings.
+/// HTML with the recordings of the example rows; fails if a file is unreadable.
 pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
     let mut html = String::from("<div class=\"cards wide\">\n");
     for row in task.examples(COUNT) {

@@ -5,7 +5,7 @@ use super::task::Task;
 use std::fmt::Write as _;
 use web::html::escape;
 
-/// Rows shown.
+/// Number of rows that are shown.
 const HEAD: usize = 8;
 /// Letters shown of a cell.
 const WIDTH: usize = 40;

@@ -6,7 +6,7 @@ use fs_err as fs;
 use std::fmt::Write as _;
 use web::html::escape;
 
-/// Rows shown.
+/// Number of rows that are shown.
 const COUNT: usize = 5;
 
 /// Some rows' texts, or nothing if the rows have none.
@@ -29,7 +29,7 @@ pub(super) fn show(task: &Task) -> String {
     task.examples(COUNT).into_iter().map(side_by_side).collect()
 }
 
-/// Some rows' documents.
+/// HTML with the documents of the example rows; fails if a file is unreadable.
 pub(super) fn documents(task: &Task, items: Items) -> Result<String, GalleryError> {
     let mut html = String::new();
     for row in task.examples(COUNT) {

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 /// The distance up to which a corpus counts as distributed like the paper's.
 pub const NEAR: f64 = 0.05;
 
-/// One kind's share.
+/// The share of one kind of task, in the corpus and in the paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// The kind.
+    /// Name of the kind, such as `image`.
     pub name: String,
     /// Tasks of this kind.
     pub count: usize,
@@ -21,7 +21,7 @@ pub struct Share {
     pub interval: Interval,
     /// The share that the corpus was asked to have.
     pub asked: f64,
-    /// The paper's share.
+    /// The share in the paper, in [0, 1].
     pub paper: f64,
 }
 
@@ -29,7 +29,7 @@ pub struct Share {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// What is counted.
+    /// Heading of the figure: what is counted.
     pub title: String,
     /// In the paper's order.
     pub shares: Vec<Share>,

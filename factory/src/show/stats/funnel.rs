@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Our stage.
+    /// Name of the stage in this project.
     pub name: String,
-    /// The paper's stage.
+    /// Name of the paper's stage.
     pub paper_name: String,
     /// Attempts that came so far.
     pub count: usize,
@@ -29,36 +29,36 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// How many.
+    /// Number of cases that count.
     pub count: usize,
-    /// Of how many.
+    /// Number of all cases.
     pub total: usize,
-    /// Their share.
+    /// `count` over `total`, in [0, 1].
     pub share: f64,
     /// 95 % interval (Wilson).
     pub interval: Interval,
 }
 
 impl Rate {
-    /// `count` of `total`.
+    /// The rate of `count` in `total`, with its interval.
     pub fn of(count: usize, total: usize) -> Self {
         let share = count as f64 / total.max(1) as f64;
         Self { count, total, share, interval: wilson(count, total) }
     }
 }
 
-/// Where attempts ended.
+/// How many attempts came through each stage, and why others did not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Passage {
-    /// In order.
+    /// The stages, from first to last.
     pub steps: Vec<Step>,
     /// Attempts that became tasks: every attempt counts, so that repeating does not flatter.
     pub accepted: Rate,
     /// Slots that hold a task in the end. This is what the paper counts, whose stages repeat up
     /// to five times before a task is given up.
     pub filled: Rate,
-    /// The paper's share.
+    /// Share of the paper's tasks that came through all stages, in [0, 1].
     pub paper: f64,
     /// Refusals by stage and reason.
     pub reasons: BTreeMap<String, BTreeMap<String, usize>>,

@@ -11,7 +11,7 @@ use web::html::escape;
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page.
+/// The statistics as a self-contained HTML page.
 pub fn page(statistics: &Statistics) -> String {
     let mut body = head(statistics);
     let _ = write!(

@@ -26,11 +26,11 @@ pub struct Bin {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
-    /// Rows by range.
+    /// Histogram of tasks by their number of rows.
     pub bins: Vec<Bin>,
-    /// Training rows.
+    /// Quantiles of the number of training rows; `None` without tasks.
     pub train: Option<Quantiles>,
-    /// Test rows.
+    /// Quantiles of the number of test rows; `None` without tasks.
     pub test: Option<Quantiles>,
     /// Tasks whose training rows are as many as the paper's samples are meant to be.
     pub in_range: usize,
@@ -39,7 +39,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Counts.
+    /// Histogram and quantiles of the rows of all tasks.
     pub fn of(rows: &[RowCounts]) -> Self {
         let bin = |at: usize, from: usize| {
             let to = EDGES.get(at + 1).map(|next| next - 1);

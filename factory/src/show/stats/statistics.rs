@@ -19,42 +19,42 @@ use tasks::task::{Corpus, Manifest, RowCounts, TaskDir, TaskError};
 /// The version of [`Statistics`] that this build writes.
 pub const STATISTICS_VERSION: u32 = 1;
 
-/// Counts by name.
+/// Number of tasks by name.
 pub type Counts = BTreeMap<String, usize>;
 
 /// What is in a corpus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statistics {
-    /// [`STATISTICS_VERSION`].
+    /// Version of the output's format, [`STATISTICS_VERSION`] in this build.
     pub version: u32,
     /// Version of the software that made the corpus.
     pub factory: String,
-    /// The corpus's seed.
+    /// The seed of the corpus's random streams.
     pub seed: u64,
     /// Whether every slot is finished.
     pub complete: bool,
-    /// Tasks.
+    /// Number of tasks in the corpus.
     pub tasks: usize,
-    /// Tasks by split.
+    /// Number of tasks by split.
     pub splits: Counts,
     /// The paper's figure 3: domains, modalities, formulations.
     pub figures: Vec<Figure>,
     /// The paper's figure 5.
     pub sizes: Sizes,
-    /// The paper's funnel.
+    /// How many attempts came through each stage, beside the paper's funnel.
     pub passage: Passage,
     /// Tasks by modality and formulation.
     pub coverage: BTreeMap<String, Counts>,
     /// Tasks by kind of rule.
     pub families: Counts,
-    /// Tasks by metric.
+    /// Number of tasks by metric.
     pub metrics: Counts,
     /// Tasks by mutation; a blemish of items is counted under its own name too.
     pub mutations: Counts,
     /// What is left to discover, (R3 − R2) / (ceiling − R0), by modality; `all` over all tasks.
     pub discovery: BTreeMap<String, Quantiles>,
-    /// Different rules.
+    /// Number of rules that differ from each other.
     pub unique_rules: usize,
     /// Tasks that share their rule, by the rule's hash.
     pub shared_rules: BTreeMap<String, Vec<String>>,
@@ -79,15 +79,15 @@ pub enum StatisticsError {
         "line {line} of `{path}` is damaged; run `factory generate` with the same options to mend it"
     )]
     Ledger {
-        /// The ledger.
+        /// Path of the ledger's file.
         path: Utf8PathBuf,
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Why.
+        /// Where the JSON cannot be parsed.
         #[source]
         source: serde_json::Error,
     },
-    /// A file.
+    /// A file could not be read.
     #[error("failed to read the corpus")]
     Io(#[from] io::Error),
 }

@@ -9,7 +9,7 @@ use crate::numeric::intervals::Quantiles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Everything, in sections.
+/// The statistics as text for a terminal, in sections.
 pub fn text(statistics: &Statistics) -> String {
     let sections = [
         head(statistics),

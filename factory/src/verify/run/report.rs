@@ -23,7 +23,7 @@ pub struct Attempt {
     pub seconds: f64,
     /// Its processor time, in seconds, which is what the budget bounds.
     pub processor: f64,
-    /// The metric's value.
+    /// Value of the task's metric.
     pub score: f64,
     /// The best tier reached, if any.
     pub tier: Option<Milestone>,
@@ -37,7 +37,7 @@ pub enum Ending {
     Passed(Attempt),
     /// The task is not fit for use.
     Refused {
-        /// The reason code.
+        /// Reason code of the refusal, as [`Refusal::code`] returns it.
         code: &'static str,
         /// The reason in full.
         text: String,
@@ -56,7 +56,7 @@ impl Ending {
 /// Counts and times of some tasks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Tally {
-    /// Tasks tried.
+    /// Number of tasks that were tried.
     pub tasks: usize,
     /// Valid submissions in time.
     pub valid: usize,
@@ -77,11 +77,11 @@ pub struct Trials {
     pub budget: f64,
     /// Tasks that were not reached before the run was interrupted.
     pub unreached: usize,
-    /// Over all tasks.
+    /// Counts and times over all tasks.
     pub whole: Tally,
     /// By kind of task.
     pub cells: BTreeMap<String, Tally>,
-    /// By task.
+    /// How the trials ended, by name of the task.
     pub tasks: BTreeMap<String, Ending>,
 }
 

@@ -16,9 +16,9 @@ const EXCHANGED: f64 = 0.3;
 /// A submission with its name in messages.
 #[derive(Debug)]
 pub(super) struct Submission {
-    /// What it is.
+    /// What messages call it, such as `the sample`.
     pub(super) what: &'static str,
-    /// Its bytes.
+    /// Its text, as CSV with a header.
     pub(super) csv: String,
 }
 

@@ -83,8 +83,8 @@ pub fn rehearse() -> Result<(), TrialError> {
     Ok(())
 }
 
-/// Tries `tasks`; `tick` is told of each that is done. Once `stop` is set, no further task is
-/// begun, and those in flight are finished.
+/// Tries `tasks` and calls `tick` after each of them. Once `stop` is set, no further task is
+/// started, and running ones are finished.
 ///
 /// # Errors
 /// [`TrialError`] if scripts cannot be run at all.

@@ -110,7 +110,7 @@ fn class_changed(bench: &Bench, change: impl Fn(&mut Vec<u8>)) -> Staged {
     })
 }
 
-/// A chunk of a PNG file; nobody looks at its checksum.
+/// A chunk of a PNG file; its checksum is not verified.
 fn chunk(name: &[u8], data: &[u8]) -> Vec<u8> {
     let size = u32::try_from(data.len()).unwrap().to_be_bytes();
     [&size[..], name, data, &[0; 4]].concat()
