@@ -18,6 +18,7 @@ use std::error::Error;
 use tasks::files;
 use tasks::stream::Stream;
 use tasks::task::{Split, Task};
+use tasks::text::with_causes;
 
 /// What every agent plays in an evaluation.
 #[derive(Debug, Clone, Copy)]
@@ -180,17 +181,6 @@ fn row(
     trajectories.sort_by(|a, b| a.key().cmp(&b.key()));
     let faults = usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(trajectories.len());
     Ok(Row::of(&agent, &trajectories, faults))
-}
-
-/// An error with all its causes, on one line.
-fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// A scripted agent as a contestant.

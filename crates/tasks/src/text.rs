@@ -97,6 +97,12 @@ pub(crate) fn is_active(c: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// An error with all its causes, on one line: `failed to open: no such file`.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ use tasks::grade::{GradeError, NativeGrader};
 use tasks::prediction::Prediction;
 use tasks::submission::Part;
 use tasks::task::TaskDir;
+use tasks::text::with_causes;
 use tasks::thresholds::Milestone;
 
 /// Checks that files agree with the manifest, and that the public half holds no others.
@@ -241,7 +242,7 @@ pub(crate) fn broken(prediction: &Prediction) -> String {
 }
 
 fn open(task: &Staged) -> Result<NativeGrader, Refusal> {
-    NativeGrader::open(&task.dir).map_err(|error| Refusal::Contract(chain(&error)))
+    NativeGrader::open(&task.dir).map_err(|error| Refusal::Contract(with_causes(&error)))
 }
 
 fn read(task: &Staged, path: &str) -> Result<Vec<u8>, Refusal> {
@@ -251,17 +252,6 @@ fn read(task: &Staged, path: &str) -> Result<Vec<u8>, Refusal> {
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn contract(error: std::io::Error) -> Refusal {
     Refusal::Contract(error.to_string())
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        next = source.source();
-    }
-    text
 }
 
 /// The blueprint in the task's folder.

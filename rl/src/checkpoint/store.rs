@@ -33,7 +33,7 @@ pub(super) const VERSION: u32 = 3;
 struct Training<S> {
     version: u32,
     step: u64,
-    /// Of the optimizer: steps from which nothing could be learnt do not count.
+    /// Of the optimizer: steps without a gradient do not count.
     updates: u64,
     state: S,
 }

@@ -1,7 +1,6 @@
 //! What any long run needs, whatever it trains: settings and recipes, the device, metrics, progress,
 //! a request to stop, a watchdog.
 
-mod chain;
 pub mod device;
 pub(crate) mod memory;
 pub mod metrics;
@@ -11,5 +10,3 @@ pub mod stop;
 pub mod tensorboard;
 pub mod view;
 pub mod watchdog;
-
-pub(crate) use chain::chain;

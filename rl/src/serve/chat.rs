@@ -91,7 +91,7 @@ fn begin(shared: &Shared, body: Result<Bytes, BytesRejection>) -> Result<(Answer
     parameters.neutral("add_generation_prompt", &[json!(true)])?;
     parameters.finish()?;
 
-    let refused = |error| Refusal::invalid("messages", crate::run::chain(&error));
+    let refused = |error| Refusal::invalid("messages", tasks::text::with_causes(&error));
     let prompt = shared.template.conversation(&messages, &options).map_err(refused)?;
     let thought = match options.thinking {
         Some(false) => None,

@@ -446,7 +446,7 @@ mod tests {
             assert!(plan.peak() <= free && plan.sum(Phase::Host) <= host, "{plan}");
             let (long, short) = held(&chosen, &config);
             assert!(long >= 8 && short >= 32, "{long} {short}");
-            // Nothing that decides what is learnt has moved.
+            // No setting that changes the result of training has moved.
             let mut given = chosen;
             (given.adam.optim, given.rollout.cache) = (settings.adam.optim, None);
             assert_eq!(given, settings);

@@ -3,7 +3,7 @@
 //! 1. Scripted agents play real episodes on the training tasks, every rung of the public ladder
 //!    equally often: the policy should know weak and strong approaches, so that reinforcement
 //!    has something to choose between.
-//! 2. A tiny policy gets a vocabulary of its own, learnt from these episodes.
+//! 2. A tiny policy gets a tokenizer of its own, trained on these episodes.
 //! 3. The policy is trained on the agents' turns. Prompts and observations are context and masked;
 //!    the loss is the mean over target tokens of a batch.
 //!

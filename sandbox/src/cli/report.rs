@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tasks::grade::{Grade, GradeError, Grader};
 use tasks::metrics::Direction;
 use tasks::task::Task;
+use tasks::text::with_causes;
 
 /// The exit code of a grade.
 ///
@@ -14,7 +15,9 @@ use tasks::task::Task;
 pub(super) fn code(grade: &Result<Grade, GradeError>) -> Result<u8> {
     match grade {
         Ok(_) => Ok(exit::SUCCESS),
-        Err(error) if error.is_fault() => Err(anyhow::Error::new(Ungradable { why: chain(error) })),
+        Err(error) if error.is_fault() => {
+            Err(anyhow::Error::new(Ungradable { why: with_causes(error) }))
+        }
         Err(_) => Ok(exit::SUBMISSION),
     }
 }
@@ -24,17 +27,6 @@ pub(super) fn code(grade: &Result<Grade, GradeError>) -> Result<u8> {
 #[error("the task itself cannot be graded: {why}")]
 pub(super) struct Ungradable {
     why: String,
-}
-
-/// An error with all its reasons.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        text = format!("{text}: {source}");
-        next = source.source();
-    }
-    text
 }
 
 pub(super) fn to_json(

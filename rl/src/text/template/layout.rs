@@ -311,7 +311,7 @@ mod tests {
     fn refusal(template: &str) -> String {
         let tokenizer = with(template);
         let error = Template::new(&tokenizer).map(|_| ()).unwrap_err();
-        crate::run::chain(&error)
+        tasks::text::with_causes(&error)
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Batch {
                 EpisodeResult::Fault { task, fault } => {
                     group.push((0.0, Inclusion::Faulted));
                     self.episode_counts.dropped += 1;
-                    self.last_fault = crate::run::chain(&fault);
+                    self.last_fault = tasks::text::with_causes(&fault);
                     tracing::warn!(%task, fault = self.last_fault, "an episode broke and is dropped");
                 }
             }

@@ -201,7 +201,7 @@ impl TrainSettings {
         Objective { clip: self.clip, kl: self.kl, tis_cap: self.tis_cap }
     }
 
-    /// How many updates are made from one batch, unless nothing can be learnt from a part of it.
+    /// How many updates are made from one batch; a part of it without a gradient makes none.
     pub fn updates_per_step(&self) -> usize {
         self.mini_batches * self.epochs
     }

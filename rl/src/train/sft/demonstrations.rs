@@ -69,7 +69,7 @@ pub(super) fn demonstrate(
                 Err(_) if stop.is_requested() => return Err(Halt::Stopped),
                 Err(fault) => {
                     faults += 1;
-                    last = crate::run::chain(&fault);
+                    last = tasks::text::with_causes(&fault);
                     tracing::warn!(fault = last, "a demonstration broke");
                 }
             }
@@ -85,7 +85,7 @@ pub(super) fn demonstrate(
     Ok(played)
 }
 
-/// A fresh tiny policy with a vocabulary learnt from what was said.
+/// A tiny policy with random weights and a tokenizer trained on the demonstrations.
 pub(super) fn tiny(
     demonstrations: &[Trajectory],
     vocab_size: usize,
