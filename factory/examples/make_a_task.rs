@@ -10,6 +10,7 @@ use camino::Utf8Path;
 use factory::corpus::pipeline::{self, Progress};
 use factory::roles::Builtin;
 use factory::spec::config::{Options, Preset};
+use factory::spec::limits::RoleLimits;
 use factory::spec::plan::Slot;
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -37,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         formulations: vec!["regression".to_owned()],
         shares: Vec::new(),
         preset: Preset::Paper,
+        limits: RoleLimits::default(),
         shard: None,
     };
     pipeline::generate(&options, &Builtin, &Silent, &AtomicBool::new(false))?;

@@ -4,6 +4,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use factory::show::gallery;
 use factory::spec::config::{Options, Preset};
+use factory::spec::limits::RoleLimits;
 use factory::spec::shard::Shard;
 
 /// Turns seed tasks into verified, micro-scale machine-learning tasks.
@@ -203,6 +204,7 @@ impl From<&Generate> for Options {
                 Size::Large => Preset::Large,
                 Size::Paper => Preset::Paper,
             },
+            limits: RoleLimits::default(),
             shard: flags.shard,
         }
     }

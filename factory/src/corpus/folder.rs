@@ -3,6 +3,7 @@
 use crate::corpus::ledger::{Entry, Outcome, Stage};
 use crate::package::{PackageError, Staged};
 use crate::spec::config::Request;
+use crate::spec::limits::RoleLimits;
 use crate::spec::mix::{Mix, name};
 use crate::spec::shard::Shard;
 use crate::verify::Verified;
@@ -296,6 +297,15 @@ fn blank(request: &Request, shard: Option<Shard>) -> Record {
     }
 }
 
+/// Limits as one line.
+fn limits(limits: &RoleLimits) -> String {
+    let RoleLimits { attempts, strategist, developer, operator, writer } = *limits;
+    format!(
+        "attempts={attempts},strategist={strategist},developer={developer},operator={operator},\
+         writer={writer}"
+    )
+}
+
 /// Shares as one line.
 fn mix(mix: &Mix) -> String {
     let cells = mix.cells.iter().map(|(cell, share)| format!("{cell}={share:.4}"));
@@ -327,6 +337,7 @@ pub fn difference(
             ("count", request.count.to_string()),
             ("val-count", request.val_count.to_string()),
             ("preset", name(&request.preset)),
+            ("limits of the roles", limits(&request.limits)),
             ("modality, formulation and shares", mix(&request.mix)),
             ("seeds", request.seeds.clone()),
             ("contents of the seeds", request.seeds_fingerprint.clone()),

@@ -3,6 +3,7 @@
 //! A slot's lines are appended before its task appears, so a task without lines cannot exist;
 //! lines without their task are dropped when a run is taken up again.
 
+use crate::roles::RoleCost;
 use crate::spec::mix::Cell;
 use crate::spec::rule::Family;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -30,6 +31,10 @@ pub enum Stage {
     Strategy,
     /// The developer makes the tables and fits the ladder.
     Development,
+    /// The engineer writes the evaluator.
+    Operation,
+    /// The writer writes the description.
+    Description,
     /// The checks run on the finished folder.
     Verification,
     /// The task was moved into the corpus.
@@ -62,6 +67,37 @@ pub struct Entry {
     pub detail: Option<String>,
     /// Duration of the attempt, in milliseconds.
     pub milliseconds: u64,
+    /// How much a chat model decided, such as `writer`; absent where the roles are built in, as
+    /// are all fields below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// Name of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Requests to the model, over all roles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+    /// Tokens that the model read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_tokens: Option<u64>,
+    /// Tokens that the model generated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_tokens: Option<u64>,
+    /// Price in millionths of a US dollar; also absent where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micro: Option<u64>,
+}
+
+impl Entry {
+    /// What the attempt's model consumed; `None` where the roles are built in.
+    pub fn cost(&self) -> Option<RoleCost> {
+        Some(RoleCost {
+            calls: self.calls?,
+            prompt_tokens: self.prompt_tokens.unwrap_or(0),
+            completion_tokens: self.completion_tokens.unwrap_or(0),
+            cost_micro_usd: self.cost_micro,
+        })
+    }
 }
 
 /// A ledger that is open for reading and appending.
@@ -207,6 +243,12 @@ impl Entry {
             reason: None,
             detail: None,
             milliseconds: 1,
+            mode: None,
+            model: None,
+            calls: None,
+            prompt_tokens: None,
+            completion_tokens: None,
+            cost_micro: None,
         }
     }
 }

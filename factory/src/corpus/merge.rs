@@ -7,7 +7,6 @@
 use crate::corpus::folder::{self, CorpusError, Frame, Record};
 use crate::corpus::ledger::{self, Entry, Outcome};
 use crate::corpus::tree;
-use crate::spec::config::ATTEMPTS;
 use crate::spec::shard::Shard;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -160,7 +159,7 @@ pub fn merge(out: &Utf8Path, paths: &[Utf8PathBuf]) -> Result<Record, MergeError
 fn open(path: &Utf8Path) -> Result<Part, MergeError> {
     let record = folder::read(path)?.ok_or_else(|| MergeError::NotACorpus(path.to_owned()))?;
     let shard = record.shard.ok_or_else(|| MergeError::NotAShard(path.to_owned()))?;
-    let entries = ledger::finished_entries(path, ATTEMPTS)?;
+    let entries = ledger::finished_entries(path, record.request.limits.attempts)?;
     Ok(Part { path: path.to_owned(), shard, record, entries })
 }
 

@@ -1,5 +1,6 @@
 //! The corpus folder: making it, continuing it, merging it, exporting it.
 
+mod attempt;
 pub mod export;
 pub mod folder;
 pub mod ledger;

@@ -1,25 +1,23 @@
 //! The whole story: seed -> dna -> story -> mutations -> blueprint -> tables -> ladder ->
-//! thresholds -> description -> package -> verification -> corpus.
+//! thresholds -> evaluator -> description -> package -> verification -> corpus.
 
+use crate::corpus::attempt::{AttemptEnd, AttemptRefusal, SlotAttempt};
 use crate::corpus::folder::{self, CorpusError, Frame, Record};
 use crate::corpus::ledger::{Entry, Ledger, Outcome, Stage};
-use crate::package::{self, Draft, PackageError, Staged};
-use crate::roles::{Brief, RoleError, Roles};
+use crate::package::PackageError;
+use crate::roles::{Brief, RoleBackend, RoleFault, RoleFeedback, Roles};
 use crate::spec::blueprint::Origin;
-use crate::spec::config::{ATTEMPTS, Options, OptionsError, Request};
+use crate::spec::config::{Options, OptionsError, Request};
 use crate::spec::plan::{self, Plan, PlanError, Slot};
-use crate::spec::rule::Family;
 use crate::spec::scenario::{self, Scenario, ScenarioError};
 use crate::spec::seed::{Seed, SeedError};
 use crate::spec::seed_set::SeedSet;
-use crate::verify::{self, Rebuild, Verified, VerifyError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
-use tasks::metrics::Metric;
 
 /// Why no corpus was made. Refused tasks are not among these: they are counted.
 #[derive(Debug, thiserror::Error)]
@@ -50,28 +48,37 @@ pub enum PipelineError {
         #[source]
         source: PackageError,
     },
+    /// A role could not be asked.
+    #[error(
+        "failed to finish `{out}`; finished tasks are kept. Remove the cause, then run the same command again"
+    )]
+    Role {
+        /// Path of the corpus folder.
+        out: Utf8PathBuf,
+        /// Which role, and why.
+        #[source]
+        source: RoleFault,
+    },
+    /// Checks failed that no role can answer for.
+    #[error(
+        "{OWN_FAULTS} attempts failed checks that only a fault of this software can fail, the last one at \
+         `{task}`: {reason}: {detail}. Finished tasks are kept; please report this with the command"
+    )]
+    OwnFaults {
+        /// The task of the last of them.
+        task: String,
+        /// Its reason code.
+        reason: &'static str,
+        /// The same in words.
+        detail: String,
+    },
     /// Threads could not be started.
     #[error("failed to start {0} threads; try a smaller `--jobs`")]
     Threads(usize),
 }
 
-/// One task in so many is built twice as a whole. Of the others everything is but the fits,
-/// which are as long as all the rest together and a function of the very same data;
-/// `factory verify` repeats all of them.
-const REFITTED: u64 = 8;
-
-/// What one attempt came to.
-enum Verdict {
-    Accepted(Box<Verified<Staged>>),
-    Refused { stage: Stage, reason: &'static str, detail: String },
-}
-
-/// One attempt: what was planned, and what it came to.
-struct Attempt {
-    metric: Option<Metric>,
-    family: Option<Family>,
-    verdict: Verdict,
-}
+/// Refusals that only a fault of this software explains, after which a run ends.
+const OWN_FAULTS: usize = 3;
 
 /// Reports progress; called from many threads.
 pub trait Progress: Sync {
@@ -103,7 +110,7 @@ pub fn generate(
         .map_err(|_| PipelineError::Threads(options.jobs))?;
 
     let room = folder::enter(&options.out, &request, options.shard)?;
-    let ledger = Ledger::open(&options.out, ATTEMPTS).map_err(CorpusError::Io)?;
+    let ledger = Ledger::open(&options.out, request.limits.attempts).map_err(CorpusError::Io)?;
     let done: BTreeSet<u64> = ledger.entries().iter().map(|entry| entry.slot).collect();
     let todo: Vec<&Slot> = plan.slots.iter().filter(|slot| !done.contains(&slot.index)).collect();
     let notes = notes(&plan);
@@ -115,19 +122,20 @@ pub fn generate(
         stories: &stories,
         roles,
         ledger: &ledger,
+        out: &options.out,
+        own_faults: AtomicUsize::new(0),
     };
     let work = room.work();
-    let outcome = pool.install(|| {
+    pool.install(|| {
         todo.par_iter().try_for_each(|slot| {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let accepted = factory.fill(slot, work, &options.out)?;
+            let accepted = factory.fill(slot, work)?;
             progress.finished(slot, accepted);
-            Ok(())
+            Ok::<(), PipelineError>(())
         })
-    });
-    outcome.map_err(|source| PipelineError::Write { out: options.out.clone(), source })?;
+    })?;
     let frame = Frame { request: &request, shard: options.shard, reserved: plan.reserved, notes };
     Ok(folder::record(&options.out, frame, &ledger.entries())?)
 }
@@ -139,115 +147,125 @@ struct Factory<'a> {
     stories: &'a [Scenario],
     roles: &'a dyn Roles,
     ledger: &'a Ledger,
+    out: &'a Utf8Path,
+    /// Refusals so far that only a fault of this software explains.
+    own_faults: AtomicUsize,
 }
 
 impl Factory<'_> {
-    /// Attempts a slot until a task passes or the attempts are used up.
-    fn fill(&self, slot: &Slot, work: &Utf8Path, out: &Utf8Path) -> Result<bool, PackageError> {
+    /// Attempts a slot until a task passes or the attempts are used up; returns whether one
+    /// passed. A slot that ends in an error leaves no line in the ledger and is made again.
+    fn fill(&self, slot: &Slot, work: &Utf8Path) -> Result<bool, PipelineError> {
+        let out = self.out;
+        let write = |source| PipelineError::Write { out: out.to_owned(), source };
         let work = work.join(slot.index.to_string());
         let mut entries: Vec<Entry> = Vec::new();
+        let mut feedback: Option<RoleFeedback> = None;
         let mut accepted = None;
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..self.request.limits.attempts {
             let started = Instant::now();
-            let feedback = entries.last().and_then(|entry| entry.detail.clone());
-            let result = self.attempt(slot, attempt, feedback.as_deref(), &work)?;
-            let (stage, outcome, reason, detail) = match result.verdict {
-                Verdict::Accepted(task) => {
+            let brief = self.brief(slot, attempt);
+            let limits = self.request.limits;
+            let mut running = SlotAttempt::new(self.roles, limits, brief, feedback.as_ref());
+            let result = running.run(&work);
+            let (cost, metric, family) = (running.cost, running.metric, running.family);
+            let (stage, outcome, reason, detail) = match result {
+                Ok(task) => {
                     accepted = Some(task);
                     (Stage::Packaged, Outcome::Accepted, None, None)
                 }
-                Verdict::Refused { stage, reason, detail } => {
+                Err(AttemptEnd::Refused(refusal)) => {
+                    let AttemptRefusal { stage, reason, detail, feedback: heard } = refusal;
+                    if heard.is_none() {
+                        self.own_fault(slot, reason, &detail)?;
+                    }
+                    feedback = heard;
                     (stage, Outcome::Refused, Some(reason.to_owned()), Some(detail))
                 }
+                Err(AttemptEnd::Fault(source)) => {
+                    return Err(PipelineError::Role { out: out.to_owned(), source });
+                }
+                Err(AttemptEnd::Write(source)) => return Err(write(source)),
             };
-            entries.push(Entry {
+            let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let entry = Entry {
                 slot: slot.index,
                 task: slot.task.to_string(),
                 attempt,
                 cell: slot.cell,
-                metric: result.metric,
-                family: result.family,
+                metric,
+                family,
                 stage,
                 outcome,
                 reason,
                 detail,
-                milliseconds: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                milliseconds,
+                mode: None,
+                model: None,
+                calls: None,
+                prompt_tokens: None,
+                completion_tokens: None,
+                cost_micro: None,
+            };
+            entries.push(match self.roles.backend(slot) {
+                RoleBackend::Builtin => entry,
+                RoleBackend::Model { mode, model } => Entry {
+                    mode: Some(mode),
+                    model: Some(model),
+                    calls: Some(cost.calls),
+                    prompt_tokens: Some(cost.prompt_tokens),
+                    completion_tokens: Some(cost.completion_tokens),
+                    cost_micro: cost.cost_micro_usd,
+                    ..entry
+                },
             });
             if accepted.is_some() {
                 break;
             }
         }
-        self.ledger.append(&entries)?;
+        self.ledger.append(&entries).map_err(|error| write(error.into()))?;
         if let Some(task) = &accepted {
             // A folder of that name without lines in the ledger is left from a broken run.
-            let place = out.join(slot.task.as_str());
-            if place.exists() {
-                fs::remove_dir_all(&place)?;
-            }
-            folder::publish(task, out)?;
+            remove(&out.join(slot.task.as_str())).map_err(write)?;
+            folder::publish(task, out).map_err(write)?;
         }
-        if work.exists() {
-            fs::remove_dir_all(&work)?;
-        }
+        remove(&work).map_err(write)?;
         Ok(accepted.is_some())
     }
 
-    /// Makes one attempt, from the brief to a verified folder that is not yet in the corpus.
-    fn attempt(
-        &self,
-        slot: &Slot,
-        attempt: u64,
-        feedback: Option<&str>,
-        work: &Utf8Path,
-    ) -> Result<Attempt, PackageError> {
-        let origin = Origin { corpus_seed: self.request.seed, slot: slot.index, attempt };
-        let scenario = &self.stories[slot.scenario];
-        let preset = self.request.preset;
-        let brief =
-            Brief { slot, seed: &self.seeds[slot.seed], scenario, origin, preset, feedback };
-        let blueprint = match self.roles.strategise(&brief) {
-            Ok(blueprint) => blueprint,
-            Err(error) => {
-                let verdict = refused(Stage::Strategy, &error);
-                return Ok(Attempt { metric: None, family: None, verdict });
-            }
-        };
-        let (metric, family) = (Some(blueprint.metric), blueprint.family());
-        let verdict = match package::develop(self.roles, blueprint, scenario) {
-            Ok(draft) => match self.inspect(draft, scenario, work) {
-                Ok(task) => Verdict::Accepted(Box::new(task)),
-                Err(VerifyError::Package(error)) => return Err(error),
-                Err(VerifyError::Refused(refusal)) => Verdict::Refused {
-                    stage: Stage::Verification,
-                    reason: refusal.code(),
-                    detail: refusal.to_string(),
-                },
-            },
-            Err(error) => refused(Stage::Development, &error),
-        };
-        Ok(Attempt { metric, family, verdict })
+    /// What the strategist starts from at an attempt.
+    fn brief<'a>(&'a self, slot: &'a Slot, attempt: u64) -> Brief<'a> {
+        Brief {
+            slot,
+            seed: &self.seeds[slot.seed],
+            scenario: &self.stories[slot.scenario],
+            origin: Origin { corpus_seed: self.request.seed, slot: slot.index, attempt },
+            preset: self.request.preset,
+        }
     }
 
-    /// Writes the task out and verifies it, then builds it once more from what is on disk.
-    fn inspect(
+    /// Counts a refusal that only a fault of this software explains. A few are attempts like
+    /// others; the last of [`OWN_FAULTS`] ends the run.
+    fn own_fault(
         &self,
-        draft: Draft,
-        scenario: &Scenario,
-        work: &Utf8Path,
-    ) -> Result<Verified<Staged>, VerifyError> {
-        let again = if draft.blueprint.origin.slot.is_multiple_of(REFITTED) {
-            Rebuild::Whole
-        } else {
-            Rebuild::Data
-        };
-        let task = verify::verify(draft, work)?;
-        verify::rebuilds(task.get(), self.roles, scenario, again)?;
-        Ok(task)
+        slot: &Slot,
+        reason: &'static str,
+        detail: &str,
+    ) -> Result<(), PipelineError> {
+        if self.own_faults.fetch_add(1, Ordering::Relaxed) + 1 < OWN_FAULTS {
+            return Ok(());
+        }
+        let (task, detail) = (slot.task.to_string(), detail.to_owned());
+        Err(PipelineError::OwnFaults { task, reason, detail })
     }
 }
 
-fn refused(stage: Stage, error: &RoleError) -> Verdict {
-    Verdict::Refused { stage, reason: error.code(), detail: error.to_string() }
+/// Removes a folder, if there is one.
+fn remove(folder: &Utf8Path) -> Result<(), PackageError> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(())
 }
 
 /// Lines that a user should read: seeds held out.

@@ -13,19 +13,8 @@ use crate::spec::scenario::Story;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use tasks::prediction::Prediction;
-use tasks::task::Modality;
+use tasks::task::{Modality, OracleScript, TaskScripts};
 use tasks::values::Values;
-
-/// Python for the scripted agents. It stays in the manifest and is shown to no other agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scripts {
-    /// Functions that read what a task has beside its tables, if anything.
-    pub reader: Option<String>,
-    /// The hidden rule as code.
-    pub oracle: String,
-    /// Whether predictions must be exponentiated.
-    pub logarithmic: bool,
-}
 
 /// A kind of task. What is provided here suits tables whose rows have targets, and an item each
 /// if the blueprint has a layout for items.
@@ -90,13 +79,12 @@ pub trait TaskKind: fmt::Debug + Sync {
         blueprint.targets.iter().map(|target| target.column.clone()).collect()
     }
 
-    /// Python that reads the items and computes the hidden rule.
-    fn scripts(&self, blueprint: &Blueprint) -> Scripts {
-        Scripts {
-            reader: pandas::reader(blueprint),
-            oracle: pandas::oracle(blueprint),
-            logarithmic: pandas::logarithmic(blueprint),
-        }
+    /// Python that reads the items and computes the hidden rule, for the scripted agents. It stays
+    /// in the manifest and is shown to no other agent.
+    fn scripts(&self, blueprint: &Blueprint) -> TaskScripts {
+        let (code, logarithmic) = (pandas::oracle(blueprint), pandas::logarithmic(blueprint));
+        let oracle = OracleScript { code, logarithmic };
+        TaskScripts { reader: pandas::reader(blueprint), oracle }
     }
 
     /// Submissions that look at no item, as the cells of a constant row each, where truth is

@@ -13,5 +13,5 @@ mod rows;
 mod series;
 mod wording;
 
-pub use kind::{Scripts, TaskKind};
+pub use kind::TaskKind;
 pub(crate) use wording::{quoted, rows};

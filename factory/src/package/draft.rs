@@ -1,13 +1,12 @@
-//! Everything about a task that is not yet on disk, and the bytes of its files.
+//! Everything about a task that is not yet on disk: the bytes of its files, and its facts.
 
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
 use crate::data::table::{Cells, Table};
 use crate::numeric::rounding::round;
-use crate::roles::{Development, RoleError, Roles};
+use crate::roles::{RoleBackend, TaskFacts};
 use crate::spec::blueprint::Blueprint;
-use crate::spec::scenario::Scenario;
 use std::collections::BTreeMap;
 use std::io;
 use tasks::cells;
@@ -17,53 +16,38 @@ use tasks::values::Values;
 /// Everything about a task that is not yet on disk.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    /// How it is built.
-    pub blueprint: Blueprint,
-    /// Tables, baselines and thresholds that were built from it.
-    pub development: Development,
-    /// The text of `description.md`.
-    pub description: String,
-    /// The code of `source/evaluator.py`.
-    pub evaluator: String,
-}
-
-/// Everything after the blueprint: tables and ladder, evaluator, description.
-///
-/// # Errors
-/// [`RoleError`].
-pub fn develop(
-    roles: &dyn Roles,
-    blueprint: Blueprint,
-    scenario: &Scenario,
-) -> Result<Draft, RoleError> {
-    let assets = roles.render(&blueprint)?;
-    let development = roles.develop(&blueprint, assets)?;
-    describe(roles, blueprint, scenario, development)
-}
-
-/// Everything after data and ladder: evaluator, description.
-///
-/// # Errors
-/// [`RoleError`].
-pub fn describe(
-    roles: &dyn Roles,
-    blueprint: Blueprint,
-    scenario: &Scenario,
-    development: Development,
-) -> Result<Draft, RoleError> {
-    let evaluator = roles.operate(&blueprint)?;
-    let description = roles.write(&blueprint, scenario, &development.assets)?;
-    Ok(Draft { blueprint, development, description, evaluator })
+    /// The bytes of every file but `task.json`, by path within the task's folder.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// What is known of the task beside its files.
+    pub facts: TaskFacts,
+    /// Who played the roles.
+    pub backend: RoleBackend,
 }
 
 impl Draft {
-    /// The contents of every file but `task.json`, by path within the task's folder.
+    /// Writes the files of a task from the products of its roles: the developer's facts, the
+    /// code of `source/evaluator.py`, the text of `description.md`.
     ///
     /// # Errors
     /// If the blueprint cannot be serialised.
-    pub fn files(&self) -> io::Result<BTreeMap<String, Vec<u8>>> {
-        let Self { blueprint, development, description, evaluator } = self;
-        let (assets, kind) = (&development.assets, blueprint.kind());
+    pub fn new(
+        facts: TaskFacts,
+        evaluator: String,
+        description: String,
+        backend: RoleBackend,
+    ) -> io::Result<Self> {
+        let files = Self::files(&facts, evaluator, description)?;
+        Ok(Self { files, facts, backend })
+    }
+
+    /// The contents of every file but `task.json`, by path within the task's folder.
+    fn files(
+        facts: &TaskFacts,
+        evaluator: String,
+        description: String,
+    ) -> io::Result<BTreeMap<String, Vec<u8>>> {
+        let TaskFacts { blueprint, assets, ladder, thresholds } = facts;
+        let kind = blueprint.kind();
         let with_id = |ids: &[String]| {
             let mut table = Table::default();
             table.push(&blueprint.id_column, Cells::Text(ids.to_vec()));
@@ -88,18 +72,18 @@ impl Draft {
             answer.push(&layout.column, Cells::Text(assets.test_queries.clone()));
         }
         answer.columns.extend(targets(blueprint, &assets.test_truth).columns);
-        let sample = submission(blueprint, &assets.test_ids, &development.ladder.forecasts[0]);
+        let sample = submission(blueprint, &assets.test_ids, &ladder.forecasts[0]);
 
         let mut files = BTreeMap::new();
         let mut add = |path: &str, bytes: Vec<u8>| files.insert(path.to_owned(), bytes);
-        add("prepared/public/description.md", description.clone().into_bytes());
+        add("prepared/public/description.md", description.into_bytes());
         add("prepared/public/train.csv", train.to_csv());
         add("prepared/public/test.csv", test.to_csv());
         add("prepared/public/sample_submission.csv", sample);
         add("prepared/private/answer.csv", answer.to_csv());
-        add("prepared/private/threshold.json", json(&development.thresholds)?);
+        add("prepared/private/threshold.json", json(thresholds)?);
         add("source/blueprint.json", json(blueprint)?);
-        add("source/evaluator.py", evaluator.clone().into_bytes());
+        add("source/evaluator.py", evaluator.into_bytes());
         for (path, bytes) in kind.files(blueprint, assets) {
             add(&format!("prepared/public/{path}"), bytes);
         }

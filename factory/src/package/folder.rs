@@ -4,7 +4,7 @@ use super::Draft;
 use super::draft::json;
 use camino::Utf8Path;
 use fs_err as fs;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::time::{Duration, UNIX_EPOCH};
 use tasks::task::{TaskDir, TaskError};
@@ -40,28 +40,19 @@ pub enum PackageError {
 /// # Errors
 /// [`PackageError`].
 pub fn stage(draft: Draft, work: &Utf8Path) -> Result<Staged, PackageError> {
-    let files = draft.files()?;
-    place(draft, files, work)
-}
-
-/// Writes a draft with these files.
-pub(crate) fn place(
-    draft: Draft,
-    mut files: BTreeMap<String, Vec<u8>>,
-    work: &Utf8Path,
-) -> Result<Staged, PackageError> {
-    let root = work.join(draft.blueprint.task.as_str());
+    let root = work.join(draft.facts.blueprint.task.as_str());
     if root.exists() {
         fs::remove_dir_all(&root)?;
     }
-    let manifest = draft.manifest(&files);
-    files.insert("task.json".to_owned(), json(&manifest)?);
+    let manifest = json(&draft.manifest()?)?;
+    let files = draft.files.iter().map(|(path, bytes)| (path.as_str(), bytes));
+    let files: Vec<(&str, &Vec<u8>)> = files.chain([("task.json", &manifest)]).collect();
     let folders: BTreeSet<&str> =
-        files.keys().filter_map(|path| path.rsplit_once('/')).map(|(folder, _)| folder).collect();
+        files.iter().filter_map(|(path, _)| path.rsplit_once('/')).map(|(folder, _)| folder).collect();
     for folder in folders {
         fs::create_dir_all(root.join(folder))?;
     }
-    for (path, bytes) in &files {
+    for (path, bytes) in files {
         let mut file = fs::File::create(root.join(path))?;
         file.write_all(bytes)?;
         file.set_modified(UNIX_EPOCH + MODIFIED)?;

@@ -1,19 +1,71 @@
 //! `task.json`: what the folder says of itself to graders and agents' tools.
 
 use super::Draft;
-use crate::baselines::ladder::Ladder;
-use crate::kinds::Scripts;
-use std::collections::BTreeMap;
-use tasks::task::{MANIFEST_VERSION, Manifest};
+use crate::roles::RoleBackend;
+use crate::spec::blueprint::{Blueprint, Derivation};
+use crate::spec::dna::Dna;
+use crate::spec::mutation::Mutation;
+use crate::spec::rule::Family;
+use serde::Serialize;
+use std::io;
+use tasks::task::{MANIFEST_VERSION, Manifest, TaskScripts};
+
+/// How a task was made, as the manifest records it.
+#[derive(Debug, Serialize)]
+struct Provenance<'a> {
+    /// Version of this software.
+    factory: &'static str,
+    /// Who played the roles.
+    roles: serde_json::Value,
+    dna: &'a Dna,
+    derivation: &'a Derivation,
+    scenario: &'a str,
+    variant: usize,
+    mutations: &'a [Mutation],
+    family: Option<Family>,
+    /// The hidden rule as a formula.
+    rule: String,
+    rule_hash: String,
+    /// Path of the blueprint within the task's folder.
+    blueprint: &'static str,
+    #[serde(flatten)]
+    scripts: TaskScripts,
+}
+
+impl<'a> Provenance<'a> {
+    fn new(blueprint: &'a Blueprint, backend: &RoleBackend) -> Self {
+        Self {
+            factory: env!("CARGO_PKG_VERSION"),
+            // A word where no model had a part, as in every corpus so far.
+            roles: match backend {
+                RoleBackend::Builtin => "builtin".into(),
+                RoleBackend::Model { mode, model } => {
+                    serde_json::json!({ "mode": mode, "model": model })
+                }
+            },
+            dna: &blueprint.dna,
+            derivation: &blueprint.derivation,
+            scenario: &blueprint.scenario,
+            variant: blueprint.variant,
+            mutations: &blueprint.mutations,
+            family: blueprint.family(),
+            rule: blueprint.formula(),
+            rule_hash: blueprint.rule_hash(),
+            blueprint: "source/blueprint.json",
+            scripts: blueprint.kind().scripts(blueprint),
+        }
+    }
+}
 
 impl Draft {
-    /// The manifest of a draft with these files, by path within the task's folder.
-    pub(super) fn manifest(&self, files: &BTreeMap<String, Vec<u8>>) -> Manifest {
-        let blueprint = &self.blueprint;
-        let Ladder { baselines, .. } = &self.development.ladder;
-        let Scripts { reader, oracle, logarithmic } = blueprint.kind().scripts(blueprint);
+    /// The manifest of the draft.
+    ///
+    /// # Errors
+    /// If the provenance cannot be serialised.
+    pub(super) fn manifest(&self) -> io::Result<Manifest> {
+        let blueprint = &self.facts.blueprint;
         let hash = |bytes: &Vec<u8>| blake3::hash(bytes).to_hex().to_string();
-        Manifest {
+        Ok(Manifest {
             version: MANIFEST_VERSION,
             id: blueprint.task.clone(),
             title: blueprint.title.clone(),
@@ -24,29 +76,12 @@ impl Draft {
             metric: blueprint.metric,
             id_column: blueprint.id_column.clone(),
             prediction: blueprint.prediction.clone(),
-            thresholds: self.development.thresholds,
-            baselines: baselines.clone(),
+            thresholds: self.facts.thresholds,
+            baselines: self.facts.ladder.baselines.clone(),
             rows: blueprint.rows,
             split: blueprint.split,
-            provenance: serde_json::json!({
-                "factory": env!("CARGO_PKG_VERSION"),
-                "roles": "builtin",
-                "dna": blueprint.dna,
-                "derivation": blueprint.derivation,
-                "scenario": blueprint.scenario,
-                "variant": blueprint.variant,
-                "mutations": blueprint.mutations,
-                "family": blueprint.family(),
-                "rule": blueprint.formula(),
-                "rule_hash": blueprint.rule_hash(),
-                "blueprint": "source/blueprint.json",
-                "reader": reader,
-                "oracle": {
-                    "code": oracle,
-                    "logarithmic": logarithmic,
-                },
-            }),
-            hashes: files.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),
-        }
+            provenance: serde_json::to_value(Provenance::new(blueprint, &self.backend))?,
+            hashes: self.files.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),
+        })
     }
 }

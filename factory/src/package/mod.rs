@@ -3,8 +3,8 @@
 mod draft;
 mod folder;
 mod manifest;
+mod rebuild;
 
-pub use draft::{Draft, describe, develop, submission};
-#[cfg(test)]
-pub(crate) use folder::place;
+pub use draft::{Draft, submission};
 pub use folder::{MODIFIED, PackageError, Staged, stage};
+pub use rebuild::{RebuildError, rebuild};

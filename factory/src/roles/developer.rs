@@ -1,16 +1,18 @@
 //! ML Developer: tables and items, baselines, milestones.
 
-use super::{Development, RoleError};
+use super::{RoleRefusal, TaskFacts};
 use crate::baselines::thresholds;
-use crate::data::assets::Assets;
 use crate::spec::blueprint::Blueprint;
 
-/// Fits the baselines to the data and sets the milestones between them.
+/// Renders the data of a blueprint, fits the baselines to it and sets the milestones between
+/// them.
 ///
 /// # Errors
-/// [`RoleError::Ladder`].
-pub fn develop(blueprint: &Blueprint, assets: Assets) -> Result<Development, RoleError> {
-    let ladder = blueprint.kind().fit_baselines(blueprint, &assets)?;
+/// [`RoleRefusal`] with the code `medium` or `ladder`.
+pub fn develop(blueprint: &Blueprint) -> Result<TaskFacts, RoleRefusal> {
+    let kind = blueprint.kind();
+    let assets = kind.render(blueprint)?;
+    let ladder = kind.fit_baselines(blueprint, &assets)?;
     let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
-    Ok(Development { assets, ladder, thresholds })
+    Ok(TaskFacts { blueprint: blueprint.clone(), assets, ladder, thresholds })
 }

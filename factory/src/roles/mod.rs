@@ -1,12 +1,16 @@
 //! The four roles that make a task, behind one trait.
 //!
 //! [`Builtin`] plays them all by seeded procedures. Another implementation (a chat model, say)
-//! implements [`Roles`] and goes through the same blueprint, packaging and verification; a
-//! refused attempt comes back to it as [`Brief::feedback`].
+//! implements [`Roles`] and goes through the same blueprint, packaging and verification. Why its
+//! work was refused comes back to a role as [`RoleFeedback`].
 
+mod call;
 pub mod developer;
+mod error;
+mod facts;
 pub mod families;
 mod mutations;
+mod name;
 pub mod operator;
 mod parts;
 mod role;
@@ -15,4 +19,8 @@ mod series;
 pub mod strategist;
 pub mod writer;
 
-pub use role::{Brief, Builtin, Development, RoleError, Roles};
+pub use call::{RoleCall, RoleCost, RoleFeedback, RoleReply};
+pub use error::{RoleFault, RoleRefusal};
+pub use facts::TaskFacts;
+pub use name::{RoleName, TaskPart};
+pub use role::{Brief, Builtin, RoleBackend, Roles};

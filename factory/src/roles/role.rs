@@ -1,18 +1,17 @@
-//! The trait of the four roles, what passes between them, and the built-in implementation.
+//! The trait of the four roles, and their built-in implementation.
 
 #[cfg(test)]
 mod tests;
 
-use super::{developer, operator, strategist, writer};
-use crate::baselines::ladder::{Ladder, LadderError};
-use crate::data::assets::Assets;
-use crate::media::MediumError;
+use super::{
+    RoleCall, RoleFault, RoleName, RoleReply, TaskFacts, TaskPart, developer, operator, strategist,
+    writer,
+};
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::config::Preset;
 use crate::spec::plan::Slot;
 use crate::spec::scenario::Scenario;
 use crate::spec::seed::Seed;
-use tasks::thresholds::Thresholds;
 
 /// What the strategist starts from.
 #[derive(Debug, Clone)]
@@ -27,115 +26,132 @@ pub struct Brief<'a> {
     pub origin: Origin,
     /// Sizes of the tables.
     pub preset: Preset,
-    /// Why the attempt before this one was refused.
-    pub feedback: Option<&'a str>,
 }
 
-/// What the developer hands over.
-#[derive(Debug, Clone)]
-pub struct Development {
-    /// Tables, items and truth of the task.
-    pub assets: Assets,
-    /// Scores of the baselines and the ceiling.
-    pub ladder: Ladder,
-    /// Scores of the milestones: median, bronze, silver, gold.
-    pub thresholds: Thresholds,
-}
-
-/// Why a role could not deliver.
-#[derive(Debug, thiserror::Error)]
-pub enum RoleError {
-    /// No rule with enough weight on each term was found for the scenario's columns.
-    #[error("no balanced rule was found in {0} drafts")]
-    NoRule(usize),
-    /// The scenario lacks what the slot asks for.
-    #[error("the scenario `{0}` does not serve the formulation")]
-    Scenario(String),
-    /// A medium could not read its own item.
-    #[error(transparent)]
-    Medium(#[from] MediumError),
-    /// The ladder could not be built.
-    #[error(transparent)]
-    Ladder(#[from] LadderError),
-}
-
-impl RoleError {
-    /// The reason code in ledgers.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NoRule(_) => "no_rule",
-            Self::Scenario(_) => "scenario",
-            Self::Medium(_) => "medium",
-            Self::Ladder(_) => "ladder",
-        }
-    }
+/// Who plays the roles of a task, for ledger and manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleBackend {
+    /// [`Builtin`].
+    Builtin,
+    /// A chat model, in some of the roles or in all.
+    Model {
+        /// How much the model decides, such as `writer`.
+        mode: String,
+        /// Name of the model, as its provider reports it.
+        model: String,
+    },
 }
 
 /// The roles that make a task: strategist, developer, engineer, technical writer.
+///
+/// Each returns its product or a refusal, and what the call cost; a [`RoleFault`] ends the run.
+/// A product depends on the arguments of its call alone, never on other slots, so that a corpus
+/// does not depend on the number of threads.
 pub trait Roles: Sync {
+    /// Who plays the roles of a slot.
+    fn backend(&self, slot: &Slot) -> RoleBackend;
+
+    /// Whether a repeated call of a role can return something else. If not, a refused role is
+    /// not asked again within an attempt.
+    fn repeatable(&self, role: RoleName) -> bool;
+
+    /// The role that hears why a check refused a part of a task: its author. Where the developer
+    /// and not the strategist writes the mechanism, this says so.
+    fn author(&self, part: TaskPart) -> RoleName {
+        match part {
+            TaskPart::Mechanism => RoleName::Strategist,
+            TaskPart::Data => RoleName::Developer,
+            TaskPart::Evaluator => RoleName::Operator,
+            TaskPart::Description => RoleName::Writer,
+        }
+    }
+
     /// Data Strategist: seed, story and mutations become a blueprint.
     ///
     /// # Errors
-    /// [`RoleError`].
-    fn strategise(&self, brief: &Brief<'_>) -> Result<Blueprint, RoleError>;
+    /// [`RoleFault`] if the role cannot be asked.
+    fn strategise(
+        &self,
+        brief: &Brief<'_>,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<Blueprint>, RoleFault>;
 
-    /// ML Developer, first half: the blueprint becomes tables and items.
+    /// ML Developer: the blueprint becomes rows and items, baselines and thresholds.
     ///
     /// # Errors
-    /// [`RoleError`].
-    fn render(&self, blueprint: &Blueprint) -> Result<Assets, RoleError>;
-
-    /// ML Developer, second half: tables and items get baselines and milestones.
-    ///
-    /// # Errors
-    /// [`RoleError`].
-    fn develop(&self, blueprint: &Blueprint, assets: Assets) -> Result<Development, RoleError>;
-
-    /// `MLOps` Engineer: a standalone evaluator in Python.
-    ///
-    /// # Errors
-    /// [`RoleError`].
-    fn operate(&self, blueprint: &Blueprint) -> Result<String, RoleError>;
-
-    /// Technical Writer: the description page.
-    ///
-    /// # Errors
-    /// [`RoleError`].
-    fn write(
+    /// [`RoleFault`] if the role cannot be asked.
+    fn develop(
         &self,
         blueprint: &Blueprint,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<TaskFacts>, RoleFault>;
+
+    /// `MLOps` Engineer: the code of a standalone evaluator in Python.
+    ///
+    /// # Errors
+    /// [`RoleFault`] if the role cannot be asked.
+    fn operate(
+        &self,
+        facts: &TaskFacts,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<String>, RoleFault>;
+
+    /// Technical Writer: the text of the description page.
+    ///
+    /// # Errors
+    /// [`RoleFault`] if the role cannot be asked.
+    fn write(
+        &self,
+        facts: &TaskFacts,
         scenario: &Scenario,
-        assets: &Assets,
-    ) -> Result<String, RoleError>;
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<String>, RoleFault>;
 }
 
-/// Seeded procedures; no model, no network.
+/// Seeded procedures; no model, no network. Each product is a function of brief and attempt, so
+/// feedback changes nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Builtin;
 
 impl Roles for Builtin {
-    fn strategise(&self, brief: &Brief<'_>) -> Result<Blueprint, RoleError> {
-        strategist::strategise(brief)
+    fn backend(&self, _slot: &Slot) -> RoleBackend {
+        RoleBackend::Builtin
     }
 
-    fn render(&self, blueprint: &Blueprint) -> Result<Assets, RoleError> {
-        Ok(blueprint.kind().render(blueprint)?)
+    fn repeatable(&self, _role: RoleName) -> bool {
+        false
     }
 
-    fn develop(&self, blueprint: &Blueprint, assets: Assets) -> Result<Development, RoleError> {
-        developer::develop(blueprint, assets)
+    fn strategise(
+        &self,
+        brief: &Brief<'_>,
+        _call: RoleCall<'_>,
+    ) -> Result<RoleReply<Blueprint>, RoleFault> {
+        Ok(strategist::strategise(brief).into())
     }
 
-    fn operate(&self, blueprint: &Blueprint) -> Result<String, RoleError> {
-        Ok(operator::evaluator(blueprint))
+    fn develop(
+        &self,
+        blueprint: &Blueprint,
+        _call: RoleCall<'_>,
+    ) -> Result<RoleReply<TaskFacts>, RoleFault> {
+        Ok(developer::develop(blueprint).into())
+    }
+
+    fn operate(
+        &self,
+        facts: &TaskFacts,
+        _call: RoleCall<'_>,
+    ) -> Result<RoleReply<String>, RoleFault> {
+        Ok(Ok(operator::evaluator(&facts.blueprint)).into())
     }
 
     fn write(
         &self,
-        blueprint: &Blueprint,
+        facts: &TaskFacts,
         scenario: &Scenario,
-        assets: &Assets,
-    ) -> Result<String, RoleError> {
-        Ok(writer::describe(blueprint, scenario, assets))
+        _call: RoleCall<'_>,
+    ) -> Result<RoleReply<String>, RoleFault> {
+        Ok(Ok(writer::describe(&facts.blueprint, scenario, &facts.assets)).into())
     }
 }

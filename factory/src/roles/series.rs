@@ -2,7 +2,7 @@
 
 use super::families::{self, Columns, Shares, Step};
 use super::strategist::{POPULATION, balanced, outline, percent};
-use super::{Brief, RoleError};
+use super::{Brief, RoleRefusal};
 use crate::data::assets;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::{Blueprint, Link, NumberSpec, Target};
@@ -18,7 +18,7 @@ pub(super) fn strategise(
     brief: &Brief<'_>,
     story: &SeriesScenario,
     draws: &mut Draws,
-) -> Result<Blueprint, RoleError> {
+) -> Result<Blueprint, RoleRefusal> {
     let mut names = story.series.words.clone();
     draws.shuffle(&mut names);
     let count = draws.whole(4, 6);

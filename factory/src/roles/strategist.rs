@@ -1,7 +1,7 @@
 //! Data Strategist: seed, story, columns, mutations, rule and link become a blueprint.
 
 use super::parts::Parts;
-use super::{Brief, RoleError, families, mutations, scoring, series};
+use super::{Brief, RoleRefusal, families, mutations, scoring, series};
 use crate::data::assets;
 use crate::media::graph::nodes::Knit;
 use crate::media::{Format, Statistic};
@@ -36,11 +36,13 @@ pub const LEAST_SHARE: f64 = 0.10;
 /// Makes the blueprint.
 ///
 /// # Errors
-/// [`RoleError::NoRule`] or [`RoleError::Scenario`].
-pub fn strategise(brief: &Brief<'_>) -> Result<Blueprint, RoleError> {
+/// [`RoleRefusal`] with the code `no_rule` or `scenario`.
+pub fn strategise(brief: &Brief<'_>) -> Result<Blueprint, RoleRefusal> {
     let mut draws = Draws::new(brief.origin.stream("strategy"));
     if !brief.scenario.serves(brief.slot.cell) {
-        return Err(RoleError::Scenario(brief.scenario.key().to_owned()));
+        let key = brief.scenario.key();
+        let detail = format!("the scenario `{key}` does not serve the formulation");
+        return Err(RoleRefusal { code: "scenario", detail });
     }
     match &brief.scenario.story {
         Story::Table(story) => rows(brief, story, &mut draws),
@@ -57,7 +59,7 @@ fn rows(
     brief: &Brief<'_>,
     story: &TableScenario,
     draws: &mut Draws,
-) -> Result<Blueprint, RoleError> {
+) -> Result<Blueprint, RoleRefusal> {
     let dna = Dna::of(brief.seed);
     let cell = brief.slot.cell;
     let ranks = cell.formulation == Formulation::Ranking;
@@ -96,7 +98,7 @@ fn rows(
             let classes = classes.clone();
             Ok(Target { column: column.clone(), classes, rule, link: unlinked() })
         })
-        .collect::<Result<_, RoleError>>()?;
+        .collect::<Result<_, RoleRefusal>>()?;
     blueprint.mutations = mutations::choose(&blueprint, draws);
     for index in 0..blueprint.targets.len() {
         let number = scoring::number(cell.formulation, story, index);
@@ -218,7 +220,7 @@ fn sizes(
 }
 
 /// A rule over the columns that the blueprint has.
-fn rule(blueprint: &Blueprint, population: &Frame, draws: &mut Draws) -> Result<Rule, RoleError> {
+fn rule(blueprint: &Blueprint, population: &Frame, draws: &mut Draws) -> Result<Rule, RoleRefusal> {
     let roles = Parts::of(blueprint);
     let family = match blueprint.queries() {
         Some(_) => *draws.pick(&[Family::Products, Family::Products, Family::Conditional]),
@@ -264,7 +266,7 @@ pub(super) fn balanced(
     population: &Frame,
     draws: &mut Draws,
     mut draft: impl FnMut(&mut Draws) -> Option<(Family, Vec<(f64, Expr)>)>,
-) -> Result<Rule, RoleError> {
+) -> Result<Rule, RoleRefusal> {
     for _ in 0..DRAFTS {
         let Some((family, parts)) = draft(draws) else { continue };
         let Some(rule) = Rule::balanced(family, parts, population) else { continue };
@@ -272,7 +274,8 @@ pub(super) fn balanced(
             return Ok(rule);
         }
     }
-    Err(RoleError::NoRule(DRAFTS))
+    let detail = format!("no balanced rule was found in {DRAFTS} drafts");
+    Err(RoleRefusal { code: "no_rule", detail })
 }
 
 /// What a target has until its link is drawn.

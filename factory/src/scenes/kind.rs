@@ -5,7 +5,7 @@ use crate::baselines::ladder::{Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::Item;
 use crate::data::table::Table;
-use crate::kinds::{Scripts, TaskKind, rows};
+use crate::kinds::{TaskKind, rows};
 use crate::media::{Blemish, MediumError, Reading};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
@@ -13,6 +13,7 @@ use crate::spec::scenario::Story;
 use crate::spec::scene::SceneLayout;
 use std::collections::BTreeMap;
 use tasks::prediction::Prediction;
+use tasks::task::{OracleScript, TaskScripts};
 use tasks::values::Values;
 
 impl TaskKind for SceneLayout {
@@ -54,8 +55,9 @@ impl TaskKind for SceneLayout {
         vec![self.target.clone()]
     }
 
-    fn scripts(&self, _blueprint: &Blueprint) -> Scripts {
-        Scripts { reader: None, oracle: python::oracle(&self.rule), logarithmic: false }
+    fn scripts(&self, _blueprint: &Blueprint) -> TaskScripts {
+        let oracle = OracleScript { code: python::oracle(&self.rule), logarithmic: false };
+        TaskScripts { reader: None, oracle }
     }
 
     fn constants(&self, prediction: &Prediction, train: &Values) -> Vec<Vec<String>> {

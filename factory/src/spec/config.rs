@@ -1,12 +1,10 @@
 //! What a user asks for: raw options and the checked request.
 
+use crate::spec::limits::RoleLimits;
 use crate::spec::mix::{self, Mix, MixError};
 use crate::spec::shard::Shard;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
-
-/// Largest number of attempts per slot. More would select tasks that pass verification by chance.
-pub const ATTEMPTS: u64 = 5;
 
 /// Options as they come from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +29,8 @@ pub struct Options {
     pub shares: Vec<String>,
     /// Sizes of the tables.
     pub preset: Preset,
+    /// How often roles are asked.
+    pub limits: RoleLimits,
     /// The part of the corpus to make; all of it if not given.
     pub shard: Option<Shard>,
 }
@@ -64,6 +64,9 @@ pub struct Request {
     pub mix: Mix,
     /// Sizes of the tables.
     pub preset: Preset,
+    /// How often roles are asked. Left out of a record where they are the default ones.
+    #[serde(default, skip_serializing_if = "RoleLimits::is_default")]
+    pub limits: RoleLimits,
 }
 
 /// Why options cannot be used.
@@ -80,6 +83,9 @@ pub enum OptionsError {
         /// The requested number of all tasks.
         count: usize,
     },
+    /// A limit that leaves no call.
+    #[error("the limit `{0}` is 0; every limit must be at least 1")]
+    ZeroLimit(&'static str),
     /// The modalities, formulations or shares cannot be used.
     #[error(transparent)]
     Mix(#[from] MixError),
@@ -98,6 +104,9 @@ impl Options {
         if self.count == 0 {
             return Err(OptionsError::NoTasks);
         }
+        if let Some(limit) = self.limits.zero() {
+            return Err(OptionsError::ZeroLimit(limit));
+        }
         let val_count = self.val_count.unwrap_or(self.count * 2 / 9);
         if val_count > self.count {
             return Err(OptionsError::TooManyHeldOut { val_count, count: self.count });
@@ -115,6 +124,7 @@ impl Options {
             seed: self.seed,
             mix,
             preset: self.preset,
+            limits: self.limits,
         })
     }
 }
@@ -131,6 +141,7 @@ impl Request {
             seed: 0,
             mix: Mix::paper(),
             preset: Preset::Large,
+            limits: RoleLimits::default(),
         }
     }
 }
@@ -151,6 +162,7 @@ mod tests {
             formulations: Vec::new(),
             shares: Vec::new(),
             preset: Preset::Large,
+            limits: RoleLimits::default(),
             shard: None,
         }
     }
@@ -165,5 +177,25 @@ mod tests {
     fn impossible_counts_are_refused() {
         assert!(options(0, None).check(String::new(), &[]).is_err());
         assert!(options(3, Some(4)).check(String::new(), &[]).is_err());
+    }
+
+    #[test]
+    fn limit_of_zero_is_refused_with_its_name() {
+        let limits = RoleLimits { operator: 0, ..RoleLimits::default() };
+        let options = Options { limits, ..options(3, None) };
+        let error = options.check(String::new(), &[]).unwrap_err();
+        assert!(error.to_string().contains("`operator`"), "{error}");
+    }
+
+    #[test]
+    fn request_without_limits_has_the_default_ones_and_is_written_without_them() {
+        let usual = serde_json::to_value(Request::for_tests()).unwrap();
+        assert!(usual.get("limits").is_none());
+        assert_eq!(serde_json::from_value::<Request>(usual).unwrap(), Request::for_tests());
+        let limits = RoleLimits { attempts: 12, ..RoleLimits::default() };
+        let request = Request { limits, ..Request::for_tests() };
+        let written = serde_json::to_value(&request).unwrap();
+        assert_eq!(written["limits"]["attempts"], 12);
+        assert_eq!(serde_json::from_value::<Request>(written).unwrap(), request);
     }
 }

@@ -7,6 +7,7 @@ pub mod config;
 pub mod dna;
 mod embedded;
 pub mod layout;
+pub mod limits;
 pub mod mix;
 pub mod mutation;
 pub mod plan;

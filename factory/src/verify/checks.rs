@@ -6,7 +6,7 @@ mod tests;
 use super::suspects::Carrier;
 use super::{Refusal, copies, disk, files, ladder, leaks, printed};
 use crate::package::{self, Draft, PackageError, Staged};
-use crate::roles::{Development, Roles};
+use crate::roles::TaskFacts;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
 use camino::Utf8Path;
@@ -40,7 +40,7 @@ pub enum VerifyError {
 /// # Errors
 /// [`VerifyError`] with the first [`Refusal`].
 pub fn verify(draft: Draft, work: &Utf8Path) -> Result<Verified<Staged>, VerifyError> {
-    climbable(&draft)?;
+    climbable(&draft.facts)?;
     let task = package::stage(draft, work)?;
     sound(&task)?;
     Ok(Verified(task))
@@ -51,17 +51,17 @@ pub fn verify(draft: Draft, work: &Utf8Path) -> Result<Verified<Staged>, VerifyE
 /// # Errors
 /// The first [`Refusal`].
 pub fn check(task: &Staged) -> Result<(), Refusal> {
-    climbable(&task.draft)?;
+    climbable(&task.draft.facts)?;
     sound(task)
 }
 
 /// The ladder is worth climbing.
-fn climbable(draft: &Draft) -> Result<(), Refusal> {
-    ladder::recoverable(draft)?;
-    ladder::not_trivial(draft)?;
-    ladder::learnable(draft)?;
-    ladder::below_ceiling(draft)?;
-    ladder::gaps_exceed_noise(draft)
+fn climbable(facts: &TaskFacts) -> Result<(), Refusal> {
+    ladder::recoverable(facts)?;
+    ladder::not_trivial(facts)?;
+    ladder::learnable(facts)?;
+    ladder::below_ceiling(facts)?;
+    ladder::gaps_exceed_noise(facts)
 }
 
 /// The files are what they should be, and give nothing away.
@@ -95,27 +95,15 @@ pub enum Rebuild {
 ///
 /// # Errors
 /// [`Refusal::NotReproducible`], or [`Refusal::Contract`] if the blueprint cannot be read.
-pub fn rebuilds(
-    task: &Staged,
-    roles: &dyn Roles,
-    scenario: &Scenario,
-    rebuild: Rebuild,
-) -> Result<(), Refusal> {
-    let blueprint = blueprint(&task.dir)?;
-    let again = match rebuild {
-        Rebuild::Whole => package::develop(roles, blueprint, scenario),
-        Rebuild::Data => roles.render(&blueprint).and_then(|assets| {
-            let Development { ladder, thresholds, .. } = &task.draft.development;
-            let (ladder, thresholds) = (ladder.clone(), *thresholds);
-            let development = Development { assets, ladder, thresholds };
-            package::describe(roles, blueprint, scenario, development)
-        }),
-    };
-    let draft = again.map_err(|error| Refusal::Contract(error.to_string()))?;
-    if draft.development.assets.test_scores != task.draft.development.assets.test_scores {
+pub fn rebuilds(task: &Staged, scenario: &Scenario, rebuild: Rebuild) -> Result<(), Refusal> {
+    let known = &task.draft.facts;
+    let kept = (rebuild == Rebuild::Data).then_some(known);
+    let again = package::rebuild(&blueprint(&task.dir)?, scenario, kept)
+        .map_err(|error| Refusal::Contract(error.to_string()))?;
+    if again.facts.assets.test_scores != known.assets.test_scores {
         return Err(Refusal::NotReproducible("the noise-free scores".to_owned()));
     }
-    disk::same_files(task, &draft)
+    disk::same_files(task, &again)
 }
 
 /// A task's files are those of the draft beside it.

@@ -6,6 +6,7 @@ use crate::data::likeness;
 use crate::media::image::grid::{Picture, decode};
 use crate::media::{MediumError, MediumKind};
 use crate::package::Staged;
+use crate::roles::TaskFacts;
 use std::collections::BTreeMap;
 
 /// Columns of the thumbnail; it has a row less.
@@ -21,7 +22,7 @@ const RETOLD: f64 = 0.5;
 
 /// No test row's picture or text is that of a training row.
 pub(super) fn no_item_is_a_copy(task: &Staged) -> Result<(), Refusal> {
-    let (blueprint, assets) = (&task.draft.blueprint, &task.draft.development.assets);
+    let TaskFacts { blueprint, assets, .. } = &task.draft.facts;
     if assets.train_items.is_empty() {
         return Ok(());
     }

@@ -4,7 +4,6 @@
 //! run on the files as they are now.
 
 use crate::package::{self, Staged};
-use crate::roles::Builtin;
 use crate::spec::scenario::{self, ScenarioError};
 use crate::verify::{self, Refusal};
 use rayon::prelude::*;
@@ -68,7 +67,7 @@ fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), Refusal> {
         .iter()
         .find(|story| story.key() == blueprint.scenario)
         .ok_or_else(|| Refusal::Contract(format!("no story `{}`", blueprint.scenario)))?;
-    let draft = package::develop(&Builtin, blueprint, story)
+    let draft = package::rebuild(&blueprint, story, None)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     let staged = Staged { draft, dir: task.clone() };
     verify::same_files(&staged)?;

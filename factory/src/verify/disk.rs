@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use crate::package::{Draft, Staged};
+use crate::roles::TaskFacts;
 use crate::spec::blueprint::Blueprint;
 use camino::Utf8Path;
 use fs_err as fs;
@@ -98,7 +99,7 @@ pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
     let join = |lines: &[&str]| format!("{}\n", lines.join("\n"));
     let (id, _) = first.split_once(',').unwrap_or((first, ""));
     let width = header.matches(',').count();
-    let broken_row = format!("{id},{}", broken(&task.draft.blueprint.prediction));
+    let broken_row = format!("{id},{}", broken(&task.dir.manifest().prediction));
     let nan_row = format!("{id}{}", ",nan".repeat(width));
     let cases = [
         ("a missing row", join(&lines[..lines.len() - 1])),
@@ -120,7 +121,8 @@ pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
 
 /// Constant submissions worth trying.
 fn constants(task: &Staged) -> Vec<Vec<String>> {
-    match &task.draft.blueprint.prediction {
+    let TaskFacts { blueprint, assets, .. } = &task.draft.facts;
+    match &blueprint.prediction {
         Prediction::Label { classes, .. } => classes.iter().map(|c| vec![c.clone()]).collect(),
         Prediction::Probability { .. } => {
             (0..=20).map(|step| vec![format!("{:.2}", f64::from(step) / 20.0)]).collect()
@@ -135,14 +137,14 @@ fn constants(task: &Staged) -> Vec<Vec<String>> {
             (0..classes.len()).map(one).chain([even]).collect()
         }
         Prediction::Number { .. } => {
-            let mut values = task.draft.development.assets.train_truth.as_numbers();
+            let mut values = assets.train_truth.as_numbers();
             values.sort_by(f64::total_cmp);
             let quantile = |share: usize| values[(values.len() - 1) * share / 20];
             (0..=20).map(|share| vec![format!("{:.6}", quantile(share))]).collect()
         }
         Prediction::Numbers { columns } => {
-            let truth = &task.draft.development.assets.train_truth;
-            let quantiles: Vec<Vec<f64>> = truth
+            let quantiles: Vec<Vec<f64>> = assets
+                .train_truth
                 .parts()
                 .iter()
                 .map(|part| {
@@ -169,18 +171,18 @@ fn constants(task: &Staged) -> Vec<Vec<String>> {
         }
         Prediction::Relevance { .. } => vec![vec!["0".to_owned()]],
         prediction => {
-            let truth = task.draft.development.assets.train_truth.values(prediction);
-            task.draft.blueprint.kind().constants(prediction, &truth)
+            let truth = assets.train_truth.values(prediction);
+            blueprint.kind().constants(prediction, &truth)
         }
     }
 }
 
 fn filled(task: &Staged, cells: &[String]) -> Vec<u8> {
-    let blueprint = &task.draft.blueprint;
+    let TaskFacts { blueprint, assets, .. } = &task.draft.facts;
     let row = cells.join(",");
     let columns = blueprint.prediction.columns().join(",");
     let mut csv = format!("{},{columns}\n", blueprint.id_column);
-    for id in &task.draft.development.assets.test_ids {
+    for id in &assets.test_ids {
         let _ = writeln!(csv, "{id},{row}");
     }
     csv.into_bytes()
@@ -262,10 +264,9 @@ pub(super) fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
 
 /// The draft's files are those on disk.
 pub(super) fn same_files(task: &Staged, draft: &Draft) -> Result<(), Refusal> {
-    let files = draft.files().map_err(contract)?;
-    for (path, bytes) in files {
-        if read(task, &path)? != bytes {
-            return Err(Refusal::NotReproducible(path));
+    for (path, bytes) in &draft.files {
+        if read(task, path)? != *bytes {
+            return Err(Refusal::NotReproducible(path.clone()));
         }
     }
     Ok(())

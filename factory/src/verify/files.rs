@@ -16,8 +16,8 @@ const COMMON: [&str; 5] =
 /// Every file of the public half is one of a few known ones, or named by a row.
 pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
     let named: BTreeSet<String> = names(task)?.into_iter().collect();
-    let trained: BTreeSet<&String> = task.draft.development.assets.train_ids.iter().collect();
-    let folders = task.draft.blueprint.kind().training_folders();
+    let trained: BTreeSet<&String> = task.draft.facts.assets.train_ids.iter().collect();
+    let folders = task.draft.facts.blueprint.kind().training_folders();
     for path in public(&task.dir) {
         let of_training_row = folders.iter().any(|folder| {
             let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
@@ -75,7 +75,7 @@ fn public(dir: &TaskDir) -> impl Iterator<Item = &str> {
 
 /// The files that the tables name, the rows of `train.csv` first; none where rows have none.
 pub(super) fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
-    let Some(column) = task.draft.blueprint.file_column() else { return Ok(Vec::new()) };
+    let Some(column) = task.draft.facts.blueprint.file_column() else { return Ok(Vec::new()) };
     let mut names = Vec::new();
     for file in ["train.csv", "test.csv"] {
         let broken = |error: csv::Error| Refusal::Contract(format!("`{file}`: {error}"));

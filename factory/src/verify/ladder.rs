@@ -8,8 +8,7 @@ use crate::data::score::Forecast;
 use crate::data::table::{Cells, Column, Table};
 use crate::media::Reading;
 use crate::numeric::draws::Draws;
-use crate::package::Draft;
-use crate::roles::Development;
+use crate::roles::TaskFacts;
 use crate::spec::config::Preset;
 use tasks::metrics::Metric;
 use tasks::values::{self, Values};
@@ -24,8 +23,8 @@ const RECOVERABLE: f64 = 0.7;
 const TRIVIAL: f64 = 0.9;
 
 /// R3 captures enough of what there is to capture.
-pub(super) fn recoverable(draft: &Draft) -> Result<(), Refusal> {
-    let baselines = &draft.development.ladder.baselines;
+pub(super) fn recoverable(facts: &TaskFacts) -> Result<(), Refusal> {
+    let baselines = &facts.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];
     let share = (baselines.ladder[3] - baselines.ladder[0]) / way;
     if share.is_nan() || share < RECOVERABLE {
@@ -36,16 +35,14 @@ pub(super) fn recoverable(draft: &Draft) -> Result<(), Refusal> {
 
 /// Gold lies below the ceiling by two standard errors of their difference: of the ceiling's
 /// forecast against the top rung's, scaled to where gold lies.
-pub(super) fn below_ceiling(draft: &Draft) -> Result<(), Refusal> {
-    let development = &draft.development;
-    if draft.blueprint.preset == Preset::Paper {
+pub(super) fn below_ceiling(facts: &TaskFacts) -> Result<(), Refusal> {
+    if facts.blueprint.preset == Preset::Paper {
         return Ok(());
     }
-    let direction = draft.blueprint.metric.direction();
-    let (gold, ceiling) =
-        (development.thresholds.gold_threshold, development.ladder.baselines.ceiling);
-    let forecasts = &development.ladder.forecasts;
-    let gaps = paired(draft, &forecasts[3], &forecasts[4], "ceiling");
+    let direction = facts.blueprint.metric.direction();
+    let (gold, ceiling) = (facts.thresholds.gold_threshold, facts.ladder.baselines.ceiling);
+    let forecasts = &facts.ladder.forecasts;
+    let gaps = paired(facts, &forecasts[3], &forecasts[4], "ceiling");
     let (_, error) = crate::numeric::moments::moments(&gaps);
     if direction.gain(ceiling) - direction.gain(gold) < 2.0 * error {
         return Err(Refusal::GoldAtCeiling { gold, ceiling, error });
@@ -55,14 +52,14 @@ pub(super) fn below_ceiling(draft: &Draft) -> Result<(), Refusal> {
 
 /// Checks that each rung beats the one below it by more than noise. The few test rows of the preset
 /// `paper` cannot show this; there, only a strict order is required.
-pub(super) fn gaps_exceed_noise(draft: &Draft) -> Result<(), Refusal> {
-    if draft.blueprint.preset == Preset::Paper {
+pub(super) fn gaps_exceed_noise(facts: &TaskFacts) -> Result<(), Refusal> {
+    if facts.blueprint.preset == Preset::Paper {
         return Ok(());
     }
-    let forecasts = &draft.development.ladder.forecasts;
+    let forecasts = &facts.ladder.forecasts;
     // The middle gap is the narrowest as a rule.
     for (below, above) in [(1, 2), (2, 3), (0, 1)] {
-        let gaps = paired(draft, &forecasts[below], &forecasts[above], "gaps");
+        let gaps = paired(facts, &forecasts[below], &forecasts[above], "gaps");
         let reversed = gaps.iter().filter(|gap| **gap <= 0.0).count();
         let p = reversed as f64 / gaps.len().max(1) as f64;
         if gaps.is_empty() || p >= LEVEL {
@@ -74,10 +71,10 @@ pub(super) fn gaps_exceed_noise(draft: &Draft) -> Result<(), Refusal> {
 
 /// Bootstrap samples of gain(above) − gain(below) on the test rows. Samples in which the
 /// metric is undefined are left out.
-fn paired(draft: &Draft, below: &Forecast, above: &Forecast, purpose: &str) -> Vec<f64> {
-    let prediction = &draft.blueprint.prediction;
-    let truth = draft.development.assets.test_truth.values(prediction);
-    resampled(draft, &truth, &below.values(prediction), &above.values(prediction), purpose)
+fn paired(facts: &TaskFacts, below: &Forecast, above: &Forecast, purpose: &str) -> Vec<f64> {
+    let prediction = &facts.blueprint.prediction;
+    let truth = facts.assets.test_truth.values(prediction);
+    resampled(facts, &truth, &below.values(prediction), &above.values(prediction), purpose)
 }
 
 /// The scores of single rows, for metrics that are their mean.
@@ -92,13 +89,13 @@ fn by_row(metric: Metric, truth: &Values, forecast: &Values) -> Option<Vec<f64>>
 
 /// Bootstrap samples of gain(above) − gain(below) on some rows.
 fn resampled(
-    draft: &Draft,
+    facts: &TaskFacts,
     truth: &Values,
     below: &Values,
     above: &Values,
     purpose: &str,
 ) -> Vec<f64> {
-    let blueprint = &draft.blueprint;
+    let blueprint = &facts.blueprint;
     let direction = blueprint.metric.direction();
     let mut draws = Draws::new(blueprint.origin.stream("bootstrap").child(purpose));
     // A mean over rows needs each row scored only once.
@@ -136,21 +133,20 @@ fn resampled(
 }
 
 /// Checks that a forest beats the constant on rows it was not fitted to, by squared error.
-pub(super) fn learnable(draft: &Draft) -> Result<(), Refusal> {
-    let development = &draft.development;
-    if let Forecast::Structured(_) = development.ladder.out_of_bag {
-        return generic_rung_learns(draft);
+pub(super) fn learnable(facts: &TaskFacts) -> Result<(), Refusal> {
+    if let Forecast::Structured(_) = facts.ladder.out_of_bag {
+        return generic_rung_learns(facts);
     }
-    let truths = development.assets.train_truth.parts();
-    let mut sums = vec![0.0; development.assets.train_truth.len()];
-    for (truth, bag) in truths.iter().zip(development.ladder.out_of_bag.parts()) {
+    let truths = facts.assets.train_truth.parts();
+    let mut sums = vec![0.0; facts.assets.train_truth.len()];
+    for (truth, bag) in truths.iter().zip(facts.ladder.out_of_bag.parts()) {
         let advantage = advantage(truth, bag);
         // Targets of any size count alike.
         let (_, spread) = crate::numeric::moments::moments(&truth.as_numbers());
         let scale = 1.0 / (spread * spread).max(1e-12);
         sums.iter_mut().zip(advantage).for_each(|(sum, value)| *sum += scale * value);
     }
-    let mut draws = Draws::new(draft.blueprint.origin.stream("learnable"));
+    let mut draws = Draws::new(facts.blueprint.origin.stream("learnable"));
     let rows = sums.len();
     let sample = |draws: &mut Draws| -> f64 {
         (0..rows).map(|_| sums[draws.whole(0, rows.max(1) - 1)]).sum()
@@ -162,14 +158,14 @@ pub(super) fn learnable(draft: &Draft) -> Result<(), Refusal> {
 
 /// The generic rung beats the constant on training pictures that it has not seen, by the
 /// task's own metric.
-fn generic_rung_learns(draft: &Draft) -> Result<(), Refusal> {
-    let blueprint = &draft.blueprint;
-    let Development { assets, ladder, .. } = &draft.development;
+fn generic_rung_learns(facts: &TaskFacts) -> Result<(), Refusal> {
+    let blueprint = &facts.blueprint;
+    let TaskFacts { assets, ladder, .. } = facts;
     let truth = assets.train_truth.values(&blueprint.prediction);
     // All rows of the constant are alike.
     let constant = ladder.forecasts[0].values(&blueprint.prediction).take(&vec![0; truth.len()]);
     let unseen = ladder.out_of_bag.values(&blueprint.prediction);
-    let gaps = resampled(draft, &truth, &constant, &unseen, "learnable");
+    let gaps = resampled(facts, &truth, &constant, &unseen, "learnable");
     let without = gaps.iter().filter(|gap| **gap <= 0.0).count();
     let p = without as f64 / gaps.len().max(1) as f64;
     if gaps.is_empty() || p >= LEVEL { Err(Refusal::Unlearnable { p }) } else { Ok(()) }
@@ -207,11 +203,10 @@ fn advantage(truth: &Truth, bag: &Forecast) -> Vec<f64> {
 
 /// No single column or reading, cut into a handful of bins, goes most of the way to the
 /// ceiling.
-pub(super) fn not_trivial(draft: &Draft) -> Result<(), Refusal> {
-    let blueprint = &draft.blueprint;
-    let development = &draft.development;
-    let assets = &development.assets;
-    let baselines = &development.ladder.baselines;
+pub(super) fn not_trivial(facts: &TaskFacts) -> Result<(), Refusal> {
+    let blueprint = &facts.blueprint;
+    let assets = &facts.assets;
+    let baselines = &facts.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];
     if let Truth::Structured(_) = assets.train_truth {
         // What a column is to a row, one threshold or one filter is to a picture.
@@ -226,7 +221,7 @@ pub(super) fn not_trivial(draft: &Draft) -> Result<(), Refusal> {
         .zip(&probes(&assets.test, &assets.test_items))
     {
         let (left, right) = bins(&train.cells, &test.cells);
-        let constants = &development.ladder.constants;
+        let constants = &facts.ladder.constants;
         let part = |(truth, constant): (&Truth, &Vec<f64>)| per_bin(truth, constant, &left, &right);
         let truths = assets.train_truth.parts();
         let forecast = Forecast::joined(truths.iter().zip(constants).map(part).collect());

@@ -8,7 +8,8 @@ use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::table::{Cells, Table};
 use crate::numeric::moments::moments;
-use crate::package::{Draft, Staged};
+use crate::package::Staged;
+use crate::roles::TaskFacts;
 use std::collections::BTreeMap;
 
 /// Closest that the nearest test rows may come, in units of typical training distances.
@@ -29,8 +30,7 @@ pub(super) fn say_nothing(task: &Staged, carriers: &[Carrier]) -> Result<(), Ref
 
 /// What probes look at.
 fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
-    let Draft { blueprint, development, .. } = &task.draft;
-    let assets = &development.assets;
+    let TaskFacts { blueprint, assets, .. } = &task.draft.facts;
     let both = assets.train_truth.parts().iter().zip(assets.test_truth.parts());
     let truths = |(train, test): (&Truth, &Truth)| Truths {
         values: [train.as_numbers(), test.as_numbers()].concat(),
@@ -59,7 +59,7 @@ fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
 
 /// No test row has the very features of a training row.
 pub(super) fn no_duplicates(task: &Staged) -> Result<(), Refusal> {
-    let assets = &task.draft.development.assets;
+    let assets = &task.draft.facts.assets;
     let key = |table: &Table, items: &[Item], row: usize| -> Vec<u8> {
         let cells: String =
             table.columns.iter().map(|column| column.cells.cell(row) + ",").collect();
@@ -82,7 +82,7 @@ pub(super) fn no_duplicates(task: &Staged) -> Result<(), Refusal> {
 
 /// Test rows do not lie implausibly close to training rows.
 pub(super) fn no_near_copies(task: &Staged) -> Result<(), Refusal> {
-    let assets = &task.draft.development.assets;
+    let assets = &task.draft.facts.assets;
     let train = points(assets, &assets.train, &assets.train_items);
     let test = points(assets, &assets.test, &assets.test_items);
     let nearest = |from: &[f64], skip: Option<usize>| {

@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use crate::package::Staged;
+use crate::spec::blueprint::Blueprint;
 use fs_err as fs;
 use std::collections::BTreeSet;
 
@@ -15,18 +16,22 @@ const DIGITS: usize = 3;
 pub(super) fn rule_is_not_printed(task: &Staged) -> Result<(), Refusal> {
     let page = fs::read(task.dir.public().path().join("description.md"))
         .map_err(|error| Refusal::Contract(error.to_string()))?;
-    let page = String::from_utf8_lossy(&page);
-    let formulas = task.draft.blueprint.clauses();
-    let without_blanks = squeezed(&page);
+    rule_is_not_on_page(&String::from_utf8_lossy(&page), &task.draft.facts.blueprint)
+}
+
+/// The same of the text of a description.
+pub(crate) fn rule_is_not_on_page(page: &str, blueprint: &Blueprint) -> Result<(), Refusal> {
+    let formulas = blueprint.clauses();
+    let without_blanks = squeezed(page);
     if let Some(whole) = formulas.iter().find(|text| without_blanks.contains(&squeezed(text))) {
         return Err(Refusal::RulePrinted(whole.clone()));
     }
-    let told = tokens(&page);
+    let told = tokens(page);
     let grams: BTreeSet<&[String]> = told.windows(GRAM).collect();
     // Rows are counted on every page, and the example of a submission is made of ids.
-    let rows = task.draft.blueprint.rows;
+    let rows = blueprint.rows;
     let counted = [rows.train, rows.test].map(|rows| rows.to_string());
-    let prose = tokens(&without_examples(&page));
+    let prose = tokens(&without_examples(page));
     let numbers: BTreeSet<&String> =
         prose.iter().filter(|token| !counted.contains(token)).collect();
     for formula in &formulas {

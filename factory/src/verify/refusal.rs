@@ -1,6 +1,7 @@
 //! Why a task is not fit for use.
 
 use super::suspects::Carrier;
+use crate::roles::{RoleRefusal, TaskPart};
 use tasks::grade::GradeError;
 
 /// A failed check. [`Refusal::code`] is what ledgers and funnels count.
@@ -195,5 +196,42 @@ impl Refusal {
             Self::NoSubmission(_) => "no_submission",
             Self::OverBudget { .. } => "over_budget",
         }
+    }
+
+    /// The part of the task that is to be made otherwise; its author hears of the refusal.
+    /// `None` if only a fault of this software can cause it.
+    pub fn part(&self) -> Option<TaskPart> {
+        match self {
+            Self::NotOrdered(_)
+            | Self::GapWithinNoise { .. }
+            | Self::GoldAtCeiling { .. }
+            | Self::NotRecoverable { .. }
+            | Self::Unlearnable { .. }
+            | Self::Trivial { .. }
+            | Self::ConstantMedals { .. }
+            | Self::SampleRewarded(_) => Some(TaskPart::Mechanism),
+            Self::Leak { .. }
+            | Self::Duplicate { .. }
+            | Self::NearCopy { .. }
+            | Self::PictureCopy { .. }
+            | Self::TextCopy { .. } => Some(TaskPart::Data),
+            Self::EvaluatorDisagrees(_) | Self::OverBudget { .. } => Some(TaskPart::Evaluator),
+            Self::RulePrinted(_) => Some(TaskPart::Description),
+            Self::PerfectNotGold
+            | Self::SampleInvalid(_)
+            | Self::MalformedAccepted(_)
+            | Self::TimeLeak(_)
+            | Self::MetadataLeak { .. }
+            | Self::StrayFile(_)
+            | Self::NotReproducible(_)
+            | Self::Contract(_)
+            | Self::NoSubmission(_) => None,
+        }
+    }
+}
+
+impl From<Refusal> for RoleRefusal {
+    fn from(refusal: Refusal) -> Self {
+        Self { code: refusal.code(), detail: refusal.to_string() }
     }
 }

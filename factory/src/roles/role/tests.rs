@@ -30,9 +30,8 @@ fn blueprints(cell: &str, count: u64) -> Vec<Blueprint> {
             scenario: &stories[*scenario],
             origin,
             preset: Preset::Large,
-            feedback: None,
         };
-        Builtin.strategise(&brief).unwrap()
+        strategist::strategise(&brief).unwrap()
     });
     drawn.collect()
 }

@@ -3,6 +3,7 @@
 use super::paper;
 use crate::corpus::ledger::{Entry, Outcome, Stage};
 use crate::numeric::intervals::{Interval, Quantiles, wilson};
+use crate::roles::RoleCost;
 use crate::spec::mix::name;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,6 +69,9 @@ pub struct Passage {
     pub milliseconds: BTreeMap<String, Quantiles>,
     /// Seconds over all attempts, as if one after the other.
     pub seconds: f64,
+    /// What chat models consumed over all attempts; absent where all roles are built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<RoleCost>,
 }
 
 /// Follows the attempts of a ledger.
@@ -75,11 +79,12 @@ pub fn follow(entries: &[Entry]) -> Passage {
     let past = |stage: Stage| entries.iter().filter(|entry| entry.stage > stage).count();
     let accepted = entries.iter().filter(|entry| entry.outcome == Outcome::Accepted);
     let filled: BTreeSet<u64> = accepted.clone().map(|entry| entry.slot).collect();
-    let counts = [entries.len(), past(Stage::Strategy), past(Stage::Development), accepted.count()];
+    let counts =
+        [entries.len(), past(Stage::Development), past(Stage::Operation), accepted.count()];
     let names = [
         ("attempts", "tasks begun"),
-        ("with a blueprint", "data generated and run"),
-        ("with tables and ladder", "evaluator built and run"),
+        ("with tables and ladder", "data generated and run"),
+        ("with an evaluator", "evaluator built and run"),
         ("verified", "sanity checks passed"),
     ];
     let share = |count: usize, first: usize| count as f64 / first.max(1) as f64;
@@ -125,6 +130,10 @@ pub fn follow(entries: &[Entry]) -> Passage {
             .filter_map(|(kind, times)| Some((kind, Quantiles::of(times)?)))
             .collect(),
         seconds: entries.iter().map(|entry| entry.milliseconds as f64 / 1000.0).sum(),
+        cost: entries.iter().filter_map(Entry::cost).reduce(|mut sum, cost| {
+            sum += cost;
+            sum
+        }),
     }
 }
 
@@ -149,17 +158,40 @@ mod tests {
             entry(0, 0, Stage::Verification),
             entry(0, 1, Stage::Packaged),
             entry(1, 0, Stage::Strategy),
-            entry(1, 1, Stage::Development),
+            entry(1, 1, Stage::Operation),
             entry(2, 0, Stage::Packaged),
         ]);
         let counts: Vec<usize> = passage.steps.iter().map(|step| step.count).collect();
         assert_eq!(counts, [5, 4, 3, 2]);
+        assert_eq!(passage.cost, None);
         assert_eq!((passage.accepted.count, passage.accepted.total), (2, 5));
         assert_eq!((passage.filled.count, passage.filled.total), (2, 3));
         assert_eq!(passage.attempts, BTreeMap::from([(1, 1), (2, 2)]));
         assert_eq!(passage.reasons["verification"]["unlearnable"], 1);
         assert_eq!(passage.milliseconds["all"].median, 200.0);
         assert!((passage.paper - 0.76).abs() < 1e-12);
+    }
+
+    #[test]
+    fn costs_of_all_attempts_are_added_up() {
+        let of_model = |slot, cost_micro| Entry {
+            calls: Some(3),
+            prompt_tokens: Some(1000),
+            completion_tokens: Some(200),
+            cost_micro,
+            ..entry(slot, 0, Stage::Packaged)
+        };
+        let builtin = entry(0, 0, Stage::Packaged);
+        let sum = RoleCost {
+            calls: 6,
+            prompt_tokens: 2000,
+            completion_tokens: 400,
+            cost_micro_usd: Some(12),
+        };
+        let attempts = [builtin, of_model(1, Some(7)), of_model(2, Some(5))];
+        assert_eq!(follow(&attempts).cost, Some(sum));
+        let unknown = RoleCost { cost_micro_usd: None, ..sum };
+        assert_eq!(follow(&[of_model(1, Some(7)), of_model(2, None)]).cost, Some(unknown));
     }
 
     #[test]

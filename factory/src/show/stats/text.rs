@@ -6,6 +6,7 @@ use super::paper;
 use super::statistics::{Counts, Statistics};
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
+use crate::roles::RoleCost;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -142,7 +143,21 @@ fn passage(statistics: &Statistics) -> String {
         }
     }
     let _ = writeln!(text, "  {:.1} s over all attempts", passage.seconds);
+    if let Some(cost) = &passage.cost {
+        let _ = writeln!(text, "  {}", paid(cost));
+    }
     text
+}
+
+/// What chat models consumed, in a line.
+fn paid(cost: &RoleCost) -> String {
+    let price = cost.cost_micro_usd.map_or("price unknown".to_owned(), |micro| {
+        format!("{}.{:06} USD", micro / 1_000_000, micro % 1_000_000)
+    });
+    format!(
+        "{} calls of chat models: {} prompt and {} completion tokens, {price}",
+        cost.calls, cost.prompt_tokens, cost.completion_tokens
+    )
 }
 
 fn rate(rate: &Rate) -> String {
@@ -222,4 +237,23 @@ fn likeness(statistics: &Statistics) -> String {
         let _ = writeln!(text, "  {:.3}  {} and {}", pair.jaccard, pair.one, pair.other);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn price_is_written_in_dollars_to_the_millionth() {
+        let cost = RoleCost {
+            calls: 9,
+            prompt_tokens: 27_000,
+            completion_tokens: 8000,
+            cost_micro_usd: Some(1_020_304),
+        };
+        let line = "9 calls of chat models: 27000 prompt and 8000 completion tokens, 1.020304 USD";
+        assert_eq!(paid(&cost), line);
+        let unknown = RoleCost { cost_micro_usd: None, ..cost };
+        assert!(paid(&unknown).ends_with("price unknown"));
+    }
 }

@@ -1,0 +1,164 @@
+//! One attempt at a slot: the roles in turn, then verification and a rebuild.
+
+use crate::corpus::ledger::Stage;
+use crate::package::{Draft, PackageError, Staged};
+use crate::roles::{
+    Brief, RoleCall, RoleCost, RoleFault, RoleFeedback, RoleName, RoleRefusal, RoleReply, Roles,
+    TaskPart,
+};
+use crate::spec::limits::RoleLimits;
+use crate::spec::rule::Family;
+use crate::verify::{self, Rebuild, Refusal, Verified, VerifyError};
+use camino::Utf8Path;
+use tasks::metrics::Metric;
+use tasks::task::Baselines;
+
+/// One task in so many is built twice as a whole. Of the others everything is but the fits,
+/// which are as long as all the rest together and a function of the very same data;
+/// `factory verify` repeats all of them.
+const REFITTED: u64 = 8;
+
+/// An attempt, and what is known of it so far.
+pub(super) struct SlotAttempt<'a> {
+    roles: &'a dyn Roles,
+    limits: RoleLimits,
+    brief: Brief<'a>,
+    /// Why the attempt before this one was refused, for the role that hears of it.
+    last: Option<&'a RoleFeedback>,
+    /// What its calls consumed.
+    pub(super) cost: RoleCost,
+    /// Scoring, once there is a blueprint.
+    pub(super) metric: Option<Metric>,
+    /// Kind of rule, once there is a blueprint.
+    pub(super) family: Option<Family>,
+}
+
+/// Why an attempt made no task.
+pub(super) enum AttemptEnd {
+    /// The task is refused; the next attempt begins.
+    Refused(AttemptRefusal),
+    /// A role could not be asked; the run ends.
+    Fault(RoleFault),
+    /// A file could not be written; the run ends.
+    Write(PackageError),
+}
+
+/// A refused attempt.
+pub(super) struct AttemptRefusal {
+    /// The last stage that it entered.
+    pub(super) stage: Stage,
+    /// Reason code.
+    pub(super) reason: &'static str,
+    /// The same in words.
+    pub(super) detail: String,
+    /// For the role that can do otherwise; `None` if only a fault of this software explains it.
+    pub(super) feedback: Option<RoleFeedback>,
+}
+
+impl From<RoleFault> for AttemptEnd {
+    fn from(fault: RoleFault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl<'a> SlotAttempt<'a> {
+    /// An attempt that is yet to run.
+    pub(super) fn new(
+        roles: &'a dyn Roles,
+        limits: RoleLimits,
+        brief: Brief<'a>,
+        last: Option<&'a RoleFeedback>,
+    ) -> Self {
+        Self { roles, limits, brief, last, cost: RoleCost::ZERO, metric: None, family: None }
+    }
+
+    /// From the brief to a verified folder below `work` that is not yet in the corpus.
+    ///
+    /// # Errors
+    /// [`AttemptEnd`].
+    pub(super) fn run(&mut self, work: &Utf8Path) -> Result<Verified<Staged>, AttemptEnd> {
+        let (roles, brief) = (self.roles, self.brief.clone());
+        let blueprint = self.ask(RoleName::Strategist, |call| roles.strategise(&brief, call))?;
+        (self.metric, self.family) = (Some(blueprint.metric), blueprint.family());
+        let facts = self.ask(RoleName::Developer, |call| roles.develop(&blueprint, call))?;
+        let evaluator = self.ask(RoleName::Operator, |call| roles.operate(&facts, call))?;
+        let description = self.ask(RoleName::Writer, |call| {
+            let mut reply = roles.write(&facts, brief.scenario, call)?;
+            // Data need not be made anew because of a page that can be written anew. A page that
+            // cannot is refused by verification.
+            if roles.repeatable(RoleName::Writer) {
+                reply.product = reply.product.and_then(|page| {
+                    verify::rule_is_not_on_page(&page, &blueprint)?;
+                    Ok(page)
+                });
+            }
+            Ok(reply)
+        })?;
+        let baselines = facts.ladder.baselines.clone();
+        let draft = Draft::new(facts, evaluator, description, roles.backend(brief.slot))
+            .map_err(|error| AttemptEnd::Write(error.into()))?;
+        let refitted = brief.origin.slot.is_multiple_of(REFITTED);
+        let rebuild = if refitted { Rebuild::Whole } else { Rebuild::Data };
+        let verified = verify::verify(draft, work).and_then(|task| {
+            verify::rebuilds(task.get(), brief.scenario, rebuild)?;
+            Ok(task)
+        });
+        verified.map_err(|error| match error {
+            VerifyError::Package(error) => AttemptEnd::Write(error),
+            VerifyError::Refused(refusal) => self.refused(&refusal, &baselines),
+        })
+    }
+
+    /// Asks a role until it delivers, at most as often as its limit allows, and once if a
+    /// repeated call cannot differ.
+    fn ask<T>(
+        &mut self,
+        role: RoleName,
+        mut call: impl FnMut(RoleCall<'_>) -> Result<RoleReply<T>, RoleFault>,
+    ) -> Result<T, AttemptEnd> {
+        let limits = self.limits;
+        let (stage, limit) = match role {
+            RoleName::Strategist => (Stage::Strategy, limits.strategist),
+            RoleName::Developer => (Stage::Development, limits.developer),
+            RoleName::Operator => (Stage::Operation, limits.operator),
+            RoleName::Writer => (Stage::Description, limits.writer),
+        };
+        let limit = if self.roles.repeatable(role) { limit } else { 1 };
+        let mut feedback = self.last.filter(|feedback| feedback.role == role).cloned();
+        let mut index = 0;
+        loop {
+            let reply = call(RoleCall { index, feedback: feedback.as_ref() })?;
+            self.cost += reply.cost;
+            index += 1;
+            let RoleRefusal { code, detail } = match reply.product {
+                Ok(product) => return Ok(product),
+                Err(refusal) => refusal,
+            };
+            let heard = RoleFeedback { role, code, detail: detail.clone() };
+            if index >= limit {
+                let feedback = Some(heard);
+                let refusal = AttemptRefusal { stage, reason: code, detail, feedback };
+                return Err(AttemptEnd::Refused(refusal));
+            }
+            feedback = Some(heard);
+        }
+    }
+
+    /// A refusal by a check. Of the mechanism, its author also gets the scores of the ladder.
+    fn refused(&self, refusal: &Refusal, baselines: &Baselines) -> AttemptEnd {
+        let (code, detail) = (refusal.code(), refusal.to_string());
+        let feedback = refusal.part().map(|part| {
+            let detail = match part {
+                TaskPart::Mechanism => {
+                    let [r0, r1, r2, r3] = baselines.ladder;
+                    let ceiling = baselines.ceiling;
+                    format!("{detail}; R0 {r0}, R1 {r1}, R2 {r2}, R3 {r3}, ceiling {ceiling}")
+                }
+                _ => detail.clone(),
+            };
+            RoleFeedback { role: self.roles.author(part), code, detail }
+        });
+        let stage = Stage::Verification;
+        AttemptEnd::Refused(AttemptRefusal { stage, reason: code, detail, feedback })
+    }
+}

@@ -1,0 +1,42 @@
+//! Builds a task once more from what its folder keeps. No role is asked.
+
+use super::Draft;
+use crate::roles::{RoleBackend, RoleRefusal, TaskFacts, developer, operator, writer};
+use crate::spec::blueprint::Blueprint;
+use crate::spec::scenario::Scenario;
+use std::io;
+
+/// Why a task cannot be built once more.
+#[derive(Debug, thiserror::Error)]
+pub enum RebuildError {
+    /// A built-in procedure does not deliver.
+    #[error(transparent)]
+    Role(#[from] RoleRefusal),
+    /// A file cannot be serialised.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Builds a task from its blueprint and the story that the blueprint names, by the built-in
+/// procedures. Baselines and thresholds are those of `known`; without it, they are fitted again.
+///
+/// # Errors
+/// [`RebuildError`].
+pub fn rebuild(
+    blueprint: &Blueprint,
+    scenario: &Scenario,
+    known: Option<&TaskFacts>,
+) -> Result<Draft, RebuildError> {
+    let facts = match known {
+        None => developer::develop(blueprint)?,
+        Some(known) => TaskFacts {
+            blueprint: blueprint.clone(),
+            assets: blueprint.kind().render(blueprint).map_err(RoleRefusal::from)?,
+            ladder: known.ladder.clone(),
+            thresholds: known.thresholds,
+        },
+    };
+    let evaluator = operator::evaluator(blueprint);
+    let description = writer::describe(blueprint, scenario, &facts.assets);
+    Ok(Draft::new(facts, evaluator, description, RoleBackend::Builtin)?)
+}

@@ -1,0 +1,42 @@
+//! Why a role delivers nothing: a refusal ends an attempt, a fault ends the run.
+
+use super::RoleName;
+use crate::baselines::ladder::LadderError;
+use crate::media::MediumError;
+use std::error::Error;
+
+/// A role cannot deliver, or its work is not accepted. The attempt is refused and counted, and
+/// the next one begins.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct RoleRefusal {
+    /// The reason code in ledgers.
+    pub code: &'static str,
+    /// The reason in words.
+    pub detail: String,
+}
+
+impl From<MediumError> for RoleRefusal {
+    fn from(error: MediumError) -> Self {
+        Self { code: "medium", detail: error.to_string() }
+    }
+}
+
+impl From<LadderError> for RoleRefusal {
+    fn from(error: LadderError) -> Self {
+        Self { code: "ladder", detail: error.to_string() }
+    }
+}
+
+/// A role could not be asked: a missing key, an exhausted budget, an unreachable server. This
+/// says nothing of the task. The run ends, its open slots stay open, and the same command
+/// continues it.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to ask the {role}")]
+pub struct RoleFault {
+    /// The role that was to be asked.
+    pub role: RoleName,
+    /// What went wrong.
+    #[source]
+    pub source: Box<dyn Error + Send + Sync>,
+}
