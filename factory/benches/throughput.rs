@@ -13,9 +13,10 @@ use camino::Utf8Path;
 use factory::baselines::{features, thresholds};
 use factory::data::assets::Assets;
 use factory::package::Draft;
-use factory::roles::{Brief, Builtin, Development, Roles as _};
+use factory::roles::{Brief, RoleBackend, TaskFacts, operator, strategist, writer};
 use factory::spec::blueprint::{Blueprint, Origin};
-use factory::spec::config::{ATTEMPTS, Options, Preset};
+use factory::spec::config::{Options, Preset};
+use factory::spec::limits::RoleLimits;
 use factory::spec::mix::Cell;
 use factory::spec::plan::{self, Slot};
 use factory::spec::scenario::{self, Scenario};
@@ -64,6 +65,7 @@ fn main() -> Result<()> {
             formulations: Vec::new(),
             shares: vec![format!("{cell}=1")],
             preset: Preset::Large,
+            limits: RoleLimits::default(),
             shard: None,
         }
         .check(seeds.fingerprint(), &scenario::domains(&stories))?;
@@ -99,12 +101,12 @@ impl Total {
         work: &Utf8Path,
         python: &mut Python,
     ) -> Result<()> {
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..RoleLimits::default().attempts {
             self.attempts += 1;
             let origin = Origin { corpus_seed: 0, slot: slot.index, attempt };
             let preset = Preset::Large;
-            let brief = Brief { slot, seed, scenario: story, origin, preset, feedback: None };
-            let Ok(blueprint) = self.timed(0, || Builtin.strategise(&brief)) else { continue };
+            let brief = Brief { slot, seed, scenario: story, origin, preset };
+            let Ok(blueprint) = self.timed(0, || strategist::strategise(&brief)) else { continue };
             let assets = self.timed(1, || blueprint.kind().render(&blueprint))?;
             if !blueprint.targets.is_empty() {
                 self.python.0 += python.seconds(&blueprint, &assets)?;
@@ -115,12 +117,12 @@ impl Total {
                 continue;
             };
             let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
-            let development = Development { assets, ladder, thresholds };
-            let description = Builtin.write(&blueprint, story, &development.assets)?;
-            let evaluator = Builtin.operate(&blueprint)?;
-            let draft = Draft { blueprint, development, description, evaluator };
+            let evaluator = operator::evaluator(&blueprint);
+            let description = writer::describe(&blueprint, story, &assets);
+            let facts = TaskFacts { blueprint, assets, ladder, thresholds };
+            let draft = Draft::new(facts, evaluator, description, RoleBackend::Builtin)?;
             let Ok(task) = self.timed(3, || verify::verify(draft, work)) else { continue };
-            self.timed(4, || verify::rebuilds(task.get(), &Builtin, story, Rebuild::Data))?;
+            self.timed(4, || verify::rebuilds(task.get(), story, Rebuild::Data))?;
             self.accepted += 1;
             break;
         }

@@ -1,6 +1,9 @@
 //! The whole story: seed -> dna -> story -> mutations -> blueprint -> tables -> ladder ->
 //! thresholds -> evaluator -> description -> package -> verification -> corpus.
 
+#[cfg(test)]
+mod tests;
+
 use crate::corpus::attempt::{AttemptEnd, AttemptRefusal, SlotAttempt};
 use crate::corpus::folder::{self, CorpusError, Frame, Record};
 use crate::corpus::ledger::{Entry, Ledger, Outcome, Stage};

@@ -47,8 +47,11 @@ pub fn stage(draft: Draft, work: &Utf8Path) -> Result<Staged, PackageError> {
     let manifest = json(&draft.manifest()?)?;
     let files = draft.files.iter().map(|(path, bytes)| (path.as_str(), bytes));
     let files: Vec<(&str, &Vec<u8>)> = files.chain([("task.json", &manifest)]).collect();
-    let folders: BTreeSet<&str> =
-        files.iter().filter_map(|(path, _)| path.rsplit_once('/')).map(|(folder, _)| folder).collect();
+    let folders: BTreeSet<&str> = files
+        .iter()
+        .filter_map(|(path, _)| path.rsplit_once('/'))
+        .map(|(folder, _)| folder)
+        .collect();
     for folder in folders {
         fs::create_dir_all(root.join(folder))?;
     }

@@ -235,3 +235,47 @@ impl From<Refusal> for RoleRefusal {
         Self { code: refusal.code(), detail: refusal.to_string() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusal_belongs_to_the_part_that_must_change() {
+        let text = || "x".to_owned();
+        let leak = |carrier| Refusal::Leak { carrier, what: text(), effect: 0.5, p: 0.0 };
+        let cases = [
+            (Refusal::NotRecoverable { share: 0.1 }, Some(TaskPart::Mechanism)),
+            (Refusal::Unlearnable { p: 0.2 }, Some(TaskPart::Mechanism)),
+            (Refusal::Trivial { column: text(), share: 1.0 }, Some(TaskPart::Mechanism)),
+            (Refusal::GapWithinNoise { below: 1, above: 2, p: 0.2 }, Some(TaskPart::Mechanism)),
+            (Refusal::NotOrdered(text()), Some(TaskPart::Mechanism)),
+            (
+                Refusal::GoldAtCeiling { gold: 0.9, ceiling: 0.9, error: 0.1 },
+                Some(TaskPart::Mechanism),
+            ),
+            (leak(Carrier::Id), Some(TaskPart::Data)),
+            (leak(Carrier::Order), Some(TaskPart::Data)),
+            (leak(Carrier::Name), Some(TaskPart::Data)),
+            (leak(Carrier::Size), Some(TaskPart::Data)),
+            (leak(Carrier::Link), Some(TaskPart::Data)),
+            (Refusal::NearCopy { distance: 0.0, typical: 1.0 }, Some(TaskPart::Data)),
+            (Refusal::PictureCopy { test: 1, train: 2, likeness: 1.0 }, Some(TaskPart::Data)),
+            (Refusal::TextCopy { test: 1, train: 2, jaccard: 1.0 }, Some(TaskPart::Data)),
+            (Refusal::Duplicate { test: 1, train: 2 }, Some(TaskPart::Data)),
+            (Refusal::RulePrinted(text()), Some(TaskPart::Description)),
+            (Refusal::EvaluatorDisagrees(text()), Some(TaskPart::Evaluator)),
+            (Refusal::OverBudget { seconds: 11.0, budget: 10.0 }, Some(TaskPart::Evaluator)),
+            (Refusal::Contract(text()), None),
+            (Refusal::StrayFile(text()), None),
+            (Refusal::TimeLeak(text()), None),
+            (Refusal::MetadataLeak { path: text(), fault: text() }, None),
+            (Refusal::NotReproducible(text()), None),
+            (Refusal::MalformedAccepted("x"), None),
+            (Refusal::PerfectNotGold, None),
+        ];
+        for (refusal, part) in cases {
+            assert_eq!(refusal.part(), part, "{}", refusal.code());
+        }
+    }
+}

@@ -8,10 +8,9 @@ use crate::data::table::Cells;
 use crate::media::Format;
 use crate::numeric::rounding::digits;
 use crate::package;
-use crate::package::Draft;
-use crate::roles::{Brief, Builtin};
+use crate::roles::{Brief, RoleBackend, strategist};
 use crate::spec::blueprint::Origin;
-use crate::spec::config::{ATTEMPTS, Request};
+use crate::spec::config::Request;
 use crate::spec::layout::ItemLayout;
 use crate::spec::mix::{Cell, Mix};
 use crate::spec::seed_set::{MLEBENCH, SeedSet};
@@ -25,6 +24,15 @@ mod items;
 mod page;
 mod paths;
 mod rows;
+
+/// Attempts at a sound task.
+const ATTEMPTS: u64 = 20;
+
+/// What the files of a draft are written from, for faults to be planted in.
+struct UnwrittenDraft {
+    facts: TaskFacts,
+    description: String,
+}
 
 /// A sound task of one formulation in a folder of its own.
 struct Bench {
@@ -57,30 +65,38 @@ impl Bench {
         let plan = plan::plan(&request, seeds, &stories).unwrap();
         let slot = &plan.slots[0];
         let story = stories[slot.scenario].clone();
-        for attempt in 0..4 * ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
             let origin = Origin { corpus_seed: 0, slot: slot.index, attempt };
-            let (seed, preset, feedback) = (&seeds[slot.seed], request.preset, None);
-            let brief = Brief { slot, seed, scenario: &story, origin, preset, feedback };
-            let blueprint = Builtin.strategise(&brief).unwrap();
+            let (seed, preset) = (&seeds[slot.seed], request.preset);
+            let brief = Brief { slot, seed, scenario: &story, origin, preset };
+            let blueprint = strategist::strategise(&brief).unwrap();
             let other = |item: &ItemLayout| {
                 item.format != format.unwrap_or(item.medium.medium().formats()[0])
             };
             if blueprint.item().is_some_and(other) {
                 continue;
             }
-            let draft = package::develop(&Builtin, blueprint, &story).unwrap();
+            let draft = package::rebuild(&blueprint, &story, None).unwrap();
             let staged = package::stage(draft, path(&root)).unwrap();
             if check(&staged).is_ok() {
                 return Self { root, staged, story };
             }
         }
-        panic!("no sound {cell} task in {} attempts", 4 * ATTEMPTS);
+        panic!("no sound {cell} task in {ATTEMPTS} attempts");
     }
 
     /// The task with a change in its draft, written anew.
-    fn with(&self, change: impl FnOnce(&mut Draft)) -> Staged {
-        let mut draft = self.staged.draft.clone();
+    fn with(&self, change: impl FnOnce(&mut UnwrittenDraft)) -> Staged {
+        let Draft { files, facts, .. } = &self.staged.draft;
+        let text = |path: &str| String::from_utf8(files[path].clone()).unwrap();
+        let mut draft = UnwrittenDraft {
+            facts: facts.clone(),
+            description: text("prepared/public/description.md"),
+        };
         change(&mut draft);
+        let UnwrittenDraft { facts, description } = draft;
+        let evaluator = text("source/evaluator.py");
+        let draft = Draft::new(facts, evaluator, description, RoleBackend::Builtin).unwrap();
         package::stage(draft, &self.fresh()).unwrap()
     }
 
@@ -91,10 +107,9 @@ impl Bench {
 
     /// The task with a change in its files that its manifest knows of.
     fn with_files(&self, change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) -> Staged {
-        let draft = self.staged.draft.clone();
-        let mut files = draft.files().unwrap();
-        change(&mut files);
-        package::place(draft, files, &self.fresh()).unwrap()
+        let mut draft = self.staged.draft.clone();
+        change(&mut draft.files);
+        package::stage(draft, &self.fresh()).unwrap()
     }
 
     /// The task with a change in one of its files.
@@ -135,8 +150,8 @@ fn by_truth(truth: &[f64]) -> Vec<usize> {
 }
 
 /// A share of the way from R0 to the ceiling.
-fn way(draft: &Draft, share: f64) -> f64 {
-    let baselines = &draft.development.ladder.baselines;
+fn way(draft: &UnwrittenDraft, share: f64) -> f64 {
+    let baselines = &draft.facts.ladder.baselines;
     baselines.ladder[0] + share * (baselines.ceiling - baselines.ladder[0])
 }
 
@@ -149,7 +164,7 @@ fn sound_tasks_of_every_kind_pass_and_rebuild() {
         Formulation::Forecasting,
     ] {
         let bench = Bench::new(formulation);
-        rebuilds(&bench.staged, &Builtin, &bench.story, Rebuild::Whole).unwrap();
+        rebuilds(&bench.staged, &bench.story, Rebuild::Whole).unwrap();
     }
 }
 
@@ -157,7 +172,7 @@ fn sound_tasks_of_every_kind_pass_and_rebuild() {
 fn rungs_that_are_equal_are_within_noise() {
     let bench = binary();
     let task = bench.with(|draft| {
-        let forecasts = &mut draft.development.ladder.forecasts;
+        let forecasts = &mut draft.facts.ladder.forecasts;
         forecasts[2] = forecasts[1].clone();
     });
     assert_eq!(code(check(&task)), "gap_within_noise");
@@ -166,7 +181,7 @@ fn rungs_that_are_equal_are_within_noise() {
 #[test]
 fn rungs_in_the_wrong_order_are_seen() {
     let bench = binary();
-    let task = bench.with(|draft| draft.development.ladder.forecasts.swap(1, 2));
+    let task = bench.with(|draft| draft.facts.ladder.forecasts.swap(1, 2));
     assert_eq!(code(check(&task)), "gap_within_noise");
 }
 
@@ -174,7 +189,7 @@ fn rungs_in_the_wrong_order_are_seen() {
 fn gold_at_the_ceiling_is_seen() {
     let bench = binary();
     let task = bench.with(|draft| {
-        draft.development.thresholds.gold_threshold = draft.development.ladder.baselines.ceiling;
+        draft.facts.thresholds.gold_threshold = draft.facts.ladder.baselines.ceiling;
     });
     assert_eq!(code(check(&task)), "gold_at_ceiling");
 }
@@ -183,7 +198,7 @@ fn gold_at_the_ceiling_is_seen() {
 fn a_top_rung_that_gets_nowhere_is_seen() {
     let bench = binary();
     let task = bench.with(|draft| {
-        draft.development.ladder.baselines.ladder[3] = way(draft, 0.6);
+        draft.facts.ladder.baselines.ladder[3] = way(draft, 0.6);
     });
     assert_eq!(code(check(&task)), "not_recoverable");
 }
@@ -193,7 +208,7 @@ fn targets_that_nothing_explains_are_seen() {
     let bench = regression();
     let task = bench.with(|draft| {
         // What a forest says of other rows is as good as noise.
-        if let Forecast::Numbers(values) = &mut draft.development.ladder.out_of_bag {
+        if let Forecast::Numbers(values) = &mut draft.facts.ladder.out_of_bag {
             values.rotate_left(17);
         }
     });
@@ -204,7 +219,7 @@ fn targets_that_nothing_explains_are_seen() {
 fn a_column_that_is_the_target_is_seen() {
     let bench = regression();
     let task = bench.with(|draft| {
-        let assets = &mut draft.development.assets;
+        let assets = &mut draft.facts.assets;
         assets.train.push("copy", assets.train_truth.cells());
         assets.test.push("copy", assets.test_truth.cells());
     });
@@ -215,7 +230,7 @@ fn a_column_that_is_the_target_is_seen() {
 fn milestones_out_of_order_are_seen() {
     let bench = binary();
     let task = bench.with(|draft| {
-        let thresholds = &mut draft.development.thresholds;
+        let thresholds = &mut draft.facts.thresholds;
         std::mem::swap(&mut thresholds.silver_threshold, &mut thresholds.bronze_threshold);
     });
     assert_eq!(code(check(&task)), "not_ordered");
@@ -225,8 +240,8 @@ fn milestones_out_of_order_are_seen() {
 fn a_sample_as_good_as_the_median_is_seen() {
     let bench = binary();
     let task = bench.with(|draft| {
-        let thresholds = &mut draft.development.thresholds;
-        thresholds.median_threshold = draft.development.ladder.baselines.ladder[0];
+        let thresholds = &mut draft.facts.thresholds;
+        thresholds.median_threshold = draft.facts.ladder.baselines.ladder[0];
     });
     assert_eq!(code(disk::sample_is_unrewarded(&task)), "sample_rewarded");
     assert_eq!(code(check(&task)), "not_ordered");
@@ -238,7 +253,7 @@ fn a_constant_that_medals_is_seen() {
     for bench in [binary(), Bench::new(Formulation::Forecasting)] {
         // A little below the best constant's own score.
         let task = bench.with(|draft| {
-            draft.development.thresholds.bronze_threshold = way(draft, -0.05);
+            draft.facts.thresholds.bronze_threshold = way(draft, -0.05);
         });
         assert_eq!(code(disk::no_constant_medals(&task)), "constant_medals");
     }
@@ -254,18 +269,18 @@ fn faults_of_masks_boxes_and_pictures_are_seen() {
         [Formulation::Segmentation, Formulation::Detection, Formulation::Reconstruction]
     {
         let bench = scene(formulation);
-        rebuilds(&bench.staged, &Builtin, &bench.story, Rebuild::Whole).unwrap();
+        rebuilds(&bench.staged, &bench.story, Rebuild::Whole).unwrap();
         let task = bench.with(|draft| {
-            draft.development.thresholds.bronze_threshold = way(draft, -0.05);
+            draft.facts.thresholds.bronze_threshold = way(draft, -0.05);
         });
         assert_eq!(code(disk::no_constant_medals(&task)), "constant_medals");
         let task = bench.with(|draft| {
-            let assets = &mut draft.development.assets;
+            let assets = &mut draft.facts.assets;
             assets.test_items[3] = assets.train_items[5].clone();
         });
         assert_eq!(code(leaks::no_duplicates(&task)), "duplicate");
         let task = bench.with(|draft| {
-            let assets = &mut draft.development.assets;
+            let assets = &mut draft.facts.assets;
             for (test, train) in assets.test_items.iter_mut().zip(&assets.train_items).take(40) {
                 test.reading = train.reading.clone();
             }
@@ -273,17 +288,17 @@ fn faults_of_masks_boxes_and_pictures_are_seen() {
         assert_eq!(code(leaks::no_near_copies(&task)), "near_copy");
         let task = bench.with(|draft| {
             // The rungs' order is lost, and so is what the generic rung learnt.
-            let ladder = &mut draft.development.ladder;
+            let ladder = &mut draft.facts.ladder;
             ladder.forecasts.swap(1, 2);
         });
-        assert_eq!(code(super::ladder::gaps_exceed_noise(&task.draft)), "gap_within_noise");
+        assert_eq!(code(super::ladder::gaps_exceed_noise(&task.draft.facts)), "gap_within_noise");
         let task = bench.with(|draft| {
-            let rule = draft.blueprint.formula();
+            let rule = draft.facts.blueprint.formula();
             draft.description.push_str(rule.split("; ").next().unwrap());
         });
         assert_eq!(code(printed::rule_is_not_printed(&task)), "rule_printed");
         let task = bench.with(|draft| {
-            let assets = &mut draft.development.assets;
+            let assets = &mut draft.facts.assets;
             let target = assets.train_truth.as_numbers();
             let rows = by_truth(&target);
             assets.train_truth = assets.train_truth.take(&rows);
@@ -296,8 +311,8 @@ fn faults_of_masks_boxes_and_pictures_are_seen() {
 fn a_perfect_answer_without_gold_is_seen() {
     for bench in [binary(), regression()] {
         let task = bench.with(|draft| {
-            let direction = draft.blueprint.metric.direction();
-            draft.development.thresholds.gold_threshold = direction.gain(2.0);
+            let direction = draft.facts.blueprint.metric.direction();
+            draft.facts.thresholds.gold_threshold = direction.gain(2.0);
         });
         assert_eq!(code(disk::perfect_answer_earns_gold(&task)), "perfect_not_gold");
     }
@@ -344,7 +359,7 @@ fn a_task_that_is_built_differently_is_seen() {
     ] {
         let task = bench.with_file(file, |text| text + change);
         for rebuild in [Rebuild::Data, Rebuild::Whole] {
-            let found = rebuilds(&task, &Builtin, &bench.story, rebuild);
+            let found = rebuilds(&task, &bench.story, rebuild);
             assert_eq!(code(found), "not_reproducible");
         }
     }
@@ -354,10 +369,10 @@ fn a_task_that_is_built_differently_is_seen() {
 fn baselines_that_come_out_differently_are_seen_by_a_whole_rebuild() {
     let bench = binary();
     let task = bench.with(|draft| {
-        draft.development.thresholds.bronze_threshold = way(draft, 0.4);
+        draft.facts.thresholds.bronze_threshold = way(draft, 0.4);
     });
-    rebuilds(&task, &Builtin, &bench.story, Rebuild::Data).unwrap();
-    let found = rebuilds(&task, &Builtin, &bench.story, Rebuild::Whole);
+    rebuilds(&task, &bench.story, Rebuild::Data).unwrap();
+    let found = rebuilds(&task, &bench.story, Rebuild::Whole);
     assert_eq!(code(found), "not_reproducible");
 }
 
@@ -365,7 +380,7 @@ fn baselines_that_come_out_differently_are_seen_by_a_whole_rebuild() {
 fn a_damaged_blueprint_is_a_broken_contract() {
     let bench = binary();
     let task = bench.with_file("source/blueprint.json", |text| text[..200].to_owned());
-    assert_eq!(code(rebuilds(&task, &Builtin, &bench.story, Rebuild::Whole)), "contract");
+    assert_eq!(code(rebuilds(&task, &bench.story, Rebuild::Whole)), "contract");
 }
 
 #[test]
@@ -376,26 +391,26 @@ fn publishing_moves_the_whole_folder() {
     let task = verify(bench.staged.draft, path(&bench.root)).unwrap();
     let place = folder::publish(&task, &out).unwrap();
     let opened = tasks::task::TaskDir::open(&place).unwrap();
-    assert!(matches!(task.get().draft.development.assets.test_truth, Truth::Classes { .. }));
+    assert!(matches!(task.get().draft.facts.assets.test_truth, Truth::Classes { .. }));
     assert_eq!(opened.manifest().hashes.len(), 8);
 }
 
 #[test]
 fn links_that_are_written_by_class_are_seen() {
     let bench = Bench::of(Cell { modality: Modality::Graph, formulation: Formulation::Multiclass });
-    rebuilds(&bench.staged, &Builtin, &bench.story, Rebuild::Whole).unwrap();
-    let class = |draft: &Draft| {
-        let assets = &draft.development.assets;
+    rebuilds(&bench.staged, &bench.story, Rebuild::Whole).unwrap();
+    let class = |draft: &UnwrittenDraft| {
+        let assets = &draft.facts.assets;
         [assets.train_truth.as_numbers(), assets.test_truth.as_numbers()].concat()
     };
     let order = bench.with(|draft| {
         let class = class(draft);
         let ends = |[source, target]: &[usize; 2]| class[*source] + class[*target];
-        draft.development.assets.links.sort_by(|a, b| ends(a).total_cmp(&ends(b)));
+        draft.facts.assets.links.sort_by(|a, b| ends(a).total_cmp(&ends(b)));
     });
     let direction = bench.with(|draft| {
         let class = class(draft);
-        for link in &mut draft.development.assets.links {
+        for link in &mut draft.facts.assets.links {
             link.sort_by(|a, b| class[*a].total_cmp(&class[*b]));
         }
     });

@@ -22,8 +22,8 @@ fn repainted(file: &[u8], mut change: impl FnMut(usize, u8) -> u8) -> Vec<u8> {
 fn copies_of_pictures_are_seen() {
     for formulation in [Formulation::Binary, Formulation::Detection] {
         let bench = Bench::of(Cell { modality: Modality::Image, formulation });
-        let mut draws = Draws::new(bench.staged.draft.blueprint.origin.stream("test"));
-        let source = bench.staged.draft.development.assets.train_items[5].bytes.clone();
+        let mut draws = Draws::new(bench.staged.draft.facts.blueprint.origin.stream("test"));
+        let source = bench.staged.draft.facts.assets.train_items[5].bytes.clone();
         let noisy = |_, byte: u8| {
             let shift = 3.0 * draws.normal();
             // Test-only rounding by way of text keeps clear of casts.
@@ -37,7 +37,7 @@ fn copies_of_pictures_are_seen() {
             repainted(&source, noisy),
         ];
         for (index, copy) in copies.into_iter().enumerate() {
-            let task = bench.with(|draft| draft.development.assets.test_items[3].bytes = copy);
+            let task = bench.with(|draft| draft.facts.assets.test_items[3].bytes = copy);
             assert_eq!(code(check(&task)), "picture_copy", "{formulation:?} {index}");
         }
         // Written once more, harder compressed: the same picture in other bytes.
@@ -50,7 +50,7 @@ fn copies_of_pictures_are_seen() {
         encoder.set_compression(png::Compression::High);
         encoder.write_header().unwrap().write_image_data(&picture.bytes).unwrap();
         assert_ne!(file, source);
-        let task = bench.with(|draft| draft.development.assets.test_items[3].bytes = file);
+        let task = bench.with(|draft| draft.facts.assets.test_items[3].bytes = file);
         assert_eq!(code(copies::no_item_is_a_copy(&task)), "picture_copy");
     }
 }
@@ -64,7 +64,7 @@ fn copies_of_texts_are_seen() {
     ] {
         let bench = Bench::written_as(Cell { modality: Modality::Text, formulation }, Some(format));
         let task = bench.with(|draft| {
-            let assets = &mut draft.development.assets;
+            let assets = &mut draft.facts.assets;
             let text = String::from_utf8(assets.train_items[5].bytes.clone()).unwrap();
             let mut words: Vec<&str> = text.split(' ').collect();
             let middle = words.len() / 2;

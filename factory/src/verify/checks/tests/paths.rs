@@ -9,8 +9,8 @@ fn bench(modality: Modality) -> Bench {
 
 /// Every row's file within the public half, with the row's truth.
 fn rows(bench: &Bench) -> Vec<(String, f64)> {
-    let assets = &bench.staged.draft.development.assets;
-    let files = bench.staged.draft.files().unwrap();
+    let assets = &bench.staged.draft.facts.assets;
+    let files = bench.staged.draft.files.clone();
     let path = |id: &String| {
         let own = |path: &&String| path.contains(&format!("/{id}."));
         let path = files.keys().find(own).unwrap();
@@ -265,7 +265,7 @@ fn files_that_no_row_names_are_seen() {
     let bench =
         Bench::of(Cell { modality: Modality::Image, formulation: Formulation::Segmentation });
     let task = bench.with_files(|files| {
-        let assets = &bench.staged.draft.development.assets;
+        let assets = &bench.staged.draft.facts.assets;
         let mask = files[&format!("prepared/public/masks/{}.png", assets.train_ids[0])].clone();
         files.insert(format!("prepared/public/masks/{}.png", assets.test_ids[0]), mask);
     });

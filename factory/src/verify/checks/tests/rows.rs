@@ -7,7 +7,7 @@ use crate::numeric::draws::Draws;
 fn ids_in_order_of_the_target_are_seen() {
     let bench = binary();
     let task = bench.with(|draft| {
-        let assets = &mut draft.development.assets;
+        let assets = &mut draft.facts.assets;
         let target = assets.train_truth.as_numbers();
         let rows = by_truth(&target);
         for (place, row) in rows.into_iter().enumerate() {
@@ -25,7 +25,7 @@ fn ids_in_order_of_the_target_are_seen() {
 fn digits_that_follow_the_target_are_seen() {
     let bench = binary();
     let task = bench.with(|draft| {
-        let assets = &mut draft.development.assets;
+        let assets = &mut draft.facts.assets;
         let target = assets.test_truth.as_numbers();
         for (id, target) in assets.test_ids.iter_mut().zip(target) {
             id.push(if target > 0.5 { '9' } else { '1' });
@@ -38,7 +38,7 @@ fn digits_that_follow_the_target_are_seen() {
 fn rows_in_order_of_the_target_are_seen() {
     let bench = binary();
     let task = bench.with(|draft| {
-        let assets = &mut draft.development.assets;
+        let assets = &mut draft.facts.assets;
         let target = assets.train_truth.as_numbers();
         let rows = by_truth(&target);
         assets.train = assets.train.take(&rows);
@@ -48,8 +48,8 @@ fn rows_in_order_of_the_target_are_seen() {
 }
 
 /// Overwrites test rows with training rows, numbers moved by `shift` of their size.
-fn copy_rows(draft: &mut Draft, count: usize, shift: f64) {
-    let assets = &mut draft.development.assets;
+fn copy_rows(draft: &mut UnwrittenDraft, count: usize, shift: f64) {
+    let assets = &mut draft.facts.assets;
     for (from, to) in assets.train.columns.iter().zip(&mut assets.test.columns) {
         for row in 0..count {
             match (&from.cells, &mut to.cells) {
@@ -68,7 +68,7 @@ fn copy_rows(draft: &mut Draft, count: usize, shift: f64) {
 fn a_row_on_both_sides_of_the_split_is_seen() {
     let bench = binary();
     let task = bench.with(|draft| {
-        let assets = &mut draft.development.assets;
+        let assets = &mut draft.facts.assets;
         let row = assets.train.take(&[5]);
         for (column, copy) in assets.test.columns.iter_mut().zip(row.columns) {
             match (&mut column.cells, copy.cells) {
@@ -91,8 +91,8 @@ fn near_copies_across_the_split_are_seen() {
 }
 
 /// Training rows so that the classes come in turns, without a trend.
-fn in_turns(draft: &mut Draft) {
-    let assets = &mut draft.development.assets;
+fn in_turns(draft: &mut UnwrittenDraft) {
+    let assets = &mut draft.facts.assets;
     let target = assets.train_truth.as_numbers();
     let count = |class: f64| target.iter().filter(|value| **value == class).count();
     let turns = target.len() / 10;
@@ -125,7 +125,7 @@ fn classes_in_turns_are_seen() {
 fn ids_that_follow_one_of_several_labels_are_seen() {
     let bench = Bench::of(Cell { modality: Modality::Image, formulation: Formulation::Multilabel });
     let task = bench.with(|draft| {
-        let assets = &mut draft.development.assets;
+        let assets = &mut draft.facts.assets;
         let label = assets.test_truth.parts().last().unwrap().as_numbers();
         for (id, held) in assets.test_ids.iter_mut().zip(label) {
             id.push(if held > 0.5 { '9' } else { '1' });
@@ -141,7 +141,7 @@ fn items_of_every_medium_that_tell_are_seen() {
     for modality in [Modality::Image, Modality::Audio, Modality::Text, Modality::Graph] {
         let bench = Bench::of(Cell { modality, formulation: Formulation::Binary });
         let task = bench.with(|draft| {
-            let assets = &mut draft.development.assets;
+            let assets = &mut draft.facts.assets;
             assets.test_items[3] = assets.train_items[5].clone();
             for (to, from) in assets.test.columns.iter_mut().zip(&assets.train.columns) {
                 match (&mut to.cells, &from.cells) {
@@ -155,7 +155,7 @@ fn items_of_every_medium_that_tell_are_seen() {
         });
         assert_eq!(code(check(&task)), "duplicate", "{modality:?}");
         let task = bench.with(|draft| {
-            let assets = &mut draft.development.assets;
+            let assets = &mut draft.facts.assets;
             for (test, train) in assets.test_items.iter_mut().zip(&assets.train_items).take(40) {
                 test.reading = train.reading.clone();
             }
@@ -163,8 +163,8 @@ fn items_of_every_medium_that_tell_are_seen() {
         });
         assert_eq!(code(leaks::no_near_copies(&task)), "near_copy", "{modality:?}");
         let task = bench.with(|draft| {
-            let assets = &mut draft.development.assets;
-            let mut draws = Draws::new(draft.blueprint.origin.stream("test"));
+            let assets = &mut draft.facts.assets;
+            let mut draws = Draws::new(draft.facts.blueprint.origin.stream("test"));
             for (items, truth) in [
                 (&mut assets.train_items, &assets.train_truth),
                 (&mut assets.test_items, &assets.test_truth),

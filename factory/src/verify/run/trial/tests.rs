@@ -5,6 +5,7 @@ use super::*;
 use crate::corpus::pipeline::{self, Progress};
 use crate::roles::Builtin;
 use crate::spec::config::{Options as Request, Preset};
+use crate::spec::limits::RoleLimits;
 use crate::spec::plan::Slot;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -31,6 +32,7 @@ fn corpus(dir: &Utf8Path) -> Corpus {
         formulations: vec!["regression".to_owned(), "multiclass".to_owned()],
         shares: vec!["tabular/regression=0.5".to_owned()],
         preset: Preset::Paper,
+        limits: RoleLimits::default(),
         shard: None,
     };
     pipeline::generate(&request, &Builtin, &Quiet, &AtomicBool::new(false)).unwrap();

@@ -1,0 +1,477 @@
+//! Roles that refuse, fail and cost something, as models do: what the pipeline makes of them.
+
+use super::*;
+use crate::roles::{
+    Builtin, RoleCall, RoleCost, RoleName, RoleRefusal, RoleReply, TaskFacts, TaskPart,
+};
+use crate::spec::blueprint::Blueprint;
+use crate::spec::config::Preset;
+use crate::spec::limits::RoleLimits;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// Shows nothing.
+struct Silent;
+
+impl Progress for Silent {
+    fn planned(&self, _total: usize, _finished: usize, _notes: &[String]) {}
+    fn finished(&self, _slot: &Slot, _accepted: bool) {}
+}
+
+/// One call, as the role saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Heard {
+    role: RoleName,
+    slot: u64,
+    attempt: u64,
+    index: u64,
+    /// Code and words of the feedback.
+    feedback: Option<(&'static str, String)>,
+}
+
+/// What goes wrong with a call.
+enum Trouble {
+    Refusal,
+    Fault,
+}
+
+/// The built-in roles as a model would play them: some calls go wrong, and each costs something.
+struct Troubled {
+    /// What goes wrong with a call.
+    trouble: fn(&Heard) -> Option<Trouble>,
+    repeatable: bool,
+    mechanism: RoleName,
+    /// What happens to the developer's facts.
+    facts: fn(&Heard, &mut TaskFacts),
+    /// What happens to the engineer's evaluator.
+    evaluator: fn(&mut String),
+    /// What happens to the writer's page.
+    page: fn(&Heard, &TaskFacts, &mut String),
+    heard: Mutex<Vec<Heard>>,
+}
+
+/// The cost of one call.
+const COST: RoleCost =
+    RoleCost { calls: 1, prompt_tokens: 100, completion_tokens: 10, cost_micro_usd: Some(3) };
+
+impl Default for Troubled {
+    fn default() -> Self {
+        Self {
+            trouble: |_| None,
+            repeatable: true,
+            mechanism: RoleName::Strategist,
+            facts: |_, _| {},
+            evaluator: |_| {},
+            page: |_, _, _| {},
+            heard: Mutex::default(),
+        }
+    }
+}
+
+impl Troubled {
+    fn reply<T>(
+        &self,
+        role: RoleName,
+        origin: Origin,
+        call: RoleCall<'_>,
+        product: impl FnOnce(&Heard) -> Result<RoleReply<T>, RoleFault>,
+    ) -> Result<RoleReply<T>, RoleFault> {
+        let Origin { slot, attempt, .. } = origin;
+        let heard = |feedback: &RoleFeedback| {
+            assert_eq!(feedback.role, role, "a role got the feedback of another");
+            (feedback.code, feedback.detail.clone())
+        };
+        let feedback = call.feedback.map(heard);
+        let heard = Heard { role, slot, attempt, index: call.index, feedback };
+        self.heard.lock().unwrap().push(heard.clone());
+        let product = match (self.trouble)(&heard) {
+            Some(Trouble::Fault) => return Err(RoleFault { role, source: "no server".into() }),
+            Some(Trouble::Refusal) => Err(RoleRefusal {
+                code: "bad_answer",
+                detail: format!("call {} of attempt {attempt}", call.index),
+            }),
+            None => product(&heard)?.product,
+        };
+        Ok(RoleReply { product, cost: COST })
+    }
+
+    /// The calls of a role at slot 0.
+    fn calls(&self, role: RoleName) -> Vec<Heard> {
+        let heard = self.heard.lock().unwrap();
+        heard.iter().filter(|heard| heard.role == role && heard.slot == 0).cloned().collect()
+    }
+}
+
+impl Roles for Troubled {
+    fn backend(&self, _slot: &Slot) -> RoleBackend {
+        RoleBackend::Model { mode: "test".to_owned(), model: "troubled".to_owned() }
+    }
+
+    fn repeatable(&self, _role: RoleName) -> bool {
+        self.repeatable
+    }
+
+    fn author(&self, part: TaskPart) -> RoleName {
+        match part {
+            TaskPart::Mechanism => self.mechanism,
+            other => Builtin.author(other),
+        }
+    }
+
+    fn strategise(
+        &self,
+        brief: &Brief<'_>,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<Blueprint>, RoleFault> {
+        self.reply(RoleName::Strategist, brief.origin, call, |_| Builtin.strategise(brief, call))
+    }
+
+    fn develop(
+        &self,
+        blueprint: &Blueprint,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<TaskFacts>, RoleFault> {
+        self.reply(RoleName::Developer, blueprint.origin, call, |heard| {
+            let mut reply = Builtin.develop(blueprint, call)?;
+            if let Ok(facts) = &mut reply.product {
+                (self.facts)(heard, facts);
+            }
+            Ok(reply)
+        })
+    }
+
+    fn operate(
+        &self,
+        facts: &TaskFacts,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<String>, RoleFault> {
+        self.reply(RoleName::Operator, facts.blueprint.origin, call, |_| {
+            let mut reply = Builtin.operate(facts, call)?;
+            if let Ok(evaluator) = &mut reply.product {
+                (self.evaluator)(evaluator);
+            }
+            Ok(reply)
+        })
+    }
+
+    fn write(
+        &self,
+        facts: &TaskFacts,
+        scenario: &Scenario,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<String>, RoleFault> {
+        self.reply(RoleName::Writer, facts.blueprint.origin, call, |heard| {
+            let mut reply = Builtin.write(facts, scenario, call)?;
+            if let Ok(page) = &mut reply.product {
+                (self.page)(heard, facts, page);
+            }
+            Ok(reply)
+        })
+    }
+}
+
+/// A corpus in a temporary folder.
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn out(&self) -> &Utf8Path {
+        Utf8Path::from_path(self.0.path()).unwrap()
+    }
+
+    fn options(&self, count: usize) -> Options {
+        Options {
+            seeds: crate::spec::seed_set::MLEBENCH.to_owned(),
+            count,
+            val_count: Some(0),
+            out: self.out().join("corpus"),
+            seed: 0,
+            jobs: 1,
+            modalities: vec!["tabular".to_owned()],
+            formulations: vec!["binary".to_owned(), "regression".to_owned()],
+            shares: Vec::new(),
+            preset: Preset::Large,
+            limits: RoleLimits::default(),
+            shard: None,
+        }
+    }
+
+    fn generate(&self, count: usize, roles: &dyn Roles) -> Result<Record, PipelineError> {
+        run(&self.options(count), roles)
+    }
+
+    fn ledger(&self) -> Vec<Entry> {
+        entries(&self.out().join("corpus"))
+    }
+}
+
+fn run(options: &Options, roles: &dyn Roles) -> Result<Record, PipelineError> {
+    generate(options, roles, &Silent, &AtomicBool::new(false))
+}
+
+fn entries(corpus: &Utf8Path) -> Vec<Entry> {
+    let text = fs::read_to_string(corpus.join("ledger.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Every file of a corpus but ledger and lock, by path.
+fn files(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![corpus.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir_utf8().unwrap() {
+            let path = entry.unwrap().into_path();
+            let name = path.strip_prefix(corpus).unwrap().to_string();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name != "ledger.jsonl" && name != ".lock" {
+                found.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// The feedback of calls, in order.
+fn feedback(calls: &[Heard]) -> Vec<Option<&str>> {
+    calls.iter().map(|heard| heard.feedback.as_ref().map(|(_, detail)| detail.as_str())).collect()
+}
+
+#[test]
+fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
+    let (ours, theirs) = (Desk::new(), Desk::new());
+    let twice = |heard: &Heard| {
+        (heard.role == RoleName::Developer && heard.index < 2).then_some(Trouble::Refusal)
+    };
+    let roles = Troubled { trouble: twice, ..Troubled::default() };
+    let record = ours.generate(2, &roles).unwrap();
+    assert_eq!(record, theirs.generate(2, &Builtin).unwrap());
+
+    let calls: Vec<Heard> =
+        roles.calls(RoleName::Developer).into_iter().filter(|heard| heard.attempt == 0).collect();
+    let expected = [None, Some("call 0 of attempt 0"), Some("call 1 of attempt 0")];
+    assert_eq!(feedback(&calls), expected);
+    // One call of each other role, three of the developer.
+    for entry in ours.ledger() {
+        assert_eq!((entry.calls, entry.prompt_tokens), (Some(6), Some(600)));
+        assert_eq!((entry.completion_tokens, entry.cost_micro), (Some(60), Some(18)));
+        assert_eq!(
+            (entry.mode.as_deref(), entry.model.as_deref()),
+            (Some("test"), Some("troubled"))
+        );
+    }
+    // The task is the built-in one, but for who made it.
+    let (ours, theirs) = (files(&ours.out().join("corpus")), files(&theirs.out().join("corpus")));
+    assert!(ours.keys().eq(theirs.keys()));
+    for (path, bytes) in &ours {
+        if path.ends_with("task.json") {
+            let manifest: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+            let roles = serde_json::json!({ "mode": "test", "model": "troubled" });
+            assert_eq!(manifest["provenance"]["roles"], roles);
+        } else {
+            assert!(*bytes == theirs[path], "{path}");
+        }
+    }
+}
+
+#[test]
+fn role_that_cannot_answer_differently_is_asked_once_an_attempt() {
+    let desk = Desk::new();
+    let early = |heard: &Heard| {
+        (heard.role == RoleName::Developer && heard.attempt < 2).then_some(Trouble::Refusal)
+    };
+    let roles = Troubled { trouble: early, repeatable: false, ..Troubled::default() };
+    desk.generate(1, &roles).unwrap();
+    let ledger = desk.ledger();
+    for entry in &ledger[..2] {
+        assert_eq!(
+            (entry.stage, entry.reason.as_deref()),
+            (Stage::Development, Some("bad_answer"))
+        );
+        assert_eq!(entry.calls, Some(2));
+    }
+    let calls = roles.calls(RoleName::Developer);
+    assert!(calls.iter().all(|heard| heard.index == 0));
+    let expected = [None, Some("call 0 of attempt 0"), Some("call 0 of attempt 1")];
+    assert_eq!(feedback(&calls[..3]), expected);
+    assert_eq!(feedback(&roles.calls(RoleName::Strategist)[..3]), [None; 3]);
+}
+
+#[test]
+fn evaluator_that_is_refused_three_times_ends_the_attempt() {
+    let desk = Desk::new();
+    let never = |heard: &Heard| (heard.role == RoleName::Operator).then_some(Trouble::Refusal);
+    let roles = Troubled { trouble: never, ..Troubled::default() };
+    let limits = RoleLimits { attempts: 2, ..RoleLimits::default() };
+    let options = Options { limits, ..desk.options(1) };
+    let record = run(&options, &roles).unwrap();
+    assert_eq!((record.complete, &record.empty_slots[..]), (true, &[0][..]));
+    assert_eq!((record.funnel.developed, record.funnel.accepted), (2, 0));
+    let ledger = desk.ledger();
+    assert_eq!(ledger.len(), 2);
+    for entry in ledger {
+        assert_eq!((entry.stage, entry.calls), (Stage::Operation, Some(5)));
+    }
+    let calls = roles.calls(RoleName::Operator);
+    let expected = [
+        None,
+        Some("call 0 of attempt 0"),
+        Some("call 1 of attempt 0"),
+        Some("call 2 of attempt 0"),
+        Some("call 0 of attempt 1"),
+        Some("call 1 of attempt 1"),
+    ];
+    assert_eq!(feedback(&calls), expected);
+    assert!(roles.calls(RoleName::Writer).is_empty());
+    // A slot that used up the attempts of its corpus is not made again.
+    assert_eq!(run(&options, &roles).unwrap(), record);
+    assert_eq!(roles.calls(RoleName::Operator).len(), calls.len());
+}
+
+#[test]
+fn fault_ends_the_run_and_the_same_command_finishes_it() {
+    let (whole, broken) = (Desk::new(), Desk::new());
+    whole.generate(3, &Troubled::default()).unwrap();
+    let unreachable = |heard: &Heard| {
+        (heard.role == RoleName::Writer && heard.slot == 1).then_some(Trouble::Fault)
+    };
+    let faulty = Troubled { trouble: unreachable, ..Troubled::default() };
+    let error = broken.generate(3, &faulty).unwrap_err();
+    assert!(
+        matches!(&error, PipelineError::Role { source, .. } if source.role == RoleName::Writer)
+    );
+    let text = tasks::text::with_causes(&error);
+    assert!(text.contains("run the same command again") && text.contains("no server"), "{text}");
+    // The slots before the fault are kept; its own has left nothing.
+    assert!(broken.ledger().iter().all(|entry| entry.slot == 0));
+
+    broken.generate(3, &Troubled::default()).unwrap();
+    assert!(files(&whole.out().join("corpus")) == files(&broken.out().join("corpus")));
+    let without_time = |desk: &Desk| -> Vec<Entry> {
+        desk.ledger().into_iter().map(|entry| Entry { milliseconds: 0, ..entry }).collect()
+    };
+    assert_eq!(without_time(&whole), without_time(&broken));
+}
+
+#[test]
+fn page_that_prints_the_rule_is_written_again_and_the_data_stay() {
+    let desk = Desk::new();
+    let page = |heard: &Heard, facts: &TaskFacts, page: &mut String| {
+        if heard.index == 0 {
+            page.push_str(&facts.blueprint.formula());
+        }
+    };
+    let roles = Troubled { page, ..Troubled::default() };
+    let record = desk.generate(1, &roles).unwrap();
+    assert_eq!(record.funnel.accepted, 1);
+    assert!(!record.funnel.reasons.contains_key("rule_printed"));
+    let developed = roles.calls(RoleName::Developer);
+    let written = roles.calls(RoleName::Writer);
+    assert_eq!(written.len(), 2 * developed.len());
+    assert!(
+        written.iter().skip(1).step_by(2).all(|heard| {
+            heard.feedback.as_ref().is_some_and(|(code, _)| *code == "rule_printed")
+        })
+    );
+}
+
+#[test]
+fn page_of_a_role_that_cannot_answer_differently_is_refused_by_verification() {
+    let desk = Desk::new();
+    let page = |heard: &Heard, facts: &TaskFacts, page: &mut String| {
+        if heard.attempt < 4 {
+            page.push_str(&facts.blueprint.formula());
+        }
+    };
+    let roles = Troubled { page, repeatable: false, ..Troubled::default() };
+    desk.generate(1, &roles).unwrap();
+    let ledger = desk.ledger();
+    let printed = ledger.iter().filter(|e| e.reason.as_deref() == Some("rule_printed"));
+    let printed: Vec<u64> = printed.map(|entry| entry.attempt).collect();
+    assert!(!printed.is_empty());
+    for attempt in printed {
+        assert_eq!(ledger[usize::try_from(attempt).unwrap()].stage, Stage::Verification);
+        let next = |heard: &&Heard| heard.attempt == attempt + 1;
+        let writer = roles.calls(RoleName::Writer);
+        let (code, _) = writer.iter().find(next).unwrap().feedback.clone().unwrap();
+        assert_eq!(code, "rule_printed");
+        assert_eq!(roles.calls(RoleName::Developer).iter().find(next).unwrap().feedback, None);
+    }
+}
+
+#[test]
+fn refusal_of_the_mechanism_goes_to_its_author_with_the_scores_of_the_ladder() {
+    for (author, other) in
+        [(RoleName::Strategist, RoleName::Developer), (RoleName::Developer, RoleName::Strategist)]
+    {
+        let desk = Desk::new();
+        let facts = |heard: &Heard, facts: &mut TaskFacts| {
+            if heard.attempt == 0 {
+                facts.ladder.baselines.ladder[3] = facts.ladder.baselines.ladder[0];
+            }
+        };
+        let roles = Troubled { facts, mechanism: author, ..Troubled::default() };
+        desk.generate(1, &roles).unwrap();
+        let first = &desk.ledger()[0];
+        assert_eq!(first.reason.as_deref(), Some("not_recoverable"));
+        let calls = roles.calls(author);
+        let (code, detail) = calls[1].feedback.clone().unwrap();
+        assert_eq!(code, "not_recoverable");
+        assert!(detail.starts_with(first.detail.as_ref().unwrap()), "{detail}");
+        assert!(detail.contains("R2 ") && detail.contains("ceiling "), "{detail}");
+        assert_eq!(roles.calls(other)[1].feedback, None);
+    }
+}
+
+#[test]
+fn third_refusal_that_no_role_explains_ends_the_run() {
+    let desk = Desk::new();
+    // What is on disk is not what a rebuild makes.
+    let evaluator = |code: &mut String| code.push_str("# changed\n");
+    let roles = Troubled { evaluator, ..Troubled::default() };
+    let error = desk.generate(1, &roles).unwrap_err();
+    let PipelineError::OwnFaults { reason, .. } = &error else { panic!("{error}") };
+    assert_eq!(*reason, "not_reproducible");
+    assert!(error.to_string().contains("source/evaluator.py"), "{error}");
+    assert!(desk.ledger().is_empty());
+}
+
+#[test]
+fn limits_are_kept_in_the_record_and_others_do_not_continue_it() {
+    let desk = Desk::new();
+    let limits = RoleLimits { attempts: 9, ..RoleLimits::default() };
+    let options = Options { limits, ..desk.options(1) };
+    run(&options, &Builtin).unwrap();
+    let record = folder::read(&options.out).unwrap().unwrap();
+    assert_eq!(record.request.limits, limits);
+    let error = run(&desk.options(1), &Builtin).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("limits of the roles") && text.contains("attempts=9"), "{text}");
+}
+
+#[test]
+fn ledger_of_built_in_roles_has_no_costs() {
+    let desk = Desk::new();
+    desk.generate(1, &Builtin).unwrap();
+    let text = fs::read_to_string(desk.out().join("corpus/ledger.jsonl")).unwrap();
+    let entry: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let keys: Vec<&str> = entry.as_object().unwrap().keys().map(String::as_str).collect();
+    let known = [
+        "attempt",
+        "cell",
+        "detail",
+        "family",
+        "metric",
+        "milliseconds",
+        "outcome",
+        "reason",
+        "slot",
+        "stage",
+        "task",
+    ];
+    assert_eq!(keys, known);
+    assert!(desk.ledger().iter().all(|entry| entry.cost().is_none()));
+}
