@@ -8,7 +8,7 @@ use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::{Source, Trajectory, TurnRecord};
 use camino::Utf8Path;
 use fs_err as fs;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -56,7 +56,7 @@ fn demonstrations_work_on_every_kind_of_task_and_name_no_column() {
         .status()
         .unwrap();
     assert!(made.success());
-    let suite = TaskSuite::open(&corpus, &Opening::default(), Options::default()).unwrap();
+    let suite = TaskSuite::open(&corpus, &Opening::default(), SandboxOptions::default()).unwrap();
     let tasks = suite.split(Split::Train).unwrap();
     let seen: BTreeSet<String> = tasks.iter().map(|task| read(task)).collect();
     assert!(seen.iter().eq(READ), "{seen:?}");

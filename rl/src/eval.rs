@@ -17,7 +17,7 @@ use evals::runner::{
     AgentError, Contestant, Progress, Protocol, RunError, Scripted, Slot, Take, evaluate,
 };
 use indicatif::ProgressBar;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -117,7 +117,7 @@ pub fn run(
     out: &Utf8Path,
     stages: &dyn Stages,
 ) -> Result<Evaluation, RunError> {
-    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), Options::default())?;
+    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
     let world = MleWorld { suite: &suite, rules: &settings.rules };
     let root = Stream::root(settings.seed).child("eval");
     let workers = settings.rollout.workers;

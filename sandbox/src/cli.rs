@@ -18,7 +18,7 @@ mod serve;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
-use jail::exec::{Options, Sandbox, StartError};
+use jail::exec::{SandboxOptions, Sandbox, StartError};
 use jail::isolation::IsolationLevel;
 use jail::python::PythonEnv;
 use sandbox::graders::Graders;
@@ -117,20 +117,20 @@ struct Common {
 struct Jail {
     /// The weakest tier of protection that is accepted: t1 has namespaces and control groups, t2
     /// namespaces alone, t3 neither. The best that this host offers is used.
-    #[arg(long, value_name = "TIER", default_value_t = Options::default().allow_tier)]
+    #[arg(long, value_name = "TIER", default_value_t = SandboxOptions::default().allow_tier)]
     allow_tier: IsolationLevel,
 }
 
 impl Common {
-    fn options(&self, warm_up: bool) -> Options {
+    fn options(&self, warm_up: bool) -> SandboxOptions {
         // There is no second run to wait for.
-        Options { spares: 0, ..self.jail.options(1, warm_up) }
+        SandboxOptions { spares: 0, ..self.jail.options(1, warm_up) }
     }
 }
 
 impl Jail {
-    fn options(&self, slots: usize, warm_up: bool) -> Options {
-        Options { slots, spares: slots, warm_up, allow_tier: self.allow_tier, ..Options::default() }
+    fn options(&self, slots: usize, warm_up: bool) -> SandboxOptions {
+        SandboxOptions { slots, spares: slots, warm_up, allow_tier: self.allow_tier, ..SandboxOptions::default() }
     }
 }
 
@@ -193,7 +193,7 @@ impl Cli {
 fn open_task(
     path: &Utf8Path,
     checkout: Option<&Utf8PathBuf>,
-    options: Options,
+    options: SandboxOptions,
 ) -> Result<(Task, Graders)> {
     let task = Task::open(path, &Opening { checkout: checkout.cloned() })
         .with_context(|| format!("failed to open the task in `{path}`"))?;
@@ -202,7 +202,7 @@ fn open_task(
     Ok((task, graders))
 }
 
-fn start(options: Options, task: Option<&Task>) -> Result<Sandbox, StartError> {
+fn start(options: SandboxOptions, task: Option<&Task>) -> Result<Sandbox, StartError> {
     let python = PythonEnv::locate()?;
     let tasks: Vec<_> =
         task.iter().map(|task| (task.id().clone(), task.public().clone())).collect();

@@ -5,7 +5,7 @@ use agents::prompt::PromptStyle;
 use agents::scaffold::react::{EpisodeRules, MleWorld};
 use agents::scaffold::runner::{RunContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::{Feedback, TaskSuite};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -18,7 +18,7 @@ fn scripted_agents_on_a_competition_and_a_bundle_submit_and_are_graded() {
     let folder = Folder::new();
     folder.competition();
     folder.bundle("yields", 12);
-    let options = Options { slots: 2, ..Options::default() };
+    let options = SandboxOptions { slots: 2, ..SandboxOptions::default() };
     let suite = TaskSuite::open(folder.path(), &Opening::default(), options).unwrap();
     // Neither states a split, so both are part of each.
     for split in [Split::Train, Split::Val] {

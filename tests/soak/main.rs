@@ -28,7 +28,7 @@ mod watch;
 use anyhow::{Context as _, Result, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use progress::Tally;
 use records::Records;
 use report::{Aftermath, Kill, Played, Report, Soaked};
@@ -149,7 +149,7 @@ fn kill(supervisor: Supervisor, failures: &mut Vec<String>) -> Result<(Tally, Ki
     let was = supervisor.process();
     // Launcher, zygote and spares with their reapers are always there; a run is what the kill must
     // hit.
-    let always = 2 + 2 * Options::default().spares;
+    let always = 2 + 2 * SandboxOptions::default().spares;
     let begun = Instant::now();
     let mut below = supervisor.below();
     while below.len() <= always {

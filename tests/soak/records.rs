@@ -3,7 +3,7 @@
 use crate::progress::Tally;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::{Action, Ending, Event, Record, TaskSuite, Turn, replay};
 use std::collections::BTreeMap;
 use tasks::task::Opening;
@@ -103,7 +103,7 @@ impl Records {
         most: usize,
         failures: &mut Vec<String>,
     ) -> Result<usize> {
-        let suite = TaskSuite::open(corpus, &Opening::default(), Options::default())?;
+        let suite = TaskSuite::open(corpus, &Opening::default(), SandboxOptions::default())?;
         let mut kinds = BTreeMap::new();
         let closed = |record: &Record| record.ending == Some(Ending::Closed);
         for (path, record) in self.records.iter().filter(|(_, record)| closed(record)) {

@@ -8,7 +8,7 @@ use agents::prompt::{Prompt, PromptStyle};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedAgent, ScriptedLevel};
 use anyhow::{Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::{Options, Outcome};
+use jail::exec::{SandboxOptions, Outcome};
 use jail::limits::RunLimits;
 use rand::seq::IndexedRandom as _;
 use sandbox::env::{Action, Ending, EpisodeConfig, Label, Recorded, Step, TaskSuite};
@@ -32,7 +32,7 @@ pub(crate) fn main(
     episodes: usize,
     life: u32,
 ) -> Result<()> {
-    let suite = TaskSuite::open(corpus, &Opening::default(), Options::default())?;
+    let suite = TaskSuite::open(corpus, &Opening::default(), SandboxOptions::default())?;
     let sandbox = suite.sandbox();
     say(&Line::Ready { launcher: sandbox.launcher_pid(), tier: sandbox.tier().to_string() })?;
     let stop = Arc::new(AtomicBool::new(false));

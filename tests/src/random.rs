@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use tasks::boxes::{Detection, Object};
 use tasks::cells;
 use tasks::mask::Mask;
-use tasks::metrics::images::Frame;
+use tasks::metrics::images::ImageFormat;
 use tasks::metrics::{Metric, MetricError};
 use tasks::prediction::Prediction;
 use tasks::stream::Stream;
@@ -200,7 +200,7 @@ impl Draws {
                 self.rows = self.rows.min(5);
                 let levels = [2, 16, 256, 65536][self.rng.random_range(0..4)];
                 let (width, height) = (self.rng.random_range(5..14), self.rng.random_range(6..12));
-                let frame = Frame { width, height, levels };
+                let frame = ImageFormat { width, height, levels };
                 let truth: Vec<Vec<u16>> = (0..self.rows).map(|_| self.image(frame)).collect();
                 let predicted = truth.iter().map(|image| self.restored(image, frame)).collect();
                 (
@@ -248,14 +248,14 @@ impl Draws {
         u16::try_from(self.rng.random_range(0..levels)).unwrap()
     }
 
-    fn image(&mut self, frame: Frame) -> Vec<u16> {
+    fn image(&mut self, frame: ImageFormat) -> Vec<u16> {
         if self.rng.random_bool(0.2) {
             return vec![self.intensity(frame.levels); frame.width * frame.height];
         }
         (0..frame.width * frame.height).map(|_| self.intensity(frame.levels)).collect()
     }
 
-    fn restored(&mut self, image: &[u16], frame: Frame) -> Vec<u16> {
+    fn restored(&mut self, image: &[u16], frame: ImageFormat) -> Vec<u16> {
         let share = [0.0, 0.1, 1.0][self.rng.random_range(0..3)];
         let pixel = |pixel: &u16| {
             if self.rng.random_bool(share) { self.intensity(frame.levels) } else { *pixel }

@@ -11,7 +11,7 @@ use agents::scaffold::runner::{RunContext, ScriptedError, ScriptedJob, run_episo
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::Trajectory;
 use camino::Utf8Path;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use rand::seq::SliceRandom;
 use sandbox::env::{Feedback, SuiteError, TaskSuite};
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ pub fn calibrate(
     begin: impl FnOnce(usize),
     mut tick: impl FnMut(),
 ) -> Result<Calibration, CalibrationError> {
-    let suite = TaskSuite::open(corpus, &Opening::default(), Options::default())?;
+    let suite = TaskSuite::open(corpus, &Opening::default(), SandboxOptions::default())?;
     let mut tasks = suite.split(settings.split)?;
     // Levels are compared by thresholds and formulations, which only our own tasks state.
     tasks.retain(|task| task.ours().is_some());

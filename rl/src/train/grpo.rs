@@ -61,7 +61,7 @@ use agents::scaffold::react::MleWorld;
 use batch::{Batch, Scores};
 use camino::Utf8Path;
 use error::LOG_PROB_GAP;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use metrics::{Gathered, Made, PhaseTimes, StepMetrics, Summary, TrainMetrics};
 use play::{Play, Player};
 use sandbox::env::TaskSuite;
@@ -107,7 +107,7 @@ pub fn run(
     generator.publish(harness.step())?;
     let metrics = harness.metrics()?;
 
-    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), Options::default())?;
+    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
     let _watch = stop.abandons(suite.sandbox());
     let heartbeat = Heartbeat::default();
     let silence = Duration::from_secs(settings.watchdog_seconds);

@@ -4,7 +4,7 @@ use crate::corpus;
 use agents::scaffold::react::MleWorld;
 use agents::trajectory::{Ending, Segment, Source, Trajectory};
 use camino::Utf8Path;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use rl::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
 use rl::generate::{ConversationId, Generated, Generator, NativeGenerator};
 use rl::model::{Packed, Qwen3, Qwen3Config};
@@ -54,7 +54,7 @@ impl Scene {
             ..Qwen3Config::tiny(size, 1, 2)
         };
         let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(5));
-        let suite = TaskSuite::open(&tasks, &Opening::default(), Options::default()).unwrap();
+        let suite = TaskSuite::open(&tasks, &Opening::default(), SandboxOptions::default()).unwrap();
         Self { suite, tokenizer, model, _folder: folder }
     }
 

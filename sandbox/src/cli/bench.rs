@@ -3,7 +3,7 @@
 use super::{Common, exit, output};
 use anyhow::{Context as _, Result};
 use clap::Args;
-use jail::bench::{Settings, bench};
+use jail::bench::{BenchSettings, bench};
 use jail::python::PythonEnv;
 
 /// Arguments of `sandbox bench`.
@@ -20,7 +20,7 @@ pub(super) struct BenchArgs {
 }
 
 pub(super) fn run(args: &BenchArgs) -> Result<u8> {
-    let settings = Settings { runs: args.runs.into(), cold_runs: args.cold_runs.into() };
+    let settings = BenchSettings { runs: args.runs.into(), cold_runs: args.cold_runs.into() };
     let python = PythonEnv::locate()?;
     let bench = bench(&python, &args.common.options(true), settings, |script| {
         output::note(&format!("measuring {script:?}"));

@@ -4,7 +4,7 @@ use super::{Common, exit, output, start};
 use anyhow::Result;
 use clap::Args;
 use jail::exec::StartError;
-use jail::isolation::State;
+use jail::isolation::LayerState;
 use jail::limits::Gpus;
 use serde_json::json;
 
@@ -46,8 +46,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<u8> {
         output::line(&format!("tier {}", sandbox.tier()))?;
         for (layer, state) in protection.iter() {
             match state {
-                State::Up => output::line(&format!("{layer:20} up"))?,
-                State::Down { reason } => output::line(&format!("{layer:20} down: {reason}"))?,
+                LayerState::Up => output::line(&format!("{layer:20} up"))?,
+                LayerState::Down { reason } => output::line(&format!("{layer:20} down: {reason}"))?,
             }
         }
         let gpus = if gpus.is_empty() { Gpus::None } else { Gpus::Only(gpus) };

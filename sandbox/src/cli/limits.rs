@@ -4,7 +4,7 @@ use super::failure::UsageError;
 use super::policy_file;
 use camino::Utf8PathBuf;
 use clap::Args;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use jail::limits::range::{self, OutOfRange, Range};
 use jail::limits::{Gpus, Keep, RunLimits};
 use std::fmt::Display;
@@ -155,7 +155,7 @@ impl TryFrom<RawLimits> for Limits {
 
     /// Defaults where nothing is given; a limit that makes no sense is refused.
     fn try_from(raw: RawLimits) -> Result<Self, OutOfRange> {
-        let (default, options) = (RunLimits::default(), Options::default());
+        let (default, options) = (RunLimits::default(), SandboxOptions::default());
         let cpus = raw.cpus.map(|cpus| {
             range::CPUS.check("cpus", &cpus)?;
             Ok(u32::try_from(cpus).ok().and_then(NonZeroU32::new).expect("in range"))
@@ -224,8 +224,8 @@ impl LimitFlags {
 
 impl Limits {
     /// The options of a sandbox that keeps to them.
-    pub(crate) fn bound(&self, options: Options) -> Options {
-        Options { work_dir: self.work_dir, work_files: self.work_files, ..options }
+    pub(crate) fn bound(&self, options: SandboxOptions) -> SandboxOptions {
+        SandboxOptions { work_dir: self.work_dir, work_files: self.work_files, ..options }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use tasks::collect::CollectError;
 use tasks::mlebench::board::Board;
 use tasks::mlebench::grading::{self, GradingError, Outcome};
-use tasks::mlebench::report::{self, Report};
+use tasks::mlebench::report::{self, CompetitionReport};
 
 /// What to grade as MLE-bench does, instead of a task.
 #[derive(Debug, Args)]
@@ -145,7 +145,7 @@ fn many(outcomes: Vec<Outcome>, json: bool) -> Result<()> {
             output::note(&format!("{}: {refusal}", report.submission_path));
         }
     }
-    let reports: Vec<Report> = outcomes.into_iter().map(|outcome| outcome.report).collect();
+    let reports: Vec<CompetitionReport> = outcomes.into_iter().map(|outcome| outcome.report).collect();
     Ok(output::json_text(&report::aggregate(&reports))?)
 }
 

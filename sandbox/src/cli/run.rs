@@ -7,7 +7,7 @@ use super::{Common, exit, imports, interrupt, open_task, start};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use jail::exec::{Fault, Options, Sandbox};
+use jail::exec::{Fault, SandboxOptions, Sandbox};
 use jail::limits::{RunLimits, range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal as _, Read as _};
@@ -63,8 +63,8 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     let (task, graders) =
         open_task(&args.task, args.mlebench.as_ref(), args.common.options(false))?;
     let codes: Vec<_> = scripts.iter().map(|script| script.code.clone()).collect();
-    let jobs = args.jobs.map_or(Options::default().slots, NonZeroUsize::get).min(scripts.len());
-    let options = Options {
+    let jobs = args.jobs.map_or(SandboxOptions::default().slots, NonZeroUsize::get).min(scripts.len());
+    let options = SandboxOptions {
         slots: jobs,
         // One run does not repay a warm-up, nor what it has no use for.
         modules: imports::needed(&codes),

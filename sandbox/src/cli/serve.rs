@@ -6,7 +6,7 @@ use super::{Jail, exit, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
-use jail::exec::{Mode, Options};
+use jail::exec::{Mode, SandboxOptions};
 use jail::limits::{RunLimits, range};
 use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, TaskSuite, replay};
 use sandbox::serve::{Limits, Reveal, ServeConfig, Server};
@@ -204,7 +204,7 @@ fn token(secret: &str) -> std::result::Result<Token, BadToken> {
 fn open(
     corpus: &Utf8PathBuf,
     mlebench: Option<&Utf8PathBuf>,
-    options: Options,
+    options: SandboxOptions,
 ) -> Result<TaskSuite> {
     let opening = Opening { checkout: mlebench.cloned() };
     let tasks = Collection::open(corpus, &opening).context("failed to open the tasks")?;
@@ -212,7 +212,7 @@ fn open(
 }
 
 pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
-    let slots = args.slots.unwrap_or(Options::default().slots).max(1);
+    let slots = args.slots.unwrap_or(SandboxOptions::default().slots).max(1);
     let limits = args.limits.resolve(args.step_limit, STEP_LIMIT)?;
     let config = args.config(limits.policy.clone());
     config.check()?;

@@ -5,7 +5,7 @@ use super::verdict::Verdict;
 use fs_err as fs;
 use jail::exec::{Fault, Outcome, Run, StartError};
 use jail::limits::{Keep, RunLimits};
-use tasks::sample::Sample;
+use tasks::sample::SampleSubmission;
 use tasks::submission::{Part, SubmissionError};
 use tasks::task::{ANSWERS, Bundle, EVALUATOR, SAMPLE, TaskId};
 use tasks::units::{ByteSize, Span};
@@ -58,7 +58,7 @@ pub(super) struct Script {
     /// The sample submission as it is.
     example: Vec<u8>,
     /// The form that it asks for.
-    sample: Sample,
+    sample: SampleSubmission,
     answers: Vec<u8>,
 }
 
@@ -66,7 +66,7 @@ impl Script {
     pub(super) fn read(bundle: &Bundle) -> Result<Self, EvaluatorFault> {
         let read = |name: &str| fs::read(bundle.whole().path().join(name));
         let (example, answers) = (read(SAMPLE)?, read(ANSWERS)?);
-        let sample = Sample::read(&example, &answers).map_err(EvaluatorFault::Table)?;
+        let sample = SampleSubmission::read(&example, &answers).map_err(EvaluatorFault::Table)?;
         Ok(Self { task: bundle.id().clone(), example, sample, answers })
     }
 
@@ -80,7 +80,7 @@ impl Script {
     }
 
     /// The form of a submission.
-    pub(super) fn sample(&self) -> &Sample {
+    pub(super) fn sample(&self) -> &SampleSubmission {
         &self.sample
     }
 

@@ -5,7 +5,7 @@ use camino::Utf8Path;
 use support::random::{self, Kind};
 use support::tables;
 use tasks::metrics::Metric;
-use tasks::mlebench::frame::{Frame, Limits};
+use tasks::mlebench::frame::{PandasFrame, FrameLimits};
 use tasks::mlebench::graders::GRADERS;
 use tasks::prediction::Prediction;
 use tasks::stream::Stream;
@@ -90,18 +90,18 @@ pub(crate) fn competitions(padding: usize) -> Vec<Target> {
             (0..1000).map(|index| tables::case(name, Stream::root(7).child(name).index(index)));
         let scores = |[answers, submission]: &[String; 2]| {
             let [answers, frame] =
-                [answers, submission].map(|text| Frame::read(text.as_bytes()).unwrap_or_default());
+                [answers, submission].map(|text| PandasFrame::read(text.as_bytes()).unwrap_or_default());
             frame.rows() > 3 && grader(&frame, &answers).is_ok()
         };
         let [answers, submission] = cases.find(scores).unwrap();
-        let answers = Frame::read(answers.as_bytes()).unwrap();
+        let answers = PandasFrame::read(answers.as_bytes()).unwrap();
         // As if texts that nobody compares stood beside.
-        let mut limits = Limits::for_submissions(&answers);
+        let mut limits = FrameLimits::for_submissions(&answers);
         limits.bytes += padding;
         let mut lines = submission.lines().map(|line| line.split(',').map(str::to_owned).collect());
         let (header, rows) = (lines.next().unwrap(), lines.collect());
         let grade = move |csv: &[u8]| {
-            let frame = Frame::read_within(csv, limits).map_err(|error| error.to_string())?;
+            let frame = PandasFrame::read_within(csv, limits).map_err(|error| error.to_string())?;
             let score = grader(&frame, &answers).map_err(|error| error.to_string())?;
             Ok(score.rounded())
         };

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use fs_err as fs;
-use jail::exec::{Options, Run, Sandbox, Workspace};
+use jail::exec::{SandboxOptions, Run, Sandbox, Workspace};
 use jail::isolation::IsolationLevel;
 use jail::limits::RunLimits;
 use jail::python::PythonEnv;
@@ -56,8 +56,8 @@ impl Corpus {
     }
 }
 
-pub(crate) fn quick() -> Options {
-    Options { slots: 4, warm_up: false, modules: vec!["numpy".to_owned()], ..Options::default() }
+pub(crate) fn quick() -> SandboxOptions {
+    SandboxOptions { slots: 4, warm_up: false, modules: vec!["numpy".to_owned()], ..SandboxOptions::default() }
 }
 
 /// A corpus and a sandbox that knows it.
@@ -95,7 +95,7 @@ impl Listeners {
 impl Place {
     /// A warmed sandbox, for scripts that use the libraries.
     pub(crate) fn warm() -> Self {
-        Self::with(Options { slots: 4, ..Options::default() })
+        Self::with(SandboxOptions { slots: 4, ..SandboxOptions::default() })
     }
 
     /// One that only imports: starts faster, and the jail is the same.
@@ -103,7 +103,7 @@ impl Place {
         Self::with(quick())
     }
 
-    pub(crate) fn with(options: Options) -> Self {
+    pub(crate) fn with(options: SandboxOptions) -> Self {
         let corpus = Corpus::new();
         let python = PythonEnv::locate().unwrap();
         let spares = options.spares;

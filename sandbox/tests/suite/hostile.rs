@@ -4,7 +4,7 @@ use crate::fixture::{Place, assert_finished, policy, quick};
 use crate::lifetime::zygote_at_rest;
 use crate::program::Program;
 use crate::tiers::{as_ordinary_user, is_open_to_others, left_out, tried};
-use jail::exec::{Mode, Options, Sandbox, StartError};
+use jail::exec::{Mode, SandboxOptions, Sandbox, StartError};
 use jail::isolation::IsolationLevel;
 use jail::limits::RunLimits;
 use std::sync::Mutex;
@@ -13,8 +13,8 @@ use std::time::Duration;
 use tasks::units::ByteSize;
 
 /// Small enough to be filled.
-pub(crate) fn small(tier: IsolationLevel) -> Options {
-    Options {
+pub(crate) fn small(tier: IsolationLevel) -> SandboxOptions {
+    SandboxOptions {
         slots: 2,
         work_dir: ByteSize::mib(8),
         work_files: 100,
@@ -63,7 +63,7 @@ pub(crate) fn try_each(place: &Place, programs: &[Program], mode: Mode) {
 }
 
 /// A place with these options, unless this host offers less; then it says so.
-pub(crate) fn offered(options: Options) -> Option<Place> {
+pub(crate) fn offered(options: SandboxOptions) -> Option<Place> {
     let corpus = crate::fixture::Corpus::new();
     let python = jail::python::PythonEnv::locate().unwrap();
     match Sandbox::start(&python, options.clone(), &corpus.tasks()) {

@@ -2,8 +2,8 @@
 
 use crate::fixture::{Corpus, Place, assert_finished, is_alone, policy, quick, script};
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::{Fault, Options, Outcome, Sandbox, StartError};
-use jail::isolation::{IsolationLevel, Layer, State};
+use jail::exec::{Fault, SandboxOptions, Outcome, Sandbox, StartError};
+use jail::isolation::{IsolationLevel, Layer, LayerState};
 use jail::limits::RunLimits;
 use jail::python::PythonEnv;
 use std::num::NonZeroU32;
@@ -163,7 +163,7 @@ impl Drop for Stuck {
 #[test]
 fn a_run_that_cannot_be_ended_gives_its_place_back_and_is_no_fault() {
     // One place, which the next run needs.
-    let place = Place::with(Options { slots: 1, spares: 0, ..quick() });
+    let place = Place::with(SandboxOptions { slots: 1, spares: 0, ..quick() });
     let Some(stuck) = Stuck::make() else { return };
     let (workspace, launcher) = (place.workspace(), place.sandbox.launcher_pid());
     let limit = RunLimits { time_limit: Span::seconds(2), ..policy() };
@@ -207,14 +207,14 @@ fn an_abandoned_sandbox_ends_its_runs_at_once_and_begins_no_more() {
 
 #[test]
 fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
-    let options = Options { best_tier: IsolationLevel::T2, ..quick() };
+    let options = SandboxOptions { best_tier: IsolationLevel::T2, ..quick() };
     let place = Place::with(options.clone());
     assert_eq!(place.sandbox.tier(), IsolationLevel::T2);
     assert_eq!(place.run("pass").tier, IsolationLevel::T2);
     for (layer, state) in place.sandbox.protection().iter() {
         // Whether Landlock is there is the kernel's affair.
         let expected = layer != Layer::Cgroup;
-        assert!((*state == State::Up) == expected || layer == Layer::Landlock, "{layer}");
+        assert!((*state == LayerState::Up) == expected || layer == Layer::Landlock, "{layer}");
     }
     let bounded = RunLimits { cpus: NonZeroU32::new(1), ..policy() };
     let fault = place.workspace().run("pass", &bounded).unwrap_err();
@@ -222,7 +222,7 @@ fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
     let unknown = TaskId::new("gamma").unwrap();
     assert!(matches!(place.sandbox.workspace(&unknown), Err(Fault::UnknownTask(_))));
 
-    let options = Options { allow_tier: IsolationLevel::T1, ..options };
+    let options = SandboxOptions { allow_tier: IsolationLevel::T1, ..options };
     let python = PythonEnv::locate().unwrap();
     let error = Sandbox::start(&python, options, &place.corpus.tasks()).unwrap_err();
     assert!(matches!(error, StartError::IsolationLevel { layer: Layer::Cgroup, .. }), "{error}");

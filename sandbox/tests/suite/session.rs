@@ -4,7 +4,7 @@ use crate::fixture::{Place, assert_finished, policy, quick, script, within};
 use crate::hostile::offered;
 use crate::lifetime::descendants;
 use crate::tiers::{is_open_to_others, tried};
-use jail::exec::{Mode, Options, Outcome, Run, Workspace};
+use jail::exec::{Mode, SandboxOptions, Outcome, Run, Workspace};
 use jail::isolation::IsolationLevel;
 use sandbox::env::{Action, Episode, EpisodeConfig};
 use sandbox::graders::Graders;
@@ -213,7 +213,7 @@ fn processor_time(place: &Place) -> BTreeMap<u32, u64> {
 }
 
 fn a_session_at_rest_gets_no_processor_time(tier: IsolationLevel) {
-    let options = Options { best_tier: tier, allow_tier: tier, ..quick() };
+    let options = SandboxOptions { best_tier: tier, allow_tier: tier, ..quick() };
     let Some(place) = offered(options) else { return };
     // Those that could not be brought to rest have been ended, which is as good.
     let sessions: Vec<(Workspace, bool)> = WAKERS
@@ -341,7 +341,7 @@ fn without_a_box_there_are_no_sessions() {
         return;
     }
     let options =
-        Options { best_tier: IsolationLevel::T3, allow_tier: IsolationLevel::T3, ..quick() };
+        SandboxOptions { best_tier: IsolationLevel::T3, allow_tier: IsolationLevel::T3, ..quick() };
     let Some(place) = offered(options) else { return };
     let fault = place.workspace().in_mode(Mode::Session).unwrap_err();
     assert!(fault.to_string().contains("needs tier t2 or better"), "{fault}");

@@ -4,7 +4,7 @@ use crate::fixture::{Place, assert_finished, is_alone, policy, quick, script, wi
 use crate::lifetime::{groups_of, zygote_at_rest};
 use crate::program::Program;
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::{Mode, Options};
+use jail::exec::{Mode, SandboxOptions};
 use jail::limits::RunLimits;
 use rand::RngExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -159,7 +159,7 @@ fn a_thousand_mixed_runs_leave_nothing_and_disturb_nobody() {
         return;
     }
     let place =
-        Place::with(Options { slots: 4, work_dir: ByteSize::mib(8), work_files: 100, ..quick() });
+        Place::with(SandboxOptions { slots: 4, work_dir: ByteSize::mib(8), work_files: 100, ..quick() });
     let programs: Vec<Program> = Program::all().into_iter().filter(Program::is_brief).collect();
     assert!(programs.len() >= 60, "{}", programs.len());
     assert_finished("the first", &place.run("import csv, multiprocessing, subprocess"));

@@ -7,7 +7,7 @@ use support::mutation::{Target, fuzz};
 use support::random::Case;
 use support::{random, tables};
 use tasks::metrics::Metric;
-use tasks::mlebench::frame::Frame;
+use tasks::mlebench::frame::PandasFrame;
 use tasks::mlebench::graders::{GRADERS, GradeFn};
 use tasks::stream::Stream;
 use tasks::submission::{Answers, Part, Submission, read_answers};
@@ -125,13 +125,13 @@ fn submissions_are_read_or_refused() {
 }
 
 /// Pandas' rules and the graders of MLE-bench.
-struct Competitions(Vec<(&'static str, GradeFn, Frame)>);
+struct Competitions(Vec<(&'static str, GradeFn, PandasFrame)>);
 
 impl Competitions {
     fn new() -> Self {
         let task = |(name, grader): (&'static str, GradeFn)| {
             let [answers, _] = tables::case(name, Stream::root(7).child(name));
-            (name, grader, Frame::read(answers.as_bytes()).unwrap())
+            (name, grader, PandasFrame::read(answers.as_bytes()).unwrap())
         };
         Self(GRADERS.into_iter().map(task).collect())
     }
@@ -154,7 +154,7 @@ impl Target for Competitions {
 
     fn take(&self, aim: usize, input: &[u8]) -> String {
         let (name, grader, answers) = &self.0[aim];
-        match Frame::read(input) {
+        match PandasFrame::read(input) {
             Err(error) => variant(&error),
             Ok(frame) => match grader(&frame, answers) {
                 Ok(_) => format!("scored {name}"),
