@@ -18,7 +18,7 @@ mod serve;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
-use jail::exec::{SandboxOptions, Sandbox, StartError};
+use jail::exec::{Sandbox, SandboxOptions, StartError};
 use jail::isolation::IsolationLevel;
 use jail::python::PythonEnv;
 use sandbox::graders::Graders;
@@ -61,13 +61,13 @@ Python is found through MLE_PYTHON, else as `.venv/bin/python` in or above the c
 /// Run untrusted Python on a task, grade what it submits.
 #[derive(Debug, Parser)]
 #[command(name = "sandbox", version, after_help = AFTER_HELP)]
-pub(crate) struct Cli {
+pub(crate) struct SandboxCli {
     #[command(subcommand)]
-    command: Command,
+    command: SandboxCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum SandboxCommand {
     /// Run scripts in the jail, as an agent's would be.
     ///
     /// Each script starts in an empty folder with the task's public files, read-only, in `input/`.
@@ -105,7 +105,7 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
-struct Common {
+struct CommonFlags {
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -121,7 +121,7 @@ struct Jail {
     allow_tier: IsolationLevel,
 }
 
-impl Common {
+impl CommonFlags {
     fn options(&self, warm_up: bool) -> SandboxOptions {
         // There is no second run to wait for.
         SandboxOptions { spares: 0, ..self.jail.options(1, warm_up) }
@@ -130,7 +130,13 @@ impl Common {
 
 impl Jail {
     fn options(&self, slots: usize, warm_up: bool) -> SandboxOptions {
-        SandboxOptions { slots, spares: slots, warm_up, allow_tier: self.allow_tier, ..SandboxOptions::default() }
+        SandboxOptions {
+            slots,
+            spares: slots,
+            warm_up,
+            allow_tier: self.allow_tier,
+            ..SandboxOptions::default()
+        }
     }
 }
 
@@ -146,7 +152,7 @@ pub(crate) fn launch() -> ExitCode {
     }
 }
 
-impl Cli {
+impl SandboxCli {
     /// Carries out the command and reports a failure. The exit code.
     pub(crate) fn run(&self) -> u8 {
         let result = self.listen().and_then(|()| self.carry_out());
@@ -162,30 +168,30 @@ impl Cli {
     /// is nothing to clean up.
     fn listen(&self) -> Result<()> {
         match &self.command {
-            Command::Serve(_) | Command::Run(_) => Ok(()),
+            SandboxCommand::Serve(_) | SandboxCommand::Run(_) => Ok(()),
             _ => interrupt::listen(),
         }
     }
 
     fn carry_out(&self) -> Result<u8> {
         match &self.command {
-            Command::Run(args) => run::run(args),
-            Command::Grade(args) => grade::run(args),
-            Command::Check(args) => check::run(args),
-            Command::Bench(args) => bench::run(args),
-            Command::Serve(args) => serve::serve(args),
-            Command::Replay(args) => serve::replay_record(args),
+            SandboxCommand::Run(args) => run::run(args),
+            SandboxCommand::Grade(args) => grade::run(args),
+            SandboxCommand::Check(args) => check::run(args),
+            SandboxCommand::Bench(args) => bench::run(args),
+            SandboxCommand::Serve(args) => serve::serve(args),
+            SandboxCommand::Replay(args) => serve::replay_record(args),
         }
     }
 
     /// Whether the answer is for programs.
     fn json(&self) -> bool {
         match &self.command {
-            Command::Run(args) => args.common.json,
-            Command::Grade(args) => args.json,
-            Command::Check(args) => args.common.json,
-            Command::Bench(args) => args.common.json,
-            Command::Serve(_) | Command::Replay(_) => false,
+            SandboxCommand::Run(args) => args.common.json,
+            SandboxCommand::Grade(args) => args.json,
+            SandboxCommand::Check(args) => args.common.json,
+            SandboxCommand::Bench(args) => args.common.json,
+            SandboxCommand::Serve(_) | SandboxCommand::Replay(_) => false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The command `sandbox bench`: latency and throughput of runs.
 
-use super::{Common, exit, output};
+use super::{CommonFlags, exit, output};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use jail::bench::{BenchSettings, bench};
@@ -16,7 +16,7 @@ pub(super) struct BenchArgs {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     cold_runs: u16,
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonFlags,
 }
 
 pub(super) fn run(args: &BenchArgs) -> Result<u8> {

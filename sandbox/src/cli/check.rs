@@ -1,6 +1,6 @@
 //! The command `sandbox check`: which isolation layers this host offers.
 
-use super::{Common, exit, output, start};
+use super::{CommonFlags, exit, output, start};
 use anyhow::Result;
 use clap::Args;
 use jail::exec::StartError;
@@ -12,7 +12,7 @@ use serde_json::json;
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonFlags,
 }
 
 pub(super) fn run(args: &CheckArgs) -> Result<u8> {

@@ -3,7 +3,7 @@
 use super::episode::{Episode, EpisodeConfig, EpisodeFault};
 use crate::graders::Graders;
 use camino::Utf8Path;
-use jail::exec::{SandboxOptions, Sandbox, StartError};
+use jail::exec::{Sandbox, SandboxOptions, StartError};
 use jail::python::{PythonEnv, PythonError};
 use tasks::grade::Grader;
 use tasks::task::{Collection, Opening, Split, Task, TaskError, TaskId};
@@ -60,7 +60,11 @@ impl TaskSuite {
     ///
     /// # Errors
     /// [`SuiteError`] if a task is broken, or scripts cannot be run safely.
-    pub fn open(path: &Utf8Path, opening: &Opening, options: SandboxOptions) -> Result<Self, SuiteError> {
+    pub fn open(
+        path: &Utf8Path,
+        opening: &Opening,
+        options: SandboxOptions,
+    ) -> Result<Self, SuiteError> {
         let tasks = Collection::open(path, opening)?;
         for task in tasks.tasks().iter().filter_map(Task::ours) {
             task.check_files()?;

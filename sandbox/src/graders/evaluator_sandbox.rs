@@ -3,7 +3,7 @@
 
 use super::script::EvaluatorFault;
 use super::script_grader::Proof;
-use jail::exec::{SandboxOptions, Sandbox, StartError};
+use jail::exec::{Sandbox, SandboxOptions, StartError};
 use jail::python::PythonEnv;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ use tasks::task::{Bundle, PublicDir, TaskId};
 /// A sandbox that shows each evaluator its bundle's folder as it was released, answers included.
 /// It starts when the first evaluator is needed.
 #[derive(Debug, Default)]
-pub(super) struct EvaluatorSandbox(Mutex<State>);
+pub(super) struct EvaluatorSandbox(Mutex<EvaluatorSandboxState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct EvaluatorSandboxState {
     folders: Vec<(TaskId, PublicDir)>,
     options: Option<SandboxOptions>,
     sandbox: Option<Sandbox>,

@@ -1,7 +1,7 @@
 //! A bundle's evaluator as a program: one run of it, jailed, on the rows of a part.
 
 use super::evaluator_sandbox::EvaluatorSandbox;
-use super::verdict::Verdict;
+use super::verdict::EvaluatorVerdict;
 use fs_err as fs;
 use jail::exec::{Fault, Outcome, Run, StartError};
 use jail::limits::{Keep, RunLimits};
@@ -53,7 +53,7 @@ pub enum EvaluatorFault {
 
 /// A bundle's evaluator and the tables that it is given, read once.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct EvaluatorScript {
     task: TaskId,
     /// The sample submission as it is.
     example: Vec<u8>,
@@ -62,7 +62,7 @@ pub(super) struct Script {
     answers: Vec<u8>,
 }
 
-impl Script {
+impl EvaluatorScript {
     pub(super) fn read(bundle: &Bundle) -> Result<Self, EvaluatorFault> {
         let read = |name: &str| fs::read(bundle.whole().path().join(name));
         let (example, answers) = (read(SAMPLE)?, read(ANSWERS)?);
@@ -90,7 +90,7 @@ impl Script {
         evaluators: &EvaluatorSandbox,
         csv: &[u8],
         part: Part,
-    ) -> Result<Verdict, EvaluatorFault> {
+    ) -> Result<EvaluatorVerdict, EvaluatorFault> {
         let rows = |csv: &[u8]| {
             let rows = self.sample.take(csv, part).map_err(EvaluatorFault::Table)?;
             // Read as a table before, so it is UTF-8.
@@ -119,20 +119,20 @@ impl Script {
         &self,
         evaluators: &EvaluatorSandbox,
         part: Part,
-    ) -> Result<Verdict, EvaluatorFault> {
+    ) -> Result<EvaluatorVerdict, EvaluatorFault> {
         self.run(evaluators, &self.example, part)
     }
 }
 
-fn verdict(run: &Run) -> Result<Verdict, EvaluatorFault> {
+fn verdict(run: &Run) -> Result<EvaluatorVerdict, EvaluatorFault> {
     let parsed = match run.stdout.omitted() {
-        0 => Verdict::parse(&run.stdout.text()).map_err(|error| error.to_string()),
+        0 => EvaluatorVerdict::parse(&run.stdout.text()).map_err(|error| error.to_string()),
         more => Err(format!("it printed {more} bytes more than are read")),
     };
     match (&run.outcome, parsed) {
         (Outcome::Finished, Ok(verdict)) => Ok(verdict),
         // Scripts that refuse a submission often end with an exit code as well.
-        (Outcome::Exited { .. }, Ok(Verdict::Refused)) => Ok(Verdict::Refused),
+        (Outcome::Exited { .. }, Ok(EvaluatorVerdict::Refused)) => Ok(EvaluatorVerdict::Refused),
         (Outcome::Finished, Err(garbage)) => Err(EvaluatorFault::Garbage(garbage)),
         (outcome, _) => {
             let complaints = run.stderr.text();

@@ -1,6 +1,6 @@
 //! A suite of tasks, and episodes on them.
 
-pub(crate) use support::folders::{CANARY, EVALUATOR, Folder, lines};
+pub(crate) use support::folders::{CANARY, EVALUATOR, TemporaryFolder, lines};
 
 use jail::exec::SandboxOptions;
 use sandbox::env::{Action, Episode, EpisodeConfig, Feedback, TaskSuite};

@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use fs_err as fs;
-use jail::exec::{SandboxOptions, Run, Sandbox, Workspace};
+use jail::exec::{Run, Sandbox, SandboxOptions, Workspace};
 use jail::isolation::IsolationLevel;
 use jail::limits::RunLimits;
 use jail::python::PythonEnv;
@@ -22,11 +22,11 @@ use tasks::units::Span;
 pub(crate) const CANARY: &str = "canary-5f1c7b";
 
 /// Two tasks in a folder of their own.
-pub(crate) struct Corpus {
+pub(crate) struct SuiteCorpus {
     folder: tempfile::TempDir,
 }
 
-impl Corpus {
+impl SuiteCorpus {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         // Without a box, scripts reach their data by its own path.
@@ -57,12 +57,17 @@ impl Corpus {
 }
 
 pub(crate) fn quick() -> SandboxOptions {
-    SandboxOptions { slots: 4, warm_up: false, modules: vec!["numpy".to_owned()], ..SandboxOptions::default() }
+    SandboxOptions {
+        slots: 4,
+        warm_up: false,
+        modules: vec!["numpy".to_owned()],
+        ..SandboxOptions::default()
+    }
 }
 
 /// A corpus and a sandbox that knows it.
-pub(crate) struct Place {
-    pub(crate) corpus: Corpus,
+pub(crate) struct SandboxFixture {
+    pub(crate) corpus: SuiteCorpus,
     pub(crate) sandbox: Sandbox,
     /// How many processes stand ready between runs.
     pub(crate) spares: usize,
@@ -79,7 +84,7 @@ struct Listeners {
 }
 
 impl Listeners {
-    fn beside(corpus: &Corpus) -> Self {
+    fn beside(corpus: &SuiteCorpus) -> Self {
         let path = UnixListener::bind(corpus.path().join("listener")).unwrap();
         let name = corpus.path().file_name().unwrap().to_owned();
         let address = SocketAddr::from_abstract_name(&name).unwrap();
@@ -92,7 +97,7 @@ impl Listeners {
     }
 }
 
-impl Place {
+impl SandboxFixture {
     /// A warmed sandbox, for scripts that use the libraries.
     pub(crate) fn warm() -> Self {
         Self::with(SandboxOptions { slots: 4, ..SandboxOptions::default() })
@@ -104,7 +109,7 @@ impl Place {
     }
 
     pub(crate) fn with(options: SandboxOptions) -> Self {
-        let corpus = Corpus::new();
+        let corpus = SuiteCorpus::new();
         let python = PythonEnv::locate().unwrap();
         let spares = options.spares;
         let sandbox = Sandbox::start(&python, options, &corpus.tasks()).unwrap();

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
-use support::mutation::{Target, fuzz};
-use support::random::Case;
+use support::mutation::{FuzzTarget, fuzz};
+use support::random::MetricCase;
 use support::{random, tables};
 use tasks::metrics::Metric;
 use tasks::mlebench::frame::PandasFrame;
@@ -60,7 +60,7 @@ fn variant(error: &impl std::fmt::Debug) -> String {
 }
 
 /// The strict parser and our metrics, on one task of every metric and kind.
-struct Submissions(Vec<(Case, Answers)>);
+struct Submissions(Vec<(MetricCase, Answers)>);
 
 impl Submissions {
     fn new() -> Self {
@@ -85,7 +85,7 @@ impl Submissions {
     }
 }
 
-impl Target for Submissions {
+impl FuzzTarget for Submissions {
     fn aims(&self) -> usize {
         self.0.len()
     }
@@ -137,7 +137,7 @@ impl Competitions {
     }
 }
 
-impl Target for Competitions {
+impl FuzzTarget for Competitions {
     fn aims(&self) -> usize {
         self.0.len()
     }
