@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{Calibrate, Cli, Command, Format, Generate, Half, Inspect, Verify};
-use evals::calibration::{self, Settings};
+use evals::calibration::{self, CalibrationSettings};
 use factory::corpus::folder::{self, CorpusError, Record};
 use factory::corpus::pipeline::{self, Progress};
 use factory::roles::Builtin;
@@ -171,7 +171,7 @@ fn inspect(flags: &Inspect) -> Result<ExitCode> {
 
 fn calibrate(flags: &Calibrate) -> Result<ExitCode> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let settings = Settings {
+    let settings = CalibrationSettings {
         split: match flags.split {
             Half::Train => Split::Train,
             Half::Val => Split::Val,

@@ -5,7 +5,7 @@
 mod ladder;
 
 use camino::Utf8Path;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use std::process::Command;
 use tasks::task::{Opening, Split};
@@ -21,7 +21,7 @@ fn gains(formulation: &str) -> ([f64; 5], f64) {
         .status()
         .unwrap();
     assert!(made.success());
-    let suite = TaskSuite::open(&corpus, &Opening::default(), Options::default()).unwrap();
+    let suite = TaskSuite::open(&corpus, &Opening::default(), SandboxOptions::default()).unwrap();
     let task = suite.split(Split::Val).unwrap()[0];
     ladder::gains(&suite, task)
 }

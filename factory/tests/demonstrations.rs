@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use agents::scaffold::react::{EpisodeRules, MleWorld};
-use agents::scaffold::runner::{RunContext, ScriptedJob, run_episodes};
+use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::{Source, Trajectory, TurnRecord};
 use camino::Utf8Path;
 use fs_err as fs;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -56,7 +56,7 @@ fn demonstrations_work_on_every_kind_of_task_and_name_no_column() {
         .status()
         .unwrap();
     assert!(made.success());
-    let suite = TaskSuite::open(&corpus, &Opening::default(), Options::default()).unwrap();
+    let suite = TaskSuite::open(&corpus, &Opening::default(), SandboxOptions::default()).unwrap();
     let tasks = suite.split(Split::Train).unwrap();
     let seen: BTreeSet<String> = tasks.iter().map(|task| read(task)).collect();
     assert!(seen.iter().eq(READ), "{seen:?}");
@@ -64,7 +64,7 @@ fn demonstrations_work_on_every_kind_of_task_and_name_no_column() {
     let rules = EpisodeRules::default();
     let world = MleWorld { suite: &suite, rules: &rules };
     let (style, stream) = (ScriptStyle::Demonstration, Stream::root(2));
-    let stage = RunContext { world, style, workers: 2, stream };
+    let stage = RunnerContext { world, style, workers: 2, stream };
     // All read alike; what is fitted afterwards is the ladder's, which has tests of its own.
     let job = |task| ScriptedJob { task, approach: ScriptedLevel::Linear, attempt: 0 };
     let jobs: Vec<ScriptedJob<'_>> = tasks.iter().map(|task| job(task)).collect();

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use factory::roles::operator;
 use fs_err as fs;
 use std::fmt::Write as _;
-use support::random::{Case, Kind};
+use support::random::{MetricCase, PredictionKind};
 use support::{random, reference};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
@@ -66,7 +66,7 @@ fn evaluate(tasks: &[Task]) -> Vec<serde_json::Value> {
     reference::ask("factory/tests/reference/evaluate.py", paths)
 }
 
-fn write(case: &Case, path: Utf8PathBuf) -> Task {
+fn write(case: &MetricCase, path: Utf8PathBuf) -> Task {
     let prediction = &case.prediction;
     let answers = csv(&prediction.answer_columns(), &case.cells(&case.truth));
     let submission = csv(&prediction.columns(), &case.cells(&case.predicted));
@@ -109,19 +109,23 @@ fn the_evaluator_agrees_with_the_grader() {
 fn the_evaluator_refuses_what_the_grader_refuses() {
     let dir = tempfile::tempdir().unwrap();
     let root = Utf8Path::from_path(dir.path()).unwrap();
-    let malformed: [(Metric, Kind, &[&str]); 8] = [
-        (Metric::Mae, Kind::Numbers, &["", "nan", "1e999", "one"]),
-        (Metric::LogLoss, Kind::Probabilities, &["-0.1", "1.1", "inf"]),
-        (Metric::MicroF1, Kind::Flags, &["c0 c0", "c0;c1", "c99"]),
-        (Metric::Mrr, Kind::Relevance, &["", "high", "inf"]),
-        (Metric::Dice, Kind::Mask, &["1", "0 1", "1 0", "2 1 1 1", "1 2 2 1", "1 9999", "1 1.5"]),
+    let malformed: [(Metric, PredictionKind, &[&str]); 8] = [
+        (Metric::Mae, PredictionKind::Numbers, &["", "nan", "1e999", "one"]),
+        (Metric::LogLoss, PredictionKind::Probabilities, &["-0.1", "1.1", "inf"]),
+        (Metric::MicroF1, PredictionKind::Flags, &["c0 c0", "c0;c1", "c99"]),
+        (Metric::Mrr, PredictionKind::Relevance, &["", "high", "inf"]),
+        (
+            Metric::Dice,
+            PredictionKind::Mask,
+            &["1", "0 1", "1 0", "2 1 1 1", "1 2 2 1", "1 9999", "1 1.5"],
+        ),
         (
             Metric::BoxMap50,
-            Kind::Boxes,
+            PredictionKind::Boxes,
             &["c0 1 1 1 1", "c99 1 1 1 1 1", "c0 1.5 1 1 1 1", "c0 1 1 1 0 1", "c0 1 nan 1 1 1"],
         ),
-        (Metric::Psnr, Kind::Pixels, &["", "1", "70000", "-1"]),
-        (Metric::Accuracy, Kind::Label, &["", "c99", "0"]),
+        (Metric::Psnr, PredictionKind::Pixels, &["", "1", "70000", "-1"]),
+        (Metric::Accuracy, PredictionKind::Label, &["", "c99", "0"]),
     ];
     let mut tasks = Vec::new();
     for (metric, kind, cells) in malformed {

@@ -10,7 +10,7 @@ use factory::media::Format;
 use factory::spec::blueprint::Blueprint;
 use factory::verify::corpus;
 use fs_err as fs;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use std::process::Command;
 use tasks::task::{Corpus, Opening, Split, Task, TaskDir};
@@ -49,7 +49,7 @@ fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str
     let usual = corpus.tasks().iter().filter(|task| format(task) != wanted).count();
     assert!(0 < usual && usual < corpus.tasks().len(), "{usual} of {}", corpus.tasks().len());
 
-    let suite = TaskSuite::open(&root, &Opening::default(), Options::default()).unwrap();
+    let suite = TaskSuite::open(&root, &Opening::default(), SandboxOptions::default()).unwrap();
     let tasks = suite.split(Split::Train).unwrap();
     let ours = |task: &Task| format(task.ours().unwrap());
     let task = tasks.into_iter().find(|task| ours(task) == wanted).unwrap();

@@ -16,7 +16,7 @@ use anyhow::{Result, ensure};
 use camino::Utf8PathBuf;
 use clap::Parser;
 use rand::RngExt as _;
-use rl::generate::engine::{Engine, Finished, RowId, Turn};
+use rl::generate::engine::{Engine, Finished, RowId, TurnOptions};
 use rl::generate::sample::Sampling;
 use rl::model::{Qwen3, Qwen3Config};
 use serde::Serialize;
@@ -30,7 +30,7 @@ use tch::{Device, Kind};
 const CAPACITY: usize = 1800;
 
 #[derive(Debug, Parser)]
-struct Args {
+struct BatchingArgs {
     /// Conversations in all.
     #[arg(long, default_value_t = 48)]
     conversations: usize,
@@ -52,20 +52,20 @@ struct Args {
 }
 
 /// One exchange: the model says so many tokens, then a tool runs and answers.
-struct Exchange {
+struct ToolExchange {
     said: usize,
     runs: Duration,
     answer: Vec<i64>,
 }
 
 /// The tool of the last exchange is not waited for.
-struct Conversation {
+struct ScriptedConversation {
     prompt: Vec<i64>,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<ToolExchange>,
 }
 
 #[derive(Debug, Serialize)]
-struct Line {
+struct BatchingResult {
     seed: u64,
     tools: bool,
     tokens: u64,
@@ -75,13 +75,13 @@ struct Line {
 }
 
 fn main() -> Result<()> {
-    let args = Args::parse();
+    let args = BatchingArgs::parse();
     ensure!(args.rows > 0 && args.slowest >= 0.1, "at least a row, and 0.1 s");
     let model =
         Qwen3::random(&Qwen3Config::tiny(1500, 1, 2), Kind::Float, Device::Cpu, Stream::root(1));
     // As rollouts of the tiny policy do.
     tch::set_num_threads(1);
-    let Args { conversations, rows, slowest, .. } = args;
+    let BatchingArgs { conversations, rows, slowest, .. } = args;
     println!("{conversations} conversations, {rows} rows, tools of 0.1 to {slowest} s\n");
     println!("seed  tools  tokens  continuous s  static s  ratio");
     let mut lines = Vec::new();
@@ -96,7 +96,14 @@ fn main() -> Result<()> {
                 "{seed:4}  {:5}  {tokens:6}  {continuous_seconds:12.2}  {static_seconds:8.2}  {ratio:5.2}",
                 if tools { "yes" } else { "no" }
             );
-            lines.push(Line { seed, tools, tokens, continuous_seconds, static_seconds, ratio });
+            lines.push(BatchingResult {
+                seed,
+                tools,
+                tokens,
+                continuous_seconds,
+                static_seconds,
+                ratio,
+            });
         }
     }
     if let Some(path) = &args.json {
@@ -107,7 +114,7 @@ fn main() -> Result<()> {
 
 /// Conversations of one to six turns of 20 to 200 tokens, with tools of 0.1 to `slowest` seconds,
 /// or of none.
-fn draw(seed: u64, count: usize, slowest: f64) -> Vec<Conversation> {
+fn draw(seed: u64, count: usize, slowest: f64) -> Vec<ScriptedConversation> {
     let mut rng = Stream::root(seed).child("batching").rng();
     let mut conversation = || {
         let prompt: usize = rng.random_range(120..240);
@@ -117,10 +124,10 @@ fn draw(seed: u64, count: usize, slowest: f64) -> Vec<Conversation> {
             let share: f64 = rng.random();
             let seconds = if slowest > 0.0 { 0.1 + share * (slowest - 0.1) } else { 0.0 };
             let answer = ids(rng.random_range(10..60));
-            Exchange { said, runs: Duration::from_secs_f64(seconds), answer }
+            ToolExchange { said, runs: Duration::from_secs_f64(seconds), answer }
         };
         let exchanges = (0..turns).map(exchange).collect();
-        Conversation { prompt: ids(prompt), exchanges }
+        ScriptedConversation { prompt: ids(prompt), exchanges }
     };
     (0..count).map(|_| conversation()).collect()
 }
@@ -130,14 +137,14 @@ fn ids(count: usize) -> Vec<i64> {
 }
 
 /// A way to hold conversations in an engine with some rows.
-type Way = dyn Fn(&mut Engine<'_>, usize, &[Conversation]) -> Result<()>;
+type ServeConversations = dyn Fn(&mut Engine<'_>, usize, &[ScriptedConversation]) -> Result<()>;
 
 /// Seconds and tokens.
 fn timed(
     model: &Qwen3,
     rows: usize,
-    conversations: &[Conversation],
-    way: &Way,
+    conversations: &[ScriptedConversation],
+    way: &ServeConversations,
 ) -> Result<(f64, u64)> {
     let mut engine = Engine::new(model, rows, CAPACITY);
     let begin = Instant::now();
@@ -146,8 +153,8 @@ fn timed(
 }
 
 /// A turn of as many tokens as its exchange wants.
-fn turn(conversation: &Conversation, index: usize) -> Turn {
-    Turn {
+fn turn(conversation: &ScriptedConversation, index: usize) -> TurnOptions {
+    TurnOptions {
         sampling: Sampling::default(),
         stream: Stream::root(9).index(index as u64),
         max_tokens: conversation.exchanges[index].said,
@@ -156,9 +163,9 @@ fn turn(conversation: &Conversation, index: usize) -> Turn {
 }
 
 /// Whoever can generate does; it sleeps only when nobody can.
-fn continuous(engine: &mut Engine<'_>, rows: usize, all: &[Conversation]) -> Result<()> {
+fn continuous(engine: &mut Engine<'_>, rows: usize, all: &[ScriptedConversation]) -> Result<()> {
     let mut waiting: BinaryHeap<Reverse<(Instant, RowId)>> = BinaryHeap::new();
-    let mut playing: BTreeMap<RowId, (&Conversation, usize)> = BTreeMap::new();
+    let mut playing: BTreeMap<RowId, (&ScriptedConversation, usize)> = BTreeMap::new();
     let mut next = all.iter();
     loop {
         while playing.len() < rows
@@ -197,7 +204,7 @@ fn continuous(engine: &mut Engine<'_>, rows: usize, all: &[Conversation]) -> Res
 }
 
 /// A batch starts together, and each of its turns waits for all.
-fn in_batches(engine: &mut Engine<'_>, rows: usize, all: &[Conversation]) -> Result<()> {
+fn in_batches(engine: &mut Engine<'_>, rows: usize, all: &[ScriptedConversation]) -> Result<()> {
     for batch in all.chunks(rows) {
         let mut playing = Vec::new();
         for conversation in batch {

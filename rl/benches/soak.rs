@@ -28,7 +28,7 @@ const LEAVING: Duration = Duration::from_mins(5);
 /// Soaks `rl train` and looks at what grows.
 #[derive(Debug, Parser)]
 #[command(name = "soak")]
-struct Args {
+struct TrainSoakArgs {
     /// How long it trains.
     #[arg(long, default_value_t = 60.0)]
     minutes: f64,
@@ -59,12 +59,12 @@ const QUANTITIES: [(&str, f64, f64); 5] = [
 const SLOPES_FROM: f64 = 45.0;
 
 /// One moment: minutes since the start, and a value for each quantity.
-type Sample = (f64, [f64; 5]);
+type MemorySample = (f64, [f64; 5]);
 
 fn main() -> ExitCode {
     // Cargo says `--bench` to every benchmark, behind whatever else it is told.
     let arguments = std::env::args().filter(|argument| argument != "--bench");
-    match soak(&Args::parse_from(arguments)) {
+    match soak(&TrainSoakArgs::parse_from(arguments)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
 }
 
 /// True if all is well.
-fn soak(args: &Args) -> Result<bool> {
+fn soak(args: &TrainSoakArgs) -> Result<bool> {
     let time = Duration::try_from_secs_f64(args.minutes * 60.0).context("--minutes")?;
     let out = args.train.iter().skip_while(|argument| *argument != "--out").nth(1);
     let out = Utf8PathBuf::from(out.context("name the run's folder with `--out` behind `--`")?);
@@ -139,9 +139,9 @@ fn soak(args: &Args) -> Result<bool> {
 }
 
 /// Samples every few seconds for as long as `time` says.
-fn watch(child: &mut Child, time: Duration) -> Result<Vec<Sample>> {
+fn watch(child: &mut Child, time: Duration) -> Result<Vec<MemorySample>> {
     let (began, every) = (Instant::now(), Duration::from_secs(5));
-    let mut samples: Vec<Sample> = Vec::new();
+    let mut samples: Vec<MemorySample> = Vec::new();
     while began.elapsed() < time {
         std::thread::sleep(every);
         if let Some(status) = child.try_wait()? {

@@ -7,7 +7,7 @@
     reason = "a benchmark prints, and its sizes are small"
 )]
 
-use rl::generate::engine::{Engine, Turn};
+use rl::generate::engine::{Engine, TurnOptions};
 use rl::generate::sample::Sampling;
 use rl::model::{Gradients, Qwen3, Qwen3Config};
 use rl::optim::{AdamConfig, AdamW};
@@ -41,7 +41,7 @@ fn generate(model: &Qwen3, rows: usize, prompt: usize, tokens: usize) {
         let ids: Vec<i64> = (0..prompt).map(|i| ((row * 31 + i * 7) % 1400) as i64).collect();
         let stream = Stream::root(7).index(row as u64);
         let sampling = Sampling::default();
-        let turn = Turn { sampling, stream, max_tokens: tokens, ignore_eos: false };
+        let turn = TurnOptions { sampling, stream, max_tokens: tokens, ignore_eos: false };
         engine.admit(&ids, turn).expect("there is room");
     }
     let start = Instant::now();

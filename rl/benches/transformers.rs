@@ -20,7 +20,7 @@ use anyhow::{Context as _, Result, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Parser, ValueEnum};
 use rand::RngExt as _;
-use rl::generate::engine::{Engine, Turn};
+use rl::generate::engine::{Engine, TurnOptions};
 use rl::generate::sample::Sampling;
 use rl::model::{Gradients, Qwen3, Qwen3Config, Weights, save_folder};
 use rl::optim::{AdamConfig, AdamW};
@@ -63,10 +63,10 @@ const CONTESTS: [(&str, &str, &str, &[usize]); 4] = [
 ];
 
 #[derive(Debug, Parser)]
-struct Args {
+struct TransformersArgs {
     /// Only this shape.
     #[arg(long)]
-    shape: Option<Shape>,
+    shape: Option<BenchShape>,
     /// Only this.
     #[arg(long)]
     only: Option<Only>,
@@ -92,14 +92,14 @@ enum Only {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum Shape {
+enum BenchShape {
     /// The tiny policy.
     Tiny,
     /// Sixty million parameters, 32 thousand tokens.
     Medium,
 }
 
-impl Shape {
+impl BenchShape {
     fn config(self) -> Qwen3Config {
         let tiny = Qwen3Config::tiny(1500, 1, 2);
         match self {
@@ -147,8 +147,8 @@ fn main() -> Result<()> {
         ensure!(plain.success(), "see above");
         return Ok(());
     }
-    let args = Args::parse();
-    let mut peer = Peer::start()?;
+    let args = TransformersArgs::parse();
+    let mut peer = TransformersProcess::start()?;
     let work = tempfile::tempdir()?;
     let work = Utf8Path::from_path(work.path()).context("a folder with a name in UTF-8")?;
     let threads = args.threads.unwrap_or_else(tch::get_num_threads);
@@ -158,7 +158,7 @@ fn main() -> Result<()> {
     );
     println!("{:30} {:>24} {:>24} {:>18}  their way", "", "ours", "theirs", "ratio");
     let mut lines = Vec::new();
-    for shape in [Shape::Tiny, Shape::Medium] {
+    for shape in [BenchShape::Tiny, BenchShape::Medium] {
         if args.shape.is_some_and(|only| only != shape) {
             continue;
         }
@@ -167,14 +167,15 @@ fn main() -> Result<()> {
         let config = shape.config();
         let random = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
         save_folder(&random, &folder)?;
-        let mut bench = Bench { shape, folder, threads, repeats: args.repeats, peer: &mut peer };
+        let mut bench =
+            ShapeBench { shape, folder, threads, repeats: args.repeats, peer: &mut peer };
         if args.only != Some(Only::Train) {
             lines.extend(bench.decode(Dtype::F32)?);
         }
         if args.only != Some(Only::Decode) {
             lines.extend(bench.train()?);
         }
-        if args.only != Some(Only::Train) && shape == Shape::Medium {
+        if args.only != Some(Only::Train) && shape == BenchShape::Medium {
             lines.extend(bench.decode(Dtype::Bf16)?);
         }
     }
@@ -185,15 +186,15 @@ fn main() -> Result<()> {
 }
 
 /// One shape on both sides.
-struct Bench<'p> {
-    shape: Shape,
+struct ShapeBench<'p> {
+    shape: BenchShape,
     folder: Utf8PathBuf,
     threads: i32,
     repeats: usize,
-    peer: &'p mut Peer,
+    peer: &'p mut TransformersProcess,
 }
 
-impl Bench<'_> {
+impl ShapeBench<'_> {
     fn load(&mut self, dtype: Dtype) -> Result<Qwen3> {
         let name = match dtype {
             Dtype::F32 => "float32",
@@ -207,7 +208,7 @@ impl Bench<'_> {
     }
 
     /// Reading prompts and answering them.
-    fn decode(&mut self, dtype: Dtype) -> Result<Vec<Line>> {
+    fn decode(&mut self, dtype: Dtype) -> Result<Vec<ComparisonResult>> {
         let model = self.load(dtype)?;
         let mut lines = Vec::new();
         for &rows in self.shape.rows() {
@@ -229,7 +230,7 @@ impl Bench<'_> {
                 });
                 for _ in 0..self.repeats {
                     let ours = generate(&model, &prompts, ANSWER, threads, sampling);
-                    let theirs: Generated = self.peer.ask(&ask)?;
+                    let theirs: GeneratedAnswers = self.peer.ask(&ask)?;
                     prefill.push(rows * PROMPT, ours.prefill, rows * PROMPT, theirs.prefill);
                     // Our first step already makes two tokens.
                     let tokens = [rows * (ANSWER - 2), rows * (ANSWER - 1)];
@@ -265,7 +266,7 @@ impl Bench<'_> {
                             "do": "decode", "way": way, "prompts": prompts, "tokens": TRIAL,
                             "sampled": false,
                         });
-                        let Generated { decode, .. } = self.peer.ask(&ask)?;
+                        let GeneratedAnswers { decode, .. } = self.peer.ask(&ask)?;
                         if best.as_ref().is_none_or(|(least, _)| decode < *least) {
                             best = Some((decode, way));
                         }
@@ -277,7 +278,7 @@ impl Bench<'_> {
     }
 
     /// Updates: forward, backward, clipping and `AdamW`.
-    fn train(&mut self) -> Result<Vec<Line>> {
+    fn train(&mut self) -> Result<Vec<ComparisonResult>> {
         let vocab_size = self.shape.config().vocab_size;
         let samples = trajectories(self.shape.trajectories(), vocab_size);
         let tokens: usize = samples.iter().map(|sample| sample.ids.len()).sum();
@@ -336,14 +337,14 @@ impl Bench<'_> {
         pairs: Pairs,
         way: &(impl Serialize + fmt::Display),
         our_threads: &str,
-    ) -> Line {
-        let line = Line {
+    ) -> ComparisonResult {
+        let line = ComparisonResult {
             shape: self.shape,
             dtype,
             what,
-            ours: Spread::of(pairs.ours.clone()),
-            theirs: Spread::of(pairs.theirs.clone()),
-            ratio: Spread::of(pairs.ratios()),
+            ours: TimeSpread::new(pairs.ours.clone()),
+            theirs: TimeSpread::new(pairs.theirs.clone()),
+            ratio: TimeSpread::new(pairs.ratios()),
             their_way: json!(way),
             our_threads: our_threads.to_owned(),
             pairs,
@@ -411,14 +412,14 @@ impl Pairs {
 }
 
 #[derive(Debug, Serialize)]
-struct Spread {
+struct TimeSpread {
     least: f64,
     median: f64,
     most: f64,
 }
 
-impl Spread {
-    fn of(mut values: Vec<f64>) -> Self {
+impl TimeSpread {
+    fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let (count, at) = (values.len(), |index: usize| values.get(index).copied().unwrap_or(0.0));
         let median = f64::midpoint(at((count - 1) / 2), at(count / 2));
@@ -432,13 +433,13 @@ impl Spread {
 }
 
 #[derive(Debug, Serialize)]
-struct Line {
-    shape: Shape,
+struct ComparisonResult {
+    shape: BenchShape,
     dtype: Dtype,
     what: String,
-    ours: Spread,
-    theirs: Spread,
-    ratio: Spread,
+    ours: TimeSpread,
+    theirs: TimeSpread,
+    ratio: TimeSpread,
     our_threads: String,
     their_way: serde_json::Value,
     pairs: Pairs,
@@ -446,7 +447,7 @@ struct Line {
 
 /// Answers, and the seconds that prompts and answers took.
 #[derive(Debug, Deserialize)]
-struct Generated {
+struct GeneratedAnswers {
     prefill: f64,
     decode: f64,
     answers: Vec<Vec<i64>>,
@@ -499,13 +500,13 @@ fn generate(
     tokens: usize,
     threads: i32,
     sampling: Sampling,
-) -> Generated {
+) -> GeneratedAnswers {
     tch::set_num_threads(threads);
     let start = |tokens: usize| {
         let mut engine = Engine::new(model, prompts.len(), PROMPT + tokens + 1);
         for (prompt, row) in prompts.iter().zip(0..) {
             let stream = Stream::root(7).index(row);
-            let turn = Turn { sampling, stream, max_tokens: tokens, ignore_eos: true };
+            let turn = TurnOptions { sampling, stream, max_tokens: tokens, ignore_eos: true };
             engine.admit(prompt, turn).expect("there is room");
         }
         engine
@@ -523,7 +524,7 @@ fn generate(
     let decode = begin.elapsed().as_secs_f64();
     finished.sort_by_key(|finished| finished.row);
     let answers = finished.into_iter().map(|finished| finished.ids).collect();
-    Generated { prefill, decode, answers }
+    GeneratedAnswers { prefill, decode, answers }
 }
 
 /// One update on all `samples`.
@@ -541,13 +542,13 @@ fn update(
 }
 
 /// The other side: a process that answers requests.
-struct Peer {
+struct TransformersProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Peer {
+impl TransformersProcess {
     fn start() -> Result<Self> {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
         let python = std::env::var("MLE_PYTHON").unwrap_or(format!("{root}/.venv/bin/python"));
@@ -570,7 +571,7 @@ impl Peer {
     }
 }
 
-impl Drop for Peer {
+impl Drop for TransformersProcess {
     fn drop(&mut self) {
         // It ends with its input; one that hangs is not waited for.
         drop(self.child.kill());

@@ -9,7 +9,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rl::checkpoint::policy;
-use rl::generate::engine::Turn;
+use rl::generate::engine::TurnOptions;
 use rl::generate::sample::Sampling;
 use rl::generate::{Capacity, ConversationId, Generator as _, NativeGenerator};
 use rl::model::{Qwen3, Qwen3Config, save_folder};
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let capacity = Capacity { rows: 1, context: prompt.len() + 16, cache: None };
     let mut generator = NativeGenerator::new(&model, capacity);
     generator.begin(1)?;
-    let turn = Turn {
+    let turn = TurnOptions {
         sampling: Sampling::greedy(),
         stream: Stream::root(0),
         max_tokens: 16,

@@ -1,6 +1,6 @@
 //! The command line: flags, files and defaults in, plain settings out. No logic of learning.
 
-use crate::bench::BenchArgs;
+use crate::bench::DeviceBenchArgs;
 use crate::checkpoint::source::{PolicySource, locate};
 use crate::checkpoint::{Checkpoints, Resume, policy};
 use crate::eval::{self, EvalSettings, PolicyContestant};
@@ -9,11 +9,11 @@ use crate::report::{self, ReportSources};
 use crate::rollout::RolloutSettings;
 use crate::run::device::{self, DeviceChoice};
 use crate::run::settings::{
-    Checked, Settings as _, at, claim, of_run, own, resolve, warn_of_old_name,
+    Checked, Validate as _, at, claim, of_run, own, resolve, warn_of_old_name,
 };
-use crate::run::stop::{Ended, Stop};
+use crate::run::stop::{RunEnd, Stop};
 use crate::run::view::Stages;
-use crate::serve::{ServeConfig, Server};
+use crate::serve::{InferenceConfig, InferenceServer};
 use crate::train::grpo::{self, TrainSettings};
 use crate::train::plan;
 use crate::train::presets::{Dtype, Scale};
@@ -42,14 +42,14 @@ use web::token::{BadToken, Token};
 /// `rl train` after saving a checkpoint.
 #[derive(Debug, Parser)]
 #[command(name = "rl", version, verbatim_doc_comment)]
-pub struct Cli {
+pub struct RlCli {
     /// The command to run.
     #[command(subcommand)]
-    command: Command,
+    command: RlCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum RlCommand {
     /// Fine-tune a policy on demonstrations of scripted agents (SFT).
     Sft(SftArgs),
     /// Train a policy by GRPO on its own episodes.
@@ -64,7 +64,7 @@ enum Command {
     /// The address is printed on standard output. Ctrl-C stops the server. docs/SERVE.md lists the
     /// parameters of requests.
     #[command(verbatim_doc_comment)]
-    Serve(ServeArgs),
+    Serve(PolicyServeArgs),
     /// Show the memory plan of a run of `rl train`, and settings that fit the device.
     Plan(PlanArgs),
     /// Measure what a device does with a model of some shape, beside what it could do at best.
@@ -81,14 +81,14 @@ enum Command {
     /// and rows that are asked for, those that fit by that plan are taken. A case that does not fit
     /// is a result, and the others go on: each runs in a process of its own.
     #[command(verbatim_doc_comment)]
-    Bench(Box<BenchArgs>),
+    Bench(Box<DeviceBenchArgs>),
     /// Write a page about a run, or about all stages together.
     Report(ReportArgs),
 }
 
 /// Flags that all commands with settings have.
 #[derive(Debug, Args)]
-struct Common {
+struct RunFlags {
     /// The folder of the run; a run that is there is resumed.
     #[arg(long, value_name = "FOLDER")]
     out: Utf8PathBuf,
@@ -119,14 +119,14 @@ struct Continue {
 
 impl Continue {
     fn wind_back(&self, out: &Utf8Path) -> Result<()> {
-        Ok(Checkpoints::of(out, 1).wind_back(&Resume::from(self.resume.as_str()))?)
+        Ok(Checkpoints::new(out, 1).wind_back(&Resume::from(self.resume.as_str()))?)
     }
 }
 
 #[derive(Debug, Args)]
 struct SftArgs {
     #[command(flatten)]
-    common: Common,
+    common: RunFlags,
     #[command(flatten)]
     from: Continue,
     #[command(flatten)]
@@ -166,7 +166,7 @@ struct SftFlags {
 #[derive(Debug, Args)]
 struct TrainArgs {
     #[command(flatten)]
-    common: Common,
+    common: RunFlags,
     #[command(flatten)]
     from: Continue,
     #[command(flatten)]
@@ -214,7 +214,7 @@ struct TrainFlags {
 #[derive(Debug, Args)]
 struct EvalArgs {
     #[command(flatten)]
-    common: Common,
+    common: RunFlags,
     /// A policy as NAME=SOURCE, or `random` for fresh weights in the first one's shape; may be
     /// repeated, with another name.
     #[arg(long = "policy", value_name = "NAME=SOURCE")]
@@ -246,7 +246,7 @@ struct EvalFlags {
 }
 
 #[derive(Debug, Args)]
-struct ServeArgs {
+struct PolicyServeArgs {
     /// A run of `rl sft` or `rl train`, a model's folder or name.
     #[arg(long)]
     model: String,
@@ -335,9 +335,9 @@ struct ReportArgs {
 
 /// Progress on standard error.
 #[derive(Debug, Clone, Default)]
-pub struct Bars(pub MultiProgress);
+pub struct ProgressBars(pub MultiProgress);
 
-impl Stages for Bars {
+impl Stages for ProgressBars {
     fn stage(&self, name: &'static str, length: u64) -> ProgressBar {
         let template = "{prefix:>12} {bar:28} {pos}/{len} {per_sec} eta {eta} {msg}";
         let style =
@@ -346,26 +346,26 @@ impl Stages for Bars {
     }
 }
 
-impl Common {
+impl RunFlags {
     fn device(&self) -> Result<Device> {
         Ok(device::set_up(self.device, self.threads)?)
     }
 }
 
-impl Cli {
+impl RlCli {
     /// Does it, and returns what belongs on standard output.
     ///
     /// # Errors
     /// Whatever went wrong, with what to do about it.
-    pub fn run(self, bars: &Bars) -> Result<String> {
+    pub fn run(self, bars: &ProgressBars) -> Result<String> {
         match self.command {
-            Command::Sft(args) => sft(&args, bars),
-            Command::Train(args) => train(&args, bars),
-            Command::Eval(args) => evaluate(&args, bars),
-            Command::Plan(args) => plan(&args),
-            Command::Bench(args) => args.run(),
-            Command::Serve(args) => serve(args),
-            Command::Report(args) => {
+            RlCommand::Sft(args) => sft(&args, bars),
+            RlCommand::Train(args) => train(&args, bars),
+            RlCommand::Eval(args) => evaluate(&args, bars),
+            RlCommand::Plan(args) => plan(&args),
+            RlCommand::Bench(args) => args.run(),
+            RlCommand::Serve(args) => serve(args),
+            RlCommand::Report(args) => {
                 let ReportArgs { tasks, sft, grpo, eval, out } = args;
                 report::write(&ReportSources { tasks, sft, grpo, eval }, &out)?;
                 Ok(format!("{out}\n"))
@@ -380,13 +380,13 @@ fn scale_of(source: &PolicySource) -> Result<Scale> {
         PolicySource::Folder(folder) => {
             let config = Qwen3Config::open(&policy::base_of(folder)?)
                 .with_context(|| format!("`{folder}` is not a model's folder; give a run of `rl sft` or `rl train`, one of its checkpoints, or a model in Hugging Face's format"))?;
-            Ok(Scale::of(config.parameter_count()))
+            Ok(Scale::from_parameters(config.parameter_count()))
         }
     }
 }
 
-fn sft(args: &SftArgs, bars: &Bars) -> Result<String> {
-    let Common { out, config, set, .. } = &args.common;
+fn sft(args: &SftArgs, bars: &ProgressBars) -> Result<String> {
+    let RunFlags { out, config, set, .. } = &args.common;
     let source = locate(&args.settings.model)?;
     let defaults = SftSettings::defaults(scale_of(&source)?);
     let settings: SftSettings =
@@ -405,15 +405,15 @@ fn sft(args: &SftArgs, bars: &Bars) -> Result<String> {
 
 /// The folder that a finished run leaves. One that was stopped is no failure, but ends the
 /// command with another code.
-fn folder_of(ended: Ended) -> Result<String> {
+fn folder_of(ended: RunEnd) -> Result<String> {
     match ended {
-        Ended::Finished(folder) => Ok(format!("{folder}\n")),
-        Ended::Stopped(stopped) => Err(stopped.into()),
+        RunEnd::Finished(folder) => Ok(format!("{folder}\n")),
+        RunEnd::Stopped(stopped) => Err(stopped.into()),
     }
 }
 
-fn train(args: &TrainArgs, bars: &Bars) -> Result<String> {
-    let Common { out, config, set, .. } = &args.common;
+fn train(args: &TrainArgs, bars: &ProgressBars) -> Result<String> {
+    let RunFlags { out, config, set, .. } = &args.common;
     let source = locate(&args.settings.model)?;
     let PolicySource::Folder(folder) = &source else {
         bail!(
@@ -491,7 +491,7 @@ fn plan(args: &PlanArgs) -> Result<String> {
             }
         },
     };
-    let scale = Scale::of(shape.parameter_count());
+    let scale = Scale::from_parameters(shape.parameter_count());
     let config = args.config.as_deref().or(recipe_of(scale));
     let flags = Table::from_iter([
         ("model".to_owned(), args.model.clone().into()),
@@ -539,7 +539,7 @@ fn cache_of(
 }
 
 #[expect(clippy::print_stdout, reason = "scripts wait for the address")]
-fn serve(args: ServeArgs) -> Result<String> {
+fn serve(args: PolicyServeArgs) -> Result<String> {
     let source = locate(&args.model)?;
     let PolicySource::Folder(folder) = &source else {
         bail!("fresh weights have nothing to say; give the folder of a run or of a model");
@@ -569,7 +569,7 @@ fn serve(args: ServeArgs) -> Result<String> {
     };
     let cache = cache_of(&[folder], &rollout, dtype, device)?;
     let (model, tokenizer) = policy::open(folder, dtype.kind(), device)?;
-    let config = ServeConfig {
+    let config = InferenceConfig {
         listen: (args.host, args.port).into(),
         name: args.served_model_name.unwrap_or(args.model),
         key: args.api_key,
@@ -578,7 +578,7 @@ fn serve(args: ServeArgs) -> Result<String> {
         cache,
         queue: args.queue,
     };
-    let server = Server::bind(config.check()?, model, tokenizer)?;
+    let server = InferenceServer::bind(config.check()?, model, tokenizer)?;
     let address = server.address();
     tracing::info!(%folder, %address, "serving");
     println!("listening on http://{address}");
@@ -586,8 +586,8 @@ fn serve(args: ServeArgs) -> Result<String> {
     Ok(String::new())
 }
 
-fn evaluate(args: &EvalArgs, bars: &Bars) -> Result<String> {
-    let Common { out, config, set, .. } = &args.common;
+fn evaluate(args: &EvalArgs, bars: &ProgressBars) -> Result<String> {
+    let RunFlags { out, config, set, .. } = &args.common;
     let mut named = Vec::new();
     let mut random = false;
     for policy in &args.policies {
@@ -657,7 +657,7 @@ mod tests {
     use super::*;
 
     fn run(arguments: &[&str]) -> Result<String> {
-        Cli::try_parse_from([&["rl"], arguments].concat()).unwrap().run(&Bars::default())
+        RlCli::try_parse_from([&["rl"], arguments].concat()).unwrap().run(&ProgressBars::default())
     }
 
     #[test]

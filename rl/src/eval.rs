@@ -2,8 +2,10 @@
 
 use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
-use crate::rollout::{ContextOverflow, Job, Policy, RolloutContext, RolloutSettings, rollout};
-use crate::run::settings::{Checked, Settings, SettingsError, require};
+use crate::rollout::{
+    ContextOverflow, EpisodeRequest, Policy, RolloutContext, RolloutSettings, rollout,
+};
+use crate::run::settings::{Checked, SettingsError, Validate, require};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::Heartbeat;
@@ -14,10 +16,11 @@ use agents::scaffold::scripted::ScriptedLevel;
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::evaluation::Evaluation;
 use evals::runner::{
-    AgentError, Contestant, Progress, Protocol, RunError, Scripted, Slot, Take, evaluate,
+    AgentError, Contestant, EpisodeSlot, EvaluationProgress, Protocol, RunError, Scripted, Take,
+    evaluate,
 };
 use indicatif::ProgressBar;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -75,7 +78,7 @@ impl EvalSettings {
     }
 }
 
-impl Settings for EvalSettings {
+impl Validate for EvalSettings {
     type Error = SettingsError;
 
     fn verify(&self) -> Result<(), SettingsError> {
@@ -117,7 +120,7 @@ pub fn run(
     out: &Utf8Path,
     stages: &dyn Stages,
 ) -> Result<Evaluation, RunError> {
-    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), Options::default())?;
+    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
     let world = MleWorld { suite: &suite, rules: &settings.rules };
     let root = Stream::root(settings.seed).child("eval");
     let workers = settings.rollout.workers;
@@ -132,7 +135,11 @@ pub fn run(
     contestants.extend(rollouts.iter().map(|agent| agent as &dyn Contestant));
     let (split, attempts, seed) = (settings.split, settings.attempts, settings.seed);
     let protocol = Protocol { world, split, attempts, seed, out };
-    evaluate(&protocol, &contestants, &Bars { stages, bar: RefCell::new(ProgressBar::hidden()) })
+    evaluate(
+        &protocol,
+        &contestants,
+        &EvaluationBar { stages, bar: RefCell::new(ProgressBar::hidden()) },
+    )
 }
 
 /// A policy's episodes.
@@ -148,15 +155,15 @@ impl Contestant for Rollouts<'_> {
         self.policy.name.clone()
     }
 
-    fn run(&self, slots: &[Slot<'_>], take: &mut Take<'_>) -> Result<(), AgentError> {
+    fn run(&self, slots: &[EpisodeSlot<'_>], take: &mut Take<'_>) -> Result<(), AgentError> {
         let PolicyContestant { name, model, tokenizer } = self.policy;
         // The policy's name is not part of the address: all policies have the same draws.
         let root = self.root.child("policy");
-        let jobs = slots.iter().map(|&Slot { task, attempt }| {
+        let jobs = slots.iter().map(|&EpisodeSlot { task, attempt }| {
             let stream = root.child(task.id().as_str()).index(attempt);
-            Job { task: task.id(), attempt, stream }
+            EpisodeRequest { task: task.id(), attempt, stream }
         });
-        let jobs: Vec<Job<'_>> = jobs.collect();
+        let jobs: Vec<EpisodeRequest<'_>> = jobs.collect();
         let context = RolloutContext {
             world: &self.world,
             settings: &self.settings.rollout,
@@ -172,12 +179,12 @@ impl Contestant for Rollouts<'_> {
 }
 
 /// A progress bar per agent; where none can be seen, a line of the log for each tenth.
-struct Bars<'a> {
+struct EvaluationBar<'a> {
     stages: &'a dyn Stages,
     bar: RefCell<ProgressBar>,
 }
 
-impl Progress for Bars<'_> {
+impl EvaluationProgress for EvaluationBar<'_> {
     fn begin(&self, agent: &str, done: u64, all: u64) {
         let bar = self.stages.stage("evaluating", all);
         bar.set_position(done);

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use indicatif::MultiProgress;
-use rl::cli::{Bars, Cli};
+use rl::cli::{ProgressBars, RlCli};
 use rl::run::stop::Stopped;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
@@ -17,9 +17,9 @@ const FAILED: u8 = 1;
 const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = RlCli::parse();
     wait_asleep();
-    let bars = Bars::default();
+    let bars = ProgressBars::default();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)

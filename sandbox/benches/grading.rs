@@ -21,7 +21,7 @@ mod targets;
 use meter::{Cost, measure};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use targets::Target;
+use targets::GradingTarget;
 
 const SESSIONS: usize = 64;
 
@@ -103,7 +103,7 @@ fn malformed(size: usize, all: bool) {
 fn valid(size: usize) {
     let mut worst = Worst::default();
     for (metric, kind) in targets::pairs() {
-        let mut target: Target = targets::large(metric, kind, size * 15 / 16);
+        let mut target: GradingTarget = targets::large(metric, kind, size * 15 / 16);
         let file = target.valid();
         target.rows = Vec::new();
         let (graded, cost) = measure(|| (target.grade)(&file));

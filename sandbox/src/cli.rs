@@ -18,7 +18,7 @@ mod serve;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, Parser, Subcommand};
-use jail::exec::{Options, Sandbox, StartError};
+use jail::exec::{Sandbox, SandboxOptions, StartError};
 use jail::isolation::IsolationLevel;
 use jail::python::PythonEnv;
 use sandbox::graders::Graders;
@@ -61,13 +61,13 @@ Python is found through MLE_PYTHON, else as `.venv/bin/python` in or above the c
 /// Run untrusted Python on a task, grade what it submits.
 #[derive(Debug, Parser)]
 #[command(name = "sandbox", version, after_help = AFTER_HELP)]
-pub(crate) struct Cli {
+pub(crate) struct SandboxCli {
     #[command(subcommand)]
-    command: Command,
+    command: SandboxCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum SandboxCommand {
     /// Run scripts in the jail, as an agent's would be.
     ///
     /// Each script starts in an empty folder with the task's public files, read-only, in `input/`.
@@ -105,7 +105,7 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
-struct Common {
+struct CommonFlags {
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -117,20 +117,26 @@ struct Common {
 struct Jail {
     /// The weakest tier of protection that is accepted: t1 has namespaces and control groups, t2
     /// namespaces alone, t3 neither. The best that this host offers is used.
-    #[arg(long, value_name = "TIER", default_value_t = Options::default().allow_tier)]
+    #[arg(long, value_name = "TIER", default_value_t = SandboxOptions::default().allow_tier)]
     allow_tier: IsolationLevel,
 }
 
-impl Common {
-    fn options(&self, warm_up: bool) -> Options {
+impl CommonFlags {
+    fn options(&self, warm_up: bool) -> SandboxOptions {
         // There is no second run to wait for.
-        Options { spares: 0, ..self.jail.options(1, warm_up) }
+        SandboxOptions { spares: 0, ..self.jail.options(1, warm_up) }
     }
 }
 
 impl Jail {
-    fn options(&self, slots: usize, warm_up: bool) -> Options {
-        Options { slots, spares: slots, warm_up, allow_tier: self.allow_tier, ..Options::default() }
+    fn options(&self, slots: usize, warm_up: bool) -> SandboxOptions {
+        SandboxOptions {
+            slots,
+            spares: slots,
+            warm_up,
+            allow_tier: self.allow_tier,
+            ..SandboxOptions::default()
+        }
     }
 }
 
@@ -146,7 +152,7 @@ pub(crate) fn launch() -> ExitCode {
     }
 }
 
-impl Cli {
+impl SandboxCli {
     /// Carries out the command and reports a failure. The exit code.
     pub(crate) fn run(&self) -> u8 {
         let result = self.listen().and_then(|()| self.carry_out());
@@ -162,30 +168,30 @@ impl Cli {
     /// is nothing to clean up.
     fn listen(&self) -> Result<()> {
         match &self.command {
-            Command::Serve(_) | Command::Run(_) => Ok(()),
+            SandboxCommand::Serve(_) | SandboxCommand::Run(_) => Ok(()),
             _ => interrupt::listen(),
         }
     }
 
     fn carry_out(&self) -> Result<u8> {
         match &self.command {
-            Command::Run(args) => run::run(args),
-            Command::Grade(args) => grade::run(args),
-            Command::Check(args) => check::run(args),
-            Command::Bench(args) => bench::run(args),
-            Command::Serve(args) => serve::serve(args),
-            Command::Replay(args) => serve::replay_record(args),
+            SandboxCommand::Run(args) => run::run(args),
+            SandboxCommand::Grade(args) => grade::run(args),
+            SandboxCommand::Check(args) => check::run(args),
+            SandboxCommand::Bench(args) => bench::run(args),
+            SandboxCommand::Serve(args) => serve::serve(args),
+            SandboxCommand::Replay(args) => serve::replay_record(args),
         }
     }
 
     /// Whether the answer is for programs.
     fn json(&self) -> bool {
         match &self.command {
-            Command::Run(args) => args.common.json,
-            Command::Grade(args) => args.json,
-            Command::Check(args) => args.common.json,
-            Command::Bench(args) => args.common.json,
-            Command::Serve(_) | Command::Replay(_) => false,
+            SandboxCommand::Run(args) => args.common.json,
+            SandboxCommand::Grade(args) => args.json,
+            SandboxCommand::Check(args) => args.common.json,
+            SandboxCommand::Bench(args) => args.common.json,
+            SandboxCommand::Serve(_) | SandboxCommand::Replay(_) => false,
         }
     }
 }
@@ -193,7 +199,7 @@ impl Cli {
 fn open_task(
     path: &Utf8Path,
     checkout: Option<&Utf8PathBuf>,
-    options: Options,
+    options: SandboxOptions,
 ) -> Result<(Task, Graders)> {
     let task = Task::open(path, &Opening { checkout: checkout.cloned() })
         .with_context(|| format!("failed to open the task in `{path}`"))?;
@@ -202,7 +208,7 @@ fn open_task(
     Ok((task, graders))
 }
 
-fn start(options: Options, task: Option<&Task>) -> Result<Sandbox, StartError> {
+fn start(options: SandboxOptions, task: Option<&Task>) -> Result<Sandbox, StartError> {
     let python = PythonEnv::locate()?;
     let tasks: Vec<_> =
         task.iter().map(|task| (task.id().clone(), task.public().clone())).collect();

@@ -11,7 +11,7 @@ mod verdict;
 pub use script::EvaluatorFault;
 
 use evaluator_sandbox::EvaluatorSandbox;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use jail::semaphore::Semaphore;
 use script_grader::ScriptGrader;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl Graders {
 
     /// Sets how the sandbox of evaluators is built: with the isolation layers that the operator
     /// can do without, and as many runs at a time as agents have. Default: two at a time, and the
-    /// layers of [`Options::default`]. Evaluators are then checked again on their samples.
-    pub fn configure(&self, options: Options) {
+    /// layers of [`SandboxOptions::default`]. Evaluators are then checked again on their samples.
+    pub fn configure(&self, options: SandboxOptions) {
         self.0.configure(options);
     }
 

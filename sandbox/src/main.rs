@@ -17,5 +17,5 @@ fn main() -> ExitCode {
         // A closed log is no reason to end.
         .log_internal_errors(false)
         .init();
-    ExitCode::from(cli::Cli::parse().run())
+    ExitCode::from(cli::SandboxCli::parse().run())
 }

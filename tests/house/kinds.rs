@@ -3,22 +3,22 @@
 use agents::play::World as _;
 use agents::prompt::PromptStyle;
 use agents::scaffold::react::{EpisodeRules, MleWorld};
-use agents::scaffold::runner::{RunContext, ScriptedJob, run_episodes};
+use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::{Feedback, TaskSuite};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use support::folders::Folder;
+use support::folders::TemporaryFolder;
 use tasks::stream::Stream;
 use tasks::task::{Opening, Split};
 
 #[test]
 fn scripted_agents_on_a_competition_and_a_bundle_submit_and_are_graded() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.competition();
     folder.bundle("yields", 12);
-    let options = Options { slots: 2, ..Options::default() };
+    let options = SandboxOptions { slots: 2, ..SandboxOptions::default() };
     let suite = TaskSuite::open(folder.path(), &Opening::default(), options).unwrap();
     // Neither states a split, so both are part of each.
     for split in [Split::Train, Split::Val] {
@@ -31,7 +31,7 @@ fn scripted_agents_on_a_competition_and_a_bundle_submit_and_are_graded() {
     assert_eq!(prompt.user, "Task: Tell three authors apart.");
 
     let (style, stream) = (ScriptStyle::Evaluation, Stream::root(1));
-    let stage = RunContext { world, style, workers: 2, stream };
+    let stage = RunnerContext { world, style, workers: 2, stream };
     let approaches = [ScriptedLevel::Constant, ScriptedLevel::Linear, ScriptedLevel::Forest];
     let jobs = suite
         .tasks()

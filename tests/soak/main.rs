@@ -18,7 +18,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints what it finds")]
 
-mod mischief;
+mod failing_turn;
 mod progress;
 mod records;
 mod report;
@@ -28,14 +28,14 @@ mod watch;
 use anyhow::{Context as _, Result, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
-use jail::exec::Options;
-use progress::Tally;
+use jail::exec::SandboxOptions;
+use progress::SupervisorTally;
 use records::Records;
-use report::{Aftermath, Kill, Played, Report, Soaked};
+use report::{Aftermath, Kill, PlaySummary, SoakReport, Soaked};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use support::process;
-use watch::{Sample, Supervisor, wait_until_gone};
+use watch::{ResourceSample, Supervisor, wait_until_gone};
 
 /// How long the second supervisor plays.
 const SECOND: Duration = Duration::from_mins(1);
@@ -47,7 +47,7 @@ const REPLAYS: usize = 12;
 /// Soaks the sandbox in scripted episodes, kills it, and looks at what is left.
 #[derive(Debug, Parser)]
 #[command(name = "soak")]
-struct Args {
+struct SoakArgs {
     /// A corpus, as `factory generate` makes one.
     corpus: Utf8PathBuf,
     /// How long the first supervisor plays.
@@ -71,7 +71,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = SoakArgs::parse();
     let result = match (args.life, &args.records) {
         (Some(life), Some(records)) => {
             supervisor::main(&args.corpus, records, args.episodes, life).map(|()| true)
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
 }
 
 /// True if all is well.
-fn soak(args: &Args) -> Result<bool> {
+fn soak(args: &SoakArgs) -> Result<bool> {
     let time = Duration::try_from_secs_f64(args.minutes * 60.0).context("--minutes")?;
     ensure!(time >= SECOND && args.episodes > 0, "give it at least a minute and an episode");
     let corpus = &args.corpus;
@@ -108,7 +108,7 @@ fn soak(args: &Args) -> Result<bool> {
 
     let mut first = start(1)?;
     let samples = first.watch(time, every, &mut tell())?;
-    let soaked = Soaked::of(&first.tally(), &samples, &mut failures);
+    let soaked = Soaked::from_tally(&first.tally(), &samples, &mut failures);
     let was = first.process();
     let (tally, kill) = kill(first, &mut failures)?;
     let found = Records::read(&records, 1, &mut failures)?;
@@ -132,11 +132,11 @@ fn soak(args: &Args) -> Result<bool> {
         kill,
         records_closed: found.closed(),
         records_unfinished: found.unfinished(),
-        second: Played::of(&tally, &samples),
+        second: PlaySummary::from_tally(&tally, &samples),
         records_drained: later.drained(),
         records_replayed,
     };
-    let report = Report { episodes_at_a_time: args.episodes, soaked, aftermath, failures };
+    let report = SoakReport { episodes_at_a_time: args.episodes, soaked, aftermath, failures };
     print!("{report}");
     if let Some(path) = &args.json {
         tasks::files::write_json(path, &report)?;
@@ -145,11 +145,11 @@ fn soak(args: &Args) -> Result<bool> {
 }
 
 /// Kills a supervisor in the middle of work, and sees everything below it go.
-fn kill(supervisor: Supervisor, failures: &mut Vec<String>) -> Result<(Tally, Kill)> {
+fn kill(supervisor: Supervisor, failures: &mut Vec<String>) -> Result<(SupervisorTally, Kill)> {
     let was = supervisor.process();
     // Launcher, zygote and spares with their reapers are always there; a run is what the kill must
     // hit.
-    let always = 2 + 2 * Options::default().spares;
+    let always = 2 + 2 * SandboxOptions::default().spares;
     let begun = Instant::now();
     let mut below = supervisor.below();
     while below.len() <= always {
@@ -165,7 +165,7 @@ fn kill(supervisor: Supervisor, failures: &mut Vec<String>) -> Result<(Tally, Ki
 }
 
 /// Lets a supervisor leave in order, which leaves nothing at all.
-fn end(supervisor: Supervisor, failures: &mut Vec<String>) -> Result<Tally> {
+fn end(supervisor: Supervisor, failures: &mut Vec<String>) -> Result<SupervisorTally> {
     let (was, below) = (supervisor.process(), supervisor.below());
     let (tally, status) = supervisor.end()?;
     failures.extend(tally.errors.iter().map(|error| format!("the second supervisor: {error}")));
@@ -181,7 +181,7 @@ fn end(supervisor: Supervisor, failures: &mut Vec<String>) -> Result<Tally> {
 }
 
 /// Says, a line a minute, how far a supervisor has come.
-fn tell() -> impl FnMut(&Supervisor, &Sample) {
+fn tell() -> impl FnMut(&Supervisor, &ResourceSample) {
     let mut next = 1.0;
     move |supervisor, sample| {
         if sample.minutes >= next {

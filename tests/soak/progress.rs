@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// One line of a supervisor's standard output.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Line {
+pub(crate) enum SupervisorLine {
     /// The sandbox stands; episodes begin.
     Ready {
         /// The launcher's process number: everything that runs is below it.
@@ -27,7 +27,7 @@ pub(crate) enum Line {
         /// Whose.
         thread: usize,
         /// How a script ended; nothing for another action.
-        run: Option<Ended>,
+        run: Option<FinishedScript>,
         /// Whether the turn could not be understood.
         malformed: bool,
     },
@@ -48,7 +48,7 @@ pub(crate) enum Line {
 /// A script that ran.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ended {
+pub(crate) struct FinishedScript {
     /// How it ended, in words.
     pub(crate) outcome: String,
     /// Seconds from its start to its end.
@@ -59,7 +59,7 @@ pub(crate) struct Ended {
 
 /// One thread's progress.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Progress {
+pub(crate) struct ThreadProgress {
     /// Episodes played to the end.
     pub(crate) episodes: usize,
     /// Actions carried out.
@@ -72,10 +72,10 @@ pub(crate) struct Progress {
 
 /// The sum of a supervisor's lines.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
-    /// From [`Line::Ready`].
+pub(crate) struct SupervisorTally {
+    /// From [`SupervisorLine::Ready`].
     pub(crate) ready: Option<(u32, String)>,
-    pub(crate) threads: BTreeMap<usize, Progress>,
+    pub(crate) threads: BTreeMap<usize, ThreadProgress>,
     /// The records of episodes that were played to the end.
     pub(crate) closed: Vec<Utf8PathBuf>,
     /// How scripts ended, and how often.
@@ -88,33 +88,35 @@ pub(crate) struct Tally {
     pub(crate) errors: Vec<String>,
 }
 
-impl Tally {
-    pub(crate) fn take(&mut self, line: Line) {
+impl SupervisorTally {
+    pub(crate) fn take(&mut self, line: SupervisorLine) {
         match line {
-            Line::Ready { launcher, tier } => self.ready = Some((launcher, tier)),
-            Line::Began { thread, record } => {
+            SupervisorLine::Ready { launcher, tier } => self.ready = Some((launcher, tier)),
+            SupervisorLine::Began { thread, record } => {
                 self.threads.entry(thread).or_default().open = Some((record, 0));
             }
-            Line::Step { thread, run, malformed } => {
+            SupervisorLine::Step { thread, run, malformed } => {
                 let progress = self.threads.entry(thread).or_default();
                 progress.steps += 1;
                 if let Some((_, steps)) = &mut progress.open {
                     *steps += 1;
                 }
                 self.malformed += usize::from(malformed);
-                if let Some(Ended { outcome, wall, wait }) = run {
+                if let Some(FinishedScript { outcome, wall, wait }) = run {
                     progress.runs += 1;
                     *self.outcomes.entry(outcome).or_default() += 1;
                     self.walls.push(wall);
                     self.waits.push(wait);
                 }
             }
-            Line::Closed { thread } => {
+            SupervisorLine::Closed { thread } => {
                 let progress = self.threads.entry(thread).or_default();
                 progress.episodes += 1;
                 self.closed.extend(progress.open.take().map(|(record, _)| record));
             }
-            Line::Error { thread, text } => self.errors.push(format!("thread {thread}: {text}")),
+            SupervisorLine::Error { thread, text } => {
+                self.errors.push(format!("thread {thread}: {text}"))
+            }
         }
     }
 

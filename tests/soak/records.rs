@@ -1,17 +1,17 @@
 //! The records that a supervisor left behind: whether they are intact, and play again.
 
-use crate::progress::Tally;
+use crate::progress::SupervisorTally;
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::Options;
-use sandbox::env::{Action, Ending, Event, Record, TaskSuite, Turn, replay};
+use jail::exec::SandboxOptions;
+use sandbox::env::{Action, CloseReason, EpisodeRecord, Event, RecordedTurn, TaskSuite, replay};
 use std::collections::BTreeMap;
 use tasks::task::Opening;
 
 /// The records of one supervisor, by their path below the folder.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Records {
-    records: BTreeMap<Utf8PathBuf, Record>,
+    records: BTreeMap<Utf8PathBuf, EpisodeRecord>,
     /// Made, and killed before the first line.
     empty: Vec<Utf8PathBuf>,
 }
@@ -37,7 +37,7 @@ impl Records {
                 if text.last() != Some(&b'\n') {
                     failures.push(format!("record {path} ends within a line"));
                 }
-                match Record::read(entry.path()) {
+                match EpisodeRecord::read(entry.path()) {
                     Ok(record) => drop(all.records.insert(path, record)),
                     Err(error) => failures.push(format!("{:#}", anyhow::Error::from(error))),
                 }
@@ -48,7 +48,7 @@ impl Records {
 
     /// How many have a grade at their end.
     pub(crate) fn closed(&self) -> usize {
-        self.ended(Some(Ending::Closed))
+        self.ended(Some(CloseReason::Closed))
     }
 
     /// How many have no end.
@@ -58,18 +58,23 @@ impl Records {
 
     /// How many were left in order.
     pub(crate) fn drained(&self) -> usize {
-        self.ended(Some(Ending::Drained))
+        self.ended(Some(CloseReason::Drained))
     }
 
-    fn ended(&self, ending: Option<Ending>) -> usize {
+    fn ended(&self, ending: Option<CloseReason>) -> usize {
         self.records.values().filter(|record| record.ending == ending).count()
     }
 
     /// Compares them with what their supervisor had said when it was killed.
-    pub(crate) fn compare(&self, tally: &Tally, episodes: usize, failures: &mut Vec<String>) {
+    pub(crate) fn compare(
+        &self,
+        tally: &SupervisorTally,
+        episodes: usize,
+        failures: &mut Vec<String>,
+    ) {
         for path in &tally.closed {
             let ending = self.records.get(path).and_then(|record| record.ending);
-            if ending != Some(Ending::Closed) {
+            if ending != Some(CloseReason::Closed) {
                 failures.push(format!("episode {path} was closed, and its record is not"));
             }
         }
@@ -103,9 +108,9 @@ impl Records {
         most: usize,
         failures: &mut Vec<String>,
     ) -> Result<usize> {
-        let suite = TaskSuite::open(corpus, &Opening::default(), Options::default())?;
+        let suite = TaskSuite::open(corpus, &Opening::default(), SandboxOptions::default())?;
         let mut kinds = BTreeMap::new();
-        let closed = |record: &Record| record.ending == Some(Ending::Closed);
+        let closed = |record: &EpisodeRecord| record.ending == Some(CloseReason::Closed);
         for (path, record) in self.records.iter().filter(|(_, record)| closed(record)) {
             let endings = endings(record);
             let honest = endings.iter().all(|ending| ending == "finished");
@@ -126,8 +131,8 @@ impl Records {
 }
 
 /// How the scripts of an episode ended, and which turns were none.
-fn endings(record: &Record) -> Vec<String> {
-    let ending = |turn: &Turn| match (&turn.action, &turn.step) {
+fn endings(record: &EpisodeRecord) -> Vec<String> {
+    let ending = |turn: &RecordedTurn| match (&turn.action, &turn.step) {
         (Action::Malformed { .. }, _) => Some("malformed".to_owned()),
         (_, Some(Event::Step { outcome, .. })) => outcome.clone(),
         _ => None,

@@ -1,7 +1,7 @@
 //! What a soak found: its figures, and what of them is too much.
 
-use crate::progress::Tally;
-use crate::watch::Sample;
+use crate::progress::SupervisorTally;
+use crate::watch::ResourceSample;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use support::trend::{exceeds, slope};
 /// A measure that must not grow while the same work goes on.
 struct Quantity {
     name: &'static str,
-    of: fn(&Sample) -> f64,
+    of: fn(&ResourceSample) -> f64,
     /// How much more it may be at the end than after a tenth of the time.
     growth: f64,
     /// How much it may rise a minute over the second half.
@@ -105,7 +105,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Self {
+    fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         // NaN if there are none.
         let at = |percent| {
@@ -126,7 +126,7 @@ pub(crate) struct Fairness {
 
 /// What a supervisor played.
 #[derive(Debug, Serialize)]
-pub(crate) struct Played {
+pub(crate) struct PlaySummary {
     minutes: f64,
     episodes: usize,
     steps: usize,
@@ -135,8 +135,8 @@ pub(crate) struct Played {
     errors: usize,
 }
 
-impl Played {
-    pub(crate) fn of(tally: &Tally, samples: &[Sample]) -> Self {
+impl PlaySummary {
+    pub(crate) fn from_tally(tally: &SupervisorTally, samples: &[ResourceSample]) -> Self {
         Self {
             minutes: samples.last().map_or(0.0, |sample| sample.minutes),
             episodes: tally.closed.len(),
@@ -152,7 +152,7 @@ impl Played {
 #[derive(Debug, Serialize)]
 pub(crate) struct Soaked {
     tier: String,
-    played: Played,
+    played: PlaySummary,
     growth: Vec<Growth>,
     fairness: Fairness,
     /// Seconds of a script.
@@ -163,7 +163,11 @@ pub(crate) struct Soaked {
 
 impl Soaked {
     /// Sums up; what is too much goes to `failures`.
-    pub(crate) fn of(tally: &Tally, samples: &[Sample], failures: &mut Vec<String>) -> Self {
+    pub(crate) fn from_tally(
+        tally: &SupervisorTally,
+        samples: &[ResourceSample],
+        failures: &mut Vec<String>,
+    ) -> Self {
         let growth =
             QUANTITIES.iter().map(|quantity| growth(quantity, samples, failures)).collect();
         let runs = || tally.threads.values().map(|progress| progress.runs);
@@ -187,22 +191,22 @@ impl Soaked {
         }
         Self {
             tier: tally.ready.as_ref().map_or_else(String::new, |(_, tier)| tier.clone()),
-            played: Played::of(tally, samples),
+            played: PlaySummary::from_tally(tally, samples),
             growth,
             fairness,
-            wall: Spread::of(tally.walls.clone()),
-            wait: Spread::of(tally.waits.clone()),
+            wall: Spread::new(tally.walls.clone()),
+            wait: Spread::new(tally.waits.clone()),
         }
     }
 }
 
-fn growth(quantity: &Quantity, samples: &[Sample], failures: &mut Vec<String>) -> Growth {
+fn growth(quantity: &Quantity, samples: &[ResourceSample], failures: &mut Vec<String>) -> Growth {
     let name = quantity.name;
     let minutes = samples.last().map_or(0.0, |sample| sample.minutes);
     let median = |from: f64, to: f64| {
         let part = from * minutes..=to * minutes;
         let within = samples.iter().filter(|sample| part.contains(&sample.minutes));
-        Spread::of(within.map(quantity.of).collect()).p50
+        Spread::new(within.map(quantity.of).collect()).p50
     };
     let (after_a_tenth, at_the_end) = (median(0.05, 0.15), median(0.9, 1.0));
     let later = samples.iter().filter(|sample| sample.minutes >= minutes / 2.0);
@@ -236,14 +240,14 @@ pub(crate) struct Aftermath {
     pub(crate) kill: Kill,
     pub(crate) records_closed: usize,
     pub(crate) records_unfinished: usize,
-    pub(crate) second: Played,
+    pub(crate) second: PlaySummary,
     pub(crate) records_drained: usize,
     pub(crate) records_replayed: usize,
 }
 
 /// All of it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct SoakReport {
     pub(crate) episodes_at_a_time: usize,
     pub(crate) soaked: Soaked,
     pub(crate) aftermath: Aftermath,
@@ -251,7 +255,7 @@ pub(crate) struct Report {
     pub(crate) failures: Vec<String>,
 }
 
-impl fmt::Display for Played {
+impl fmt::Display for PlaySummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { minutes, episodes, steps, malformed, outcomes, errors } = self;
         write!(
@@ -263,7 +267,7 @@ impl fmt::Display for Played {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SoakReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { episodes_at_a_time, soaked, aftermath, failures } = self;
         let Soaked { tier, played, growth, fairness, wall, wait } = soaked;

@@ -1,17 +1,17 @@
 //! The supervisor: one sandbox and as many episodes at a time as asked for. It plays until its
 //! standard input ends, then leaves in order.
 
-use crate::mischief::Mischief;
-use crate::progress::{Ended, Line};
+use crate::failing_turn::FailingTurn;
+use crate::progress::{FinishedScript, SupervisorLine};
 use agents::grammar;
 use agents::prompt::{Prompt, PromptStyle};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedAgent, ScriptedLevel};
 use anyhow::{Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::{Options, Outcome};
+use jail::exec::{Outcome, SandboxOptions};
 use jail::limits::RunLimits;
 use rand::seq::IndexedRandom as _;
-use sandbox::env::{Action, Ending, EpisodeConfig, Label, Recorded, Step, TaskSuite};
+use sandbox::env::{Action, CloseReason, EpisodeConfig, Label, Recorded, StepResult, TaskSuite};
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,9 +32,12 @@ pub(crate) fn main(
     episodes: usize,
     life: u32,
 ) -> Result<()> {
-    let suite = TaskSuite::open(corpus, &Opening::default(), Options::default())?;
+    let suite = TaskSuite::open(corpus, &Opening::default(), SandboxOptions::default())?;
     let sandbox = suite.sandbox();
-    say(&Line::Ready { launcher: sandbox.launcher_pid(), tier: sandbox.tier().to_string() })?;
+    say(&SupervisorLine::Ready {
+        launcher: sandbox.launcher_pid(),
+        tier: sandbox.tier().to_string(),
+    })?;
     let stop = Arc::new(AtomicBool::new(false));
     let heard = Arc::clone(&stop);
     // Also the end of whoever started this program.
@@ -57,7 +60,7 @@ pub(crate) fn main(
 }
 
 /// Writes a line; an error means that nobody listens any more.
-fn say(line: &Line) -> Result<()> {
+fn say(line: &SupervisorLine) -> Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
     Ok(std::io::stdout().lock().write_all(&text)?)
@@ -81,7 +84,10 @@ impl Seat<'_> {
                 break;
             }
             if let Err(error) = self.episode(number) {
-                say(&Line::Error { thread, text: format!("episode {number}: {error:#}") })?;
+                say(&SupervisorLine::Error {
+                    thread,
+                    text: format!("episode {number}: {error:#}"),
+                })?;
                 // What fails at once should not fail a thousand times a second.
                 std::thread::sleep(Duration::from_secs(1));
             }
@@ -104,22 +110,22 @@ impl Seat<'_> {
         let config = EpisodeConfig { policy, ..EpisodeConfig::default() };
         let path = self.records.join(&record);
         let mut episode = Recorded::reset(self.suite, task, &config, &label, &path)?;
-        say(&Line::Began { thread, record })?;
+        say(&SupervisorLine::Began { thread, record })?;
 
-        let prompt = Prompt::of(task.public(), PromptStyle::Brief, config.mode)?;
+        let prompt = Prompt::new(task.public(), PromptStyle::Brief, config.mode)?;
         let stream = stream.child("agent");
         let style = ScriptStyle::Evaluation;
         let agent = ScriptedAgent::new(*approach, task, &prompt, style, stream);
-        match self.turns(&mut episode, agent, Mischief::of(thread, number)) {
+        match self.turns(&mut episode, agent, FailingTurn::for_episode(thread, number)) {
             Ok(true) => {}
-            Ok(false) => return Ok(episode.abandon(Ending::Drained)?),
+            Ok(false) => return Ok(episode.abandon(CloseReason::Drained)?),
             Err(error) => {
-                episode.abandon(Ending::Fault)?;
+                episode.abandon(CloseReason::Fault)?;
                 return Err(error);
             }
         }
         let finish = episode.close()?;
-        say(&Line::Closed { thread })?;
+        say(&SupervisorLine::Closed { thread })?;
         let refusal = finish.refusal.unwrap_or_default();
         ensure!(finish.grade.is_some(), "{approach:?} on {}: {refusal}", task.id());
         Ok(())
@@ -130,12 +136,12 @@ impl Seat<'_> {
         &self,
         episode: &mut Recorded,
         mut agent: ScriptedAgent,
-        mischief: Option<Mischief>,
+        failing: Option<FailingTurn>,
     ) -> Result<bool> {
-        if let Some(mischief) = mischief {
-            let (action, step) = self.step(episode, &mischief.turn())?;
+        if let Some(failing) = failing {
+            let (action, step) = self.step(episode, &failing.turn())?;
             let told = &step.observation.text;
-            ensure!(mischief.fits(&action, step.outcome.as_ref()), "{mischief:?} came to {told}");
+            ensure!(failing.fits(&action, step.outcome.as_ref()), "{failing:?} came to {told}");
         }
         let mut turn = agent.first_turn();
         loop {
@@ -153,18 +159,18 @@ impl Seat<'_> {
         }
     }
 
-    fn step(&self, episode: &mut Recorded, turn: &str) -> Result<(Action, Step)> {
+    fn step(&self, episode: &mut Recorded, turn: &str) -> Result<(Action, StepResult)> {
         let action = grammar::parse(turn).action;
         let started = Instant::now();
         let step = episode.step(&action)?;
         let wait = started.elapsed().saturating_sub(step.wall).as_secs_f64();
-        let run = step.outcome.as_ref().map(|outcome| Ended {
+        let run = step.outcome.as_ref().map(|outcome| FinishedScript {
             outcome: outcome.to_string(),
             wall: step.wall.as_secs_f64(),
             wait,
         });
         let malformed = matches!(action, Action::Malformed { .. });
-        say(&Line::Step { thread: self.thread, run, malformed })?;
+        say(&SupervisorLine::Step { thread: self.thread, run, malformed })?;
         Ok((action, step))
     }
 }

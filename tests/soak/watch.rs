@@ -1,6 +1,6 @@
 //! A supervisor from outside: starting it, listening to it, measuring it, ending it.
 
-use crate::progress::Tally;
+use crate::progress::SupervisorTally;
 use anyhow::{Context as _, Result, bail, ensure};
 use camino::Utf8Path;
 use std::io::{BufRead as _, BufReader};
@@ -17,7 +17,7 @@ const LEAVING: Duration = Duration::from_mins(5);
 
 /// What is measured at one moment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sample {
+pub(crate) struct ResourceSample {
     /// Since the supervisor was ready.
     pub(crate) minutes: f64,
     /// Bytes of the supervisor's proportional set.
@@ -38,7 +38,7 @@ pub(crate) struct Supervisor {
     child: Child,
     process: Process,
     lifeline: Option<ChildStdin>,
-    tally: Arc<Mutex<Tally>>,
+    tally: Arc<Mutex<SupervisorTally>>,
     listener: Option<JoinHandle<Result<()>>>,
     launcher: u32,
     ready: Instant,
@@ -62,10 +62,10 @@ impl Supervisor {
             .stdout(Stdio::piped())
             .spawn()
             .context("failed to start a supervisor")?;
-        let process = Process::of(child.id()).context("the supervisor is gone at once")?;
+        let process = Process::from_pid(child.id()).context("the supervisor is gone at once")?;
         let lifeline = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().context("the supervisor has no output")?);
-        let tally = Arc::new(Mutex::new(Tally::default()));
+        let tally = Arc::new(Mutex::new(SupervisorTally::default()));
         let sum = Arc::clone(&tally);
         let listener = std::thread::spawn(move || {
             for line in lines.lines() {
@@ -92,7 +92,7 @@ impl Supervisor {
     }
 
     /// What it has said so far.
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> SupervisorTally {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -111,8 +111,8 @@ impl Supervisor {
         &mut self,
         time: Duration,
         every: Duration,
-        tick: &mut dyn FnMut(&Self, &Sample),
-    ) -> Result<Vec<Sample>> {
+        tick: &mut dyn FnMut(&Self, &ResourceSample),
+    ) -> Result<Vec<ResourceSample>> {
         let mut samples = Vec::new();
         let mut next = self.ready;
         while self.ready.elapsed() < time {
@@ -137,7 +137,7 @@ impl Supervisor {
         [String::new()].into_iter().chain(self.tally().errors).collect::<Vec<_>>().join("\n")
     }
 
-    fn sample(&self) -> Result<Sample> {
+    fn sample(&self) -> Result<ResourceSample> {
         let minutes = self.ready.elapsed().as_secs_f64() / 60.0;
         let below = self.below();
         let own = self.process.pid;
@@ -145,7 +145,7 @@ impl Supervisor {
         // Runs come and go while they are added up.
         let memory_below = below.iter().filter_map(|p| process::proportional_memory(p.pid)).sum();
         let unreadable = "a measure in /proc cannot be read; be who the supervisor runs as";
-        Ok(Sample {
+        Ok(ResourceSample {
             minutes,
             supervisor_memory: process::proportional_memory(own).context(unreadable)?,
             zygote_memory: process::anonymous_memory(zygote).context(unreadable)?,
@@ -159,14 +159,14 @@ impl Supervisor {
     }
 
     /// Kills it, and returns what it had said.
-    pub(crate) fn kill(mut self) -> Result<Tally> {
+    pub(crate) fn kill(mut self) -> Result<SupervisorTally> {
         self.child.kill()?;
         self.child.wait()?;
         self.hear_out()
     }
 
     /// Lets it leave in order, and returns its last word.
-    pub(crate) fn end(mut self) -> Result<(Tally, ExitStatus)> {
+    pub(crate) fn end(mut self) -> Result<(SupervisorTally, ExitStatus)> {
         self.lifeline = None;
         let deadline = Instant::now() + LEAVING;
         loop {
@@ -178,7 +178,7 @@ impl Supervisor {
         }
     }
 
-    fn hear_out(&mut self) -> Result<Tally> {
+    fn hear_out(&mut self) -> Result<SupervisorTally> {
         if let Some(listener) = self.listener.take() {
             listener.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }

@@ -10,15 +10,15 @@ pub const CANARY: &str = "0.2718281828";
 
 /// A folder that is removed at the end.
 #[derive(Debug)]
-pub struct Folder(TempDir);
+pub struct TemporaryFolder(TempDir);
 
-impl Default for Folder {
+impl Default for TemporaryFolder {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Folder {
+impl TemporaryFolder {
     pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }

@@ -20,7 +20,7 @@ const GROWTH: u64 = 64 << 10;
 const LONGEST: usize = 1 << 16;
 
 /// Something that takes bytes from the other side.
-pub trait Target {
+pub trait FuzzTarget {
     /// How many things there are that take bytes, each by its own rules.
     fn aims(&self) -> usize {
         1
@@ -34,7 +34,7 @@ pub trait Target {
 }
 
 /// Fuzzes a target whose corpus lies in `folder`.
-pub fn fuzz(name: &str, folder: &Path, target: &impl Target) {
+pub fn fuzz(name: &str, folder: &Path, target: &impl FuzzTarget) {
     let seconds = std::env::var("FUZZ_SECONDS").map_or(2, |text| text.parse().unwrap());
     let keep = std::env::var_os("FUZZ_KEEP").is_some();
     let mut answers = BTreeSet::new();

@@ -15,7 +15,7 @@ pub struct Process {
 
 impl Process {
     /// None if it is gone, be it only waited for.
-    pub fn of(pid: u32) -> Option<Self> {
+    pub fn from_pid(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The second field is a name that may contain anything.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -29,12 +29,12 @@ impl Process {
     }
 
     pub fn is_there(&self) -> bool {
-        Self::of(self.pid).is_some_and(|now| now.started == self.started)
+        Self::from_pid(self.pid).is_some_and(|now| now.started == self.started)
     }
 
     fn all() -> Vec<Self> {
         let entries = Utf8Path::new("/proc").read_dir_utf8().into_iter().flatten().flatten();
-        entries.filter_map(|entry| Self::of(entry.file_name().parse().ok()?)).collect()
+        entries.filter_map(|entry| Self::from_pid(entry.file_name().parse().ok()?)).collect()
     }
 
     /// The process `root` and all below it.

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use tasks::boxes::{Detection, Object};
 use tasks::cells;
 use tasks::mask::Mask;
-use tasks::metrics::images::Frame;
+use tasks::metrics::images::ImageFormat;
 use tasks::metrics::{Metric, MetricError};
 use tasks::prediction::Prediction;
 use tasks::stream::Stream;
@@ -14,7 +14,7 @@ use tasks::values::{self, Values};
 
 /// A kind of prediction, without its settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum PredictionKind {
     Number,
     Probability,
     Label,
@@ -29,8 +29,8 @@ pub enum Kind {
 }
 
 /// The kinds of prediction that a metric scores.
-pub fn kinds(metric: Metric) -> Vec<Kind> {
-    use Kind::{
+pub fn kinds(metric: Metric) -> Vec<PredictionKind> {
+    use PredictionKind::{
         Boxes, ClassProbabilities, Flags, Label, Mask, Number, Numbers, Pixels, Probabilities,
         Probability, Relevance,
     };
@@ -68,7 +68,7 @@ pub fn kinds(metric: Metric) -> Vec<Kind> {
 
 /// Answers and a submission, with what `sandbox` makes of them.
 #[derive(Debug)]
-pub struct Case {
+pub struct MetricCase {
     pub metric: Metric,
     pub prediction: Prediction,
     pub truth: Values,
@@ -76,7 +76,7 @@ pub struct Case {
     pub score: Result<f64, MetricError>,
 }
 
-impl Case {
+impl MetricCase {
     /// The cells of one side, row by row.
     pub fn cells(&self, values: &Values) -> Vec<Vec<String>> {
         (0..values.len()).map(|row| cells::write(&self.prediction, values, row).unwrap()).collect()
@@ -84,14 +84,14 @@ impl Case {
 }
 
 /// A random case.
-pub fn case(metric: Metric, kind: Kind, stream: Stream) -> Case {
-    let mut draws = Draws::new(metric, stream);
+pub fn case(metric: Metric, kind: PredictionKind, stream: Stream) -> MetricCase {
+    let mut draws = RandomValues::new(metric, stream);
     let (prediction, truth, predicted) = draws.sides(kind);
     let score = values::score(metric, &truth, &predicted);
-    Case { metric, prediction, truth, predicted, score }
+    MetricCase { metric, prediction, truth, predicted, score }
 }
 
-struct Draws {
+struct RandomValues {
     rng: ChaCha8Rng,
     rows: usize,
     /// Numbers are multiples of 1 / grid.
@@ -100,7 +100,7 @@ struct Draws {
     low: f64,
 }
 
-impl Draws {
+impl RandomValues {
     fn new(metric: Metric, stream: Stream) -> Self {
         let mut rng = stream.rng();
         let rows = rng.random_range(1..40);
@@ -123,26 +123,26 @@ impl Draws {
         (0..count).map(|_| self.rng.random_bool(share)).collect()
     }
 
-    fn sides(&mut self, kind: Kind) -> (Prediction, Values, Values) {
+    fn sides(&mut self, kind: PredictionKind) -> (Prediction, Values, Values) {
         let column = "y".to_owned();
         let width = self.rng.random_range(2..6);
         let names = || (0..width).map(|index| format!("c{index}")).collect::<Vec<_>>();
         let (rows, low) = (self.rows, self.low);
         match kind {
-            Kind::Number => {
+            PredictionKind::Number => {
                 let mut side = || Values::Numbers(self.numbers(rows, low, 5.0));
                 (Prediction::Number { column }, side(), side())
             }
-            Kind::Probability => {
+            PredictionKind::Probability => {
                 let truth = Values::Labels(self.indices(2));
                 let predicted = Values::Numbers(self.numbers(rows, 0.0, 1.0));
                 (Prediction::Probability { column }, truth, predicted)
             }
-            Kind::Label => {
+            PredictionKind::Label => {
                 let mut side = || Values::Labels(self.indices(width));
                 (Prediction::Label { column, classes: names() }, side(), side())
             }
-            Kind::ClassProbabilities => {
+            PredictionKind::ClassProbabilities => {
                 let truth = Values::Labels(self.indices(width));
                 let mut values = self.numbers(rows * width, 0.0, 1.0);
                 for row in values.chunks_exact_mut(width) {
@@ -154,24 +154,24 @@ impl Draws {
                 let predicted = Values::Matrix { values, columns: width };
                 (Prediction::ClassProbabilities { column, classes: names() }, truth, predicted)
             }
-            Kind::Numbers => {
+            PredictionKind::Numbers => {
                 let mut side = || {
                     let values = self.numbers(rows * width, low, 5.0);
                     Values::Matrix { values, columns: width }
                 };
                 (Prediction::Numbers { columns: names() }, side(), side())
             }
-            Kind::Probabilities => {
+            PredictionKind::Probabilities => {
                 let truth = Values::Flags { values: self.flags(rows * width), labels: width };
                 let values = self.numbers(rows * width, 0.0, 1.0);
                 let predicted = Values::Matrix { values, columns: width };
                 (Prediction::Probabilities { columns: names() }, truth, predicted)
             }
-            Kind::Flags => {
+            PredictionKind::Flags => {
                 let mut side = || Values::Flags { values: self.flags(rows * width), labels: width };
                 (Prediction::Flags { column, labels: names() }, side(), side())
             }
-            Kind::Relevance => {
+            PredictionKind::Relevance => {
                 let grade = |index: usize| [0, 0, 0, 1, 2, 3][index];
                 let grades = self.indices(6).into_iter().map(grade).collect();
                 let queries = self.indices(width).iter().map(|query| format!("q{query}")).collect();
@@ -180,7 +180,7 @@ impl Draws {
                 let truth = Values::Grades { grades, queries };
                 (Prediction::Relevance { column, query }, truth, predicted)
             }
-            Kind::Mask => {
+            PredictionKind::Mask => {
                 let (width, height) = (width + 3, self.rng.random_range(1..9));
                 let mut side = || {
                     let mask = |_| Mask::from_pixels(&self.flags(width * height), width, height);
@@ -189,18 +189,18 @@ impl Draws {
                 let (truth, predicted) = (side(), side());
                 (Prediction::Mask { column, width, height }, truth, predicted)
             }
-            Kind::Boxes => {
+            PredictionKind::Boxes => {
                 self.rows = self.rows.min(8);
                 let truth: Vec<Vec<Object>> = (0..self.rows).map(|_| self.objects(width)).collect();
                 let predicted = truth.iter().map(|row| self.detections(row, width)).collect();
                 let prediction = Prediction::Boxes { column, classes: names() };
                 (prediction, Values::Objects(truth), Values::Detections(predicted))
             }
-            Kind::Pixels => {
+            PredictionKind::Pixels => {
                 self.rows = self.rows.min(5);
                 let levels = [2, 16, 256, 65536][self.rng.random_range(0..4)];
                 let (width, height) = (self.rng.random_range(5..14), self.rng.random_range(6..12));
-                let frame = Frame { width, height, levels };
+                let frame = ImageFormat { width, height, levels };
                 let truth: Vec<Vec<u16>> = (0..self.rows).map(|_| self.image(frame)).collect();
                 let predicted = truth.iter().map(|image| self.restored(image, frame)).collect();
                 (
@@ -248,14 +248,14 @@ impl Draws {
         u16::try_from(self.rng.random_range(0..levels)).unwrap()
     }
 
-    fn image(&mut self, frame: Frame) -> Vec<u16> {
+    fn image(&mut self, frame: ImageFormat) -> Vec<u16> {
         if self.rng.random_bool(0.2) {
             return vec![self.intensity(frame.levels); frame.width * frame.height];
         }
         (0..frame.width * frame.height).map(|_| self.intensity(frame.levels)).collect()
     }
 
-    fn restored(&mut self, image: &[u16], frame: Frame) -> Vec<u16> {
+    fn restored(&mut self, image: &[u16], frame: ImageFormat) -> Vec<u16> {
         let share = [0.0, 0.1, 1.0][self.rng.random_range(0..3)];
         let pixel = |pixel: &u16| {
             if self.rng.random_bool(share) { self.intensity(frame.levels) } else { *pixel }

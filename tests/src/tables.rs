@@ -8,7 +8,7 @@ use tasks::stream::Stream;
 
 /// What the cells of a competition hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum CellKind {
     /// A class of two, and a probability.
     Binary,
     /// The same, but now and then a row whose labels are all -1.
@@ -27,46 +27,51 @@ enum Kind {
     Token,
 }
 
-struct Form {
+struct CompetitionForm {
     id: &'static str,
     columns: &'static [&'static str],
-    kind: Kind,
+    kind: CellKind,
     numbered: bool,
 }
 
-fn form(competition: &str) -> Form {
-    let form = |id, columns, kind, numbered| Form { id, columns, kind, numbered };
+fn form(competition: &str) -> CompetitionForm {
+    let form = |id, columns, kind, numbered| CompetitionForm { id, columns, kind, numbered };
     match competition {
-        "aerial-cactus-identification" => form("id", &["has_cactus"], Kind::Binary, false),
-        "aptos2019-blindness-detection" => form("id_code", &["diagnosis"], Kind::Grade, false),
-        "denoising-dirty-documents" => form("id", &["value"], Kind::Pixel, false),
+        "aerial-cactus-identification" => form("id", &["has_cactus"], CellKind::Binary, false),
+        "aptos2019-blindness-detection" => form("id_code", &["diagnosis"], CellKind::Grade, false),
+        "denoising-dirty-documents" => form("id", &["value"], CellKind::Pixel, false),
         "detecting-insults-in-social-commentary" => {
-            form("Comment", &["Insult"], Kind::Binary, false)
+            form("Comment", &["Insult"], CellKind::Binary, false)
         }
         "dog-breed-identification" => {
-            form("id", &["afghan", "beagle", "boxer"], Kind::Classes, false)
+            form("id", &["afghan", "beagle", "boxer"], CellKind::Classes, false)
         }
-        "dogs-vs-cats-redux-kernels-edition" => form("id", &["label"], Kind::Binary, true),
-        "histopathologic-cancer-detection" => form("id", &["label"], Kind::Binary, false),
+        "dogs-vs-cats-redux-kernels-edition" => form("id", &["label"], CellKind::Binary, true),
+        "histopathologic-cancer-detection" => form("id", &["label"], CellKind::Binary, false),
         "jigsaw-toxic-comment-classification-challenge" => form(
             "id",
             &["toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate"],
-            Kind::Toxicity,
+            CellKind::Toxicity,
             false,
         ),
         "leaf-classification" => {
-            form("id", &["Acer", "Alnus", "Betula", "Quercus"], Kind::Classes, true)
+            form("id", &["Acer", "Alnus", "Betula", "Quercus"], CellKind::Classes, true)
         }
-        "mlsp-2013-birds" => form("Id", &["Probability"], Kind::Binary, true),
-        "new-york-city-taxi-fare-prediction" => form("key", &["fare_amount"], Kind::Amount, false),
+        "mlsp-2013-birds" => form("Id", &["Probability"], CellKind::Binary, true),
+        "new-york-city-taxi-fare-prediction" => {
+            form("key", &["fare_amount"], CellKind::Amount, false)
+        }
         "nomad2018-predict-transparent-conductors" => {
-            form("id", &["formation_energy_ev_natom", "bandgap_energy_ev"], Kind::Amount, true)
+            form("id", &["formation_energy_ev_natom", "bandgap_energy_ev"], CellKind::Amount, true)
         }
-        "plant-pathology-2020-fgvc7" => {
-            form("image_id", &["healthy", "multiple_diseases", "rust", "scab"], Kind::Binary, false)
-        }
+        "plant-pathology-2020-fgvc7" => form(
+            "image_id",
+            &["healthy", "multiple_diseases", "rust", "scab"],
+            CellKind::Binary,
+            false,
+        ),
         "random-acts-of-pizza" => {
-            form("request_id", &["requester_received_pizza"], Kind::Binary, false)
+            form("request_id", &["requester_received_pizza"], CellKind::Binary, false)
         }
         "ranzcr-clip-catheter-line-classification" => form(
             "StudyInstanceUID",
@@ -81,19 +86,23 @@ fn form(competition: &str) -> Form {
                 "CVC - Abnormal",
                 "CVC - Borderline",
             ],
-            Kind::Binary,
+            CellKind::Binary,
             false,
         ),
-        "siim-isic-melanoma-classification" => form("image_name", &["target"], Kind::Binary, false),
-        "spooky-author-identification" => form("id", &["EAP", "HPL", "MWS"], Kind::Classes, false),
-        "tabular-playground-series-dec-2021" => form("Id", &["Cover_Type"], Kind::Cover, true),
-        "tabular-playground-series-may-2022" => form("id", &["target"], Kind::Binary, true),
+        "siim-isic-melanoma-classification" => {
+            form("image_name", &["target"], CellKind::Binary, false)
+        }
+        "spooky-author-identification" => {
+            form("id", &["EAP", "HPL", "MWS"], CellKind::Classes, false)
+        }
+        "tabular-playground-series-dec-2021" => form("Id", &["Cover_Type"], CellKind::Cover, true),
+        "tabular-playground-series-may-2022" => form("id", &["target"], CellKind::Binary, true),
         "text-normalization-challenge-english-language"
         | "text-normalization-challenge-russian-language" => {
-            form("id", &["after"], Kind::Token, false)
+            form("id", &["after"], CellKind::Token, false)
         }
         "the-icml-2013-whale-challenge-right-whale-redux" => {
-            form("clip", &["probability"], Kind::Binary, false)
+            form("clip", &["probability"], CellKind::Binary, false)
         }
         other => panic!("{other} has no form"),
     }
@@ -136,33 +145,35 @@ fn share(rng: &mut ChaCha8Rng) -> f64 {
     }
 }
 
-fn truth(rng: &mut ChaCha8Rng, form: &Form) -> Vec<String> {
+fn truth(rng: &mut ChaCha8Rng, form: &CompetitionForm) -> Vec<String> {
     let columns = form.columns.len();
     let hit = rng.random_range(0..columns);
-    let ignored = form.kind == Kind::Toxicity && chance(rng, 20);
+    let ignored = form.kind == CellKind::Toxicity && chance(rng, 20);
     (0..columns)
         .map(|column| match form.kind {
-            Kind::Toxicity if ignored => "-1".to_owned(),
-            Kind::Binary | Kind::Toxicity => rng.random_range(0..2).to_string(),
-            Kind::Classes => u8::from(column == hit).to_string(),
-            Kind::Grade => rng.random_range(0..5).to_string(),
-            Kind::Cover => rng.random_range(1..8).to_string(),
-            Kind::Pixel => share(rng).to_string(),
-            Kind::Amount => (share(rng) * 30.0).to_string(),
-            Kind::Token => TOKENS[rng.random_range(0..TOKENS.len())].to_owned(),
+            CellKind::Toxicity if ignored => "-1".to_owned(),
+            CellKind::Binary | CellKind::Toxicity => rng.random_range(0..2).to_string(),
+            CellKind::Classes => u8::from(column == hit).to_string(),
+            CellKind::Grade => rng.random_range(0..5).to_string(),
+            CellKind::Cover => rng.random_range(1..8).to_string(),
+            CellKind::Pixel => share(rng).to_string(),
+            CellKind::Amount => (share(rng) * 30.0).to_string(),
+            CellKind::Token => TOKENS[rng.random_range(0..TOKENS.len())].to_owned(),
         })
         .collect()
 }
 
-fn prediction(rng: &mut ChaCha8Rng, form: &Form, truth: &[String]) -> Vec<String> {
+fn prediction(rng: &mut ChaCha8Rng, form: &CompetitionForm, truth: &[String]) -> Vec<String> {
     let known = chance(rng, 50);
     match form.kind {
-        Kind::Classes => {
+        CellKind::Classes => {
             let weights: Vec<f64> = truth.iter().map(|_| share(rng) + 0.01).collect();
             let total: f64 = weights.iter().sum();
             weights.iter().map(|weight| (weight / total).to_string()).collect()
         }
-        Kind::Binary | Kind::Toxicity => truth.iter().map(|_| share(rng).to_string()).collect(),
+        CellKind::Binary | CellKind::Toxicity => {
+            truth.iter().map(|_| share(rng).to_string()).collect()
+        }
         _ if known => truth.to_vec(),
         _ => self::truth(rng, form),
     }

@@ -6,7 +6,7 @@
 use crate::prompt::{Prompt, PromptError};
 use crate::reward::Reward;
 use crate::trajectory::{
-    Ending, EpisodeOutcome, Omission, Segment, TRAJECTORY_VERSION, Trajectory, TurnRecord,
+    EpisodeEnding, EpisodeOutcome, Omission, Segment, TRAJECTORY_VERSION, Trajectory, TurnRecord,
 };
 use sandbox::env::{EpisodeFault, Feedback};
 use std::fmt::Debug;
@@ -56,7 +56,7 @@ pub enum Reply {
     /// The observation to show to the agent, which goes on.
     Observe(String),
     /// The episode is over.
-    End(Ending),
+    End(EpisodeEnding),
 }
 
 /// What an environment returns when an episode has ended.
@@ -76,7 +76,7 @@ pub struct Closed {
 
 /// Which episode a trajectory is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attempt<'a> {
+pub struct EpisodeKey<'a> {
     /// Name of the task that was played.
     pub task: &'a TaskId,
     /// Name of the agent, such as `scripted/forest`.
@@ -93,12 +93,12 @@ pub struct Conversation {
     /// What of it the agent did not see any more, and from when on.
     pub omissions: Vec<Omission>,
     /// Why the conversation ended.
-    pub ending: Ending,
+    pub ending: EpisodeEnding,
 }
 
 impl Closed {
     /// The trajectory of the episode.
-    pub fn trajectory(self, attempt: Attempt<'_>, conversation: Conversation) -> Trajectory {
+    pub fn trajectory(self, attempt: EpisodeKey<'_>, conversation: Conversation) -> Trajectory {
         Trajectory {
             version: TRAJECTORY_VERSION,
             task: attempt.task.clone(),

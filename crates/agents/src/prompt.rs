@@ -51,7 +51,7 @@ impl Prompt {
     ///
     /// # Errors
     /// [`PromptError`] if `description.md` is missing, or empty where a brief prompt is asked for.
-    pub fn of(public: &PublicDir, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
+    pub fn new(public: &PublicDir, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
         let path = public.path().join("description.md");
         let description = fs::read_to_string(&path)?;
         match style {

@@ -60,7 +60,7 @@ impl Segment {
 /// Why an episode ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum EpisodeEnding {
     /// The agent said `<answer>submission</answer>`.
     Answered,
     /// The turn or wall-time budget was used up.
@@ -135,13 +135,13 @@ pub enum EpisodeOutcome {
     /// Of an MLE task: the final grade, or the reason there is none.
     Mle(EpisodeResult),
     /// Of any other environment.
-    World(Verdict),
+    World(EnvironmentVerdict),
 }
 
 /// How an environment other than an MLE task judges an episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Verdict {
+pub struct EnvironmentVerdict {
     /// What is trained on, in [0, 1].
     pub reward: f64,
     /// What is reported, in the unit of the environment's metric.
@@ -207,7 +207,7 @@ pub struct Omission {
 
 /// One episode of one agent on one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Raw")]
+#[serde(try_from = "TrajectoryFile")]
 pub struct Trajectory {
     /// Version of the format, [`TRAJECTORY_VERSION`] in new files.
     pub version: u32,
@@ -234,7 +234,7 @@ pub struct Trajectory {
     /// One entry per model turn.
     pub turns: Vec<TurnRecord>,
     /// Why the episode ended.
-    pub ending: Ending,
+    pub ending: EpisodeEnding,
     /// Whether a script hit its time limit. Such trajectories are left out of the policy
     /// gradient (SandMLE §4.3).
     pub timed_out: bool,
@@ -247,7 +247,7 @@ pub struct Trajectory {
 /// A trajectory of version 1 or 2 as it is on disk.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raw {
+struct TrajectoryFile {
     version: u32,
     task: TaskId,
     agent: String,
@@ -261,7 +261,7 @@ struct Raw {
     #[serde(default)]
     summaries: Vec<Summary>,
     turns: Vec<TurnRecord>,
-    ending: Ending,
+    ending: EpisodeEnding,
     timed_out: bool,
     outcome: Option<EpisodeOutcome>,
     /// What version 1 has in place of `outcome`.
@@ -269,9 +269,9 @@ struct Raw {
     reward: Reward,
 }
 
-impl TryFrom<Raw> for Trajectory {
+impl TryFrom<TrajectoryFile> for Trajectory {
     type Error = String;
-    fn try_from(raw: Raw) -> Result<Self, String> {
+    fn try_from(raw: TrajectoryFile) -> Result<Self, String> {
         let outcome = match (raw.version, raw.outcome, raw.finish) {
             (1, None, Some(finish)) => EpisodeOutcome::Mle(finish),
             (TRAJECTORY_VERSION, Some(outcome), None) => outcome,
@@ -451,7 +451,7 @@ mod tests {
             guidance: Vec::new(),
             summaries: Vec::new(),
             turns: Vec::new(),
-            ending: Ending::Answered,
+            ending: EpisodeEnding::Answered,
             timed_out: false,
             outcome: EpisodeOutcome::Mle(EpisodeResult {
                 grade: None,

@@ -3,13 +3,13 @@
 use agents::grammar::{answer_turn, parse, python_turn, score_turn};
 use sandbox::env::Action;
 use std::path::Path;
-use support::mutation::{Target, fuzz};
+use support::mutation::{FuzzTarget, fuzz};
 use tasks::stream::Stream;
 
 /// What a policy may write in one turn.
 struct Turns;
 
-impl Target for Turns {
+impl FuzzTarget for Turns {
     fn aims(&self) -> usize {
         3
     }

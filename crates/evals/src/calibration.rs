@@ -7,11 +7,11 @@
 use crate::statistics::{Z, mean, quantile, standard_error};
 use agents::prompt::PromptStyle;
 use agents::scaffold::react::{EpisodeRules, MleWorld};
-use agents::scaffold::runner::{RunContext, ScriptedError, ScriptedJob, run_episodes};
+use agents::scaffold::runner::{RunnerContext, ScriptedError, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::Trajectory;
 use camino::Utf8Path;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use rand::seq::SliceRandom;
 use sandbox::env::{Feedback, SuiteError, TaskSuite};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ const TIE: f64 = 1e-9;
 
 /// Which tasks are played, and how.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct CalibrationSettings {
     /// Which half of the corpus.
     pub split: Split,
     /// How many tasks at most.
@@ -98,11 +98,11 @@ pub struct Calibration {
 /// [`CalibrationError`].
 pub fn calibrate(
     corpus: &Utf8Path,
-    settings: &Settings,
+    settings: &CalibrationSettings,
     begin: impl FnOnce(usize),
     mut tick: impl FnMut(),
 ) -> Result<Calibration, CalibrationError> {
-    let suite = TaskSuite::open(corpus, &Opening::default(), Options::default())?;
+    let suite = TaskSuite::open(corpus, &Opening::default(), SandboxOptions::default())?;
     let mut tasks = suite.split(settings.split)?;
     // Levels are compared by thresholds and formulations, which only our own tasks state.
     tasks.retain(|task| task.ours().is_some());
@@ -111,7 +111,7 @@ pub fn calibrate(
     tasks.truncate(settings.count);
     let mut rules = EpisodeRules { prompt: PromptStyle::Brief, ..EpisodeRules::default() };
     rules.episode.feedback = Feedback::Validate;
-    let stage = RunContext {
+    let stage = RunnerContext {
         world: MleWorld { suite: &suite, rules: &rules },
         style: ScriptStyle::Evaluation,
         workers: settings.jobs,
@@ -122,7 +122,7 @@ pub fn calibrate(
     });
     let jobs: Vec<ScriptedJob<'_>> = jobs.collect();
     begin(jobs.len());
-    let mut played: Played = BTreeMap::new();
+    let mut played: TrajectoriesByTask = BTreeMap::new();
     let mut faults = 0;
     run_episodes(&stage, &jobs, &mut |result| {
         tick();
@@ -140,7 +140,7 @@ pub fn calibrate(
 }
 
 /// Trajectories by task and agent.
-type Played = BTreeMap<String, BTreeMap<String, Trajectory>>;
+type TrajectoriesByTask = BTreeMap<String, BTreeMap<String, Trajectory>>;
 
 /// Each level's gain on one task, worst of all without a valid submission.
 #[derive(Debug, Clone, Copy)]
@@ -175,14 +175,14 @@ impl Gains {
 
 /// What is counted per level while tasks are read.
 #[derive(Debug, Clone, Default)]
-struct Tally {
+struct LevelTally {
     valid: usize,
     tiers: [usize; 4],
     seconds: Vec<f64>,
 }
 
-fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
-    let mut tallies: [Tally; LEVELS] = Default::default();
+fn summary(tasks: &[&TaskDir], played: &TrajectoriesByTask, faults: usize) -> Calibration {
+    let mut tallies: [LevelTally; LEVELS] = Default::default();
     let mut outcomes = Vec::new();
     for task in tasks {
         let Some(row) = played.get(task.id().as_str()) else { continue };
@@ -229,7 +229,7 @@ fn summary(tasks: &[&TaskDir], played: &Played, faults: usize) -> Calibration {
             unseparated.insert(manifest.id.to_string(), gains.order());
         }
     }
-    let level = |(index, (approach, tally)): (usize, (&ScriptedLevel, &Tally))| {
+    let level = |(index, (approach, tally)): (usize, (&ScriptedLevel, &LevelTally))| {
         let shares: Vec<f64> = outcomes.iter().map(|(_, gains)| gains.wins(index)).collect();
         let wins = mean(shares.iter().copied());
         // Tasks are independent; the mean over them is about normal.

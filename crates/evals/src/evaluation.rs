@@ -29,13 +29,13 @@ pub struct Evaluation {
     /// The seed of all sampling.
     pub seed: u64,
     /// In the order given.
-    pub rows: Vec<Row>,
+    pub rows: Vec<EvaluationRow>,
 }
 
 /// One agent's results. Rates and means are over its graded episodes, in [0, 1].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Row {
+pub struct EvaluationRow {
     /// Name of the agent.
     pub agent: String,
     /// Number of graded episodes.
@@ -60,10 +60,10 @@ pub struct Row {
     pub turns: f64,
 }
 
-impl Row {
+impl EvaluationRow {
     /// Summarises an agent's episodes. Without any, all means are NaN-free zeros and
     /// `episodes` says so.
-    pub fn of(agent: &str, trajectories: &[Trajectory], faults: usize) -> Self {
+    pub fn from_trajectories(agent: &str, trajectories: &[Trajectory], faults: usize) -> Self {
         let share = |holds: &dyn Fn(&Trajectory) -> bool| {
             mean(trajectories.iter().map(|t| f64::from(u8::from(holds(t)))))
         };
@@ -144,7 +144,7 @@ pub(crate) fn percent(share: f64) -> String {
 mod tests {
     use super::*;
     use agents::reward::{RewardWeights, reward};
-    use agents::trajectory::{Ending, EpisodeOutcome, TRAJECTORY_VERSION};
+    use agents::trajectory::{EpisodeEnding, EpisodeOutcome, TRAJECTORY_VERSION};
     use sandbox::env::EpisodeResult;
     use tasks::grade::Grade;
     use tasks::task::TaskId;
@@ -165,7 +165,7 @@ mod tests {
             guidance: Vec::new(),
             summaries: Vec::new(),
             turns: Vec::new(),
-            ending: Ending::Answered,
+            ending: EpisodeEnding::Answered,
             timed_out: false,
             outcome: EpisodeOutcome::Mle(EpisodeResult { grade, refusal: None }),
             reward: reward(&RewardWeights::DENSE, 1.0, grade.as_ref()),
@@ -180,7 +180,7 @@ mod tests {
             episode("t2", Some(graded(None))),
             episode("t2", None),
         ];
-        let row = Row::of("a", &episodes, 1);
+        let row = EvaluationRow::from_trajectories("a", &episodes, 1);
         assert_eq!(
             (row.valid, row.median, row.bronze, row.silver, row.gold),
             (0.75, 0.5, 0.5, 0.25, 0.25)
@@ -195,7 +195,7 @@ mod tests {
             attempts: 2,
             feedback: Feedback::Tier,
             seed: 0,
-            rows: vec![row, Row::of("nobody", &[], 4)],
+            rows: vec![row, EvaluationRow::from_trajectories("nobody", &[], 4)],
         };
         insta::assert_snapshot!(evaluation.table());
     }

@@ -5,9 +5,9 @@
 //! <out>/evaluation.json           the table
 //! ```
 
-use crate::evaluation::{EVALUATION_VERSION, Evaluation, Row};
+use crate::evaluation::{EVALUATION_VERSION, Evaluation, EvaluationRow};
 use agents::scaffold::react::MleWorld;
-use agents::scaffold::runner::{RunContext, ScriptedError, ScriptedJob, run_episodes};
+use agents::scaffold::runner::{RunnerContext, ScriptedError, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -37,7 +37,7 @@ pub struct Protocol<'a> {
 
 /// One episode that is to be run: a task, and the number of the attempt at it.
 #[derive(Debug, Clone, Copy)]
-pub struct Slot<'a> {
+pub struct EpisodeSlot<'a> {
     /// The task that is played.
     pub task: &'a Task,
     /// Number of the attempt, from 0.
@@ -60,11 +60,11 @@ pub trait Contestant {
     ///
     /// # Errors
     /// Why no more episodes can be run; faults of single episodes go to `take`.
-    fn run(&self, slots: &[Slot<'_>], take: &mut Take<'_>) -> Result<(), AgentError>;
+    fn run(&self, slots: &[EpisodeSlot<'_>], take: &mut Take<'_>) -> Result<(), AgentError>;
 }
 
 /// Shows how far an evaluation is.
-pub trait Progress {
+pub trait EvaluationProgress {
     /// An agent begins: `done` of its `all` episodes are on disk.
     fn begin(&self, agent: &str, done: u64, all: u64);
     /// One of its episodes ended.
@@ -117,7 +117,7 @@ pub fn episodes_of(agent: &str, out: &Utf8Path) -> Utf8PathBuf {
 pub fn evaluate(
     protocol: &Protocol<'_>,
     contestants: &[&dyn Contestant],
-    progress: &dyn Progress,
+    progress: &dyn EvaluationProgress,
 ) -> Result<Evaluation, RunError> {
     let tasks = protocol.world.suite.split(protocol.split)?;
     let mut rows = Vec::new();
@@ -142,8 +142,8 @@ fn row(
     protocol: &Protocol<'_>,
     tasks: &[&Task],
     contestant: &dyn Contestant,
-    progress: &dyn Progress,
-) -> Result<Row, RunError> {
+    progress: &dyn EvaluationProgress,
+) -> Result<EvaluationRow, RunError> {
     let agent = contestant.name();
     let path = episodes_of(&agent, protocol.out);
     fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
@@ -151,7 +151,7 @@ fn row(
     let done: BTreeSet<_> = trajectories.iter().map(Trajectory::key).collect();
     let slots = tasks
         .iter()
-        .flat_map(|&task| (0..protocol.attempts).map(move |attempt| Slot { task, attempt }));
+        .flat_map(|&task| (0..protocol.attempts).map(move |attempt| EpisodeSlot { task, attempt }));
     let (all, mut missing) = (tasks.len() as u64 * protocol.attempts, Vec::new());
     missing.extend(
         slots.filter(|slot| !done.contains(&(slot.task.id(), agent.as_str(), slot.attempt))),
@@ -180,7 +180,7 @@ fn row(
     }
     trajectories.sort_by(|a, b| a.key().cmp(&b.key()));
     let faults = usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(trajectories.len());
-    Ok(Row::of(&agent, &trajectories, faults))
+    Ok(EvaluationRow::from_trajectories(&agent, &trajectories, faults))
 }
 
 /// A scripted agent as a contestant.
@@ -201,16 +201,19 @@ impl Contestant for Scripted<'_> {
         format!("scripted/{}", self.level.name())
     }
 
-    fn run(&self, slots: &[Slot<'_>], take: &mut Take<'_>) -> Result<(), AgentError> {
-        let context = RunContext {
+    fn run(&self, slots: &[EpisodeSlot<'_>], take: &mut Take<'_>) -> Result<(), AgentError> {
+        let context = RunnerContext {
             world: self.world,
             style: ScriptStyle::Evaluation,
             workers: self.workers,
             stream: self.stream,
         };
         let approach = self.level;
-        let jobs =
-            slots.iter().map(|&Slot { task, attempt }| ScriptedJob { task, approach, attempt });
+        let jobs = slots.iter().map(|&EpisodeSlot { task, attempt }| ScriptedJob {
+            task,
+            approach,
+            attempt,
+        });
         let jobs: Vec<ScriptedJob<'_>> = jobs.collect();
         run_episodes(&context, &jobs, &mut |result| take(result.as_ref()))
             .map_err(|error: ScriptedError<TrajectoryError>| error.into())

@@ -4,7 +4,7 @@
 //! All ways get the same environment and the same scripts. Times are from asking for a run to
 //! knowing its end, in milliseconds.
 
-use crate::exec::{Fault, Options, Sandbox, StartError, Workspace, environment};
+use crate::exec::{Fault, SandboxOptions, Sandbox, StartError, Workspace, environment};
 use crate::limits::RunLimits;
 use crate::python::{FORK, PythonEnv, ZYGOTE};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use std::time::Instant;
 
 /// How often things are run.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct BenchSettings {
     /// Runs of each script in each warmed way.
     pub runs: usize,
     /// Runs of each script in a cold interpreter, which takes a second or more each.
@@ -25,7 +25,7 @@ pub struct Settings {
 
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
+pub enum JailBenchError {
     /// There is no sandbox.
     #[error("no sandbox")]
     Start(#[from] StartError),
@@ -36,7 +36,7 @@ pub enum BenchError {
     #[error("failed to run the comparison `{way}`: {why}")]
     Comparison {
         /// The way of running that failed.
-        way: Way,
+        way: LaunchMethod,
         /// Why it does not work.
         why: String,
     },
@@ -45,7 +45,7 @@ pub enum BenchError {
 /// A script whose runs are timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Script {
+pub enum BenchScript {
     /// An empty script.
     NoOp,
     /// A logistic regression on 150 rows.
@@ -54,7 +54,7 @@ pub enum Script {
     Forest,
 }
 
-impl Script {
+impl BenchScript {
     const ALL: [Self; 3] = [Self::NoOp, Self::Logistic, Self::Forest];
 
     fn code(self) -> String {
@@ -83,7 +83,7 @@ impl Script {
 /// How it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum LaunchMethod {
     /// A new interpreter for each run.
     Cold,
     /// A new interpreter in a box made by bubblewrap.
@@ -97,7 +97,7 @@ pub enum Way {
     Jailed,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for LaunchMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Cold => "cold",
@@ -113,9 +113,9 @@ impl fmt::Display for Way {
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Timing {
     /// The script that was timed.
-    pub script: Script,
+    pub script: BenchScript,
     /// The way it was run.
-    pub way: Way,
+    pub way: LaunchMethod,
     /// Number of timed runs.
     pub runs: usize,
     /// Median latency, in milliseconds.
@@ -128,7 +128,7 @@ pub struct Timing {
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Throughput {
     /// The script that was run.
-    pub script: Script,
+    pub script: BenchScript,
     /// With one run at a time.
     pub one: f64,
     /// Runs per second with two at a time.
@@ -137,7 +137,7 @@ pub struct Throughput {
 
 /// The results of a benchmark.
 #[derive(Debug, Clone, Serialize)]
-pub struct Bench {
+pub struct BenchResults {
     /// Latencies of single runs, per script and way.
     pub timings: Vec<Timing>,
     /// Throughputs of the jail.
@@ -149,42 +149,42 @@ pub struct Bench {
 /// Measures all scripts; `tick` is called with a description before each measurement.
 ///
 /// # Errors
-/// [`BenchError`].
+/// [`JailBenchError`].
 pub fn bench(
     python: &PythonEnv,
-    options: &Options,
-    settings: Settings,
-    mut tick: impl FnMut(Script),
-) -> Result<Bench, BenchError> {
-    let folder = tempfile::tempdir().map_err(comparison(Way::Cold))?;
+    options: &SandboxOptions,
+    settings: BenchSettings,
+    mut tick: impl FnMut(BenchScript),
+) -> Result<BenchResults, JailBenchError> {
+    let folder = tempfile::tempdir().map_err(comparison(LaunchMethod::Cold))?;
     let mut forks = Forks::start(python, &options.modules)?;
     let start = |spares| {
-        let options = Options { slots: 2, spares, ..options.clone() };
+        let options = SandboxOptions { slots: 2, spares, ..options.clone() };
         let sandbox = Sandbox::start(python, options, &[])?;
         let workspace = sandbox.empty_workspace()?;
-        Ok::<_, BenchError>((sandbox, workspace))
+        Ok::<_, JailBenchError>((sandbox, workspace))
     };
     let (_, unprepared) = start(0)?;
     let (sandbox, workspace) = start(2)?;
     let bubblewrap = bubblewrap_stands(python, folder.path());
-    let mut bench = Bench { timings: Vec::new(), throughputs: Vec::new(), left_out: Vec::new() };
+    let mut bench = BenchResults { timings: Vec::new(), throughputs: Vec::new(), left_out: Vec::new() };
     if let Err(why) = &bubblewrap {
-        bench.left_out.push(format!("{}: {why}", Way::Bubblewrap));
+        bench.left_out.push(format!("{}: {why}", LaunchMethod::Bubblewrap));
     }
-    for script in Script::ALL {
+    for script in BenchScript::ALL {
         tick(script);
         let code = script.code();
         let path = folder.path().join("script.py");
-        fs_err::write(&path, &code).map_err(comparison(Way::Cold))?;
+        fs_err::write(&path, &code).map_err(comparison(LaunchMethod::Cold))?;
         let mut times: [Vec<f64>; 5] = Default::default();
         let [cold, wrapped, forked, slow, jailed] = &mut times;
         // In turns, so that what else the machine does disturbs all ways alike.
         for round in 0..settings.runs.max(settings.cold_runs) {
             if round < settings.cold_runs {
-                cold.push(timed(|| run(Way::Cold, plain(python, &path)))?);
+                cold.push(timed(|| run(LaunchMethod::Cold, plain(python, &path)))?);
                 if bubblewrap.is_ok() {
                     let command = wrap(python, folder.path(), &path);
-                    wrapped.push(timed(|| run(Way::Bubblewrap, command))?);
+                    wrapped.push(timed(|| run(LaunchMethod::Bubblewrap, command))?);
                 }
             }
             if round < settings.runs {
@@ -193,7 +193,7 @@ pub fn bench(
                 jailed.push(timed(|| jail(&workspace, &code))?);
             }
         }
-        let ways = [Way::Cold, Way::Bubblewrap, Way::Fork, Way::Unprepared, Way::Jailed];
+        let ways = [LaunchMethod::Cold, LaunchMethod::Bubblewrap, LaunchMethod::Fork, LaunchMethod::Unprepared, LaunchMethod::Jailed];
         for (way, mut times) in ways.into_iter().zip(times).filter(|(_, times)| !times.is_empty()) {
             times.sort_by(f64::total_cmp);
             let at = |percent: usize| times[((times.len() - 1) * percent + 50) / 100];
@@ -207,23 +207,23 @@ pub fn bench(
 }
 
 /// Milliseconds that something takes.
-fn timed(work: impl FnOnce() -> Result<(), BenchError>) -> Result<f64, BenchError> {
+fn timed(work: impl FnOnce() -> Result<(), JailBenchError>) -> Result<f64, JailBenchError> {
     let started = Instant::now();
     work()?;
     Ok(started.elapsed().as_secs_f64() * 1e3)
 }
 
-fn jail(workspace: &Workspace, code: &str) -> Result<(), BenchError> {
+fn jail(workspace: &Workspace, code: &str) -> Result<(), JailBenchError> {
     let run = workspace.run(code, &RunLimits::default())?;
     if run.outcome.is_finished() {
         return Ok(());
     }
     let why = format!("it {}: {}", run.outcome, run.stderr.text());
-    Err(BenchError::Comparison { way: Way::Jailed, why })
+    Err(JailBenchError::Comparison { way: LaunchMethod::Jailed, why })
 }
 
 /// Runs per second with `slots` runs at a time.
-fn rate(sandbox: &Sandbox, code: &str, slots: usize, runs: usize) -> Result<f64, BenchError> {
+fn rate(sandbox: &Sandbox, code: &str, slots: usize, runs: usize) -> Result<f64, JailBenchError> {
     let workspaces: Vec<Workspace> =
         (0..slots).map(|_| sandbox.empty_workspace()).collect::<Result<_, _>>()?;
     let each = runs.div_ceil(slots);
@@ -264,24 +264,24 @@ fn wrap(python: &PythonEnv, folder: &Path, script: &Path) -> Command {
 fn bubblewrap_stands(python: &PythonEnv, folder: &Path) -> Result<(), String> {
     let script = folder.join("empty.py");
     fs_err::write(&script, "").map_err(|error| error.to_string())?;
-    run(Way::Bubblewrap, wrap(python, folder, &script)).map_err(|error| match error {
-        BenchError::Comparison { why, .. } => why,
+    run(LaunchMethod::Bubblewrap, wrap(python, folder, &script)).map_err(|error| match error {
+        JailBenchError::Comparison { why, .. } => why,
         other => other.to_string(),
     })
 }
 
 /// Runs a command that says nothing if all is well.
-fn run(way: Way, mut command: Command) -> Result<(), BenchError> {
+fn run(way: LaunchMethod, mut command: Command) -> Result<(), JailBenchError> {
     let output = command.stdin(Stdio::null()).output().map_err(comparison(way))?;
     if output.status.success() {
         return Ok(());
     }
     let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(BenchError::Comparison { way, why })
+    Err(JailBenchError::Comparison { way, why })
 }
 
-fn comparison(way: Way) -> impl FnOnce(std::io::Error) -> BenchError {
-    move |error| BenchError::Comparison { way, why: error.to_string() }
+fn comparison(way: LaunchMethod) -> impl FnOnce(std::io::Error) -> JailBenchError {
+    move |error| JailBenchError::Comparison { way, why: error.to_string() }
 }
 
 /// The plain fork server.
@@ -292,8 +292,8 @@ struct Forks {
 }
 
 impl Forks {
-    fn start(python: &PythonEnv, modules: &[String]) -> Result<Self, BenchError> {
-        let fault = comparison(Way::Fork);
+    fn start(python: &PythonEnv, modules: &[String]) -> Result<Self, JailBenchError> {
+        let fault = comparison(LaunchMethod::Fork);
         let modules = serde_json::Value::from(modules).to_string();
         let mut child = bare(python.interpreter())
             .args(["-c", FORK, ZYGOTE, &modules])
@@ -304,27 +304,27 @@ impl Forks {
         let pipes = child.stdin.take().zip(child.stdout.take());
         let Some((scripts, answers)) = pipes else {
             let why = "it has no pipes".to_owned();
-            return Err(BenchError::Comparison { way: Way::Fork, why });
+            return Err(JailBenchError::Comparison { way: LaunchMethod::Fork, why });
         };
         let mut forks = Self { child, scripts, answers: BufReader::new(answers) };
         forks.expect("ready")?;
         Ok(forks)
     }
 
-    fn run(&mut self, code: &str) -> Result<(), BenchError> {
+    fn run(&mut self, code: &str) -> Result<(), JailBenchError> {
         let line = serde_json::Value::from(code);
-        writeln!(self.scripts, "{line}").map_err(comparison(Way::Fork))?;
+        writeln!(self.scripts, "{line}").map_err(comparison(LaunchMethod::Fork))?;
         self.expect("0")
     }
 
-    fn expect(&mut self, wanted: &str) -> Result<(), BenchError> {
+    fn expect(&mut self, wanted: &str) -> Result<(), JailBenchError> {
         let mut line = String::new();
-        self.answers.read_line(&mut line).map_err(comparison(Way::Fork))?;
+        self.answers.read_line(&mut line).map_err(comparison(LaunchMethod::Fork))?;
         if line.trim_end() == wanted {
             return Ok(());
         }
         let why = format!("`{}` instead of `{wanted}`", line.trim_end());
-        Err(BenchError::Comparison { way: Way::Fork, why })
+        Err(JailBenchError::Comparison { way: LaunchMethod::Fork, why })
     }
 }
 
@@ -336,7 +336,7 @@ impl Drop for Forks {
     }
 }
 
-impl fmt::Display for Bench {
+impl fmt::Display for BenchResults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "script    way          runs     p50 ms     p95 ms")?;
         for Timing { script, way, runs, p50, p95 } in &self.timings {
@@ -350,10 +350,10 @@ impl fmt::Display for Bench {
     }
 }
 
-fn name(script: Script) -> &'static str {
+fn name(script: BenchScript) -> &'static str {
     match script {
-        Script::NoOp => "no-op",
-        Script::Logistic => "logistic",
-        Script::Forest => "forest",
+        BenchScript::NoOp => "no-op",
+        BenchScript::Logistic => "logistic",
+        BenchScript::Forest => "forest",
     }
 }

@@ -2,7 +2,7 @@
 
 pub mod range;
 
-use crate::isolation::rlimits::Limits;
+use crate::isolation::rlimits::ResourceLimits;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -26,7 +26,7 @@ use tasks::units::{ByteSize, Span, UnitError};
 /// | `output_limit` | bytes over both streams after which the run is killed | 16 MiB |
 ///
 /// The size of the work dir belongs to the episode, not to a run: see
-/// [`crate::exec::Options::work_dir`].
+/// [`crate::exec::SandboxOptions::work_dir`].
 ///
 /// Any value can be written here. What comes from a file or a flag goes through
 /// [`RunLimits::check`] first; [`range`] has the accepted values.
@@ -100,8 +100,8 @@ impl Default for RunLimits {
 
 impl RunLimits {
     /// The part that the kernel enforces through resource limits.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits {
+    pub(crate) fn limits(&self) -> ResourceLimits {
+        ResourceLimits {
             memory: self.memory.bytes(),
             reservations: self.gpus == Gpus::None,
             processes: self.processes,

@@ -73,7 +73,7 @@ impl Detection {
 /// # Errors
 /// What the text is not, with the reason.
 pub fn parse_objects(text: &str, classes: &[String]) -> Result<Vec<Object>, String> {
-    let form = Form { classes, size: 5, layout: "class x y w h" };
+    let form = BoxFormat { classes, size: 5, layout: "class x y w h" };
     form.parse(text, |_, object| Ok(object))
 }
 
@@ -95,7 +95,7 @@ pub fn parse_objects(text: &str, classes: &[String]) -> Result<Vec<Object>, Stri
 /// # Ok::<(), String>(())
 /// ```
 pub fn parse_detections(text: &str, classes: &[String]) -> Result<Vec<Detection>, String> {
-    let form = Form { classes, size: 6, layout: "class confidence x y w h" };
+    let form = BoxFormat { classes, size: 6, layout: "class confidence x y w h" };
     form.parse(text, |words, object| {
         let confidence = number(words[1]).filter(|value| (0.0..=1.0).contains(value));
         let confidence = confidence.ok_or("the confidence must lie between 0 and 1".to_owned())?;
@@ -104,14 +104,14 @@ pub fn parse_detections(text: &str, classes: &[String]) -> Result<Vec<Detection>
 }
 
 /// How a list of boxes is written.
-struct Form<'a> {
+struct BoxFormat<'a> {
     classes: &'a [String],
     /// Words per box: the class first, the four numbers of the place last.
     size: usize,
     layout: &'static str,
 }
 
-impl Form<'_> {
+impl BoxFormat<'_> {
     fn parse<T>(
         &self,
         text: &str,

@@ -5,7 +5,7 @@
 
 use crate::boxes::{self, Detection, MAX_BOXES, Object};
 use crate::mask::Mask;
-use crate::metrics::images::Frame;
+use crate::metrics::images::ImageFormat;
 use crate::prediction::Prediction;
 use crate::values::Values;
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ pub(crate) enum Filling<'a> {
     Masks { masks: Vec<Mask>, width: usize, height: usize },
     Objects { rows: Vec<Vec<Object>>, classes: &'a [String] },
     Detections { rows: Vec<Vec<Detection>>, classes: &'a [String] },
-    Images { images: Vec<Vec<u16>>, frame: Frame },
+    Images { images: Vec<Vec<u16>>, frame: ImageFormat },
 }
 
 impl<'a> Filling<'a> {
@@ -178,7 +178,7 @@ impl<'a> Filling<'a> {
                 Self::Objects { rows: vec![Vec::new(); rows], classes }
             }
             Prediction::Pixels { width, height, levels, .. } => {
-                let frame = Frame { width: *width, height: *height, levels: *levels };
+                let frame = ImageFormat { width: *width, height: *height, levels: *levels };
                 Self::Images { images: vec![Vec::new(); rows], frame }
             }
         }
@@ -372,8 +372,8 @@ fn probability(cell: &str) -> Result<f64, String> {
 }
 
 /// The intensities of one image.
-fn pixels(cell: &str, frame: Frame) -> Result<Vec<u16>, String> {
-    let Frame { width, height, levels } = frame;
+fn pixels(cell: &str, frame: ImageFormat) -> Result<Vec<u16>, String> {
+    let ImageFormat { width, height, levels } = frame;
     let size = width.saturating_mul(height);
     // No more than the text can hold.
     let mut image = Vec::with_capacity(size.min(cell.len() / 2 + 1));

@@ -10,7 +10,7 @@ pub use competition::MleBenchGrader;
 pub use ours::NativeGrader;
 
 use crate::metrics::{Direction, Metric, MetricError};
-use crate::mlebench::checks::Refusal;
+use crate::mlebench::checks::GraderRefusal;
 use crate::mlebench::grading::GradingError;
 use crate::submission::{Part, SubmissionError};
 use crate::task::TaskId;
@@ -49,7 +49,7 @@ pub enum GradeError {
     Refused(String),
     /// The competition's grader refused it, or broke on it as the original would.
     #[error(transparent)]
-    Original(#[from] Refusal),
+    Original(#[from] GraderRefusal),
     /// The grader found it acceptable and its score is no finite number.
     #[error("invalid submission: its score is not a finite number")]
     NoScore,

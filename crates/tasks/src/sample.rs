@@ -3,12 +3,12 @@
 
 use crate::cells::NUMBER;
 use crate::submission::{FeedbackRows, Part, SubmissionError};
-use crate::table::{Table, shorten};
+use crate::table::{CsvTable, shorten};
 use std::collections::BTreeMap;
 
 /// The form of a submission.
 #[derive(Debug)]
-pub struct Sample {
+pub struct SampleSubmission {
     columns: Vec<String>,
     /// The ids, which are in the first column.
     ids: BTreeMap<String, Id>,
@@ -26,7 +26,7 @@ struct Id {
     often: usize,
 }
 
-impl Sample {
+impl SampleSubmission {
     /// The form of the submissions to a task with this sample submission and these answers.
     ///
     /// # Errors
@@ -34,9 +34,9 @@ impl Sample {
     ///
     /// # Examples
     /// ```rust
-    /// use tasks::sample::Sample;
+    /// use tasks::sample::SampleSubmission;
     ///
-    /// let sample = Sample::read(b"id,y\na,0\nb,0\n", b"id,y\na,1.5\nb,2\n")?;
+    /// let sample = SampleSubmission::read(b"id,y\na,0\nb,0\n", b"id,y\na,1.5\nb,2\n")?;
     /// sample.check(b"y,id\n3,b\n1e-3,a\n")?;
     /// assert!(sample.check(b"id,y\na,1\n").is_err(), "the row of `b` is missing");
     /// assert!(sample.check(b"id,y\na,1\nb,high\n").is_err(), "`high` is not a number");
@@ -72,7 +72,7 @@ impl Sample {
         let names: Vec<&str> = self.columns.iter().map(String::as_str).collect();
         let most: Vec<usize> =
             self.numbers.iter().map(|number| if *number { NUMBER } else { usize::MAX }).collect();
-        let mut table = Table::open(csv, &names, &most)?;
+        let mut table = CsvTable::open(csv, &names, &most)?;
         let mut seen = vec![0; self.ids.len()];
         let mut rows = 0;
         while let Some(row) = table.next()? {
@@ -153,7 +153,7 @@ fn numbers(
     mut tell: impl FnMut(&str),
 ) -> Result<Vec<bool>, SubmissionError> {
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut table = Table::open(csv, &names, &vec![usize::MAX; names.len()])?;
+    let mut table = CsvTable::open(csv, &names, &vec![usize::MAX; names.len()])?;
     let mut numbers = vec![true; names.len()];
     let mut rows = 0;
     while let Some(row) = table.next()? {
@@ -176,8 +176,8 @@ mod tests {
 
     const ANSWERS: &[u8] = b"id,y,kind\na,1,x\nb,2,3\nb,3,4\n";
 
-    fn sample() -> Sample {
-        Sample::read(b"id,y,kind\na,0,1\nb,0,1\nb,0,1\n", ANSWERS).unwrap()
+    fn sample() -> SampleSubmission {
+        SampleSubmission::read(b"id,y,kind\na,0,1\nb,0,1\nb,0,1\n", ANSWERS).unwrap()
     }
 
     fn refusal(csv: &str) -> String {
@@ -219,7 +219,7 @@ mod tests {
         };
         let answers = table("y", &mut ids.iter());
         let submitted = table("y", &mut ids.iter().rev());
-        let sample = Sample::read(answers.as_bytes(), answers.as_bytes()).unwrap();
+        let sample = SampleSubmission::read(answers.as_bytes(), answers.as_bytes()).unwrap();
         let names = |csv: &str, part| {
             let kept = String::from_utf8(sample.take(csv.as_bytes(), part).unwrap()).unwrap();
             let mut names: Vec<String> = kept.lines().skip(1).map(str::to_owned).collect();

@@ -9,7 +9,7 @@ use crate::cells::{self, CellError, Filling};
 use crate::metrics::{Metric, MetricError};
 use crate::prediction::Prediction;
 use crate::stream::Stream;
-use crate::table::{Row, Table, shorten};
+use crate::table::{CsvRow, CsvTable, shorten};
 use crate::values::{self, Values};
 use camino::Utf8Path;
 use std::collections::BTreeMap;
@@ -188,7 +188,7 @@ pub fn read_answers(
     let expected: Vec<&str> = std::iter::once(id_column).chain(columns.iter().copied()).collect();
     // Answers are ours, so nothing bounds them; the ids are read first, since they say how many
     // rows there are.
-    let open = || Table::open(&bytes, &expected, &vec![usize::MAX; expected.len()]);
+    let open = || CsvTable::open(&bytes, &expected, &vec![usize::MAX; expected.len()]);
     let mut table = open()?;
     let (mut ids, mut rows) = (Vec::new(), BTreeMap::new());
     while let Some(row) = table.next()? {
@@ -252,7 +252,7 @@ impl Submission {
         let longest_id = answers.ids.iter().map(String::len).max().unwrap_or(0);
         let mut most = vec![longest_id + ID_SLACK];
         most.extend(cells::most_bytes(prediction));
-        let mut table = Table::open(bytes, &expected, &most)?;
+        let mut table = CsvTable::open(bytes, &expected, &most)?;
         let mut predicted = Filling::predicted(prediction, answers.len());
         let mut seen = vec![false; answers.len()];
         let mut count = 0;
@@ -314,7 +314,7 @@ impl Submission {
 fn put(
     filling: &mut Filling,
     place: usize,
-    row: &Row,
+    row: &CsvRow,
     columns: &[&str],
 ) -> Result<(), SubmissionError> {
     let line = row.line;

@@ -16,7 +16,7 @@ const HEADER_SLACK: usize = 8 << 10;
 const FIRST_ROOM: usize = 4 << 10;
 
 /// A table with the header that was asked for.
-pub(crate) struct Table<'a> {
+pub(crate) struct CsvTable<'a> {
     core: Box<csv_core::Reader>,
     bytes: &'a [u8],
     /// Offset of the next byte to read.
@@ -38,7 +38,7 @@ pub(crate) struct Table<'a> {
 }
 
 /// One row, its cells in the order of the expected columns and without surrounding spaces.
-pub(crate) struct Row<'t> {
+pub(crate) struct CsvRow<'t> {
     /// 1-based line where it begins, or where the blank lines before it do.
     pub(crate) line: u64,
     pub(crate) cells: Vec<&'t str>,
@@ -47,7 +47,7 @@ pub(crate) struct Row<'t> {
 }
 
 /// Where a record stands.
-struct Place {
+struct RecordPosition {
     number: u64,
     line: u64,
     byte: usize,
@@ -55,7 +55,7 @@ struct Place {
     fields: usize,
 }
 
-impl<'a> Table<'a> {
+impl<'a> CsvTable<'a> {
     /// Reads the header, which must have the `expected` columns in any order. A cell of each may
     /// have `most` bytes, in the same order.
     pub(crate) fn open(
@@ -107,7 +107,7 @@ impl<'a> Table<'a> {
     }
 
     /// The next row; nothing after the last.
-    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>, SubmissionError> {
+    pub(crate) fn next(&mut self) -> Result<Option<CsvRow<'_>>, SubmissionError> {
         let room = self.most.iter().fold(0, |sum: usize, most| sum.saturating_add(*most));
         let Some(place) = self.read(room) else { return Ok(None) };
         let (found, expected) = (place.fields, self.most.len());
@@ -121,11 +121,11 @@ impl<'a> Table<'a> {
             end - start > self.most[*field]
         };
         let cut = self.positions.iter().position(too_long);
-        Ok(Some(Row { line: place.line, cells, cut }))
+        Ok(Some(CsvRow { line: place.line, cells, cut }))
     }
 
     /// Reads a record and keeps at most `room` bytes of it.
-    fn read(&mut self, room: usize) -> Option<Place> {
+    fn read(&mut self, room: usize) -> Option<RecordPosition> {
         let (line, byte) = (self.core.line(), self.at);
         let mut fields = 0;
         self.length = 0;
@@ -161,7 +161,7 @@ impl<'a> Table<'a> {
         }
         let number = self.records;
         self.records += 1;
-        Some(Place { number, line, byte, fields })
+        Some(RecordPosition { number, line, byte, fields })
     }
 
     /// Where a kept field begins and ends, with what was thrown away.
@@ -170,7 +170,7 @@ impl<'a> Table<'a> {
     }
 
     /// What is there of a kept field.
-    fn field(&self, field: usize, place: &Place) -> Result<&str, SubmissionError> {
+    fn field(&self, field: usize, place: &RecordPosition) -> Result<&str, SubmissionError> {
         let (start, end) = self.ends_of(field);
         let bytes = &self.text[start.min(self.length)..end.min(self.length)];
         let text = match str::from_utf8(bytes) {
@@ -180,7 +180,7 @@ impl<'a> Table<'a> {
                 str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
             }
             Err(error) => {
-                let (Place { number, line, byte, .. }, near) = (place, error.valid_up_to());
+                let (RecordPosition { number, line, byte, .. }, near) = (place, error.valid_up_to());
                 return Err(SubmissionError::Csv(format!(
                     "CSV parse error: record {number} (line {line}, field: {field}, byte: \
                      {byte}): invalid utf-8: invalid UTF-8 in field {field} near byte index {near}"
@@ -241,7 +241,7 @@ mod tests {
 
     fn rows(csv: &str, most: [usize; 2]) -> Result<Vec<Vec<String>>, String> {
         let mut table =
-            Table::open(csv.as_bytes(), &["id", "y"], &most).map_err(|error| error.to_string())?;
+            CsvTable::open(csv.as_bytes(), &["id", "y"], &most).map_err(|error| error.to_string())?;
         let mut rows = Vec::new();
         while let Some(row) = table.next().map_err(|error| error.to_string())? {
             let cut = row.cut.map(|column| format!("cut {column}"));

@@ -5,7 +5,7 @@
 
 use crate::boxes::{Detection, Object};
 use crate::mask::Mask;
-use crate::metrics::images::Frame;
+use crate::metrics::images::ImageFormat;
 use crate::metrics::{Metric, MetricError};
 
 /// Predictions or truth, one entry per row.
@@ -48,7 +48,7 @@ pub enum Values {
         /// Intensities below `frame.levels`, each image row-major `[height, width]`.
         images: Vec<Vec<u16>>,
         /// Width, height and number of intensities of all images.
-        frame: Frame,
+        frame: ImageFormat,
     },
 }
 

@@ -3,7 +3,7 @@
 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
-use support::random::{Case, Kind};
+use support::random::{MetricCase, PredictionKind};
 use support::{random, reference, rounds};
 use tasks::boxes::{Detection, Object};
 use tasks::mask::Mask;
@@ -13,21 +13,21 @@ use tasks::values::{self, Values};
 
 const TOLERANCE: f64 = 1e-9;
 
-const KINDS: [Kind; 11] = [
-    Kind::Number,
-    Kind::Probability,
-    Kind::Label,
-    Kind::ClassProbabilities,
-    Kind::Numbers,
-    Kind::Probabilities,
-    Kind::Flags,
-    Kind::Relevance,
-    Kind::Mask,
-    Kind::Boxes,
-    Kind::Pixels,
+const KINDS: [PredictionKind; 11] = [
+    PredictionKind::Number,
+    PredictionKind::Probability,
+    PredictionKind::Label,
+    PredictionKind::ClassProbabilities,
+    PredictionKind::Numbers,
+    PredictionKind::Probabilities,
+    PredictionKind::Flags,
+    PredictionKind::Relevance,
+    PredictionKind::Mask,
+    PredictionKind::Boxes,
+    PredictionKind::Pixels,
 ];
 
-fn request(case: &Case) -> serde_json::Value {
+fn request(case: &MetricCase) -> serde_json::Value {
     json!({
         "metric": case.metric.name(),
         "prediction": case.prediction,
@@ -39,7 +39,7 @@ fn request(case: &Case) -> serde_json::Value {
 /// Where we refuse although the reference has a value, each on purpose: a constant or
 /// one-class input says nothing about a submission, and scikit-learn's conventions for it differ
 /// from metric to metric.
-fn refused_on_purpose(case: &Case) -> bool {
+fn refused_on_purpose(case: &MetricCase) -> bool {
     matches!(
         (case.metric, &case.score),
         (Metric::R2, Err(MetricError::Constant))
@@ -67,7 +67,7 @@ fn metrics_agree_with_the_reference() {
 }
 
 /// Whether a case has a value, which is then the reference's.
-fn agrees(case: &Case, expected: &serde_json::Value) -> bool {
+fn agrees(case: &MetricCase, expected: &serde_json::Value) -> bool {
     match (&case.score, expected.as_f64()) {
         (Ok(ours), Some(expected)) => {
             let scale = expected.abs().max(1.0);
@@ -121,7 +121,7 @@ fn no_submission_beats_a_perfect_one() {
 }
 
 /// The truth in the form of a submission.
-fn perfect(case: &Case) -> Values {
+fn perfect(case: &MetricCase) -> Values {
     let bit = |bit: bool| f64::from(u8::from(bit));
     match (&case.truth, &case.predicted) {
         (Values::Labels(truth), Values::Numbers(_)) => {
@@ -179,7 +179,8 @@ fn row_order_never_matters() {
     runner
         .run(&rows, |rows| {
             let reversed: Vec<_> = rows.iter().rev().copied().collect();
-            let of_numbers = |metric: &Metric| random::kinds(*metric).contains(&Kind::Number);
+            let of_numbers =
+                |metric: &Metric| random::kinds(*metric).contains(&PredictionKind::Number);
             for metric in Metric::ALL.into_iter().filter(of_numbers) {
                 let score = |rows: &[(f64, f64)]| {
                     let (truth, predicted): (Vec<f64>, Vec<f64>) = rows.iter().copied().unzip();

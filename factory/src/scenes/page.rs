@@ -6,7 +6,7 @@ use crate::numeric::draws::Draws;
 use crate::spec::scenario::SceneScenario;
 use crate::spec::scene::SceneLayout;
 use std::fmt::Write as _;
-use tasks::metrics::images::Frame;
+use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
 use tasks::task::Formulation;
 
@@ -68,7 +68,7 @@ pub fn goal(story: &SceneScenario, prediction: &Prediction, draws: &mut Draws) -
 /// Lines for the data section.
 pub fn data(layout: &SceneLayout, prediction: &Prediction, draws: &mut Draws) -> String {
     let scene: &dyn Scene = layout.rule.scene();
-    let Frame { width, height, levels } = scene.frame();
+    let ImageFormat { width, height, levels } = scene.frame();
     let size = format!("{width} x {height} pixels");
     let opening = match draws.whole(0, 4) {
         0 => format!("Pictures are {size} in grey."),

@@ -23,7 +23,7 @@ use crate::numeric::linear::Linear;
 use crate::numeric::matrix::Matrix;
 use crate::spec::scene::{Damage, Reconstruction, Stripes};
 use std::f64::consts::PI;
-use tasks::metrics::images::Frame;
+use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
 use tasks::values::Values;
 
@@ -186,7 +186,7 @@ impl Scene for Reconstruction {
     }
 
     fn prediction(&self, column: &str, _: &[String]) -> Prediction {
-        let Frame { width, height, levels } = self.frame();
+        let ImageFormat { width, height, levels } = self.frame();
         Prediction::Pixels { column: column.to_owned(), width, height, levels }
     }
 

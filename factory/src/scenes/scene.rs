@@ -21,7 +21,7 @@ use std::fmt;
 use tasks::boxes::{Detection as Found, Object};
 use tasks::mask::Mask;
 use tasks::metrics::Metric;
-use tasks::metrics::images::Frame;
+use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
 use tasks::stream::Stream;
 use tasks::task::Baselines;
@@ -127,8 +127,8 @@ pub trait Scene: fmt::Debug + fmt::Display + Sync {
     fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError>;
 
     /// The format of its pictures.
-    fn frame(&self) -> Frame {
-        Frame { width: self.side(), height: self.side(), levels: self.levels() }
+    fn frame(&self) -> ImageFormat {
+        ImageFormat { width: self.side(), height: self.side(), levels: self.levels() }
     }
 }
 
@@ -192,7 +192,7 @@ pub(super) fn reading(bytes: &[u8]) -> Result<Reading, MediumError> {
 }
 
 /// The truths of several pictures of one scene.
-fn gathered(annotations: Vec<Annotation>, frame: Frame) -> Values {
+fn gathered(annotations: Vec<Annotation>, frame: ImageFormat) -> Values {
     let (mut masks, mut objects, mut images) = (Vec::new(), Vec::new(), Vec::new());
     for annotation in annotations {
         match annotation {

@@ -1,7 +1,7 @@
 //! The scripted ladder on one task.
 
 use agents::scaffold::react::{EpisodeRules, MleWorld};
-use agents::scaffold::runner::{RunContext, ScriptedJob, run_episodes};
+use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use jail::exec::Outcome;
 use sandbox::env::TaskSuite;
@@ -15,7 +15,7 @@ pub(crate) fn gains(suite: &TaskSuite, task: &Task) -> ([f64; 5], f64) {
     let rules = EpisodeRules::default();
     let world = MleWorld { suite, rules: &rules };
     let (style, stream) = (ScriptStyle::Evaluation, Stream::root(1));
-    let stage = RunContext { world, style, workers: 2, stream };
+    let stage = RunnerContext { world, style, workers: 2, stream };
     let jobs = ScriptedLevel::ALL.map(|approach| ScriptedJob { task, approach, attempt: 0 });
     let mut scores = BTreeMap::new();
     run_episodes(&stage, &jobs, &mut |played| {

@@ -1,7 +1,7 @@
 //! `rl bench`: flags to jobs, a process for each, and one table of results.
 
-use super::report::{Ending, Measurement, Report};
-use super::{Case, Job, Machine, ModelSource, Sizes, machine, shape};
+use super::report::{BenchReport, CaseResult, Measurement};
+use super::{BenchCase, BenchJob, BenchSizes, Machine, ModelSource, machine, shape};
 use crate::checkpoint::policy;
 use crate::checkpoint::source::{PolicySource, locate};
 use crate::model::Qwen3Config;
@@ -18,7 +18,7 @@ use tch::Device;
 
 /// The flags of `rl bench`.
 #[derive(Debug, Args)]
-pub struct BenchArgs {
+pub struct DeviceBenchArgs {
     /// A published shape, such as `qwen3-8b` or `qwen3-30b-a3b`, or one for a laptop: `tiny`,
     /// `tiny-moe`. Needs `--random-weights`.
     #[arg(long, value_name = "NAME", requires = "random_weights", conflicts_with = "model")]
@@ -32,7 +32,7 @@ pub struct BenchArgs {
     model: Option<String>,
     /// What to measure; may be repeated. `none` measures nothing and shows what `--with` has.
     #[arg(long, value_enum, default_value = "all", value_name = "CASE")]
-    case: Vec<Choice>,
+    case: Vec<CaseChoice>,
     /// `auto`, `cpu`, `cuda` or `cuda:N`.
     #[arg(long, default_value = "auto")]
     device: DeviceChoice,
@@ -86,7 +86,7 @@ pub struct BenchArgs {
 
 /// The values of `--case`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Choice {
+enum CaseChoice {
     /// All of the following.
     All,
     /// Whether the device computes what the CPU computes, on small models of its own.
@@ -105,22 +105,22 @@ enum Choice {
     None,
 }
 
-impl Choice {
-    fn cases(self) -> Vec<Case> {
+impl CaseChoice {
+    fn cases(self) -> Vec<BenchCase> {
         match self {
-            Self::All => Case::ALL.to_vec(),
-            Self::Parity => vec![Case::Parity],
-            Self::Decode => vec![Case::Decode],
-            Self::Sft => vec![Case::Sft],
-            Self::SftLora => vec![Case::SftLora],
-            Self::Grpo => vec![Case::Grpo],
-            Self::GrpoLora => vec![Case::GrpoLora],
+            Self::All => BenchCase::ALL.to_vec(),
+            Self::Parity => vec![BenchCase::Parity],
+            Self::Decode => vec![BenchCase::Decode],
+            Self::Sft => vec![BenchCase::Sft],
+            Self::SftLora => vec![BenchCase::SftLora],
+            Self::Grpo => vec![BenchCase::Grpo],
+            Self::GrpoLora => vec![BenchCase::GrpoLora],
             Self::None => Vec::new(),
         }
     }
 }
 
-impl BenchArgs {
+impl DeviceBenchArgs {
     /// Measures what was asked for, a case at a time, and returns the table.
     ///
     /// # Errors
@@ -133,9 +133,9 @@ impl BenchArgs {
         // This process makes nothing on the device; but one that is not there is better missed
         // now than in every case.
         let device = self.device.resolve()?;
-        let mut report = Report::default();
+        let mut report = BenchReport::default();
         for path in &self.with {
-            for result in Report::read(path)?.results {
+            for result in BenchReport::read(path)?.results {
                 report.add(result);
             }
         }
@@ -146,7 +146,7 @@ impl BenchArgs {
             let result = self.measure_apart(&job, device)?;
             let seconds = began.elapsed().as_secs();
             match &result.ending {
-                Ending::Measured(figures) => tracing::info!(
+                CaseResult::Measured(figures) => tracing::info!(
                     case = name,
                     value = figures.value,
                     unit = figures.unit,
@@ -154,7 +154,7 @@ impl BenchArgs {
                     seconds,
                     "measured"
                 ),
-                Ending::Compared { .. } => tracing::info!(case = name, seconds, "compared"),
+                CaseResult::Compared { .. } => tracing::info!(case = name, seconds, "compared"),
                 other => {
                     let reason = other.reason().lines().next().unwrap_or_default();
                     tracing::warn!(case = name, seconds, reason, "not measured");
@@ -181,7 +181,7 @@ impl BenchArgs {
         bail!("something is wrong with {}; the table says what", wrong.join("; "))
     }
 
-    fn write(&self, report: &Report) -> Result<()> {
+    fn write(&self, report: &BenchReport) -> Result<()> {
         if let Some(path) = &self.json {
             report.write(path)?;
         }
@@ -192,17 +192,18 @@ impl BenchArgs {
     }
 
     /// What is to be measured, in order.
-    fn jobs(&self, device: Device) -> Result<Vec<Job>> {
-        let mut cases: Vec<Case> = self.case.iter().flat_map(|choice| choice.cases()).collect();
+    fn jobs(&self, device: Device) -> Result<Vec<BenchJob>> {
+        let mut cases: Vec<BenchCase> =
+            self.case.iter().flat_map(|choice| choice.cases()).collect();
         cases.sort_unstable();
         cases.dedup();
         if cases.is_empty() {
             return Ok(Vec::new());
         }
         let (model, config) = self.source(&cases)?;
-        let scale = Scale::of(config.parameter_count());
-        let (defaults, usual) = Sizes::defaults(scale);
-        let sizes = Sizes {
+        let scale = Scale::from_parameters(config.parameter_count());
+        let (defaults, usual) = BenchSizes::defaults(scale);
+        let sizes = BenchSizes {
             rows: at_least_one("rows", self.rows.unwrap_or(defaults.rows))?,
             steps: at_least_one("steps", self.steps.unwrap_or(defaults.steps))?,
             sequences: at_least_one("sequences", self.sequences.unwrap_or(defaults.sequences))?,
@@ -234,17 +235,17 @@ impl BenchArgs {
         let seed = u64::from(self.seed);
         let mut jobs = Vec::new();
         for case in cases {
-            let contexts = if case == Case::Decode { contexts } else { &contexts[..1] };
+            let contexts = if case == BenchCase::Decode { contexts } else { &contexts[..1] };
             for &context in contexts {
-                let sizes = Sizes { context: at_least_one("context", context)?, ..sizes };
-                jobs.push(Job { case, model: model.clone(), dtype, sizes, seed });
+                let sizes = BenchSizes { context: at_least_one("context", context)?, ..sizes };
+                jobs.push(BenchJob { case, model: model.clone(), dtype, sizes, seed });
             }
         }
         Ok(jobs)
     }
 
     /// The model to measure, and its shape.
-    fn source(&self, cases: &[Case]) -> Result<(ModelSource, Qwen3Config)> {
+    fn source(&self, cases: &[BenchCase]) -> Result<(ModelSource, Qwen3Config)> {
         if let Some(name) = &self.shape {
             let config = shape(name).ok_or_else(|| super::BenchError::Shape(name.clone()))?;
             return Ok((ModelSource::Shape(name.clone()), config));
@@ -256,7 +257,7 @@ impl BenchArgs {
             let config = Qwen3Config::open(&policy::base_of(&folder)?)?;
             return Ok((ModelSource::Folder(folder), config));
         }
-        if cases != [Case::Parity] {
+        if cases != [BenchCase::Parity] {
             bail!("say what to measure: `--shape qwen3-8b --random-weights`, or `--model FOLDER`");
         }
         // It brings models of its own.
@@ -266,7 +267,7 @@ impl BenchArgs {
     }
 
     /// In a process of its own.
-    fn measure_apart(&self, job: &Job, device: Device) -> Result<Measurement> {
+    fn measure_apart(&self, job: &BenchJob, device: Device) -> Result<Measurement> {
         let program = std::env::current_exe().context("failed to find this program")?;
         let mut command = Command::new(program);
         let device = machine::name(device);
@@ -294,14 +295,14 @@ impl BenchArgs {
 
     /// In this process, for the one that has started it.
     fn measure_here(&self, job: &str) -> Result<String> {
-        let job: Job = serde_json::from_str(job).context("`--job` is no case")?;
+        let job: BenchJob = serde_json::from_str(job).context("`--job` is no case")?;
         let device = crate::run::device::set_up(self.device, self.threads)?;
         Ok(serde_json::to_string(&job.run(device)?)? + "\n")
     }
 }
 
 /// What became of a process that has no result.
-fn ended(output: &Output) -> Ending {
+fn ended(output: &Output) -> CaseResult {
     let text = String::from_utf8_lossy(&output.stderr);
     let is_out_of_memory = |line: &&str| {
         ["out of memory", "can't allocate memory", "memory allocation of", "bad_alloc"]
@@ -309,18 +310,18 @@ fn ended(output: &Output) -> Ending {
             .any(|words| line.contains(words))
     };
     if let Some(line) = text.lines().find(is_out_of_memory) {
-        return Ending::OutOfMemory { reason: brief(line).to_owned() };
+        return CaseResult::OutOfMemory { reason: brief(line).to_owned() };
     }
     // What the kernel does to the largest process when memory is short.
     if output.status.signal() == Some(9) {
-        return Ending::OutOfMemory { reason: "the process was killed".into() };
+        return CaseResult::OutOfMemory { reason: "the process was killed".into() };
     }
     let last = |wanted: fn(&str) -> bool| text.lines().rfind(|line| wanted(line));
     // A panic says where on one line and what on the next.
     let panic = text.lines().skip_while(|line| !line.contains("panicked at")).nth(1);
     let said = last(|line| line.starts_with("error:")).or(panic);
     let reason = said.or(last(|line| !line.trim().is_empty())).unwrap_or("it said nothing");
-    Ending::Broken { reason: format!("{} ({})", brief(reason), output.status) }
+    CaseResult::Broken { reason: format!("{} ({})", brief(reason), output.status) }
 }
 
 /// What libtorch says, without the words of the panic before it and the stack behind it.
@@ -364,8 +365,8 @@ mod tests {
             (11, "", false, "it said nothing"),
         ] {
             let (found, reason) = match ended(&output(code, text)) {
-                Ending::OutOfMemory { reason } => (true, reason),
-                Ending::Broken { reason } => (false, reason),
+                CaseResult::OutOfMemory { reason } => (true, reason),
+                CaseResult::Broken { reason } => (false, reason),
                 other => panic!("{other:?}"),
             };
             assert_eq!(found, is_memory, "{reason}");

@@ -4,11 +4,11 @@ use super::floor::{DecodeStep, Speed};
 use super::job::{BenchError, random_ids, warm_up};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
-use super::sizes::{Sizes, train_settings};
-use crate::generate::engine::{Engine, Turn};
+use super::sizes::{BenchSizes, train_settings};
+use crate::generate::engine::{Engine, TurnOptions};
 use crate::generate::sample::{Draw, Sampling, draw};
 use crate::model::{LoraSettings, Qwen3, Qwen3Config, signed};
-use crate::train::plan::{Phase, Plan};
+use crate::train::plan::{MemoryPhase, MemoryPlan};
 use crate::train::presets::Dtype;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -23,18 +23,18 @@ const WARM: usize = 4;
 pub(super) fn measure(
     model: &Qwen3,
     dtype: Dtype,
-    sizes: &Sizes,
+    sizes: &BenchSizes,
     gauge: &mut Gauge,
     stream: Stream,
 ) -> Result<Figures, BenchError> {
-    let Sizes { rows, context, steps, .. } = *sizes;
+    let BenchSizes { rows, context, steps, .. } = *sizes;
     let (config, device) = (model.config(), model.device());
     warm_up(model)?;
     let prompt = context.saturating_sub(WARM + steps + 1).max(1);
     let mut engine = Engine::new(model, rows, context + WARM + steps + 1);
     for row in 0..rows {
         let stream = stream.index(row as u64);
-        let turn = Turn {
+        let turn = TurnOptions {
             sampling: Sampling::default(),
             stream: stream.child("draws"),
             max_tokens: usize::MAX,
@@ -60,7 +60,7 @@ pub(super) fn measure(
     let total: f64 = seconds.iter().sum();
     let value = (rows * steps) as f64 / total;
     let mean_context = prompt as f64 + WARM as f64 + steps as f64 / 2.0;
-    let step = DecodeStep::of(config, dtype.kind(), rows, mean_context);
+    let step = DecodeStep::new(config, dtype.kind(), rows, mean_context);
     let speed = Speed::measure(dtype.kind(), device);
     seconds.sort_by(f64::total_cmp);
     let at = |share: usize| seconds[(seconds.len() - 1) * share / 100] * 1e3;
@@ -95,13 +95,13 @@ fn drawing(config: &Qwen3Config, device: Device, rows: usize, stream: Stream) ->
 }
 
 /// What `rl plan` counts for weights and generation, where nothing is trained.
-fn planned(config: &Qwen3Config, dtype: Dtype, sizes: &Sizes, device: Device) -> u64 {
+fn planned(config: &Qwen3Config, dtype: Dtype, sizes: &BenchSizes, device: Device) -> u64 {
     // Adapters of rank zero need nothing: what is left beside the weights is generation.
     let none = LoraSettings { rank: 0, ..LoraSettings::default() };
     let mut settings = train_settings(config, dtype, Some(none));
     settings.rollout.max_num_seqs = sizes.rows;
     settings.rollout.max_model_len = sizes.context;
-    let mut plan = Plan::of(&settings, config, device);
-    plan.items.retain(|item| item.phase != Phase::Update);
+    let mut plan = MemoryPlan::new(&settings, config, device);
+    plan.items.retain(|item| item.phase != MemoryPhase::Update);
     plan.peak()
 }

@@ -31,7 +31,7 @@ pub struct DecodeStep {
 
 impl DecodeStep {
     /// A token for each of `rows` conversations that have `context` tokens on average.
-    pub fn of(config: &Qwen3Config, kind: Kind, rows: usize, context: f64) -> Self {
+    pub fn new(config: &Qwen3Config, kind: Kind, rows: usize, context: f64) -> Self {
         let (rows, size) = (rows as f64, kind.elt_size_in_bytes() as f64);
         let kept = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim;
         let seen = config.num_hidden_layers * config.num_attention_heads * config.head_dim;
@@ -51,7 +51,7 @@ impl DecodeStep {
 
 /// The shape of one update.
 #[derive(Debug, Clone, Copy)]
-pub struct Update<'a> {
+pub struct UpdateShape<'a> {
     /// The configuration of the model.
     pub config: &'a Qwen3Config,
     /// Its adapters, if those are what is trained.
@@ -60,7 +60,7 @@ pub struct Update<'a> {
     pub recompute: bool,
 }
 
-impl Update<'_> {
+impl UpdateShape<'_> {
     /// Operations for sequences of these lengths, of whose tokens `trained` are predicted. A
     /// product costs as much as itself for the gradient of what went in, and again for that of
     /// the weight, unless that is frozen; the output layer is never recomputed.
@@ -134,7 +134,7 @@ mod tests {
         for (rows, context, milliseconds) in
             [(1, 2048.0, 3.2), (64, 2048.0, 7.2), (64, 4096.0, 11.2), (64, 8192.0, 19.3)]
         {
-            let step = DecodeStep::of(&qwen3_8b(), Kind::BFloat16, rows, context);
+            let step = DecodeStep::new(&qwen3_8b(), Kind::BFloat16, rows, context);
             assert!((step.weights - 15.137e9).abs() < 0.01e9, "{}", step.weights);
             let found = step.seconds(H200) * 1e3;
             assert!((found - milliseconds).abs() < 0.06, "{rows} x {context}: {found} ms");
@@ -146,7 +146,7 @@ mod tests {
     fn an_update_of_eight_billion_weights() {
         let (config, lengths) = (qwen3_8b(), [8192; 4]);
         let rate = |recompute, lora: Option<&LoraSettings>| {
-            let update = Update { config: &config, lora, recompute };
+            let update = UpdateShape { config: &config, lora, recompute };
             let tokens: usize = lengths.iter().sum();
             tokens as f64 * H200.operations / update.operations(&lengths, tokens)
         };
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn experts_that_nobody_visits_are_not_read() {
         let config = Published::named("qwen3-30b-a3b").unwrap().config();
-        let weights = |rows| DecodeStep::of(&config, Kind::BFloat16, rows, 0.0).weights / 2.0;
+        let weights = |rows| DecodeStep::new(&config, Kind::BFloat16, rows, 0.0).weights / 2.0;
         let whole = (config.parameter_count() - config.vocab_size * config.hidden_size) as f64;
         let active =
             (config.active_parameter_count() - config.vocab_size * config.hidden_size) as f64;

@@ -1,13 +1,13 @@
 //! A GRPO step as `rl train` makes it, but for the sandbox: conversations of several turns are
 //! generated, rewarded at random, and learnt from.
 
-use super::floor::{DecodeStep, Speed, Update, reading};
+use super::floor::{DecodeStep, Speed, UpdateShape, reading};
 use super::job::{BenchError, host, limit, random_ids, warm_up};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
 use super::sft::RATE;
-use super::sizes::{Sizes, train_settings};
-use crate::generate::engine::{Engine, RowId, Turn};
+use super::sizes::{BenchSizes, train_settings};
+use crate::generate::engine::{Engine, RowId, TurnOptions};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
 use crate::rollout::RolloutSettings;
@@ -15,7 +15,7 @@ use crate::train::advantage::{Inclusion, advantages};
 use crate::train::batch::TrainSequence;
 use crate::train::grpo::TrainSettings;
 use crate::train::learner;
-use crate::train::plan::{self, Plan};
+use crate::train::plan::{self, MemoryPlan};
 use crate::train::presets::Dtype;
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -25,16 +25,16 @@ use tch::Device;
 /// What a conversation consists of, in tokens: a prompt, then turns, each of what the model says
 /// and, but for the last one, what the environment answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
+struct ConversationShape {
     prompt: usize,
     said: usize,
     answered: usize,
     turns: usize,
 }
 
-impl Layout {
+impl ConversationShape {
     /// A quarter is prompt; of the rest two thirds are the model's.
-    fn of(sizes: &Sizes) -> Self {
+    fn from_sizes(sizes: &BenchSizes) -> Self {
         let turns = sizes.turns.max(1);
         let prompt = (sizes.conversation / 4).max(1);
         let turn = ((sizes.conversation - prompt) / turns).max(3);
@@ -61,11 +61,11 @@ pub(super) fn settings(
     config: &Qwen3Config,
     dtype: Dtype,
     lora: Option<LoraSettings>,
-    sizes: &Sizes,
+    sizes: &BenchSizes,
     device: Device,
-) -> Result<(TrainSettings, Plan), BenchError> {
+) -> Result<(TrainSettings, MemoryPlan), BenchError> {
     let mut wanted = train_settings(config, dtype, lora);
-    let tokens = Layout::of(sizes).tokens();
+    let tokens = ConversationShape::from_sizes(sizes).tokens();
     wanted.rollout.max_num_seqs = sizes.rows;
     wanted.rollout.max_model_len = tokens + 1;
     wanted.memory.max_tokens_per_micro_batch =
@@ -75,7 +75,7 @@ pub(super) fn settings(
 
 /// Conversations, and what the sampler said about their tokens.
 #[derive(Debug, Default)]
-struct Played {
+struct SampledConversations {
     samples: Vec<TrainSequence>,
     log_probs: Vec<Vec<f32>>,
 }
@@ -83,13 +83,13 @@ struct Played {
 /// Plays one step.
 pub(super) fn measure(
     model: &Qwen3,
-    (settings, plan): (&TrainSettings, &Plan),
-    sizes: &Sizes,
+    (settings, plan): (&TrainSettings, &MemoryPlan),
+    sizes: &BenchSizes,
     gauge: &mut Gauge,
     stream: Stream,
 ) -> Result<Figures, BenchError> {
     let device = model.device();
-    let layout = Layout::of(sizes);
+    let layout = ConversationShape::from_sizes(sizes);
     let mut optimizer = AdamW::new(model, settings.adam);
     warm_up(model)?;
     let (played, rollout) = timed(device, || play(model, settings, sizes, layout, stream));
@@ -146,19 +146,19 @@ pub(super) fn measure(
 fn floor(
     config: &Qwen3Config,
     settings: &TrainSettings,
-    sizes: &Sizes,
-    layout: Layout,
+    sizes: &BenchSizes,
+    layout: ConversationShape,
     speed: Speed,
 ) -> (f64, f64) {
     let (count, rows) = (sizes.rows, settings.rollout.max_num_seqs);
-    let step = DecodeStep::of(config, settings.dtype.kind(), rows, layout.mean_context());
+    let step = DecodeStep::new(config, settings.dtype.kind(), rows, layout.mean_context());
     let steps = (count * layout.sampled()) as f64 / rows as f64;
     // A group reads its prompt once.
     let read = count.div_ceil(settings.group_size) * layout.prompt
         + count * layout.answered * (layout.turns - 1);
     let generation = steps * step.seconds(speed) + reading(config, read) / speed.operations;
     let lora = settings.lora.as_ref();
-    let update = Update { config, lora, recompute: settings.memory.gradient_checkpointing };
+    let update = UpdateShape { config, lora, recompute: settings.memory.gradient_checkpointing };
     let operations = update.operations(&vec![layout.tokens(); count], count * layout.sampled());
     (generation, operations / speed.operations)
 }
@@ -167,13 +167,13 @@ fn floor(
 fn play(
     model: &Qwen3,
     settings: &TrainSettings,
-    sizes: &Sizes,
-    layout: Layout,
+    sizes: &BenchSizes,
+    layout: ConversationShape,
     stream: Stream,
-) -> Result<Played, BenchError> {
+) -> Result<SampledConversations, BenchError> {
     let config = model.config();
     let count = sizes.rows;
-    let turn = |conversation: usize, number: usize| Turn {
+    let turn = |conversation: usize, number: usize| TurnOptions {
         sampling: settings.rollout.sampling,
         stream: stream.child("draws").index(conversation as u64).index(number as u64),
         max_tokens: layout.said,
@@ -182,7 +182,7 @@ fn play(
     let RolloutSettings { max_num_seqs: rows, max_model_len: context, cache, .. } =
         settings.rollout;
     let mut engine = Engine::with_cache(model, rows, context, cache)?;
-    let mut played = Played {
+    let mut played = SampledConversations {
         samples: vec![TrainSequence::default(); count],
         log_probs: vec![Vec::new(); count],
     };
@@ -221,12 +221,12 @@ fn play(
 fn backward(
     model: &Qwen3,
     settings: &TrainSettings,
-    played: &Played,
+    played: &SampledConversations,
     advantages: &[f64],
 ) -> Gradients {
-    let Played { samples, log_probs } = played;
+    let SampledConversations { samples, log_probs } = played;
     let counts: Vec<usize> = samples.iter().map(TrainSequence::trained_count).collect();
-    let update = learner::Update {
+    let update = learner::GrpoInputs {
         samples,
         sampler: log_probs,
         old: None,
@@ -254,9 +254,9 @@ mod tests {
         fn conversations_have_the_tokens_that_were_asked_for(
             conversation in 40_usize..5000, turns in 1_usize..9,
         ) {
-            let (sizes, _) = Sizes::defaults(Scale::Tiny);
-            let sizes = Sizes { conversation, turns, ..sizes };
-            let layout = Layout::of(&sizes);
+            let (sizes, _) = BenchSizes::defaults(Scale::Tiny);
+            let sizes = BenchSizes { conversation, turns, ..sizes };
+            let layout = ConversationShape::from_sizes(&sizes);
             // The environment does not answer the last turn, and divisions round down.
             prop_assert!(layout.tokens() <= conversation);
             prop_assert!(layout.tokens() + layout.answered + turns > conversation);
@@ -268,9 +268,9 @@ mod tests {
     fn every_conversation_is_played_to_its_end_in_any_number_of_rows() {
         let config = Qwen3Config::tiny(40, 1, 2);
         let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
-        let (sizes, _) = Sizes::defaults(Scale::Tiny);
-        let sizes = Sizes { rows: 6, conversation: 40, turns: 2, ..sizes };
-        let layout = Layout::of(&sizes);
+        let (sizes, _) = BenchSizes::defaults(Scale::Tiny);
+        let sizes = BenchSizes { rows: 6, conversation: 40, turns: 2, ..sizes };
+        let layout = ConversationShape::from_sizes(&sizes);
         let mut settings = train_settings(&config, Dtype::F32, None);
         settings.rollout.max_model_len = layout.tokens() + 1;
         for rows in [2, 6] {

@@ -1,16 +1,16 @@
 //! One case to be measured, and how it is run.
 
 use super::machine::{Gauge, Machine};
-use super::report::{Ending, Measurement};
-use super::sizes::{Sizes, shape};
+use super::report::{CaseResult, Measurement};
+use super::sizes::{BenchSizes, shape};
 use super::{decode, grpo, parity, sft};
 use crate::checkpoint::policy::{self, PolicyError};
-use crate::generate::engine::{Engine, EngineError, Turn};
+use crate::generate::engine::{Engine, EngineError, TurnOptions};
 use crate::generate::sample::Sampling;
 use crate::model::{ConfigError, LoadError, Lora, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::OptimError;
 use crate::run::device;
-use crate::train::plan::PlanError;
+use crate::train::plan::MemoryPlanError;
 use crate::train::presets::Dtype;
 use camino::Utf8PathBuf;
 use clap::ValueEnum;
@@ -23,7 +23,7 @@ use tch::Device;
 /// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum Case {
+pub enum BenchCase {
     /// Whether the device computes what the CPU computes, on small models of its own.
     Parity,
     /// Generation, many conversations at once.
@@ -38,7 +38,7 @@ pub enum Case {
     GrpoLora,
 }
 
-impl Case {
+impl BenchCase {
     /// All of them, in the order in which they are run.
     pub const ALL: [Self; 6] =
         [Self::Parity, Self::Decode, Self::Sft, Self::SftLora, Self::Grpo, Self::GrpoLora];
@@ -56,15 +56,15 @@ pub enum ModelSource {
 
 /// One case to be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub struct BenchJob {
     /// The case to measure.
-    pub case: Case,
+    pub case: BenchCase,
     /// The model to measure it with.
     pub model: ModelSource,
     /// The type of weights and activations.
     pub dtype: Dtype,
     /// The sizes of the case.
-    pub sizes: Sizes,
+    pub sizes: BenchSizes,
     /// Where chance comes from.
     pub seed: u64,
 }
@@ -82,7 +82,7 @@ pub enum BenchError {
     UnknownMemory,
     /// It does not fit.
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    Plan(#[from] MemoryPlanError),
     /// The model's shape is unreadable.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -100,10 +100,11 @@ pub enum BenchError {
     Optim(#[from] OptimError),
 }
 
-impl Job {
+impl BenchJob {
     /// What the result is called.
     pub fn name(&self) -> String {
-        let Sizes { rows, context, sequences, length, conversation, lora_rank, .. } = self.sizes;
+        let BenchSizes { rows, context, sequences, length, conversation, lora_rank, .. } =
+            self.sizes;
         let shape = match &self.model {
             ModelSource::Shape(name) => name.as_str(),
             ModelSource::Folder(folder) => folder.file_name().unwrap_or(folder.as_str()),
@@ -111,12 +112,12 @@ impl Job {
         let sft = format!("{shape}: SFT, {sequences} x {length}");
         let grpo = format!("{shape}: GRPO, {rows} x {conversation}");
         match self.case {
-            Case::Parity => "parity".to_owned(),
-            Case::Decode => format!("{shape}: decoding, {rows} x {context}"),
-            Case::Sft => format!("{sft}, full"),
-            Case::SftLora => format!("{sft}, LoRA {lora_rank}"),
-            Case::Grpo => format!("{grpo}, full"),
-            Case::GrpoLora => format!("{grpo}, LoRA {lora_rank}"),
+            BenchCase::Parity => "parity".to_owned(),
+            BenchCase::Decode => format!("{shape}: decoding, {rows} x {context}"),
+            BenchCase::Sft => format!("{sft}, full"),
+            BenchCase::SftLora => format!("{sft}, LoRA {lora_rank}"),
+            BenchCase::Grpo => format!("{grpo}, full"),
+            BenchCase::GrpoLora => format!("{grpo}, LoRA {lora_rank}"),
         }
     }
 
@@ -131,41 +132,46 @@ impl Job {
         let mut settings = BTreeMap::new();
         let ending = match self.measure(device, &mut settings) {
             Ok(ending) => ending,
-            Err(BenchError::Plan(error)) => Ending::TooLarge { reason: error.to_string() },
+            Err(BenchError::Plan(error)) => CaseResult::TooLarge { reason: error.to_string() },
             Err(error) => return Err(error),
         };
-        Ok(Measurement { name: self.name(), machine: Machine::of(device), settings, ending })
+        Ok(Measurement {
+            name: self.name(),
+            machine: Machine::from_device(device),
+            settings,
+            ending,
+        })
     }
 
     fn measure(
         &self,
         device: Device,
         used: &mut BTreeMap<String, serde_json::Value>,
-    ) -> Result<Ending, BenchError> {
+    ) -> Result<CaseResult, BenchError> {
         let Self { case, dtype, sizes, seed, .. } = self;
         let (dtype, stream) = (*dtype, Stream::root(*seed).child("bench"));
-        if *case == Case::Parity {
-            return Ok(Ending::Compared { checks: parity::measure(device, stream)? });
+        if *case == BenchCase::Parity {
+            return Ok(CaseResult::Compared { checks: parity::measure(device, stream)? });
         }
         let mut gauge = Gauge::start(device);
         let config = self.config()?;
         used.insert("dtype".into(), format!("{dtype:?}").to_lowercase().into());
-        let lora = |case: &Case| {
-            matches!(case, Case::SftLora | Case::GrpoLora).then(|| sizes.lora(&config))
+        let lora = |case: &BenchCase| {
+            matches!(case, BenchCase::SftLora | BenchCase::GrpoLora).then(|| sizes.lora(&config))
         };
         let lora = lora(case);
         let figures = match case {
-            Case::Parity | Case::Decode => {
+            BenchCase::Parity | BenchCase::Decode => {
                 let model = self.open(&config, None, device)?;
                 decode::measure(&model, dtype, sizes, &mut gauge, stream)?
             }
-            Case::Sft | Case::SftLora => {
+            BenchCase::Sft | BenchCase::SftLora => {
                 let (settings, plan) = sft::settings(&config, dtype, lora, sizes, device)?;
                 describe(&settings, used);
                 let model = self.open(&config, settings.lora.as_ref(), device)?;
                 sft::measure(&model, (&settings, &plan), sizes, &mut gauge, stream)?
             }
-            Case::Grpo | Case::GrpoLora => {
+            BenchCase::Grpo | BenchCase::GrpoLora => {
                 let (settings, plan) = grpo::settings(&config, dtype, lora, sizes, device)?;
                 describe(&settings, used);
                 used.insert("rows".into(), settings.rollout.max_num_seqs.into());
@@ -173,7 +179,7 @@ impl Job {
                 grpo::measure(&model, (&settings, &plan), sizes, &mut gauge, stream)?
             }
         };
-        Ok(Ending::Measured(figures))
+        Ok(CaseResult::Measured(figures))
     }
 
     fn config(&self) -> Result<Qwen3Config, BenchError> {
@@ -233,7 +239,7 @@ pub(super) fn host() -> u64 {
 pub(super) fn warm_up(model: &Qwen3) -> Result<(), BenchError> {
     let mut engine = Engine::new(model, 1, 16);
     let (sampling, stream) = (Sampling::default(), Stream::root(0));
-    engine.admit(&[0; 8], Turn { sampling, stream, max_tokens: 3, ignore_eos: true })?;
+    engine.admit(&[0; 8], TurnOptions { sampling, stream, max_tokens: 3, ignore_eos: true })?;
     while !engine.is_idle() {
         engine.step()?;
     }

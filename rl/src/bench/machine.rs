@@ -25,7 +25,7 @@ pub struct Machine {
 
 impl Machine {
     /// The one that has `device`.
-    pub fn of(device: Device) -> Self {
+    pub fn from_device(device: Device) -> Self {
         Self {
             device: name(device),
             name: device::name(device),
@@ -157,7 +157,7 @@ mod tests {
         // Between a floppy drive and all the GPUs of a rack.
         assert!((1e8..1e14).contains(&speed.bandwidth), "{speed:?}");
         assert!((1e8..1e17).contains(&speed.operations), "{speed:?}");
-        let machine = Machine::of(Device::Cpu);
+        let machine = Machine::from_device(Device::Cpu);
         assert_eq!(machine.device, "cpu");
         assert!(machine.memory.is_some());
     }

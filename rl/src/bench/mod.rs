@@ -20,10 +20,10 @@ mod report;
 mod sft;
 mod sizes;
 
-pub use args::BenchArgs;
-pub use floor::{DecodeStep, Speed, Update, reading};
-pub use job::{BenchError, Case, Job, ModelSource};
+pub use args::DeviceBenchArgs;
+pub use floor::{DecodeStep, Speed, UpdateShape, reading};
+pub use job::{BenchCase, BenchError, BenchJob, ModelSource};
 pub use machine::{Machine, MemoryUse};
 pub use parity::Check;
-pub use report::{Ending, Figures, Measurement, Report, ReportError};
-pub use sizes::{BUILT_IN, Sizes, shape};
+pub use report::{BenchReport, BenchReportError, CaseResult, Figures, Measurement};
+pub use sizes::{BUILT_IN, BenchSizes, shape};

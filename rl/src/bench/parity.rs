@@ -9,7 +9,7 @@
 //! anything else; the first check would fail by orders of magnitude if it did.
 
 use super::job::BenchError;
-use crate::generate::engine::{Engine, Turn};
+use crate::generate::engine::{Engine, TurnOptions};
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Lora, LoraSettings, Mixture, Packed, Qwen3, Qwen3Config, signed};
 use crate::optim::{AdamConfig, AdamW, MomentStore};
@@ -109,7 +109,7 @@ fn compare(
     stream: Stream,
     checks: &mut Vec<Check>,
 ) -> Result<(), BenchError> {
-    let pair = Pair::new(config, device, stream);
+    let pair = ModelPair::new(config, device, stream);
     let mut check = |what: &str, found: f64, limit: f64| {
         checks.push(Check::new(format!("{name}: {what}"), found, limit));
     };
@@ -122,10 +122,10 @@ fn compare(
     pair.narrow(&mut check)
 }
 
-type Report<'a> = dyn FnMut(&str, f64, f64) + 'a;
+type OnDifference<'a> = dyn FnMut(&str, f64, f64) + 'a;
 
 /// The same weights on the CPU and on the device, and some sequences.
-struct Pair {
+struct ModelPair {
     config: Qwen3Config,
     stream: Stream,
     cpu: Qwen3,
@@ -137,7 +137,7 @@ struct Pair {
     gradients: Gradients,
 }
 
-impl Pair {
+impl ModelPair {
     fn new(config: &Qwen3Config, device: Device, stream: Stream) -> Self {
         let weights = stream.child("weights");
         let sequences: Vec<Vec<i64>> = [3_usize, 64, 17, 129, 40]
@@ -166,7 +166,7 @@ impl Pair {
         model.forward(&Packed::new(sequences, model.device())).to_device(Device::Cpu)
     }
 
-    fn passes(&self, check: &mut Report<'_>) {
+    fn passes(&self, check: &mut OnDifference<'_>) {
         let alone = plain(&self.other, &self.sequences);
         check("logits of plain passes", largest(&alone, &self.logits), EXACT);
         check("logits of a packed pass", largest(&self.packed(&self.other), &self.logits), EXACT);
@@ -174,7 +174,7 @@ impl Pair {
 
     /// Rows that join one after the other and have two turns each: the engine's log-probabilities
     /// against those of the plain pass over what it made.
-    fn engine(&self, check: &mut Report<'_>) -> Result<(), BenchError> {
+    fn engine(&self, check: &mut OnDifference<'_>) -> Result<(), BenchError> {
         let found = self.converse(&self.other, Sampling::default())?;
         check("log-probabilities of cached rows", worst(&found, &self.cpu, largest), EXACT);
         Ok(())
@@ -182,16 +182,20 @@ impl Pair {
 
     /// What an engine over `model` makes of the sequences as prompts: all ids of each
     /// conversation, with the places and log-probabilities of those that were sampled.
-    fn converse(&self, model: &Qwen3, sampling: Sampling) -> Result<Vec<Conversation>, BenchError> {
-        let turn = |row: usize, number: u64| Turn {
+    fn converse(
+        &self,
+        model: &Qwen3,
+        sampling: Sampling,
+    ) -> Result<Vec<SampledSequence>, BenchError> {
+        let turn = |row: usize, number: u64| TurnOptions {
             sampling,
             stream: self.stream.child("draws").index(row as u64).index(number),
             max_tokens: 24,
             ignore_eos: true,
         };
         let mut engine = Engine::new(model, 3, 200);
-        let mut made: Vec<Conversation> =
-            self.sequences.iter().map(|ids| Conversation::new(ids)).collect();
+        let mut made: Vec<SampledSequence> =
+            self.sequences.iter().map(|ids| SampledSequence::new(ids)).collect();
         let mut playing = BTreeMap::new();
         let mut next = 0;
         while next < made.len() || !playing.is_empty() {
@@ -236,7 +240,7 @@ impl Pair {
         Ok(differing)
     }
 
-    fn gradients(&self, check: &mut Report<'_>) {
+    fn gradients(&self, check: &mut OnDifference<'_>) {
         for (what, memory) in [("kept activations", WHOLE), ("recomputed activations", PIECES)] {
             let found = gradient(&self.other, &self.sequences, &memory);
             check(&format!("gradients, {what}"), relative(&found, &self.gradients), GRADIENT);
@@ -245,7 +249,7 @@ impl Pair {
 
     /// How far two optimizers come apart in two steps, relative to how far they went. Where moments
     /// lie changes nothing, so the CPU's full ones are also what offloaded ones are compared with.
-    fn updates(&self, check: &mut Report<'_>) -> Result<(), BenchError> {
+    fn updates(&self, check: &mut OnDifference<'_>) -> Result<(), BenchError> {
         let (full, eight) = (MomentStore::Full, MomentStore::EightBit);
         let plain = self.moved(Device::Cpu, full, &WHOLE)?;
         let coded = self.moved(Device::Cpu, eight, &WHOLE)?;
@@ -290,7 +294,7 @@ impl Pair {
     }
 
     /// Adapters that already do something: logits, and gradients.
-    fn adapters(&self, check: &mut Report<'_>) -> Result<(), BenchError> {
+    fn adapters(&self, check: &mut OnDifference<'_>) -> Result<(), BenchError> {
         let adapted = |device| {
             let weights = self.stream.child("weights");
             let mut model = Qwen3::random(&self.config, Kind::Float, device, weights);
@@ -317,7 +321,7 @@ impl Pair {
     }
 
     /// The same in bf16, each beside what the CPU loses to that type.
-    fn narrow(&self, check: &mut Report<'_>) -> Result<(), BenchError> {
+    fn narrow(&self, check: &mut OnDifference<'_>) -> Result<(), BenchError> {
         let weights = self.stream.child("weights");
         let of = |device| Qwen3::random(&self.config, Kind::BFloat16, device, weights);
         let (cpu, other) = (of(Device::Cpu), of(self.device));
@@ -375,8 +379,12 @@ fn gradient(model: &Qwen3, sequences: &[Vec<i64>], memory: &Memory) -> Gradients
 }
 
 /// The largest of `distance` between what was sampled and what a plain pass of `model` says.
-fn worst(made: &[Conversation], model: &Qwen3, distance: impl Fn(&Tensor, &Tensor) -> f64) -> f64 {
-    let apart = |conversation: &Conversation| {
+fn worst(
+    made: &[SampledSequence],
+    model: &Qwen3,
+    distance: impl Fn(&Tensor, &Tensor) -> f64,
+) -> f64 {
+    let apart = |conversation: &SampledSequence| {
         let packed = Packed::new([conversation.ids.as_slice()], model.device());
         let log_probs = model.forward(&packed).log_softmax(-1, Kind::Float);
         let (before, targets): (Vec<i64>, Vec<i64>) = conversation
@@ -397,13 +405,13 @@ fn worst(made: &[Conversation], model: &Qwen3, distance: impl Fn(&Tensor, &Tenso
 
 /// All ids of a conversation, and which of them were sampled.
 #[derive(Debug)]
-struct Conversation {
+struct SampledSequence {
     ids: Vec<i64>,
     places: Vec<usize>,
     log_probs: Vec<f32>,
 }
 
-impl Conversation {
+impl SampledSequence {
     fn new(prompt: &[i64]) -> Self {
         Self { ids: prompt.to_vec(), places: Vec::new(), log_probs: Vec::new() }
     }
@@ -462,7 +470,7 @@ mod tests {
     #[test]
     fn other_weights_are_found_out() {
         let (_, config) = shapes().remove(0);
-        let mut pair = Pair::new(&config, Device::Cpu, Stream::root(0));
+        let mut pair = ModelPair::new(&config, Device::Cpu, Stream::root(0));
         pair.other = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
         let mut failed = Vec::new();
         let mut check = |what: &str, found, limit| {

@@ -33,7 +33,7 @@ pub struct Figures {
 /// How a case ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ending", rename_all = "kebab-case")]
-pub enum Ending {
+pub enum CaseResult {
     /// It has a value.
     Measured(Figures),
     /// Comparisons were made, whether or not they hold.
@@ -63,7 +63,7 @@ pub enum Ending {
     },
 }
 
-impl Ending {
+impl CaseResult {
     /// Why there is nothing to compare with anything; empty where there is.
     pub fn reason(&self) -> &str {
         match self {
@@ -88,7 +88,7 @@ pub struct Measurement {
     pub settings: BTreeMap<String, serde_json::Value>,
     /// How the case ended, with its figures.
     #[serde(flatten)]
-    pub ending: Ending,
+    pub ending: CaseResult,
 }
 
 impl Measurement {
@@ -96,8 +96,8 @@ impl Measurement {
     /// little memory is a result.
     pub fn is_wrong(&self) -> bool {
         match &self.ending {
-            Ending::Broken { .. } => true,
-            Ending::Compared { checks } => !checks.iter().all(Check::holds),
+            CaseResult::Broken { .. } => true,
+            CaseResult::Compared { checks } => !checks.iter().all(Check::holds),
             _ => false,
         }
     }
@@ -105,7 +105,7 @@ impl Measurement {
 
 /// Why results could not be read or written.
 #[derive(Debug, thiserror::Error)]
-pub enum ReportError {
+pub enum BenchReportError {
     /// A file could not be read or written.
     #[error("failed to read or write results")]
     Io(#[from] std::io::Error),
@@ -130,28 +130,28 @@ pub enum ReportError {
 
 /// Everything that was measured, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct BenchReport {
     version: u32,
     /// The measurements, one per case.
     pub results: Vec<Measurement>,
 }
 
-impl Default for Report {
+impl Default for BenchReport {
     fn default() -> Self {
         Self { version: VERSION, results: Vec::new() }
     }
 }
 
-impl Report {
+impl BenchReport {
     /// Reads a file that [`Self::write`] has written.
     ///
     /// # Errors
-    /// [`ReportError`].
-    pub fn read(path: &Utf8Path) -> Result<Self, ReportError> {
-        let parse = |source| ReportError::Parse { path: path.to_owned(), source };
+    /// [`BenchReportError`].
+    pub fn read(path: &Utf8Path) -> Result<Self, BenchReportError> {
+        let parse = |source| BenchReportError::Parse { path: path.to_owned(), source };
         let report: Self = serde_json::from_slice(&fs::read(path)?).map_err(parse)?;
         if report.version != VERSION {
-            return Err(ReportError::Version { path: path.to_owned(), found: report.version });
+            return Err(BenchReportError::Version { path: path.to_owned(), found: report.version });
         }
         Ok(report)
     }
@@ -159,8 +159,8 @@ impl Report {
     /// Writes all results.
     ///
     /// # Errors
-    /// [`ReportError::Io`].
-    pub fn write(&self, path: &Utf8Path) -> Result<(), ReportError> {
+    /// [`BenchReportError::Io`].
+    pub fn write(&self, path: &Utf8Path) -> Result<(), BenchReportError> {
         Ok(files::write_json(path, self)?)
     }
 
@@ -177,7 +177,7 @@ impl Report {
 }
 
 /// Markdown: the machines, the results, the comparisons that were made, and further numbers.
-impl fmt::Display for Report {
+impl fmt::Display for BenchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut machines: Vec<String> = Vec::new();
         for Measurement { machine, .. } in &self.results {
@@ -205,7 +205,7 @@ impl fmt::Display for Report {
             writeln!(f, "{}", row(result))?;
         }
         for Measurement { name, ending, .. } in &self.results {
-            if let Ending::Compared { checks } = ending {
+            if let CaseResult::Compared { checks } = ending {
                 writeln!(f, "\n{name}:\n\n| comparison | apart | limit | holds |")?;
                 writeln!(f, "| --- | --- | --- | --- |")?;
                 for check in checks {
@@ -216,7 +216,7 @@ impl fmt::Display for Report {
             }
         }
         for Measurement { name, ending, .. } in &self.results {
-            if let Ending::Measured(Figures { details, .. }) = ending
+            if let CaseResult::Measured(Figures { details, .. }) = ending
                 && !details.is_empty()
             {
                 let details: Vec<String> = details
@@ -235,17 +235,17 @@ fn row(result: &Measurement) -> String {
     let Measurement { name, settings, ending, .. } = result;
     let none = || "–".to_owned();
     let (value, figures) = match ending {
-        Ending::Measured(figures) => {
+        CaseResult::Measured(figures) => {
             (format!("{} {}", number(figures.value), figures.unit), Some(figures))
         }
-        Ending::Compared { checks } => {
+        CaseResult::Compared { checks } => {
             let hold = checks.iter().filter(|check| check.holds()).count();
             (format!("{hold} of {} comparisons hold", checks.len()), None)
         }
-        Ending::TooLarge { reason } => (format!("does not fit: {}", cell(reason)), None),
-        Ending::OutOfMemory { reason } => (format!("out of memory: {}", cell(reason)), None),
-        Ending::Broken { reason } => (format!("**broken**: {}", cell(reason)), None),
-        Ending::NotRun { reason } => (format!("not run: {}", cell(reason)), None),
+        CaseResult::TooLarge { reason } => (format!("does not fit: {}", cell(reason)), None),
+        CaseResult::OutOfMemory { reason } => (format!("out of memory: {}", cell(reason)), None),
+        CaseResult::Broken { reason } => (format!("**broken**: {}", cell(reason)), None),
+        CaseResult::NotRun { reason } => (format!("not run: {}", cell(reason)), None),
     };
     let at_floor = figures.and_then(|figures| figures.at_floor);
     let share = figures.zip(at_floor).map_or_else(none, |(figures, at_floor)| {
@@ -300,7 +300,7 @@ fn gib(bytes: u64) -> String {
 mod tests {
     use super::*;
 
-    fn measurement(name: &str, ending: Ending) -> Measurement {
+    fn measurement(name: &str, ending: CaseResult) -> Measurement {
         let machine = Machine {
             device: "cuda:0".into(),
             name: Some("Abacus 9000".into()),
@@ -311,7 +311,7 @@ mod tests {
         Measurement { name: name.into(), machine, settings, ending }
     }
 
-    fn report() -> Report {
+    fn report() -> BenchReport {
         let reason = "the device has less\nand a table follows".to_owned();
         let figures = Figures {
             value: 4321.0,
@@ -329,14 +329,14 @@ mod tests {
             found,
             limit: 1e-4,
         });
-        let mut report = Report::default();
+        let mut report = BenchReport::default();
         for (name, ending) in [
-            ("decode 64 x 2048", Ending::Measured(figures)),
-            ("parity", Ending::Compared { checks: checks.into() }),
-            ("sft", Ending::TooLarge { reason: reason.clone() }),
-            ("grpo", Ending::OutOfMemory { reason: reason.clone() }),
-            ("sft with adapters", Ending::Broken { reason: reason.clone() }),
-            ("grpo with adapters", Ending::NotRun { reason }),
+            ("decode 64 x 2048", CaseResult::Measured(figures)),
+            ("parity", CaseResult::Compared { checks: checks.into() }),
+            ("sft", CaseResult::TooLarge { reason: reason.clone() }),
+            ("grpo", CaseResult::OutOfMemory { reason: reason.clone() }),
+            ("sft with adapters", CaseResult::Broken { reason: reason.clone() }),
+            ("grpo with adapters", CaseResult::NotRun { reason }),
         ] {
             report.add(measurement(name, ending));
         }
@@ -354,17 +354,17 @@ mod tests {
         let path = Utf8Path::from_path(dir.path()).unwrap().join("bench.json");
         let before = report();
         before.write(&path).unwrap();
-        let mut after = Report::read(&path).unwrap();
+        let mut after = BenchReport::read(&path).unwrap();
         assert_eq!(after, before);
-        let again = measurement("sft", Ending::NotRun { reason: "because".into() });
+        let again = measurement("sft", CaseResult::NotRun { reason: "because".into() });
         after.add(again.clone());
         assert_eq!((after.results.len(), &after.results[2]), (6, &again));
 
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replace("\"version\": 1", "\"version\": 9")).unwrap();
-        assert!(Report::read(&path).unwrap_err().to_string().contains("version 9"));
+        assert!(BenchReport::read(&path).unwrap_err().to_string().contains("version 9"));
         fs::write(&path, "{}").unwrap();
-        assert!(Report::read(&path).unwrap_err().to_string().contains("no results"));
+        assert!(BenchReport::read(&path).unwrap_err().to_string().contains("no results"));
     }
 
     #[test]

@@ -1,16 +1,16 @@
 //! Tokens a second of an SFT step: gradients of long sequences, then the optimizer.
 
-use super::floor::{Speed, Update};
+use super::floor::{Speed, UpdateShape};
 use super::job::{BenchError, host, limit, random_ids};
 use super::machine::{Gauge, timed};
 use super::report::Figures;
-use super::sizes::{Sizes, train_settings};
+use super::sizes::{BenchSizes, train_settings};
 use crate::model::{Gradients, LoraSettings, Qwen3, Qwen3Config};
 use crate::optim::AdamW;
 use crate::train::batch::TrainSequence;
 use crate::train::grpo::TrainSettings;
 use crate::train::native::imitate;
-use crate::train::plan::{self, Plan};
+use crate::train::plan::{self, MemoryPlan};
 use crate::train::presets::Dtype;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
@@ -24,9 +24,9 @@ pub(super) fn settings(
     config: &Qwen3Config,
     dtype: Dtype,
     lora: Option<LoraSettings>,
-    sizes: &Sizes,
+    sizes: &BenchSizes,
     device: Device,
-) -> Result<(TrainSettings, Plan), BenchError> {
+) -> Result<(TrainSettings, MemoryPlan), BenchError> {
     let mut wanted = train_settings(config, dtype, lora);
     wanted.memory.max_tokens_per_micro_batch = wanted
         .memory
@@ -41,8 +41,8 @@ pub(super) fn settings(
 /// Times updates on sequences of random ids, all of which are trained on.
 pub(super) fn measure(
     model: &Qwen3,
-    (settings, plan): (&TrainSettings, &Plan),
-    sizes: &Sizes,
+    (settings, plan): (&TrainSettings, &MemoryPlan),
+    sizes: &BenchSizes,
     gauge: &mut Gauge,
     stream: Stream,
 ) -> Result<Figures, BenchError> {
@@ -78,7 +78,7 @@ pub(super) fn measure(
     let seconds = (differentiating + updating) / sizes.updates as f64;
     let speed = Speed::measure(model.kind(), device);
     let recompute = settings.memory.gradient_checkpointing;
-    let work = Update { config, lora: settings.lora.as_ref(), recompute };
+    let work = UpdateShape { config, lora: settings.lora.as_ref(), recompute };
     let operations = work.operations(&lengths, tokens);
     let details = BTreeMap::from([
         ("step_seconds".to_owned(), seconds),

@@ -1,6 +1,6 @@
 //! How large each case is.
 
-use crate::model::{LoraSettings, Mixture, Published, Qwen3Config, Target};
+use crate::model::{LoraSettings, LoraTarget, Mixture, Published, Qwen3Config};
 use crate::train::grpo::TrainSettings;
 use crate::train::presets::{Dtype, Scale};
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub fn shape(name: &str) -> Option<Qwen3Config> {
 /// | `lora_rank` | 8 | 32 | rank of adapters |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sizes {
+pub struct BenchSizes {
     /// Sequences that are generated at once.
     pub rows: usize,
     /// Tokens of one while decoding is timed.
@@ -65,7 +65,7 @@ pub struct Sizes {
     pub lora_rank: i64,
 }
 
-impl Sizes {
+impl BenchSizes {
     /// Defaults for a shape of this scale, and its contexts, of which each is a case.
     pub fn defaults(scale: Scale) -> (Self, [usize; 2]) {
         match scale {
@@ -106,7 +106,8 @@ impl Sizes {
         let is_dense = |layer| config.mixture_of(layer).is_none();
         if !(0..config.num_hidden_layers).any(is_dense) {
             // Those of experts cannot.
-            targets = vec![Target::QProj, Target::KProj, Target::VProj, Target::OProj];
+            targets =
+                vec![LoraTarget::QProj, LoraTarget::KProj, LoraTarget::VProj, LoraTarget::OProj];
         }
         LoraSettings { rank: self.lora_rank, alpha: 2.0 * self.lora_rank as f64, targets }
     }
@@ -120,7 +121,7 @@ pub(super) fn train_settings(
     dtype: Dtype,
     lora: Option<LoraSettings>,
 ) -> TrainSettings {
-    let mut settings = TrainSettings::defaults(Scale::of(config.parameter_count()));
+    let mut settings = TrainSettings::defaults(Scale::from_parameters(config.parameter_count()));
     settings.dtype = dtype;
     settings.lora = lora;
     settings.memory.gradient_checkpointing = true;

@@ -67,7 +67,7 @@ pub fn locate(name: &str) -> Result<PolicySource, SourceError> {
     if is_model.contains(&true) || !folder.join("settings.toml").is_file() {
         return Ok(PolicySource::Folder(folder));
     }
-    match Checkpoints::of(&folder, 1).latest()? {
+    match Checkpoints::new(&folder, 1).latest()? {
         Some(checkpoint) => Ok(PolicySource::Folder(checkpoint.folder().to_owned())),
         None => Err(SourceError::NoCheckpoint(folder)),
     }

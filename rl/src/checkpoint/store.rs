@@ -77,7 +77,7 @@ pub struct Checkpoint {
 impl Checkpoints {
     /// The checkpoints below `<run>/checkpoints`, of which the last `keep` (at least one) stay,
     /// and the best.
-    pub fn of(run: &Utf8Path, keep: usize) -> Self {
+    pub fn new(run: &Utf8Path, keep: usize) -> Self {
         Self { folder: run.join("checkpoints"), keep: keep.max(1) }
     }
 
@@ -366,7 +366,7 @@ mod tests {
     fn a_checkpoint_of_another_version_is_not_called_damaged() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
-        let checkpoints = Checkpoints::of(dir, 2);
+        let checkpoints = Checkpoints::new(dir, 2);
         let (model, tokenizer) = small();
         let optimizer = AdamW::new(&model, AdamConfig::default());
         let saved = checkpoints
@@ -400,7 +400,7 @@ mod tests {
     fn the_newest_stay_and_debris_goes() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
-        let checkpoints = Checkpoints::of(dir, 2);
+        let checkpoints = Checkpoints::new(dir, 2);
         assert_eq!(checkpoints.latest().unwrap(), None);
         let (model, tokenizer) = small();
         let optimizer = AdamW::new(&model, AdamConfig::default());
@@ -426,7 +426,7 @@ mod tests {
     fn the_best_stays_and_can_be_gone_back_to() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
-        let checkpoints = Checkpoints::of(dir, 1);
+        let checkpoints = Checkpoints::new(dir, 1);
         let (model, tokenizer) = small();
         let optimizer = AdamW::new(&model, AdamConfig::default());
         let steps =

@@ -3,7 +3,7 @@
 //! A request holds all tokens of its conversation; whether the past is still in a KV cache is the
 //! generator's business. Nothing here knows text, tasks or rewards.
 
-use crate::generate::engine::{CacheUse, Ending, Engine, EngineError, RowId, Turn};
+use crate::generate::engine::{CacheUse, Engine, EngineError, RowId, TurnEnd, TurnOptions};
 use crate::model::Qwen3;
 use crate::run::watchdog::{Heartbeat, Phase};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub struct Generated {
     /// and min-p leave.
     pub log_probs: Vec<f32>,
     /// Why the turn ended.
-    pub ending: Ending,
+    pub ending: TurnEnd,
     /// The version of the weights that sampled it.
     pub version: u64,
 }
@@ -56,7 +56,7 @@ pub trait Generator {
         &mut self,
         conversation: ConversationId,
         ids: &[i64],
-        turn: Turn,
+        turn: TurnOptions,
     ) -> Result<(), EngineError>;
 
     /// Goes on with all turns and returns those that ended. Waits for about a token's time, not
@@ -71,7 +71,7 @@ pub trait Generator {
     ///
     /// # Errors
     /// [`EngineError::Gone`] if the conversation is not open.
-    fn said(&self, conversation: ConversationId) -> Result<(&[i64], &[f32]), EngineError>;
+    fn partial_turn(&self, conversation: ConversationId) -> Result<(&[i64], &[f32]), EngineError>;
 
     /// Closes a conversation, cancels its turn if one is under way, and returns all tokens that
     /// the model has really seen or sampled.
@@ -165,7 +165,7 @@ impl Generator for NativeGenerator<'_> {
         &mut self,
         conversation: ConversationId,
         ids: &[i64],
-        turn: Turn,
+        turn: TurnOptions,
     ) -> Result<(), EngineError> {
         if let Some(open) = self.conversations.get_mut(&conversation) {
             if let Some(new) = ids.strip_prefix(open.seen.as_slice()) {
@@ -200,8 +200,8 @@ impl Generator for NativeGenerator<'_> {
         Ok(turns)
     }
 
-    fn said(&self, conversation: ConversationId) -> Result<(&[i64], &[f32]), EngineError> {
-        self.engine.said(self.row(conversation)?)
+    fn partial_turn(&self, conversation: ConversationId) -> Result<(&[i64], &[f32]), EngineError> {
+        self.engine.partial_turn(self.row(conversation)?)
     }
 
     fn end(&mut self, conversation: ConversationId) -> Result<Vec<i64>, EngineError> {
@@ -230,9 +230,9 @@ mod tests {
 
     const ROOM: Capacity = Capacity { rows: 2, context: 60, cache: None };
 
-    fn turn(seed: u64) -> Turn {
+    fn turn(seed: u64) -> TurnOptions {
         let (sampling, stream) = (Sampling::default(), Stream::root(seed));
-        Turn { sampling, stream, max_tokens: 5, ignore_eos: true }
+        TurnOptions { sampling, stream, max_tokens: 5, ignore_eos: true }
     }
 
     fn wait(generator: &mut dyn Generator) -> Generated {
@@ -252,7 +252,7 @@ mod tests {
         generator.start(ConversationId(7), &[3, 4], turn(0)).unwrap();
         let first = wait(&mut generator);
         assert_eq!((first.conversation, first.version, first.ids.len()), (ConversationId(7), 0, 5));
-        assert!(generator.said(ConversationId(7)).unwrap().0.is_empty());
+        assert!(generator.partial_turn(ConversationId(7)).unwrap().0.is_empty());
 
         let ids = [&[3, 4], first.ids.as_slice(), &[9]].concat();
         generator.publish(3).unwrap();

@@ -2,8 +2,8 @@
 
 use super::config::Qwen3Config;
 use super::cpu;
-use super::kv_cache::{KvCache, Rows};
-use super::linear::Linear;
+use super::kv_cache::{CacheRows, KvCache};
+use super::linear::FusedLinear;
 use super::rope::Angles;
 use tch::{Kind, Tensor};
 
@@ -16,7 +16,7 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    pub(super) fn of(config: &Qwen3Config) -> Self {
+    pub(super) fn from_config(config: &Qwen3Config) -> Self {
         let (query, key) = (config.num_attention_heads, config.num_key_value_heads);
         Self { query, key, size: config.head_dim }
     }
@@ -24,10 +24,10 @@ impl Heads {
 
 #[derive(Debug)]
 pub(super) struct Attention {
-    pub(super) qkv_proj: Linear, // [(H + 2K) D, C]
-    pub(super) o_proj: Linear,   // [C, H D]
-    pub(super) q_norm: Tensor,   // [D]
-    pub(super) k_norm: Tensor,   // [D]
+    pub(super) qkv_proj: FusedLinear, // [(H + 2K) D, C]
+    pub(super) o_proj: FusedLinear,   // [C, H D]
+    pub(super) q_norm: Tensor,        // [D]
+    pub(super) k_norm: Tensor,        // [D]
     pub(super) heads: Heads,
     pub(super) eps: f64,
 }
@@ -42,7 +42,7 @@ pub(super) struct WholeStep {
 /// What all layers share of a step over cached rows.
 #[derive(Debug)]
 pub(super) struct CachedStep<'a> {
-    pub(super) rows: &'a Rows,
+    pub(super) rows: &'a CacheRows,
     pub(super) positions: &'a Tensor, // [B, T]
     pub(super) reach: i64,
     pub(super) angles: Angles, // [B, T, 1, D]
@@ -97,7 +97,7 @@ impl Attention {
         cache: &mut KvCache,
     ) -> Tensor {
         // Rows that are read in place are written there, too.
-        let in_place = matches!(step.rows, Rows::Span { .. });
+        let in_place = matches!(step.rows, CacheRows::Span { .. });
         if !in_place {
             let (_, keys, values) = self.parts(qkv);
             cache.write(layer, step.rows, step.positions, &keys, &values);

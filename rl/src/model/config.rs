@@ -270,7 +270,7 @@ impl RawRope {
         }
     }
 
-    fn of(scaling: &RopeScaling, theta: f64) -> Self {
+    fn from_scaling(scaling: &RopeScaling, theta: f64) -> Self {
         let plain = |kind: &str| Self {
             rope_theta: Some(theta),
             rope_type: Some(kind.to_owned()),
@@ -398,7 +398,7 @@ impl RawMixture {
         })
     }
 
-    fn of(mixture: &Mixture) -> Self {
+    fn from_mixture(mixture: &Mixture) -> Self {
         Self {
             num_experts: Some(mixture.experts),
             num_local_experts: Some(mixture.experts),
@@ -500,7 +500,7 @@ impl From<Qwen3Config> for RawConfig {
             Some(_) => ("Qwen3MoeForCausalLM", MIXTURE_TYPE),
             None => ("Qwen3ForCausalLM", DENSE_TYPE),
         };
-        let rope = RawRope::of(&config.rope_scaling, config.rope_theta);
+        let rope = RawRope::from_scaling(&config.rope_scaling, config.rope_theta);
         Self {
             architectures: vec![architecture.into()],
             model_type: model_type.into(),
@@ -530,7 +530,7 @@ impl From<Qwen3Config> for RawConfig {
             },
             bos_token_id: config.bos_token_id,
             pad_token_id: config.pad_token_id,
-            mixture: config.mixture.as_ref().map(RawMixture::of).unwrap_or_default(),
+            mixture: config.mixture.as_ref().map(RawMixture::from_mixture).unwrap_or_default(),
         }
     }
 }

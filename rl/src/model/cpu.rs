@@ -104,7 +104,7 @@ pub(super) fn attend(
     let (query, key, d) = (size(heads.query), size(heads.key), size(heads.size));
     let shape = [qkv.size()[0], 1, heads.query * heads.size];
     let mut out = Tensor::empty(shape, (Kind::Float, Device::Cpu));
-    let (mut keys, mut values) = (Grid::of(keys), Grid::of(values));
+    let (mut keys, mut values) = (CacheView::new(keys), CacheView::new(values));
     let new = floats(qkv);
     let width = (query + 2 * key) * d;
     if stores {
@@ -139,15 +139,15 @@ pub(super) fn attend(
 
 /// Keys or values of cached rows: a view `[B, K, R, D]` in which the places of one row and head
 /// lie one behind the other.
-struct Grid<'a> {
+struct CacheView<'a> {
     all: &'a mut [f32],
     row: usize,
     head: usize,
     d: usize,
 }
 
-impl<'a> Grid<'a> {
-    fn of(view: &'a mut Tensor) -> Self {
+impl<'a> CacheView<'a> {
+    fn new(view: &'a mut Tensor) -> Self {
         let (shape, strides) = (view.size(), view.stride());
         let ([b, k, r, d], [row, head, place, one]) = (&shape[..], &strides[..]) else {
             panic!("cached rows have four axes")

@@ -2,7 +2,7 @@
 
 use super::config::Mixture;
 use super::cpu;
-use super::linear::Linear;
+use super::linear::FusedLinear;
 use super::load::{Fetch, LoadError};
 use tch::{Kind, Tensor};
 
@@ -33,8 +33,8 @@ impl FeedForward {
 /// `down(silu(gate x) * up x)` (Shazeer 2020, "`SwiGLU`").
 #[derive(Debug)]
 pub(super) struct Mlp {
-    pub(super) gate_up_proj: Linear, // [2 F, C]
-    pub(super) down_proj: Linear,    // [C, F]
+    pub(super) gate_up_proj: FusedLinear, // [2 F, C]
+    pub(super) down_proj: FusedLinear,    // [C, F]
 }
 
 impl Mlp {
@@ -60,7 +60,7 @@ fn gated(gate_up: &Tensor) -> Tensor {
 /// is kept as it was trained.
 #[derive(Debug)]
 pub(super) struct Experts {
-    pub(super) router: Linear,       // [E, C]
+    pub(super) router: FusedLinear,  // [E, C]
     pub(super) gate_up_proj: Tensor, // [E, 2 F, C]
     pub(super) down_proj: Tensor,    // [E, C, F]
     per_token: i64,                  // k
@@ -74,7 +74,7 @@ impl Experts {
     pub(super) fn fetch(
         mixture: &Mixture,
         c: i64,
-        router: Linear,
+        router: FusedLinear,
         leaf: &dyn Fn(&Tensor) -> Tensor,
         get: &mut Fetch<'_>,
     ) -> Result<Self, LoadError> {

@@ -11,7 +11,7 @@ use tch::{Device, Kind, Tensor};
 
 /// Which rows of the cache take part in a step.
 #[derive(Debug)]
-pub enum Rows {
+pub enum CacheRows {
     /// Neighbours, read in place.
     Span {
         /// Index of the first row.
@@ -90,16 +90,16 @@ impl KvCache {
     pub(super) fn write(
         &mut self,
         layer: usize,
-        rows: &Rows,
+        rows: &CacheRows,
         positions: &Tensor,
         keys: &Tensor,
         values: &Tensor,
     ) {
         let index = match rows {
-            Rows::Span { first, count } => {
+            CacheRows::Span { first, count } => {
                 Tensor::arange_start(*first, first + count, (Kind::Int64, positions.device()))
             }
-            Rows::Listed(index) => index.shallow_clone(),
+            CacheRows::Listed(index) => index.shallow_clone(),
         };
         // Two index tensors with a whole axis between them: the result is [B, T, K, D].
         let place = [Some(index.unsqueeze(1)), None, Some(positions.shallow_clone())];
@@ -108,10 +108,10 @@ impl KvCache {
     }
 
     /// Keys and values `[B, K, reach, D]` of `rows`.
-    pub(super) fn read(&self, layer: usize, rows: &Rows, reach: i64) -> (Tensor, Tensor) {
+    pub(super) fn read(&self, layer: usize, rows: &CacheRows, reach: i64) -> (Tensor, Tensor) {
         let part = |grid: &Tensor| match rows {
-            Rows::Span { first, count } => grid.narrow(0, *first, *count).narrow(2, 0, reach),
-            Rows::Listed(index) => grid.narrow(2, 0, reach).index_select(0, index),
+            CacheRows::Span { first, count } => grid.narrow(0, *first, *count).narrow(2, 0, reach),
+            CacheRows::Listed(index) => grid.narrow(2, 0, reach).index_select(0, index),
         };
         (part(&self.keys[layer]), part(&self.values[layer]))
     }

@@ -6,14 +6,14 @@ use tch::{Kind, Tensor};
 /// `y = x Wᵀ`. Published projections that share their input lie in one matrix, their outputs one
 /// behind the other; each may have an adapter.
 #[derive(Debug)]
-pub(super) struct Linear {
+pub(super) struct FusedLinear {
     weight: Tensor, // [O, I]
-    parts: Vec<Part>,
+    parts: Vec<FusedPart>,
 }
 
 /// One published projection.
 #[derive(Debug)]
-struct Part {
+struct FusedPart {
     /// Its published name, such as `self_attn.q_proj`.
     name: &'static str,
     start: i64,
@@ -34,7 +34,7 @@ struct Adapter {
 pub(super) type MakePart<'a> =
     dyn FnMut(&'static str, i64, i64) -> Result<Option<(Tensor, Tensor)>, LoadError> + 'a;
 
-impl Linear {
+impl FusedLinear {
     /// Joins projections `[O', I]`, of the kind and on the device that `leaf` gives them.
     pub(super) fn join(
         projections: Vec<(&'static str, Tensor)>,
@@ -44,7 +44,7 @@ impl Linear {
         let mut parts = Vec::new();
         for (name, weight) in &projections {
             let width = weight.size()[0];
-            parts.push(Part { name, start, width, adapter: None });
+            parts.push(FusedPart { name, start, width, adapter: None });
             start += width;
         }
         let weights: Vec<Tensor> = projections.into_iter().map(|(_, weight)| weight).collect();
@@ -57,7 +57,7 @@ impl Linear {
         if self.parts.iter().all(|part| part.adapter.is_none()) {
             return plain;
         }
-        let updated = |part: &Part| {
+        let updated = |part: &FusedPart| {
             let plain = plain.narrow(-1, part.start, part.width);
             part.adapter.as_ref().map_or_else(|| plain.shallow_clone(), |a| &plain + a.update(x))
         };
@@ -71,7 +71,7 @@ impl Linear {
 
     /// The projections under their published names, adapters merged in.
     pub(super) fn published(&self) -> Vec<(&'static str, Tensor)> {
-        let part = |part: &Part| {
+        let part = |part: &FusedPart| {
             let plain = self.weight.detach().narrow(0, part.start, part.width);
             let merged = part.adapter.as_ref().map(|adapter| adapter.merged_into(&plain));
             (part.name, merged.unwrap_or(plain))

@@ -116,7 +116,7 @@ pub enum LoadError {
 
 /// Where one weight lies.
 #[derive(Debug)]
-struct Entry {
+struct WeightEntry {
     shard: usize,
     dtype: Dtype,
     shape: Vec<i64>,
@@ -127,7 +127,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct Weights {
     shards: Vec<Mmap>,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, WeightEntry>,
 }
 
 /// Where a weight of the given name and shape comes from.
@@ -184,7 +184,7 @@ impl Weights {
                 let shape =
                     info.shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
                 let bytes = start + from..start + to;
-                entries.insert(name, Entry { shard, dtype: info.dtype, shape, bytes });
+                entries.insert(name, WeightEntry { shard, dtype: info.dtype, shape, bytes });
             }
             shards.push(map);
         }

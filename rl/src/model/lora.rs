@@ -23,7 +23,7 @@ const PREFIX: &str = "base_model.model.";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is the projection of its name")]
-pub enum Target {
+pub enum LoraTarget {
     QProj,
     KProj,
     VProj,
@@ -33,7 +33,7 @@ pub enum Target {
     DownProj,
 }
 
-impl Target {
+impl LoraTarget {
     fn published(self) -> &'static str {
         match self {
             Self::QProj => "self_attn.q_proj",
@@ -62,19 +62,19 @@ pub struct LoraSettings {
     /// Updates are scaled by `alpha / rank`.
     pub alpha: f64,
     /// Projections that have one.
-    pub targets: Vec<Target>,
+    pub targets: Vec<LoraTarget>,
 }
 
 impl Default for LoraSettings {
     fn default() -> Self {
         let targets = vec![
-            Target::QProj,
-            Target::KProj,
-            Target::VProj,
-            Target::OProj,
-            Target::GateProj,
-            Target::UpProj,
-            Target::DownProj,
+            LoraTarget::QProj,
+            LoraTarget::KProj,
+            LoraTarget::VProj,
+            LoraTarget::OProj,
+            LoraTarget::GateProj,
+            LoraTarget::UpProj,
+            LoraTarget::DownProj,
         ];
         Self { rank: 32, alpha: 64.0, targets }
     }
@@ -110,7 +110,7 @@ struct AdapterConfig {
     base_model_name_or_path: String,
     r: i64,
     lora_alpha: f64,
-    target_modules: Vec<Target>,
+    target_modules: Vec<LoraTarget>,
     #[serde(default)]
     use_rslora: bool,
     #[serde(default)]

@@ -19,9 +19,9 @@ mod signed;
 
 pub use config::{ConfigError, Mixture, Qwen3Config, RopeScaling, Yarn};
 pub use gradients::Gradients;
-pub use kv_cache::{KvCache, Rows};
+pub use kv_cache::{CacheRows, KvCache};
 pub use load::{LoadError, Weights, save_folder, save_whole, write_safetensors, write_weights};
-pub use lora::{ADAPTERS, Lora, LoraSettings, Target};
+pub use lora::{ADAPTERS, Lora, LoraSettings, LoraTarget};
 pub use packed::Packed;
 pub use pass::Pass;
 pub use qwen3::{Parameter, Qwen3};

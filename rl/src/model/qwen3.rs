@@ -16,8 +16,8 @@ use super::attention::{Attention, CachedStep, Heads, Past, WholeStep, causal_mas
 use super::config::Qwen3Config;
 use super::cpu;
 use super::feed_forward::{Experts, FeedForward, Mlp};
-use super::kv_cache::{KvCache, Rows};
-use super::linear::{Linear, MakePart};
+use super::kv_cache::{CacheRows, KvCache};
+use super::linear::{FusedLinear, MakePart};
 use super::load::{Fetch, LoadError, Weights};
 use super::lora::{Lora, MakeAdapter};
 use super::packed::Packed;
@@ -32,7 +32,7 @@ fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Tensor {
 }
 
 #[derive(Debug)]
-pub(super) struct Layer {
+pub(super) struct DecoderLayer {
     input_layernorm: Tensor, // [C]
     attention: Attention,
     post_attention_layernorm: Tensor, // [C]
@@ -40,7 +40,7 @@ pub(super) struct Layer {
     eps: f64,
 }
 
-impl Layer {
+impl DecoderLayer {
     /// `[N, C]` to `[N, C]`.
     pub(super) fn forward(&self, x: &Tensor, step: &WholeStep) -> Tensor {
         let x = x + self.attention.forward(&rms_norm(x, &self.input_layernorm, self.eps), step);
@@ -66,7 +66,7 @@ impl Layer {
         x + if on_cpu { feed_forward.forward_cpu(&normed) } else { feed_forward.forward(&normed) }
     }
 
-    fn linears(&self) -> Vec<(&'static str, &Linear)> {
+    fn linears(&self) -> Vec<(&'static str, &FusedLinear)> {
         let attention = &self.attention;
         let mut all = vec![
             ("self_attn.qkv_proj", &attention.qkv_proj),
@@ -82,7 +82,7 @@ impl Layer {
         all
     }
 
-    fn linears_mut(&mut self) -> Vec<&mut Linear> {
+    fn linears_mut(&mut self) -> Vec<&mut FusedLinear> {
         let attention = &mut self.attention;
         let mut all = vec![&mut attention.qkv_proj, &mut attention.o_proj];
         match &mut self.feed_forward {
@@ -128,7 +128,10 @@ impl Layer {
     pub(super) fn parameters(&self, index: usize) -> Vec<Parameter> {
         let mut all = Vec::new();
         let mut add = |name: &str, tensor: &Tensor| {
-            all.extend(Parameter::of(format!("model.layers.{index}.{name}.weight"), tensor));
+            all.extend(Parameter::if_trainable(
+                format!("model.layers.{index}.{name}.weight"),
+                tensor,
+            ));
         };
         for (name, gain) in self.gains() {
             add(name, gain);
@@ -178,7 +181,7 @@ pub struct Parameter {
 
 impl Parameter {
     /// `tensor`, unless it is frozen.
-    fn of(name: String, tensor: &Tensor) -> Option<Self> {
+    fn if_trainable(name: String, tensor: &Tensor) -> Option<Self> {
         let decays = tensor.dim() >= 2;
         tensor.requires_grad().then(|| Self { name, tensor: tensor.shallow_clone(), decays })
     }
@@ -189,7 +192,7 @@ impl Parameter {
 pub struct Qwen3 {
     config: Qwen3Config,
     embed_tokens: Tensor, // [V, C]
-    layers: Vec<Layer>,
+    layers: Vec<DecoderLayer>,
     norm: Tensor,            // [C]
     lm_head: Option<Tensor>, // [V, C]; none when tied to the embedding
     rope: Rope,
@@ -255,7 +258,7 @@ impl Qwen3 {
         fetch: &mut Fetch<'_>,
     ) -> Result<Self, LoadError> {
         let c = config.hidden_size;
-        let heads @ Heads { query: h, key: k, size: d } = Heads::of(config);
+        let heads @ Heads { query: h, key: k, size: d } = Heads::from_config(config);
         let f = config.intermediate_size;
         let eps = config.rms_norm_eps;
         let leaf = |tensor: &Tensor| {
@@ -272,7 +275,7 @@ impl Qwen3 {
                     .iter()
                     .map(|&(name, outputs, inputs)| Ok((name, get(name, &[outputs, inputs])?)));
                 let fetched: Result<Vec<_>, LoadError> = fetched.collect();
-                fetched.map(|projections| Linear::join(projections, &leaf))
+                fetched.map(|projections| FusedLinear::join(projections, &leaf))
             };
             let qkv_proj = linear(&[
                 ("self_attn.q_proj", h * d, c),
@@ -290,7 +293,7 @@ impl Qwen3 {
                     FeedForward::Experts(Experts::fetch(mixture, c, router, &leaf, &mut get)?)
                 }
             };
-            layers.push(Layer {
+            layers.push(DecoderLayer {
                 input_layernorm: leaf(&get("input_layernorm", &[c])?),
                 attention: Attention {
                     qkv_proj,
@@ -376,7 +379,7 @@ impl Qwen3 {
     }
 
     /// The layers, first to last.
-    pub(super) fn layers(&self) -> &[Layer] {
+    pub(super) fn layers(&self) -> &[DecoderLayer] {
         &self.layers
     }
 
@@ -402,7 +405,7 @@ impl Qwen3 {
         &self,
         ids: &Tensor,
         positions: &Tensor,
-        rows: &Rows,
+        rows: &CacheRows,
         reach: i64,
         cache: &mut KvCache,
     ) -> Tensor {
@@ -419,7 +422,7 @@ impl Qwen3 {
     /// What tokens at `positions [B, T]`, which the first layer reads as `x`, look at.
     fn past(&self, x: &Tensor, positions: &Tensor, reach: i64) -> Past {
         let (_, width) = positions.size2().expect("positions are [B, T]");
-        if width == 1 && cpu::takes(x) && cpu::takes_heads(Heads::of(&self.config)) {
+        if width == 1 && cpu::takes(x) && cpu::takes_heads(Heads::from_config(&self.config)) {
             let places = Vec::<i64>::try_from(positions.view([-1])).expect("positions are i64");
             // Padding stands beyond the reach.
             let length = |place: i64| if place < reach { place + 1 } else { 0 };
@@ -446,23 +449,25 @@ impl Qwen3 {
         let mut all: Vec<Parameter> = self.embedding().into_iter().collect();
         all.extend(layers.flat_map(|(index, layer)| layer.parameters(index)));
         // A tied output layer is the embedding, which is there already.
-        all.extend(Parameter::of(NORM.into(), &self.norm));
-        all.extend(self.lm_head.as_ref().and_then(|head| Parameter::of(LM_HEAD.into(), head)));
+        all.extend(Parameter::if_trainable(NORM.into(), &self.norm));
+        all.extend(
+            self.lm_head.as_ref().and_then(|head| Parameter::if_trainable(LM_HEAD.into(), head)),
+        );
         all
     }
 
     /// The embedding, if it is trained.
     pub(super) fn embedding(&self) -> Option<Parameter> {
-        Parameter::of(EMBED_TOKENS.into(), &self.embed_tokens)
+        Parameter::if_trainable(EMBED_TOKENS.into(), &self.embed_tokens)
     }
 
     /// What is trained of the last norm and the output layer.
     pub fn head_parameters(&self) -> Vec<Parameter> {
         let head = match &self.lm_head {
-            Some(head) => Parameter::of(LM_HEAD.into(), head),
+            Some(head) => Parameter::if_trainable(LM_HEAD.into(), head),
             None => self.embedding(),
         };
-        Parameter::of(NORM.into(), &self.norm).into_iter().chain(head).collect()
+        Parameter::if_trainable(NORM.into(), &self.norm).into_iter().chain(head).collect()
     }
 
     /// The weights under their published names, adapters merged in; views where nothing was

@@ -78,7 +78,7 @@ pub enum OptimError {
 pub(crate) const PIECE: usize = 1 << 24;
 
 #[derive(Debug)]
-struct Slot {
+struct ParameterState {
     parameter: Parameter,
     moments: Moments,
     /// The weight in f32 where the model's own type would round small updates away.
@@ -89,7 +89,7 @@ struct Slot {
 #[derive(Debug)]
 pub struct AdamW {
     config: AdamConfig,
-    slots: Vec<Slot>,
+    slots: Vec<ParameterState>,
     step: u64,
 }
 
@@ -105,7 +105,7 @@ impl AdamW {
             let moments = Moments::new(config.optim, &parameter.tensor);
             let narrow = parameter.tensor.kind() != Kind::Float;
             let master = narrow.then(|| parameter.tensor.detach().to_kind(Kind::Float));
-            Slot { parameter, moments, master }
+            ParameterState { parameter, moments, master }
         };
         Self { config, slots: parameters.into_iter().map(slot).collect(), step: 0 }
     }
@@ -176,7 +176,7 @@ impl AdamW {
     /// Everything needed to go on from here, besides the weights and the number of updates.
     pub fn state(&self) -> BTreeMap<String, Tensor> {
         let mut all = BTreeMap::new();
-        for Slot { parameter, moments, master } in &self.slots {
+        for ParameterState { parameter, moments, master } in &self.slots {
             all.extend(moments.state(&parameter.name));
             if let Some(master) = master {
                 all.insert(format!("master.{}", parameter.name), master.shallow_clone());

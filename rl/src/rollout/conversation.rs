@@ -8,7 +8,7 @@ use std::time::Instant;
 const PROMPT_SEGMENTS: usize = 2;
 
 /// A conversation while it is played.
-pub(super) struct Conversation {
+pub(super) struct RolloutConversation {
     pub(super) prompt: Prompt,
     pub(super) ids: Vec<i64>,
     pub(super) segments: Vec<Segment>,
@@ -23,7 +23,7 @@ pub(super) struct Conversation {
     pub(super) began: Option<Instant>,
 }
 
-impl Conversation {
+impl RolloutConversation {
     /// Segments that the policy still sees.
     pub(super) fn seen(&self) -> Vec<usize> {
         let omitted =
@@ -66,7 +66,7 @@ mod tests {
     use jail::exec::Outcome;
 
     /// A prompt of 10 tokens, and turns of 4 with answers of 6, of which some failed.
-    fn conversation(failed: &[bool]) -> (Conversation, Vec<TurnRecord>) {
+    fn conversation(failed: &[bool]) -> (RolloutConversation, Vec<TurnRecord>) {
         let segment =
             |source, tokens| Segment { ids: vec![0; tokens], ..Segment::text(source, "") };
         let mut segments = vec![segment(Source::Prompt, 0), segment(Source::Prompt, 10)];
@@ -79,7 +79,7 @@ mod tests {
             outcome: Some(if *failed { Outcome::TimedOut } else { Outcome::Finished }),
             seconds: 1.0,
         };
-        let conversation = Conversation {
+        let conversation = RolloutConversation {
             prompt: Prompt { system: String::new(), user: String::new() },
             ids: Vec::new(),
             segments,

@@ -1,10 +1,10 @@
 //! The thread that owns the model: it admits conversations to the engine, and hands their turns to
 //! the workers.
 
-use super::conversation::Conversation;
+use super::conversation::RolloutConversation;
 use super::settings::{ContextOverflow, RolloutSettings};
-use super::worker::{Answer, Request, Stage, work};
-use crate::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
+use super::worker::{WorkerContext, WorkerReply, WorkerRequest, work};
+use crate::generate::engine::{CacheUse, EngineError, TurnEnd, TurnOptions};
 use crate::generate::{ConversationId, Generated, Generator};
 use crate::run::stop::Stop;
 use crate::run::watchdog::{Heartbeat, Phase};
@@ -12,7 +12,7 @@ use crate::text::template::{Template, TemplateError};
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
 use agents::play::{Play, Reply, World};
 use agents::prompt::PromptError;
-use agents::trajectory::{Ending, Omission, Segment, Source, Trajectory, TrajectoryError};
+use agents::trajectory::{EpisodeEnding, Omission, Segment, Source, Trajectory, TrajectoryError};
 use sandbox::env::EpisodeFault;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -45,7 +45,7 @@ pub struct RolloutContext<'a> {
 
 /// One episode to play.
 #[derive(Debug, Clone, Copy)]
-pub struct Job<'a> {
+pub struct EpisodeRequest<'a> {
     /// The item of the environment.
     pub task: &'a TaskId,
     /// Which attempt of the policy at it.
@@ -56,7 +56,7 @@ pub struct Job<'a> {
 
 /// The result of one episode.
 #[derive(Debug)]
-pub enum EpisodeResult {
+pub enum RolloutResult {
     /// The episode ended: its trajectory, and all its tokens as the engine saw them.
     Finished {
         /// The trajectory with its reward.
@@ -73,7 +73,7 @@ pub enum EpisodeResult {
     },
 }
 
-impl EpisodeResult {
+impl RolloutResult {
     /// The trajectory of an episode that ended.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl EpisodeResult {
 #[derive(Debug)]
 pub struct Rollout {
     /// The result of each job, in the order of the jobs.
-    pub played: Vec<EpisodeResult>,
+    pub played: Vec<RolloutResult>,
     /// The statistics of the engine's KV cache.
     pub cache: CacheUse,
 }
@@ -178,18 +178,18 @@ pub fn rollout(
     generator: &mut dyn Generator,
     policy: Policy<'_>,
     shared: RolloutContext<'_>,
-    jobs: &[Job<'_>],
-    ended: &mut dyn FnMut(&EpisodeResult) -> Result<(), TrajectoryError>,
+    jobs: &[EpisodeRequest<'_>],
+    ended: &mut dyn FnMut(&RolloutResult) -> Result<(), TrajectoryError>,
 ) -> Result<Rollout, RolloutError> {
     let RolloutContext { world, settings, .. } = shared;
-    let (to_workers, requests) = channel::<Request>();
-    let (to_engine, answers) = channel::<Answer>();
+    let (to_workers, requests) = channel::<WorkerRequest>();
+    let (to_engine, answers) = channel::<WorkerReply>();
     let requests = Mutex::new(requests);
     std::thread::scope(|scope| {
         for _ in 0..settings.workers.clamp(1, jobs.len().max(1)) {
             let (requests, to_engine) = (&requests, to_engine.clone());
             scope.spawn(move || {
-                work(&Stage { agent: policy.name, world, jobs }, requests, &to_engine);
+                work(&WorkerContext { agent: policy.name, world, jobs }, requests, &to_engine);
             });
         }
         drop(to_engine);
@@ -207,19 +207,19 @@ struct RolloutDriver<'a, 'g> {
     policy: Policy<'a>,
     template: Template<&'a Tokenizer>,
     shared: RolloutContext<'a>,
-    jobs: &'a [Job<'a>],
+    jobs: &'a [EpisodeRequest<'a>],
     generator: &'g mut dyn Generator,
     /// The version of the weights that all turns are to be sampled with.
     version: u64,
     /// How many conversations may be open at a time.
     places: usize,
-    conversations: Vec<Conversation>,
+    conversations: Vec<RolloutConversation>,
     /// Conversations whose turn is under way.
     generating: BTreeSet<usize>,
     sessions: BTreeMap<usize, Box<dyn Play>>,
     /// How many requests are not answered yet.
     asked: usize,
-    played: Vec<Option<EpisodeResult>>,
+    played: Vec<Option<RolloutResult>>,
 }
 
 impl<'a, 'g> RolloutDriver<'a, 'g> {
@@ -227,16 +227,16 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         generator: &'g mut dyn Generator,
         policy: Policy<'a>,
         shared: RolloutContext<'a>,
-        jobs: &'a [Job<'a>],
+        jobs: &'a [EpisodeRequest<'a>],
     ) -> Result<Self, RolloutError> {
         let template = Template::new(policy.tokenizer)?;
-        let conversation = |job: &Job<'_>| {
+        let conversation = |job: &EpisodeRequest<'_>| {
             let prompt = shared
                 .world
                 .prompt(job.task)
                 .map_err(|source| RolloutError::Prompt { task: job.task.clone(), source })?;
             let ids = template.prompt(&prompt.system, &prompt.user)?;
-            Ok::<_, RolloutError>(Conversation {
+            Ok::<_, RolloutError>(RolloutConversation {
                 prompt,
                 ids,
                 segments: Vec::new(),
@@ -272,10 +272,10 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     )]
     fn run(
         mut self,
-        workers: Sender<Request>,
-        answers: &Receiver<Answer>,
-        ended: &mut dyn FnMut(&EpisodeResult) -> Result<(), TrajectoryError>,
-    ) -> Result<Vec<EpisodeResult>, RolloutError> {
+        workers: Sender<WorkerRequest>,
+        answers: &Receiver<WorkerReply>,
+        ended: &mut dyn FnMut(&RolloutResult) -> Result<(), TrajectoryError>,
+    ) -> Result<Vec<RolloutResult>, RolloutError> {
         let RolloutContext { stop, heartbeat, .. } = self.shared;
         let (mut next, mut left) = (0, self.jobs.len());
         heartbeat.has_all();
@@ -314,7 +314,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
 
     /// What the environment has answered. Waits only when there is nothing to generate: for one
     /// answer, or in lockstep for all of them.
-    fn arrived(&mut self, answers: &Receiver<Answer>) -> Vec<Answer> {
+    fn arrived(&mut self, answers: &Receiver<WorkerReply>) -> Vec<WorkerReply> {
         let lockstep = self.shared.settings.deterministic;
         let wanted = match (self.generating.is_empty(), lockstep) {
             (true, true) => self.asked,
@@ -324,9 +324,9 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         if wanted > 0 {
             self.shared.heartbeat.enter(Phase::Waiting);
         }
-        let mut arrived: Vec<Answer> = answers.iter().take(wanted).collect();
+        let mut arrived: Vec<WorkerReply> = answers.iter().take(wanted).collect();
         if lockstep {
-            arrived.sort_by_key(Answer::job);
+            arrived.sort_by_key(WorkerReply::job);
         } else {
             arrived.extend(answers.try_iter());
         }
@@ -334,11 +334,11 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         arrived
     }
 
-    fn turn(&self, job: usize) -> Turn {
+    fn turn(&self, job: usize) -> TurnOptions {
         let stream = self.jobs[job].stream.child("turn").index(self.conversations[job].turns);
         let RolloutSettings { sampling, turn_tokens, .. } = *self.shared.settings;
         let max_tokens = turn_tokens.min(self.tokens_left(job));
-        Turn { sampling, stream, max_tokens, ignore_eos: false }
+        TurnOptions { sampling, stream, max_tokens, ignore_eos: false }
     }
 
     /// How many tokens the policy may still say.
@@ -352,11 +352,11 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     /// Ends conversations whose wall time is over while they generate: the episode itself looks at
     /// the clock only when there is an action. Time in which a conversation waited for its first
     /// token does not count.
-    fn end_late(&mut self, workers: &Sender<Request>) -> Result<(), RolloutError> {
+    fn end_late(&mut self, workers: &Sender<WorkerRequest>) -> Result<(), RolloutError> {
         let limit = self.shared.world.wall_limit();
         let mut late = Vec::new();
         for &job in &self.generating {
-            let (ids, log_probs) = self.generator.said(id_of(job))?;
+            let (ids, log_probs) = self.generator.partial_turn(id_of(job))?;
             let began = &mut self.conversations[job].began;
             if began.is_none() && !ids.is_empty() {
                 *began = Some(Instant::now());
@@ -370,7 +370,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
                 let text = self.policy.tokenizer.decode(&ids)?;
                 self.spoke(job, text, &ids, log_probs);
             }
-            self.end(job, Ending::Budget, workers)?;
+            self.end(job, EpisodeEnding::Budget, workers)?;
         }
         Ok(())
     }
@@ -407,7 +407,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     fn turn_ended(
         &mut self,
         finished: Generated,
-        workers: &Sender<Request>,
+        workers: &Sender<WorkerRequest>,
     ) -> Result<(), RolloutError> {
         let (expected, found) = (self.version, finished.version);
         if found != expected {
@@ -415,16 +415,16 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         }
         let job = usize::try_from(finished.conversation.0).expect("ids of conversations are jobs");
         self.generating.remove(&job);
-        let closed = finished.ending == TurnEnding::EndOfTurn;
+        let closed = finished.ending == TurnEnd::EndOfTurn;
         let said = finished.ids.len() - usize::from(closed);
         let text = self.policy.tokenizer.decode(&finished.ids[..said])?;
         self.spoke(job, text.clone(), &finished.ids, finished.log_probs);
         if closed {
             let session = self.sessions.remove(&job);
             self.shared.heartbeat.waits_for(job, "script", self.jobs[job].task.as_str());
-            self.ask(workers, Request::Respond { job, session, text });
+            self.ask(workers, WorkerRequest::Respond { job, session, text });
         } else {
-            self.end(job, Ending::Tokens, workers)?;
+            self.end(job, EpisodeEnding::Tokens, workers)?;
         }
         Ok(())
     }
@@ -432,12 +432,12 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     /// Processes the answer of a worker. Returns the result of the episode if it has ended.
     fn receive(
         &mut self,
-        answer: Answer,
-        workers: &Sender<Request>,
-    ) -> Result<Option<&EpisodeResult>, RolloutError> {
+        answer: WorkerReply,
+        workers: &Sender<WorkerRequest>,
+    ) -> Result<Option<&RolloutResult>, RolloutError> {
         self.shared.heartbeat.has(answer.job());
         match answer {
-            Answer::Reply { job, session, reply } => {
+            WorkerReply::Reply { job, session, reply } => {
                 self.sessions.insert(job, session);
                 match reply {
                     Reply::End(ending) => self.end(job, ending, workers)?,
@@ -445,20 +445,20 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
                 }
                 Ok(None)
             }
-            Answer::Closed { job, trajectory } => {
+            WorkerReply::Closed { job, trajectory } => {
                 let context = std::mem::take(&mut self.conversations[job].context);
-                let played = EpisodeResult::Finished { trajectory, context };
+                let played = RolloutResult::Finished { trajectory, context };
                 Ok(Some(self.played[job].insert(played)))
             }
-            Answer::Fault { job, fault } => {
+            WorkerReply::Fault { job, fault } => {
                 if std::mem::take(&mut self.conversations[job].is_open) {
                     self.generating.remove(&job);
                     self.generator.end(id_of(job))?;
                 }
-                let played = EpisodeResult::Fault { task: self.jobs[job].task.clone(), fault };
+                let played = RolloutResult::Fault { task: self.jobs[job].task.clone(), fault };
                 Ok(Some(self.played[job].insert(played)))
             }
-            Answer::Panicked { job } => Err(RolloutError::Worker(self.jobs[job].task.clone())),
+            WorkerReply::Panicked { job } => Err(RolloutError::Worker(self.jobs[job].task.clone())),
         }
     }
 
@@ -466,11 +466,11 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         &mut self,
         job: usize,
         text: String,
-        workers: &Sender<Request>,
+        workers: &Sender<WorkerRequest>,
     ) -> Result<(), RolloutError> {
         let ids = self.template.observation(&text)?;
         if self.tokens_left(job) == 0 {
-            return self.end(job, Ending::Tokens, workers);
+            return self.end(job, EpisodeEnding::Tokens, workers);
         }
         let turn = self.turn(job);
         let settings = self.shared.settings;
@@ -488,7 +488,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
             // There is no room for the answer: the conversation is as long as it can be, and the
             // answer no part of it.
             conversation.segments.pop();
-            return self.end(job, Ending::Tokens, workers);
+            return self.end(job, EpisodeEnding::Tokens, workers);
         }
         if !omitted.is_empty() {
             let before = conversation.segments.len();
@@ -505,8 +505,8 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
     fn end(
         &mut self,
         job: usize,
-        ending: Ending,
-        workers: &Sender<Request>,
+        ending: EpisodeEnding,
+        workers: &Sender<WorkerRequest>,
     ) -> Result<(), RolloutError> {
         let conversation = &mut self.conversations[job];
         conversation.is_open = false;
@@ -516,12 +516,12 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         let omissions = std::mem::take(&mut conversation.omissions);
         self.shared.heartbeat.waits_for(job, "grade", self.jobs[job].task.as_str());
         let session = self.sessions.remove(&job);
-        self.ask(workers, Request::Close { job, session, segments, omissions, ending });
+        self.ask(workers, WorkerRequest::Close { job, session, segments, omissions, ending });
         Ok(())
     }
 
     /// Workers end only after the sender is dropped, so the channel is open.
-    fn ask(&mut self, workers: &Sender<Request>, request: Request) {
+    fn ask(&mut self, workers: &Sender<WorkerRequest>, request: WorkerRequest) {
         self.asked += 1;
         workers.send(request).expect("workers outlive the driver");
     }

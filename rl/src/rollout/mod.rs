@@ -10,5 +10,7 @@ pub mod episodes;
 mod settings;
 mod worker;
 
-pub use driver::{EpisodeResult, Job, Policy, Rollout, RolloutContext, RolloutError, rollout};
+pub use driver::{
+    EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutResult, rollout,
+};
 pub use settings::{ContextOverflow, RolloutSettings};

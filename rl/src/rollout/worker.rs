@@ -1,15 +1,15 @@
 //! Worker threads: they own the episodes, run scripts and grade.
 
-use super::Job;
-use agents::play::{Attempt, Conversation, Play, Reply, World};
-use agents::trajectory::{Ending, Omission, Segment, Trajectory};
+use super::EpisodeRequest;
+use agents::play::{Conversation, EpisodeKey, Play, Reply, World};
+use agents::trajectory::{EpisodeEnding, Omission, Segment, Trajectory};
 use sandbox::env::EpisodeFault;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
 /// What a worker is asked for.
-pub(super) enum Request {
+pub(super) enum WorkerRequest {
     Respond {
         job: usize,
         session: Option<Box<dyn Play>>,
@@ -20,19 +20,19 @@ pub(super) enum Request {
         session: Option<Box<dyn Play>>,
         segments: Vec<Segment>,
         omissions: Vec<Omission>,
-        ending: Ending,
+        ending: EpisodeEnding,
     },
 }
 
 /// The answer of a worker to a request.
-pub(super) enum Answer {
+pub(super) enum WorkerReply {
     Reply { job: usize, session: Box<dyn Play>, reply: Reply },
     Closed { job: usize, trajectory: Box<Trajectory> },
     Fault { job: usize, fault: EpisodeFault },
     Panicked { job: usize },
 }
 
-impl Answer {
+impl WorkerReply {
     pub(super) fn job(&self) -> usize {
         let (Self::Reply { job, .. }
         | Self::Closed { job, .. }
@@ -43,31 +43,31 @@ impl Answer {
 }
 
 /// The environment and jobs that all workers share.
-pub(super) struct Stage<'a> {
+pub(super) struct WorkerContext<'a> {
     pub(super) agent: &'a str,
     pub(super) world: &'a dyn World,
-    pub(super) jobs: &'a [Job<'a>],
+    pub(super) jobs: &'a [EpisodeRequest<'a>],
 }
 
 /// Serves requests until their channel is closed.
 pub(super) fn work(
-    stage: &Stage<'_>,
-    requests: &Mutex<Receiver<Request>>,
-    answers: &Sender<Answer>,
+    stage: &WorkerContext<'_>,
+    requests: &Mutex<Receiver<WorkerRequest>>,
+    answers: &Sender<WorkerReply>,
 ) {
     loop {
         let request = requests.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(request) = request else { return };
-        let (Request::Respond { job, .. } | Request::Close { job, .. }) = request;
+        let (WorkerRequest::Respond { job, .. } | WorkerRequest::Close { job, .. }) = request;
         let answer = catch_unwind(AssertUnwindSafe(|| stage.serve(request)));
         // If the receiver is gone, the rollout has failed and reports its own error.
-        if answers.send(answer.unwrap_or(Answer::Panicked { job })).is_err() {
+        if answers.send(answer.unwrap_or(WorkerReply::Panicked { job })).is_err() {
             return;
         }
     }
 }
 
-impl Stage<'_> {
+impl WorkerContext<'_> {
     fn open(
         &self,
         job: usize,
@@ -76,25 +76,25 @@ impl Stage<'_> {
         session.map_or_else(|| self.world.open(self.jobs[job].task), Ok)
     }
 
-    fn serve(&self, request: Request) -> Answer {
+    fn serve(&self, request: WorkerRequest) -> WorkerReply {
         match request {
-            Request::Respond { job, session, text } => {
+            WorkerRequest::Respond { job, session, text } => {
                 let reply = self.open(job, session).and_then(|mut session| {
                     let reply = session.respond(&text)?;
-                    Ok(Answer::Reply { job, session, reply })
+                    Ok(WorkerReply::Reply { job, session, reply })
                 });
-                reply.unwrap_or_else(|fault| Answer::Fault { job, fault })
+                reply.unwrap_or_else(|fault| WorkerReply::Fault { job, fault })
             }
-            Request::Close { job, session, segments, omissions, ending } => {
-                let Job { task, attempt: number, .. } = self.jobs[job];
-                let attempt = Attempt { task, agent: self.agent, number };
+            WorkerRequest::Close { job, session, segments, omissions, ending } => {
+                let EpisodeRequest { task, attempt: number, .. } = self.jobs[job];
+                let attempt = EpisodeKey { task, agent: self.agent, number };
                 match self.open(job, session).and_then(Play::close) {
                     Ok(closed) => {
                         let conversation = Conversation { segments, omissions, ending };
                         let trajectory = Box::new(closed.trajectory(attempt, conversation));
-                        Answer::Closed { job, trajectory }
+                        WorkerReply::Closed { job, trajectory }
                     }
-                    Err(fault) => Answer::Fault { job, fault },
+                    Err(fault) => WorkerReply::Fault { job, fault },
                 }
             }
         }

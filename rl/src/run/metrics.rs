@@ -75,7 +75,7 @@ impl Metrics {
                 files::write_atomic(&path, kept.as_bytes())?;
             }
         }
-        Ok(Self { path, events: Events::of(run, &kept)? })
+        Ok(Self { path, events: Events::open(run, &kept)? })
     }
 
     /// Opens `<run>/metrics.jsonl` for a run that starts over.
@@ -87,7 +87,7 @@ impl Metrics {
         if path.is_file() {
             fs::remove_file(&path)?;
         }
-        Ok(Self { path, events: Events::of(run, "")? })
+        Ok(Self { path, events: Events::open(run, "")? })
     }
 
     /// Appends one line, with the time, and flushes it to disk.

@@ -1,7 +1,7 @@
 //! Settings, resolved once: flags over file over defaults.
 //!
 //! Defaults are a value of the settings' own type, so every key has one and a key that does not
-//! exist is refused. The result is checked once ([`Settings::check`]), and written beside what it
+//! exist is refused. The result is checked once ([`Validate::check`]), and written beside what it
 //! produced. Keys of the previous release ([`RENAMED_KEYS`]) are read, with a warning.
 
 use crate::run::recipes;
@@ -117,7 +117,7 @@ pub enum SettingsError {
 }
 
 /// Settings whose values must be checked before they are used.
-pub trait Settings: Sized {
+pub trait Validate: Sized {
     /// Why they are refused.
     type Error;
 
@@ -137,7 +137,7 @@ pub trait Settings: Sized {
     }
 }
 
-/// Settings that were checked. [`Settings::check`] is the only way to have some.
+/// Settings that were checked. [`Validate::check`] is the only way to have some.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked<S>(S);
 
@@ -389,7 +389,7 @@ mod tests {
 
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Inner {
+    struct InnerSettings {
         rate: f64,
         name: String,
     }
@@ -398,10 +398,10 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Outer {
         steps: u64,
-        inner: Inner,
+        inner: InnerSettings,
     }
 
-    impl Settings for Outer {
+    impl Validate for Outer {
         type Error = SettingsError;
 
         fn verify(&self) -> Result<(), SettingsError> {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     fn defaults() -> Outer {
-        Outer { steps: 10, inner: Inner { rate: 0.5, name: "a".into() } }
+        Outer { steps: 10, inner: InnerSettings { rate: 0.5, name: "a".into() } }
     }
 
     fn set(assignments: &[&str]) -> Result<Outer, SettingsError> {
@@ -426,7 +426,10 @@ mod tests {
         let flags = "steps = 30".parse().unwrap();
         let found: Outer =
             resolve(&defaults(), Some(path.as_str()), flags, &["inner.name=b c".into()]).unwrap();
-        assert_eq!(found, Outer { steps: 30, inner: Inner { rate: 0.25, name: "b c".into() } });
+        assert_eq!(
+            found,
+            Outer { steps: 30, inner: InnerSettings { rate: 0.25, name: "b c".into() } }
+        );
     }
 
     #[test]
@@ -550,7 +553,7 @@ mod tests {
         fs::write(dir.join("metrics.jsonl"), "").unwrap();
         claim(dir, &defaults(), &[]).unwrap();
         claim(dir, &Outer { steps: 11, ..defaults() }, &["steps"]).unwrap();
-        let inner = Inner { rate: 0.1, name: "a".into() };
+        let inner = InnerSettings { rate: 0.1, name: "a".into() };
         let error = claim(dir, &Outer { inner, ..defaults() }, &["steps"]).unwrap_err().to_string();
         assert!(error.contains("`inner.rate` was 0.5 and is 0.1"), "{error}");
     }

@@ -99,7 +99,7 @@ impl Drop for Watch {
 
 /// How a run came to its end, if nothing went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunEnd {
     /// All was done that was to be done; the folder of the last checkpoint.
     Finished(Utf8PathBuf),
     /// On request, before that.

@@ -48,7 +48,7 @@ impl Events {
     ///
     /// # Errors
     /// An I/O error naming the file.
-    pub fn of(run: &Utf8Path, metrics: &str) -> io::Result<Self> {
+    pub fn open(run: &Utf8Path, metrics: &str) -> io::Result<Self> {
         let folder = run.join("tensorboard");
         fs::create_dir_all(&folder)?;
         files::remove_leftovers(&folder)?;
@@ -94,12 +94,12 @@ fn number(name: &str) -> Option<u32> {
 
 /// What every file begins with.
 fn opening() -> Vec<u8> {
-    let mut version = Message::default();
+    let mut version = ProtobufMessage::default();
     version.double(1, 0.0).bytes(3, FILE_VERSION.as_bytes());
-    let mut session = Message::default();
+    let mut session = ProtobufMessage::default();
     // SessionLog { status = 1: START = 1 }
     session.varint(1, 1);
-    let mut start = Message::default();
+    let mut start = ProtobufMessage::default();
     start.double(1, 0.0).varint(2, 0).bytes(7, &session.0);
     [record(&version.0), record(&start.0)].concat()
 }
@@ -109,14 +109,14 @@ fn records(line: &str) -> Vec<u8> {
     let line = parse_line(line).unwrap_or_default();
     let Some(step) = line.get("step").and_then(Value::as_u64) else { return Vec::new() };
     let seconds = line.get("unix_seconds").and_then(Value::as_f64).unwrap_or(0.0);
-    let mut summary = Message::default();
+    let mut summary = ProtobufMessage::default();
     for (tag, value) in scalars(&line) {
-        let mut entry = Message::default();
+        let mut entry = ProtobufMessage::default();
         #[expect(clippy::cast_possible_truncation, reason = "the format has f32 only")]
         entry.bytes(1, tag.as_bytes()).float(2, value as f32);
         summary.bytes(1, &entry.0);
     }
-    let mut event = Message::default();
+    let mut event = ProtobufMessage::default();
     event.double(1, seconds).varint(2, step).bytes(5, &summary.0);
     record(&event.0)
 }
@@ -155,9 +155,9 @@ fn masked(crc: u32) -> u32 {
 
 /// A protobuf message under construction.
 #[derive(Default)]
-struct Message(Vec<u8>);
+struct ProtobufMessage(Vec<u8>);
 
-impl Message {
+impl ProtobufMessage {
     fn key(&mut self, field: u8, kind: u8) -> &mut Self {
         self.0.push(field << 3 | kind);
         self
@@ -221,7 +221,7 @@ mod tests {
     // protobuf.dev, "Encoding": 150 is 96 01, and "testing" in field 2 is 12 07 74 65 73 74 69 6e 67.
     #[test]
     fn published_encodings() {
-        let mut message = Message::default();
+        let mut message = ProtobufMessage::default();
         message.varint(1, 150).bytes(2, b"testing");
         assert_eq!(message.0, b"\x08\x96\x01\x12\x07testing");
     }
@@ -253,7 +253,7 @@ mod tests {
             entries.map(|entry| entry.unwrap().file_name().to_owned()).collect()
         };
         let lines = ["{\"step\":1,\"loss\":2.5}\n", "{\"step\":2,\"loss\":1.5}\n"];
-        let mut events = Events::of(dir, "").unwrap();
+        let mut events = Events::open(dir, "").unwrap();
         for line in lines {
             events.append(line).unwrap();
         }
@@ -261,12 +261,12 @@ mod tests {
         let whole = fs::read(dir.join("tensorboard").join(name(1))).unwrap();
 
         // Gone on undisturbed: the same file. Killed between the two writes, or wound back: another.
-        assert_eq!(Events::of(dir, &lines.concat()).unwrap().path, events.path);
+        assert_eq!(Events::open(dir, &lines.concat()).unwrap().path, events.path);
         fs::write(&events.path, &whole[..whole.len() - 5]).unwrap();
-        Events::of(dir, &lines.concat()).unwrap();
+        Events::open(dir, &lines.concat()).unwrap();
         assert_eq!(files(), [name(2)]);
         assert_eq!(fs::read(dir.join("tensorboard").join(name(2))).unwrap(), whole);
-        let mut events = Events::of(dir, lines[0]).unwrap();
+        let mut events = Events::open(dir, lines[0]).unwrap();
         assert_eq!(files(), [name(3)]);
         events.append(lines[1]).unwrap();
         assert_eq!(fs::read(&events.path).unwrap(), whole);

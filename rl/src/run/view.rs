@@ -15,7 +15,7 @@ pub trait Stages {
 
 /// The metrics of a step that are shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct StepSummary {
     /// The number of steps made.
     pub step: u64,
     /// Mean reward of its episodes.
@@ -32,15 +32,15 @@ pub struct Step {
 
 /// The view of one run.
 #[derive(Debug)]
-pub struct View {
+pub struct ProgressView {
     bar: ProgressBar,
     rewards: Vec<f64>,
-    last: Option<Step>,
+    last: Option<StepSummary>,
     /// Reward on held-out tasks: the last, and the best with its step.
     held_out: Option<(f64, f64, u64)>,
 }
 
-impl View {
+impl ProgressView {
     /// A view on a run that has made `done` steps, in place of `bar`.
     pub fn new(bar: ProgressBar, done: u64) -> Self {
         let template = "{prefix:>12} {bar:28} {pos}/{len} {elapsed} eta {eta}\n{msg}";
@@ -54,7 +54,7 @@ impl View {
     }
 
     /// Shows a step.
-    pub fn step(&mut self, step: Step) {
+    pub fn step(&mut self, step: StepSummary) {
         self.rewards.push(step.reward);
         self.last = Some(step);
         self.bar.inc(1);
@@ -98,7 +98,7 @@ impl View {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        if let Some(Step { reward, .. }) = self.last {
+        if let Some(StepSummary { reward, .. }) = self.last {
             let _ = write!(text, "{:>12} {reward:.3}{}", "reward", self.trend());
         }
         if let Some((reward, best, step)) = self.held_out {
@@ -152,11 +152,11 @@ mod tests {
 
     #[test]
     fn the_block_says_it_all_in_three_lines() {
-        let mut view = View::new(ProgressBar::hidden(), 0);
+        let mut view = ProgressView::new(ProgressBar::hidden(), 0);
         view.held_out(0, 0.2, 0.2, 0);
         assert_eq!(view.text(), "      reward held-out 0.200 (best 0.200 at 0)");
         for step in 1..=10 {
-            view.step(Step {
+            view.step(StepSummary {
                 step,
                 reward: if step > 5 { 0.5 } else { 0.4 },
                 valid: 0.94,

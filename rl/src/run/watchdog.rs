@@ -50,10 +50,10 @@ impl fmt::Display for Phase {
 
 /// The current phase of a run and the time of its last progress. Clones share the state.
 #[derive(Debug, Clone)]
-pub struct Heartbeat(Arc<Mutex<State>>);
+pub struct Heartbeat(Arc<Mutex<WatchdogState>>);
 
 #[derive(Debug)]
-struct State {
+struct WatchdogState {
     phase: Phase,
     since: Instant,
     spent: BTreeMap<Phase, Duration>,
@@ -66,7 +66,7 @@ struct State {
 impl Default for Heartbeat {
     fn default() -> Self {
         let now = Instant::now();
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(WatchdogState {
             phase: Phase::Other,
             since: now,
             spent: BTreeMap::new(),
@@ -118,12 +118,12 @@ impl Heartbeat {
         self.state().waiting.clear();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WatchdogState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl WatchdogState {
     /// Counts the time since the phase began, or was last counted.
     fn spend(&mut self) {
         let now = Instant::now();

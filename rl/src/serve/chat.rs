@@ -1,13 +1,13 @@
-//! `POST /v1/chat/completions`: a conversation is continued.
+//! `POST /v1/chat/completions`: generates the next message of a conversation.
 
-use super::answer::{Part, Token};
+use super::api_error::ApiError;
+use super::choice::{ChoiceDelta, TokenLogprob};
 use super::parameters::Parameters;
-use super::refusal::Refusal;
-use super::respond::{Answers, Form, finish_reason, ids};
-use super::server::Shared;
-use super::turn::{Piece, TurnReader};
-use super::wanted::Wanted;
-use crate::text::template::{FunctionCall, Message, Options, Role, ToolCall};
+use super::request_options::RequestOptions;
+use super::respond::{PendingResponse, ResponseWriter, finish_reason, ids};
+use super::server::InferenceState;
+use super::turn_parser::{MessagePart, TurnParser};
+use crate::text::template::{ChatMessage, ChatRole, ChatTemplateOptions, FunctionCall, ToolCall};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
@@ -19,20 +19,20 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tokio::task::block_in_place;
 
-/// A message as clients write it. What else they write of it says nothing to a model.
+/// A message of a request. Other keys are ignored: no chat template reads them.
 #[derive(Deserialize)]
-struct Written {
-    role: Role,
+struct MessageParam {
+    role: ChatRole,
     content: Option<Content>,
     #[serde(alias = "reasoning")]
     reasoning_content: Option<String>,
-    tool_calls: Option<Vec<WrittenCall>>,
+    tool_calls: Option<Vec<ToolCallParam>>,
     tool_call_id: Option<String>,
     name: Option<String>,
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "`content` is neither a text nor a list of texts")]
+#[serde(untagged, expecting = "`content` must be a string or a list of text parts")]
 enum Content {
     Text(String),
     Parts(Vec<ContentPart>),
@@ -45,85 +45,87 @@ enum ContentPart {
 }
 
 #[derive(Deserialize)]
-struct WrittenCall {
+struct ToolCallParam {
     id: Option<String>,
-    function: WrittenFunction,
+    function: FunctionParam,
 }
 
 #[derive(Deserialize)]
-struct WrittenFunction {
+struct FunctionParam {
     name: String,
-    /// JSON in a string, or as it is.
+    /// A JSON object, or a string that holds one.
     arguments: Box<RawValue>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TemplateOptions {
+struct ChatTemplateKwargs {
     enable_thinking: Option<bool>,
 }
 
 pub(super) async fn chat(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<InferenceState>>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Refusal> {
-    let (answers, form) = block_in_place(|| begin(&shared, body))?;
-    answers.respond(form).await
+) -> Result<Response, ApiError> {
+    let (response, writer) = block_in_place(|| begin(&shared, body))?;
+    response.respond(writer).await
 }
 
-/// Reads a request, lays its conversation out and hands it to the generator.
-fn begin(shared: &Shared, body: Result<Bytes, BytesRejection>) -> Result<(Answers, Chat), Refusal> {
+/// Reads a request, applies the chat template and sends the prompt to the generator.
+fn begin(
+    shared: &InferenceState,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<(PendingResponse, ChatCompletion), ApiError> {
     let mut parameters = Parameters::parse(body)?;
-    let wanted = Wanted::take(&mut parameters)?;
+    let request = RequestOptions::take(&mut parameters)?;
     let log_probs = parameters.take("logprobs")?.unwrap_or(false);
     if parameters.take::<u32>("top_logprobs")?.is_some_and(|count| count > 0) {
-        let message = "of each position only the log-probability of the token that was drawn is \
-                       kept; ask for `logprobs` alone";
-        return Err(Refusal::unsupported("top_logprobs", message));
+        let message = "only the log-probability of the sampled token is kept; use `logprobs` alone";
+        return Err(ApiError::unsupported("top_logprobs", message));
     }
     let messages = messages(&mut parameters)?;
     let tools = tools(&mut parameters, shared)?;
-    let options: TemplateOptions = parameters.take("chat_template_kwargs")?.unwrap_or_default();
-    let options = Options { tools, thinking: options.enable_thinking };
+    let options: ChatTemplateKwargs = parameters.take("chat_template_kwargs")?.unwrap_or_default();
+    let options = ChatTemplateOptions { tools, thinking: options.enable_thinking };
     parameters.neutral("response_format", &[json!({"type": "text"})])?;
     parameters.neutral("modalities", &[json!(["text"])])?;
     parameters.neutral("store", &[json!(false)])?;
     parameters.neutral("add_generation_prompt", &[json!(true)])?;
     parameters.finish()?;
 
-    let refused = |error| Refusal::invalid("messages", tasks::text::with_causes(&error));
+    let refused = |error| ApiError::invalid("messages", tasks::text::with_causes(&error));
     let prompt = shared.template.conversation(&messages, &options).map_err(refused)?;
-    let thought = match options.thinking {
+    let reasoning = match options.thinking {
         Some(false) => None,
         thinking => Some(shared.template.opens_thought(thinking).map_err(refused)?),
     };
-    let prompts = wanted.token_ids.then(|| prompt.clone());
-    let limit = wanted.max_tokens.unwrap_or(usize::MAX);
-    let answers = shared.begin("chatcmpl", "messages", vec![prompt], &wanted, limit)?;
-    let form = Chat {
-        call: format!("call_{}", answers.head.id.rsplit('-').next().unwrap_or_default()),
-        prompt: prompts,
+    let prompt_ids = request.token_ids.then(|| prompt.clone());
+    let limit = request.max_tokens.unwrap_or(usize::MAX);
+    let response = shared.begin("chatcmpl", "messages", vec![prompt], &request, limit)?;
+    let writer = ChatCompletion {
+        call: format!("call_{}", response.head.id.rsplit('-').next().unwrap_or_default()),
+        prompt: prompt_ids,
         log_probs,
-        speakers: (0..wanted.copies)
-            .map(|_| Speaker {
-                turn: TurnReader::new(thought, !options.tools.is_empty()),
+        choices: (0..request.n)
+            .map(|_| ChatChoice {
+                parser: TurnParser::new(reasoning, !options.tools.is_empty()),
                 calls: 0,
             })
             .collect(),
     };
-    Ok((answers, form))
+    Ok((response, writer))
 }
 
-fn messages(parameters: &mut Parameters) -> Result<Vec<Message>, Refusal> {
-    let invalid = |message: String| Refusal::invalid("messages", message);
-    let written: Option<Vec<Written>> = parameters.take("messages")?;
-    let written = written.filter(|messages| !messages.is_empty());
-    let written = written.ok_or_else(|| invalid("there are no `messages`".into()))?;
-    written.into_iter().map(|message| message.read().map_err(invalid)).collect()
+fn messages(parameters: &mut Parameters) -> Result<Vec<ChatMessage>, ApiError> {
+    let invalid = |message: String| ApiError::invalid("messages", message);
+    let messages: Option<Vec<MessageParam>> = parameters.take("messages")?;
+    let messages = messages.filter(|messages| !messages.is_empty());
+    let messages = messages.ok_or_else(|| invalid("`messages` is missing or empty".into()))?;
+    messages.into_iter().map(|message| message.read().map_err(invalid)).collect()
 }
 
-impl Written {
-    fn read(self) -> Result<Message, String> {
+impl MessageParam {
+    fn read(self) -> Result<ChatMessage, String> {
         let content = self.content.map(|content| match content {
             Content::Text(text) => text,
             Content::Parts(parts) => {
@@ -136,14 +138,14 @@ impl Written {
             .tool_calls
             .unwrap_or_default()
             .into_iter()
-            .map(WrittenCall::read)
+            .map(ToolCallParam::read)
             .collect::<Result<_, _>>()?;
-        let silent = self.role == Role::Assistant
+        let may_lack_content = self.role == ChatRole::Assistant
             && (!tool_calls.is_empty() || self.reasoning_content.is_some());
-        if content.is_none() && !silent {
+        if content.is_none() && !may_lack_content {
             return Err("a message has no `content`".into());
         }
-        Ok(Message {
+        Ok(ChatMessage {
             role: self.role,
             content,
             reasoning_content: self.reasoning_content,
@@ -154,10 +156,10 @@ impl Written {
     }
 }
 
-impl WrittenCall {
-    /// Templates want arguments as a map.
+impl ToolCallParam {
+    /// The call with its arguments as a map, as chat templates expect them.
     fn read(self) -> Result<ToolCall, String> {
-        let WrittenFunction { name, arguments } = self.function;
+        let FunctionParam { name, arguments } = self.function;
         let text = serde_json::from_str::<String>(arguments.get());
         let text = text.as_deref().unwrap_or(arguments.get());
         let arguments: Any = serde_json::from_str(text).map_err(|error| {
@@ -167,8 +169,8 @@ impl WrittenCall {
     }
 }
 
-/// The tools that the model is told of.
-fn tools(parameters: &mut Parameters, shared: &Shared) -> Result<Vec<Any>, Refusal> {
+/// The tools that the chat template shows to the model.
+fn tools(parameters: &mut Parameters, shared: &InferenceState) -> Result<Vec<Any>, ApiError> {
     let tools: Vec<Any> = parameters.take("tools")?.unwrap_or_default();
     parameters.neutral("parallel_tool_calls", &[json!(true)])?;
     let none = match parameters.take::<Value>("tool_choice")? {
@@ -176,8 +178,8 @@ fn tools(parameters: &mut Parameters, shared: &Shared) -> Result<Vec<Any>, Refus
         Some(Value::String(choice)) if choice == "auto" => false,
         None => false,
         Some(_) => {
-            let message = "`tool_choice` can be `auto` or `none`; a model cannot be made to call";
-            return Err(Refusal::unsupported("tool_choice", message));
+            let message = "`tool_choice` can be `auto` or `none`; decoding is not constrained";
+            return Err(ApiError::unsupported("tool_choice", message));
         }
     };
     for tool in &tools {
@@ -185,52 +187,54 @@ fn tools(parameters: &mut Parameters, shared: &Shared) -> Result<Vec<Any>, Refus
         let is_function = tool.get_attr("type").is_ok_and(|kind| kind.as_str() == Some("function"));
         if !is_function || !name.is_ok_and(|name| name.as_str().is_some()) {
             let message = "a tool is `{\"type\": \"function\", \"function\": {\"name\": …}}`";
-            return Err(Refusal::invalid("tools", message));
+            return Err(ApiError::invalid("tools", message));
         }
     }
     if none {
         return Ok(Vec::new());
     }
     if !tools.is_empty() && !shared.template.takes_tools() {
-        let message = "the model's chat template has no place for tools";
-        return Err(Refusal::unsupported("tools", message));
+        let message = "the model's chat template does not support tools; leave them out";
+        return Err(ApiError::unsupported("tools", message));
     }
     Ok(tools)
 }
 
-/// One answer, as it is read.
-struct Speaker {
-    turn: TurnReader,
+/// One choice while its text is parsed.
+struct ChatChoice {
+    parser: TurnParser,
+    /// Tool calls so far.
     calls: usize,
 }
 
-struct Chat {
-    /// What names of calls begin with.
+struct ChatCompletion {
+    /// The prefix of the ids of tool calls.
     call: String,
-    /// Where it is to be told.
+    /// The ids of the prompt, if the request asks for them.
     prompt: Option<Vec<i64>>,
     log_probs: bool,
-    speakers: Vec<Speaker>,
+    choices: Vec<ChatChoice>,
 }
 
-impl Chat {
-    /// The pieces of a part of an answer, and why it is over, if it is.
-    fn read(&mut self, part: &Part) -> (Vec<Piece>, Value) {
-        let speaker = &mut self.speakers[part.index];
-        let mut pieces = speaker.turn.push(&part.text);
-        if part.reason.is_some() {
-            pieces.extend(speaker.turn.finish());
+impl ChatCompletion {
+    /// The parts of the message that a delta completes, and its `finish_reason`.
+    fn read(&mut self, delta: &ChoiceDelta) -> (Vec<MessagePart>, Value) {
+        let choice = &mut self.choices[delta.index];
+        let mut parts = choice.parser.push(&delta.text);
+        if delta.reason.is_some() {
+            parts.extend(choice.parser.finish());
         }
-        let calls = pieces.iter().filter(|piece| matches!(piece, Piece::Call { .. })).count();
-        speaker.calls += calls;
-        let mut reason = finish_reason(part.reason);
-        if speaker.calls > 0 && reason == "stop" {
+        let calls =
+            parts.iter().filter(|part| matches!(part, MessagePart::ToolCall { .. })).count();
+        choice.calls += calls;
+        let mut reason = finish_reason(delta.reason);
+        if choice.calls > 0 && reason == "stop" {
             reason = "tool_calls".into();
         }
-        (pieces, reason)
+        (parts, reason)
     }
 
-    /// The `number`-th call of an answer.
+    /// The `number`-th tool call of the choice at `index`.
     fn call(&self, index: usize, number: usize, name: &str, arguments: &str) -> Value {
         json!({
             "id": format!("{}_{index}_{number}", self.call),
@@ -239,11 +243,11 @@ impl Chat {
         })
     }
 
-    fn log_probs(&self, tokens: &[Token]) -> Value {
+    fn log_probs(&self, tokens: &[TokenLogprob]) -> Value {
         if !self.log_probs {
             return Value::Null;
         }
-        let told = |token: &Token| {
+        let entry = |token: &TokenLogprob| {
             json!({
                 "token": String::from_utf8_lossy(&token.bytes),
                 "logprob": token.log_prob,
@@ -251,46 +255,46 @@ impl Chat {
                 "top_logprobs": [],
             })
         };
-        json!({"content": tokens.iter().map(told).collect::<Vec<_>>(), "refusal": null})
+        json!({"content": tokens.iter().map(entry).collect::<Vec<_>>(), "refusal": null})
     }
 
-    fn write(&self, part: &Part, (name, said): (&str, Value), reason: &Value) -> Value {
+    fn write(&self, delta: &ChoiceDelta, (name, message): (&str, Value), reason: &Value) -> Value {
         let mut choice = json!({
-            "index": part.index,
-            "logprobs": self.log_probs(&part.tokens),
+            "index": delta.index,
+            "logprobs": self.log_probs(&delta.tokens),
             "finish_reason": reason,
         });
-        choice[name] = said;
+        choice[name] = message;
         if self.prompt.is_some() {
-            choice["token_ids"] = ids(&part.tokens).into();
+            choice["token_ids"] = ids(&delta.tokens).into();
         }
         choice
     }
 }
 
-impl Form for Chat {
+impl ResponseWriter for ChatCompletion {
     const OBJECTS: (&'static str, &'static str) = ("chat.completion", "chat.completion.chunk");
 
-    fn choice(&mut self, whole: Part) -> Value {
-        let (pieces, reason) = self.read(&whole);
-        let (mut words, mut thoughts, mut calls) = (String::new(), String::new(), Vec::new());
-        for piece in pieces {
-            match piece {
-                Piece::Thought(text) => thoughts.push_str(&text),
-                Piece::Words(text) => words.push_str(&text),
-                Piece::Call { name, arguments } => {
+    fn choice(&mut self, whole: ChoiceDelta) -> Value {
+        let (parts, reason) = self.read(&whole);
+        let (mut content, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
+        for part in parts {
+            match part {
+                MessagePart::Reasoning(text) => reasoning.push_str(&text),
+                MessagePart::Content(text) => content.push_str(&text),
+                MessagePart::ToolCall { name, arguments } => {
                     calls.push(self.call(whole.index, calls.len(), &name, &arguments));
                 }
             }
         }
-        let silent = words.is_empty() && (!calls.is_empty() || !thoughts.is_empty());
+        let no_content = content.is_empty() && (!calls.is_empty() || !reasoning.is_empty());
         let mut message = json!({
             "role": "assistant",
-            "content": if silent { Value::Null } else { words.into() },
+            "content": if no_content { Value::Null } else { content.into() },
             "refusal": null,
         });
-        if !thoughts.is_empty() {
-            message["reasoning_content"] = thoughts.into();
+        if !reasoning.is_empty() {
+            message["reasoning_content"] = reasoning.into();
         }
         if !calls.is_empty() {
             message["tool_calls"] = calls.into();
@@ -299,42 +303,42 @@ impl Form for Chat {
     }
 
     fn opening(&mut self, index: usize) -> Option<Value> {
-        let part = Part { index, ..Part::default() };
-        let delta = json!({"role": "assistant", "content": ""});
-        Some(self.write(&part, ("delta", delta), &Value::Null))
+        let delta = ChoiceDelta { index, ..ChoiceDelta::default() };
+        let message = json!({"role": "assistant", "content": ""});
+        Some(self.write(&delta, ("delta", message), &Value::Null))
     }
 
-    fn chunks(&mut self, part: Part) -> Vec<Value> {
-        let before = self.speakers[part.index].calls;
-        let (pieces, reason) = self.read(&part);
-        let (mut deltas, mut number) = (Vec::new(), before);
-        for piece in pieces {
-            deltas.push(match piece {
-                Piece::Thought(text) => json!({"reasoning_content": text}),
-                Piece::Words(text) => json!({"content": text}),
-                Piece::Call { name, arguments } => {
-                    let mut call = self.call(part.index, number, &name, &arguments);
+    fn chunks(&mut self, delta: ChoiceDelta) -> Vec<Value> {
+        let before = self.choices[delta.index].calls;
+        let (parts, reason) = self.read(&delta);
+        let (mut messages, mut number) = (Vec::new(), before);
+        for part in parts {
+            messages.push(match part {
+                MessagePart::Reasoning(text) => json!({"reasoning_content": text}),
+                MessagePart::Content(text) => json!({"content": text}),
+                MessagePart::ToolCall { name, arguments } => {
+                    let mut call = self.call(delta.index, number, &name, &arguments);
                     call["index"] = number.into();
                     number += 1;
                     json!({"tool_calls": [call]})
                 }
             });
         }
-        let told = self.log_probs || self.prompt.is_some();
-        if deltas.is_empty() && (part.reason.is_some() || told) {
-            deltas.push(Value::Object(Map::new()));
+        let has_tokens = self.log_probs || self.prompt.is_some();
+        if messages.is_empty() && (delta.reason.is_some() || has_tokens) {
+            messages.push(Value::Object(Map::new()));
         }
-        // Tokens and the end are told once, with the last of what the part says.
-        let count = deltas.len();
-        let silent = Part { index: part.index, ..Part::default() };
-        let chunk = |(place, delta): (usize, Value)| {
-            if place + 1 == count {
-                self.write(&part, ("delta", delta), &reason)
+        // The tokens and `finish_reason` are sent once, with the last chunk of the delta.
+        let count = messages.len();
+        let without_tokens = ChoiceDelta { index: delta.index, ..ChoiceDelta::default() };
+        let chunk = |(position, message): (usize, Value)| {
+            if position + 1 == count {
+                self.write(&delta, ("delta", message), &reason)
             } else {
-                self.write(&silent, ("delta", delta), &Value::Null)
+                self.write(&without_tokens, ("delta", message), &Value::Null)
             }
         };
-        deltas.into_iter().enumerate().map(chunk).collect()
+        messages.into_iter().enumerate().map(chunk).collect()
     }
 
     fn prompts(&self, response: &mut Value) {

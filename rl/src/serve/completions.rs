@@ -1,11 +1,11 @@
-//! `POST /v1/completions`: a prompt is continued.
+//! `POST /v1/completions`: generates the continuation of a prompt.
 
-use super::answer::{Part, Token};
+use super::api_error::ApiError;
+use super::choice::{ChoiceDelta, TokenLogprob};
 use super::parameters::Parameters;
-use super::refusal::Refusal;
-use super::respond::{Answers, Form, finish_reason, ids};
-use super::server::Shared;
-use super::wanted::Wanted;
+use super::request_options::RequestOptions;
+use super::respond::{PendingResponse, ResponseWriter, finish_reason, ids};
+use super::server::InferenceState;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
@@ -15,16 +15,16 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::task::block_in_place;
 
-/// Tokens of an answer for which no limit is given, as at OpenAI.
+/// The default of `max_tokens`, as at OpenAI.
 const MAX_TOKENS: usize = 16;
 
-/// A prompt as text or ids, or several of a kind.
+/// A prompt as text or as ids, or several of either.
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "it is neither a text nor a list of texts, nor a list of ids nor one of such lists"
+    expecting = "expected a string, a list of strings, a list of ids, or a list of lists of ids"
 )]
-enum Prompt {
+enum PromptInput {
     Text(String),
     Ids(Vec<i64>),
     Texts(Vec<String>),
@@ -32,127 +32,130 @@ enum Prompt {
 }
 
 pub(super) async fn completions(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<InferenceState>>,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Refusal> {
-    let (answers, form) = block_in_place(|| begin(&shared, body))?;
-    answers.respond(form).await
+) -> Result<Response, ApiError> {
+    let (response, writer) = block_in_place(|| begin(&shared, body))?;
+    response.respond(writer).await
 }
 
-/// Reads a request and hands its prompts to the generator.
+/// Reads a request and sends its prompts to the generator.
 fn begin(
-    shared: &Shared,
+    shared: &InferenceState,
     body: Result<Bytes, BytesRejection>,
-) -> Result<(Answers, Completion), Refusal> {
+) -> Result<(PendingResponse, TextCompletion), ApiError> {
     let mut parameters = Parameters::parse(body)?;
-    let wanted = Wanted::take(&mut parameters)?;
+    let options = RequestOptions::take(&mut parameters)?;
     let log_probs = log_probs(&mut parameters)?;
     let prompts = prompts(&mut parameters, shared)?;
     if parameters.take::<bool>("echo")? == Some(true) {
         let message = "`echo` is not supported: log-probabilities of prompts are not computed";
-        return Err(Refusal::unsupported("echo", message));
+        return Err(ApiError::unsupported("echo", message));
     }
     parameters.neutral("suffix", &[json!("")])?;
     parameters.finish()?;
-    let form = Completion {
-        prompts: wanted.token_ids.then(|| prompts.clone()),
-        copies: wanted.copies,
+    let writer = TextCompletion {
+        prompts: options.token_ids.then(|| prompts.clone()),
+        n: options.n,
         log_probs,
     };
-    let limit = wanted.max_tokens.unwrap_or(MAX_TOKENS);
-    let answers = shared.begin("cmpl", "prompt", prompts, &wanted, limit)?;
-    Ok((answers, form))
+    let limit = options.max_tokens.unwrap_or(MAX_TOKENS);
+    let response = shared.begin("cmpl", "prompt", prompts, &options, limit)?;
+    Ok((response, writer))
 }
 
-/// Whether the log-probabilities of the tokens are wanted.
-fn log_probs(parameters: &mut Parameters) -> Result<bool, Refusal> {
+/// Whether the response has the log-probabilities of the tokens.
+fn log_probs(parameters: &mut Parameters) -> Result<bool, ApiError> {
     match parameters.take::<u32>("logprobs")? {
         None => Ok(false),
         Some(0) => Ok(true),
-        Some(_) => Err(Refusal::unsupported(
+        Some(_) => Err(ApiError::unsupported(
             "logprobs",
-            "of each position only the log-probability of the token that was drawn is kept; ask \
-             for `logprobs: 0`",
+            "only the log-probability of the sampled token is kept; use `logprobs: 0`",
         )),
     }
 }
 
-/// The prompts as ids. Control tokens count in text: whoever writes a whole prompt lays it out.
-fn prompts(parameters: &mut Parameters, shared: &Shared) -> Result<Vec<Vec<i64>>, Refusal> {
+/// The prompts as ids. Control tokens in text are encoded as such, because no chat template is
+/// applied to a prompt.
+fn prompts(
+    parameters: &mut Parameters,
+    shared: &InferenceState,
+) -> Result<Vec<Vec<i64>>, ApiError> {
     let encode = |text: &String| {
         let ids = shared.tokenizer.encode_with_control(text, None);
-        ids.map_err(|error| Refusal::invalid("prompt", error.to_string()))
+        ids.map_err(|error| ApiError::invalid("prompt", error.to_string()))
     };
     let prompt = parameters.take("prompt")?;
-    let prompts = match prompt.ok_or_else(|| Refusal::invalid("prompt", "there is no `prompt`"))? {
-        Prompt::Text(text) => vec![encode(&text)?],
-        Prompt::Texts(texts) => texts.iter().map(encode).collect::<Result<_, _>>()?,
-        Prompt::Ids(ids) => vec![ids],
-        Prompt::Lists(lists) => lists,
+    let prompts = match prompt.ok_or_else(|| ApiError::invalid("prompt", "there is no `prompt`"))? {
+        PromptInput::Text(text) => vec![encode(&text)?],
+        PromptInput::Texts(texts) => texts.iter().map(encode).collect::<Result<_, _>>()?,
+        PromptInput::Ids(ids) => vec![ids],
+        PromptInput::Lists(lists) => lists,
     };
     if prompts.is_empty() || prompts.iter().any(Vec::is_empty) {
-        return Err(Refusal::invalid("prompt", "a prompt needs at least one token"));
+        return Err(ApiError::invalid("prompt", "a prompt needs at least one token"));
     }
     Ok(prompts)
 }
 
-struct Completion {
-    /// Where they are to be told.
+struct TextCompletion {
+    /// The ids of the prompts, if the request asks for them.
     prompts: Option<Vec<Vec<i64>>>,
-    /// Answers per prompt.
-    copies: usize,
+    /// Choices per prompt.
+    n: usize,
     log_probs: bool,
 }
 
-impl Completion {
-    fn log_probs(&self, tokens: &[Token]) -> Value {
+impl TextCompletion {
+    fn log_probs(&self, tokens: &[TokenLogprob]) -> Value {
         if !self.log_probs {
             return Value::Null;
         }
-        let told = |tell: fn(&Token) -> Value| tokens.iter().map(tell).collect::<Vec<_>>();
+        let each = |value: fn(&TokenLogprob) -> Value| tokens.iter().map(value).collect::<Vec<_>>();
         json!({
-            "tokens": told(|token| String::from_utf8_lossy(&token.bytes).into()),
-            "token_logprobs": told(|token| token.log_prob.into()),
-            "text_offset": told(|token| token.offset.into()),
+            "tokens": each(|token| String::from_utf8_lossy(&token.bytes).into()),
+            "token_logprobs": each(|token| token.log_prob.into()),
+            "text_offset": each(|token| token.offset.into()),
             "top_logprobs": null,
         })
     }
 
-    fn write(&self, part: &Part, opens: bool) -> Value {
+    fn write(&self, delta: &ChoiceDelta, is_first: bool) -> Value {
         let mut choice = json!({
-            "index": part.index,
-            "text": part.text,
-            "logprobs": self.log_probs(&part.tokens),
-            "finish_reason": finish_reason(part.reason),
+            "index": delta.index,
+            "text": delta.text,
+            "logprobs": self.log_probs(&delta.tokens),
+            "finish_reason": finish_reason(delta.reason),
         });
         if let Some(prompts) = &self.prompts {
-            choice["token_ids"] = ids(&part.tokens).into();
-            if opens {
-                choice["prompt_token_ids"] = json!(prompts[part.index / self.copies]);
+            choice["token_ids"] = ids(&delta.tokens).into();
+            if is_first {
+                choice["prompt_token_ids"] = json!(prompts[delta.index / self.n]);
             }
         }
         choice
     }
 }
 
-impl Form for Completion {
+impl ResponseWriter for TextCompletion {
     const OBJECTS: (&'static str, &'static str) = ("text_completion", "text_completion");
 
-    fn choice(&mut self, whole: Part) -> Value {
+    fn choice(&mut self, whole: ChoiceDelta) -> Value {
         self.write(&whole, true)
     }
 
     fn opening(&mut self, index: usize) -> Option<Value> {
-        let part = Part { index, ..Part::default() };
-        self.prompts.is_some().then(|| self.write(&part, true))
+        let delta = ChoiceDelta { index, ..ChoiceDelta::default() };
+        self.prompts.is_some().then(|| self.write(&delta, true))
     }
 
-    fn chunks(&mut self, part: Part) -> Vec<Value> {
-        let silent = part.text.is_empty() && part.reason.is_none();
-        if silent && !self.log_probs && self.prompts.is_none() {
+    fn chunks(&mut self, delta: ChoiceDelta) -> Vec<Value> {
+        let is_empty = delta.text.is_empty() && delta.reason.is_none();
+        if is_empty && !self.log_probs && self.prompts.is_none() {
             return Vec::new();
         }
-        vec![self.write(&part, false)]
+        vec![self.write(&delta, false)]
     }
 
     fn prompts(&self, _: &mut Value) {}

@@ -1,54 +1,54 @@
 //! The settings of a server, and why it does not start.
 
 use crate::generate::engine::EngineError;
-use crate::run::settings::Settings;
+use crate::run::settings::Validate;
 use crate::text::template::TemplateError;
 use std::net::SocketAddr;
 use tasks::units::ByteSize;
 use web::token::Token;
 
-/// How a server behaves.
+/// The settings of a server.
 ///
 /// | field | purpose | default of the command |
 /// | --- | --- | --- |
 /// | `listen` | where it listens; port 0 lets the system choose one | 127.0.0.1:8000 |
-/// | `name` | what the model is called | `--model` as given |
-/// | `key` | what clients must show | none: this machine alone is served |
-/// | `rows` | answers in work at a time | 16; large policies on a CPU: 4 |
-/// | `context` | tokens of a prompt and its answer together | 4096; large policies on a GPU: 8192 |
-/// | `cache` | memory for keys and values | what the device has left, at most room for all rows |
-/// | `queue` | answers that wait for a row; more are told to come again | 256 |
+/// | `name` | the name of the model in requests and responses | `--model` as given |
+/// | `key` | the bearer token that requests need | none: only this machine is served |
+/// | `rows` | sequences that are generated at once (vLLM: `max_num_seqs`) | 16; large policies on a CPU: 4 |
+/// | `context` | tokens of a prompt and its completion (vLLM: `max_model_len`) | 4096; large policies on a GPU: 8192 |
+/// | `cache` | memory of the KV cache | what the device has left, at most room for all rows |
+/// | `queue` | choices that wait for a row; further ones get status 429 | 256 |
 #[derive(Debug, Clone)]
-pub struct ServeConfig {
+pub struct InferenceConfig {
     /// The address and port to listen on.
     pub listen: SocketAddr,
-    /// What the model is called.
+    /// The name of the model in requests and responses.
     pub name: String,
-    /// What clients must show.
+    /// The bearer token that requests need; `None` if they need none.
     pub key: Option<Token>,
-    /// Answers in work at a time.
+    /// Sequences that are generated at once, 1 to 2^20.
     pub rows: usize,
-    /// Tokens of a prompt and its answer together.
+    /// Tokens of a prompt and its completion together, 2 to 2^20.
     pub context: usize,
-    /// Memory for keys and values; none for as much as all rows can come to need.
+    /// Memory of the KV cache; `None` for as much as all rows can need.
     pub cache: Option<ByteSize>,
-    /// Answers that wait for a row.
+    /// Choices that wait for a row, at most 2^20.
     pub queue: usize,
 }
 
-/// A server does not start, or cannot go on.
+/// Why a server does not start, or stops.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// Anybody could use it.
+pub enum InferenceError {
+    /// An address that other machines can reach, without a key.
     #[error(
         "{0} can be reached from other machines; set a key that clients must show (`--api-key`, \
          or RL_API_KEY), or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
-    /// A size that cannot be.
+    /// A size that is out of its range.
     #[error("`--{0}` must be between {1} and {2}")]
     Size(&'static str, usize, usize),
-    /// The address cannot be had.
+    /// The address could not be bound.
     #[error("failed to listen on {address}")]
     Listen {
         /// The address that was asked for.
@@ -57,13 +57,13 @@ pub enum ServeError {
         #[source]
         source: std::io::Error,
     },
-    /// Conversations cannot be laid out.
+    /// The checkpoint's chat template cannot be used.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// Threads or signals cannot be had.
+    /// Threads or signal handlers could not be set up.
     #[error("failed to set up the server")]
     Runtime(#[source] std::io::Error),
-    /// The model cannot go on.
+    /// Generation failed.
     #[error("failed to generate")]
     Engine(#[from] EngineError),
     /// The thread that generates panicked.
@@ -74,12 +74,12 @@ pub enum ServeError {
     Panicked,
 }
 
-impl Settings for ServeConfig {
-    type Error = ServeError;
+impl Validate for InferenceConfig {
+    type Error = InferenceError;
 
-    fn verify(&self) -> Result<(), ServeError> {
+    fn verify(&self) -> Result<(), InferenceError> {
         if !self.listen.ip().is_loopback() && self.key.is_none() {
-            return Err(ServeError::Open(self.listen));
+            return Err(InferenceError::Open(self.listen));
         }
         for (name, size, least) in [
             ("max-num-seqs", self.rows, 1),
@@ -88,7 +88,7 @@ impl Settings for ServeConfig {
         ] {
             let most = 1 << 20;
             if !(least..=most).contains(&size) {
-                return Err(ServeError::Size(name, least, most));
+                return Err(InferenceError::Size(name, least, most));
             }
         }
         Ok(())

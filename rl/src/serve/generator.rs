@@ -1,27 +1,27 @@
 //! The thread that owns the engine: jobs in, tokens out.
 
-use crate::generate::engine::{Ending, EngineError, Turn};
+use crate::generate::engine::{EngineError, TurnEnd, TurnOptions};
 use crate::generate::{ConversationId, Generator};
 use crate::run::watchdog::Heartbeat;
 use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-/// One answer to generate. Whoever drops the receiving end of `events` gives it up.
+/// One choice to generate. Dropping the receiving end of `events` cancels it.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct GenerationJob {
     /// The token ids of the prompt.
     pub(super) ids: Vec<i64>,
-    pub(super) turn: Turn,
-    /// Bounded by the longest turn, and so never in need of another bound.
-    pub(super) events: UnboundedSender<Event>,
-    /// Its place among the answers in work or waiting.
-    pub(super) place: OwnedSemaphorePermit,
+    pub(super) turn: TurnOptions,
+    /// Unbounded, because a turn has a largest number of tokens.
+    pub(super) events: UnboundedSender<JobEvent>,
+    /// Counts the job among those that run or wait.
+    pub(super) permit: OwnedSemaphorePermit,
 }
 
-/// What happens to a job.
+/// The progress of a job.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Event {
+pub(super) enum JobEvent {
     /// A token was sampled.
     Token {
         /// The id of the token.
@@ -29,45 +29,46 @@ pub(super) enum Event {
         /// Its log-probability, as [`Generated`](crate::generate::Generated) has it.
         log_prob: f32,
     },
-    /// The answer is complete; the last event.
-    End(Ending),
+    /// The turn is complete; the last event.
+    End(TurnEnd),
     /// The engine refused the job; the last event.
     Refused(String),
 }
 
-/// A job that has a row.
-struct Speaker {
-    job: Job,
-    /// Tokens told so far.
-    told: usize,
+/// A job that has a row of the engine.
+struct RunningJob {
+    job: GenerationJob,
+    /// Tokens sent so far.
+    sent: usize,
 }
 
-impl Speaker {
-    fn tell(&mut self, ids: &[i64], log_probs: &[f32]) {
-        for (&id, &log_prob) in ids.iter().zip(log_probs).skip(self.told) {
-            // Nobody listens to a job that was given up; its row is freed before the next step.
-            let _ = self.job.events.send(Event::Token { id, log_prob });
+impl RunningJob {
+    /// Sends the tokens that were not sent yet; the slices hold all tokens of the turn so far.
+    fn send(&mut self, ids: &[i64], log_probs: &[f32]) {
+        for (&id, &log_prob) in ids.iter().zip(log_probs).skip(self.sent) {
+            // Sending fails if the job was cancelled; its row is freed before the next step.
+            let _ = self.job.events.send(JobEvent::Token { id, log_prob });
         }
-        self.told = ids.len();
+        self.sent = ids.len();
     }
 }
 
-/// Generates until the last sender of jobs is gone and every job has ended or was given up.
+/// Generates until the last sender of jobs is dropped and every job has ended or was cancelled.
 ///
 /// # Errors
-/// What the engine says when it cannot go on: the weights are broken.
+/// An [`EngineError`] after which generation cannot continue, such as logits that are not finite.
 pub(super) fn generate(
     generator: &mut dyn Generator,
     rows: usize,
-    mut jobs: UnboundedReceiver<Job>,
+    mut jobs: UnboundedReceiver<GenerationJob>,
 ) -> Result<(), EngineError> {
-    let mut waiting: VecDeque<Job> = VecDeque::new();
-    let mut speaking: BTreeMap<ConversationId, Speaker> = BTreeMap::new();
+    let mut waiting: VecDeque<GenerationJob> = VecDeque::new();
+    let mut running: BTreeMap<ConversationId, RunningJob> = BTreeMap::new();
     let rows = generator.begin(rows)?;
     let heartbeat = Heartbeat::default();
     let mut jobs_so_far = 0;
     loop {
-        if waiting.is_empty() && speaking.is_empty() {
+        if waiting.is_empty() && running.is_empty() {
             match jobs.blocking_recv() {
                 Some(job) => waiting.push_back(job),
                 None => return Ok(()),
@@ -77,44 +78,45 @@ pub(super) fn generate(
             waiting.push_back(job);
         }
         waiting.retain(|job| !job.events.is_closed());
-        let left: Vec<ConversationId> = speaking
+        let cancelled: Vec<ConversationId> = running
             .iter()
-            .filter(|(_, speaker)| speaker.job.events.is_closed())
+            .filter(|(_, running)| running.job.events.is_closed())
             .map(|(conversation, _)| *conversation)
             .collect();
-        for conversation in left {
-            speaking.remove(&conversation);
+        for conversation in cancelled {
+            running.remove(&conversation);
             generator.end(conversation)?;
         }
-        while speaking.len() < rows
+        while running.len() < rows
             && let Some(job) = waiting.pop_front()
         {
             let conversation = ConversationId(jobs_so_far);
             jobs_so_far += 1;
             match generator.start(conversation, &job.ids, job.turn) {
                 Ok(()) => {
-                    speaking.insert(conversation, Speaker { job, told: 0 });
+                    running.insert(conversation, RunningJob { job, sent: 0 });
                 }
                 Err(error) => {
-                    let _ = job.events.send(Event::Refused(error.to_string()));
+                    let _ = job.events.send(JobEvent::Refused(error.to_string()));
                 }
             }
         }
         let finished = generator.poll(&heartbeat)?;
-        for (conversation, speaker) in &mut speaking {
-            let (ids, log_probs) = generator.said(*conversation)?;
+        for (conversation, job) in &mut running {
+            let (ids, log_probs) = generator.partial_turn(*conversation)?;
             if !ids.is_empty() {
-                speaker.tell(ids, log_probs);
+                job.send(ids, log_probs);
             }
         }
         for turn in finished {
-            if let Some(mut speaker) = speaking.remove(&turn.conversation) {
-                speaker.tell(&turn.ids, &turn.log_probs);
-                let Job { events, place, .. } = speaker.job;
+            if let Some(mut running) = running.remove(&turn.conversation) {
+                running.send(&turn.ids, &turn.log_probs);
+                let GenerationJob { events, permit, .. } = running.job;
                 generator.end(turn.conversation)?;
-                // Who reads the end may ask again at once, and must find the place free.
-                drop(place);
-                let _ = events.send(Event::End(turn.ending));
+                // A client that reads the end may send another request at once, so the permit
+                // must be free by then.
+                drop(permit);
+                let _ = events.send(JobEvent::End(turn.ending));
             }
         }
     }

@@ -1,30 +1,30 @@
 //! A policy behind OpenAI's protocol, so that any agent can drive it.
 //!
 //! ```text
-//! POST /v1/chat/completions   messages in, a message out; tools, thoughts
+//! POST /v1/chat/completions   messages in, a message out; tool calls, reasoning
 //! POST /v1/completions        text or token ids in, text and token ids out
 //! GET  /v1/models             the one model that is served
 //! ```
-//! Connections are asynchronous, and only they. One thread owns the engine; a request becomes a
-//! job per answer, and jobs join and leave the batch at every step (`generator`). What the
-//! engine makes are ids: each answer turns its own into text (`answer`, `text`, `turn`). A
-//! client that goes away drops its answers, and that frees their rows.
+//! Only the connections are asynchronous. One thread owns the engine. A request becomes one job
+//! per choice, and jobs join and leave the batch at every step (`generator`). The engine returns
+//! token ids; each choice decodes its own into text, reasoning and tool calls (`choice`, `text`,
+//! `turn_parser`). When a client disconnects, its choices are dropped and their rows freed.
 //!
-//! What is supported, and what is refused, is in `docs/SERVE.md`. No parameter is ignored that
-//! would change an answer.
+//! `docs/SERVE.md` lists what is supported and what is refused. A parameter that would change a
+//! choice is never ignored.
 
-mod answer;
+mod api_error;
 mod chat;
+mod choice;
 mod completions;
 mod config;
 mod generator;
 mod parameters;
-mod refusal;
+mod request_options;
 mod respond;
 mod server;
 mod text;
-mod turn;
-mod wanted;
+mod turn_parser;
 
-pub use config::{ServeConfig, ServeError};
-pub use server::Server;
+pub use config::{InferenceConfig, InferenceError};
+pub use server::InferenceServer;

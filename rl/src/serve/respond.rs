@@ -1,7 +1,7 @@
-//! Answers to a response: all at once, or as they are made.
+//! The choices of a response: written at once, or streamed as server-sent events.
 
-use super::answer::{Answer, Part, Reason, Token};
-use super::refusal::Refusal;
+use super::api_error::ApiError;
+use super::choice::{ChoiceDelta, ChoiceStream, FinishReason, TokenLogprob};
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
@@ -9,90 +9,100 @@ use futures_util::stream::{self, BoxStream, SelectAll, StreamExt};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 
-/// How one kind of completion is written.
-pub(super) trait Form: Send + 'static {
-    /// The kind of a whole response and of a chunk.
+/// Writes one kind of completion as JSON.
+pub(super) trait ResponseWriter: Send + 'static {
+    /// The key `object` of a whole response and of a chunk.
     const OBJECTS: (&'static str, &'static str);
 
-    /// An answer, whole.
-    fn choice(&mut self, whole: Part) -> Value;
+    /// A whole choice.
+    fn choice(&mut self, whole: ChoiceDelta) -> Value;
 
-    /// What a stream says of an answer before it has begun.
+    /// The first entry of a choice in a stream, before any token; `None` if it has none.
     fn opening(&mut self, index: usize) -> Option<Value>;
 
-    /// What a stream says of a part.
-    fn chunks(&mut self, part: Part) -> Vec<Value>;
+    /// The entries of a delta in a stream.
+    fn chunks(&mut self, delta: ChoiceDelta) -> Vec<Value>;
 
-    /// Adds what is told of prompts to a response or to the first chunk.
+    /// Adds the ids of the prompts, if the request asks for them, to a response or to the first
+    /// chunk.
     fn prompts(&self, response: &mut Value);
 }
 
-/// What all chunks of a response share.
+/// The keys that all chunks of a response share.
 #[derive(Debug, Clone)]
-pub(super) struct Head {
+pub(super) struct ResponseHead {
     pub(super) id: String,
     pub(super) created: u64,
     pub(super) model: String,
 }
 
-/// The answers of one request, not yet made.
-pub(super) struct Answers {
-    pub(super) head: Head,
-    /// One after the other for each prompt.
-    pub(super) made: Vec<Answer>,
+/// The response to one request, whose choices are not generated yet.
+pub(super) struct PendingResponse {
+    pub(super) head: ResponseHead,
+    /// The choices of the first prompt, then those of the next.
+    pub(super) choices: Vec<ChoiceStream>,
     pub(super) prompt_tokens: usize,
-    /// Whether they are told as they are made.
+    /// Whether choices are streamed.
     pub(super) stream: bool,
-    /// Whether a streamed response ends with its counts.
+    /// Whether a streamed response ends with its token counts.
     pub(super) usage: bool,
 }
 
-type Parts = SelectAll<BoxStream<'static, Result<Part, Refusal>>>;
+type DeltaStream = SelectAll<BoxStream<'static, Result<ChoiceDelta, ApiError>>>;
 
-impl Answers {
-    /// The parts of all answers, as they come.
-    fn parts(answers: Vec<Answer>) -> Parts {
-        let parts = |answer| {
-            stream::unfold(answer, |mut answer: Answer| async {
-                answer.next().await.map(|part| (part, answer))
+impl PendingResponse {
+    /// The deltas of all choices, in the order in which they arrive.
+    fn deltas(choices: Vec<ChoiceStream>) -> DeltaStream {
+        let deltas = |choice| {
+            stream::unfold(choice, |mut choice: ChoiceStream| async {
+                choice.next().await.map(|delta| (delta, choice))
             })
             .boxed()
         };
-        stream::select_all(answers.into_iter().map(parts))
+        stream::select_all(choices.into_iter().map(deltas))
     }
 
-    /// The response, written as `form` has it.
-    pub(super) async fn respond<F: Form>(self, form: F) -> Result<Response, Refusal> {
-        if self.stream { Ok(self.streamed(form)) } else { self.whole(form).await }
+    /// The response, written by `writer`.
+    pub(super) async fn respond<F: ResponseWriter>(self, writer: F) -> Result<Response, ApiError> {
+        if self.stream { Ok(self.streamed(writer)) } else { self.whole(writer).await }
     }
 
-    /// Waits for all answers.
-    async fn whole<F: Form>(self, mut form: F) -> Result<Response, Refusal> {
-        let Self { head, made, prompt_tokens, .. } = self;
-        let mut whole: Vec<Part> =
-            (0..made.len()).map(|index| Part { index, ..Part::default() }).collect();
-        let mut parts = Self::parts(made);
-        while let Some(part) = parts.next().await {
-            let part = part?;
-            whole[part.index].extend(part);
+    /// Waits for all choices.
+    async fn whole<F: ResponseWriter>(self, mut writer: F) -> Result<Response, ApiError> {
+        let Self { head, choices, prompt_tokens, .. } = self;
+        let mut whole: Vec<ChoiceDelta> = (0..choices.len())
+            .map(|index| ChoiceDelta { index, ..ChoiceDelta::default() })
+            .collect();
+        let mut deltas = Self::deltas(choices);
+        while let Some(delta) = deltas.next().await {
+            let delta = delta?;
+            whole[delta.index].extend(delta);
         }
-        let tokens = whole.iter().map(|part| part.tokens.len()).sum();
-        let choices: Vec<Value> = whole.into_iter().map(|part| form.choice(part)).collect();
+        let tokens = whole.iter().map(|delta| delta.tokens.len()).sum();
+        let choices: Vec<Value> = whole.into_iter().map(|delta| writer.choice(delta)).collect();
         let mut response = head.response(F::OBJECTS.0, &choices);
         response["usage"] = counts(prompt_tokens, tokens);
-        form.prompts(&mut response);
+        writer.prompts(&mut response);
         Ok(page(&response))
     }
 
-    /// Says what is made as it is made, as server-sent events.
-    fn streamed<F: Form>(self, mut form: F) -> Response {
-        let Self { head, made, prompt_tokens, usage, .. } = self;
-        let opening = (0..made.len()).filter_map(|index| form.opening(index)).collect();
-        let parts = Some(Self::parts(made));
-        let teller =
-            Teller { head, form, opening, parts, prompt_tokens, tokens: 0, usage, prompts: false };
-        let events = stream::unfold(teller, |mut teller| async {
-            teller.next().await.map(|events| (Ok::<_, Infallible>(events), teller))
+    /// Sends each delta as it is generated, as server-sent events.
+    fn streamed<F: ResponseWriter>(self, mut writer: F) -> Response {
+        let Self { head, choices, prompt_tokens, usage, .. } = self;
+        let opening = (0..choices.len()).filter_map(|index| writer.opening(index)).collect();
+        let deltas = Some(Self::deltas(choices));
+        let events = EventStream {
+            head,
+            writer,
+            opening,
+            deltas,
+            prompt_tokens,
+            tokens: 0,
+            usage,
+            prompts: false,
+        };
+        let events = stream::unfold(events, |mut events| async {
+            events.next().await.map(|text| (Ok::<_, Infallible>(text), events))
         });
         let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")];
         (headers, Body::from_stream(events)).into_response()
@@ -100,36 +110,36 @@ impl Answers {
 }
 
 /// Writes the events of a streamed response.
-struct Teller<F> {
-    head: Head,
-    form: F,
-    /// What comes before the first part.
+struct EventStream<F> {
+    head: ResponseHead,
+    writer: F,
+    /// Entries before the first delta.
     opening: Vec<Value>,
-    /// Nothing after the last event.
-    parts: Option<Parts>,
+    /// `None` after the last event.
+    deltas: Option<DeltaStream>,
     prompt_tokens: usize,
     tokens: usize,
     usage: bool,
-    /// Whether the prompts were told of.
+    /// Whether the prompts were written.
     prompts: bool,
 }
 
-impl<F: Form> Teller<F> {
-    /// The next events, or nothing after the last ones.
+impl<F: ResponseWriter> EventStream<F> {
+    /// The next events; `None` after the last ones.
     async fn next(&mut self) -> Option<String> {
         let mut choices = std::mem::take(&mut self.opening);
         while choices.is_empty() {
-            match self.parts.as_mut()?.next().await {
-                Some(Ok(part)) => {
-                    self.tokens += part.tokens.len();
-                    choices = self.form.chunks(part);
+            match self.deltas.as_mut()?.next().await {
+                Some(Ok(delta)) => {
+                    self.tokens += delta.tokens.len();
+                    choices = self.writer.chunks(delta);
                 }
-                Some(Err(refusal)) => {
-                    self.parts = None;
-                    return Some(event(&refusal.to_json()));
+                Some(Err(error)) => {
+                    self.deltas = None;
+                    return Some(event(&error.to_json()));
                 }
                 None => {
-                    self.parts = None;
+                    self.deltas = None;
                     return Some(self.end());
                 }
             }
@@ -144,7 +154,7 @@ impl<F: Form> Teller<F> {
         }
         if !self.prompts {
             self.prompts = true;
-            self.form.prompts(&mut chunk);
+            self.writer.prompts(&mut chunk);
         }
         chunk
     }
@@ -160,7 +170,7 @@ impl<F: Form> Teller<F> {
     }
 }
 
-impl Head {
+impl ResponseHead {
     fn response(&self, object: &str, choices: &[Value]) -> Value {
         let Self { id, created, model } = self;
         json!({
@@ -178,22 +188,22 @@ fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
 
-fn counts(prompt: usize, answers: usize) -> Value {
+fn counts(prompt: usize, completion: usize) -> Value {
     json!({
-        "prompt_tokens": prompt, "completion_tokens": answers, "total_tokens": prompt + answers,
+        "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
     })
 }
 
-/// Why an answer is over, in OpenAI's word.
-pub(super) fn finish_reason(reason: Option<Reason>) -> Value {
+/// The key `finish_reason`.
+pub(super) fn finish_reason(reason: Option<FinishReason>) -> Value {
     match reason {
         None => Value::Null,
-        Some(Reason::Stop) => "stop".into(),
-        Some(Reason::Length) => "length".into(),
+        Some(FinishReason::Stop) => "stop".into(),
+        Some(FinishReason::Length) => "length".into(),
     }
 }
 
 /// The ids of tokens.
-pub(super) fn ids(tokens: &[Token]) -> Vec<i64> {
+pub(super) fn ids(tokens: &[TokenLogprob]) -> Vec<i64> {
     tokens.iter().map(|token| token.id).collect()
 }

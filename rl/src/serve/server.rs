@@ -1,15 +1,15 @@
-//! Listening, taking in requests, and shutting down.
+//! Listening, admission of requests, and shutdown.
 
-use super::answer::Answer;
+use super::api_error::ApiError;
 use super::chat::chat;
+use super::choice::ChoiceStream;
 use super::completions::completions;
-use super::config::{ServeConfig, ServeError};
-use super::generator::{Job, generate};
+use super::config::{InferenceConfig, InferenceError};
+use super::generator::{GenerationJob, generate};
 use super::parameters::BODY;
-use super::refusal::Refusal;
-use super::respond::{Answers, Head, page};
-use super::wanted::Wanted;
-use crate::generate::engine::{Engine, Turn};
+use super::request_options::RequestOptions;
+use super::respond::{PendingResponse, ResponseHead, page};
+use crate::generate::engine::{Engine, TurnOptions};
 use crate::generate::{Capacity, NativeGenerator};
 use crate::model::Qwen3;
 use crate::run::settings::Checked;
@@ -40,90 +40,93 @@ use web::token::is_from_a_page;
 
 /// Connections at a time; more wait to be accepted.
 const CONNECTIONS: usize = 1024;
-/// Time for requests in work to end when the server does.
+/// Time for running requests to end at shutdown.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
-pub(super) struct Shared {
-    config: ServeConfig,
+pub(super) struct InferenceState {
+    config: InferenceConfig,
     pub(super) tokenizer: Arc<Tokenizer>,
     pub(super) template: Template<Arc<Tokenizer>>,
     vocab_size: i64,
-    /// Tokens that a row holds.
+    /// The largest number of tokens of a prompt and its choice together.
     capacity: usize,
-    jobs: UnboundedSender<Job>,
-    /// A permit per answer in work or waiting.
-    places: Arc<Semaphore>,
-    /// Different each time that a server starts.
+    jobs: UnboundedSender<GenerationJob>,
+    /// A permit per choice that runs or waits.
+    permits: Arc<Semaphore>,
+    /// Drawn at the start of the server; part of ids and of the seed of requests without one.
     entropy: u64,
     /// The number of requests so far.
     count: AtomicU64,
     started: u64,
 }
 
-impl Shared {
-    /// Hands prompts to the generator: `copies` answers for each, of at most `limit` tokens.
-    /// `param` is what the prompts were made of.
+impl InferenceState {
+    /// Sends prompts to the generator: `n` choices for each, of at most `limit` tokens. `kind` is
+    /// the prefix of the response's id, and `param` the parameter that holds the prompts.
+    ///
+    /// # Errors
+    /// An [`ApiError`] if another model is asked for, a prompt is too long or has an id outside of
+    /// the vocabulary, or the queue is full.
     pub(super) fn begin(
         &self,
         kind: &str,
         param: &str,
         prompts: Vec<Vec<i64>>,
-        wanted: &Wanted,
+        options: &RequestOptions,
         limit: usize,
-    ) -> Result<Answers, Refusal> {
+    ) -> Result<PendingResponse, ApiError> {
         let model = &self.config.name;
-        if let Some(asked) = wanted.model.as_ref().filter(|asked| *asked != model) {
-            return Err(Refusal::model(asked, model));
+        if let Some(requested) = options.model.as_ref().filter(|requested| *requested != model) {
+            return Err(ApiError::model(requested, model));
         }
         for ids in &prompts {
             if ids.len() >= self.capacity {
-                return Err(Refusal::too_long(param, ids.len(), self.capacity));
+                return Err(ApiError::too_long(param, ids.len(), self.capacity));
             }
             if let Some(id) = ids.iter().find(|id| !(0..self.vocab_size).contains(id)) {
                 let message =
                     format!("the id {id} is outside the vocabulary of {}", self.vocab_size);
-                return Err(Refusal::invalid(param, message));
+                return Err(ApiError::invalid(param, message));
             }
         }
-        let count = prompts.len().saturating_mul(wanted.copies);
-        let places = self.config.rows + self.config.queue;
-        if count > places {
-            let message = format!("{count} answers at once are more than the server's {places}");
-            return Err(Refusal::invalid("n", message));
+        let count = prompts.len().saturating_mul(options.n);
+        let most = self.config.rows + self.config.queue;
+        if count > most {
+            let message = format!("{count} choices in one request; the server has room for {most}");
+            return Err(ApiError::invalid("n", message));
         }
         let permits = u32::try_from(count).unwrap_or(u32::MAX);
-        let mut permits = Arc::clone(&self.places)
+        let mut permits = Arc::clone(&self.permits)
             .try_acquire_many_owned(permits)
-            .map_err(|_| Refusal::busy(count, places))?;
+            .map_err(|_| ApiError::busy(count, most))?;
 
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let draws = match wanted.seed {
+        let stream = match options.seed {
             Some(seed) => Stream::root(seed).child("serve"),
             None => Stream::root(self.entropy).child("request").index(number),
         };
         let prompt_tokens = prompts.iter().map(Vec::len).sum();
-        let mut answers = Vec::with_capacity(count);
-        for (index, ids) in prompts.into_iter().flat_map(|ids| vec![ids; wanted.copies]).enumerate()
-        {
+        let mut choices = Vec::with_capacity(count);
+        for (index, ids) in prompts.into_iter().flat_map(|ids| vec![ids; options.n]).enumerate() {
             let (events, receiver) = unbounded_channel();
-            let turn = Turn {
-                sampling: wanted.sampling,
-                stream: draws.index(index as u64),
+            let turn = TurnOptions {
+                sampling: options.sampling,
+                stream: stream.index(index as u64),
                 max_tokens: limit,
-                ignore_eos: wanted.ignore_eos,
+                ignore_eos: options.ignore_eos,
             };
-            let place = permits.split(1).expect("there is a permit for every answer");
-            let job = Job { ids, turn, events, place };
-            self.jobs.send(job).map_err(|_| Refusal::stopped())?;
-            let (tokenizer, stops) = (Arc::clone(&self.tokenizer), wanted.stops.clone());
-            answers.push(Answer::new(index, tokenizer, stops, receiver));
+            let permit = permits.split(1).expect("there is a permit for every choice");
+            let job = GenerationJob { ids, turn, events, permit };
+            self.jobs.send(job).map_err(|_| ApiError::stopped())?;
+            let (tokenizer, stops) = (Arc::clone(&self.tokenizer), options.stop.clone());
+            choices.push(ChoiceStream::new(index, tokenizer, stops, receiver));
         }
         let id = format!("{kind}-{:016x}{number:08x}", self.entropy);
-        let head = Head { id, created: now(), model: model.clone() };
-        let (made, stream, usage) = (answers, wanted.stream, wanted.usage);
-        Ok(Answers { head, made, prompt_tokens, stream, usage })
+        let head = ResponseHead { id, created: now(), model: model.clone() };
+        let (stream, usage) = (options.stream, options.usage);
+        Ok(PendingResponse { head, choices, prompt_tokens, stream, usage })
     }
 
     fn model(&self) -> Value {
@@ -140,52 +143,53 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// A server that listens and does not yet answer.
+/// A server that listens and does not accept connections yet.
 #[derive(Debug)]
-pub struct Server {
-    shared: Shared,
+pub struct InferenceServer {
+    shared: InferenceState,
     model: Qwen3,
-    jobs: UnboundedReceiver<Job>,
+    jobs: UnboundedReceiver<GenerationJob>,
     runtime: Runtime,
     listener: TcpListener,
-    /// Caught from the beginning: whoever knows the address may already ask it to end.
+    /// Installed before the address is printed, so that a signal is never lost.
     signals: Signals,
     address: SocketAddr,
 }
 
-impl Server {
-    /// Takes the address.
+impl InferenceServer {
+    /// Binds the address.
     ///
     /// # Errors
-    /// [`ServeError`] if cache, template or address cannot be used.
+    /// [`InferenceError`] if the cache, the chat template or the address cannot be used.
     pub fn bind(
-        config: Checked<ServeConfig>,
+        config: Checked<InferenceConfig>,
         model: Qwen3,
         tokenizer: Tokenizer,
-    ) -> Result<Self, ServeError> {
+    ) -> Result<Self, InferenceError> {
         let config = config.into_inner();
-        // It costs nothing before there are answers, and says now what it would say then.
+        // Allocates nothing yet; settings that do not fit the model fail here, not later.
         Engine::with_cache(&model, config.rows, config.context, config.cache)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("serve")
             .enable_all()
             .build()
-            .map_err(ServeError::Runtime)?;
-        let refused = |source| ServeError::Listen { address: config.listen, source };
+            .map_err(InferenceError::Runtime)?;
+        let refused = |source| InferenceError::Listen { address: config.listen, source };
         let listener = runtime.block_on(TcpListener::bind(config.listen)).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let signals = runtime.block_on(async { Signals::new() }).map_err(ServeError::Runtime)?;
+        let signals =
+            runtime.block_on(async { Signals::new() }).map_err(InferenceError::Runtime)?;
         let (sender, jobs) = unbounded_channel();
         let tokenizer = Arc::new(tokenizer);
         let longest = usize::try_from(model.config().max_position_embeddings).unwrap_or(usize::MAX);
-        let shared = Shared {
+        let shared = InferenceState {
             template: Template::new(Arc::clone(&tokenizer))?,
             tokenizer,
             vocab_size: model.config().vocab_size,
             capacity: config.context.min(longest),
             jobs: sender,
-            places: Arc::new(Semaphore::new(config.rows + config.queue)),
+            permits: Arc::new(Semaphore::new(config.rows + config.queue)),
             entropy: RandomState::new().hash_one(std::process::id()),
             count: AtomicU64::new(0),
             started: now(),
@@ -194,18 +198,17 @@ impl Server {
         Ok(Self { shared, model, jobs, runtime, listener, signals, address })
     }
 
-    /// Where it listens.
+    /// The address that it listens on, with the port that was chosen for port 0.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until the process is interrupted or asked to terminate; then takes in no more
-    /// requests, gives those in work ten seconds to end, and returns. A second such signal ends
-    /// it at once.
+    /// Serves until SIGINT or SIGTERM; then accepts no more requests, gives running ones ten
+    /// seconds to end, and returns. A second signal ends it at once.
     ///
     /// # Errors
-    /// [`ServeError`] if the model cannot go on, or the server could not be set up.
-    pub fn run(self) -> Result<(), ServeError> {
+    /// [`InferenceError`] if generation fails, or the server could not be set up.
+    pub fn run(self) -> Result<(), InferenceError> {
         let Self { shared, model, jobs, runtime, listener, signals, .. } = self;
         let result = runtime.block_on(serve(shared, model, jobs, listener, signals));
         runtime.shutdown_timeout(Duration::from_secs(1));
@@ -214,12 +217,12 @@ impl Server {
 }
 
 async fn serve(
-    shared: Shared,
+    shared: InferenceState,
     model: Qwen3,
-    jobs: UnboundedReceiver<Job>,
+    jobs: UnboundedReceiver<GenerationJob>,
     listener: TcpListener,
     mut signals: Signals,
-) -> Result<(), ServeError> {
+) -> Result<(), InferenceError> {
     let (rows, capacity, cache) = (shared.config.rows, shared.capacity, shared.config.cache);
     let mut generator = tokio::task::spawn_blocking(move || {
         let room = Capacity { rows, context: capacity, cache };
@@ -232,68 +235,72 @@ async fn serve(
         () = accept(listener, &router, CONNECTIONS, &stopping, &mut connections) => Ok(()),
         () = signals.next() => Ok(()),
         ended = &mut generator => match ended {
-            Ok(ended) => ended.map_err(ServeError::Engine),
-            Err(_) => Err(ServeError::Panicked),
+            Ok(ended) => ended.map_err(InferenceError::Engine),
+            Err(_) => Err(InferenceError::Panicked),
         },
     };
-    tracing::info!("shutting down: requests in work have ten seconds to end");
-    // Connections may all be gone already.
+    tracing::info!("shutting down: running requests have ten seconds to end");
+    // Sending fails if all connections have ended already.
     let _ = stop.send(true);
     let drained = async { while connections.join_next().await.is_some() {} };
     tokio::select! {
         ended = timeout(DRAIN, drained) => if ended.is_err() {
             tracing::warn!("some requests did not end in time and were cut off");
         },
-        () = signals.next() => tracing::warn!("ended at once, as was asked"),
+        () = signals.next() => tracing::warn!("second signal: shut down at once"),
     }
     result
 }
 
-fn router(shared: Arc<Shared>) -> Router {
+fn router(shared: Arc<InferenceState>) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat))
         .route("/v1/completions", post(completions))
         .route("/v1/models", get(models))
         .route("/v1/models/{*name}", get(model))
-        .fallback(nowhere)
-        .method_not_allowed_fallback(otherwise)
+        .fallback(unknown_route)
+        .method_not_allowed_fallback(unknown_method)
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(middleware::from_fn_with_state(Arc::clone(&shared), gate))
+        .layer(middleware::from_fn_with_state(Arc::clone(&shared), authorize))
         .with_state(shared)
 }
 
-async fn gate(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+async fn authorize(
+    State(shared): State<Arc<InferenceState>>,
+    request: Request,
+    next: Next,
+) -> Response {
     if is_from_a_page(request.headers()) {
-        return Refusal::page().into_response();
+        return ApiError::page().into_response();
     }
     match &shared.config.key {
-        Some(key) if !key.is_in(request.headers()) => Refusal::key().into_response(),
+        Some(key) if !key.is_in(request.headers()) => ApiError::key().into_response(),
         _ => next.run(request).await,
     }
 }
 
-async fn models(State(shared): State<Arc<Shared>>) -> Response {
+async fn models(State(shared): State<Arc<InferenceState>>) -> Response {
     page(&json!({"object": "list", "data": [shared.model()]}))
 }
 
 async fn model(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<InferenceState>>,
     Path(name): Path<String>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     if name == shared.config.name {
         Ok(page(&shared.model()))
     } else {
-        Err(Refusal::model(&name, &shared.config.name))
+        Err(ApiError::model(&name, &shared.config.name))
     }
 }
 
-async fn nowhere(uri: Uri) -> Refusal {
+async fn unknown_route(uri: Uri) -> ApiError {
     let known = "`/v1/chat/completions`, `/v1/completions` and `/v1/models`";
-    let message = format!("there is nothing at `{}`; there are {known}", uri.path());
-    Refusal::route(StatusCode::NOT_FOUND, message)
+    let message = format!("there is no route `{}`; the routes are {known}", uri.path());
+    ApiError::route(StatusCode::NOT_FOUND, message)
 }
 
-async fn otherwise(method: Method, uri: Uri) -> Refusal {
+async fn unknown_method(method: Method, uri: Uri) -> ApiError {
     let message = format!("`{}` does not answer {method}", uri.path());
-    Refusal::route(StatusCode::METHOD_NOT_ALLOWED, message)
+    ApiError::route(StatusCode::METHOD_NOT_ALLOWED, message)
 }

@@ -1,15 +1,15 @@
-//! Bytes of tokens to text that can be shown.
+//! Decodes the bytes of tokens to text, up to the first stop string.
 
-/// The text of one answer while it is made. It keeps back what may not be shown yet: half a
-/// character, and what may turn out to be the beginning of a stop string.
+/// The text of one choice while it is generated. It holds back an incomplete character, and text
+/// that may be the beginning of a stop string.
 #[derive(Debug)]
 pub(super) struct Text {
     stops: Vec<String>,
-    /// The beginning of a character.
+    /// The bytes of an incomplete character.
     partial: Vec<u8>,
     /// Text that may be the beginning of a stop string.
     held: String,
-    /// Characters so far, shown or held.
+    /// Characters so far, returned or held back.
     characters: usize,
     stopped: bool,
 }
@@ -19,18 +19,18 @@ impl Text {
         Self { stops, partial: Vec::new(), held: String::new(), characters: 0, stopped: false }
     }
 
-    /// How many characters there are so far.
+    /// The number of characters so far, returned or held back.
     pub(super) fn characters(&self) -> usize {
         self.characters
     }
 
-    /// Whether a stop string has come. Nothing is shown any more then.
+    /// Whether a stop string was found. No text is returned after that.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Takes the bytes of one more token and returns what can be shown of the text. Bytes that
-    /// are not UTF-8 become U+FFFD.
+    /// Adds the bytes of one token and returns the text that no later token can change. Bytes
+    /// that are not UTF-8 become U+FFFD.
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         let held = self.held.len();
         self.partial.extend_from_slice(bytes);
@@ -60,7 +60,7 @@ impl Text {
         std::mem::replace(&mut self.held, rest)
     }
 
-    /// What was kept back, when nothing follows.
+    /// The text that was held back, at the end of the choice.
     pub(super) fn finish(&mut self) -> String {
         if self.stopped {
             return String::new();
@@ -73,12 +73,12 @@ impl Text {
     }
 }
 
-/// Whether bytes begin a character, and only lack its end.
+/// Whether the bytes are the beginning of a character, without its end.
 fn is_cut(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
-/// How many bytes of `text` cannot be the beginning of one of `marks`, whatever follows.
+/// The number of bytes of `text` that no continuation can make the beginning of one of `marks`.
 pub(super) fn settled(text: &str, marks: &[impl AsRef<str>]) -> usize {
     let begins = |&at: &usize| marks.iter().any(|mark| mark.as_ref().starts_with(&text[at..]));
     let longest = marks.iter().map(|mark| mark.as_ref().len()).max().unwrap_or(0);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn half_characters_wait() {
+    fn incomplete_character_is_held_back() {
         let bytes = "aü€😀b".as_bytes();
         let cuts: Vec<usize> = (1..bytes.len()).collect();
         let (parts, _) = shown(bytes, &cuts, &[]);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_stop_waits_too() {
+    fn beginning_of_stop_string_is_held_back() {
         assert_eq!(
             shown(b"abcabd", &[1, 2, 3, 5], &["abd"]),
             (["", "", "abc", "", "", ""].map(String::from).to_vec(), true)
@@ -132,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_cuts_show_the_same_text(
+        fn text_does_not_depend_on_cuts(
             bytes in prop::collection::vec(prop::sample::select(b"abc\xc3\xbc\xe2\x82\xff".to_vec()), 0..24),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
             stops in prop::collection::vec("[abc]{1,3}", 0..3),
@@ -141,8 +141,8 @@ mod tests {
             cuts.sort_unstable();
             let stops: Vec<&str> = stops.iter().map(String::as_str).collect();
             let whole = String::from_utf8_lossy(&bytes);
-            // Each cut decides when a stop is noticed, and none decides what is shown before it:
-            // the stop that is complete first wins.
+            // Cuts change when a stop string is found, and not the text before it: the stop
+            // string that is complete first counts.
             let (parts, stopped) = shown(&bytes, &cuts, &stops);
             prop_assert_eq!(stopped, stops.iter().any(|stop| whole.contains(stop)));
             if stopped {

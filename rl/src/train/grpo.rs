@@ -40,7 +40,7 @@ mod play;
 mod settings;
 
 pub use error::TrainError;
-pub use mask::Mask;
+pub use mask::MaskRules;
 pub use settings::{DynamicSampling, TrainSettings};
 
 use crate::checkpoint::policy;
@@ -49,21 +49,21 @@ use crate::rollout::RolloutError;
 use crate::run::memory;
 use crate::run::metrics::Metrics;
 use crate::run::settings::Checked;
-use crate::run::stop::{Ended, Stop};
-use crate::run::view::{Stages, View};
+use crate::run::stop::{RunEnd, Stop};
+use crate::run::view::{ProgressView, Stages};
 use crate::run::watchdog::{Heartbeat, Phase, Watchdog};
 use crate::train::batch::TrainSequence;
 use crate::train::harness::{Earlier, Harness};
-use crate::train::learner::{Learner, LearnerError, Loss, UpdateStats, Weights};
+use crate::train::learner::{Learner, LearnerError, TrainingLoss, UpdateStats, WeightSet};
 use crate::train::native::NativeLearner;
 use crate::train::presets::Dtype;
 use agents::scaffold::react::MleWorld;
 use batch::{Batch, Scores};
 use camino::Utf8Path;
 use error::LOG_PROB_GAP;
-use jail::exec::Options;
-use metrics::{Gathered, Made, PhaseTimes, StepMetrics, Summary, TrainMetrics};
-use play::{Play, Player};
+use jail::exec::SandboxOptions;
+use metrics::{EpisodeSummary, Gathered, Made, PhaseTimes, StepMetrics, TrainMetrics};
+use play::{EpisodePlayer, PlayedStep};
 use sandbox::env::TaskSuite;
 use std::time::{Duration, Instant};
 use tasks::stream::Stream;
@@ -83,9 +83,9 @@ pub fn run(
     device: Device,
     stages: &dyn Stages,
     stop: &Stop,
-) -> Result<Ended, TrainError> {
+) -> Result<RunEnd, TrainError> {
     let harness = Harness::new(Earlier::find(out, settings.keep)?, settings.cadence(), stop)?;
-    let view = View::new(stages.stage("training", settings.steps), harness.step());
+    let view = ProgressView::new(stages.stage("training", settings.steps), harness.step());
     if harness.is_resumed() && harness.is_over() {
         view.finish();
         return Ok(harness.finished(folder));
@@ -107,12 +107,12 @@ pub fn run(
     generator.publish(harness.step())?;
     let metrics = harness.metrics()?;
 
-    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), Options::default())?;
+    let suite = TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
     let _watch = stop.abandons(suite.sandbox());
     let heartbeat = Heartbeat::default();
     let silence = Duration::from_secs(settings.watchdog_seconds);
     let _watchdog = Watchdog::start(&heartbeat, silence, |text| tracing::warn!("{text}"));
-    let player = Player {
+    let player = EpisodePlayer {
         settings,
         world: MleWorld { suite: &suite, rules: &settings.rules },
         tasks: suite.split(Split::Train)?,
@@ -126,7 +126,7 @@ pub fn run(
     let (generator, learner) = (&mut generator, &mut learner);
     let heartbeat = &heartbeat;
     let mut run =
-        Run { settings, player, generator, learner, harness, metrics, view, heartbeat, out };
+        GrpoRun { settings, player, generator, learner, harness, metrics, view, heartbeat, out };
     let ended = run.train(device);
     run.view.finish();
     match ended {
@@ -143,19 +143,19 @@ pub fn run(
 }
 
 /// A run under way. Between any two of its rollouts it can be saved.
-struct Run<'a> {
+struct GrpoRun<'a> {
     settings: &'a TrainSettings,
-    player: Player<'a>,
+    player: EpisodePlayer<'a>,
     generator: &'a mut dyn Generator,
     learner: &'a mut dyn Learner,
     harness: Harness<'a, TrainMetrics>,
     metrics: Metrics,
-    view: View,
+    view: ProgressView,
     heartbeat: &'a Heartbeat,
     out: &'a Utf8Path,
 }
 
-impl Run<'_> {
+impl GrpoRun<'_> {
     fn train(&mut self, device: Device) -> Result<(), TrainError> {
         let settings = self.settings;
         let validates_start = !self.harness.is_resumed() && settings.validate_every > 0;
@@ -167,7 +167,8 @@ impl Run<'_> {
             let step = self.harness.step();
 
             // 1. Tasks, a group of episodes on each, rewards to advantages.
-            let Play { batch, draws, cache, seconds } = self.player.play(self.generator, step)?;
+            let PlayedStep { batch, draws, cache, seconds } =
+                self.player.play(self.generator, step)?;
             let began = Instant::now();
             let summary = batch.account(step + 1)?;
 
@@ -188,7 +189,7 @@ impl Run<'_> {
             for part in std::iter::repeat_n(&parts, settings.epochs).flatten() {
                 self.heartbeat.enter(Phase::ForwardBackward);
                 let counts = batch.counts(part);
-                let loss = Loss::Surrogate(batch.update(settings, &scores, &counts));
+                let loss = TrainingLoss::Surrogate(batch.update(settings, &scores, &counts));
                 let mut found = self.learner.accumulate(&loss, &mut || self.heartbeat.beat())?;
                 // Sampler and trainer can be compared only before the first update of the batch.
                 if !norms.is_empty() {
@@ -208,7 +209,7 @@ impl Run<'_> {
             batch.write(self.out, step + 1)?;
             let made = Made { stats, norms: &norms, rate, seconds: began.elapsed().as_secs_f64() };
             let gathered = Gathered { summary, draws, cache, seconds };
-            let line = TrainMetrics::of(settings, &batch, gathered, &made, device);
+            let line = TrainMetrics::new(settings, &batch, gathered, &made, device);
             self.view.step(line.seen(step + 1));
             self.harness.made(line);
             self.finish_step()?;
@@ -228,12 +229,12 @@ impl Run<'_> {
     /// Ends a step: validation if it is due, the line of metrics, the checkpoint if it is due.
     fn finish_step(&mut self) -> Result<(), TrainError> {
         let step = self.harness.step();
-        let mut times = PhaseTimes::of(&self.heartbeat.take_times());
+        let mut times = PhaseTimes::from_durations(&self.heartbeat.take_times());
         let due = self.harness.validation_is_due();
         let validation = due.then(|| self.player.validate(self.generator, step)).transpose()?;
         times.add_validation(&self.heartbeat.take_times());
         let mut is_best = false;
-        if let Some(Summary { reward, .. }) = validation {
+        if let Some(EpisodeSummary { reward, .. }) = validation {
             is_best = self.harness.record_validation(reward);
             if let Some(best) = self.harness.best() {
                 self.view.held_out(step, reward, best.reward, best.step);
@@ -257,7 +258,7 @@ impl Run<'_> {
 
     /// Recomputes every sampled token: sampler and trainer must agree.
     fn check_log_probs(&self, batch: &Batch) -> Result<(), TrainError> {
-        let gap = batch.largest_gap(&self.log_probs(Weights::Current, batch)?);
+        let gap = batch.largest_gap(&self.log_probs(WeightSet::Current, batch)?);
         // Narrower types round more than the tolerance; there the gap is only reported, as where
         // it is corrected for.
         let settings = self.settings;
@@ -281,14 +282,14 @@ impl Run<'_> {
         // A single update is made at the weights that these would be computed with.
         let later = settings.tis_cap > 0.0 && settings.updates_per_step() > 1;
         let score = |weights| self.log_probs(weights, batch);
-        let old = later.then(|| score(Weights::Current)).transpose()?;
+        let old = later.then(|| score(WeightSet::Current)).transpose()?;
         let pulls = settings.kl.beta > 0.0;
-        let reference = pulls.then(|| score(Weights::Reference)).transpose()?;
+        let reference = pulls.then(|| score(WeightSet::Reference)).transpose()?;
         Ok(Scores { old, reference })
     }
 
     /// Log-probabilities of every sampled token, per trajectory.
-    fn log_probs(&self, weights: Weights, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
+    fn log_probs(&self, weights: WeightSet, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
         let sampling = &self.settings.rollout.sampling;
         self.learner.log_probs(weights, &batch.samples, sampling, &mut || self.heartbeat.beat())
     }

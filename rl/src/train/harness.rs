@@ -6,7 +6,7 @@
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints};
 use crate::run::metrics::Metrics;
-use crate::run::stop::{Ended, Stop, Stopped};
+use crate::run::stop::{RunEnd, Stop, Stopped};
 use crate::train::learner::Learner;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
@@ -74,7 +74,7 @@ impl<'a> Earlier<'a> {
     /// # Errors
     /// [`CheckpointError`] if the newest checkpoint is damaged.
     pub(super) fn find(out: &'a Utf8Path, keep: usize) -> Result<Self, CheckpointError> {
-        let checkpoints = Checkpoints::of(out, keep);
+        let checkpoints = Checkpoints::new(out, keep);
         checkpoints.tidy()?;
         let latest = checkpoints.latest()?;
         Ok(Self { out, checkpoints, latest })
@@ -251,16 +251,16 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
     }
 
     /// The end of a run that was asked to stop.
-    pub(super) fn stopped(self) -> Ended {
+    pub(super) fn stopped(self) -> RunEnd {
         let code = self.stop.exit_code();
         let (step, steps) = (self.step, self.cadence.steps);
-        Ended::Stopped(Stopped { step, steps, checkpoint: self.last, code })
+        RunEnd::Stopped(Stopped { step, steps, checkpoint: self.last, code })
     }
 
     /// The end of a run that made all its steps: its newest checkpoint, or `start` if it made
     /// none.
-    pub(super) fn finished(self, start: &Utf8Path) -> Ended {
-        Ended::Finished(self.last.unwrap_or_else(|| start.to_owned()))
+    pub(super) fn finished(self, start: &Utf8Path) -> RunEnd {
+        RunEnd::Finished(self.last.unwrap_or_else(|| start.to_owned()))
     }
 
     /// The step whose checkpoint is kept whatever its age.

@@ -12,7 +12,7 @@ use camino::Utf8Path;
 
 /// The inputs of the GRPO loss: one entry per trajectory in each list, in the same order.
 #[derive(Debug, Clone, Copy)]
-pub struct Update<'a> {
+pub struct GrpoInputs<'a> {
     /// The tokens of each trajectory.
     pub samples: &'a [TrainSequence],
     /// The sampler's log-probabilities of their trained tokens.
@@ -65,16 +65,16 @@ impl UpdateStats {
 
 /// A loss over trajectories.
 #[derive(Debug, Clone, Copy)]
-pub enum Loss<'a> {
+pub enum TrainingLoss<'a> {
     /// Cross-entropy: the mean of -log p over all trained tokens of these samples.
     CrossEntropy(&'a [TrainSequence]),
     /// GRPO's clipped surrogate with its KL penalty.
-    Surrogate(Update<'a>),
+    Surrogate(GrpoInputs<'a>),
 }
 
 /// The weights that log-probabilities are computed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weights {
+pub enum WeightSet {
     /// Those that are trained, as they are now.
     Current,
     /// The reference model's: those that training started from.
@@ -102,7 +102,7 @@ pub trait Learner {
     /// [`LearnerError`] if the gradient cannot be computed.
     fn accumulate(
         &mut self,
-        loss: &Loss<'_>,
+        loss: &TrainingLoss<'_>,
         beat: &mut dyn FnMut(),
     ) -> Result<UpdateStats, LearnerError>;
 
@@ -120,7 +120,7 @@ pub trait Learner {
     /// [`LearnerError::NoReference`] if there is no such model.
     fn log_probs(
         &self,
-        weights: Weights,
+        weights: WeightSet,
         samples: &[TrainSequence],
         sampling: &Sampling,
         beat: &mut dyn FnMut(),

@@ -6,7 +6,9 @@ use crate::model::{Gradients, Qwen3, signed};
 use crate::optim::{AdamConfig, AdamW};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::batch::{Memory, MicroBatch, TrainSequence, micro_batches};
-use crate::train::learner::{Learner, LearnerError, Loss, Update, UpdateStats, Weights};
+use crate::train::learner::{
+    GrpoInputs, Learner, LearnerError, TrainingLoss, UpdateStats, WeightSet,
+};
 use crate::train::loss::Tokens;
 use camino::Utf8Path;
 use std::ops::Range;
@@ -45,17 +47,17 @@ impl<'m> NativeLearner<'m> {
 impl Learner for NativeLearner<'_> {
     fn accumulate(
         &mut self,
-        loss: &Loss<'_>,
+        loss: &TrainingLoss<'_>,
         beat: &mut dyn FnMut(),
     ) -> Result<UpdateStats, LearnerError> {
         let (model, memory, gradients) = (self.model, &self.memory, &mut self.gradients);
         match loss {
-            Loss::CrossEntropy(samples) => {
+            TrainingLoss::CrossEntropy(samples) => {
                 let (loss, tokens) = imitate(model, samples, memory, gradients);
                 beat();
                 Ok(UpdateStats { loss, tokens, ..UpdateStats::default() })
             }
-            Loss::Surrogate(update) => Ok(update.backward(model, memory, gradients, beat)),
+            TrainingLoss::Surrogate(update) => Ok(update.backward(model, memory, gradients, beat)),
         }
     }
 
@@ -66,14 +68,14 @@ impl Learner for NativeLearner<'_> {
 
     fn log_probs(
         &self,
-        weights: Weights,
+        weights: WeightSet,
         samples: &[TrainSequence],
         sampling: &Sampling,
         beat: &mut dyn FnMut(),
     ) -> Result<Vec<Vec<f32>>, LearnerError> {
         let model = match weights {
-            Weights::Current => self.model,
-            Weights::Reference => self.reference.ok_or(LearnerError::NoReference)?,
+            WeightSet::Current => self.model,
+            WeightSet::Reference => self.reference.ok_or(LearnerError::NoReference)?,
         };
         let mut scores = vec![Vec::new(); samples.len()];
         for chosen in
@@ -111,7 +113,7 @@ fn largest_gap(new: &Tensor, old: &Tensor) -> f64 {
     (new.detach() - old).abs().max().double_value(&[])
 }
 
-impl Update<'_> {
+impl GrpoInputs<'_> {
     /// Adds to `gradients` those of the loss over the trajectories that have an advantage, or over
     /// all that count where there is a reference model: the others' are exactly zero. Calls `beat`
     /// after every micro-batch.
@@ -209,7 +211,7 @@ mod tests {
         steps
             .map(|step| {
                 let samples = [sample([step, step + 1, step + 2])];
-                let loss = Loss::CrossEntropy(&samples);
+                let loss = TrainingLoss::CrossEntropy(&samples);
                 let learnt = learner.accumulate(&loss, &mut || ()).unwrap();
                 learner.step(1e-2).unwrap();
                 learnt.loss.to_bits()
@@ -221,7 +223,7 @@ mod tests {
     fn a_resumed_run_continues_to_the_last_bit() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
-        let checkpoints = Checkpoints::of(dir, 2);
+        let checkpoints = Checkpoints::new(dir, 2);
         let (model, tokenizer) = small();
         let mut learner = learner(&model, &tokenizer);
         train(&mut learner, 0..4);
@@ -255,7 +257,7 @@ mod tests {
         train(&mut learner, 0..4);
         assert_eq!(model.published()["model.embed_tokens.weight"], frozen);
         let run = dir.join("run");
-        let checkpoints = Checkpoints::of(&run, 2);
+        let checkpoints = Checkpoints::new(&run, 2);
         checkpoints.save(4, &|folder| learner.save(folder), &(), None).unwrap();
         let straight = train(&mut learner, 4..8);
 
@@ -285,25 +287,25 @@ mod tests {
         let log_probs = |learner: &NativeLearner<'_>, weights| {
             learner.log_probs(weights, &samples, &sampling, &mut || ())
         };
-        let missing = log_probs(&learner, Weights::Reference);
+        let missing = log_probs(&learner, WeightSet::Reference);
         assert!(matches!(missing, Err(LearnerError::NoReference)));
         learner = learner.with_reference(Some(&reference));
-        let before = log_probs(&learner, Weights::Current).unwrap();
-        assert_eq!(before, log_probs(&learner, Weights::Reference).unwrap());
+        let before = log_probs(&learner, WeightSet::Current).unwrap();
+        assert_eq!(before, log_probs(&learner, WeightSet::Reference).unwrap());
         assert_eq!(before.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
 
         let mut norms = Vec::new();
         for calls in 1..=2 {
             for _ in 0..calls {
-                learner.accumulate(&Loss::CrossEntropy(&samples), &mut || ()).unwrap();
+                learner.accumulate(&TrainingLoss::CrossEntropy(&samples), &mut || ()).unwrap();
             }
             // No step at all: the norm is what is asked for.
             norms.push(learner.step(0.0).unwrap());
         }
         assert!((norms[1] / norms[0] - 2.0).abs() < 1e-5, "{norms:?}");
-        learner.accumulate(&Loss::CrossEntropy(&samples), &mut || ()).unwrap();
+        learner.accumulate(&TrainingLoss::CrossEntropy(&samples), &mut || ()).unwrap();
         learner.step(1e-2).unwrap();
-        assert_ne!(before, log_probs(&learner, Weights::Current).unwrap());
-        assert_eq!(before, log_probs(&learner, Weights::Reference).unwrap());
+        assert_ne!(before, log_probs(&learner, WeightSet::Current).unwrap());
+        assert_eq!(before, log_probs(&learner, WeightSet::Reference).unwrap());
     }
 }

@@ -7,7 +7,7 @@
 //! besides (kernels, fragmentation) is added as a share.
 
 use crate::generate::engine::{PREFILL_PAIRS, PREFILL_TOKENS};
-use crate::model::{KvCache, LoraSettings, Qwen3Config, Target};
+use crate::model::{KvCache, LoraSettings, LoraTarget, Qwen3Config};
 use crate::optim::{MomentStore, PIECE};
 use crate::rollout::RolloutSettings;
 use crate::train::batch::Memory;
@@ -25,7 +25,7 @@ const ENOUGH: usize = 12;
 
 /// When memory is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum MemoryPhase {
     /// During the whole run.
     Always,
     /// While gradients are computed and applied.
@@ -38,25 +38,25 @@ pub enum Phase {
 
 /// The memory of one purpose.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct MemoryItem {
     /// The purpose, as the table shows it.
     pub name: &'static str,
     /// The phase in which it is needed.
-    pub phase: Phase,
+    pub phase: MemoryPhase,
     /// The size in bytes.
     pub bytes: u64,
 }
 
 /// The memory of one run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct MemoryPlan {
     /// The items of the plan, one per purpose and phase.
-    pub items: Vec<Item>,
+    pub items: Vec<MemoryItem>,
 }
 
 /// Why a run was refused.
 #[derive(Debug, thiserror::Error)]
-pub enum PlanError {
+pub enum MemoryPlanError {
     /// It does not fit.
     #[error(
         "this run needs {} of memory and the device has {}:\n{plan}\nlower `rollout.cache`, `rollout.max_model_len` or `memory.max_tokens_per_micro_batch`, set `adam.optim` to `adamw-8bit` or `adamw-offload`, or train adapters with `--set lora.rank=32`; `rl plan` looks for settings that fit",
@@ -64,7 +64,7 @@ pub enum PlanError {
     )]
     TooLarge {
         /// The plan of the run.
-        plan: Box<Plan>,
+        plan: Box<MemoryPlan>,
         /// What there is, in bytes.
         limit: u64,
     },
@@ -75,15 +75,15 @@ pub enum PlanError {
     )]
     NoRoom {
         /// The plan of weights and one sequence.
-        plan: Box<Plan>,
+        plan: Box<MemoryPlan>,
         /// What there is, in bytes.
         limit: u64,
     },
 }
 
-impl Plan {
+impl MemoryPlan {
     /// Of a run with these settings and a model of this shape on `device`.
-    pub fn of(settings: &TrainSettings, config: &Qwen3Config, device: Device) -> Self {
+    pub fn new(settings: &TrainSettings, config: &Qwen3Config, device: Device) -> Self {
         let wide = 4;
         let narrow = bytes_of(settings.dtype);
         let parameters = count(config.parameter_count());
@@ -94,37 +94,41 @@ impl Plan {
         let tokens =
             count(settings.memory.max_tokens_per_micro_batch.max(settings.rollout.max_model_len));
         let mut items = Vec::new();
-        let mut add = |name, phase, bytes| items.push(Item { name, phase, bytes });
+        let mut add = |name, phase, bytes| items.push(MemoryItem { name, phase, bytes });
 
-        add("weights", Phase::Always, frozen_and_adapters * narrow);
+        add("weights", MemoryPhase::Always, frozen_and_adapters * narrow);
         if settings.dtype != Dtype::F32 {
-            add("weights in f32, for the optimizer", Phase::Always, trained * wide);
+            add("weights in f32, for the optimizer", MemoryPhase::Always, trained * wide);
         }
         let (place, bytes) = match settings.adam.optim {
-            MomentStore::Full => (Phase::Always, 2 * wide),
-            MomentStore::EightBit => (Phase::Always, 2),
+            MomentStore::Full => (MemoryPhase::Always, 2 * wide),
+            MomentStore::EightBit => (MemoryPhase::Always, 2),
             // Without a GPU there is no other place.
-            MomentStore::Offload if device == Device::Cpu => (Phase::Always, 2 * wide),
-            MomentStore::Offload => (Phase::Host, 2 * wide),
+            MomentStore::Offload if device == Device::Cpu => (MemoryPhase::Always, 2 * wide),
+            MomentStore::Offload => (MemoryPhase::Host, 2 * wide),
         };
         add("moments", place, trained * bytes);
 
-        add("gradients in f32", Phase::Update, trained * wide);
+        add("gradients in f32", MemoryPhase::Update, trained * wide);
         let largest =
             if settings.lora.is_some() { 0 } else { count(config.vocab_size * config.hidden_size) };
-        add("one matrix's gradient on its way", Phase::Update, largest * narrow);
-        add("one piece's update", Phase::Update, trained.min(count(PIECE)) * wide * 5);
+        add("one matrix's gradient on its way", MemoryPhase::Update, largest * narrow);
+        add("one piece's update", MemoryPhase::Update, trained.min(count(PIECE)) * wide * 5);
         let layers = count(config.num_hidden_layers);
         let inputs = tokens * count(config.hidden_size) * narrow;
         let inside = tokens * activations(config) * narrow;
         if settings.memory.gradient_checkpointing {
-            add("inputs of layers", Phase::Update, layers * inputs);
+            add("inputs of layers", MemoryPhase::Update, layers * inputs);
             // As much again for the gradients of what is inside.
-            add("one layer's activations", Phase::Update, 2 * inside);
+            add("one layer's activations", MemoryPhase::Update, 2 * inside);
         } else {
-            add("all layers' activations", Phase::Update, layers * (inputs + inside) + inside);
+            add(
+                "all layers' activations",
+                MemoryPhase::Update,
+                layers * (inputs + inside) + inside,
+            );
         }
-        add("logits", Phase::Update, logits(&settings.memory, config, narrow));
+        add("logits", MemoryPhase::Update, logits(&settings.memory, config, narrow));
 
         let mut plan = Self { items };
         plan.add_rollout(&settings.rollout, config, settings.dtype);
@@ -138,7 +142,8 @@ impl Plan {
         config: &Qwen3Config,
         dtype: Dtype,
     ) -> Self {
-        let items = vec![Item { name: "weights", phase: Phase::Always, bytes: weights }];
+        let items =
+            vec![MemoryItem { name: "weights", phase: MemoryPhase::Always, bytes: weights }];
         let mut plan = Self { items };
         plan.add_rollout(settings, config, dtype);
         plan
@@ -146,7 +151,8 @@ impl Plan {
 
     fn add_rollout(&mut self, settings: &RolloutSettings, config: &Qwen3Config, dtype: Dtype) {
         let narrow = bytes_of(dtype);
-        let mut add = |name, bytes| self.items.push(Item { name, phase: Phase::Rollout, bytes });
+        let mut add =
+            |name, bytes| self.items.push(MemoryItem { name, phase: MemoryPhase::Rollout, bytes });
         let all_rows = full_cache(settings, config, dtype);
         let cache = settings.cache.map_or(all_rows, ByteSize::bytes).min(all_rows);
         add("keys and values", cache);
@@ -159,14 +165,14 @@ impl Plan {
         add("reading prompts", reading + mask + 3 * count(settings.max_num_seqs) * vocab * 4);
     }
 
-    fn sum(&self, phase: Phase) -> u64 {
+    fn sum(&self, phase: MemoryPhase) -> u64 {
         self.items.iter().filter(|item| item.phase == phase).map(|item| item.bytes).sum()
     }
 
     /// The most that is needed at once, libtorch's own share included.
     pub fn peak(&self) -> u64 {
-        let most = self.sum(Phase::Update).max(self.sum(Phase::Rollout));
-        let bytes = (self.sum(Phase::Always) + most) as f64 * (1.0 + OVERHEAD);
+        let most = self.sum(MemoryPhase::Update).max(self.sum(MemoryPhase::Rollout));
+        let bytes = (self.sum(MemoryPhase::Always) + most) as f64 * (1.0 + OVERHEAD);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -179,31 +185,33 @@ impl Plan {
     /// Refuses what does not fit.
     ///
     /// # Errors
-    /// [`PlanError::TooLarge`] with the table.
-    pub fn fit(self, limit: u64) -> Result<Self, PlanError> {
+    /// [`MemoryPlanError::TooLarge`] with the table.
+    pub fn fit(self, limit: u64) -> Result<Self, MemoryPlanError> {
         if self.peak() <= limit {
             Ok(self)
         } else {
-            Err(PlanError::TooLarge { plan: self.into(), limit })
+            Err(MemoryPlanError::TooLarge { plan: self.into(), limit })
         }
     }
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for MemoryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for phase in [Phase::Always, Phase::Update, Phase::Rollout, Phase::Host] {
+        for phase in
+            [MemoryPhase::Always, MemoryPhase::Update, MemoryPhase::Rollout, MemoryPhase::Host]
+        {
             let items = || self.items.iter().filter(|item| item.phase == phase);
             let title = match phase {
-                Phase::Always => "always",
-                Phase::Update => "while updating",
-                Phase::Rollout => "while generating",
-                Phase::Host => "in the computer's memory",
+                MemoryPhase::Always => "always",
+                MemoryPhase::Update => "while updating",
+                MemoryPhase::Rollout => "while generating",
+                MemoryPhase::Host => "in the computer's memory",
             };
             if items().next().is_none() {
                 continue;
             }
             writeln!(f, "{title:<40}{:>12}", gib(self.sum(phase)))?;
-            for Item { name, bytes, .. } in items() {
+            for MemoryItem { name, bytes, .. } in items() {
                 writeln!(f, "  {name:<38}{:>12}", gib(*bytes))?;
             }
         }
@@ -217,21 +225,21 @@ impl fmt::Display for Plan {
 /// fit into `host` bytes of the computer's memory.
 ///
 /// # Errors
-/// [`PlanError::TooLarge`] with the smallest that was tried.
+/// [`MemoryPlanError::TooLarge`] with the smallest that was tried.
 pub fn choose(
     settings: &TrainSettings,
     config: &Qwen3Config,
     device: Device,
     limit: u64,
     host: u64,
-) -> Result<(TrainSettings, Plan), PlanError> {
+) -> Result<(TrainSettings, MemoryPlan), MemoryPlanError> {
     let enough = conversations(settings.rollout.max_num_seqs.min(ENOUGH), settings, config);
     let stores = [MomentStore::Full, MomentStore::EightBit, MomentStore::Offload];
     let given = settings.adam.optim;
     let mut chosen = filled(settings, config, device, limit);
     for moments in stores.into_iter().skip_while(|store| *store != given).skip(1) {
         let is_given = settings.rollout.cache.is_some();
-        let has_enough = |(found, _): &(TrainSettings, Plan)| {
+        let has_enough = |(found, _): &(TrainSettings, MemoryPlan)| {
             is_given || found.rollout.cache.is_some_and(|cache| cache.bytes() >= enough)
         };
         if chosen.as_ref().is_ok_and(has_enough) {
@@ -239,7 +247,7 @@ pub fn choose(
         }
         let mut tried = settings.clone();
         tried.adam.optim = moments;
-        if Plan::of(&tried, config, device).sum(Phase::Host) <= host {
+        if MemoryPlan::new(&tried, config, device).sum(MemoryPhase::Host) <= host {
             chosen = filled(&tried, config, device, limit);
         }
     }
@@ -250,18 +258,18 @@ pub fn choose(
 /// given, and their plan.
 ///
 /// # Errors
-/// [`PlanError::TooLarge`] if there is no room for a single conversation of full length, or if
+/// [`MemoryPlanError::TooLarge`] if there is no room for a single conversation of full length, or if
 /// the settings do not fit as they are.
 pub fn filled(
     settings: &TrainSettings,
     config: &Qwen3Config,
     device: Device,
     limit: u64,
-) -> Result<(TrainSettings, Plan), PlanError> {
+) -> Result<(TrainSettings, MemoryPlan), MemoryPlanError> {
     let of = |cache: Option<ByteSize>| {
         let mut tried = settings.clone();
         tried.rollout.cache = cache;
-        let plan = Plan::of(&tried, config, device);
+        let plan = MemoryPlan::new(&tried, config, device);
         (tried, plan)
     };
     let cache = settings.rollout.cache.unwrap_or_else(|| {
@@ -276,22 +284,22 @@ pub fn filled(
 /// which one at a time, of this shape, generates; at most room for all rows.
 ///
 /// # Errors
-/// [`PlanError::NoRoom`] if a single conversation of full length does not fit.
+/// [`MemoryPlanError::NoRoom`] if a single conversation of full length does not fit.
 pub fn cache_beside(
     weights: u64,
     settings: &RolloutSettings,
     config: &Qwen3Config,
     dtype: Dtype,
     limit: u64,
-) -> Result<ByteSize, PlanError> {
+) -> Result<ByteSize, MemoryPlanError> {
     let plan = |cache: ByteSize| {
         let tried = RolloutSettings { cache: Some(cache), ..settings.clone() };
-        Plan::of_generation(weights, &tried, config, dtype)
+        MemoryPlan::of_generation(weights, &tried, config, dtype)
     };
     let cache = largest(settings, config, dtype, &|cache| plan(cache).peak() <= limit);
     match plan(cache).fit(limit) {
         Ok(_) => Ok(cache),
-        Err(_) => Err(PlanError::NoRoom { plan: plan(cache).into(), limit }),
+        Err(_) => Err(MemoryPlanError::NoRoom { plan: plan(cache).into(), limit }),
     }
 }
 
@@ -372,10 +380,12 @@ pub(crate) fn adapter_parameters(lora: &LoraSettings, config: &Qwen3Config) -> u
     let dense =
         (0..config.num_hidden_layers).filter(|layer| config.mixture_of(*layer).is_none()).count();
     let (all, dense) = (count(config.num_hidden_layers), count(dense));
-    let of = |target: &Target| match target {
-        Target::QProj | Target::OProj => all * count(lora.rank * (c + q)),
-        Target::KProj | Target::VProj => all * count(lora.rank * (c + k)),
-        Target::GateProj | Target::UpProj | Target::DownProj => dense * count(lora.rank * (c + f)),
+    let of = |target: &LoraTarget| match target {
+        LoraTarget::QProj | LoraTarget::OProj => all * count(lora.rank * (c + q)),
+        LoraTarget::KProj | LoraTarget::VProj => all * count(lora.rank * (c + k)),
+        LoraTarget::GateProj | LoraTarget::UpProj | LoraTarget::DownProj => {
+            dense * count(lora.rank * (c + f))
+        }
     };
     lora.targets.iter().map(of).sum()
 }
@@ -410,7 +420,7 @@ mod tests {
         TrainSettings::defaults(Scale::Large)
     }
 
-    fn bytes(plan: &Plan, name: &str) -> u64 {
+    fn bytes(plan: &MemoryPlan, name: &str) -> u64 {
         plan.items.iter().find(|item| item.name == name).map_or(0, |item| item.bytes)
     }
 
@@ -418,9 +428,9 @@ mod tests {
     fn eight_billion_weights_fit_one_gpu_in_full_and_with_adapters() {
         let config = Published::named("qwen3-8b").unwrap().config();
         // 2 bytes of weights, 4 each of f32 weights, gradients and two moments: 147 GB of 151.
-        assert!(Plan::of(&large(), &config, H200).fit(GPU).is_err());
+        assert!(MemoryPlan::new(&large(), &config, H200).fit(GPU).is_err());
         let (full, plan) = choose(&large(), &config, H200, GPU, HOST).unwrap();
-        let fits = |settings: &TrainSettings, plan: &Plan| {
+        let fits = |settings: &TrainSettings, plan: &MemoryPlan| {
             let (long, short) = held(settings, &config);
             assert!(plan.peak() <= GPU && plan.peak() > GPU - (1 << 30), "{plan}");
             assert_eq!(settings.rollout.max_num_seqs, 64);
@@ -443,7 +453,7 @@ mod tests {
         for (host, moments) in [(HOST, MomentStore::Offload), (32 << 30, MomentStore::EightBit)] {
             let (chosen, plan) = choose(&settings, &config, H200, free, host).unwrap();
             assert_eq!(chosen.adam.optim, moments);
-            assert!(plan.peak() <= free && plan.sum(Phase::Host) <= host, "{plan}");
+            assert!(plan.peak() <= free && plan.sum(MemoryPhase::Host) <= host, "{plan}");
             let (long, short) = held(&chosen, &config);
             assert!(long >= 8 && short >= 32, "{long} {short}");
             // No setting that changes the result of training has moved.
@@ -473,7 +483,7 @@ mod tests {
         let weights = |model: &Qwen3| -> u64 { model.published().values().map(size).sum() };
         for moments in [MomentStore::Full, MomentStore::EightBit] {
             settings.adam.optim = moments;
-            let plan = Plan::of(&settings, &config, H200);
+            let plan = MemoryPlan::new(&settings, &config, H200);
             assert_eq!(bytes(&plan, "weights"), weights(&model));
             let state: u64 =
                 AdamW::new(&model, AdamConfig { optim: moments, ..AdamConfig::default() })
@@ -488,7 +498,7 @@ mod tests {
         }
         let cache = KvCache::new(&config, 3, 100, Kind::BFloat16, Device::Cpu);
         assert_eq!(
-            bytes(&Plan::of(&settings, &config, H200), "keys and values"),
+            bytes(&MemoryPlan::new(&settings, &config, H200), "keys and values"),
             count(cache.bytes())
         );
 
@@ -498,6 +508,9 @@ mod tests {
             .unwrap();
         let trained: u64 = model.parameters().iter().map(|parameter| size(&parameter.tensor)).sum();
         settings.lora = Some(lora);
-        assert_eq!(bytes(&Plan::of(&settings, &config, H200), "gradients in f32"), 2 * trained);
+        assert_eq!(
+            bytes(&MemoryPlan::new(&settings, &config, H200), "gradients in f32"),
+            2 * trained
+        );
     }
 }

@@ -52,7 +52,7 @@ pub enum Scale {
 
 impl Scale {
     /// The scale of a policy with this many parameters.
-    pub fn of(parameters: i64) -> Self {
+    pub fn from_parameters(parameters: i64) -> Self {
         if parameters < SMALL { Self::Tiny } else { Self::Large }
     }
 

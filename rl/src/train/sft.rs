@@ -21,12 +21,12 @@ use crate::checkpoint::policy;
 use crate::checkpoint::source::PolicySource;
 use crate::optim::{Decay, Schedule};
 use crate::run::settings::Checked;
-use crate::run::stop::{Ended, Stop, Stopped};
+use crate::run::stop::{RunEnd, Stop, Stopped};
 use crate::run::view::Stages;
 use crate::text::template::Template;
 use crate::train::batch::TrainSequence;
 use crate::train::harness::{Cadence, Earlier, Harness};
-use crate::train::learner::{Learner, Loss, UpdateStats};
+use crate::train::learner::{Learner, TrainingLoss, UpdateStats};
 use crate::train::native::NativeLearner;
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
@@ -38,7 +38,7 @@ use tch::Device;
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
-struct StepMetrics {
+struct SftStepMetrics {
     step: u64,
     epoch: u64,
     /// Mean negative log-likelihood of target tokens, in nats.
@@ -61,12 +61,12 @@ pub fn run(
     device: Device,
     stages: &dyn Stages,
     stop: &Stop,
-) -> Result<Ended, SftError> {
+) -> Result<RunEnd, SftError> {
     let root = Stream::root(settings.seed).child("sft");
     let stream = root.child("demonstrations");
     let demonstrations = match demonstrate(settings, out, stream, stages, stop) {
         Err(SftError::Scripted(ScriptedError::Caller(Halt::Stopped))) => {
-            return Ok(Ended::Stopped(Stopped {
+            return Ok(RunEnd::Stopped(Stopped {
                 step: 0,
                 steps: 0,
                 checkpoint: None,
@@ -144,10 +144,10 @@ pub fn run(
             );
         });
         let UpdateStats { loss, tokens, .. } =
-            learner.accumulate(&Loss::CrossEntropy(&chosen), &mut || ())?;
+            learner.accumulate(&TrainingLoss::CrossEntropy(&chosen), &mut || ())?;
         let rate = schedule.rate(step);
         let gradient_norm = learner.step(rate)?;
-        metrics.append(&StepMetrics {
+        metrics.append(&SftStepMetrics {
             step: step + 1,
             epoch,
             loss,

@@ -4,7 +4,7 @@ use crate::corpus;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use jail::python::{PythonEnv, VARIABLE};
-use rl::bench::{Case, Ending, Job, ModelSource, Report, Sizes};
+use rl::bench::{BenchCase, BenchJob, BenchReport, BenchSizes, CaseResult, ModelSource};
 use rl::train::presets::{Dtype, Scale};
 use std::process::{Command, Output};
 
@@ -15,8 +15,8 @@ fn said(output: &Output) -> String {
 }
 
 /// The names and endings of all results.
-fn results(path: &Utf8Path) -> Vec<(String, Ending)> {
-    let report = Report::read(path).unwrap();
+fn results(path: &Utf8Path) -> Vec<(String, CaseResult)> {
+    let report = BenchReport::read(path).unwrap();
     report.results.into_iter().map(|result| (result.name, result.ending)).collect()
 }
 
@@ -57,9 +57,11 @@ fn the_check_of_a_gpu_runs_without_one() {
     for (name, ending) in results {
         assert!(table.contains(&format!("| {name} |")), "{name} is not in\n{table}");
         match ending {
-            Ending::Compared { checks } => assert!([1, 42].contains(&checks.len()), "{checks:?}"),
-            Ending::Measured(figures) if figures.unit == "s" => (),
-            Ending::Measured(figures) => {
+            CaseResult::Compared { checks } => {
+                assert!([1, 42].contains(&checks.len()), "{checks:?}")
+            }
+            CaseResult::Measured(figures) if figures.unit == "s" => (),
+            CaseResult::Measured(figures) => {
                 // Nothing is faster than its floor, a noisy clock apart.
                 let at_floor = figures.at_floor.unwrap();
                 assert!(figures.value > 0.0 && figures.value < 2.0 * at_floor, "{figures:?}");
@@ -86,9 +88,9 @@ fn what_does_not_fit_is_a_result_and_the_others_go_on() {
         .unwrap();
     assert!(output.status.success(), "{}", said(&output));
     let results = results(&json);
-    assert!(matches!(&results[0].1, Ending::OutOfMemory { .. }), "{results:?}");
+    assert!(matches!(&results[0].1, CaseResult::OutOfMemory { .. }), "{results:?}");
     match &results[1].1 {
-        Ending::TooLarge { reason } => assert!(reason.contains("gradients in f32"), "{reason}"),
+        CaseResult::TooLarge { reason } => assert!(reason.contains("gradients in f32"), "{reason}"),
         other => panic!("{other:?}"),
     }
 }
@@ -143,11 +145,11 @@ fn the_cuda_half_of_libtorch_is_found() {
         .unwrap();
     assert!(built.success());
     // What commands do before they make anything.
-    let job = Job {
-        case: Case::Parity,
+    let job = BenchJob {
+        case: BenchCase::Parity,
         model: ModelSource::Shape("tiny".into()),
         dtype: Dtype::F32,
-        sizes: Sizes::defaults(Scale::Tiny).0,
+        sizes: BenchSizes::defaults(Scale::Tiny).0,
         seed: 0,
     };
     let output = Command::new(RL)

@@ -2,7 +2,7 @@
 
 use agents::prompt::{Prompt, PromptStyle};
 use agents::scaffold::scripted::ScriptedLevel;
-use agents::trajectory::{self, Ending, Segment, Source, Trajectory};
+use agents::trajectory::{self, EpisodeEnding, Segment, Source, Trajectory};
 use camino::Utf8Path;
 use fs_err as fs;
 use jail::exec::Mode;
@@ -64,7 +64,7 @@ pub(crate) fn demonstrate(tasks: &Utf8Path, run: &Utf8Path, turn: &str) {
     let corpus = Corpus::open(tasks).unwrap();
     let mut played = Vec::new();
     for task in corpus.split(Split::Train) {
-        let prompt = Prompt::of(&task.public(), PromptStyle::Brief, Mode::Script).unwrap();
+        let prompt = Prompt::new(&task.public(), PromptStyle::Brief, Mode::Script).unwrap();
         for approach in ScriptedLevel::PUBLIC {
             let agent = format!("scripted/{}", approach.name());
             played.push(episode(task.id().as_str(), &agent, &prompt, turn));
@@ -78,7 +78,7 @@ fn episode(task: &str, agent: &str, prompt: &Prompt, turn: &str) -> Trajectory {
     let segment = |source, text: &str| Segment::text(source, text);
     serde_json::from_value(serde_json::json!({
         "version": trajectory::TRAJECTORY_VERSION, "task": task, "agent": agent, "attempt": 0,
-        "feedback": "tier", "turns": [], "ending": Ending::Answered, "timed_out": false,
+        "feedback": "tier", "turns": [], "ending": EpisodeEnding::Answered, "timed_out": false,
         "segments": [
             segment(Source::Prompt, &prompt.system), segment(Source::Prompt, &prompt.user),
             segment(Source::Model, turn),

@@ -12,14 +12,14 @@ const FILES: [&str; 4] =
     ["model.safetensors", "optimizer.safetensors", "tokenizer.json", "training.json"];
 
 /// A run with checkpoints of steps 10, 20 and 30.
-struct Run {
+struct DamagedRun {
     arguments: Vec<String>,
     out: Utf8PathBuf,
     curve: Vec<serde_json::Value>,
     last: Vec<Vec<u8>>,
 }
 
-impl Run {
+impl DamagedRun {
     fn make(dir: &Utf8Path) -> Self {
         let tasks = dir.join("tasks");
         corpus::write(&tasks);
@@ -67,7 +67,7 @@ impl Run {
 fn what_is_broken_is_named_and_what_is_whole_stays() {
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
-    let run = Run::make(dir);
+    let run = DamagedRun::make(dir);
     let good = run.read(20);
 
     // A disk without room for the optimizer's state. A limit on the size of files fails like a full

@@ -6,7 +6,7 @@ use crate::killed::finish;
 use camino::Utf8Path;
 use evals::evaluation::Evaluation;
 use fs_err as fs;
-use support::folders::Folder;
+use support::folders::TemporaryFolder;
 
 #[test]
 fn competition_and_bundle_are_played_by_the_same_commands_as_our_tasks() {
@@ -21,7 +21,7 @@ fn competition_and_bundle_are_played_by_the_same_commands_as_our_tasks() {
         ["--attempts", "1", "--epochs", "10", "--set", "batch=4", "--set", "vocab_size=320"];
     finish(&[&["sft", "--tasks", ours.as_str()][..], &sizes].concat(), &sft);
 
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.competition();
     folder.bundle("yields", 12);
     let tasks = folder.path().as_str();

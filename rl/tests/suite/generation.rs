@@ -1,7 +1,7 @@
 //! Cached, batched, joined and left: generation equals the full forward pass.
 
 use proptest::prelude::*;
-use rl::generate::engine::{Ending, Engine, EngineError, Finished, RowId, Turn};
+use rl::generate::engine::{Engine, EngineError, Finished, RowId, TurnEnd, TurnOptions};
 use rl::generate::sample::Sampling;
 use rl::model::{KvCache, Mixture, Packed, Qwen3, Qwen3Config};
 use rl::train::loss;
@@ -47,9 +47,9 @@ fn of_kind(has_experts: bool) -> Qwen3 {
 /// Neither the temperature nor the floor is the trivial one.
 const SAMPLING: Sampling = Sampling { temperature: 1.3, top_p: 1.0, top_k: 0, min_p: 0.2 };
 
-fn turn(row: u64, number: u64, max_tokens: usize) -> Turn {
+fn turn(row: u64, number: u64, max_tokens: usize) -> TurnOptions {
     let stream = Stream::root(9).index(row).index(number);
-    Turn { sampling: SAMPLING, stream, max_tokens, ignore_eos: false }
+    TurnOptions { sampling: SAMPLING, stream, max_tokens, ignore_eos: false }
 }
 
 fn prompt(row: u64, stretch: u64) -> Vec<i64> {
@@ -75,15 +75,15 @@ fn recomputed(model: &Qwen3, conversation: &[i64], places: &[i64]) -> Vec<f64> {
 }
 
 #[derive(Default)]
-struct Conversation {
+struct ConversationLog {
     ids: Vec<i64>,
     places: Vec<i64>,
     log_probs: Vec<f32>,
     turns: u64,
-    endings: Vec<Ending>,
+    endings: Vec<TurnEnd>,
 }
 
-impl Conversation {
+impl ConversationLog {
     fn take(&mut self, finished: &Finished) {
         for (id, log_prob) in finished.ids.iter().zip(&finished.log_probs) {
             self.places.push(self.ids.len() as i64);
@@ -97,7 +97,7 @@ impl Conversation {
 
 /// Plays `count` conversations of three turns in an engine with `slots` places; a row is answered
 /// `delay` steps after its turn has ended, and the next conversation joins when a place is free.
-fn play(model: &Qwen3, count: u64, slots: usize, delay: u64) -> Vec<Conversation> {
+fn play(model: &Qwen3, count: u64, slots: usize, delay: u64) -> Vec<ConversationLog> {
     play_with(model, count, slots, &|_, _| delay)
 }
 
@@ -107,7 +107,7 @@ fn play_with(
     count: u64,
     slots: usize,
     delay: &dyn Fn(u64, u64) -> u64,
-) -> Vec<Conversation> {
+) -> Vec<ConversationLog> {
     play_in(&mut Engine::new(model, slots, 120), count, slots, delay, 1)
 }
 
@@ -118,9 +118,9 @@ fn play_in(
     slots: usize,
     delay: &dyn Fn(u64, u64) -> u64,
     stretch: u64,
-) -> Vec<Conversation> {
-    let mut conversations: Vec<Conversation> =
-        (0..count).map(|_| Conversation::default()).collect();
+) -> Vec<ConversationLog> {
+    let mut conversations: Vec<ConversationLog> =
+        (0..count).map(|_| ConversationLog::default()).collect();
     let mut playing: BTreeMap<RowId, u64> = BTreeMap::new();
     let mut waiting: Vec<(u64, RowId)> = Vec::new();
     let mut next = 0;
@@ -163,7 +163,7 @@ fn play_in(
 }
 
 /// Every sampled token has the log-probability that the plain pass gives it.
-fn assert_plain(model: &Qwen3, conversations: &[Conversation]) {
+fn assert_plain(model: &Qwen3, conversations: &[ConversationLog]) {
     for conversation in conversations {
         let expected = recomputed(model, &conversation.ids, &conversation.places);
         assert!(!expected.is_empty() && expected.len() == conversation.log_probs.len());
@@ -271,7 +271,7 @@ fn company_does_not_change_what_a_row_says() {
 #[test]
 fn rows_that_share_a_prompt_have_settings_of_their_own() {
     let model = model();
-    let turn = |temperature: f64| Turn {
+    let turn = |temperature: f64| TurnOptions {
         sampling: Sampling { temperature, ..Sampling::default() },
         ignore_eos: true,
         ..turn(0, 0, 6)
@@ -300,11 +300,11 @@ fn rows_that_share_a_prompt_have_settings_of_their_own() {
 #[test]
 fn turns_end_where_they_must() {
     let model = model();
-    let ends: Vec<Conversation> = play(&model, 40, 8, 1);
-    let all: Vec<(Ending, usize)> =
+    let ends: Vec<ConversationLog> = play(&model, 40, 8, 1);
+    let all: Vec<(TurnEnd, usize)> =
         ends.iter().flat_map(|c| c.endings.iter().map(|e| (*e, c.ids.len()))).collect();
-    assert!(all.iter().any(|(ending, _)| *ending == Ending::EndOfTurn));
-    assert!(all.iter().any(|(ending, _)| *ending == Ending::TurnLength));
+    assert!(all.iter().any(|(ending, _)| *ending == TurnEnd::EndOfTurn));
+    assert!(all.iter().any(|(ending, _)| *ending == TurnEnd::TurnLength));
 
     let mut engine = Engine::new(&model, 1, 20);
     let ids: Vec<i64> = (0..18).collect();
@@ -313,7 +313,7 @@ fn turns_end_where_they_must() {
     while finished.is_empty() {
         finished = engine.step().unwrap();
     }
-    assert_eq!((finished[0].ending, finished[0].ids.len()), (Ending::ContextFull, 2));
+    assert_eq!((finished[0].ending, finished[0].ids.len()), (TurnEnd::ContextFull, 2));
     assert!(matches!(
         engine.extend(row, &[1], turn(2, 1, 5)),
         Err(EngineError::TooLong { tokens: 21, capacity: 20 })
@@ -328,7 +328,7 @@ fn turns_can_be_watched_and_go_on_past_their_end() {
     // Pairs of one stream, of which the second ignores the end.
     let mut rows = Vec::new();
     for row in 0..2 * PAIRS {
-        let turn = Turn { ignore_eos: row % 2 == 1, ..turn(row as u64 / 2, 0, 60) };
+        let turn = TurnOptions { ignore_eos: row % 2 == 1, ..turn(row as u64 / 2, 0, 60) };
         rows.push(engine.admit(&prompt(0, 1), turn).unwrap());
     }
     let mut whole: BTreeMap<RowId, Finished> = BTreeMap::new();
@@ -337,7 +337,7 @@ fn turns_can_be_watched_and_go_on_past_their_end() {
         let finished = engine.step().unwrap();
         whole.extend(finished.into_iter().map(|finished| (finished.row, finished)));
         for &row in &rows {
-            let (ids, log_probs) = engine.said(row).unwrap();
+            let (ids, log_probs) = engine.partial_turn(row).unwrap();
             assert_eq!(ids.len(), log_probs.len());
             let seen = watched.entry(row).or_default();
             assert!(whole.contains_key(&row) == ids.is_empty() && ids.len() <= seen.len() + 2);
@@ -350,9 +350,9 @@ fn turns_can_be_watched_and_go_on_past_their_end() {
     let mut ended = 0;
     for pair in rows.chunks(2) {
         let (plain, endless) = (&whole[&pair[0]], &whole[&pair[1]]);
-        assert_eq!((endless.ending, endless.ids.len()), (Ending::TurnLength, 60));
+        assert_eq!((endless.ending, endless.ids.len()), (TurnEnd::TurnLength, 60));
         assert!(endless.ids.starts_with(&plain.ids) && plain.ids.starts_with(&watched[&pair[0]]));
-        ended += usize::from(plain.ending == Ending::EndOfTurn);
+        ended += usize::from(plain.ending == TurnEnd::EndOfTurn);
     }
     assert!(ended > 0);
 }

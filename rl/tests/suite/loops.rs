@@ -9,8 +9,8 @@ use rl::checkpoint::policy;
 use rl::checkpoint::source::{PolicySource, locate};
 use rl::eval::{self, EvalSettings, PolicyContestant};
 use rl::report::{self, ReportSources};
-use rl::run::settings::Settings as _;
-use rl::run::stop::{Ended, Stop};
+use rl::run::settings::Validate as _;
+use rl::run::stop::{RunEnd, Stop};
 use rl::run::view::Stages;
 use rl::train::grpo::{self, DynamicSampling, TrainSettings};
 use rl::train::presets::Scale;
@@ -18,18 +18,18 @@ use rl::train::sft::{self, SftSettings};
 use serde_json::Value;
 use tch::{Device, Kind};
 
-struct Silent;
+struct HiddenProgress;
 
-impl Stages for Silent {
+impl Stages for HiddenProgress {
     fn stage(&self, _name: &'static str, _length: u64) -> ProgressBar {
         ProgressBar::hidden()
     }
 }
 
-fn finished(ended: Ended) -> Utf8PathBuf {
+fn finished(ended: RunEnd) -> Utf8PathBuf {
     match ended {
-        Ended::Finished(folder) => folder,
-        Ended::Stopped(stopped) => panic!("{stopped}"),
+        RunEnd::Finished(folder) => folder,
+        RunEnd::Stopped(stopped) => panic!("{stopped}"),
     }
 }
 
@@ -144,12 +144,12 @@ fn loses_patience(settings: &TrainSettings, policy: &Utf8Path, dir: &Utf8Path) {
             policy,
             &run,
             Device::Cpu,
-            &Silent,
+            &HiddenProgress,
             &stop,
         )
         .unwrap();
         let folder = run.join(format!("checkpoints/step-{last:06}"));
-        assert_eq!(ended, Ended::Finished(folder));
+        assert_eq!(ended, RunEnd::Finished(folder));
         assert!(lines(&run).iter().map(|line| line.0).eq(0..=last));
     }
     assert!(!run.join("checkpoints/best").is_symlink(), "the start was the best");
@@ -182,7 +182,8 @@ fn the_loops_run_resume_and_report() {
     let settings = sft_settings(&tasks).check().unwrap();
     let imitate = || {
         let stop = Stop::default();
-        let ended = sft::run(&settings, &PolicySource::Tiny, &run, Device::Cpu, &Silent, &stop);
+        let ended =
+            sft::run(&settings, &PolicySource::Tiny, &run, Device::Cpu, &HiddenProgress, &stop);
         finished(ended.unwrap())
     };
     let last = imitate();
@@ -211,7 +212,7 @@ fn the_loops_run_resume_and_report() {
     let settings = train_settings(&tasks, &last).check().unwrap();
     let reinforce = || {
         let stop = Stop::default();
-        finished(grpo::run(&settings, &last, &grpo, Device::Cpu, &Silent, &stop).unwrap())
+        finished(grpo::run(&settings, &last, &grpo, Device::Cpu, &HiddenProgress, &stop).unwrap())
     };
     let trained = reinforce();
     let straight = curve(&grpo);
@@ -252,12 +253,15 @@ fn the_loops_run_resume_and_report() {
         PolicyContestant { name: name.into(), model, tokenizer }
     };
     let contestants = [contestant("sft", &last), contestant("grpo", &trained)];
-    let evaluation = eval::run(&settings, &contestants, &out, &Silent).unwrap();
+    let evaluation = eval::run(&settings, &contestants, &out, &HiddenProgress).unwrap();
     assert_eq!(evaluation.rows.len(), 5 + 2);
     assert!(evaluation.rows.iter().all(|row| row.episodes == 1 && row.faults == 0));
     assert!(evaluation.rows[2].reward > evaluation.rows[0].reward, "a forest beats a constant");
-    assert_eq!(eval::run(&settings, &[], &out, &Silent).unwrap().rows, evaluation.rows[..5]);
-    let again = eval::run(&settings, &contestants, &out, &Silent).unwrap();
+    assert_eq!(
+        eval::run(&settings, &[], &out, &HiddenProgress).unwrap().rows,
+        evaluation.rows[..5]
+    );
+    let again = eval::run(&settings, &contestants, &out, &HiddenProgress).unwrap();
     assert_eq!(again, evaluation);
 
     // Show.

@@ -2,14 +2,14 @@
 
 use crate::corpus;
 use agents::scaffold::react::MleWorld;
-use agents::trajectory::{Ending, Segment, Source, Trajectory};
+use agents::trajectory::{EpisodeEnding, Segment, Source, Trajectory};
 use camino::Utf8Path;
-use jail::exec::Options;
-use rl::generate::engine::{CacheUse, Ending as TurnEnding, EngineError, Turn};
+use jail::exec::SandboxOptions;
+use rl::generate::engine::{CacheUse, EngineError, TurnEnd, TurnOptions};
 use rl::generate::{ConversationId, Generated, Generator, NativeGenerator};
 use rl::model::{Packed, Qwen3, Qwen3Config};
 use rl::rollout::{
-    ContextOverflow, EpisodeResult, Job, Policy, Rollout, RolloutContext, RolloutError,
+    ContextOverflow, EpisodeRequest, Policy, Rollout, RolloutContext, RolloutError, RolloutResult,
     RolloutSettings, rollout,
 };
 use rl::run::stop::Stop;
@@ -27,14 +27,14 @@ use tch::{Device, Kind, Tensor};
 /// What sampler and trainer may differ by.
 const TOLERANCE: f64 = 1e-4;
 
-struct Scene {
+struct RolloutFixture {
     suite: TaskSuite,
     tokenizer: Tokenizer,
     model: Qwen3,
     _folder: tempfile::TempDir,
 }
 
-impl Scene {
+impl RolloutFixture {
     /// One id in `every` ends a turn; with 0 none does.
     fn new(every: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -54,15 +54,16 @@ impl Scene {
             ..Qwen3Config::tiny(size, 1, 2)
         };
         let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(5));
-        let suite = TaskSuite::open(&tasks, &Opening::default(), Options::default()).unwrap();
+        let suite =
+            TaskSuite::open(&tasks, &Opening::default(), SandboxOptions::default()).unwrap();
         Self { suite, tokenizer, model, _folder: folder }
     }
 
     fn play(&self, settings: &RolloutSettings, wall_seconds: u64) -> Vec<(Trajectory, Vec<i64>)> {
         let mut generator = NativeGenerator::new(&self.model, settings.capacity());
-        let finished = |played: EpisodeResult| match played {
-            EpisodeResult::Finished { trajectory, context } => (*trajectory, context),
-            EpisodeResult::Fault { fault, .. } => panic!("{fault}"),
+        let finished = |played: RolloutResult| match played {
+            RolloutResult::Finished { trajectory, context } => (*trajectory, context),
+            RolloutResult::Fault { fault, .. } => panic!("{fault}"),
         };
         let rollout = self.play_with(&mut generator, settings, wall_seconds).unwrap();
         rollout.played.into_iter().map(finished).collect()
@@ -87,9 +88,9 @@ impl Scene {
         let tasks = self.suite.split(Split::Train).unwrap();
         let job = |attempt: u64| {
             let stream = Stream::root(6).index(attempt);
-            Job { task: tasks[attempt as usize % 2].id(), attempt, stream }
+            EpisodeRequest { task: tasks[attempt as usize % 2].id(), attempt, stream }
         };
-        let jobs: Vec<Job<'_>> = (0..4).map(job).collect();
+        let jobs: Vec<EpisodeRequest<'_>> = (0..4).map(job).collect();
         rollout(generator, policy, context, &jobs, &mut |_| Ok(()))
     }
 
@@ -138,7 +139,7 @@ fn settings(context: usize) -> RolloutSettings {
 
 #[test]
 fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
-    let scene = Scene::new(8);
+    let scene = RolloutFixture::new(8);
     let first = scene.play(&settings(4000), 600);
     let prompt = ids_of(&first[0].0.segments[..2]).len();
     let context = prompt + 700;
@@ -147,7 +148,7 @@ fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
         scene.assert_seen(trajectory);
     }
     let stopped = scene.play(&settings(context), 600);
-    assert!(stopped.iter().any(|(trajectory, _)| trajectory.ending == Ending::Tokens));
+    assert!(stopped.iter().any(|(trajectory, _)| trajectory.ending == EpisodeEnding::Tokens));
     for (trajectory, seen) in &stopped {
         assert!(trajectory.omissions.is_empty() && seen.len() <= context);
         assert_eq!(*seen, ids_of(&trajectory.segments));
@@ -162,7 +163,7 @@ fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
     let dropped = scene.play(&dropping, 600);
     assert!(dropped.iter().any(|(trajectory, _)| trajectory.omissions.len() > 1));
     for (trajectory, seen) in &dropped {
-        assert_eq!(trajectory.ending, Ending::Budget, "nobody runs out of tokens");
+        assert_eq!(trajectory.ending, EpisodeEnding::Budget, "nobody runs out of tokens");
         assert_eq!(trajectory.turns.len(), 12, "and every action is there");
         assert_eq!(trajectory.segments.len(), 2 + 2 * 12 - 1);
         assert!(seen.len() <= context && trajectory.ids().len() > seen.len());
@@ -179,10 +180,10 @@ fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
 
 #[test]
 fn a_trajectory_has_so_many_tokens_to_say() {
-    let scene = Scene::new(8);
+    let scene = RolloutFixture::new(8);
     let settings = RolloutSettings { trajectory_tokens: 30, ..settings(4000) };
     for (trajectory, context) in scene.play(&settings, 600) {
-        assert_eq!((trajectory.ending, said(&trajectory)), (Ending::Tokens, 30));
+        assert_eq!((trajectory.ending, said(&trajectory)), (EpisodeEnding::Tokens, 30));
         assert!(trajectory.turns.len() > 1, "over several turns");
         assert_eq!(context, ids_of(&trajectory.segments));
     }
@@ -190,10 +191,10 @@ fn a_trajectory_has_so_many_tokens_to_say() {
 
 #[test]
 fn time_also_ends_an_episode_that_only_generates() {
-    let scene = Scene::new(0);
+    let scene = RolloutFixture::new(0);
     let endless = RolloutSettings { turn_tokens: 39_000, ..settings(40_000) };
     for (trajectory, context) in scene.play(&endless, 0) {
-        assert_eq!((trajectory.ending, trajectory.turns.len()), (Ending::Budget, 0));
+        assert_eq!((trajectory.ending, trajectory.turns.len()), (EpisodeEnding::Budget, 0));
         assert!((1..=2).contains(&said(&trajectory)), "one step was made");
         assert_eq!(context, ids_of(&trajectory.segments));
     }
@@ -231,7 +232,7 @@ impl Generator for Remote<'_> {
         &mut self,
         conversation: ConversationId,
         ids: &[i64],
-        _turn: Turn,
+        _turn: TurnOptions,
     ) -> Result<(), EngineError> {
         let before = self.open.insert(conversation, (ids.to_vec(), Some(self.starts % 3)));
         let (before, waits) = before.unwrap_or_default();
@@ -255,7 +256,7 @@ impl Generator for Remote<'_> {
                         conversation: *conversation,
                         ids: self.turn.to_vec(),
                         log_probs: vec![-0.5; self.turn.len()],
-                        ending: TurnEnding::EndOfTurn,
+                        ending: TurnEnd::EndOfTurn,
                         version: self.version,
                     });
                 }
@@ -266,7 +267,7 @@ impl Generator for Remote<'_> {
         Ok(ended)
     }
 
-    fn said(&self, _conversation: ConversationId) -> Result<(&[i64], &[f32]), EngineError> {
+    fn partial_turn(&self, _conversation: ConversationId) -> Result<(&[i64], &[f32]), EngineError> {
         Ok((&[], &[]))
     }
 
@@ -286,7 +287,7 @@ impl Generator for Remote<'_> {
 
 #[test]
 fn a_generator_need_not_be_an_engine_and_its_weights_stay_while_a_rollout_goes_on() {
-    let scene = Scene::new(0);
+    let scene = RolloutFixture::new(0);
     let end = scene.tokenizer.control().end_of_turn;
     let turn = [scene.tokenizer.encode("turn").unwrap(), vec![end]].concat();
     let remote = |moves_after| Remote {
@@ -301,8 +302,8 @@ fn a_generator_need_not_be_an_engine_and_its_weights_stay_while_a_rollout_goes_o
     let rollout = scene.play_with(&mut steady, &settings(4000), 600).unwrap();
     assert_eq!((rollout.played.len(), steady.most, steady.open.len()), (4, 2, 0));
     for played in rollout.played {
-        let EpisodeResult::Finished { trajectory, context } = played else { panic!("a fault") };
-        assert_eq!((trajectory.ending, trajectory.turns.len()), (Ending::Budget, 12));
+        let RolloutResult::Finished { trajectory, context } = played else { panic!("a fault") };
+        assert_eq!((trajectory.ending, trajectory.turns.len()), (EpisodeEnding::Budget, 12));
         assert_eq!(said(&trajectory), 12 * turn.len());
         assert_eq!(context, ids_of(&trajectory.segments));
     }

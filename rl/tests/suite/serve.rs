@@ -4,10 +4,10 @@ use crate::transformers::python;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use rl::checkpoint::policy;
-use rl::generate::engine::{Ending, Engine, Finished, Turn};
+use rl::generate::engine::{Engine, Finished, TurnEnd, TurnOptions};
 use rl::generate::sample::Sampling;
 use rl::model::{Qwen3, Qwen3Config, save_folder, write_safetensors};
-use rl::text::template::{Message, Options, Role, Template};
+use rl::text::template::{ChatMessage, ChatRole, ChatTemplateOptions, Template};
 use rl::text::tokenizer::Tokenizer;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -91,12 +91,12 @@ fn scripted(folder: &Utf8Path) -> Utf8PathBuf {
 }
 
 /// `rl serve`, killed at the end.
-struct Server {
+struct ServeProcess {
     child: Child,
     address: String,
 }
 
-impl Server {
+impl ServeProcess {
     fn start(folder: &Utf8Path, flags: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_rl"))
             .args(["serve", "--model", folder.as_str(), "--served-model-name", "tiny"])
@@ -183,7 +183,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServeProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -191,7 +191,7 @@ impl Drop for Server {
 }
 
 /// What the engine itself makes of a prompt.
-fn engine(model: &Qwen3, prompt: &[i64], turn: Turn) -> Finished {
+fn engine(model: &Qwen3, prompt: &[i64], turn: TurnOptions) -> Finished {
     let mut engine = Engine::new(model, 1, 20_000);
     engine.admit(prompt, turn).unwrap();
     loop {
@@ -212,14 +212,14 @@ fn answers_are_the_engines() {
     let dir = tempfile::tempdir().unwrap();
     let folder = random(Utf8Path::from_path(dir.path()).unwrap());
     let (model, tokenizer) = policy::open(&folder, Kind::Float, Device::Cpu).unwrap();
-    let server = Server::start(&folder, &[]);
+    let server = ServeProcess::start(&folder, &[]);
     let text = "<|im_start|>user\nprint(3)<|im_end|>\n<|im_start|>assistant\n";
     let ids = tokenizer.encode_with_control(text, None).unwrap();
     assert_eq!(ids[0], tokenizer.control().start_of_turn);
 
     let greedy = json!({"model": "tiny", "prompt": ids, "max_tokens": 40, "temperature": 0,
         "logprobs": 0, "return_token_ids": true});
-    let turn = Turn {
+    let turn = TurnOptions {
         sampling: Sampling::greedy(),
         stream: Stream::root(0),
         max_tokens: 40,
@@ -231,7 +231,7 @@ fn answers_are_the_engines() {
     assert_eq!(choice["token_ids"], json!(expected.ids));
     assert_eq!(choice["prompt_token_ids"], json!(ids));
     assert!(close(&choice["logprobs"]["token_logprobs"], &expected.log_probs), "{choice}");
-    let ended = expected.ending == Ending::EndOfTurn;
+    let ended = expected.ending == TurnEnd::EndOfTurn;
     assert_eq!(choice["finish_reason"], if ended { "stop" } else { "length" });
     let said = &expected.ids[..expected.ids.len() - usize::from(ended)];
     let visible: Vec<i64> = said.iter().copied().filter(|&id| !tokenizer.is_control(id)).collect();
@@ -278,10 +278,10 @@ fn answers_are_the_engines() {
         assert_eq!(token["bytes"], json!(tokenizer.bytes(id).unwrap()));
     }
     let unthinking = with(&talk, "chat_template_kwargs", json!({"enable_thinking": false}));
-    let options = Options { tools: Vec::new(), thinking: Some(false) };
+    let options = ChatTemplateOptions { tools: Vec::new(), thinking: Some(false) };
     let laid_out = Template::new(&tokenizer)
         .unwrap()
-        .conversation(&[Message::new(Role::User, "print(3)")], &options)
+        .conversation(&[ChatMessage::new(ChatRole::User, "print(3)")], &options)
         .unwrap();
     assert_eq!(server.good("chat/completions", &unthinking)["prompt_token_ids"], json!(laid_out));
 
@@ -292,8 +292,11 @@ fn answers_are_the_engines() {
     let alone = server.good("completions", &drawn);
     for (index, prompt) in [&ids, &ids, &vec![1, 2, 3], &vec![1, 2, 3]].into_iter().enumerate() {
         let stream = Stream::root((-7_i64).cast_unsigned()).child("serve").index(index as u64);
-        let expected =
-            engine(&model, prompt, Turn { sampling, stream, max_tokens: 30, ignore_eos: true });
+        let expected = engine(
+            &model,
+            prompt,
+            TurnOptions { sampling, stream, max_tokens: 30, ignore_eos: true },
+        );
         let choice = &alone["choices"][index];
         assert_eq!((&choice["index"], &choice["token_ids"]), (&json!(index), &json!(expected.ids)));
         assert!(close(&choice["logprobs"]["token_logprobs"], &expected.log_probs), "{choice}");
@@ -332,7 +335,7 @@ fn answers_are_the_engines() {
 fn a_turn_is_told_in_openais_words() {
     let dir = tempfile::tempdir().unwrap();
     let folder = scripted(Utf8Path::from_path(dir.path()).unwrap());
-    let server = Server::start(&folder, &[]);
+    let server = ServeProcess::start(&folder, &[]);
     let tool = json!({"type": "function", "function": {"name": "score", "parameters": {}}});
     let talk =
         json!({"messages": [{"role": "user", "content": "x"}], "tools": [tool], "temperature": 0});
@@ -414,8 +417,10 @@ fn a_turn_is_told_in_openais_words() {
 fn what_cannot_be_done_is_explained() {
     let dir = tempfile::tempdir().unwrap();
     let folder = scripted(Utf8Path::from_path(dir.path()).unwrap());
-    let server =
-        Server::start(&folder, &["--max-model-len", "50", "--max-num-seqs", "2", "--queue", "1"]);
+    let server = ServeProcess::start(
+        &folder,
+        &["--max-model-len", "50", "--max-num-seqs", "2", "--queue", "1"],
+    );
     let refused = |path: &str, request: Value| {
         let (status, answer) = server.post(path, &request);
         let error = &answer["error"];
@@ -443,36 +448,36 @@ fn what_cannot_be_done_is_explained() {
         bad(path, "top_p", json!(0), "`top_p` is 0");
         bad(path, "top_k", json!(-2), "at least 0");
         bad(path, "n", json!(0), "at least 1");
-        bad(path, "n", json!(4), "more than the server's 3");
-        bad(path, "n", json!(9_999_999), "more than the server's 3");
+        bad(path, "n", json!(4), "has room for 3");
+        bad(path, "n", json!(9_999_999), "has room for 3");
         bad(path, "max_tokens", json!(0), "at least 1");
         bad(path, "max_tokens", json!(2.5), "`max_tokens` cannot be used");
         bad(path, "stop", json!(["a", ""]), "empty");
-        bad(path, "stop", json!(3), "neither a text nor a list of texts");
-        bad(path, "stream_options", json!({"include_usage": true}), "without `stream`");
+        bad(path, "stop", json!(3), "a string or a list of strings");
+        bad(path, "stream_options", json!({"include_usage": true}), "needs `stream`");
         bad(path, "presence_penalty", json!(0.5), "not supported at 0.5");
         bad(path, "logit_bias", json!({"5": 1}), "not supported");
-        bad(path, "guided_json", json!({}), "not a parameter that is understood");
+        bad(path, "guided_json", json!({}), "not a known parameter");
         bad(path, "seed", json!("x"), "`seed` cannot be used");
     }
     bad("completions", "echo", json!(true), "`echo` is not supported");
-    bad("completions", "logprobs", json!(3), "ask for `logprobs: 0`");
+    bad("completions", "logprobs", json!(3), "use `logprobs: 0`");
     bad("completions", "prompt", json!([]), "at least one token");
     bad("completions", "prompt", json!(""), "at least one token");
     bad("completions", "prompt", json!([[1], []]), "at least one token");
-    bad("completions", "prompt", json!([1, "a"]), "neither a text nor a list of texts");
+    bad("completions", "prompt", json!([1, "a"]), "a string, a list of strings");
     bad("completions", "prompt", json!([1, 99_999]), "the id 99999 is outside the vocabulary");
     bad("completions", "prompt", json!([-1]), "the id -1 is outside");
     bad("completions", "suffix", json!("x"), "not supported");
     let chat = "chat/completions";
-    bad(chat, "messages", json!([]), "there are no `messages`");
+    bad(chat, "messages", json!([]), "`messages` is missing or empty");
     bad(chat, "messages", json!([{"role": "user"}]), "has no `content`");
     bad(chat, "messages", json!([{"role": "king", "content": "x"}]), "unknown variant `king`");
     bad(
         chat,
         "messages",
         json!([{"role": "user", "content": [{"type": "image_url"}]}]),
-        "list of texts",
+        "list of text parts",
     );
     bad(
         chat,
@@ -501,7 +506,7 @@ fn what_cannot_be_done_is_explained() {
         ("POST /v1/completions HTTP/1.1", "[]", 400, "not a JSON object"),
         ("POST /v1/completions HTTP/1.1", "", 400, "not a JSON object"),
         ("POST /v1/completions HTTP/1.1", "{}", 400, "there is no `prompt`"),
-        ("POST /v1/embeddings HTTP/1.1", "{}", 404, "there is nothing at `/v1/embeddings`"),
+        ("POST /v1/embeddings HTTP/1.1", "{}", 404, "no route `/v1/embeddings`"),
         ("GET /v1/completions HTTP/1.1", "", 405, "does not answer GET"),
         ("GET /v1/models/other HTTP/1.1", "", 404, "no model `other`"),
         ("GET /v1/models HTTP/1.1\r\nOrigin: http://evil.example", "", 403, "browser"),
@@ -522,7 +527,7 @@ fn what_cannot_be_done_is_explained() {
     BufReader::new(stream).read_line(&mut line).unwrap();
     assert!(line.contains(" 413 "), "{line}");
 
-    let guarded = Server::start(&folder, &["--api-key", "open sesame"]);
+    let guarded = ServeProcess::start(&folder, &["--api-key", "open sesame"]);
     let (status, head, _) = guarded.ask("GET /v1/models HTTP/1.1", "");
     assert!(status == 401 && head.contains("www-authenticate: bearer"), "{head}");
     for (key, status) in [("open", 401), ("open sesame", 200)] {
@@ -555,7 +560,7 @@ fn begun(client: &mut BufReader<TcpStream>) {
 fn clients_that_leave_free_their_rows() {
     let dir = tempfile::tempdir().unwrap();
     let folder = random(Utf8Path::from_path(dir.path()).unwrap());
-    let mut server = Server::start(
+    let mut server = ServeProcess::start(
         &folder,
         &["--max-num-seqs", "2", "--queue", "0", "--max-model-len", "20000"],
     );
@@ -627,7 +632,7 @@ fn broken_weights_end_the_server_with_a_word() {
     let norm = weights["model.norm.weight"].full_like(f64::NAN);
     weights.insert("model.norm.weight".into(), norm);
     write_safetensors(&folder.join("model.safetensors"), &weights).unwrap();
-    let mut server = Server::start(&folder, &[]);
+    let mut server = ServeProcess::start(&folder, &[]);
     let (status, answer) = server.post("completions", &json!({"prompt": [5]}));
     assert_eq!((status, &answer["error"]["type"]), (503, &json!("server_error")), "{answer}");
     assert_eq!(server.end(), Some(1));
@@ -637,7 +642,7 @@ fn broken_weights_end_the_server_with_a_word() {
 fn an_idle_server_ends_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let folder = scripted(Utf8Path::from_path(dir.path()).unwrap());
-    let mut server = Server::start(&folder, &[]);
+    let mut server = ServeProcess::start(&folder, &[]);
     // A connection that is kept alive does not keep the server.
     let idle = TcpStream::connect(&server.address).unwrap();
     let began = Instant::now();
@@ -651,7 +656,7 @@ fn an_idle_server_ends_at_once() {
 fn the_official_client_is_served() {
     let dir = tempfile::tempdir().unwrap();
     let folder = scripted(Utf8Path::from_path(dir.path()).unwrap());
-    let server = Server::start(&folder, &["--api-key", "open sesame"]);
+    let server = ServeProcess::start(&folder, &["--api-key", "open sesame"]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/client.py");
     fs::write(folder.join("script.txt"), SCRIPT).unwrap();
     let output = Command::new(python())

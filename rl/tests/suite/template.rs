@@ -5,7 +5,9 @@ use camino::Utf8Path;
 use fs_err as fs;
 use minijinja::Value;
 use rl::model::{Qwen3, Qwen3Config, save_folder};
-use rl::text::template::{FunctionCall, Message, Options, Role, Template, ToolCall};
+use rl::text::template::{
+    ChatMessage, ChatRole, ChatTemplateOptions, FunctionCall, Template, ToolCall,
+};
 use rl::text::tokenizer::Tokenizer;
 use serde::Serialize;
 use tasks::stream::Stream;
@@ -14,14 +16,14 @@ use tch::{Device, Kind};
 const THINKING: &str = include_str!("../reference/thinking.jinja");
 
 #[derive(Serialize)]
-struct Case {
-    messages: Vec<Message>,
+struct TemplateCase {
+    messages: Vec<ChatMessage>,
     tools: Vec<Value>,
     thinking: Option<bool>,
 }
 
-fn say(role: Role, content: &str) -> Message {
-    Message::new(role, content)
+fn say(role: ChatRole, content: &str) -> ChatMessage {
+    ChatMessage::new(role, content)
 }
 
 fn call(arguments: &str, name: &str) -> ToolCall {
@@ -39,8 +41,8 @@ fn tools() -> Vec<Value> {
     serde_json::from_str(text).unwrap()
 }
 
-fn cases() -> Vec<Case> {
-    use Role::{Assistant, System, Tool, User};
+fn cases() -> Vec<TemplateCase> {
+    use ChatRole::{Assistant, System, Tool, User};
     let talk = vec![
         say(System, "You fit models.\n "),
         say(User, "Predict  column 12.\n\n\tNo café, 3.14 <b>x</b>\r\n"),
@@ -48,7 +50,7 @@ fn cases() -> Vec<Case> {
         say(Tool, "\n1\n"),
     ];
     let mut calls = vec![say(User, "\nHow good is it?")];
-    calls.push(Message {
+    calls.push(ChatMessage {
         content: None,
         reasoning_content: Some("First look.\n".into()),
         tool_calls: vec![
@@ -63,7 +65,7 @@ fn cases() -> Vec<Case> {
         say(Assistant, "Fair."),
         say(User, "And now?"),
     ]);
-    let case = |messages: &[Message], tools, thinking| Case {
+    let case = |messages: &[ChatMessage], tools, thinking| TemplateCase {
         messages: messages.to_vec(),
         tools,
         thinking,
@@ -116,7 +118,8 @@ fn our_layouts_read_the_same_in_transformers() {
         let tokenizer = Tokenizer::open(&folder).unwrap();
         let template = Template::new(&tokenizer).unwrap();
         for (index, (case, theirs)) in cases.iter().zip(theirs).enumerate() {
-            let options = Options { tools: case.tools.clone(), thinking: case.thinking };
+            let options =
+                ChatTemplateOptions { tools: case.tools.clone(), thinking: case.thinking };
             let ours = template.conversation(&case.messages, &options).unwrap();
             assert_eq!(theirs["text"], tokenizer.decode(&ours).unwrap(), "{folder}, {index}");
             assert_eq!(theirs["ids"], serde_json::json!(ours), "{folder}, {index}");
@@ -127,11 +130,11 @@ fn our_layouts_read_the_same_in_transformers() {
         pieces.extend(template.answer("<code>\nprint(1)\n</code>").unwrap());
         pieces.extend(template.observation("1\n").unwrap());
         let whole = [
-            say(Role::System, "You fit models."),
-            say(Role::User, "Predict column 12."),
-            say(Role::Assistant, "<code>\nprint(1)\n</code>"),
-            say(Role::Tool, "1\n"),
+            say(ChatRole::System, "You fit models."),
+            say(ChatRole::User, "Predict column 12."),
+            say(ChatRole::Assistant, "<code>\nprint(1)\n</code>"),
+            say(ChatRole::Tool, "1\n"),
         ];
-        assert_eq!(pieces, template.conversation(&whole, &Options::default()).unwrap());
+        assert_eq!(pieces, template.conversation(&whole, &ChatTemplateOptions::default()).unwrap());
     }
 }

@@ -3,10 +3,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use rl::generate::engine::{Engine, RowId, Turn};
+use rl::generate::engine::{Engine, RowId, TurnOptions};
 use rl::generate::sample::Sampling;
 use rl::model::{
-    Gradients, Lora, LoraSettings, Packed, Qwen3, Qwen3Config, Target, Weights, save_folder,
+    Gradients, Lora, LoraSettings, LoraTarget, Packed, Qwen3, Qwen3Config, Weights, save_folder,
     save_whole, write_weights,
 };
 use rl::train::batch::{Memory, TrainSequence};
@@ -76,7 +76,7 @@ fn read<T: serde::de::DeserializeOwned>(folder: &Utf8Path, name: &str) -> T {
 fn greedy(model: &Qwen3, prompts: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let mut engine = Engine::new(model, 7, 128);
     let (sampling, stream) = (Sampling::greedy(), Stream::root(0));
-    let turn = Turn { sampling, stream, max_tokens: 64, ignore_eos: false };
+    let turn = TurnOptions { sampling, stream, max_tokens: 64, ignore_eos: false };
     let mut answers = vec![Vec::new(); prompts.len()];
     let mut playing: BTreeMap<RowId, usize> = BTreeMap::new();
     let mut next = 0;
@@ -190,7 +190,12 @@ fn adapters_agree(dir: &Utf8Path, text: &[i64]) {
     let settings = LoraSettings {
         rank: 4,
         alpha: 6.0,
-        targets: vec![Target::KProj, Target::OProj, Target::GateProj, Target::UpProj],
+        targets: vec![
+            LoraTarget::KProj,
+            LoraTarget::OProj,
+            LoraTarget::GateProj,
+            LoraTarget::UpProj,
+        ],
     };
     let lora = Lora { settings, base: base.clone() };
     lora.clone().attach(&mut model, Stream::root(8)).unwrap();
@@ -220,16 +225,16 @@ fn adapters_agree(dir: &Utf8Path, text: &[i64]) {
     assert!(gap <= TOLERANCE, "PEFT reads our adapters differently, by {gap}");
 
     // What does not fit is refused.
-    let refusal = |targets: Vec<Target>, folder: &Utf8Path| {
+    let refusal = |targets: Vec<LoraTarget>, folder: &Utf8Path| {
         let mut model = load(&base, Kind::Float);
         let settings = LoraSettings { rank: 4, alpha: 6.0, targets };
         let lora = Lora { settings, base: base.clone() };
         lora.open(&mut model, folder).unwrap_err().to_string()
     };
-    assert!(refusal(vec![Target::KProj], &ours).contains("belongs to another model"));
-    assert!(refusal(vec![Target::KProj, Target::QProj], &ours).contains("q_proj.lora_A"));
+    assert!(refusal(vec![LoraTarget::KProj], &ours).contains("belongs to another model"));
+    assert!(refusal(vec![LoraTarget::KProj, LoraTarget::QProj], &ours).contains("q_proj.lora_A"));
     let mut model = load(&dir.join("experts"), Kind::Float);
-    let settings = LoraSettings { targets: vec![Target::UpProj], ..LoraSettings::default() };
+    let settings = LoraSettings { targets: vec![LoraTarget::UpProj], ..LoraSettings::default() };
     let error = Lora { settings, base }.attach(&mut model, Stream::root(8)).unwrap_err();
     assert!(error.to_string().contains("mlp.up_proj"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use support::manifest::manifest;
 
 /// Writes the task `night-shifts` below `folder` and returns its path.
@@ -28,12 +28,12 @@ fn rows(column: &str, value: impl Fn(u32) -> u32) -> String {
 }
 
 /// A sandbox that starts fast: one run at a time, and only pandas is imported in advance.
-pub(crate) fn options() -> Options {
-    Options {
+pub(crate) fn options() -> SandboxOptions {
+    SandboxOptions {
         slots: 1,
         spares: 1,
         warm_up: false,
         modules: vec!["pandas".to_owned()],
-        ..Options::default()
+        ..SandboxOptions::default()
     }
 }

@@ -1,9 +1,9 @@
 //! The command `sandbox bench`: latency and throughput of runs.
 
-use super::{Common, exit, output};
+use super::{CommonFlags, exit, output};
 use anyhow::{Context as _, Result};
 use clap::Args;
-use jail::bench::{Settings, bench};
+use jail::bench::{BenchSettings, bench};
 use jail::python::PythonEnv;
 
 /// Arguments of `sandbox bench`.
@@ -16,11 +16,11 @@ pub(super) struct BenchArgs {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     cold_runs: u16,
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonFlags,
 }
 
 pub(super) fn run(args: &BenchArgs) -> Result<u8> {
-    let settings = Settings { runs: args.runs.into(), cold_runs: args.cold_runs.into() };
+    let settings = BenchSettings { runs: args.runs.into(), cold_runs: args.cold_runs.into() };
     let python = PythonEnv::locate()?;
     let bench = bench(&python, &args.common.options(true), settings, |script| {
         output::note(&format!("measuring {script:?}"));

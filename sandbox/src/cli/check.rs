@@ -1,10 +1,10 @@
 //! The command `sandbox check`: which isolation layers this host offers.
 
-use super::{Common, exit, output, start};
+use super::{CommonFlags, exit, output, start};
 use anyhow::Result;
 use clap::Args;
 use jail::exec::StartError;
-use jail::isolation::State;
+use jail::isolation::LayerState;
 use jail::limits::Gpus;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonFlags,
 }
 
 pub(super) fn run(args: &CheckArgs) -> Result<u8> {
@@ -46,8 +46,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<u8> {
         output::line(&format!("tier {}", sandbox.tier()))?;
         for (layer, state) in protection.iter() {
             match state {
-                State::Up => output::line(&format!("{layer:20} up"))?,
-                State::Down { reason } => output::line(&format!("{layer:20} down: {reason}"))?,
+                LayerState::Up => output::line(&format!("{layer:20} up"))?,
+                LayerState::Down { reason } => output::line(&format!("{layer:20} down: {reason}"))?,
             }
         }
         let gpus = if gpus.is_empty() { Gpus::None } else { Gpus::Only(gpus) };

@@ -38,7 +38,7 @@ impl UsageError {
 /// What failed, as the key `kind` of a fault in JSON; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     /// An argument: nothing is wrong with the program or the host.
     Usage,
     /// There is no Python that scripts can be run with.
@@ -59,13 +59,13 @@ pub(crate) enum Kind {
     Internal,
 }
 
-impl Kind {
+impl FailureKind {
     /// Of an error, by the first of its reasons that is known.
-    fn of(error: &anyhow::Error) -> Self {
-        error.chain().find_map(Self::of_one).unwrap_or(Self::Internal)
+    fn from_error(error: &anyhow::Error) -> Self {
+        error.chain().find_map(Self::from_cause).unwrap_or(Self::Internal)
     }
 
-    fn of_one(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+    fn from_cause(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         if error.is::<UsageError>() {
             return Some(Self::Usage);
         }
@@ -75,7 +75,7 @@ impl Kind {
                 StartError::NoLauncher { .. } | StartError::NoLibrary { .. } => Self::Program,
                 StartError::Task { .. } | StartError::Exposed { .. } => Self::Task,
                 StartError::IsolationLevel { .. } | StartError::Layer { .. } => Self::Layer,
-                StartError::Fault(fault) => Self::of_fault(fault),
+                StartError::Fault(fault) => Self::from_fault(fault),
                 StartError::Limit(_) | StartError::Zygote { .. } => Self::Sandbox,
             });
         }
@@ -91,7 +91,7 @@ impl Kind {
             });
         }
         if let Some(fault) = error.downcast_ref::<Fault>() {
-            return Some(Self::of_fault(fault));
+            return Some(Self::from_fault(fault));
         }
         if let Some(error) = error.downcast_ref::<ServeError>() {
             return Some(match error {
@@ -111,7 +111,7 @@ impl Kind {
         error.is::<OutputError>().then_some(Self::Output)
     }
 
-    fn of_fault(fault: &Fault) -> Self {
+    fn from_fault(fault: &Fault) -> Self {
         match fault {
             Fault::NoGpu(_) => Self::Gpus,
             Fault::Layer { .. } | Fault::NeedsGroups(_) | Fault::NoSessions(_) => Self::Layer,
@@ -144,16 +144,16 @@ impl Kind {
 
 /// What is said of a failure, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Failure {
-    pub(crate) kind: Kind,
+pub(crate) struct FailureReport {
+    pub(crate) kind: FailureKind,
     /// The error with all its reasons.
     pub(crate) message: String,
     hint: Option<&'static str>,
 }
 
-impl From<&anyhow::Error> for Failure {
+impl From<&anyhow::Error> for FailureReport {
     fn from(error: &anyhow::Error) -> Self {
-        let kind = Kind::of(error);
+        let kind = FailureKind::from_error(error);
         Self { kind, message: format!("{error:#}"), hint: kind.hint() }
     }
 }
@@ -164,11 +164,11 @@ pub(crate) fn report(error: &anyhow::Error, json: bool) -> u8 {
     if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(OutputError::Closed))) {
         return exit::CLOSED;
     }
-    let failure = Failure::from(error);
+    let failure = FailureReport::from(error);
     output::note(&format!("error: {}", failure.message));
     // Of an answer that cannot be written there is no second try.
     if json
-        && failure.kind != Kind::Output
+        && failure.kind != FailureKind::Output
         && let Err(OutputError::Closed) = output::json(&json!({ "fault": failure }))
     {
         return exit::CLOSED;
@@ -183,20 +183,20 @@ mod tests {
 
     #[test]
     fn mistakes_and_faults_are_told_apart_under_any_context() {
-        let kind = |error: anyhow::Error| Failure::from(&error).kind;
+        let kind = |error: anyhow::Error| FailureReport::from(&error).kind;
         let mistake = || UsageError::at("failed to read the script")(std::io::Error::other("why"));
-        assert_eq!(kind(mistake().into()), Kind::Usage);
+        assert_eq!(kind(mistake().into()), FailureKind::Usage);
         assert_eq!(
             format!("{:#}", anyhow::Error::new(mistake())),
             "failed to read the script: why"
         );
         let started = || Err::<(), _>(StartError::from(Fault::Abandoned)).context("no sandbox");
-        assert_eq!(kind(started().unwrap_err()), Kind::Sandbox);
+        assert_eq!(kind(started().unwrap_err()), FailureKind::Sandbox);
         let unknown = || Err::<(), _>(TaskError::NoTask("x".into())).context("failed to open");
-        assert_eq!(kind(unknown().unwrap_err()), Kind::Usage);
+        assert_eq!(kind(unknown().unwrap_err()), FailureKind::Usage);
         let damaged = TaskError::Io(std::io::Error::other("why"));
-        assert_eq!(kind(anyhow::Error::new(damaged).context("failed to open")), Kind::Task);
-        assert_eq!(kind(anyhow::anyhow!("no idea")), Kind::Internal);
-        assert_eq!((Kind::Usage.code(), Kind::Task.code()), (2, 1));
+        assert_eq!(kind(anyhow::Error::new(damaged).context("failed to open")), FailureKind::Task);
+        assert_eq!(kind(anyhow::anyhow!("no idea")), FailureKind::Internal);
+        assert_eq!((FailureKind::Usage.code(), FailureKind::Task.code()), (2, 1));
     }
 }

@@ -4,7 +4,7 @@
 //! that scripts commonly use takes seconds; for a single script, what it does not name is left
 //! out. Where its text does not say for sure what it will load, everything is.
 
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use std::collections::BTreeSet;
 
 /// Modules of the standard library that load no other libraries and run nobody's code: whoever
@@ -22,7 +22,7 @@ const DYNAMIC: [&str; 5] = ["__import__", "importlib", "exec", "eval", "runpy"];
 
 /// What is to be loaded for these scripts, in order: part of the default modules.
 pub(super) fn needed(scripts: &[String]) -> Vec<String> {
-    let all = Options::default().modules;
+    let all = SandboxOptions::default().modules;
     let mut wanted = BTreeSet::new();
     for script in scripts {
         match named(script) {
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(of("import numpy as np"), ["numpy"]);
         assert_eq!(of("def f():\n  import pandas.api"), ["numpy", "pandas"]);
         assert_eq!(of("try: import os, numpy\nexcept ImportError: pass"), ["numpy"]);
-        let all = Options::default().modules;
+        let all = SandboxOptions::default().modules;
         assert_eq!(of("x = 1; from sklearn.linear_model import Ridge"), all);
         assert_eq!(of("import scipy"), ["numpy", "scipy", "scipy.stats", "scipy.optimize"]);
         assert_eq!(needed(&["import pandas".into(), "import numpy".into()]), ["numpy", "pandas"]);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn where_it_is_not_certain_everything_is_loaded() {
-        let all = Options::default().modules;
+        let all = SandboxOptions::default().modules;
         for script in [
             "__import__('pandas')",
             "import importlib",

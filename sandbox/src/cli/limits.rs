@@ -4,7 +4,7 @@ use super::failure::UsageError;
 use super::policy_file;
 use camino::Utf8PathBuf;
 use clap::Args;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use jail::limits::range::{self, OutOfRange, Range};
 use jail::limits::{Gpus, Keep, RunLimits};
 use std::fmt::Display;
@@ -110,7 +110,7 @@ pub(crate) struct RawKeep {
 
 /// Limits that make sense.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct CheckedLimits {
     /// The limits of each run.
     pub(crate) policy: RunLimits,
     /// The size of a work dir.
@@ -150,12 +150,12 @@ impl RawKeep {
     }
 }
 
-impl TryFrom<RawLimits> for Limits {
+impl TryFrom<RawLimits> for CheckedLimits {
     type Error = OutOfRange;
 
     /// Defaults where nothing is given; a limit that makes no sense is refused.
     fn try_from(raw: RawLimits) -> Result<Self, OutOfRange> {
-        let (default, options) = (RunLimits::default(), Options::default());
+        let (default, options) = (RunLimits::default(), SandboxOptions::default());
         let cpus = raw.cpus.map(|cpus| {
             range::CPUS.check("cpus", &cpus)?;
             Ok(u32::try_from(cpus).ok().and_then(NonZeroU32::new).expect("in range"))
@@ -211,21 +211,21 @@ impl LimitFlags {
         &self,
         time_limit: Option<Span>,
         time_default: Span,
-    ) -> Result<Limits, UsageError> {
+    ) -> Result<CheckedLimits, UsageError> {
         let file = match &self.policy {
             Some(path) => policy_file::read(path)?,
             None => RawLimits::default(),
         };
         let lowest = RawLimits { time_limit: Some(time_default), ..RawLimits::default() };
         let resolved = self.raw(time_limit).over(file).over(lowest);
-        Limits::try_from(resolved).map_err(|error| UsageError::new(error.to_string()))
+        CheckedLimits::try_from(resolved).map_err(|error| UsageError::new(error.to_string()))
     }
 }
 
-impl Limits {
+impl CheckedLimits {
     /// The options of a sandbox that keeps to them.
-    pub(crate) fn bound(&self, options: Options) -> Options {
-        Options { work_dir: self.work_dir, work_files: self.work_files, ..options }
+    pub(crate) fn bound(&self, options: SandboxOptions) -> SandboxOptions {
+        SandboxOptions { work_dir: self.work_dir, work_files: self.work_files, ..options }
     }
 }
 
@@ -235,17 +235,17 @@ mod tests {
     use clap::{CommandFactory as _, Parser};
 
     #[derive(Debug, Parser)]
-    struct Program {
+    struct FlagsUnderTest {
         #[arg(long)]
         time_limit: Option<Span>,
         #[command(flatten)]
         limits: LimitFlags,
     }
 
-    fn resolve(arguments: &[&str]) -> Result<Limits, String> {
-        let program = Program::try_parse_from([&["program"], arguments].concat())
+    fn resolve(arguments: &[&str]) -> Result<CheckedLimits, String> {
+        let program = FlagsUnderTest::try_parse_from([&["program"], arguments].concat())
             .map_err(|error| error.to_string())?;
-        let Program { time_limit, limits } = program;
+        let FlagsUnderTest { time_limit, limits } = program;
         limits.resolve(time_limit, Span::seconds(30)).map_err(|error| error.to_string())
     }
 
@@ -257,11 +257,11 @@ mod tests {
         fs_err::write(&file, text).unwrap();
         let file = ["--policy", file.to_str().unwrap()];
         let flags = ["--memory", "512MiB", "--keep-tail", "2KiB", "--stderr-tail", "3KiB"];
-        let Limits { policy, work_dir, work_files } =
+        let CheckedLimits { policy, work_dir, work_files } =
             resolve(&[&file[..], &flags[..2]].concat()).unwrap();
         assert_eq!((policy.time_limit, policy.memory), (Span::seconds(5), ByteSize::mib(512)));
         assert_eq!((work_dir, work_files), (ByteSize::mib(256), 50));
-        let Limits { policy, .. } = resolve(&[&file[..], &flags].concat()).unwrap();
+        let CheckedLimits { policy, .. } = resolve(&[&file[..], &flags].concat()).unwrap();
         assert_eq!(policy.stdout, Keep { head: ByteSize::kib(1), tail: ByteSize::kib(2) });
         assert_eq!(policy.stderr, Keep { head: ByteSize::kib(16), tail: ByteSize::kib(3) });
         assert_eq!(resolve(&[]).unwrap().policy.time_limit, Span::seconds(30));
@@ -289,8 +289,8 @@ mod tests {
 
     #[test]
     fn the_help_names_the_defaults_that_are_in_force() {
-        let Limits { policy, work_dir, work_files } = resolve(&[]).unwrap();
-        let help = Program::command().render_long_help().to_string();
+        let CheckedLimits { policy, work_dir, work_files } = resolve(&[]).unwrap();
+        let help = FlagsUnderTest::command().render_long_help().to_string();
         for (flag, value) in [
             ("memory", policy.memory.to_string()),
             ("processes", policy.processes.to_string()),
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn the_documentation_names_defaults_and_ranges() {
         let page = include_str!("../../../docs/SANDBOX.md");
-        let Limits { policy, work_dir, work_files } = resolve(&[]).unwrap();
+        let CheckedLimits { policy, work_dir, work_files } = resolve(&[]).unwrap();
         for (limit, default, accepted) in [
             (
                 "time_limit",

@@ -8,8 +8,8 @@ use clap::Args;
 use std::time::SystemTime;
 use tasks::collect::CollectError;
 use tasks::mlebench::board::Board;
-use tasks::mlebench::grading::{self, GradingError, Outcome};
-use tasks::mlebench::report::{self, Report};
+use tasks::mlebench::grading::{self, GradingError, GradingOutcome};
+use tasks::mlebench::report::{self, CompetitionReport};
 
 /// What to grade as MLE-bench does, instead of a task.
 #[derive(Debug, Args)]
@@ -120,7 +120,7 @@ fn whose(error: GradingError) -> anyhow::Error {
     }
 }
 
-fn one(outcome: &Outcome, json: bool) -> Result<u8> {
+fn one(outcome: &GradingOutcome, json: bool) -> Result<u8> {
     if json {
         output::json_text(&outcome.report.to_json(4))?;
         // The object has no key for it.
@@ -133,24 +133,25 @@ fn one(outcome: &Outcome, json: bool) -> Result<u8> {
     Ok(if outcome.report.score.is_some() { exit::SUCCESS } else { exit::SUBMISSION })
 }
 
-fn many(outcomes: Vec<Outcome>, json: bool) -> Result<()> {
+fn many(outcomes: Vec<GradingOutcome>, json: bool) -> Result<()> {
     if !json {
         for outcome in &outcomes {
             output::line(&format!("{}: {}", outcome.report.competition_id, line(outcome)))?;
         }
         return Ok(());
     }
-    for Outcome { report, refusal } in &outcomes {
+    for GradingOutcome { report, refusal } in &outcomes {
         if let Some(refusal) = refusal {
             output::note(&format!("{}: {refusal}", report.submission_path));
         }
     }
-    let reports: Vec<Report> = outcomes.into_iter().map(|outcome| outcome.report).collect();
+    let reports: Vec<CompetitionReport> =
+        outcomes.into_iter().map(|outcome| outcome.report).collect();
     Ok(output::json_text(&report::aggregate(&reports))?)
 }
 
 /// An outcome in words.
-fn line(Outcome { report, refusal }: &Outcome) -> String {
+fn line(GradingOutcome { report, refusal }: &GradingOutcome) -> String {
     match (report.score, report.medal(), refusal) {
         (Some(score), Some(medal), _) => format!("{score} ({} medal)", medal.name()),
         (Some(score), None, _) if report.above_median() => format!("{score} (above the median)"),

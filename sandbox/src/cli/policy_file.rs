@@ -2,7 +2,7 @@
 //! [`RunLimits`](jail::limits::RunLimits), and `work_dir` and `work_files`.
 
 use super::failure::UsageError;
-use super::limits::{Limits, RawKeep, RawLimits};
+use super::limits::{CheckedLimits, RawKeep, RawLimits};
 use camino::Utf8Path;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -61,7 +61,7 @@ pub(super) fn read(path: &Utf8Path) -> Result<RawLimits, UsageError> {
     let located = |Wrong { path, why }: Wrong| at(line_of(&text, &path), &why);
     let raw = from_entries(entries).map_err(located)?;
     // Checked here too, while it is known where the values come from.
-    Limits::try_from(raw.clone()).map_err(|error| {
+    CheckedLimits::try_from(raw.clone()).map_err(|error| {
         let path = error.field.split('.').map(str::to_owned).collect();
         located(Wrong { path, why: error.to_string() })
     })?;
@@ -141,8 +141,8 @@ fn line_of(text: &str, path: &[String]) -> Option<usize> {
 
 impl<'de> Deserialize<'de> for Entries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Table;
-        impl<'de> Visitor<'de> for Table {
+        struct LimitsVisitor;
+        impl<'de> Visitor<'de> for LimitsVisitor {
             type Value = Entries;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,7 +161,7 @@ impl<'de> Deserialize<'de> for Entries {
                 Ok(Entries(entries))
             }
         }
-        deserializer.deserialize_map(Table)
+        deserializer.deserialize_map(LimitsVisitor)
     }
 }
 
@@ -183,9 +183,9 @@ mod tests {
     fn what_is_printed_can_be_read_back() {
         let policy = RunLimits { time_limit: Span::seconds(7), ..RunLimits::default() };
         let raw = read_as("json", &serde_json::to_string_pretty(&policy).unwrap()).unwrap();
-        assert_eq!(Limits::try_from(raw).unwrap().policy, policy);
+        assert_eq!(CheckedLimits::try_from(raw).unwrap().policy, policy);
         let raw = read_as("toml", &toml::to_string(&policy).unwrap()).unwrap();
-        assert_eq!(Limits::try_from(raw).unwrap().policy, policy);
+        assert_eq!(CheckedLimits::try_from(raw).unwrap().policy, policy);
     }
 
     #[test]

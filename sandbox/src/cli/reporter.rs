@@ -1,6 +1,6 @@
 //! The report on each script of `sandbox run`, and the exit code.
 
-use super::failure::Failure;
+use super::failure::FailureReport;
 use super::run::RunArgs;
 use super::{exit, output, report};
 use anyhow::{Context as _, Result};
@@ -19,7 +19,7 @@ use tasks::task::{Task, TaskId};
 const SUBMISSION: &str = "submission.csv";
 
 /// A script and the result of its run.
-pub(super) struct Script {
+pub(super) struct ReportedScript {
     /// As it was given.
     pub(super) name: String,
     pub(super) code: String,
@@ -28,15 +28,15 @@ pub(super) struct Script {
 }
 
 /// What a script left.
-pub(super) struct Ran {
+pub(super) struct ScriptResult {
     run: Run,
     submission: Result<Vec<u8>, CollectError>,
 }
 
-impl Ran {
+impl ScriptResult {
     /// Runs a script in a work dir of its own.
-    pub(super) fn of(
-        script: &Script,
+    pub(super) fn run(
+        script: &ReportedScript,
         sandbox: &Sandbox,
         task: &TaskId,
         policy: &RunLimits,
@@ -61,7 +61,11 @@ pub(super) struct Reporter<'a> {
 
 impl Reporter<'_> {
     /// Saves, grades and reports one script. Its exit code; an error ends everything.
-    pub(super) fn report(&mut self, script: &Script, result: Result<Ran, Fault>) -> Result<u8> {
+    pub(super) fn report(
+        &mut self,
+        script: &ReportedScript,
+        result: Result<ScriptResult, Fault>,
+    ) -> Result<u8> {
         let ran = match result {
             Ok(ran) => ran,
             // Others may do better; the only one's failure is the program's.
@@ -76,7 +80,7 @@ impl Reporter<'_> {
             }
             Err(error) => (None, Some(error)),
         };
-        let failure = failure.as_ref().map(Failure::from);
+        let failure = failure.as_ref().map(FailureReport::from);
         self.show(script, &ran, judged.as_ref(), failure.as_ref())?;
         match failure {
             None => Ok(self.code(&ran, judged.as_ref())),
@@ -88,8 +92,8 @@ impl Reporter<'_> {
     }
 
     /// Reports that a script could not be run.
-    fn failed(&self, script: &Script, error: &anyhow::Error) -> Result<u8> {
-        let failure = Failure::from(error);
+    fn failed(&self, script: &ReportedScript, error: &anyhow::Error) -> Result<u8> {
+        let failure = FailureReport::from(error);
         if self.args.common.json {
             let task = self.task.id();
             output::json_line(&json!({"task": task, "script": script.name, "fault": failure}))?;
@@ -106,8 +110,8 @@ impl Reporter<'_> {
 
     fn save_and_grade(
         &mut self,
-        script: &Script,
-        ran: &Ran,
+        script: &ReportedScript,
+        ran: &ScriptResult,
     ) -> Result<Option<Result<Grade, GradeError>>> {
         let Ok(bytes) = &ran.submission else { return Ok(None) };
         if let Some(out) = &script.out {
@@ -126,10 +130,10 @@ impl Reporter<'_> {
 
     fn show(
         &self,
-        script: &Script,
-        ran: &Ran,
+        script: &ReportedScript,
+        ran: &ScriptResult,
         judged: Option<&Result<Grade, GradeError>>,
-        failure: Option<&Failure>,
+        failure: Option<&FailureReport>,
     ) -> Result<()> {
         if self.args.raw {
             return Ok(print_raw(&ran.run)?);
@@ -154,8 +158,8 @@ impl Reporter<'_> {
 
     fn to_json(
         &self,
-        script: &Script,
-        ran: &Ran,
+        script: &ReportedScript,
+        ran: &ScriptResult,
         judged: Option<&Result<Grade, GradeError>>,
     ) -> Value {
         let grade = self.grader.as_deref().zip(judged);
@@ -174,7 +178,7 @@ impl Reporter<'_> {
     }
 
     /// The exit code of a script that ran and was graded, if that was wanted.
-    fn code(&self, ran: &Ran, judged: Option<&Result<Grade, GradeError>>) -> u8 {
+    fn code(&self, ran: &ScriptResult, judged: Option<&Result<Grade, GradeError>>) -> u8 {
         let wanted = self.args.grade || self.args.out.is_some() || self.args.out_dir.is_some();
         if !ran.run.outcome.is_finished() {
             exit::SCRIPT
@@ -190,7 +194,7 @@ fn fault(fault: Fault) -> anyhow::Error {
     anyhow::Error::new(fault).context("the sandbox failed; this is no fault of the script")
 }
 
-fn print_run(Ran { run, submission }: &Ran) -> Result<()> {
+fn print_run(ScriptResult { run, submission }: &ScriptResult) -> Result<()> {
     for (name, stream) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
         if stream.total() == 0 {
             continue;

@@ -1,13 +1,13 @@
 //! `sandbox run`: scripts from the command line to outcomes, submissions and grades.
 
 use super::failure::UsageError;
-use super::limits::{LimitFlags, Limits, within};
-use super::reporter::{Ran, Reporter, Script};
-use super::{Common, exit, imports, interrupt, open_task, start};
+use super::limits::{CheckedLimits, LimitFlags, within};
+use super::reporter::{ReportedScript, Reporter, ScriptResult};
+use super::{CommonFlags, exit, imports, interrupt, open_task, start};
 use anyhow::{Context as _, Result};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use jail::exec::{Fault, Options, Sandbox};
+use jail::exec::{Fault, Sandbox, SandboxOptions};
 use jail::limits::{RunLimits, range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal as _, Read as _};
@@ -51,7 +51,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     mlebench: Option<Utf8PathBuf>,
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonFlags,
     #[command(flatten)]
     limits: LimitFlags,
 }
@@ -63,15 +63,16 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     let (task, graders) =
         open_task(&args.task, args.mlebench.as_ref(), args.common.options(false))?;
     let codes: Vec<_> = scripts.iter().map(|script| script.code.clone()).collect();
-    let jobs = args.jobs.map_or(Options::default().slots, NonZeroUsize::get).min(scripts.len());
-    let options = Options {
+    let jobs =
+        args.jobs.map_or(SandboxOptions::default().slots, NonZeroUsize::get).min(scripts.len());
+    let options = SandboxOptions {
         slots: jobs,
         // One run does not repay a warm-up, nor what it has no use for.
         modules: imports::needed(&codes),
         ..limits.bound(args.common.options(false))
     };
     let sandbox = start(options, Some(&task)).context("no sandbox")?;
-    let Limits { policy, .. } = &limits;
+    let CheckedLimits { policy, .. } = &limits;
     let mut reporter = Reporter {
         args,
         task: &task,
@@ -95,10 +96,10 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
 fn each_in_order(
     sandbox: &Sandbox,
     task: &TaskId,
-    scripts: &[Script],
+    scripts: &[ReportedScript],
     jobs: usize,
     policy: &RunLimits,
-    mut pass_on: impl FnMut(&Script, Result<Ran, Fault>) -> Result<()>,
+    mut pass_on: impl FnMut(&ReportedScript, Result<ScriptResult, Fault>) -> Result<()>,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
     let (sender, results) = mpsc::channel();
@@ -108,7 +109,10 @@ fn each_in_order(
             scope.spawn(move || {
                 while let Some((number, script)) = take(next, scripts) {
                     // The receiver is gone after an error.
-                    if sender.send((number, Ran::of(script, sandbox, task, policy))).is_err() {
+                    if sender
+                        .send((number, ScriptResult::run(script, sandbox, task, policy)))
+                        .is_err()
+                    {
                         break;
                     }
                 }
@@ -135,7 +139,10 @@ fn each_in_order(
     })
 }
 
-fn take<'a>(next: &AtomicUsize, scripts: &'a [Script]) -> Option<(usize, &'a Script)> {
+fn take<'a>(
+    next: &AtomicUsize,
+    scripts: &'a [ReportedScript],
+) -> Option<(usize, &'a ReportedScript)> {
     let number = next.fetch_add(1, Ordering::Relaxed);
     scripts.get(number).map(|script| (number, script))
 }
@@ -152,7 +159,7 @@ fn severity(code: u8) -> u8 {
 
 impl RunArgs {
     /// Reads the scripts, and checks that their results can be saved and shown.
-    fn scripts(&self) -> Result<Vec<Script>, UsageError> {
+    fn scripts(&self) -> Result<Vec<ReportedScript>, UsageError> {
         let many = self.scripts.len() > 1;
         if many && self.out.is_some() {
             return Err(UsageError::new("`--out` is for one script; use `--out-dir` for several"));
@@ -190,7 +197,7 @@ impl RunArgs {
                      them with different `--out-dir`"
                 )));
             }
-            Ok(Script { name: path.to_string(), code: read(path)?, out })
+            Ok(ReportedScript { name: path.to_string(), code: read(path)?, out })
         };
         self.scripts.iter().map(script).collect()
     }

@@ -6,10 +6,10 @@ use super::{Jail, exit, output};
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
-use jail::exec::{Mode, Options};
+use jail::exec::{Mode, SandboxOptions};
 use jail::limits::{RunLimits, range};
-use sandbox::env::{Budget, EpisodeConfig, Feedback, Record, TaskSuite, replay};
-use sandbox::serve::{Limits, Reveal, ServeConfig, Server};
+use sandbox::env::{Budget, EpisodeConfig, EpisodeRecord, Feedback, TaskSuite, replay};
+use sandbox::serve::{EpisodeServer, Reveal, ServeConfig, ServeLimits};
 use std::net::SocketAddr;
 use tasks::task::{Collection, Opening};
 use tasks::units::{ByteSize, Span};
@@ -33,10 +33,10 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "DIR", default_value = "generated/episodes")]
     records: Utf8PathBuf,
     /// Size at which an episode's record takes no more calls but the last.
-    #[arg(long, value_name = "SIZE", default_value_t = Limits::default().record)]
+    #[arg(long, value_name = "SIZE", default_value_t = ServeLimits::default().record)]
     record_limit: ByteSize,
     /// Size of the folder of records; where another might not fit, no episode begins.
-    #[arg(long, value_name = "SIZE", default_value_t = Limits::default().records)]
+    #[arg(long, value_name = "SIZE", default_value_t = ServeLimits::default().records)]
     records_limit: ByteSize,
     /// How much the tool `score` reveals.
     #[arg(long, value_enum, default_value = "tier")]
@@ -51,7 +51,7 @@ pub(super) struct ServeArgs {
     reveal: Option<RevealArg>,
     /// Episodes of one task that one client may begin while the server is up. A client is an
     /// address that connections come from; this machine is one, and so is a proxy.
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().episodes_per_task)]
+    #[arg(long, value_name = "COUNT", default_value_t = ServeLimits::default().episodes_per_task)]
     episodes_per_task: u64,
     /// Whether scripts share an interpreter (`session`) or only the files of the work dir.
     #[arg(long, value_enum, default_value = "script")]
@@ -68,19 +68,19 @@ pub(super) struct ServeArgs {
     step_limit: Option<Span>,
     /// Time by which a step is answered. A script that gets no free slot in time is not run; the
     /// answer says so, and the client may try again.
-    #[arg(long, default_value_t = Limits::default().answer)]
+    #[arg(long, default_value_t = ServeLimits::default().answer)]
     answer_limit: Span,
     /// Sessions at a time.
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().episodes)]
+    #[arg(long, value_name = "COUNT", default_value_t = ServeLimits::default().episodes)]
     max_episodes: usize,
     /// Scripts that run at a time. Default: the number of processors.
     #[arg(long, value_name = "COUNT")]
     slots: Option<usize>,
     /// Time without a message after which a session is ended.
-    #[arg(long, default_value_t = Limits::default().idle)]
+    #[arg(long, default_value_t = ServeLimits::default().idle)]
     idle_limit: Span,
     /// Size of a client's message.
-    #[arg(long, default_value_t = Limits::default().message)]
+    #[arg(long, default_value_t = ServeLimits::default().message)]
     message_limit: ByteSize,
     /// Take the leaderboards of competitions from this checkout of mle-bench.
     #[arg(long, value_name = "DIR")]
@@ -181,7 +181,7 @@ impl ServeArgs {
                 policy,
             },
             reveal,
-            limits: Limits {
+            limits: ServeLimits {
                 episodes: self.max_episodes,
                 answer: self.answer_limit,
                 idle: self.idle_limit,
@@ -189,7 +189,7 @@ impl ServeArgs {
                 episodes_per_task: self.episodes_per_task,
                 record: self.record_limit,
                 records: self.records_limit,
-                ..Limits::default()
+                ..ServeLimits::default()
             },
         }
     }
@@ -204,7 +204,7 @@ fn token(secret: &str) -> std::result::Result<Token, BadToken> {
 fn open(
     corpus: &Utf8PathBuf,
     mlebench: Option<&Utf8PathBuf>,
-    options: Options,
+    options: SandboxOptions,
 ) -> Result<TaskSuite> {
     let opening = Opening { checkout: mlebench.cloned() };
     let tasks = Collection::open(corpus, &opening).context("failed to open the tasks")?;
@@ -212,21 +212,22 @@ fn open(
 }
 
 pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
-    let slots = args.slots.unwrap_or(Options::default().slots).max(1);
+    let slots = args.slots.unwrap_or(SandboxOptions::default().slots).max(1);
     let limits = args.limits.resolve(args.step_limit, STEP_LIMIT)?;
     let config = args.config(limits.policy.clone());
     config.check()?;
     let options = limits.bound(args.jail.options(slots, true));
     let suite = open(&args.corpus, args.mlebench.as_ref(), options)?;
     let count = suite.tasks().len();
-    let server = Server::bind(config, suite, slots)?;
+    let server = EpisodeServer::bind(config, suite, slots)?;
     output::line(&format!("serving {count} tasks at http://{}", server.address()))?;
     server.run()?;
     Ok(exit::SUCCESS)
 }
 
 pub(super) fn replay_record(args: &ReplayArgs) -> Result<u8> {
-    let record = Record::read(&args.record).map_err(UsageError::at("failed to read the record"))?;
+    let record =
+        EpisodeRecord::read(&args.record).map_err(UsageError::at("failed to read the record"))?;
     let options = args.jail.options(1, true);
     let suite = open(&args.corpus, args.mlebench.as_ref(), options)?;
     let task = suite.task(&record.task).ok_or_else(|| {

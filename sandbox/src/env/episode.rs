@@ -164,7 +164,7 @@ pub enum Action {
 
 /// The result of one action.
 #[derive(Debug)]
-pub struct Step {
+pub struct StepResult {
     /// The reply to the agent; empty after [`Action::Answer`].
     pub observation: Observation,
     /// The result of [`Action::Score`], as far as the feedback mode reveals it; `None` for other
@@ -232,19 +232,21 @@ impl Episode {
     /// Carries out one action.
     ///
     /// # Errors
-    /// An [`EpisodeFault`]. Errors of the agent's script are part of the [`Step`].
+    /// An [`EpisodeFault`]. Errors of the agent's script are part of the [`StepResult`].
     ///
     /// # Panics
     /// After a step that was `done`.
-    pub fn step(&mut self, action: &Action) -> Result<Step, EpisodeFault> {
+    pub fn step(&mut self, action: &Action) -> Result<StepResult, EpisodeFault> {
         assert!(!self.done, "step after the end of the episode");
         self.turns += 1;
         let mut step = match action {
             Action::Python { code } => self.run(code)?,
             Action::Score => self.score()?,
-            Action::Answer => Step { done: true, ..Step::reply(Observation::plain("")) },
+            Action::Answer => {
+                StepResult { done: true, ..StepResult::reply(Observation::plain("")) }
+            }
             Action::Malformed { reason } => {
-                Step::reply(Observation::plain(format!("malformed turn: {reason}")))
+                StepResult::reply(Observation::plain(format!("malformed turn: {reason}")))
             }
         };
         let budget = &self.config.budget;
@@ -279,7 +281,7 @@ impl Episode {
         })
     }
 
-    fn run(&self, code: &str) -> Result<Step, EpisodeFault> {
+    fn run(&self, code: &str) -> Result<StepResult, EpisodeFault> {
         let budget = &self.config.budget;
         let left = Duration::from_secs(budget.wall_seconds).saturating_sub(self.started.elapsed());
         let mut policy = self.config.policy.clone();
@@ -291,15 +293,18 @@ impl Episode {
             observation.interpreter_lost();
         }
         let outcome = Some(run.outcome);
-        Ok(Step { observation, feedback: None, outcome, wall: run.wall, done: false })
+        Ok(StepResult { observation, feedback: None, outcome, wall: run.wall, done: false })
     }
 
-    fn score(&self) -> Result<Step, EpisodeFault> {
+    fn score(&self) -> Result<StepResult, EpisodeFault> {
         let feedback = |valid, tier| Some(ScoreFeedback { valid, tier });
         let grade = match self.grade(self.config.feedback_part())? {
             Ok(grade) => grade,
             Err(refusal) => {
-                return Ok(Step { feedback: feedback(false, None), ..Step::reply(refusal) });
+                return Ok(StepResult {
+                    feedback: feedback(false, None),
+                    ..StepResult::reply(refusal)
+                });
             }
         };
         let (observation, tier) = match self.config.feedback {
@@ -310,7 +315,7 @@ impl Episode {
                 (Observation::full(&grade, &thresholds, direction), grade.tier)
             }
         };
-        Ok(Step { feedback: feedback(true, tier), ..Step::reply(observation) })
+        Ok(StepResult { feedback: feedback(true, tier), ..StepResult::reply(observation) })
     }
 
     /// The grade of the current submission, or the refusal in words for the agent.
@@ -336,7 +341,7 @@ impl Episode {
     }
 }
 
-impl Step {
+impl StepResult {
     fn reply(observation: Observation) -> Self {
         Self { observation, feedback: None, outcome: None, wall: Duration::ZERO, done: false }
     }

@@ -10,11 +10,11 @@ mod suite;
 
 pub use episode::{
     Action, Budget, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, Feedback, ScoreFeedback,
-    Step,
+    StepResult,
 };
 pub use observation::Observation;
 pub use quota::{RecordQuota, Reservation};
-pub use record::{Ending, Event, RECORD_VERSION, Record, RecordError, Turn};
+pub use record::{CloseReason, EpisodeRecord, Event, RECORD_VERSION, RecordError, RecordedTurn};
 pub use recorded::{Label, Recorded};
 pub use replay::{Difference, ReplayError, replay};
 pub use suite::{SuiteError, TaskSuite};

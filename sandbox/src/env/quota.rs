@@ -30,18 +30,18 @@ const RECOUNT: Duration = Duration::from_secs(10);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct RecordQuota(Arc<Inner>);
+pub struct RecordQuota(Arc<QuotaShared>);
 
 #[derive(Debug)]
-struct Inner {
+struct QuotaShared {
     folder: Utf8PathBuf,
     each: ByteSize,
     all: ByteSize,
-    state: Mutex<State>,
+    state: Mutex<QuotaState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct QuotaState {
     /// Bytes in the folder.
     stored: u64,
     /// Bytes set aside and not written.
@@ -57,8 +57,8 @@ impl RecordQuota {
     /// An I/O error if the folder cannot be read.
     pub fn open(folder: &Utf8Path, each: ByteSize, all: ByteSize) -> std::io::Result<Self> {
         let stored = size(folder)?;
-        let state = Mutex::new(State { stored, reserved: 0, counted: Instant::now() });
-        Ok(Self(Arc::new(Inner { folder: folder.to_owned(), each, all, state })))
+        let state = Mutex::new(QuotaState { stored, reserved: 0, counted: Instant::now() });
+        Ok(Self(Arc::new(QuotaShared { folder: folder.to_owned(), each, all, state })))
     }
 
     /// Reserves the size of one record.
@@ -67,9 +67,9 @@ impl RecordQuota {
     /// [`RecordError::NoRoom`] if the quota is used up, [`RecordError::Io`] if the folder cannot be
     /// read.
     pub fn reserve(&self) -> Result<Reservation, RecordError> {
-        let Inner { folder, each, all, .. } = &*self.0;
+        let QuotaShared { folder, each, all, .. } = &*self.0;
         let mut state = self.state();
-        let full = |state: &State| {
+        let full = |state: &QuotaState| {
             let wanted = [state.stored, state.reserved, each.bytes()];
             wanted.into_iter().try_fold(0, u64::checked_add).is_none_or(|sum| sum > all.bytes())
         };
@@ -85,7 +85,7 @@ impl RecordQuota {
         Ok(Reservation { quota: Some(self.clone()), limit: *each, written: 0 })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QuotaState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -74,7 +74,7 @@ pub enum Event {
     /// The last line of an episode that was not cut short by a crash.
     Finish {
         /// Why the episode ended.
-        ending: Ending,
+        ending: CloseReason,
         /// The final grade, of an episode that was graded.
         finish: Option<EpisodeResult>,
     },
@@ -83,7 +83,7 @@ pub enum Event {
 /// Why an episode ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum CloseReason {
     /// It was played to the end and graded.
     Closed,
     /// The client began another episode.
@@ -236,7 +236,7 @@ fn line(event: &Event) -> Result<Vec<u8>, RecordError> {
 
 /// An action and its result.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
+pub struct RecordedTurn {
     /// What the agent did.
     pub action: Action,
     /// The [`Event::Step`] that followed; nothing where the program was killed before.
@@ -245,7 +245,7 @@ pub struct Turn {
 
 /// The contents of a record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct EpisodeRecord {
     /// The first line, an [`Event::Header`].
     pub header: Event,
     /// The task of the header.
@@ -253,14 +253,14 @@ pub struct Record {
     /// The rules of the header.
     pub config: EpisodeConfig,
     /// The turns in order.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<RecordedTurn>,
     /// How it ended; nothing where the program was killed before.
-    pub ending: Option<Ending>,
+    pub ending: Option<CloseReason>,
     /// The final grade, if it was graded.
     pub finish: Option<EpisodeResult>,
 }
 
-impl Record {
+impl EpisodeRecord {
     /// Reads a record. A last line without its newline is what a killed program leaves behind,
     /// and is passed over.
     ///
@@ -270,7 +270,7 @@ impl Record {
     /// # Examples
     /// ```rust
     /// use camino::Utf8Path;
-    /// use sandbox::env::{Action, Record};
+    /// use sandbox::env::{Action, EpisodeRecord};
     ///
     /// let folder = tempfile::tempdir()?;
     /// let path = Utf8Path::from_path(folder.path()).expect("UTF-8").join("episode.jsonl");
@@ -281,7 +281,7 @@ impl Record {
     /// {"event":"step","turn":1,"observation":"no submission.csv"#,
     /// )?;
     /// // The program was killed while it wrote the last line.
-    /// let record = Record::read(&path)?;
+    /// let record = EpisodeRecord::read(&path)?;
     /// assert_eq!(record.task.as_str(), "crop-yield");
     /// assert_eq!(record.turns[0].action, Action::Score);
     /// assert!(record.turns[0].step.is_none() && record.ending.is_none());
@@ -334,7 +334,7 @@ impl Record {
         match event {
             _ if self.ending.is_some() => return None,
             Event::Action { turn, action } if turn == number + 1 && !pending => {
-                self.turns.push(Turn { action, step: None });
+                self.turns.push(RecordedTurn { action, step: None });
             }
             Event::Step { turn, .. } if turn == number && pending => {
                 self.turns.last_mut()?.step = Some(event);
@@ -385,7 +385,7 @@ mod tests {
             Event::Action { turn: 2, action: Action::Answer },
             step(2, true),
             Event::Finish {
-                ending: Ending::Closed,
+                ending: CloseReason::Closed,
                 finish: Some(EpisodeResult { grade: None, refusal: Some("no file".to_owned()) }),
             },
         ]
@@ -404,8 +404,8 @@ mod tests {
     #[test]
     fn a_record_round_trips_and_is_never_written_over() {
         let (_folder, path) = written(&lines());
-        let record = Record::read(&path).unwrap();
-        assert_eq!((record.turns.len(), record.ending), (2, Some(Ending::Closed)));
+        let record = EpisodeRecord::read(&path).unwrap();
+        assert_eq!((record.turns.len(), record.ending), (2, Some(CloseReason::Closed)));
         assert_eq!(record.turns[0].step.as_ref(), Some(&lines()[2]));
         let again = Recorder::create(&path, Reservation::unbounded(), &lines()[0]);
         assert!(matches!(again, Err(RecordError::Io(_))));
@@ -439,8 +439,11 @@ mod tests {
         assert!(fs::metadata(&path).unwrap().len() <= limit.bytes() + 300);
         recorder.write_action(turn + 1, &Action::Answer).unwrap();
         recorder.finish(&lines()[5]).unwrap();
-        let record = Record::read(&path).unwrap();
-        assert_eq!((record.turns.len(), record.ending), (turn as usize + 1, Some(Ending::Closed)));
+        let record = EpisodeRecord::read(&path).unwrap();
+        assert_eq!(
+            (record.turns.len(), record.ending),
+            (turn as usize + 1, Some(CloseReason::Closed))
+        );
     }
 
     #[test]
@@ -461,7 +464,7 @@ mod tests {
         let first = whole.find('\n').unwrap() + 1;
         for length in first..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
-            let record = Record::read(&path).unwrap();
+            let record = EpisodeRecord::read(&path).unwrap();
             let ended = record.ending.is_some();
             assert_eq!((record.turns.len() <= 2, ended), (true, false), "{length}");
         }
@@ -482,7 +485,7 @@ mod tests {
         ] {
             let events: Vec<Event> = order.iter().map(|at| lines()[*at].clone()).collect();
             let (_folder, path) = written(&events);
-            let error = Record::read(&path).unwrap_err();
+            let error = EpisodeRecord::read(&path).unwrap_err();
             assert!(
                 matches!(&error, RecordError::Order { line: found, .. } if *found == line),
                 "{order:?}: {error}"
@@ -504,7 +507,7 @@ mod tests {
         let (_folder, path) = written(&lines());
         let text = fs::read_to_string(&path).unwrap().replace("\"version\":2", "\"version\":9");
         fs::write(&path, text.replace("software", "hardware")).unwrap();
-        let error = Record::read(&path).unwrap_err();
+        let error = EpisodeRecord::read(&path).unwrap_err();
         assert!(matches!(error, RecordError::Version { found: 9, .. }), "{error}");
     }
 }

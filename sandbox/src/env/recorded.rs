@@ -1,8 +1,8 @@
 //! An episode whose events are written to a record.
 
-use super::episode::{Action, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, Step};
+use super::episode::{Action, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, StepResult};
 use super::quota::Reservation;
-use super::record::{Ending, Event, RECORD_VERSION, Recorder};
+use super::record::{CloseReason, Event, RECORD_VERSION, Recorder};
 use super::suite::TaskSuite;
 use camino::Utf8Path;
 use jail::exec::Cancel;
@@ -84,7 +84,7 @@ impl Recorded {
     ///
     /// # Panics
     /// After a step that was `done`.
-    pub fn step(&mut self, action: &Action) -> Result<Step, EpisodeFault> {
+    pub fn step(&mut self, action: &Action) -> Result<StepResult, EpisodeFault> {
         let turn = self.episode.turns() + 1;
         self.recorder.write_action(turn, action)?;
         let step = self.episode.step(action)?;
@@ -107,17 +107,18 @@ impl Recorded {
     /// Grades the submission as [`Episode::close`] does, and records the result.
     ///
     /// # Errors
-    /// An [`EpisodeFault`]; the record then ends with [`Ending::Fault`].
+    /// An [`EpisodeFault`]; the record then ends with [`CloseReason::Fault`].
     pub fn close(self) -> Result<EpisodeResult, EpisodeFault> {
         let Self { episode, recorder } = self;
         match episode.close() {
             Ok(finish) => {
-                let graded = Event::Finish { ending: Ending::Closed, finish: Some(finish.clone()) };
+                let graded =
+                    Event::Finish { ending: CloseReason::Closed, finish: Some(finish.clone()) };
                 recorder.finish(&graded)?;
                 Ok(finish)
             }
             Err(fault) => {
-                recorder.finish(&Event::Finish { ending: Ending::Fault, finish: None })?;
+                recorder.finish(&Event::Finish { ending: CloseReason::Fault, finish: None })?;
                 Err(fault)
             }
         }
@@ -127,7 +128,7 @@ impl Recorded {
     ///
     /// # Errors
     /// [`EpisodeFault::Record`] if the record cannot be written.
-    pub fn abandon(self, ending: Ending) -> Result<(), EpisodeFault> {
+    pub fn abandon(self, ending: CloseReason) -> Result<(), EpisodeFault> {
         Ok(self.recorder.finish(&Event::Finish { ending, finish: None })?)
     }
 }

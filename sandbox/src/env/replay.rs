@@ -1,7 +1,7 @@
 //! Replays of records: the recorded actions in a new episode, compared step by step.
 
 use super::episode::EpisodeFault;
-use super::record::{Event, Record};
+use super::record::{EpisodeRecord, Event};
 use super::suite::TaskSuite;
 use std::fmt;
 use tasks::task::{Task, TaskId};
@@ -52,7 +52,7 @@ pub enum ReplayError {
 /// # Errors
 /// A [`ReplayError`] if the record is of another task or the new episode fails.
 pub fn replay(
-    record: &Record,
+    record: &EpisodeRecord,
     suite: &TaskSuite,
     task: &Task,
 ) -> Result<Vec<Difference>, ReplayError> {

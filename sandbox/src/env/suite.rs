@@ -3,7 +3,7 @@
 use super::episode::{Episode, EpisodeConfig, EpisodeFault};
 use crate::graders::Graders;
 use camino::Utf8Path;
-use jail::exec::{Options, Sandbox, StartError};
+use jail::exec::{Sandbox, SandboxOptions, StartError};
 use jail::python::{PythonEnv, PythonError};
 use tasks::grade::Grader;
 use tasks::task::{Collection, Opening, Split, Task, TaskError, TaskId};
@@ -33,12 +33,12 @@ pub enum SuiteError {
 ///
 /// # Examples
 /// ```rust,no_run
-/// use jail::exec::Options;
+/// use jail::exec::SandboxOptions;
 /// use sandbox::env::{Action, EpisodeConfig, TaskSuite};
 /// use tasks::task::Opening;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let suite = TaskSuite::open("corpus".into(), &Opening::default(), Options::default())?;
+/// let suite = TaskSuite::open("corpus".into(), &Opening::default(), SandboxOptions::default())?;
 /// let task = &suite.tasks()[0];
 /// let mut episode = suite.reset(task, &EpisodeConfig::default())?;
 /// let step = episode.step(&Action::Python { code: "print(1 + 1)".to_owned() })?;
@@ -60,7 +60,11 @@ impl TaskSuite {
     ///
     /// # Errors
     /// [`SuiteError`] if a task is broken, or scripts cannot be run safely.
-    pub fn open(path: &Utf8Path, opening: &Opening, options: Options) -> Result<Self, SuiteError> {
+    pub fn open(
+        path: &Utf8Path,
+        opening: &Opening,
+        options: SandboxOptions,
+    ) -> Result<Self, SuiteError> {
         let tasks = Collection::open(path, opening)?;
         for task in tasks.tasks().iter().filter_map(Task::ours) {
             task.check_files()?;
@@ -73,7 +77,7 @@ impl TaskSuite {
     ///
     /// # Errors
     /// [`SuiteError`] if scripts cannot be run safely.
-    pub fn start(tasks: Collection, options: Options) -> Result<Self, SuiteError> {
+    pub fn start(tasks: Collection, options: SandboxOptions) -> Result<Self, SuiteError> {
         let graders = Graders::new(tasks.tasks());
         graders.configure(options.clone());
         let sandbox = Sandbox::start(&PythonEnv::locate()?, options, &tasks.public())?;

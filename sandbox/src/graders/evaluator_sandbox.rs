@@ -3,7 +3,7 @@
 
 use super::script::EvaluatorFault;
 use super::script_grader::Proof;
-use jail::exec::{Options, Sandbox, StartError};
+use jail::exec::{Sandbox, SandboxOptions, StartError};
 use jail::python::PythonEnv;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,12 +12,12 @@ use tasks::task::{Bundle, PublicDir, TaskId};
 /// A sandbox that shows each evaluator its bundle's folder as it was released, answers included.
 /// It starts when the first evaluator is needed.
 #[derive(Debug, Default)]
-pub(super) struct EvaluatorSandbox(Mutex<State>);
+pub(super) struct EvaluatorSandbox(Mutex<EvaluatorSandboxState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct EvaluatorSandboxState {
     folders: Vec<(TaskId, PublicDir)>,
-    options: Option<Options>,
+    options: Option<SandboxOptions>,
     sandbox: Option<Sandbox>,
     /// The lock is held while an evaluator is checked; other threads wait for the outcome.
     proofs: BTreeMap<TaskId, Arc<Mutex<Option<Arc<Proof>>>>>,
@@ -26,9 +26,9 @@ struct State {
 impl EvaluatorSandbox {
     /// Sets how the box will be built: with the layers that the operator can do without, and as
     /// many runs at a time as agents have. Default: two at a time, and no layer is dispensable
-    /// but those that [`Options`] leave out anyway. What evaluators proved in the box before does
+    /// but those that [`SandboxOptions`] leave out anyway. What evaluators proved in the box before does
     /// not hold for the new one.
-    pub(super) fn configure(&self, options: Options) {
+    pub(super) fn configure(&self, options: SandboxOptions) {
         let mut state = lock(&self.0);
         state.options = Some(options);
         state.sandbox = None;
@@ -49,9 +49,9 @@ impl EvaluatorSandbox {
             return Ok(sandbox.clone());
         }
         // Evaluators are small: importing modules once is worth it, warming models up is not.
-        let default = || Options { slots: 2, ..Options::default() };
+        let default = || SandboxOptions { slots: 2, ..SandboxOptions::default() };
         let options = state.options.clone().unwrap_or_else(default);
-        let options = Options { warm_up: false, ..options };
+        let options = SandboxOptions { warm_up: false, ..options };
         let sandbox = Sandbox::start(&PythonEnv::locate()?, options, &state.folders)?;
         state.sandbox = Some(sandbox.clone());
         Ok(sandbox)

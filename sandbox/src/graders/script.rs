@@ -1,11 +1,11 @@
 //! A bundle's evaluator as a program: one run of it, jailed, on the rows of a part.
 
 use super::evaluator_sandbox::EvaluatorSandbox;
-use super::verdict::Verdict;
+use super::verdict::EvaluatorVerdict;
 use fs_err as fs;
 use jail::exec::{Fault, Outcome, Run, StartError};
 use jail::limits::{Keep, RunLimits};
-use tasks::sample::Sample;
+use tasks::sample::SampleSubmission;
 use tasks::submission::{Part, SubmissionError};
 use tasks::task::{ANSWERS, Bundle, EVALUATOR, SAMPLE, TaskId};
 use tasks::units::{ByteSize, Span};
@@ -53,20 +53,20 @@ pub enum EvaluatorFault {
 
 /// A bundle's evaluator and the tables that it is given, read once.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct EvaluatorScript {
     task: TaskId,
     /// The sample submission as it is.
     example: Vec<u8>,
     /// The form that it asks for.
-    sample: Sample,
+    sample: SampleSubmission,
     answers: Vec<u8>,
 }
 
-impl Script {
+impl EvaluatorScript {
     pub(super) fn read(bundle: &Bundle) -> Result<Self, EvaluatorFault> {
         let read = |name: &str| fs::read(bundle.whole().path().join(name));
         let (example, answers) = (read(SAMPLE)?, read(ANSWERS)?);
-        let sample = Sample::read(&example, &answers).map_err(EvaluatorFault::Table)?;
+        let sample = SampleSubmission::read(&example, &answers).map_err(EvaluatorFault::Table)?;
         Ok(Self { task: bundle.id().clone(), example, sample, answers })
     }
 
@@ -80,7 +80,7 @@ impl Script {
     }
 
     /// The form of a submission.
-    pub(super) fn sample(&self) -> &Sample {
+    pub(super) fn sample(&self) -> &SampleSubmission {
         &self.sample
     }
 
@@ -90,7 +90,7 @@ impl Script {
         evaluators: &EvaluatorSandbox,
         csv: &[u8],
         part: Part,
-    ) -> Result<Verdict, EvaluatorFault> {
+    ) -> Result<EvaluatorVerdict, EvaluatorFault> {
         let rows = |csv: &[u8]| {
             let rows = self.sample.take(csv, part).map_err(EvaluatorFault::Table)?;
             // Read as a table before, so it is UTF-8.
@@ -119,20 +119,20 @@ impl Script {
         &self,
         evaluators: &EvaluatorSandbox,
         part: Part,
-    ) -> Result<Verdict, EvaluatorFault> {
+    ) -> Result<EvaluatorVerdict, EvaluatorFault> {
         self.run(evaluators, &self.example, part)
     }
 }
 
-fn verdict(run: &Run) -> Result<Verdict, EvaluatorFault> {
+fn verdict(run: &Run) -> Result<EvaluatorVerdict, EvaluatorFault> {
     let parsed = match run.stdout.omitted() {
-        0 => Verdict::parse(&run.stdout.text()).map_err(|error| error.to_string()),
+        0 => EvaluatorVerdict::parse(&run.stdout.text()).map_err(|error| error.to_string()),
         more => Err(format!("it printed {more} bytes more than are read")),
     };
     match (&run.outcome, parsed) {
         (Outcome::Finished, Ok(verdict)) => Ok(verdict),
         // Scripts that refuse a submission often end with an exit code as well.
-        (Outcome::Exited { .. }, Ok(Verdict::Refused)) => Ok(Verdict::Refused),
+        (Outcome::Exited { .. }, Ok(EvaluatorVerdict::Refused)) => Ok(EvaluatorVerdict::Refused),
         (Outcome::Finished, Err(garbage)) => Err(EvaluatorFault::Garbage(garbage)),
         (outcome, _) => {
             let complaints = run.stderr.text();

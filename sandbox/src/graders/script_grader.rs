@@ -11,8 +11,8 @@
 //! it is a fault of the task.
 
 use super::evaluator_sandbox::EvaluatorSandbox;
-use super::script::{EvaluatorFault, Script};
-use super::verdict::Verdict;
+use super::script::{EvaluatorFault, EvaluatorScript};
+use super::verdict::EvaluatorVerdict;
 use std::sync::Arc;
 use tasks::grade::{Grade, GradeError, Grader};
 use tasks::metrics::{Direction, Metric};
@@ -41,19 +41,19 @@ pub(super) struct ScriptGrader {
 /// what its thresholds are.
 #[derive(Debug)]
 pub(super) struct Proof {
-    script: Script,
+    script: EvaluatorScript,
     thresholds: Thresholds,
     direction: Direction,
 }
 
 impl Proof {
     fn make(bundle: &Bundle, evaluators: &EvaluatorSandbox) -> Result<Self, EvaluatorFault> {
-        let script = Script::read(bundle)?;
+        let script = EvaluatorScript::read(bundle)?;
         match script.run_on_sample(evaluators, Part::All)? {
-            Verdict::Graded { score: Some(_), thresholds, direction } => {
+            EvaluatorVerdict::Graded { score: Some(_), thresholds, direction } => {
                 Ok(Self { script, thresholds, direction })
             }
-            Verdict::Graded { score: None, .. } | Verdict::Refused => {
+            EvaluatorVerdict::Graded { score: None, .. } | EvaluatorVerdict::Refused => {
                 Err(EvaluatorFault::SampleRefused)
             }
         }
@@ -63,7 +63,7 @@ impl Proof {
     fn holds(&self, evaluators: &EvaluatorSandbox, part: Part) -> bool {
         matches!(
             self.script.run_on_sample(evaluators, part),
-            Ok(Verdict::Graded { score: Some(_), thresholds, direction })
+            Ok(EvaluatorVerdict::Graded { score: Some(_), thresholds, direction })
                 if (thresholds, direction) == (self.thresholds, self.direction)
         )
     }
@@ -87,7 +87,7 @@ impl ScriptGrader {
     }
 
     /// What the script says of a submission of the right form.
-    fn evaluate(&self, csv: &[u8], part: Part) -> Result<Verdict, GradeError> {
+    fn evaluate(&self, csv: &[u8], part: Part) -> Result<EvaluatorVerdict, GradeError> {
         let Proof { script, .. } = &*self.proof;
         match script.run(&self.evaluators, csv, part) {
             Ok(verdict) => Ok(verdict),
@@ -125,17 +125,17 @@ impl Grader for ScriptGrader {
         }
         self.proof.script.sample().check(csv)?;
         match self.evaluate(csv, part)? {
-            Verdict::Refused => {
+            EvaluatorVerdict::Refused => {
                 let why = "the task's evaluator does not accept its values".to_owned();
                 Err(GradeError::Refused(why))
             }
-            Verdict::Graded { thresholds, direction, .. }
+            EvaluatorVerdict::Graded { thresholds, direction, .. }
                 if (thresholds, direction) != (self.proof.thresholds, self.proof.direction) =>
             {
                 Err(self.fault(EvaluatorFault::Inconsistent))
             }
-            Verdict::Graded { score: None, .. } => Err(GradeError::NoScore),
-            Verdict::Graded { score: Some(score), thresholds, direction } => {
+            EvaluatorVerdict::Graded { score: None, .. } => Err(GradeError::NoScore),
+            EvaluatorVerdict::Graded { score: Some(score), thresholds, direction } => {
                 Ok(Grade { score, tier: thresholds.tier(score, direction) })
             }
         }

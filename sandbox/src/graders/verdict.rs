@@ -6,7 +6,7 @@ use tasks::thresholds::Thresholds;
 
 /// What an evaluator said.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum EvaluatorVerdict {
     /// It graded the submission.
     Graded {
         /// Nothing for a score that is no finite number.
@@ -28,7 +28,7 @@ pub(super) enum NoVerdict {
 
 /// Other keys are ignored: the released scripts differ in what else they print.
 #[derive(Deserialize)]
-struct Raw {
+struct EvaluatorOutput {
     score: Option<f64>,
     gold_threshold: f64,
     silver_threshold: f64,
@@ -37,7 +37,7 @@ struct Raw {
     is_lower_better: bool,
 }
 
-impl Verdict {
+impl EvaluatorVerdict {
     /// Reads the whole of a standard output, which must be one object and nothing else.
     pub(super) fn parse(output: &str) -> Result<Self, NoVerdict> {
         let json = without_python_numbers(output);
@@ -46,7 +46,7 @@ impl Verdict {
         if object.get("error").is_some_and(|error| !error.is_null()) {
             return Ok(Self::Refused);
         }
-        let raw = Raw::deserialize(serde_json::Value::Object(object))?;
+        let raw = EvaluatorOutput::deserialize(serde_json::Value::Object(object))?;
         let thresholds = Thresholds {
             gold_threshold: raw.gold_threshold,
             silver_threshold: raw.silver_threshold,
@@ -97,20 +97,24 @@ mod tests {
 
     #[test]
     fn a_verdict_is_one_object_and_nothing_else() {
-        let Verdict::Graded { score, thresholds, direction } =
-            Verdict::parse(&format!("\n{}\n", object("0.25"))).unwrap()
+        let EvaluatorVerdict::Graded { score, thresholds, direction } =
+            EvaluatorVerdict::parse(&format!("\n{}\n", object("0.25"))).unwrap()
         else {
             panic!("it was graded");
         };
         assert_eq!((score, direction), (Some(0.25), Direction::HigherIsBetter));
         assert_eq!(thresholds.silver_threshold, 0.8);
         for text in ["NaN", "-Infinity", "Infinity", "null"] {
-            let verdict = Verdict::parse(&object(text)).unwrap();
-            assert!(matches!(verdict, Verdict::Graded { score: None, .. }), "{text}");
+            let verdict = EvaluatorVerdict::parse(&object(text)).unwrap();
+            assert!(matches!(verdict, EvaluatorVerdict::Graded { score: None, .. }), "{text}");
         }
-        assert_eq!(Verdict::parse("{\"error\": \"no\"}").unwrap(), Verdict::Refused);
-        let without = Verdict::parse(&object("1").replace("\"metric\"", "\"error\": null, \"m\""));
-        assert!(matches!(without, Ok(Verdict::Graded { .. })), "{without:?}");
+        assert_eq!(
+            EvaluatorVerdict::parse("{\"error\": \"no\"}").unwrap(),
+            EvaluatorVerdict::Refused
+        );
+        let without =
+            EvaluatorVerdict::parse(&object("1").replace("\"metric\"", "\"error\": null, \"m\""));
+        assert!(matches!(without, Ok(EvaluatorVerdict::Graded { .. })), "{without:?}");
         for garbage in [
             "",
             "{\"error\": null}",
@@ -123,14 +127,14 @@ mod tests {
             &object("0.5").replace("0.8", "NaN"),
             &object("0.5").replace("false", "\"false\""),
         ] {
-            assert!(Verdict::parse(garbage).is_err(), "{garbage}");
+            assert!(EvaluatorVerdict::parse(garbage).is_err(), "{garbage}");
         }
     }
 
     proptest! {
         #[test]
         fn any_output_is_read_or_refused(text in "([{}\":,\\\\ ]|score|error|NaN|1|Infinity|é){0,40}") {
-            let _ = Verdict::parse(&text);
+            let _ = EvaluatorVerdict::parse(&text);
         }
 
         #[test]

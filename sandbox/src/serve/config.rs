@@ -26,7 +26,7 @@ pub struct ServeConfig {
     /// How much of a final grade is revealed to clients; [`Reveal::from_feedback`] is the default.
     pub reveal: Reveal,
     /// Bounds on what clients can use.
-    pub limits: Limits,
+    pub limits: ServeLimits,
 }
 
 /// Bounds on what clients can use.
@@ -42,7 +42,7 @@ pub struct ServeConfig {
 /// | `record` | size at which an episode's record takes no more calls | 32 MiB |
 /// | `records` | size of the folder of records; without room for another, no episode begins | 64 GiB |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ServeLimits {
     /// Sessions at a time.
     pub episodes: usize,
     /// Time by which a step is answered.
@@ -63,7 +63,7 @@ pub struct Limits {
     pub records: ByteSize,
 }
 
-impl Default for Limits {
+impl Default for ServeLimits {
     fn default() -> Self {
         Self {
             episodes: 64,
@@ -141,7 +141,7 @@ pub enum ServeError {
 }
 
 impl ServeConfig {
-    /// Checks that the settings fit each other. [`Server`](super::Server) does so too; call this to
+    /// Checks that the settings fit each other. [`EpisodeServer`](super::EpisodeServer) does so too; call this to
     /// find mistakes before a sandbox is started.
     ///
     /// # Errors

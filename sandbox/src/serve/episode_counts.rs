@@ -15,9 +15,9 @@ const PAIRS: usize = 1 << 20;
 /// are one client, and so is an IPv6 network of 64 bits, whose hosts choose the other 64 bits. The
 /// token identifies no one: all clients use the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Client(IpAddr);
+pub(super) struct ClientId(IpAddr);
 
-impl Client {
+impl ClientId {
     pub(super) fn at(address: IpAddr) -> Self {
         let address = address.to_canonical();
         Self(match address {
@@ -33,14 +33,14 @@ impl Client {
 
 /// Counts of episodes since the server began.
 #[derive(Debug)]
-pub(super) struct EpisodeCounts {
+pub(super) struct BegunEpisodes {
     limit: u64,
-    state: Mutex<State>,
+    state: Mutex<BegunState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    begun: HashMap<Client, BTreeMap<TaskId, u64>>,
+struct BegunState {
+    begun: HashMap<ClientId, BTreeMap<TaskId, u64>>,
     pairs: usize,
 }
 
@@ -56,15 +56,15 @@ pub(super) enum TooMany {
     Clients,
 }
 
-impl EpisodeCounts {
+impl BegunEpisodes {
     pub(super) fn new(limit: u64) -> Self {
         Self { limit, state: Mutex::default() }
     }
 
     /// Counts one more episode; refused at the limit.
-    pub(super) fn begin(&self, client: Client, task: &TaskId) -> Result<(), TooMany> {
+    pub(super) fn begin(&self, client: ClientId, task: &TaskId) -> Result<(), TooMany> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { begun, pairs } = &mut *state;
+        let BegunState { begun, pairs } = &mut *state;
         let count = begun.get_mut(&client).and_then(|tasks| tasks.get_mut(task));
         match count {
             Some(count) if *count >= self.limit => {
@@ -84,7 +84,7 @@ impl EpisodeCounts {
     }
 
     /// Subtracts an episode that did not begin after all.
-    pub(super) fn take_back(&self, client: Client, task: &TaskId) {
+    pub(super) fn take_back(&self, client: ClientId, task: &TaskId) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = state.begun.get_mut(&client).and_then(|tasks| tasks.get_mut(task)) {
             *count = count.saturating_sub(1);
@@ -96,8 +96,8 @@ impl EpisodeCounts {
 mod tests {
     use super::*;
 
-    fn client(address: &str) -> Client {
-        Client::at(address.parse().unwrap())
+    fn client(address: &str) -> ClientId {
+        ClientId::at(address.parse().unwrap())
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn each_client_has_its_own_count_of_each_task() {
-        let counts = EpisodeCounts::new(2);
+        let counts = BegunEpisodes::new(2);
         let task = |name: &str| TaskId::new(name).unwrap();
         let (near, far) = (client("127.0.0.1"), client("10.0.0.1"));
         for _ in 0..2 {

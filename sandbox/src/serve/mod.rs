@@ -16,14 +16,14 @@
 mod config;
 mod episode_counts;
 mod pages;
-mod player;
 mod protocol;
 mod reveal;
 mod reward;
+mod served_episode;
 mod server;
 mod session;
 
-pub use config::{Limits, ServeConfig, ServeError};
+pub use config::{ServeConfig, ServeError, ServeLimits};
 pub use reveal::Reveal;
 pub use reward::{feedback_value, final_value, revealed_value};
-pub use server::Server;
+pub use server::EpisodeServer;

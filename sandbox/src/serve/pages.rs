@@ -1,7 +1,7 @@
 //! The HTTP pages, which need no session.
 
 use super::protocol::tools;
-use super::server::Shared;
+use super::server::ServerState;
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, HeaderName};
 use jail::exec::Mode;
@@ -20,7 +20,7 @@ pub(super) async fn health() -> Page {
 }
 
 /// Answers `GET /metadata` with a description of the server.
-pub(super) async fn metadata(State(shared): State<Arc<Shared>>) -> Page {
+pub(super) async fn metadata(State(shared): State<Arc<ServerState>>) -> Page {
     let (episode, limits) = (&shared.config.episode, &shared.config.limits);
     let feedback = json!(episode.feedback);
     let description = format!(

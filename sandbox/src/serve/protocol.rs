@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 /// What a client asks.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Request {
+pub(super) enum ClientRequest {
     Reset(Reset),
-    Step(Call),
+    Step(StepCall),
     State,
     Close,
 }
@@ -31,7 +31,7 @@ const EPISODE_ID: usize = 255;
 /// A message of type `step`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Call {
+pub(super) enum StepCall {
     /// Which tools there are. Takes no turn, and needs no episode.
     ListTools {
         #[serde(default)]
@@ -86,7 +86,7 @@ impl ProtocolError {
     }
 }
 
-impl Request {
+impl ClientRequest {
     pub(super) fn parse(text: &str) -> Result<Self, ProtocolError> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             ProtocolError::new(Code::InvalidJson, format!("invalid JSON: {error}"))
@@ -123,13 +123,13 @@ impl Request {
 
 /// What a client gets for a reset or a step.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reply {
+pub(super) struct ServerReply {
     pub(super) observation: Value,
     pub(super) reward: Option<f64>,
     pub(super) done: bool,
 }
 
-impl Reply {
+impl ServerReply {
     pub(super) fn to_json(&self) -> String {
         let Self { observation, reward, done } = self;
         let data = json!({"observation": observation, "reward": reward, "done": done});
@@ -207,23 +207,26 @@ mod tests {
     #[test]
     fn what_the_client_sends_is_understood() {
         let step =
-            |data: &str| Request::parse(&format!("{{\"type\": \"step\", \"data\": {data}}}"));
+            |data: &str| ClientRequest::parse(&format!("{{\"type\": \"step\", \"data\": {data}}}"));
         assert!(matches!(
             step("{\"type\": \"list_tools\"}"),
-            Ok(Request::Step(Call::ListTools { .. }))
+            Ok(ClientRequest::Step(StepCall::ListTools { .. }))
         ));
         let call = step(
             "{\"type\": \"call_tool\", \"tool_name\": \"python\", \"arguments\": {\"code\": \"1\"}, \
              \"metadata\": {}}",
         );
         assert!(
-            matches!(call, Ok(Request::Step(Call::CallTool { tool_name, .. })) if tool_name == "python")
+            matches!(call, Ok(ClientRequest::Step(StepCall::CallTool { tool_name, .. })) if tool_name == "python")
         );
-        let reset = Request::parse("{\"type\": \"reset\", \"data\": {\"seed\": 3}}").unwrap();
-        assert_eq!(reset, Request::Reset(Reset { seed: Some(3), ..Reset::default() }));
-        assert_eq!(Request::parse("{\"type\": \"reset\"}"), Ok(Request::Reset(Reset::default())));
-        assert_eq!(Request::parse("{\"type\": \"state\"}"), Ok(Request::State));
-        assert_eq!(Request::parse("{\"type\": \"close\"}"), Ok(Request::Close));
+        let reset = ClientRequest::parse("{\"type\": \"reset\", \"data\": {\"seed\": 3}}").unwrap();
+        assert_eq!(reset, ClientRequest::Reset(Reset { seed: Some(3), ..Reset::default() }));
+        assert_eq!(
+            ClientRequest::parse("{\"type\": \"reset\"}"),
+            Ok(ClientRequest::Reset(Reset::default()))
+        );
+        assert_eq!(ClientRequest::parse("{\"type\": \"state\"}"), Ok(ClientRequest::State));
+        assert_eq!(ClientRequest::parse("{\"type\": \"close\"}"), Ok(ClientRequest::Close));
     }
 
     #[test]
@@ -241,11 +244,11 @@ mod tests {
             ("{\"type\": \"step\", \"data\": {}}", Code::ValidationError),
             ("{\"type\": \"step\", \"data\": {\"type\": \"call_tool\"}}", Code::ValidationError),
         ] {
-            assert_eq!(Request::parse(text).unwrap_err().code, code, "{text}");
+            assert_eq!(ClientRequest::parse(text).unwrap_err().code, code, "{text}");
         }
         let long = "x".repeat(256);
         let reset = format!("{{\"type\": \"reset\", \"data\": {{\"episode_id\": \"{long}\"}}}}");
-        assert_eq!(Request::parse(&reset).unwrap_err().code, Code::ValidationError);
+        assert_eq!(ClientRequest::parse(&reset).unwrap_err().code, Code::ValidationError);
         let mistake = ProtocolError::new(Code::CapacityReached, "full");
         let data = json!({"message": "full", "code": "CAPACITY_REACHED"});
         let sent: Value = serde_json::from_str(&mistake.to_json()).unwrap();
@@ -255,7 +258,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "([{}\\[\\]\":,]|type|data|reset|step|state|1|x){0,30}") {
-            let _ = Request::parse(&text);
+            let _ = ClientRequest::parse(&text);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The server: accepting connections, limits on sessions, and an orderly shutdown.
 
 use super::config::{ServeConfig, ServeError};
-use super::episode_counts::{Client, EpisodeCounts};
+use super::episode_counts::{BegunEpisodes, ClientId};
 use super::protocol::{Code, ProtocolError, Reset};
 use super::{pages, session};
 use crate::env::{Label, RecordQuota, TaskSuite};
@@ -39,7 +39,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 
 /// What all sessions share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ServerState {
     pub(super) config: ServeConfig,
     pub(super) suite: TaskSuite,
     /// A permit per session.
@@ -50,14 +50,14 @@ pub(super) struct Shared {
     /// Number of episodes begun so far.
     begun: AtomicU64,
     /// Episodes begun by each client.
-    pub(super) counts: EpisodeCounts,
+    pub(super) counts: BegunEpisodes,
     /// What records may take.
     pub(super) quota: RecordQuota,
     /// Turns true when the server is to end.
     pub(super) stopping: watch::Receiver<bool>,
 }
 
-impl Shared {
+impl ServerState {
     /// The task that a client asks for, and what its episode is called.
     pub(super) fn choose(&self, reset: &Reset) -> Result<(Task, Label, String), ProtocolError> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
@@ -87,14 +87,14 @@ impl Shared {
 
 /// A server that listens and does not yet answer.
 #[derive(Debug)]
-pub struct Server {
-    shared: Shared,
+pub struct EpisodeServer {
+    shared: ServerState,
     stop: watch::Sender<bool>,
     listener: std::net::TcpListener,
     address: SocketAddr,
 }
 
-impl Server {
+impl EpisodeServer {
     /// Checks the settings and takes the address. `slots` is how many runs the sandbox takes at a
     /// time.
     ///
@@ -111,12 +111,12 @@ impl Server {
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let (stop, stopping) = watch::channel(false);
-        let shared = Shared {
+        let shared = ServerState {
             seats: Arc::new(Semaphore::new(config.limits.episodes)),
             refusals: Arc::new(Semaphore::new(REFUSALS)),
             places: Arc::new(Semaphore::new(slots.max(1))),
             begun: AtomicU64::new(0),
-            counts: EpisodeCounts::new(config.limits.episodes_per_task),
+            counts: BegunEpisodes::new(config.limits.episodes_per_task),
             quota,
             config,
             suite,
@@ -177,7 +177,7 @@ impl Server {
     }
 }
 
-fn router(shared: &Arc<Shared>) -> Router {
+fn router(shared: &Arc<ServerState>) -> Router {
     let guarded = Router::new()
         .route("/ws", get(session))
         .route("/metadata", get(pages::metadata))
@@ -189,7 +189,7 @@ fn router(shared: &Arc<Shared>) -> Router {
 
 /// Refuses requests without the token, and requests from web pages.
 async fn admit(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     headers: HeaderMap,
     request: Request,
     next: Next,
@@ -211,11 +211,11 @@ async fn admit(
 
 /// Makes a session of a connection, if there is a place.
 async fn session(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     Extension(Peer(address)): Extension<Peer>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let client = Client::at(address);
+    let client = ClientId::at(address);
     let size = shared.config.limits.message.length();
     let upgrade = upgrade.max_message_size(size).max_frame_size(size);
     if let Ok(seat) = Arc::clone(&shared.seats).try_acquire_owned() {

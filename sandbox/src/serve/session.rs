@@ -1,12 +1,13 @@
 //! One client: its messages, one after the other, and the episode that it plays.
 
-use super::episode_counts::Client;
-use super::player::Player;
+use super::episode_counts::ClientId;
 use super::protocol::{
-    Call, Code, ProtocolError, Reply, Request, Reset, ToolFault, state, tool_answer, tools,
+    ClientRequest, Code, ProtocolError, Reset, ServerReply, StepCall, ToolFault, state,
+    tool_answer, tools,
 };
-use super::server::Shared;
-use crate::env::{Ending, EpisodeFault, RecordError};
+use super::served_episode::ServedEpisode;
+use super::server::ServerState;
+use crate::env::{CloseReason, EpisodeFault, RecordError};
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use jail::exec::Fault;
 use serde_json::json;
@@ -24,8 +25,12 @@ const GOODBYE: Duration = Duration::from_secs(1);
 const REFUSAL: Duration = Duration::from_secs(5);
 
 /// Tells a client that there is no place, when it asks for one.
-pub(super) async fn refuse(socket: WebSocket, shared: Arc<Shared>, _permit: OwnedSemaphorePermit) {
-    let mut link = Link { socket, send: shared.config.limits.send.0 };
+pub(super) async fn refuse(
+    socket: WebSocket,
+    shared: Arc<ServerState>,
+    _permit: OwnedSemaphorePermit,
+) {
+    let mut link = Connection { socket, send: shared.config.limits.send.0 };
     let places = shared.config.limits.episodes;
     let message = format!("all {places} places are taken; try again when a session has ended");
     let refusal = ProtocolError::new(Code::CapacityReached, message).to_json();
@@ -39,65 +44,66 @@ pub(super) async fn refuse(socket: WebSocket, shared: Arc<Shared>, _permit: Owne
 /// Serves a client until it leaves or has to go.
 pub(super) async fn play(
     socket: WebSocket,
-    shared: Arc<Shared>,
-    client: Client,
+    shared: Arc<ServerState>,
+    client: ClientId,
     _seat: OwnedSemaphorePermit,
 ) {
-    let link = Link { socket, send: shared.config.limits.send.0 };
-    let mut session = Session { shared, client, link, early: None, player: None, mistakes: 0 };
+    let link = Connection { socket, send: shared.config.limits.send.0 };
+    let mut session =
+        ClientSession { shared, client, link, early: None, player: None, mistakes: 0 };
     let ending = session.follow().await;
-    let Session { link, player, shared, .. } = session;
+    let ClientSession { link, player, shared, .. } = session;
     if let Some(player) = player {
         abandon(player, ending).await;
     }
     match ending {
-        Ending::Drained => link.goodbye(close_code::AWAY, "the server is shutting down").await,
-        Ending::Idle => link.goodbye(close_code::POLICY, "no message for too long").await,
-        Ending::TooLarge => {
+        CloseReason::Drained => link.goodbye(close_code::AWAY, "the server is shutting down").await,
+        CloseReason::Idle => link.goodbye(close_code::POLICY, "no message for too long").await,
+        CloseReason::TooLarge => {
             let limit = shared.config.limits.message;
             let reason = format!("a message may have {limit} (`--message-limit`)");
             link.goodbye(close_code::SIZE, reason).await;
         }
-        Ending::Vanished => link.goodbye(close_code::POLICY, "the session is over").await,
+        CloseReason::Vanished => link.goodbye(close_code::POLICY, "the session is over").await,
         _ => link.goodbye(close_code::NORMAL, "").await,
     }
 }
 
 /// Ends an episode, which may wait for the disk.
-async fn abandon(player: Player, ending: Ending) {
+async fn abandon(player: ServedEpisode, ending: CloseReason) {
     if let Err(error) = spawn_blocking(move || player.abandon(ending)).await {
         tracing::error!(%error, "an episode was not ended");
     }
 }
 
-struct Session {
-    shared: Arc<Shared>,
-    client: Client,
-    link: Link,
+struct ClientSession {
+    shared: Arc<ServerState>,
+    client: ClientId,
+    link: Connection,
     /// A message that came while a step was in flight. More are not read before their turn.
     early: Option<Incoming>,
-    player: Option<Player>,
+    player: Option<ServedEpisode>,
     mistakes: usize,
 }
 
 /// What is sent back.
-type Answer = Result<String, ProtocolError>;
+type ReplyText = Result<String, ProtocolError>;
 
-impl Session {
+impl ClientSession {
     /// Answers message after message; returns why there is no more.
-    async fn follow(&mut self) -> Ending {
+    async fn follow(&mut self) -> CloseReason {
         let mut stopping = self.shared.stopping.clone();
         let idle = self.shared.config.limits.idle.0;
         loop {
             let deadline = Instant::now() + idle;
             let incoming = match self.early.take() {
-                _ if *stopping.borrow() => return Ending::Drained,
+                _ if *stopping.borrow() => return CloseReason::Drained,
                 Some(early) => early,
                 None => tokio::select! {
-                    _ = stopping.wait_for(|stop| *stop) => return Ending::Drained,
+                    _ = stopping.wait_for(|stop| *stop) => return CloseReason::Drained,
                     incoming = timeout_at(deadline, self.link.next()) => match incoming {
                         Ok(incoming) => incoming,
-                        Err(_) => return Ending::Idle,
+                        Err(_) => return CloseReason::Idle,
                     },
                 },
             };
@@ -106,9 +112,9 @@ impl Session {
                 Incoming::Binary => {
                     Err(ProtocolError::new(Code::InvalidJson, "invalid JSON: send it as text"))
                 }
-                Incoming::Text(text) => match Request::parse(&text) {
+                Incoming::Text(text) => match ClientRequest::parse(&text) {
                     Err(mistake) => Err(mistake),
-                    Ok(Request::Close) => return Ending::Left,
+                    Ok(ClientRequest::Close) => return CloseReason::Left,
                     Ok(request) => self.answer(request).await,
                 },
             };
@@ -118,42 +124,44 @@ impl Session {
             self.mistakes = if answer.is_ok() { 0 } else { self.mistakes + 1 };
             let text = answer.unwrap_or_else(|mistake| mistake.to_json());
             if self.link.send(text).await.is_err() || self.mistakes >= MISTAKES {
-                return Ending::Vanished;
+                return CloseReason::Vanished;
             }
         }
     }
 
-    async fn answer(&mut self, request: Request) -> Answer {
+    async fn answer(&mut self, request: ClientRequest) -> ReplyText {
         match request {
-            Request::Reset(reset) => self.reset(reset).await,
-            Request::Step(Call::ListTools { .. }) => {
+            ClientRequest::Reset(reset) => self.reset(reset).await,
+            ClientRequest::Step(StepCall::ListTools { .. }) => {
                 let observation = json!({"tools": tools(self.shared.config.episode.mode)});
-                let done = self.player.as_ref().is_some_and(Player::is_over);
-                Ok(Reply { observation, reward: None, done }.to_json())
+                let done = self.player.as_ref().is_some_and(ServedEpisode::is_over);
+                Ok(ServerReply { observation, reward: None, done }.to_json())
             }
-            Request::Step(Call::CallTool { tool_name, arguments, .. }) => {
+            ClientRequest::Step(StepCall::CallTool { tool_name, arguments, .. }) => {
                 self.step(tool_name, arguments).await
             }
-            Request::State => Ok(state(&match &self.player {
+            ClientRequest::State => Ok(state(&match &self.player {
                 Some(player) => player.state(),
                 None => json!({"episode_id": null, "step_count": 0}),
             })),
-            Request::Close => Err(ProtocolError::new(Code::SessionError, "the session is over")),
+            ClientRequest::Close => {
+                Err(ProtocolError::new(Code::SessionError, "the session is over"))
+            }
         }
     }
 
-    async fn reset(&mut self, reset: Reset) -> Answer {
+    async fn reset(&mut self, reset: Reset) -> ReplyText {
         let (task, label, file) = self.shared.choose(&reset)?;
         let begun = self.shared.counts.begin(self.client, task.id());
         begun.map_err(|many| ProtocolError::new(Code::CapacityReached, many.to_string()))?;
         if let Some(player) = self.player.take() {
-            abandon(player, Ending::Reset).await;
+            abandon(player, CloseReason::Reset).await;
         }
         let shared = Arc::clone(&self.shared);
         let id = task.id().clone();
         let begin = spawn_blocking(move || {
             let reservation = shared.quota.reserve()?;
-            Player::start(&shared, &task, &label, &file, reservation)
+            ServedEpisode::start(&shared, &task, &label, &file, reservation)
         });
         let begun = self.meanwhile(begin, || {}).await;
         if !matches!(begun, Ok(Ok(_))) {
@@ -177,7 +185,7 @@ impl Session {
         &mut self,
         tool: String,
         arguments: serde_json::Map<String, serde_json::Value>,
-    ) -> Answer {
+    ) -> ReplyText {
         let mut player = match self.player.take() {
             Some(player) if !player.is_over() => player,
             other => {
@@ -233,7 +241,7 @@ impl Session {
                 Err(ProtocolError::new(Code::SessionError, "the session is over"))
             }
             Ok((player, Some(Err(fault)))) => {
-                abandon(player, Ending::Fault).await;
+                abandon(player, CloseReason::Fault).await;
                 Err(Self::fault(&fault))
             }
             Err(error) => Err(Self::fault(&error)),
@@ -276,11 +284,11 @@ fn busy(tool: &str, patience: Duration) -> String {
     );
     let fault = Some((ToolFault::Timeout, message.as_str()));
     let observation = tool_answer(tool, "", fault, &json!({"busy": true}));
-    Reply { observation, reward: Some(0.0), done: false }.to_json()
+    ServerReply { observation, reward: Some(0.0), done: false }.to_json()
 }
 
 /// A connection, in whole messages.
-struct Link {
+struct Connection {
     socket: WebSocket,
     /// Time for the client to accept an answer.
     send: Duration,
@@ -289,24 +297,26 @@ struct Link {
 enum Incoming {
     Text(String),
     Binary,
-    Gone(Ending),
+    Gone(CloseReason),
 }
 
 impl Incoming {
     /// Why nothing follows it, if it is the last word of a client: OpenEnv's says `close` before
     /// it closes the connection.
-    fn ending(&self) -> Option<Ending> {
+    fn ending(&self) -> Option<CloseReason> {
         match self {
             Self::Gone(ending) => Some(*ending),
-            Self::Text(text) if Request::parse(text) == Ok(Request::Close) => Some(Ending::Left),
+            Self::Text(text) if ClientRequest::parse(text) == Ok(ClientRequest::Close) => {
+                Some(CloseReason::Left)
+            }
             Self::Text(_) | Self::Binary => None,
         }
     }
 }
 
-struct Stuck;
+struct SendTimeout;
 
-impl Link {
+impl Connection {
     async fn next(&mut self) -> Incoming {
         loop {
             match self.socket.recv().await {
@@ -314,23 +324,23 @@ impl Link {
                 Some(Ok(Message::Binary(_))) => return Incoming::Binary,
                 // Pings are answered below.
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                Some(Ok(Message::Close(_))) => return Incoming::Gone(Ending::Left),
+                Some(Ok(Message::Close(_))) => return Incoming::Gone(CloseReason::Left),
                 Some(Err(error)) => {
                     tracing::debug!(%error, "a connection broke");
                     return Incoming::Gone(match error.into_inner().downcast_ref() {
-                        Some(tungstenite::Error::Capacity(_)) => Ending::TooLarge,
-                        _ => Ending::Vanished,
+                        Some(tungstenite::Error::Capacity(_)) => CloseReason::TooLarge,
+                        _ => CloseReason::Vanished,
                     });
                 }
-                None => return Incoming::Gone(Ending::Vanished),
+                None => return Incoming::Gone(CloseReason::Vanished),
             }
         }
     }
 
-    async fn send(&mut self, text: String) -> Result<(), Stuck> {
+    async fn send(&mut self, text: String) -> Result<(), SendTimeout> {
         match timeout(self.send, self.socket.send(Message::Text(text.into()))).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(Stuck),
+            Ok(Err(_)) | Err(_) => Err(SendTimeout),
         }
     }
 

@@ -16,7 +16,7 @@ mod targets;
 use proptest::prelude::*;
 use std::sync::{Mutex, PoisonError};
 use support::random;
-use targets::Target;
+use targets::GradingTarget;
 use tasks::metrics::Metric;
 use tasks::stream::Stream;
 use tasks::submission::{MOST_BYTES, Part, Submission, read_answers};
@@ -28,7 +28,7 @@ const MOST: usize = 256 << 20;
 /// Held by who counts: memory of tests that run at the same time would count for both.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn check(shape: shapes::Shape, target: &Target, size: usize) {
+fn check(shape: shapes::SubmissionShape, target: &GradingTarget, size: usize) {
     let file = shape.write(target, size);
     let (graded, cost) = meter::measure(|| (target.grade)(&file));
     let whole = cost.memory + file.len();
@@ -55,7 +55,7 @@ fn no_submission_takes_more_memory_than_its_task_can_need() {
     for (number, shape) in shapes.iter().enumerate() {
         // In a short run, each shape meets a part of the tasks, and each task a part of the
         // shapes; the steps have no factor in common.
-        let chosen = |targets: &[Target], index: usize| {
+        let chosen = |targets: &[GradingTarget], index: usize| {
             all || (index + number).is_multiple_of(targets.len() / 6)
         };
         for targets in [&tasks, &competitions] {

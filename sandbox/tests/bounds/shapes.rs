@@ -1,6 +1,6 @@
 //! Malformed submissions of any size: what is repeated, and where.
 
-use crate::targets::Target;
+use crate::targets::GradingTarget;
 
 /// What is repeated until the file is large.
 const FILLERS: [(&str, &[u8]); 30] = [
@@ -64,14 +64,14 @@ const OTHERS: [&str; 9] = [
 
 /// A shape by number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape(usize);
+pub(crate) struct SubmissionShape(usize);
 
 /// All of them.
-pub(crate) fn all() -> impl Iterator<Item = Shape> {
-    (0..FILLERS.len() * PLACES.len() + OTHERS.len()).map(Shape)
+pub(crate) fn all() -> impl Iterator<Item = SubmissionShape> {
+    (0..FILLERS.len() * PLACES.len() + OTHERS.len()).map(SubmissionShape)
 }
 
-impl Shape {
+impl SubmissionShape {
     pub(crate) fn name(self) -> String {
         if let Some(other) = self.other() {
             return other.to_owned();
@@ -89,7 +89,7 @@ impl Shape {
     }
 
     /// A submission of this shape with `size` bytes, or a little more or less.
-    pub(crate) fn write(self, target: &Target, size: usize) -> Vec<u8> {
+    pub(crate) fn write(self, target: &GradingTarget, size: usize) -> Vec<u8> {
         let mut file = Vec::with_capacity(size + (1 << 16));
         if let Some(other) = self.other() {
             write_other(other, target, size, &mut file);
@@ -111,7 +111,13 @@ fn fill(file: &mut Vec<u8>, filler: &[u8], size: usize) {
     }
 }
 
-fn write_filled(filler: &[u8], place: &str, target: &Target, size: usize, file: &mut Vec<u8>) {
+fn write_filled(
+    filler: &[u8],
+    place: &str,
+    target: &GradingTarget,
+    size: usize,
+    file: &mut Vec<u8>,
+) {
     let header = target.header.join(",");
     let line = |row: &[String]| row.join(",") + "\n";
     let end = size.saturating_sub(1 << 10);
@@ -160,7 +166,7 @@ fn write_filled(filler: &[u8], place: &str, target: &Target, size: usize, file: 
     }
 }
 
-fn write_other(name: &str, target: &Target, size: usize, file: &mut Vec<u8>) {
+fn write_other(name: &str, target: &GradingTarget, size: usize, file: &mut Vec<u8>) {
     let header = target.header.join(",") + "\n";
     let lines: Vec<String> = target.rows.iter().map(|row| row.join(",") + "\n").collect();
     if name == "two bytes per letter" {

@@ -2,28 +2,28 @@
 //! so large that a valid submission fills the limit.
 
 use camino::Utf8Path;
-use support::random::{self, Kind};
+use support::random::{self, PredictionKind};
 use support::tables;
 use tasks::metrics::Metric;
-use tasks::mlebench::frame::{Frame, Limits};
+use tasks::mlebench::frame::{FrameLimits, PandasFrame};
 use tasks::mlebench::graders::GRADERS;
 use tasks::prediction::Prediction;
 use tasks::stream::Stream;
 use tasks::submission::{Part, Submission, read_answers};
 
-type Grade = Box<dyn Fn(&[u8]) -> Result<f64, String> + Send + Sync>;
+type GradeFunction = Box<dyn Fn(&[u8]) -> Result<f64, String> + Send + Sync>;
 
 /// Something that grades, and a submission that it takes.
-pub(crate) struct Target {
+pub(crate) struct GradingTarget {
     pub(crate) name: String,
     pub(crate) header: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
-    pub(crate) grade: Grade,
+    pub(crate) grade: GradeFunction,
     /// What grading may take, however small the submission is.
     pub(crate) allowance: usize,
 }
 
-impl Target {
+impl GradingTarget {
     /// The submission that it takes.
     pub(crate) fn valid(&self) -> Vec<u8> {
         let mut file = self.header.join(",").into_bytes();
@@ -46,7 +46,7 @@ fn task(
     truth: &[Vec<String>],
     predicted: Vec<Vec<String>>,
     part: Part,
-) -> Target {
+) -> GradingTarget {
     let id = |row: usize| format!("r{row}");
     let lines =
         truth.iter().enumerate().map(|(row, cells)| format!("r{row},{}\n", cells.join(",")));
@@ -64,11 +64,11 @@ fn task(
         let read = read.map_err(|error| error.to_string())?;
         read.score(&answers, metric, part).map_err(|error| error.to_string())
     };
-    Target { name, header, rows, grade: Box::new(grade), allowance: 1 << 20 }
+    GradingTarget { name, header, rows, grade: Box::new(grade), allowance: 1 << 20 }
 }
 
 /// A small task of every metric and kind.
-pub(crate) fn tasks() -> Vec<Target> {
+pub(crate) fn tasks() -> Vec<GradingTarget> {
     let mut targets = Vec::new();
     for (index, (metric, kind)) in pairs().into_iter().enumerate() {
         let stream = Stream::root(8).index(index as u64);
@@ -83,51 +83,51 @@ pub(crate) fn tasks() -> Vec<Target> {
 }
 
 /// Every competition, with answers of which each text has so many bytes more.
-pub(crate) fn competitions(padding: usize) -> Vec<Target> {
+pub(crate) fn competitions(padding: usize) -> Vec<GradingTarget> {
     let target = |(name, grader): (&'static str, tasks::mlebench::graders::GradeFn)| {
         // Some cases are mistakes, some too short to score.
         let mut cases =
             (0..1000).map(|index| tables::case(name, Stream::root(7).child(name).index(index)));
         let scores = |[answers, submission]: &[String; 2]| {
-            let [answers, frame] =
-                [answers, submission].map(|text| Frame::read(text.as_bytes()).unwrap_or_default());
+            let [answers, frame] = [answers, submission]
+                .map(|text| PandasFrame::read(text.as_bytes()).unwrap_or_default());
             frame.rows() > 3 && grader(&frame, &answers).is_ok()
         };
         let [answers, submission] = cases.find(scores).unwrap();
-        let answers = Frame::read(answers.as_bytes()).unwrap();
+        let answers = PandasFrame::read(answers.as_bytes()).unwrap();
         // As if texts that nobody compares stood beside.
-        let mut limits = Limits::for_submissions(&answers);
+        let mut limits = FrameLimits::for_submissions(&answers);
         limits.bytes += padding;
         let mut lines = submission.lines().map(|line| line.split(',').map(str::to_owned).collect());
         let (header, rows) = (lines.next().unwrap(), lines.collect());
         let grade = move |csv: &[u8]| {
-            let frame = Frame::read_within(csv, limits).map_err(|error| error.to_string())?;
+            let frame = PandasFrame::read_within(csv, limits).map_err(|error| error.to_string())?;
             let score = grader(&frame, &answers).map_err(|error| error.to_string())?;
             Ok(score.rounded())
         };
         let allowance = (1 << 20) + 64 * limits.cells;
-        Target { name: name.to_owned(), header, rows, grade: Box::new(grade), allowance }
+        GradingTarget { name: name.to_owned(), header, rows, grade: Box::new(grade), allowance }
     };
     GRADERS.into_iter().map(target).collect()
 }
 
 /// Every metric with the kinds that it scores.
-pub(crate) fn pairs() -> Vec<(Metric, Kind)> {
+pub(crate) fn pairs() -> Vec<(Metric, PredictionKind)> {
     let kinds = |metric| random::kinds(metric).into_iter().map(move |kind| (metric, kind));
     Metric::ALL.into_iter().flat_map(kinds).collect()
 }
 
 /// A task whose valid submissions have about `size` bytes.
-pub(crate) fn large(metric: Metric, kind: Kind, size: usize) -> Target {
+pub(crate) fn large(metric: Metric, kind: PredictionKind, size: usize) -> GradingTarget {
     let column = || "y".to_owned();
     let names = |count: usize| (0..count).map(|name| format!("c{name:02}")).collect::<Vec<_>>();
     // A number with 17 digits.
     let share = |row: usize| format!("{}", ((row * 7919) % 104_729) as f64 / 104_729.0);
     // So many rows as a task may well have; the rest is in the cells.
     let rows = match kind {
-        Kind::Pixels => (size / (256 * 256 * 4)).max(2),
-        Kind::Mask => (size / (64 << 10)).max(2),
-        Kind::Boxes => (size / 4_000).max(2),
+        PredictionKind::Pixels => (size / (256 * 256 * 4)).max(2),
+        PredictionKind::Mask => (size / (64 << 10)).max(2),
+        PredictionKind::Boxes => (size / 4_000).max(2),
         _ => (size / 640).max(2),
     };
     let cells = |cell: &dyn Fn(usize) -> String| -> Vec<Vec<String>> {
@@ -141,18 +141,20 @@ pub(crate) fn large(metric: Metric, kind: Kind, size: usize) -> Target {
     let number = |row: usize| format!("{:0<620}", share(row + 1));
     let class = |row: usize| format!("c{:02}", row % 30);
     let (prediction, truth, predicted) = match kind {
-        Kind::Number => (Prediction::Number { column: column() }, cells(&share), cells(&number)),
-        Kind::Probability => (
+        PredictionKind::Number => {
+            (Prediction::Number { column: column() }, cells(&share), cells(&number))
+        }
+        PredictionKind::Probability => (
             Prediction::Probability { column: column() },
             cells(&|row| (row % 2).to_string()),
             cells(&number),
         ),
-        Kind::Label => (
+        PredictionKind::Label => (
             Prediction::Label { column: column(), classes: names(30) },
             cells(&class),
             cells(&|row| format!("{}{}", " ".repeat(600), class(row * 3))),
         ),
-        Kind::ClassProbabilities => (
+        PredictionKind::ClassProbabilities => (
             Prediction::ClassProbabilities { column: column(), classes: names(30) },
             cells(&class),
             many(&|cell| {
@@ -160,27 +162,27 @@ pub(crate) fn large(metric: Metric, kind: Kind, size: usize) -> Target {
                 format!("{:.18}", if likely { 0.71 } else { 0.01 })
             }),
         ),
-        Kind::Numbers => (
+        PredictionKind::Numbers => (
             Prediction::Numbers { columns: names(30) },
             many(&share),
             many(&|cell| share(cell + 1)),
         ),
-        Kind::Probabilities => (
+        PredictionKind::Probabilities => (
             Prediction::Probabilities { columns: names(30) },
             many(&|cell| u8::from(cell % 7 == 0).to_string()),
             many(&share),
         ),
-        Kind::Flags => (
+        PredictionKind::Flags => (
             Prediction::Flags { column: column(), labels: names(30) },
             cells(&class),
             cells(&|row| format!("{}{}", class(row), " ".repeat(100))),
         ),
-        Kind::Relevance => (
+        PredictionKind::Relevance => (
             Prediction::Relevance { column: column(), query: "q".to_owned() },
             (0..rows).map(|row| vec![(row % 4).to_string(), format!("q{}", row / 20)]).collect(),
             cells(&number),
         ),
-        Kind::Mask => {
+        PredictionKind::Mask => {
             // Every second pixel of a square.
             let runs = |row: usize| {
                 let run = |run: usize| format!("{} 1", 10_001 + 2 * run + row % 2);
@@ -189,7 +191,7 @@ pub(crate) fn large(metric: Metric, kind: Kind, size: usize) -> Target {
             let prediction = Prediction::Mask { column: column(), width: 512, height: 512 };
             (prediction, cells(&runs), cells(&|row| runs(row + 1)))
         }
-        Kind::Boxes => {
+        PredictionKind::Boxes => {
             let boxes = |row: usize, count: usize, confidence: &str| {
                 let one = |number: usize| {
                     let at = (row * 31 + number * 17) % 100;
@@ -205,7 +207,7 @@ pub(crate) fn large(metric: Metric, kind: Kind, size: usize) -> Target {
                 }),
             )
         }
-        Kind::Pixels => {
+        PredictionKind::Pixels => {
             let image = |row: usize| {
                 let pixel = |pixel: usize| ((pixel * 31 + row * 7) % 256).to_string();
                 (0..256 * 256).map(pixel).collect::<Vec<_>>().join(" ")

@@ -1,6 +1,6 @@
 //! Bundles that keep answers and evaluator beside the data.
 
-use crate::fixture::{CANARY, Folder, config, python, suite};
+use crate::fixture::{CANARY, TemporaryFolder, config, python, suite};
 use sandbox::env::{Action, Episode, Feedback, ScoreFeedback};
 use std::process::Command;
 use tasks::thresholds::Milestone;
@@ -54,7 +54,7 @@ print("SEEN", sorted(os.listdir("input")), os.listdir("input/notes"), os.listdir
 
 #[test]
 fn an_attack_script_finds_no_answers_in_a_bundle() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.bundle("A_bundle", 10);
     let tasks = folder.open();
     let suite = suite(tasks);
@@ -80,7 +80,7 @@ fn an_attack_script_finds_no_answers_in_a_bundle() {
 
 #[test]
 fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.bundle("b", 40);
     let tasks = folder.open();
     let suite = suite(tasks);
@@ -120,7 +120,7 @@ fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
 
 #[test]
 fn the_command_line_runs_and_grades_on_a_bundle() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.bundle("b", 4);
     let task = folder.path().join("b");
     let script = folder.write("solve.py", "import os\nassert not os.path.exists('input/answer.csv')\n\

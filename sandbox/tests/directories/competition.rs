@@ -1,6 +1,6 @@
 //! Competitions as MLE-bench prepares them.
 
-use crate::fixture::{Folder, config, python, suite};
+use crate::fixture::{TemporaryFolder, config, python, suite};
 use sandbox::env::{Action, EpisodeFault, Feedback};
 use sandbox::graders::Graders;
 use std::process::Command;
@@ -10,7 +10,7 @@ use tasks::thresholds::Milestone;
 
 #[test]
 fn a_competition_is_played_and_graded_as_mle_bench_grades() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.competition();
     let suite = suite(folder.open());
     let task = &suite.tasks()[0];
@@ -43,7 +43,7 @@ fn a_competition_is_played_and_graded_as_mle_bench_grades() {
 
 #[test]
 fn a_competition_tells_no_more_than_validity() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.competition();
     let tasks = folder.open();
     let suite = suite(tasks);
@@ -56,7 +56,7 @@ fn a_competition_tells_no_more_than_validity() {
 
 #[test]
 fn thresholds_come_from_a_checkout_if_one_is_named() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.competition();
     let inside = "checkout/mlebench/competitions/spooky-author-identification";
     folder.write(&format!("{inside}/leaderboard.csv"), "score\n0.1\n0.5\n0.9\n");
@@ -79,7 +79,7 @@ fn thresholds_come_from_a_checkout_if_one_is_named() {
 
 #[test]
 fn the_command_line_takes_a_competitions_folder() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.competition();
     let task = folder.path().join("spooky-author-identification");
     let sample = task.join("prepared/public/sample_submission.csv");

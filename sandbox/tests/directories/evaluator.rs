@@ -1,6 +1,8 @@
 //! Evaluators of bundles that do not do their work, and who is to blame for it.
 
-use crate::fixture::{CANARY, EVALUATOR, Folder, config, grader, lines, options, python, suite};
+use crate::fixture::{
+    CANARY, EVALUATOR, TemporaryFolder, config, grader, lines, options, python, suite,
+};
 use sandbox::env::{Action, EpisodeFault, Feedback, ScoreFeedback};
 use tasks::grade::{GradeError, Grader};
 use tasks::submission::Part;
@@ -8,8 +10,8 @@ use tasks::task::Task;
 use tasks::thresholds::Milestone;
 
 /// A grader of a bundle with another evaluator.
-fn grader_with(evaluator: &str) -> Result<(Folder, Box<dyn Grader>), GradeError> {
-    let folder = Folder::new();
+fn grader_with(evaluator: &str) -> Result<(TemporaryFolder, Box<dyn Grader>), GradeError> {
+    let folder = TemporaryFolder::new();
     folder.bundle("b", 4);
     folder.write("b/prepared/public/evaluator.py", evaluator);
     let tasks = folder.open();
@@ -63,7 +65,7 @@ fn a_submission_that_breaks_an_evaluator_is_refused() {
 
 #[test]
 fn an_episode_whose_submission_breaks_the_evaluator_is_not_dropped() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.bundle("b", 4);
     folder.write("b/prepared/public/evaluator.py", BRITTLE);
     let tasks = folder.open();
@@ -128,7 +130,7 @@ fn a_broken_evaluator_is_found_before_the_first_step() {
 
 #[test]
 fn a_fault_of_the_evaluator_is_a_fault_of_the_episode() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.bundle("b", 4);
     folder.write("b/prepared/public/evaluator.py", "print('all is well')");
     let tasks = folder.open();
@@ -139,7 +141,7 @@ fn a_fault_of_the_evaluator_is_a_fault_of_the_episode() {
 
 #[test]
 fn an_evaluator_proves_itself_once_and_a_failed_proof_is_not_kept() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.bundle("b", 4);
     let evaluator = |text: &str| folder.write("b/prepared/public/evaluator.py", text);
     let tasks = folder.open();

@@ -1,16 +1,16 @@
 //! A suite of tasks, and episodes on them.
 
-pub(crate) use support::folders::{CANARY, EVALUATOR, Folder, lines};
+pub(crate) use support::folders::{CANARY, EVALUATOR, TemporaryFolder, lines};
 
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::{Action, Episode, EpisodeConfig, Feedback, TaskSuite};
 use sandbox::graders::Graders;
 use tasks::grade::{GradeError, Grader};
 use tasks::task::Collection;
 
-pub(crate) fn options() -> Options {
+pub(crate) fn options() -> SandboxOptions {
     let modules = vec!["numpy".to_owned(), "pandas".to_owned()];
-    Options { slots: 2, warm_up: false, modules, ..Options::default() }
+    SandboxOptions { slots: 2, warm_up: false, modules, ..SandboxOptions::default() }
 }
 
 pub(crate) fn suite(tasks: Collection) -> TaskSuite {

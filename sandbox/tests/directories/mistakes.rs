@@ -1,11 +1,11 @@
 //! Folders that cannot be opened, and what is said of them.
 
-use crate::fixture::Folder;
+use crate::fixture::TemporaryFolder;
 use tasks::task::{Collection, Corpus, Opening, TaskDir, TaskError};
 
 #[test]
 fn a_folder_of_no_kind_is_explained() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.write("empty/readme.txt", "");
     let message = folder.refused("empty").to_string();
     for word in ["task.json", "prepared/private", "evaluator.py"] {
@@ -17,7 +17,7 @@ fn a_folder_of_no_kind_is_explained() {
 
 #[test]
 fn half_a_task_names_its_other_half() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.write("a/prepared/private/answers.csv", "");
     folder.write("b/prepared/public/evaluator.py", "");
     folder.write("c/prepared/public/answer.csv", "");
@@ -38,7 +38,7 @@ fn half_a_task_names_its_other_half() {
 
 #[test]
 fn a_competition_without_a_grader_is_refused_by_name() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     for name in ["leaf-clasification", "AI4Code"] {
         folder.write(&format!("{name}/prepared/public/train.csv"), "");
         folder.write(&format!("{name}/prepared/private/answers.csv"), "");
@@ -53,7 +53,7 @@ fn a_competition_without_a_grader_is_refused_by_name() {
 
 #[test]
 fn other_kinds_are_named_where_only_ours_will_do() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     assert!(matches!(Corpus::open(folder.path()), Err(TaskError::EmptyCorpus(_))));
     folder.competition();
     folder.bundle("b", 2);
@@ -68,7 +68,7 @@ fn other_kinds_are_named_where_only_ours_will_do() {
 
 #[test]
 fn two_folders_with_the_same_id_are_refused() {
-    let folder = Folder::new();
+    let folder = TemporaryFolder::new();
     folder.bundle("B_1", 2);
     folder.bundle("b-1", 2);
     let error = Collection::open(folder.path(), &Opening::default()).unwrap_err();

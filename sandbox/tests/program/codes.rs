@@ -2,11 +2,11 @@
 //! `a_host_without_user_namespaces_is_refused_with_the_reason`, 6 of the tests of the server, 130
 //! and 143 of [`crate::interrupt`], 141 of [`crate::output`].
 
-use crate::fixture::{Folder, json, program, sandbox, text};
+use crate::fixture::{TaskFolder, json, program, sandbox, text};
 
 #[test]
 fn scripts_and_submissions_have_their_codes() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let submit = |text: &str| format!("open('submission.csv', 'w').write({text:?})");
     for (code, arguments, expected) in [
         ("pass".to_owned(), &[][..], 0),
@@ -25,7 +25,7 @@ fn scripts_and_submissions_have_their_codes() {
 
 #[test]
 fn mistakes_of_the_caller_are_told_from_faults() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let task = folder.task();
     let task = task.as_str();
     let script = folder.write("script.py", "pass");
@@ -68,7 +68,7 @@ fn mistakes_of_the_caller_are_told_from_faults() {
 
 #[test]
 fn faults_have_a_kind_and_a_hint() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let script = folder.write("script.py", "pass");
     let task = folder.task();
     let arguments = ["run", task.as_str(), &script, "--json"];

@@ -5,12 +5,12 @@ use std::process::{Command, Output};
 
 const ANSWERS: &str = "id,has_cactus\na,1\nb,0\n";
 
-struct Folder {
+struct CompetitionFolder {
     path: Utf8PathBuf,
     _guard: tempfile::TempDir,
 }
 
-impl Folder {
+impl CompetitionFolder {
     fn new() -> Self {
         let guard = tempfile::tempdir().unwrap();
         Self { path: guard.path().to_owned().try_into().unwrap(), _guard: guard }
@@ -38,7 +38,7 @@ fn json(output: &Output) -> serde_json::Value {
 
 #[test]
 fn a_submission_is_graded_with_the_known_thresholds() {
-    let folder = Folder::new();
+    let folder = CompetitionFolder::new();
     let answers = folder.write("answers.csv", ANSWERS);
     let cactus = ["--competition", "aerial-cactus-identification", "--answers", &answers];
     let grade = |submission: &str, more: &[&str]| {
@@ -96,7 +96,7 @@ fn a_submission_is_graded_with_the_known_thresholds() {
 
 #[test]
 fn many_submissions_are_graded_into_one_report() {
-    let folder = Folder::new();
+    let folder = CompetitionFolder::new();
     let answers = "data/aerial-cactus-identification/prepared/private/test.csv";
     folder.write(answers, ANSWERS);
     let good = folder.write("good.csv", ANSWERS);
@@ -130,7 +130,7 @@ fn many_submissions_are_graded_into_one_report() {
 
 #[test]
 fn mistakes_are_explained() {
-    let folder = Folder::new();
+    let folder = CompetitionFolder::new();
     let file = folder.write("a.csv", ANSWERS);
     let to = |id: &str| {
         let output = grade(&["--competition", id, "--answers", &file, "--submission", &file]);

@@ -28,9 +28,9 @@ pub(crate) fn json(output: &Output) -> Value {
 }
 
 /// A folder with the task `alpha`.
-pub(crate) struct Folder(tempfile::TempDir);
+pub(crate) struct TaskFolder(tempfile::TempDir);
 
-impl Folder {
+impl TaskFolder {
     pub(crate) fn new() -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
         // Without a box, scripts reach their data by its own path.

@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM: a prompt end, and nothing left.
 
-use crate::fixture::{Folder, program};
+use crate::fixture::{TaskFolder, program};
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Stdio};
@@ -73,7 +73,7 @@ fn interrupt(mut child: Child, signal: Signal, code: i32) {
 
 #[test]
 fn an_interrupted_run_ends_promptly_and_leaves_nothing() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let temporary = folder.path().join("temporary");
     fs_err::create_dir(&temporary).unwrap();
     let script = folder.write("sleep.py", "import os, time\nos.fork()\ntime.sleep(60)");
@@ -106,7 +106,7 @@ fn an_interrupted_run_ends_promptly_and_leaves_nothing() {
 
 #[test]
 fn a_program_that_is_only_starting_can_be_interrupted_too() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let script = folder.write("script.py", "import sklearn");
     let child = program()
         .args(["run", folder.task().as_str(), &script])

@@ -1,6 +1,6 @@
 //! Flags over a policy file over defaults: in what is printed, and in what a script finds.
 
-use crate::fixture::{Folder, json, text};
+use crate::fixture::{TaskFolder, json, text};
 
 const LOOK: &str = r"
 import os, resource
@@ -12,7 +12,7 @@ print('x' * 100)
 
 #[test]
 fn every_source_has_its_say_and_the_script_is_held_to_it() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let policy = folder.write(
         "policy.toml",
         "time_limit = '20s'\nopen_files = 99\nscratch = '1MiB'\nfile_size = '2MiB'\n\
@@ -44,7 +44,7 @@ fn every_source_has_its_say_and_the_script_is_held_to_it() {
 
 #[test]
 fn the_smallest_limits_let_an_empty_script_run() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let flags = [
         "--memory",
         "1MiB",
@@ -74,7 +74,7 @@ fn the_smallest_limits_let_an_empty_script_run() {
 
 #[test]
 fn a_wrong_policy_is_refused_with_file_line_and_key() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let policy = folder.write("policy.toml", "memory = '1GiB'\n\nscratch = '0'\n");
     let output = folder.run("pass", &["--policy", &policy]);
     assert_eq!(output.status.code(), Some(2));

@@ -1,13 +1,13 @@
 //! Many scripts in one start.
 
-use crate::fixture::{Folder, json, program, sandbox, text};
+use crate::fixture::{TaskFolder, json, program, sandbox, text};
 use serde_json::Value;
 use std::io::Write as _;
 use std::process::Stdio;
 
 #[test]
 fn results_come_in_the_order_of_the_arguments_and_the_worst_code_counts() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let task = folder.task();
     let submit = |wait: f64, rows: &str| {
         format!(
@@ -48,7 +48,7 @@ fn results_come_in_the_order_of_the_arguments_and_the_worst_code_counts() {
 
 #[test]
 fn a_script_may_come_from_standard_input() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let mut child = program()
         .args(["run", folder.task().as_str(), "-", "--json"])
         .stdin(Stdio::piped())
@@ -68,7 +68,7 @@ fn a_script_may_come_from_standard_input() {
 
 #[test]
 fn submissions_that_would_overwrite_each_other_are_refused() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let (one, two) = (folder.write("a/solve.py", "pass"), folder.write("b/solve.py", "pass"));
     let saved = folder.path().join("saved");
     let output = sandbox(&["run", folder.task().as_str(), &one, &two, "--out-dir", saved.as_str()]);

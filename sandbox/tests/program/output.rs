@@ -1,6 +1,6 @@
 //! What a script prints is shown as text, and cannot be taken for the program's own lines.
 
-use crate::fixture::{Folder, json, program, sandbox, text};
+use crate::fixture::{TaskFolder, json, program, sandbox, text};
 use std::process::Stdio;
 
 /// Tries to set the title and the clipboard, to clear the screen, to show a line backwards, to
@@ -15,7 +15,7 @@ raise type('Odd\x1b[2J\n--- finished in 9.99 s', (Exception,), {})()
 
 #[test]
 fn a_hostile_output_is_shown_as_text_in_a_margin() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let output = folder.run(HOSTILE, &[]);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let said = String::from_utf8(output.stdout.clone()).unwrap();
@@ -40,7 +40,7 @@ fn a_hostile_output_is_shown_as_text_in_a_margin() {
 
 #[test]
 fn raw_bytes_go_to_pipes_as_they_were_printed() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let code = "import sys\nsys.stdout.buffer.write(b'\\x1b[2J\\xff\\r\\n')\nprint('why', file=sys.stderr)";
     let output = folder.run(code, &["--raw"]);
     assert_eq!(output.status.code(), Some(0));
@@ -60,7 +60,7 @@ fn raw_bytes_go_to_pipes_as_they_were_printed() {
 
 #[test]
 fn file_names_and_cells_are_quoted_as_text() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let odd = folder.write("odd\x1b[2J.csv", "id,y\x1b[31m\n3,1\n4,0\n");
     let output = sandbox(&["grade", folder.task().as_str(), &odd]);
     assert_eq!(output.status.code(), Some(4));
@@ -74,7 +74,7 @@ fn file_names_and_cells_are_quoted_as_text() {
 
 #[test]
 fn a_closed_standard_output_ends_every_command_quietly() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let task = folder.task();
     let script = folder.write("script.py", "print('x' * 10000)");
     let submission = folder.write("s.csv", "id,y\n3,0.9\n4,0.1\n");

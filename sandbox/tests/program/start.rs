@@ -1,11 +1,11 @@
 //! What is loaded before a script begins, and a Python that cannot be loaded at all.
 
-use crate::fixture::{Folder, json, program, text};
+use crate::fixture::{TaskFolder, json, program, text};
 use std::os::unix::fs::PermissionsExt as _;
 
 #[test]
 fn only_what_a_script_imports_is_there_when_it_begins() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let look =
         "import sys; print(sorted({'numpy', 'pandas', 'scipy', 'sklearn'} & set(sys.modules)))";
     for (more, found) in [
@@ -22,7 +22,7 @@ fn only_what_a_script_imports_is_there_when_it_begins() {
 
 #[test]
 fn a_python_that_the_box_covers_is_refused_with_the_folder() {
-    let folder = Folder::new();
+    let folder = TaskFolder::new();
     let base = tempfile::tempdir_in("/tmp").unwrap();
     let base = camino::Utf8Path::from_path(base.path()).unwrap();
     fs_err::create_dir_all(base.join("lib")).unwrap();

@@ -1,14 +1,14 @@
 //! Who gets in, and who does not.
 
-use crate::fixture::{Client, Corpus, Server, sandbox};
+use crate::fixture::{PythonClient, SandboxServer, ServedCorpus, sandbox};
 use serde_json::json;
 
 const TOKEN: &str = "0123456789abcdef";
 
 #[test]
 fn a_full_server_says_so_and_serves_again_when_a_place_is_free() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &["--max-episodes", "2"]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &["--max-episodes", "2"]);
     let said = server.play("capacity", &[]);
     let refusal = said["refusal"].as_str().unwrap();
     assert!(refusal.contains("all 2 places are taken"), "{refusal}");
@@ -18,14 +18,15 @@ fn a_full_server_says_so_and_serves_again_when_a_place_is_free() {
 
 #[test]
 fn without_the_token_only_health_is_answered() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &["--token", TOKEN]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &["--token", TOKEN]);
     assert_eq!(server.page("/health").0, 200);
     for path in ["/metadata", "/schema", "/openapi.json", "/ws"] {
         assert_eq!(server.page(path).0, 401, "{path}");
     }
-    let from =
-        |user: &str| Client::start(&format!("{user}{}", server.address), "connect", &[]).end();
+    let from = |user: &str| {
+        PythonClient::start(&format!("{user}{}", server.address), "connect", &[]).end()
+    };
     for wrong in ["", "agent:fedcba9876543210@"] {
         assert!(from(wrong).as_str().unwrap().contains("401"), "{wrong}");
     }
@@ -34,14 +35,14 @@ fn without_the_token_only_health_is_answered() {
 
 #[test]
 fn pages_in_a_browser_are_not_served() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &[]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &[]);
     assert_eq!(server.play("page", &[]), json!(403));
 }
 
 #[test]
 fn settings_that_cannot_work_are_refused_at_once() {
-    let corpus = Corpus::new();
+    let corpus = ServedCorpus::new();
     let tasks = corpus.tasks();
     let records = corpus.path().join("records");
     for (flags, code, words) in [
@@ -73,7 +74,7 @@ fn settings_that_cannot_work_are_refused_at_once() {
 
 #[test]
 fn a_competition_is_served_with_the_feedback_that_it_allows() {
-    let corpus = Corpus::new();
+    let corpus = ServedCorpus::new();
     let root = corpus.tasks().join("spooky-author-identification/prepared");
     for (name, text) in [
         ("public/description.md", "Tell three authors apart.\n"),
@@ -87,6 +88,6 @@ fn a_competition_is_served_with_the_feedback_that_it_allows() {
     let output = sandbox(&["serve", tasks.as_str(), "--listen", "127.0.0.1:0"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("serve it with `--feedback validate`"), "{said}");
-    let server = Server::start(&corpus, &["--feedback", "validate"]);
+    let server = SandboxServer::start(&corpus, &["--feedback", "validate"]);
     assert!(server.page("/metadata").1.contains("4 tasks"));
 }

@@ -1,15 +1,15 @@
 //! How sessions and servers end, and what the records say then.
 
-use crate::fixture::{Corpus, Server};
-use sandbox::env::Ending;
+use crate::fixture::{SandboxServer, ServedCorpus};
+use sandbox::env::CloseReason;
 use serde_json::json;
 use std::time::Duration;
 
 #[test]
 fn a_server_that_is_asked_to_end_finishes_its_steps() {
     for signal in ["TERM", "INT"] {
-        let corpus = Corpus::new();
-        let mut server = Server::start(&corpus, &[]);
+        let corpus = ServedCorpus::new();
+        let mut server = SandboxServer::start(&corpus, &[]);
         let mut waiter = server.client("waiter", &[]);
         waiter.wait_for("waiting");
         let mut sleeper = server.client("sleeper", &[]);
@@ -24,7 +24,7 @@ fn a_server_that_is_asked_to_end_finishes_its_steps() {
         let records = corpus.records();
         assert_eq!(records.len(), 2);
         for (_, record) in &records {
-            assert_eq!(record.ending, Some(Ending::Drained));
+            assert_eq!(record.ending, Some(CloseReason::Drained));
         }
         let steps = records.iter().flat_map(|(_, record)| &record.turns);
         assert_eq!(steps.filter(|turn| turn.step.is_some()).count(), 1);
@@ -33,8 +33,8 @@ fn a_server_that_is_asked_to_end_finishes_its_steps() {
 
 #[test]
 fn a_killed_server_leaves_whole_records() {
-    let corpus = Corpus::new();
-    let mut server = Server::start(&corpus, &[]);
+    let corpus = ServedCorpus::new();
+    let mut server = SandboxServer::start(&corpus, &[]);
     let mut sleeper = server.client("sleeper", &[]);
     sleeper.wait_for("asleep");
     server.signal("KILL");
@@ -47,14 +47,14 @@ fn a_killed_server_leaves_whole_records() {
     let text = fs_err::read_to_string(path).unwrap();
     assert!(text.ends_with('\n') && text.lines().count() == 2, "{text}");
     // The next server does not trip over them.
-    let server = Server::start(&corpus, &[]);
+    let server = SandboxServer::start(&corpus, &[]);
     assert_eq!(server.play("connect", &[]), "alpha");
 }
 
 #[test]
 fn an_idle_session_is_ended() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &["--idle-limit", "2s"]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &["--idle-limit", "2s"]);
     let mut waiter = server.client("waiter", &[]);
     waiter.wait_for("waiting");
     // 1008: it did not keep to the rules.
@@ -65,5 +65,5 @@ fn an_idle_session_is_ended() {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(corpus.records()[0].1.ending, Some(Ending::Idle));
+    assert_eq!(corpus.records()[0].1.ending, Some(CloseReason::Idle));
 }

@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use sandbox::env::Record;
+use sandbox::env::EpisodeRecord;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -15,9 +15,9 @@ const TASKS: [&str; 3] = ["alpha", "beta", "gamma"];
 const ROWS: usize = 40;
 
 /// Three tasks; the class of a row is whether its number is odd.
-pub(crate) struct Corpus(TempDir);
+pub(crate) struct ServedCorpus(TempDir);
 
-impl Corpus {
+impl ServedCorpus {
     pub(crate) fn new() -> Self {
         let corpus = Self(tempfile::tempdir().unwrap());
         for task in TASKS {
@@ -71,7 +71,7 @@ impl Corpus {
     }
 
     /// The records of all episodes, by file.
-    pub(crate) fn records(&self) -> Vec<(Utf8PathBuf, Record)> {
+    pub(crate) fn records(&self) -> Vec<(Utf8PathBuf, EpisodeRecord)> {
         let mut found = Vec::new();
         for task in TASKS.into_iter().chain(["numbers"]) {
             let Ok(files) = self.path().join("records").join(task).read_dir_utf8() else {
@@ -79,7 +79,7 @@ impl Corpus {
             };
             for file in files {
                 let path = file.unwrap().into_path();
-                found.push((path.clone(), Record::read(&path).unwrap()));
+                found.push((path.clone(), EpisodeRecord::read(&path).unwrap()));
             }
         }
         found
@@ -87,13 +87,13 @@ impl Corpus {
 }
 
 /// `sandbox serve`, killed at the end.
-pub(crate) struct Server {
+pub(crate) struct SandboxServer {
     child: Child,
     pub(crate) address: String,
 }
 
-impl Server {
-    pub(crate) fn start(corpus: &Corpus, flags: &[&str]) -> Self {
+impl SandboxServer {
+    pub(crate) fn start(corpus: &ServedCorpus, flags: &[&str]) -> Self {
         // With far fewer descriptors than thirty episodes take, as from a shell that grants few.
         let few = "ulimit -Sn 128 && exec \"$0\" \"$@\"";
         let mut child = Command::new("sh")
@@ -165,8 +165,8 @@ impl Server {
     }
 
     /// Starts a client of `client.py`.
-    pub(crate) fn client(&self, scenario: &str, arguments: &[&str]) -> Client {
-        Client::start(&self.address, scenario, arguments)
+    pub(crate) fn client(&self, scenario: &str, arguments: &[&str]) -> PythonClient {
+        PythonClient::start(&self.address, scenario, arguments)
     }
 
     /// Runs one to its end and returns what it found.
@@ -175,7 +175,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for SandboxServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -183,13 +183,13 @@ impl Drop for Server {
 }
 
 /// A Python process that plays a scenario.
-pub(crate) struct Client {
+pub(crate) struct PythonClient {
     child: Child,
     input: std::process::ChildStdin,
     output: BufReader<std::process::ChildStdout>,
 }
 
-impl Client {
+impl PythonClient {
     pub(crate) fn start(address: &str, scenario: &str, arguments: &[&str]) -> Self {
         let client = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/client.py");
         Self::program(&[&[client, address, scenario], arguments].concat())

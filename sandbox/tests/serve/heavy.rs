@@ -1,6 +1,6 @@
 //! Many sessions that have very large files scored at once.
 
-use crate::fixture::{Client, Corpus, Server};
+use crate::fixture::{PythonClient, SandboxServer, ServedCorpus};
 
 /// Sessions, unless `HEAVY_SESSIONS` in the environment says how many.
 const SESSIONS: &str = "6";
@@ -10,11 +10,11 @@ const MEMORY: u64 = 1 << 20;
 #[test]
 fn sessions_that_score_huge_files_at_once_neither_fill_the_server_nor_end() {
     let count = std::env::var("HEAVY_SESSIONS").unwrap_or(SESSIONS.to_owned());
-    let corpus = Corpus::new();
+    let corpus = ServedCorpus::new();
     let flags = ["--max-episodes", "64", "--answer-limit", "5m", "--step-limit", "60s"];
-    let server = Server::start(&corpus, &flags);
+    let server = SandboxServer::start(&corpus, &flags);
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/heavy.py");
-    let found = Client::program(&[program, &server.address, &count]).end();
+    let found = PythonClient::program(&[program, &server.address, &count]).end();
     let sessions = found.as_array().unwrap();
     assert_eq!(sessions.len().to_string(), count);
     for answers in sessions {

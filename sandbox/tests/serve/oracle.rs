@@ -1,7 +1,7 @@
 //! A client that wants the answers: it plays a task again and again, and reasons from all that it
 //! is told.
 
-use crate::fixture::{Client, Corpus, Server};
+use crate::fixture::{PythonClient, SandboxServer, ServedCorpus};
 use std::time::Instant;
 use tasks::stream::Stream;
 
@@ -56,13 +56,13 @@ struct Loot {
 #[expect(clippy::print_stdout, reason = "figures for the documentation")]
 fn attack(attack: &str, flags: &[&str], episodes: usize) -> Loot {
     let answers = answers();
-    let corpus = Corpus::new();
+    let corpus = ServedCorpus::new();
     corpus.add_numbers(&answers, [250.0, 300.0, 350.0, 450.0]);
     let (count, rows) = (episodes.to_string(), ROWS.to_string());
-    let server = Server::start(&corpus, &[flags, &["--episodes-per-task", &count]].concat());
+    let server = SandboxServer::start(&corpus, &[flags, &["--episodes-per-task", &count]].concat());
     let started = Instant::now();
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/oracle.py");
-    let found = Client::program(&[program, &server.address, attack, &count, &rows]).end();
+    let found = PythonClient::program(&[program, &server.address, attack, &count, &rows]).end();
     let claimed = found["answers"].as_object().unwrap().iter();
     let is_right = |(row, answer): &(&String, &serde_json::Value)| {
         let truth = answers[row.parse::<usize>().unwrap()];

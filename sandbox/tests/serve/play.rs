@@ -1,7 +1,7 @@
 //! Whole episodes with the client of OpenEnv.
 
-use crate::fixture::{Client, Corpus, Server, sandbox};
-use sandbox::env::{Ending, Event};
+use crate::fixture::{PythonClient, SandboxServer, ServedCorpus, sandbox};
+use sandbox::env::{CloseReason, Event};
 use serde_json::json;
 
 fn sum(rewards: &serde_json::Value) -> f64 {
@@ -41,8 +41,8 @@ pub(crate) fn assert_whole(episode: &serde_json::Value) {
 
 #[test]
 fn thirty_two_clients_play_to_the_end() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &["--max-episodes", "32", "--answer-limit", "10m"]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &["--max-episodes", "32", "--answer-limit", "10m"]);
     let episodes = server.play("play", &["32"]);
     let episodes = episodes.as_array().unwrap();
     assert_eq!(episodes.len(), 32);
@@ -59,7 +59,7 @@ fn thirty_two_clients_play_to_the_end() {
     for (path, record) in &records {
         let Event::Header { episode, seed, .. } = &record.header else { panic!("no header") };
         names.push((episode.clone(), seed.unwrap()));
-        assert_eq!((record.turns.len(), record.ending), (6, Some(Ending::Closed)), "{path}");
+        assert_eq!((record.turns.len(), record.ending), (6, Some(CloseReason::Closed)), "{path}");
         assert_eq!(record.finish.as_ref().unwrap().grade.unwrap().score, 1.0);
     }
     names.sort_by_key(|(_, seed)| *seed);
@@ -95,8 +95,8 @@ fn rewards_tell_what_is_told_and_no_more() {
             Some(&graded),
         ),
     ] {
-        let corpus = Corpus::new();
-        let server = Server::start(&corpus, flags);
+        let corpus = ServedCorpus::new();
+        let server = SandboxServer::start(&corpus, flags);
         let episode = &server.play("play", &["1"])[0];
         for (turn, expected) in rewards.into_iter().enumerate() {
             let found = episode["rewards"][turn].as_f64().unwrap();
@@ -111,8 +111,8 @@ fn rewards_tell_what_is_told_and_no_more() {
 
 #[test]
 fn scripts_of_a_session_build_on_each_other_and_play_again() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &["--mode", "session"]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &["--mode", "session"]);
     let said = server.play("session", &[]);
     assert_eq!(said["mode"], "session");
     assert!(said["tool"].as_str().unwrap().contains("Variables last"), "{said}");
@@ -131,10 +131,10 @@ fn scripts_of_a_session_build_on_each_other_and_play_again() {
 
 #[test]
 fn mistakes_are_answered_and_budgets_hold() {
-    let corpus = Corpus::new();
+    let corpus = ServedCorpus::new();
     let flags =
         ["--turns", "4", "--keep-head", "100", "--keep-tail", "50", "--feedback", "validate"];
-    let server = Server::start(&corpus, &flags);
+    let server = SandboxServer::start(&corpus, &flags);
     let said = server.play("generic", &[]);
     let text = |name: &str| said[name].as_str().unwrap();
     assert!(text("early").contains("there is no episode; reset to begin one"), "{said}");
@@ -156,13 +156,13 @@ fn mistakes_are_answered_and_budgets_hold() {
     assert_eq!(text("again"), "gamma");
 
     let endings: Vec<_> = corpus.records().into_iter().map(|(_, record)| record.ending).collect();
-    assert_eq!(endings, [Some(Ending::Closed), Some(Ending::Left)]);
+    assert_eq!(endings, [Some(CloseReason::Closed), Some(CloseReason::Left)]);
 }
 
 #[test]
 fn the_pages_say_what_is_served() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &[]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &[]);
     let page = |path: &str| -> serde_json::Value {
         let (status, body) = server.page(path);
         assert_eq!(status, 200, "{path}");
@@ -182,17 +182,17 @@ fn the_pages_say_what_is_served() {
 
 #[test]
 fn a_step_answers_pings_while_it_runs() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &[]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &[]);
     let result = server.play("pings", &[]);
     assert!(result.as_str().unwrap().contains("slept"), "{result}");
 }
 
 #[test]
 fn who_finds_no_place_to_run_in_time_is_told_so() {
-    let corpus = Corpus::new();
+    let corpus = ServedCorpus::new();
     let flags = ["--slots", "1", "--step-limit", "10s", "--answer-limit", "12s"];
-    let server = Server::start(&corpus, &flags);
+    let server = SandboxServer::start(&corpus, &flags);
     let said = server.play("busy", &[]);
     assert_eq!((&said["error"], &said["turns"]), (&json!("timeout"), &json!(0)), "{said}");
     assert!(said["after"].as_str().unwrap().contains("[stdout]\n1"), "{said}");
@@ -206,10 +206,10 @@ fn the_example_of_the_documentation_plays_an_episode() {
     let code = fs_err::read_to_string(example).unwrap();
     let docs = fs_err::read_to_string(docs).unwrap();
     assert!(docs.contains(&format!("```python\n{code}```")), "docs/SANDBOX.md has another example");
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &[]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &[]);
     let url = format!("http://{}", server.address);
-    let said = Client::program(&[lean, example, &url, "beta"]).text();
+    let said = PythonClient::program(&[lean, example, &url, "beta"]).text();
     for line in [
         "task beta: 15 turns of 30s each",
         "40 rows",

@@ -1,9 +1,9 @@
 //! Clients of the worse sort, beside honest ones.
 
-use crate::fixture::{Corpus, Server};
+use crate::fixture::{SandboxServer, ServedCorpus};
 use crate::play::assert_whole;
 use camino::Utf8Path;
-use sandbox::env::Ending;
+use sandbox::env::CloseReason;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -19,9 +19,9 @@ fn wait_until(what: &str, time: Duration, mut holds: impl FnMut() -> bool) -> Du
 
 #[test]
 fn who_vanishes_floods_sends_garbage_or_stalls_harms_nobody() {
-    let corpus = Corpus::new();
+    let corpus = ServedCorpus::new();
     let flags = ["--max-episodes", "12", "--answer-limit", "10m", "--message-limit", "64KiB"];
-    let server = Server::start(&corpus, &flags);
+    let server = SandboxServer::start(&corpus, &flags);
     let found = server.play("worse", &["2"]);
     // 1009: the message was too large.
     assert_eq!(found["oversized"], json!([1009, "a message may have 64KiB (`--message-limit`)"]));
@@ -44,8 +44,8 @@ fn who_vanishes_floods_sends_garbage_or_stalls_harms_nobody() {
 
 #[test]
 fn the_script_of_who_is_gone_ends_at_once() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &["--slots", "1"]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &["--slots", "1"]);
     let enough = Duration::from_secs(20);
     let mut at_rest = 0;
     wait_until("the server is at rest", enough, || {
@@ -54,11 +54,11 @@ fn the_script_of_who_is_gone_ends_at_once() {
         before == at_rest && at_rest > 0
     });
     let ways = [
-        ("reset", Ending::Vanished),
-        ("end", Ending::Vanished),
-        ("frame", Ending::Left),
-        ("close", Ending::Left),
-        ("oversized", Ending::TooLarge),
+        ("reset", CloseReason::Vanished),
+        ("end", CloseReason::Vanished),
+        ("frame", CloseReason::Left),
+        ("close", CloseReason::Left),
+        ("oversized", CloseReason::TooLarge),
     ];
     for (number, (how, ending)) in ways.into_iter().enumerate() {
         let mut client = server.client("gone", &[how]);
@@ -97,8 +97,8 @@ fn the_script_of_who_is_gone_ends_at_once() {
 
 #[test]
 fn who_resets_without_end_is_refused() {
-    let corpus = Corpus::new();
-    let server = Server::start(&corpus, &["--episodes-per-task", "5"]);
+    let corpus = ServedCorpus::new();
+    let server = SandboxServer::start(&corpus, &["--episodes-per-task", "5"]);
     let said = server.play("endless", &["5"]);
     let refusals = said["refusals"].as_array().unwrap();
     assert_eq!(refusals.len(), 3);
@@ -116,9 +116,9 @@ fn who_resets_without_end_is_refused() {
 
 #[test]
 fn records_stay_within_their_bounds_and_whole() {
-    let corpus = Corpus::new();
+    let corpus = ServedCorpus::new();
     let flags = ["--record-limit", "100KiB", "--records-limit", "300KiB"];
-    let server = Server::start(&corpus, &flags);
+    let server = SandboxServer::start(&corpus, &flags);
     let said = server.play("full_records", &[]);
     let refusal = &said["refusal"];
     assert_eq!(refusal["code"], "CAPACITY_REACHED", "{said}");
@@ -131,7 +131,7 @@ fn records_stay_within_their_bounds_and_whole() {
         let size = path.metadata().unwrap().len();
         assert!((80_000..102_400 + 1000).contains(&size), "{size}");
         // Two calls fit, the third did not; the last, which is short, did.
-        assert_eq!((record.turns.len(), record.ending), (3, Some(Ending::Closed)));
+        assert_eq!((record.turns.len(), record.ending), (3, Some(CloseReason::Closed)));
     }
     for steps in told {
         let error = &steps[2]["observation"]["error"];
@@ -145,7 +145,7 @@ fn records_stay_within_their_bounds_and_whole() {
 
     // A server that begins with a full folder begins no episode.
     drop(server);
-    let server = Server::start(&corpus, &flags);
+    let server = SandboxServer::start(&corpus, &flags);
     let said = server.play("full_records", &[]);
     assert_eq!((said["told"].as_array().unwrap().len(), corpus.records().len()), (0, 3));
     // Nothing is left half made.

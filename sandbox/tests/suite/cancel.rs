@@ -1,6 +1,6 @@
 //! Runs that are ended from outside.
 
-use crate::fixture::{Place, policy};
+use crate::fixture::{SandboxFixture, policy};
 use crate::lifetime::{descendants, zygote_at_rest};
 use jail::exec::{Fault, Mode};
 use jail::isolation::IsolationLevel;
@@ -20,7 +20,7 @@ while time.monotonic() < end:
 
 #[test]
 fn a_cancelled_run_is_gone_at_once_and_no_other_follows() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     zygote_at_rest(&place);
     let launcher = place.sandbox.launcher_pid();
     let at_rest = descendants(launcher).len();

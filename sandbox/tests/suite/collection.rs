@@ -1,11 +1,11 @@
 //! What a run leaves is fetched without trust.
 
-use crate::fixture::{Place, assert_finished, policy, script};
+use crate::fixture::{SandboxFixture, assert_finished, policy, script};
 use tasks::collect::CollectError;
 
 #[test]
 fn a_submission_is_read_and_its_disguises_are_not() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let code = &script(
         r"

@@ -1,6 +1,6 @@
 //! The command line: what it prints and how it ends.
 
-use crate::fixture::{CANARY, Corpus};
+use crate::fixture::{CANARY, SuiteCorpus};
 use std::process::{Command, Output};
 
 fn sandbox(arguments: &[&str]) -> Output {
@@ -13,7 +13,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn a_script_is_run_saved_and_graded() {
-    let corpus = Corpus::new();
+    let corpus = SuiteCorpus::new();
     let task = corpus.path().join("alpha");
     let write = |name: &str, code: &str| {
         let path = corpus.path().join(name);
@@ -49,7 +49,7 @@ fn a_script_is_run_saved_and_graded() {
 
 #[test]
 fn mistakes_are_explained() {
-    let corpus = Corpus::new();
+    let corpus = SuiteCorpus::new();
     let task = corpus.path().join("alpha");
     let script = corpus.path().join("script.py");
     fs_err::write(&script, "pass").unwrap();

@@ -1,6 +1,6 @@
 //! Each way to end is told apart from the others.
 
-use crate::fixture::{Place, assert_finished, policy, script, within};
+use crate::fixture::{SandboxFixture, assert_finished, policy, script, within};
 use jail::exec::Outcome;
 use jail::limits::RunLimits;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tasks::units::ByteSize;
 
 #[test]
 fn exits_and_signals_are_what_they_are() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let outcome = |code: &str| workspace.run(code, &policy()).unwrap().outcome;
     assert_eq!(outcome(""), Outcome::Finished);
@@ -53,7 +53,7 @@ fn exits_and_signals_are_what_they_are() {
 
 #[test]
 fn the_deadline_holds_against_sleep_spin_and_deafness() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let limit = Duration::from_millis(800);
     let spin = &script(
@@ -89,7 +89,7 @@ fn the_deadline_holds_against_sleep_spin_and_deafness() {
 
 #[test]
 fn output_is_bounded_from_both_sides() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let tight = RunLimits { output_limit: ByteSize::mib(1), ..policy() };
     let run = workspace.run("while True: print('x' * 1000)", &tight).unwrap();

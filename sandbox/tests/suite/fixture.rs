@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 use fs_err as fs;
-use jail::exec::{Options, Run, Sandbox, Workspace};
+use jail::exec::{Run, Sandbox, SandboxOptions, Workspace};
 use jail::isolation::IsolationLevel;
 use jail::limits::RunLimits;
 use jail::python::PythonEnv;
@@ -22,11 +22,11 @@ use tasks::units::Span;
 pub(crate) const CANARY: &str = "canary-5f1c7b";
 
 /// Two tasks in a folder of their own.
-pub(crate) struct Corpus {
+pub(crate) struct SuiteCorpus {
     folder: tempfile::TempDir,
 }
 
-impl Corpus {
+impl SuiteCorpus {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         // Without a box, scripts reach their data by its own path.
@@ -56,13 +56,18 @@ impl Corpus {
     }
 }
 
-pub(crate) fn quick() -> Options {
-    Options { slots: 4, warm_up: false, modules: vec!["numpy".to_owned()], ..Options::default() }
+pub(crate) fn quick() -> SandboxOptions {
+    SandboxOptions {
+        slots: 4,
+        warm_up: false,
+        modules: vec!["numpy".to_owned()],
+        ..SandboxOptions::default()
+    }
 }
 
 /// A corpus and a sandbox that knows it.
-pub(crate) struct Place {
-    pub(crate) corpus: Corpus,
+pub(crate) struct SandboxFixture {
+    pub(crate) corpus: SuiteCorpus,
     pub(crate) sandbox: Sandbox,
     /// How many processes stand ready between runs.
     pub(crate) spares: usize,
@@ -79,7 +84,7 @@ struct Listeners {
 }
 
 impl Listeners {
-    fn beside(corpus: &Corpus) -> Self {
+    fn beside(corpus: &SuiteCorpus) -> Self {
         let path = UnixListener::bind(corpus.path().join("listener")).unwrap();
         let name = corpus.path().file_name().unwrap().to_owned();
         let address = SocketAddr::from_abstract_name(&name).unwrap();
@@ -92,10 +97,10 @@ impl Listeners {
     }
 }
 
-impl Place {
+impl SandboxFixture {
     /// A warmed sandbox, for scripts that use the libraries.
     pub(crate) fn warm() -> Self {
-        Self::with(Options { slots: 4, ..Options::default() })
+        Self::with(SandboxOptions { slots: 4, ..SandboxOptions::default() })
     }
 
     /// One that only imports: starts faster, and the jail is the same.
@@ -103,8 +108,8 @@ impl Place {
         Self::with(quick())
     }
 
-    pub(crate) fn with(options: Options) -> Self {
-        let corpus = Corpus::new();
+    pub(crate) fn with(options: SandboxOptions) -> Self {
+        let corpus = SuiteCorpus::new();
         let python = PythonEnv::locate().unwrap();
         let spares = options.spares;
         let sandbox = Sandbox::start(&python, options, &corpus.tasks()).unwrap();

@@ -3,12 +3,12 @@
 //! No GPU is needed: the nodes are stand-ins, each another `/dev/zero`. What NVIDIA's driver and
 //! CUDA make of the jail is not tried here.
 
-use crate::fixture::{Place, assert_finished, policy, quick, script};
+use crate::fixture::{SandboxFixture, assert_finished, policy, quick, script};
 use crate::hostile::{offered, small, try_each};
 use crate::program::Program;
 use crate::tiers::{as_ordinary_user, is_open_to_others, left_out, tried};
 use camino::Utf8Path;
-use jail::exec::{Fault, Mode, Options, Outcome, Run};
+use jail::exec::{Fault, Mode, Outcome, Run, SandboxOptions};
 use jail::isolation::IsolationLevel;
 use jail::isolation::gpus::HostGpus;
 use jail::limits::{Gpus, RunLimits};
@@ -65,14 +65,18 @@ impl Nodes {
     }
 
     /// A sandbox that takes them for the host's; none if this host does not offer the tier.
-    fn place(&self, tier: IsolationLevel, options: Options) -> Option<Place> {
+    fn place(&self, tier: IsolationLevel, options: SandboxOptions) -> Option<SandboxFixture> {
         if tier == IsolationLevel::T3 && !self.own {
             left_out("GPUs in t3", "without a box, links to another node show nothing");
             return None;
         }
         let device_folder = self.path().to_owned();
-        let place =
-            offered(Options { best_tier: tier, allow_tier: tier, device_folder, ..options })?;
+        let place = offered(SandboxOptions {
+            best_tier: tier,
+            allow_tier: tier,
+            device_folder,
+            ..options
+        })?;
         assert_eq!(place.sandbox.tier(), tier);
         Some(place)
     }
@@ -332,7 +336,8 @@ fn gpus_that_are_not_there_are_our_fault_and_named() {
 
     let empty = tempfile::tempdir().unwrap();
     let device_folder = Utf8Path::from_path(empty.path()).unwrap().to_owned();
-    let place = Place::with(Options { device_folder: device_folder.clone(), ..quick() });
+    let place =
+        SandboxFixture::with(SandboxOptions { device_folder: device_folder.clone(), ..quick() });
     assert_eq!(place.sandbox.host_gpus().indices(), [].into());
     let fault = place.workspace().run("pass", &with(Gpus::All)).unwrap_err().to_string();
     assert!(fault.contains(&format!("{device_folder} has no node of a GPU")), "{fault}");

@@ -1,11 +1,11 @@
 //! What a fair script needs, it gets.
 
-use crate::fixture::{Place, assert_finished, policy, script};
+use crate::fixture::{SandboxFixture, assert_finished, policy, script};
 use jail::exec::Outcome;
 
 #[test]
 fn scripts_compute_print_and_leave_files() {
-    let place = Place::warm();
+    let place = SandboxFixture::warm();
     let run = place.run("print('hello')");
     assert_finished("hello", &run);
     assert_eq!(run.stdout.text(), "hello\n");
@@ -51,7 +51,7 @@ fn scripts_compute_print_and_leave_files() {
 
 #[test]
 fn files_stay_between_runs_of_an_episode_and_state_does_not() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let first = &script(
         r"
@@ -81,7 +81,7 @@ fn files_stay_between_runs_of_an_episode_and_state_does_not() {
 
 #[test]
 fn random_numbers_differ_between_runs_unless_seeded() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let free = "import random, numpy as np\nprint(random.random(), np.random.random())";
     assert_ne!(place.run(free).stdout.text(), place.run(free).stdout.text());
     let seeded = &script(
@@ -96,7 +96,7 @@ fn random_numbers_differ_between_runs_unless_seeded() {
 
 #[test]
 fn a_script_looks_like_one_from_the_inside() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let run = place.run(&script(
         r"
             import sys, os, pickle, atexit, threading, subprocess, tempfile, multiprocessing
@@ -120,7 +120,7 @@ fn a_script_looks_like_one_from_the_inside() {
 
 #[test]
 fn an_exception_shows_the_scripts_own_lines_only() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let run = place.run("def f():\n    return {}['missing']\nf()\n");
     assert_eq!(run.outcome, Outcome::Raised { exception: "KeyError".into() });
     insta::assert_snapshot!(run.stderr.text(), @r#"
@@ -144,7 +144,7 @@ fn an_exception_shows_the_scripts_own_lines_only() {
 
 #[test]
 fn eight_threads_run_at_once_with_four_places() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let place = &place;

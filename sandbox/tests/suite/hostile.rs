@@ -1,10 +1,10 @@
 //! Every program of `tests/hostile`, on every tier that this host can offer.
 
-use crate::fixture::{Place, assert_finished, policy, quick};
+use crate::fixture::{SandboxFixture, assert_finished, policy, quick};
 use crate::lifetime::zygote_at_rest;
 use crate::program::Program;
 use crate::tiers::{as_ordinary_user, is_open_to_others, left_out, tried};
-use jail::exec::{Mode, Options, Sandbox, StartError};
+use jail::exec::{Mode, Sandbox, SandboxOptions, StartError};
 use jail::isolation::IsolationLevel;
 use jail::limits::RunLimits;
 use std::sync::Mutex;
@@ -13,8 +13,8 @@ use std::time::Duration;
 use tasks::units::ByteSize;
 
 /// Small enough to be filled.
-pub(crate) fn small(tier: IsolationLevel) -> Options {
-    Options {
+pub(crate) fn small(tier: IsolationLevel) -> SandboxOptions {
+    SandboxOptions {
         slots: 2,
         work_dir: ByteSize::mib(8),
         work_files: 100,
@@ -35,7 +35,7 @@ fn try_all(tier: IsolationLevel, mode: Mode) {
 }
 
 /// Tries programs, two at a time, and an honest script after each.
-pub(crate) fn try_each(place: &Place, programs: &[Program], mode: Mode) {
+pub(crate) fn try_each(place: &SandboxFixture, programs: &[Program], mode: Mode) {
     let tier = place.sandbox.tier();
     assert_finished("the first", &place.run("pass"));
     let zygote = zygote_at_rest(place);
@@ -63,8 +63,8 @@ pub(crate) fn try_each(place: &Place, programs: &[Program], mode: Mode) {
 }
 
 /// A place with these options, unless this host offers less; then it says so.
-pub(crate) fn offered(options: Options) -> Option<Place> {
-    let corpus = crate::fixture::Corpus::new();
+pub(crate) fn offered(options: SandboxOptions) -> Option<SandboxFixture> {
+    let corpus = crate::fixture::SuiteCorpus::new();
     let python = jail::python::PythonEnv::locate().unwrap();
     match Sandbox::start(&python, options.clone(), &corpus.tasks()) {
         Err(StartError::IsolationLevel { found, layer, reason, .. }) => {
@@ -74,14 +74,14 @@ pub(crate) fn offered(options: Options) -> Option<Place> {
         }
         other => {
             drop(other.unwrap());
-            Some(Place::with(options))
+            Some(SandboxFixture::with(options))
         }
     }
 }
 
 #[test]
 fn a_run_with_all_its_processes_leaves_its_neighbour_all_of_its_own() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let many = RunLimits { processes: 40, ..policy() };
     let fork = |seconds: u32| {
         format!(

@@ -1,9 +1,11 @@
 //! Nothing outlives what it belongs to, and what breaks is replaced.
 
-use crate::fixture::{Corpus, Place, assert_finished, is_alone, policy, quick, script};
+use crate::fixture::{
+    SandboxFixture, SuiteCorpus, assert_finished, is_alone, policy, quick, script,
+};
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::{Fault, Options, Outcome, Sandbox, StartError};
-use jail::isolation::{IsolationLevel, Layer, State};
+use jail::exec::{Fault, Outcome, Sandbox, SandboxOptions, StartError};
+use jail::isolation::{IsolationLevel, Layer, LayerState};
 use jail::limits::RunLimits;
 use jail::python::PythonEnv;
 use std::num::NonZeroU32;
@@ -41,7 +43,7 @@ fn all_gone_soon(pids: &[u32]) -> bool {
 
 /// The zygote, once nothing else is there below its launcher but as many spares as there should
 /// be, each with its reaper.
-pub(crate) fn zygote_at_rest(place: &Place) -> u32 {
+pub(crate) fn zygote_at_rest(place: &SandboxFixture) -> u32 {
     let expected = 1 + 2 * place.spares;
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
@@ -82,7 +84,7 @@ pub(crate) fn groups_of(owner: u32) -> Vec<Utf8PathBuf> {
 
 #[test]
 fn a_dropped_sandbox_leaves_nothing() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let launcher = place.sandbox.launcher_pid();
     assert_finished("one", &place.run("pass"));
     let mut all = descendants(launcher);
@@ -94,7 +96,7 @@ fn a_dropped_sandbox_leaves_nothing() {
 
 #[test]
 fn between_runs_only_the_zygote_and_its_spares_are_there() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     for _ in 0..5 {
         let code = "import os, time\nfor _ in range(5):\n  if os.fork() == 0: time.sleep(60)\n";
         assert_finished("fork", &place.run(code));
@@ -115,7 +117,7 @@ fn between_runs_only_the_zygote_and_its_spares_are_there() {
 
 #[test]
 fn a_killed_zygote_is_our_fault_and_is_replaced() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let launcher = place.sandbox.launcher_pid();
     let fault = std::thread::scope(|scope| {
@@ -132,9 +134,9 @@ fn a_killed_zygote_is_our_fault_and_is_replaced() {
 }
 
 /// A control group of version 1 whose processes stand still and cannot even be killed.
-struct Stuck(&'static Utf8Path);
+struct FrozenCgroup(&'static Utf8Path);
 
-impl Stuck {
+impl FrozenCgroup {
     /// None where that version's freezer is not mounted, or this user may not use it.
     fn make() -> Option<Self> {
         let folder = Utf8Path::new("/sys/fs/cgroup/freezer/mle-sandbox-test");
@@ -148,7 +150,7 @@ impl Stuck {
     }
 }
 
-impl Drop for Stuck {
+impl Drop for FrozenCgroup {
     fn drop(&mut self) {
         let _ = fs_err::write(self.0.join("freezer.state"), "THAWED");
         for _ in 0..100 {
@@ -163,8 +165,8 @@ impl Drop for Stuck {
 #[test]
 fn a_run_that_cannot_be_ended_gives_its_place_back_and_is_no_fault() {
     // One place, which the next run needs.
-    let place = Place::with(Options { slots: 1, spares: 0, ..quick() });
-    let Some(stuck) = Stuck::make() else { return };
+    let place = SandboxFixture::with(SandboxOptions { slots: 1, spares: 0, ..quick() });
+    let Some(stuck) = FrozenCgroup::make() else { return };
     let (workspace, launcher) = (place.workspace(), place.sandbox.launcher_pid());
     let limit = RunLimits { time_limit: Span::seconds(2), ..policy() };
     let run = std::thread::scope(|scope| {
@@ -187,7 +189,7 @@ fn a_run_that_cannot_be_ended_gives_its_place_back_and_is_no_fault() {
 
 #[test]
 fn an_abandoned_sandbox_ends_its_runs_at_once_and_begins_no_more() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let (workspace, other) = (place.workspace(), place.workspace());
     let launcher = place.sandbox.launcher_pid();
     let mut all = descendants(launcher);
@@ -207,14 +209,14 @@ fn an_abandoned_sandbox_ends_its_runs_at_once_and_begins_no_more() {
 
 #[test]
 fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
-    let options = Options { best_tier: IsolationLevel::T2, ..quick() };
-    let place = Place::with(options.clone());
+    let options = SandboxOptions { best_tier: IsolationLevel::T2, ..quick() };
+    let place = SandboxFixture::with(options.clone());
     assert_eq!(place.sandbox.tier(), IsolationLevel::T2);
     assert_eq!(place.run("pass").tier, IsolationLevel::T2);
     for (layer, state) in place.sandbox.protection().iter() {
         // Whether Landlock is there is the kernel's affair.
         let expected = layer != Layer::Cgroup;
-        assert!((*state == State::Up) == expected || layer == Layer::Landlock, "{layer}");
+        assert!((*state == LayerState::Up) == expected || layer == Layer::Landlock, "{layer}");
     }
     let bounded = RunLimits { cpus: NonZeroU32::new(1), ..policy() };
     let fault = place.workspace().run("pass", &bounded).unwrap_err();
@@ -222,7 +224,7 @@ fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
     let unknown = TaskId::new("gamma").unwrap();
     assert!(matches!(place.sandbox.workspace(&unknown), Err(Fault::UnknownTask(_))));
 
-    let options = Options { allow_tier: IsolationLevel::T1, ..options };
+    let options = SandboxOptions { allow_tier: IsolationLevel::T1, ..options };
     let python = PythonEnv::locate().unwrap();
     let error = Sandbox::start(&python, options, &place.corpus.tasks()).unwrap_err();
     assert!(matches!(error, StartError::IsolationLevel { layer: Layer::Cgroup, .. }), "{error}");
@@ -234,7 +236,7 @@ fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
     if !is_alone("lifetime::control_groups_bound_processor_time_and_go_with_their_sandbox") {
         return;
     }
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     if place.sandbox.tier() != IsolationLevel::T1 {
         return eprintln!("this host offers no control groups: {:?}", place.sandbox.protection());
     }
@@ -263,7 +265,7 @@ fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
 
 #[test]
 fn a_run_that_the_kernel_finds_too_heavy_is_out_of_memory_and_the_zygote_lives() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     if place.sandbox.tier() != IsolationLevel::T1 {
         return eprintln!("this host offers no control groups: {:?}", place.sandbox.protection());
     }
@@ -288,7 +290,7 @@ fn a_run_that_the_kernel_finds_too_heavy_is_out_of_memory_and_the_zygote_lives()
 
 #[test]
 fn groups_of_a_killed_supervisor_are_swept_by_the_next() {
-    let corpus = Corpus::new();
+    let corpus = SuiteCorpus::new();
     let code = corpus.path().join("sleep.py");
     fs_err::write(&code, "import time; time.sleep(60)").unwrap();
     let run = |code: &Utf8Path| {
@@ -315,7 +317,7 @@ fn groups_of_a_killed_supervisor_are_swept_by_the_next() {
 
 #[test]
 fn a_killed_supervisor_leaves_nothing() {
-    let corpus = Corpus::new();
+    let corpus = SuiteCorpus::new();
     let code = corpus.path().join("sleep.py");
     fs_err::write(&code, "import time; time.sleep(60)").unwrap();
     let mut supervisor = std::process::Command::new(env!("CARGO_BIN_EXE_sandbox"))
@@ -338,7 +340,7 @@ fn a_killed_supervisor_leaves_nothing() {
 
 #[test]
 fn without_a_box_a_killed_supervisor_leaves_no_process_and_the_next_no_folder() {
-    let corpus = Corpus::new();
+    let corpus = SuiteCorpus::new();
     let code = corpus.path().join("sleep.py");
     let folder = corpus.path().join("temporary");
     fs_err::create_dir(&folder).unwrap();
@@ -375,7 +377,7 @@ fn without_a_box_a_killed_supervisor_leaves_no_process_and_the_next_no_folder() 
 #[test]
 fn data_that_scripts_could_not_read_is_refused_at_the_start() {
     use std::os::unix::fs::PermissionsExt as _;
-    let corpus = Corpus::new();
+    let corpus = SuiteCorpus::new();
     let file = corpus.path().join("beta/prepared/public/train.csv");
     fs_err::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
     let result = Sandbox::start(&PythonEnv::locate().unwrap(), quick(), &corpus.tasks());

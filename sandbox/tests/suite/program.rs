@@ -15,7 +15,7 @@
 //! | `# at most: 8s` | wall-clock time | no bound but the deadline |
 //! | `# submission: A, B` | what fetching `submission.csv` says, as text that contains one of these | not fetched |
 
-use crate::fixture::{CANARY, Place};
+use crate::fixture::{CANARY, SandboxFixture};
 use jail::exec::{Mode, Run, Workspace};
 use jail::isolation::IsolationLevel;
 use jail::limits::{Gpus, RunLimits};
@@ -30,10 +30,10 @@ pub(crate) struct Program {
     pub(crate) name: String,
     /// The first line of its first script.
     pub(crate) tries: String,
-    scripts: Vec<Script>,
+    scripts: Vec<ProgramScript>,
 }
 
-struct Script {
+struct ProgramScript {
     code: String,
     /// In the modes `script` and `session`.
     own_episode: [bool; 2],
@@ -74,12 +74,12 @@ impl Program {
     }
 
     fn parse(name: &str, text: &str) -> Self {
-        let mut scripts = vec![Script::new([false, false])];
+        let mut scripts = vec![ProgramScript::new([false, false])];
         for line in text.lines() {
             match line.strip_prefix("# --- next ") {
-                Some("run") => scripts.push(Script::new([false, false])),
-                Some("run without session") => scripts.push(Script::new([false, true])),
-                Some("episode") => scripts.push(Script::new([true, true])),
+                Some("run") => scripts.push(ProgramScript::new([false, false])),
+                Some("run without session") => scripts.push(ProgramScript::new([false, true])),
+                Some("episode") => scripts.push(ProgramScript::new([true, true])),
                 Some(other) => panic!("{name}: next {other}?"),
                 None => scripts.last_mut().unwrap().take(line),
             }
@@ -98,7 +98,7 @@ impl Program {
 
     /// Whether it does not wait for the clock, neither its own nor ours.
     pub(crate) fn is_brief(&self) -> bool {
-        let waits = |script: &Script| {
+        let waits = |script: &ProgramScript| {
             script.must.iter().any(|must| must == "timed out") || script.code.contains("sleep(")
         };
         !self.scripts.iter().any(waits)
@@ -136,7 +136,7 @@ impl Program {
     ///
     /// # Errors
     /// What happened instead of what must.
-    pub(crate) fn try_on(&self, place: &Place, mode: Mode) -> Result<(), String> {
+    pub(crate) fn try_on(&self, place: &SandboxFixture, mode: Mode) -> Result<(), String> {
         let new = || place.workspace().in_mode(mode).unwrap();
         // Kept, so that sessions at rest are there to be found.
         let (mut workspace, mut earlier) = (new(), Vec::new());
@@ -157,7 +157,7 @@ impl Program {
     }
 }
 
-impl Script {
+impl ProgramScript {
     fn new(own_episode: [bool; 2]) -> Self {
         Self {
             code: String::new(),

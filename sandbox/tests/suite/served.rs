@@ -5,16 +5,16 @@
 //! say; that is for the tests of `hostile`. Those that wait for the clock are left out unless
 //! `SERVED=all` is in the environment.
 
-use crate::fixture::{CANARY, Corpus};
+use crate::fixture::{CANARY, SuiteCorpus};
 use crate::program::Program;
 use crate::tiers::{as_ordinary_user, left_out, tried};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 /// Ends the server with its test.
-struct Server(Child);
+struct ServedProcess(Child);
 
-impl Drop for Server {
+impl Drop for ServedProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -23,7 +23,7 @@ impl Drop for Server {
 
 /// Has a server, started by `command`, play all programs. `tier` is what its host then offers.
 fn serve(command: &mut Command, tier: &str, mode: &str) {
-    let corpus = Corpus::new();
+    let corpus = SuiteCorpus::new();
     let records = corpus.path().join("records");
     for task in ["alpha", "beta"] {
         let page = corpus.path().join(task).join("prepared/public/description.md");
@@ -39,7 +39,7 @@ fn serve(command: &mut Command, tier: &str, mode: &str) {
         .unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let server = Server(child);
+    let server = ServedProcess(child);
     if line.is_empty() {
         return left_out(&format!("a live server in {tier}"), "it does not start on this host");
     }

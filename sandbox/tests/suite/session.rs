@@ -1,10 +1,10 @@
 //! Sessions: what goes on between runs of an episode, and what must not.
 
-use crate::fixture::{Place, assert_finished, policy, quick, script, within};
+use crate::fixture::{SandboxFixture, assert_finished, policy, quick, script, within};
 use crate::hostile::offered;
 use crate::lifetime::descendants;
 use crate::tiers::{is_open_to_others, tried};
-use jail::exec::{Mode, Options, Outcome, Run, Workspace};
+use jail::exec::{Mode, Outcome, Run, SandboxOptions, Workspace};
 use jail::isolation::IsolationLevel;
 use sandbox::env::{Action, Episode, EpisodeConfig};
 use sandbox::graders::Graders;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tasks::task::{Opening, Task};
 
 /// A work dir with an interpreter that goes on.
-fn session(place: &Place) -> Workspace {
+fn session(place: &SandboxFixture) -> Workspace {
     place.workspace().in_mode(Mode::Session).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn assert_raised(run: &Run, expected: &str) {
 
 #[test]
 fn variables_functions_and_imports_stay_and_last_values_are_shown() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let session = session(&place);
     let first =
         call(&session, "import numpy as np\nx = np.arange(3)\ndef double(y):\n    return 2 * y\n");
@@ -55,7 +55,7 @@ fn variables_functions_and_imports_stay_and_last_values_are_shown() {
 
 #[test]
 fn files_can_be_fetched_between_calls() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let session = session(&place);
     let write = "f = open('submission.csv', 'w')\nf.write('first')\nf.flush()\n";
     assert_finished("write", &call(&session, write));
@@ -66,7 +66,7 @@ fn files_can_be_fetched_between_calls() {
 
 #[test]
 fn who_leaves_crashes_or_passes_a_limit_begins_anew() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let session = session(&place);
     let spin = "while True: pass";
     let endings = [
@@ -89,7 +89,7 @@ fn who_leaves_crashes_or_passes_a_limit_begins_anew() {
 
 #[test]
 fn a_call_that_passes_the_memory_limit_may_be_caught_and_goes_on() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let session = session(&place);
     let run = call(&session, "kept = 1\nbytes(8 << 30)\n");
     assert_eq!((run.outcome, run.kept), (Outcome::OutOfMemory, true));
@@ -98,7 +98,7 @@ fn a_call_that_passes_the_memory_limit_may_be_caught_and_goes_on() {
 
 #[test]
 fn nothing_runs_between_calls() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let session = session(&place);
     let busy = &script(
         r"
@@ -199,7 +199,7 @@ threading.Thread(target=spin, daemon=True).start()
 ";
 
 /// Nanoseconds of processor time that each process below the zygote has had.
-fn processor_time(place: &Place) -> BTreeMap<u32, u64> {
+fn processor_time(place: &SandboxFixture) -> BTreeMap<u32, u64> {
     let time = |pid: u32| {
         let tasks = fs_err::read_dir(format!("/proc/{pid}/task")).ok()?;
         let times = tasks.flatten().filter_map(|task| {
@@ -213,7 +213,7 @@ fn processor_time(place: &Place) -> BTreeMap<u32, u64> {
 }
 
 fn a_session_at_rest_gets_no_processor_time(tier: IsolationLevel) {
-    let options = Options { best_tier: tier, allow_tier: tier, ..quick() };
+    let options = SandboxOptions { best_tier: tier, allow_tier: tier, ..quick() };
     let Some(place) = offered(options) else { return };
     // Those that could not be brought to rest have been ended, which is as good.
     let sessions: Vec<(Workspace, bool)> = WAKERS
@@ -253,7 +253,7 @@ fn a_session_at_rest_gets_no_processor_time_in_tier_2() {
 
 #[test]
 fn output_belongs_to_its_call_and_each_has_the_whole_limit() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let session = session(&place);
     // 6 MiB each, of 16 that one call may print.
     let flood = "for _ in range(96): print('y' * 65535)\n";
@@ -270,7 +270,7 @@ fn output_belongs_to_its_call_and_each_has_the_whole_limit() {
 
 #[test]
 fn the_way_to_a_session_is_no_way_out() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     // Says that it is done when it is not; what follows is cut short, and its own loss.
     let early = session(&place);
     let said = "import os\nn = 0\nos.write(3, b'done')\nwhile n < 10**12: n += 1\n";
@@ -320,7 +320,7 @@ fn the_way_to_a_session_is_no_way_out() {
 
 #[test]
 fn many_sessions_rest_without_a_place_and_end_with_their_work_dirs() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     // More than there are places for runs.
     let sessions: Vec<Workspace> = (0..12).map(|_| session(&place)).collect();
     for round in 0..3 {
@@ -341,7 +341,7 @@ fn without_a_box_there_are_no_sessions() {
         return;
     }
     let options =
-        Options { best_tier: IsolationLevel::T3, allow_tier: IsolationLevel::T3, ..quick() };
+        SandboxOptions { best_tier: IsolationLevel::T3, allow_tier: IsolationLevel::T3, ..quick() };
     let Some(place) = offered(options) else { return };
     let fault = place.workspace().in_mode(Mode::Session).unwrap_err();
     assert!(fault.to_string().contains("needs tier t2 or better"), "{fault}");
@@ -349,7 +349,7 @@ fn without_a_box_there_are_no_sessions() {
 
 #[test]
 fn an_agent_is_told_that_its_variables_are_gone() {
-    let place = Place::quick();
+    let place = SandboxFixture::quick();
     let task = Task::open(&place.corpus.path().join("alpha"), &Opening::default()).unwrap();
     let config = EpisodeConfig { mode: Mode::Session, ..EpisodeConfig::default() };
     let grader = Graders::default().open(&task).unwrap();

@@ -1,10 +1,10 @@
 //! A thousand runs, honest and hostile, side by side: nothing is left, and nobody is disturbed.
 
-use crate::fixture::{Place, assert_finished, is_alone, policy, quick, script, within};
+use crate::fixture::{SandboxFixture, assert_finished, is_alone, policy, quick, script, within};
 use crate::lifetime::{groups_of, zygote_at_rest};
 use crate::program::Program;
 use camino::{Utf8Path, Utf8PathBuf};
-use jail::exec::{Mode, Options};
+use jail::exec::{Mode, SandboxOptions};
 use jail::limits::RunLimits;
 use rand::RngExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,7 +41,7 @@ print(os.listdir('/tmp'), os.listdir('/dev/shm'), [n for n in os.listdir('/proc'
 
 /// What must be the same afterwards.
 #[derive(Debug, PartialEq, Eq)]
-struct Trace {
+struct HostTrace {
     /// With nothing below it but spares.
     zygote: u32,
     zygote_descriptors: usize,
@@ -55,8 +55,8 @@ struct Trace {
     interpreter: String,
 }
 
-impl Trace {
-    fn of(place: &Place) -> Self {
+impl HostTrace {
+    fn take(place: &SandboxFixture) -> Self {
         let run = place.run(FINGERPRINT);
         assert_finished("fingerprint", &run);
         // A work dir is closed without waiting for it.
@@ -106,7 +106,7 @@ fn files(folder: &Utf8Path) -> Vec<(Utf8PathBuf, u64, std::time::SystemTime)> {
 
 /// Bytes of address space that a script may have: with those that the zygote has itself, and so
 /// with the stacks of the reapers that were there at the fork.
-fn room(place: &Place) -> u64 {
+fn room(place: &SandboxFixture) -> u64 {
     let run = place.run("import resource\nprint(resource.getrlimit(resource.RLIMIT_AS)[0])");
     run.stdout.text().trim().parse().unwrap()
 }
@@ -158,12 +158,16 @@ fn a_thousand_mixed_runs_leave_nothing_and_disturb_nobody() {
     if !is_alone("thousand::a_thousand_mixed_runs_leave_nothing_and_disturb_nobody") {
         return;
     }
-    let place =
-        Place::with(Options { slots: 4, work_dir: ByteSize::mib(8), work_files: 100, ..quick() });
+    let place = SandboxFixture::with(SandboxOptions {
+        slots: 4,
+        work_dir: ByteSize::mib(8),
+        work_files: 100,
+        ..quick()
+    });
     let programs: Vec<Program> = Program::all().into_iter().filter(Program::is_brief).collect();
     assert!(programs.len() >= 60, "{}", programs.len());
     assert_finished("the first", &place.run("import csv, multiprocessing, subprocess"));
-    let before = Trace::of(&place);
+    let before = HostTrace::take(&place);
     let (heavy, large) = (resident(before.zygote), room(&place));
     let tight = RunLimits {
         memory: ByteSize::mib(200),
@@ -208,7 +212,7 @@ fn a_thousand_mixed_runs_leave_nothing_and_disturb_nobody() {
     });
     assert!(honest_runs.into_inner() > 400);
     assert_eq!(place.visitors(), 0);
-    assert_eq!(Trace::of(&place), before);
+    assert_eq!(HostTrace::take(&place), before);
     let now = resident(before.zygote);
     assert!(now < heavy + (16 << 20), "the zygote grew from {heavy} to {now} bytes");
     let grown = room(&place).abs_diff(large);

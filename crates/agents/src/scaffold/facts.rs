@@ -25,7 +25,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn of(task: &Task) -> Self {
+    pub(super) fn from_task(task: &Task) -> Self {
         match task.ours() {
             Some(dir) => {
                 let manifest = dir.manifest();
@@ -47,9 +47,9 @@ impl Facts {
 /// What the submission to a task with these public tables holds; `None` if there are no such
 /// tables, or they do not tell.
 fn infer(public: &Utf8Path) -> Option<Prediction> {
-    let sample = Columns::read(&public.join("sample_submission.csv"))?;
-    let train = Columns::read(&public.join("train.csv"))?;
-    let test = Columns::read(&public.join("test.csv"))?;
+    let sample = TableColumns::read(&public.join("sample_submission.csv"))?;
+    let train = TableColumns::read(&public.join("train.csv"))?;
+    let test = TableColumns::read(&public.join("test.csv"))?;
     let targets = sample.names.get(1..)?;
     match targets {
         [] => None,
@@ -99,12 +99,12 @@ fn is_flag(value: &String) -> bool {
 }
 
 /// The columns of a table, and the distinct values of each in its first [`ROWS`] rows.
-struct Columns {
+struct TableColumns {
     names: Vec<String>,
     values: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Columns {
+impl TableColumns {
     fn read(path: &Utf8Path) -> Option<Self> {
         let mut reader = csv::Reader::from_reader(fs_err::File::open(path).ok()?);
         let names: Vec<String> = reader.headers().ok()?.iter().map(str::to_owned).collect();

@@ -9,7 +9,7 @@ use crate::prompt::Prompt;
 
 /// What rows have beside their columns, as the description says it under `Data`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum ItemKind {
     /// Picture files, one per row.
     Pictures,
     /// WAV files, one per row.
@@ -26,9 +26,9 @@ pub(super) enum Item {
     Network,
 }
 
-impl Item {
+impl ItemKind {
     /// What the description names, if it names any.
-    pub(super) fn of(prompt: &Prompt) -> Option<Self> {
+    pub(super) fn from_prompt(prompt: &Prompt) -> Option<Self> {
         let data = prompt.data()?;
         let items = [
             ("pictures", Self::Pictures),

@@ -6,7 +6,7 @@ use crate::grammar;
 use crate::play::{Closed, Play, Reply, World};
 use crate::prompt::{Prompt, PromptError, PromptStyle};
 use crate::reward::{RewardWeights, reward};
-use crate::trajectory::{Ending, EpisodeOutcome, Tool, Trajectory, TurnRecord};
+use crate::trajectory::{EpisodeEnding, EpisodeOutcome, Tool, Trajectory, TurnRecord};
 use jail::exec::{Fault, Outcome};
 use sandbox::env::{Action, Episode, EpisodeConfig, EpisodeFault, Feedback, TaskSuite};
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ impl World for MleWorld<'_> {
     fn prompt(&self, item: &TaskId) -> Result<Prompt, PromptError> {
         let unknown = || PromptError::UnknownTask(item.clone());
         let task = self.suite.task(item).ok_or_else(unknown)?;
-        Prompt::of(task.public(), self.rules.prompt, self.rules.episode.mode)
+        Prompt::new(task.public(), self.rules.prompt, self.rules.episode.mode)
     }
 
     fn wall_limit(&self) -> Duration {
@@ -104,8 +104,8 @@ impl Play for Session {
             seconds: step.wall.as_secs_f64(),
         });
         Ok(match (&turn.action, step.done) {
-            (Action::Answer, _) => Reply::End(Ending::Answered),
-            (_, true) => Reply::End(Ending::Budget),
+            (Action::Answer, _) => Reply::End(EpisodeEnding::Answered),
+            (_, true) => Reply::End(EpisodeEnding::Budget),
             (_, false) => Reply::Observe(step.observation.text),
         })
     }

@@ -5,7 +5,7 @@
 //! it never saw only with luck, and a script that fits every task is the better script anyway.
 
 use super::facts::Facts;
-use super::items::Item;
+use super::items::ItemKind;
 use super::scenes;
 use super::scripted::{ScriptStyle, ScriptedLevel};
 use rand::Rng;
@@ -45,20 +45,21 @@ impl Recipe {
     }
 
     /// The script for a task whose rows have these items, if any.
-    pub(super) fn code(&self, facts: &Facts, style: ScriptStyle, item: Option<Item>) -> String {
+    pub(super) fn code(&self, facts: &Facts, style: ScriptStyle, item: Option<ItemKind>) -> String {
         // What the factory records of the hidden rule is written in terms of its own readings.
         let is_own = style == ScriptStyle::Demonstration && self.approach != ScriptedLevel::Oracle;
         let item = item.filter(|_| is_own);
         let oracle = &facts.scripts.oracle;
         let Some(prediction) = &facts.prediction else { return SAMPLE.to_owned() };
-        let shape = Shape::of(prediction).filter(|_| self.approach != ScriptedLevel::Constant);
+        let shape = TargetKind::from_prediction(prediction)
+            .filter(|_| self.approach != ScriptedLevel::Constant);
         let Some(shape) = shape else {
             let scene = scenes::script(self, prediction, &oracle.code);
             return scene.unwrap_or_else(|| SAMPLE.to_owned());
         };
         let mut code = String::from("import pandas as pd\n");
         let searches = matches!(self.approach, ScriptedLevel::Operators | ScriptedLevel::Oracle);
-        if searches || shape == Shape::Flags || item.is_some() {
+        if searches || shape == TargetKind::Flags || item.is_some() {
             code.push_str("import numpy as np\n");
         }
         code.push_str(&self.imports(shape));
@@ -86,7 +87,7 @@ impl Recipe {
         let _ =
             writeln!(code, "x = pd.concat([a, b]).drop(columns={dropped}).reset_index(drop=True)");
         if is_own {
-            code.push_str(&item.map(Item::reading).unwrap_or_default());
+            code.push_str(&item.map(ItemKind::reading).unwrap_or_default());
         } else {
             code.push_str(&self.recorded(facts.scripts.reader.as_deref()));
         }
@@ -141,7 +142,7 @@ impl Recipe {
     }
 
     /// What the model is put together from, module by module.
-    fn imports(&self, shape: Shape) -> String {
+    fn imports(&self, shape: TargetKind) -> String {
         let (kind, select, linear) = if shape.classifies() {
             ("Classifier", "f_classif", "LogisticRegression")
         } else {
@@ -152,7 +153,8 @@ impl Recipe {
         let has_line =
             votes || matches!(self.approach, ScriptedLevel::Linear | ScriptedLevel::Oracle);
         // Forests and ridge regressions predict several targets by themselves, the others one.
-        let is_wrapped = if votes { shape.is_several() } else { has_line && shape == Shape::Flags };
+        let is_wrapped =
+            if votes { shape.is_several() } else { has_line && shape == TargetKind::Flags };
         let forest = Self::ensemble(shape);
         let ensemble = if votes { format!("{forest}, Voting{kind}") } else { forest.to_owned() };
         [
@@ -170,22 +172,26 @@ impl Recipe {
     }
 
     /// The class of the forest.
-    fn ensemble(shape: Shape) -> &'static str {
+    fn ensemble(shape: TargetKind) -> &'static str {
         if shape.classifies() { "RandomForestClassifier" } else { "RandomForestRegressor" }
     }
 
-    fn model(&self, shape: Shape) -> String {
+    fn model(&self, shape: TargetKind) -> String {
         match self.approach {
             ScriptedLevel::Linear | ScriptedLevel::Oracle => {
                 let one = linear(shape, self.strength);
-                if shape == Shape::Flags { format!("MultiOutputClassifier({one})") } else { one }
+                if shape == TargetKind::Flags {
+                    format!("MultiOutputClassifier({one})")
+                } else {
+                    one
+                }
             }
             ScriptedLevel::Operators => self.vote(shape),
             ScriptedLevel::Constant | ScriptedLevel::Forest => self.forest(shape),
         }
     }
 
-    fn forest(&self, shape: Shape) -> String {
+    fn forest(&self, shape: TargetKind) -> String {
         let Self { trees, leaf, .. } = self;
         let ensemble = Self::ensemble(shape);
         format!("{ensemble}({trees}, min_samples_leaf={leaf}, random_state=0)")
@@ -194,7 +200,7 @@ impl Recipe {
     /// A linear model and a forest, averaged: the one is good at the terms that the search found,
     /// the other at those it missed. Many columns on few rows want a strong penalty. One choice
     /// of trees for all tasks, because small policies import one and use another.
-    fn vote(&self, shape: Shape) -> String {
+    fn vote(&self, shape: TargetKind) -> String {
         let (kind, soft, penalty) = if shape.classifies() {
             ("Classifier", ", voting=\"soft\"", "0.1")
         } else {
@@ -208,11 +214,11 @@ impl Recipe {
     /// Products, squares and ratios over all pairs of columns, lags first where rows are ordered
     /// in time; the columns that tell most about the target are kept. A constant column has no
     /// F value and sorts last.
-    fn constructed_columns(&self, formulation: Option<Formulation>, shape: Shape) -> String {
+    fn constructed_columns(&self, formulation: Option<Formulation>, shape: TargetKind) -> String {
         let select = if shape.classifies() { "f_classif" } else { "f_regression" };
         let rank = match shape {
-            Shape::Number | Shape::Class => format!("{select}(f[:n], y)[0]"),
-            Shape::Numbers | Shape::Flags => {
+            TargetKind::Number | TargetKind::Class => format!("{select}(f[:n], y)[0]"),
+            TargetKind::Numbers | TargetKind::Flags => {
                 format!("np.nansum([{select}(f[:n], y[c])[0] for c in y], 0)")
             }
         };
@@ -243,15 +249,15 @@ impl Recipe {
 
 /// What a model has to predict for each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum TargetKind {
     Number,
     Class,
     Numbers,
     Flags,
 }
 
-impl Shape {
-    fn of(prediction: &Prediction) -> Option<Self> {
+impl TargetKind {
+    fn from_prediction(prediction: &Prediction) -> Option<Self> {
         match prediction {
             Prediction::Number { .. } | Prediction::Relevance { .. } => Some(Self::Number),
             Prediction::Probability { .. }
@@ -273,7 +279,7 @@ impl Shape {
 }
 
 /// A linear model of one target on columns of one scale; `strength` as in [`Recipe::strength`].
-fn linear(shape: Shape, strength: &str) -> String {
+fn linear(shape: TargetKind, strength: &str) -> String {
     if shape.classifies() {
         format!("make_pipeline(StandardScaler(), LogisticRegression(C={strength}, max_iter=500))")
     } else {

@@ -43,7 +43,7 @@ pub enum ScriptedError<E: std::error::Error + 'static> {
 
 /// What all episodes of a call share.
 #[derive(Debug, Clone, Copy)]
-pub struct RunContext<'a> {
+pub struct RunnerContext<'a> {
     /// The tasks and the rules of their episodes.
     pub world: MleWorld<'a>,
     /// Whether episodes are to be measured or imitated.
@@ -59,7 +59,7 @@ pub struct RunContext<'a> {
 /// # Errors
 /// [`ScriptedError`]; faults of single episodes go to `take`.
 pub fn run_episodes<E: std::error::Error + 'static>(
-    stage: &RunContext<'_>,
+    stage: &RunnerContext<'_>,
     jobs: &[ScriptedJob<'_>],
     take: &mut dyn FnMut(Result<Trajectory, EpisodeFault>) -> Result<(), E>,
 ) -> Result<(), ScriptedError<E>> {

@@ -6,11 +6,11 @@
 //! handed the hidden rule's own transforms.
 
 use super::facts::Facts;
-use super::items::Item;
+use super::items::ItemKind;
 use super::recipe::Recipe;
-use super::runner::{RunContext as Place, ScriptedJob};
+use super::runner::{RunnerContext, ScriptedJob};
 use crate::grammar::{answer_turn, python_turn, score_turn};
-use crate::play::{Attempt, Conversation, Reply, World as _};
+use crate::play::{Conversation, EpisodeKey, Reply, World as _};
 use crate::prompt::Prompt;
 use crate::trajectory::{Segment, Source, Trajectory};
 use rand::seq::IndexedRandom;
@@ -77,7 +77,7 @@ const ERROR_RATE: f64 = 0.15;
 /// # Errors
 /// An [`EpisodeFault`].
 pub fn play(
-    place: &Place<'_>,
+    place: &RunnerContext<'_>,
     job: &ScriptedJob<'_>,
     prompt: &Prompt,
 ) -> Result<Trajectory, EpisodeFault> {
@@ -102,7 +102,7 @@ pub fn play(
         }
     };
     let agent = format!("scripted/{}", approach.name());
-    let attempt = Attempt { task: task.id(), agent: &agent, number: attempt };
+    let attempt = EpisodeKey { task: task.id(), agent: &agent, number: attempt };
     let conversation = Conversation { segments, omissions: Vec::new(), ending };
     Ok(episode.close()?.trajectory(attempt, conversation))
 }
@@ -115,12 +115,12 @@ pub struct ScriptedAgent {
     retry: Option<String>,
     asks_score: bool,
     fallback: String,
-    stage: RunContext,
+    stage: ScriptedStage,
     thoughts: [&'static str; 3],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RunContext {
+enum ScriptedStage {
     Submitted,
     FellBack,
     Scored,
@@ -139,8 +139,8 @@ impl ScriptedAgent {
         let thought = opening_thoughts(approach).choose(&mut rng).copied().unwrap_or_default();
         let recipe = Recipe::draw(approach, &mut rng);
         let fallback = Recipe::draw(ScriptedLevel::Constant, &mut rng);
-        let facts = Facts::of(task);
-        let code = |recipe: &Recipe| recipe.code(&facts, style, Item::of(prompt));
+        let facts = Facts::from_task(task);
+        let code = |recipe: &Recipe| recipe.code(&facts, style, ItemKind::from_prompt(prompt));
         let script = code(&recipe);
         let mut first = python_turn(thought, &script);
         let mut slips = stream.child("slip").rng();
@@ -154,7 +154,7 @@ impl ScriptedAgent {
             retry,
             asks_score: rng.random_bool(0.5),
             fallback: python_turn("It failed. Fall back to the sample.", &code(&fallback)),
-            stage: RunContext::Submitted,
+            stage: ScriptedStage::Submitted,
             thoughts: [
                 "It ran. Check it.",
                 "It ran. Submit it.",
@@ -173,17 +173,17 @@ impl ScriptedAgent {
         let [check, submit, settled] = self.thoughts;
         let failed = observation.starts_with("failed") || observation.starts_with("malformed");
         let (stage, turn) = match self.stage {
-            RunContext::Submitted if failed => match self.retry.take() {
-                Some(retry) => (RunContext::Submitted, retry),
-                None => (RunContext::FellBack, self.fallback.clone()),
+            ScriptedStage::Submitted if failed => match self.retry.take() {
+                Some(retry) => (ScriptedStage::Submitted, retry),
+                None => (ScriptedStage::FellBack, self.fallback.clone()),
             },
-            RunContext::Submitted | RunContext::FellBack if self.asks_score => {
-                (RunContext::Scored, score_turn(check))
+            ScriptedStage::Submitted | ScriptedStage::FellBack if self.asks_score => {
+                (ScriptedStage::Scored, score_turn(check))
             }
-            RunContext::Submitted | RunContext::FellBack => {
-                (RunContext::Scored, answer_turn(submit))
+            ScriptedStage::Submitted | ScriptedStage::FellBack => {
+                (ScriptedStage::Scored, answer_turn(submit))
             }
-            RunContext::Scored => (RunContext::Scored, answer_turn(settled)),
+            ScriptedStage::Scored => (ScriptedStage::Scored, answer_turn(settled)),
         };
         self.stage = stage;
         turn

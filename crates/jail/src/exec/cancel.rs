@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Ends the runs of a [`Workspace`](crate::exec::Workspace): the one in flight at once, and all
 /// that follow. Clones are the same handle.
 #[derive(Debug, Clone)]
-pub struct Cancel(Arc<Inner>);
+pub struct Cancel(Arc<CancelState>);
 
 #[derive(Debug)]
-struct Inner {
+struct CancelState {
     asked: AtomicBool,
     /// Readable once the run was cancelled; it stays readable, as it is never read.
     event: OwnedFd,
@@ -22,7 +22,7 @@ impl Cancel {
     pub(crate) fn new() -> Result<Self, Fault> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(Fault::system("make an event"))?;
-        Ok(Self(Arc::new(Inner { asked: AtomicBool::new(false), event })))
+        Ok(Self(Arc::new(CancelState { asked: AtomicBool::new(false), event })))
     }
 
     /// Has the run in flight killed with all its processes; it becomes [`Fault::Cancelled`].

@@ -5,9 +5,9 @@ use crate::exec::cancel::Cancel;
 use crate::exec::capture::Captured;
 use crate::exec::fault::Fault;
 use crate::exec::outcome::{Outcome, Run};
-use crate::exec::wire::{self, Ended, Reply, Request, SessionRequest};
+use crate::exec::wire::{self, EndedRun, ZygoteReply, ZygoteRequest, SessionRequest};
 use crate::exec::zygote::Zygote;
-use crate::isolation::cgroup::{CgroupError, Group};
+use crate::isolation::cgroup::{CgroupError, Cgroup};
 use crate::isolation::enter::JailSpec;
 use crate::isolation::layer::Missing;
 use crate::isolation::{IsolationLevel, Layer};
@@ -28,15 +28,15 @@ const ENDING: Duration = Duration::from_secs(1);
 /// A run that has begun, or a session between two of its calls.
 #[derive(Debug)]
 pub(crate) struct LiveRun {
-    stdout: Stream,
-    stderr: Stream,
+    stdout: OutputPipe,
+    stderr: OutputPipe,
     reaper: OwnedFd,
     replies: OwnedFd,
 }
 
 /// One of a script's two streams.
 #[derive(Debug)]
-struct Stream {
+struct OutputPipe {
     /// None once its end was seen.
     pipe: Option<OwnedFd>,
     captured: Captured,
@@ -47,7 +47,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) zygote: &'a Zygote,
     pub(crate) spec: JailSpec,
     /// Its control group, with bounds set; none in a tier without.
-    pub(crate) group: Option<&'a Group>,
+    pub(crate) group: Option<&'a Cgroup>,
     pub(crate) tier: IsolationLevel,
     /// What may end it early.
     pub(crate) cancel: Option<&'a Cancel>,
@@ -85,7 +85,7 @@ pub(crate) fn call(
 /// Looks whether the kernel has killed a process of the run for want of memory: not every time,
 /// but so often that a run does not go on for long without one of its parts.
 struct MemoryWatch<'a> {
-    group: &'a Group,
+    group: &'a Cgroup,
     before: u64,
     next: Instant,
 }
@@ -126,14 +126,14 @@ fn begin(context: &RunContext<'_>, code: &str, policy: &RunLimits) -> Result<Liv
     let (stdout, stdout_end) = new_pipe()?;
     let (stderr, stderr_end) = new_pipe()?;
     let mut fds = vec![&stdout_end, &stderr_end, &code];
-    fds.extend(context.group.into_iter().flat_map(Group::join_fds));
-    let replies = zygote.request(&Request::Run { spec }, &fds)?;
+    fds.extend(context.group.into_iter().flat_map(Cgroup::join_fds));
+    let replies = zygote.request(&ZygoteRequest::Run { spec }, &fds)?;
     drop((stdout_end, stderr_end));
     let reaper = match zygote.answer(&replies)? {
-        (Reply::Started {}, Some(reaper)) => reaper,
+        (ZygoteReply::Started {}, Some(reaper)) => reaper,
         (reply, _) => return Err(Fault::Protocol(format!("{reply:?} instead of a start"))),
     };
-    let stream = |pipe, keep| Stream { pipe: Some(pipe), captured: Captured::new(keep) };
+    let stream = |pipe, keep| OutputPipe { pipe: Some(pipe), captured: Captured::new(keep) };
     let (stdout, stderr) = (stream(stdout, policy.stdout), stream(stderr, policy.stderr));
     Ok(LiveRun { stdout, stderr, reaper, replies })
 }
@@ -199,9 +199,9 @@ impl LiveRun {
         self.stderr.drain()?;
 
         let missing = match ended.gate {
-            Ended::JAILED => serde_json::from_str(&ended.report)
+            EndedRun::JAILED => serde_json::from_str(&ended.report)
                 .map_err(|error| Fault::Protocol(error.to_string()))?,
-            Ended::UNJAILED => return Err(unjailed(&ended.report)),
+            EndedRun::UNJAILED => return Err(unjailed(&ended.report)),
             _ if killed_for.is_some() || full => Vec::new(),
             _ => return Err(Fault::NeverJailed),
         };
@@ -226,7 +226,7 @@ impl LiveRun {
         deadline: Instant,
         policy: &RunLimits,
         mut watch: Option<&mut MemoryWatch<'_>>,
-    ) -> Result<(Ended, bool, Option<Outcome>), Fault> {
+    ) -> Result<(EndedRun, bool, Option<Outcome>), Fault> {
         let mut killed_for = None;
         let mut deadline = deadline;
         loop {
@@ -264,11 +264,11 @@ impl LiveRun {
             }
             if replies {
                 return match wire::receive_now(self.replies.as_fd()) {
-                    Ok((Reply::Ended(ended), _)) => Ok((ended, false, killed_for)),
+                    Ok((ZygoteReply::Ended(ended), _)) => Ok((ended, false, killed_for)),
                     // The kill is on its way, and its end, which comes next, is the one that counts.
-                    Ok((Reply::Rested(_), _)) if killed_for.is_some() => continue,
-                    Ok((Reply::Rested(ended), _)) => Ok((ended, true, None)),
-                    Ok((Reply::Failed(why), _)) => Err(Fault::Refused(why)),
+                    Ok((ZygoteReply::Rested(_), _)) if killed_for.is_some() => continue,
+                    Ok((ZygoteReply::Rested(ended), _)) => Ok((ended, true, None)),
+                    Ok((ZygoteReply::Failed(why), _)) => Err(Fault::Refused(why)),
                     Ok((reply, _)) => Err(Fault::Protocol(format!("{reply:?} instead of an end"))),
                     Err(fault) => Err(context.zygote.explain(fault)),
                 };
@@ -285,7 +285,7 @@ impl LiveRun {
                 if let Some(group) = context.group {
                     group.kill();
                 }
-                return Ok((Ended::unseen(), false, killed_for));
+                return Ok((EndedRun::unseen(), false, killed_for));
             }
             let printed = self.stdout.captured.total() + self.stderr.captured.total();
             let full = watch.as_mut().is_some_and(|watch| watch.has_killed_by_now());
@@ -315,7 +315,7 @@ impl LiveRun {
     }
 }
 
-impl Stream {
+impl OutputPipe {
     /// Takes in what is there, in one bite, so that a flood cannot keep the loop from its limits.
     /// False if nothing is there.
     fn read(&mut self) -> Result<bool, Fault> {
@@ -339,7 +339,7 @@ impl Stream {
 }
 
 /// The ending, from what the kernel says first and what the script says second.
-fn outcome(ended: &Ended, killed_for: Option<Outcome>) -> Outcome {
+fn outcome(ended: &EndedRun, killed_for: Option<Outcome>) -> Outcome {
     let signal = libc::WIFSIGNALED(ended.status).then(|| libc::WTERMSIG(ended.status));
     if ended.too_large && killed_for.is_none() {
         return Outcome::DiskLimit;
@@ -351,9 +351,9 @@ fn outcome(ended: &Ended, killed_for: Option<Outcome>) -> Outcome {
         (Some(libc::SIGXFSZ), _) => Outcome::DiskLimit,
         (Some(signal), _) => Outcome::Killed { signal },
         (None, _) => match (ended.kind, libc::WEXITSTATUS(ended.status)) {
-            (Ended::RAISED, _) => Outcome::Raised { exception: type_name(&ended.text) },
-            (Ended::MEMORY, _) => Outcome::OutOfMemory,
-            (Ended::DISK, _) => Outcome::DiskLimit,
+            (EndedRun::RAISED, _) => Outcome::Raised { exception: type_name(&ended.text) },
+            (EndedRun::MEMORY, _) => Outcome::OutOfMemory,
+            (EndedRun::DISK, _) => Outcome::DiskLimit,
             (_, 0) => Outcome::Finished,
             (_, code) => Outcome::Exited { code },
         },
@@ -382,10 +382,10 @@ fn unjailed(report: &str) -> Fault {
 mod tests {
     use super::*;
 
-    fn ended(kind: u8, status: i32) -> Ended {
+    fn ended(kind: u8, status: i32) -> EndedRun {
         let (report, text) = ("[]".to_owned(), "ValueError".to_owned());
-        Ended {
-            gate: Ended::JAILED,
+        EndedRun {
+            gate: EndedRun::JAILED,
             report,
             kind,
             text,

@@ -7,7 +7,7 @@ use crate::exec::setup::Setup;
 use crate::exec::workspace::{self, Mounted, Workspace};
 use crate::exec::zygote::{self, Zygote};
 use crate::isolation::bare::{Bare, WITHOUT};
-use crate::isolation::cgroup::{Bounds, Group, Groups};
+use crate::isolation::cgroup::{Bounds, Cgroup, Groups};
 use crate::isolation::gpus::{Devices, HostGpus};
 use crate::isolation::launcher::Launch;
 use crate::isolation::layer::{Missing, Protection};
@@ -27,7 +27,7 @@ const MODULES: [&str; 6] = ["numpy", "pandas", "scipy", "scipy.stats", "scipy.op
 
 /// How a sandbox is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct SandboxOptions {
     /// Runs in flight at once; more wait. Default: the number of processors.
     pub slots: usize,
     /// Processes that stand ready for runs to come, forked and half jailed, and used once: with
@@ -54,7 +54,7 @@ pub struct Options {
     pub device_folder: Utf8PathBuf,
 }
 
-impl Default for Options {
+impl Default for SandboxOptions {
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, Into::into);
         Self {
@@ -74,13 +74,13 @@ impl Default for Options {
 /// A running sandbox. Clones share it; when the last one and the last [`Workspace`] are dropped,
 /// every process it started ends.
 #[derive(Debug, Clone)]
-pub struct Sandbox(Arc<Inner>);
+pub struct Sandbox(Arc<SandboxState>);
 
 #[derive(Debug)]
-struct Inner {
+struct SandboxState {
     launcher: Utf8PathBuf,
     launch: Launch,
-    options: Options,
+    options: SandboxOptions,
     /// Where a run finds its task's public files.
     inputs: BTreeMap<TaskId, String>,
     slots: Semaphore,
@@ -159,7 +159,7 @@ impl Sandbox {
     /// A [`StartError`]; a host that offers no accepted tier is one.
     pub fn start(
         python: &PythonEnv,
-        options: Options,
+        options: SandboxOptions,
         tasks: &[(TaskId, PublicDir)],
     ) -> Result<Self, StartError> {
         rlimits::lift_open_files()?;
@@ -176,7 +176,7 @@ impl Sandbox {
         };
         let Started { zygote, launch, groups, missing, folder } = started;
         let tier = accepted(&missing, options.allow_tier)?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(SandboxState {
             launcher,
             slots: Semaphore::new(options.slots.max(1) as u64),
             inputs: setup.inputs(launch.bare).collect(),
@@ -259,7 +259,7 @@ impl Sandbox {
     }
 
     /// A new control group for a work dir, in a tier with them.
-    pub(crate) fn group(&self) -> Result<Option<Group>, Fault> {
+    pub(crate) fn group(&self) -> Result<Option<Cgroup>, Fault> {
         self.0.groups.as_ref().map(Groups::group).transpose().map_err(run::group_fault)
     }
 
@@ -292,7 +292,7 @@ impl Sandbox {
 }
 
 /// Control groups that were tried out, or why there are none.
-fn groups(zygote: &Zygote, options: &Options, bare: Option<&Bare>) -> Result<Groups, String> {
+fn groups(zygote: &Zygote, options: &SandboxOptions, bare: Option<&Bare>) -> Result<Groups, String> {
     if options.best_tier > IsolationLevel::T1 {
         return Err(format!("tier {} was asked for", options.best_tier));
     }
@@ -309,7 +309,7 @@ fn groups(zygote: &Zygote, options: &Options, bare: Option<&Bare>) -> Result<Gro
 
 /// What a run's control group is bounded by. Files in memory are charged to it as well, so what
 /// the mounts may hold comes on top: full disks leave a script the memory it was promised.
-fn bounds(options: &Options, policy: &RunLimits) -> Bounds {
+fn bounds(options: &SandboxOptions, policy: &RunLimits) -> Bounds {
     let disk = options.work_dir.bytes().saturating_add(2 * policy.scratch.bytes());
     Bounds {
         memory: policy.memory.bytes().saturating_add(disk),
@@ -338,9 +338,9 @@ fn accepted(missing: &[Missing], weakest: IsolationLevel) -> Result<IsolationLev
 /// Runs an empty script in a jail like any other, to see which layers stand.
 fn probe(
     zygote: &Zygote,
-    options: &Options,
+    options: &SandboxOptions,
     bare: Option<&Bare>,
-    group: Option<&Group>,
+    group: Option<&Cgroup>,
 ) -> Result<Vec<Missing>, StartError> {
     let mounted = Mounted::open(zygote, options)?;
     let policy = RunLimits::default();

@@ -1,7 +1,7 @@
 //! The request to a launcher: programs and data, their paths in the box, and the environment.
 
 use crate::exec::fault::StartError;
-use crate::exec::sandbox::Options;
+use crate::exec::sandbox::SandboxOptions;
 use crate::isolation::bare::Bare;
 use crate::isolation::enter::{TASKS, WORKSPACES};
 use crate::isolation::gpus::{self, HostGpus};
@@ -16,7 +16,7 @@ use tasks::task::{PublicDir, TaskId};
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
     pub(crate) python: &'a PythonEnv,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a SandboxOptions,
     /// Each task's folder of public files.
     data: Vec<(TaskId, Bind)>,
     library: Utf8PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct Setup<'a> {
 impl<'a> Setup<'a> {
     pub(crate) fn new(
         python: &'a PythonEnv,
-        options: &'a Options,
+        options: &'a SandboxOptions,
         tasks: &[(TaskId, PublicDir)],
         gpus: &'a HostGpus,
         library: Utf8PathBuf,

@@ -23,7 +23,7 @@ const PACKET: usize = 64 * 1024;
 /// What a supervisor asks of the zygote. Descriptors: the reply socket first, then as noted.
 #[derive(Debug, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub(crate) enum Request<'a> {
+pub(crate) enum ZygoteRequest<'a> {
     /// Mount a work dir.
     Open { path: &'a str, bytes: u64, files: u64 },
     /// Unmount a work dir.
@@ -39,7 +39,7 @@ pub(crate) enum Request<'a> {
 /// What the zygote answers.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Reply {
+pub(crate) enum ZygoteReply {
     /// The work dir is mounted; its descriptor is attached.
     Opened {},
     /// The work dir is unmounted.
@@ -47,9 +47,9 @@ pub(crate) enum Reply {
     /// The run has begun; the descriptor of its reaper is attached.
     Started {},
     /// The run and all its processes are gone.
-    Ended(Ended),
+    Ended(EndedRun),
     /// A session's code is through; its interpreter is stopped, and all else of it is gone.
-    Rested(Ended),
+    Rested(EndedRun),
     /// The request could not be served.
     Failed(String),
 }
@@ -65,8 +65,8 @@ pub(crate) enum SessionRequest {
 /// How a run, or a session's call, ended, as the zygote saw it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ended {
-    /// Whether the jail stood before the script began: [`Ended::JAILED`] or not.
+pub(crate) struct EndedRun {
+    /// Whether the jail stood before the script began: [`EndedRun::JAILED`] or not.
     pub(crate) gate: u8,
     /// The layers that are missing, as JSON.
     pub(crate) report: String,
@@ -87,7 +87,7 @@ pub(crate) struct Ended {
     pub(crate) peak: u64,
 }
 
-impl Ended {
+impl EndedRun {
     pub(crate) const JAILED: u8 = 1;
     pub(crate) const UNJAILED: u8 = 2;
     pub(crate) const RAISED: u8 = 2;

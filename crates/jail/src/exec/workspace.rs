@@ -5,12 +5,12 @@ use crate::exec::cancel::Cancel;
 use crate::exec::fault::Fault;
 use crate::exec::outcome::Run;
 use crate::exec::run::{self, LiveRun, RunContext};
-use crate::exec::sandbox::{Options, Sandbox};
-use crate::exec::wire::{Reply, Request};
+use crate::exec::sandbox::{SandboxOptions, Sandbox};
+use crate::exec::wire::{ZygoteReply, ZygoteRequest};
 use crate::exec::zygote::Zygote;
 use crate::isolation::IsolationLevel;
 use crate::isolation::bare::Bare;
-use crate::isolation::cgroup::Group;
+use crate::isolation::cgroup::Cgroup;
 use crate::isolation::enter::JailSpec;
 use crate::isolation::gpus::Devices;
 use crate::limits::RunLimits;
@@ -45,7 +45,7 @@ pub struct Workspace {
     mounted: Mounted,
     input: Option<String>,
     /// The runs' control group, in a tier with one.
-    group: Option<Group>,
+    group: Option<Cgroup>,
     mode: Mode,
     /// Made by the first call of `cancel`.
     cancel: Option<Cancel>,
@@ -63,20 +63,20 @@ pub(crate) struct Mounted {
 }
 
 impl Mounted {
-    pub(crate) fn open(zygote: &Zygote, options: &Options) -> Result<Self, Fault> {
+    pub(crate) fn open(zygote: &Zygote, options: &SandboxOptions) -> Result<Self, Fault> {
         let path = zygote.new_workspace();
         let bytes = options.work_dir.bytes();
-        let request = Request::Open { path: &path, bytes, files: options.work_files };
+        let request = ZygoteRequest::Open { path: &path, bytes, files: options.work_files };
         let replies = zygote.request(&request, &[])?;
         match zygote.answer(&replies)? {
-            (Reply::Opened {}, Some(directory)) => Ok(Self { path, directory }),
+            (ZygoteReply::Opened {}, Some(directory)) => Ok(Self { path, directory }),
             (reply, _) => Err(Fault::Protocol(format!("{reply:?} instead of a work dir"))),
         }
     }
 
     /// Asks for it to be unmounted, without waiting; if the zygote is gone, so is the mount.
     pub(crate) fn close(&self, zygote: &Zygote) {
-        if let Err(fault) = zygote.request(&Request::Close { path: &self.path }, &[]) {
+        if let Err(fault) = zygote.request(&ZygoteRequest::Close { path: &self.path }, &[]) {
             tracing::debug!(%fault, "a work dir was not closed");
         }
     }
@@ -86,7 +86,7 @@ impl Workspace {
     pub(crate) fn open(
         sandbox: &Sandbox,
         zygote: Arc<Zygote>,
-        options: &Options,
+        options: &SandboxOptions,
         input: Option<String>,
     ) -> Result<Self, Fault> {
         Ok(Self {

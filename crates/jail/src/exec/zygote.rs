@@ -1,7 +1,7 @@
 //! The supervisor's side of a zygote: starting it, sending requests, ending it.
 
 use crate::exec::fault::{Fault, StartError};
-use crate::exec::wire::{self, Reply, Request};
+use crate::exec::wire::{self, ZygoteReply, ZygoteRequest};
 use crate::isolation::launcher::{Launch, Launched};
 use crate::isolation::layer::Missing;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -120,7 +120,7 @@ impl Zygote {
     /// Sends a request; the answers come through the returned socket.
     pub(crate) fn request(
         &self,
-        request: &Request<'_>,
+        request: &ZygoteRequest<'_>,
         fds: &[&OwnedFd],
     ) -> Result<OwnedFd, Fault> {
         let (ours, theirs) = wire::pair()?;
@@ -131,9 +131,9 @@ impl Zygote {
     }
 
     /// Waits for an answer.
-    pub(crate) fn answer(&self, socket: &OwnedFd) -> Result<(Reply, Option<OwnedFd>), Fault> {
+    pub(crate) fn answer(&self, socket: &OwnedFd) -> Result<(ZygoteReply, Option<OwnedFd>), Fault> {
         match wire::receive(socket.as_fd(), ANSWER).map_err(|fault| self.explain(fault))? {
-            (Reply::Failed(why), _) => Err(Fault::Refused(why)),
+            (ZygoteReply::Failed(why), _) => Err(Fault::Refused(why)),
             answer => Ok(answer),
         }
     }

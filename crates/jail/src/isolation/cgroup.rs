@@ -1,17 +1,17 @@
 //! Control groups: memory, processes and processor time, bounded over all of a run's processes;
 //! and sessions frozen between their runs.
 //!
-//! A supervisor has one folder per hierarchy, [`Groups`], with its name, and in it a [`Group`]
+//! A supervisor has one folder per hierarchy, [`Groups`], with its name, and in it a [`Cgroup`]
 //! per work dir: files in memory are charged to the group that wrote them, so the group lives as
 //! long as they do. Groups are made with the work dir, ahead of any run; a run's first process
-//! joins by writing to a [descriptor](Group::join_fds) that the supervisor has opened, and
+//! joins by writing to a [descriptor](Cgroup::join_fds) that the supervisor has opened, and
 //! so needs no right of its own. What is shared with the zygote stays charged to the zygote's
 //! group; what a run changes of it is copied, and charged to the run.
 //!
 //! A supervisor that is killed cannot remove its folders. The next one does, for the name says
 //! whose they are.
 
-use crate::isolation::hierarchy::{self, Controller, HierarchyError, Place, Version};
+use crate::isolation::hierarchy::{self, Controller, HierarchyError, CgroupFolder, Version};
 use crate::isolation::owner::Owner;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -90,10 +90,10 @@ pub struct Groups(Arc<Folders>);
 
 #[derive(Debug)]
 struct Folders {
-    places: Vec<Place>,
+    places: Vec<CgroupFolder>,
     /// Where groups can be frozen; none where version 2 is not mounted, or this user may make no
     /// groups there. It is one of `places` where version 2 has the controllers too.
-    freezer: Option<Place>,
+    freezer: Option<CgroupFolder>,
     made: AtomicU64,
 }
 
@@ -114,8 +114,8 @@ impl Groups {
     }
 
     fn below(
-        places: &[Place],
-        freezer: Option<&Place>,
+        places: &[CgroupFolder],
+        freezer: Option<&CgroupFolder>,
         owner: &Owner,
         slots: usize,
     ) -> Result<Self, CgroupError> {
@@ -129,7 +129,7 @@ impl Groups {
             }
             let folder = base.join(owner.to_string());
             make(&folder)?;
-            folders.places.push(Place { folder, ..place.clone() });
+            folders.places.push(CgroupFolder { folder, ..place.clone() });
         }
         for place in &folders.places {
             let slots = slots.max(1) as u64;
@@ -151,7 +151,7 @@ impl Groups {
             sweep(&base, owner);
             let folder = base.join(owner.to_string());
             match make(&folder) {
-                Ok(()) => folders.freezer = Some(Place { folder, ..place.clone() }),
+                Ok(()) => folders.freezer = Some(CgroupFolder { folder, ..place.clone() }),
                 // What a session at rest may not do is refused anyway; see `seccomp`.
                 Err(error) => tracing::debug!(%error, "sessions at rest are not frozen"),
             }
@@ -163,9 +163,9 @@ impl Groups {
     ///
     /// # Errors
     /// A [`CgroupError`].
-    pub fn group(&self) -> Result<Group, CgroupError> {
+    pub fn group(&self) -> Result<Cgroup, CgroupError> {
         let name = self.0.made.fetch_add(1, Ordering::Relaxed).to_string();
-        let mut group = Group {
+        let mut group = Cgroup {
             name: name.clone(),
             places: Vec::new(),
             join_fds: Vec::new(),
@@ -176,7 +176,7 @@ impl Groups {
             let folder = place.folder.join(&name);
             make(&folder)?;
             let version = place.version;
-            group.places.push(Place { folder, ..place.clone() });
+            group.places.push(CgroupFolder { folder, ..place.clone() });
             let folder = &group.places[group.places.len() - 1].folder;
             group.join_fds.push(open_join_file(folder, version)?);
             if version == Version::V2 {
@@ -205,9 +205,9 @@ fn open_join_file(folder: &Utf8Path, version: Version) -> Result<OwnedFd, Cgroup
 
 /// The processes of one work dir's runs. Dropping it kills what is left of them and removes it.
 #[derive(Debug)]
-pub struct Group {
+pub struct Cgroup {
     name: String,
-    places: Vec<Place>,
+    places: Vec<CgroupFolder>,
     join_fds: Vec<OwnedFd>,
     freezer: Option<Freezer>,
     /// Not removed before this.
@@ -222,13 +222,13 @@ struct Freezer {
     join_fd: Option<OwnedFd>,
 }
 
-impl Group {
+impl Cgroup {
     /// Sets the bounds for the next run.
     ///
     /// # Errors
     /// [`CgroupError::File`].
     pub fn bound(&self, bounds: &Bounds) -> Result<(), CgroupError> {
-        for Place { version, controllers, folder } in &self.places {
+        for CgroupFolder { version, controllers, folder } in &self.places {
             for controller in controllers {
                 match (version, controller) {
                     (Version::V1, Controller::Memory) => bound_memory_v1(folder, bounds.memory)?,
@@ -316,7 +316,7 @@ impl Group {
     pub fn killed_for_memory(&self) -> Result<u64, CgroupError> {
         let mut places = self.places.iter();
         let place = places.find(|place| place.controllers.contains(&Controller::Memory));
-        let Some(Place { version, folder, .. }) = place else { return Ok(0) };
+        let Some(CgroupFolder { version, folder, .. }) = place else { return Ok(0) };
         let file = if *version == Version::V1 { "memory.oom_control" } else { "memory.events" };
         let text = fs::read_to_string(folder.join(file));
         let text = text.map_err(|source| file_error(folder, file, source))?;
@@ -325,7 +325,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for Cgroup {
     fn drop(&mut self) {
         let frozen = self.freezer.iter().map(|freezer| &freezer.folder);
         self.places.iter().map(|place| &place.folder).chain(frozen).for_each(|path| remove(path));
@@ -334,7 +334,7 @@ impl Drop for Group {
 
 /// The group below which this process's groups go: its own, or the one above if it has moved
 /// into a leaf to make room for them.
-fn base(place: &Place) -> Utf8PathBuf {
+fn base(place: &CgroupFolder) -> Utf8PathBuf {
     match (place.version, place.folder.parent()) {
         (Version::V2, Some(parent)) if place.folder.file_name() == Some(LEAF) => parent.to_owned(),
         _ => place.folder.clone(),
@@ -343,7 +343,7 @@ fn base(place: &Place) -> Utf8PathBuf {
 
 /// Has the controllers passed on to groups below `base`. If this process stands in the way, and
 /// nobody else does, it moves into a leaf.
-fn delegate(place: &Place, base: &Utf8Path) -> Result<(), CgroupError> {
+fn delegate(place: &CgroupFolder, base: &Utf8Path) -> Result<(), CgroupError> {
     let busy = match pass_on(place, base) {
         Err(CgroupError::File { source, .. }) => source,
         other => return other,
@@ -365,7 +365,7 @@ fn delegate(place: &Place, base: &Utf8Path) -> Result<(), CgroupError> {
 }
 
 /// Passes the controllers on that are not passed on yet.
-fn pass_on(place: &Place, folder: &Utf8Path) -> Result<(), CgroupError> {
+fn pass_on(place: &CgroupFolder, folder: &Utf8Path) -> Result<(), CgroupError> {
     let file = "cgroup.subtree_control";
     let text = fs::read_to_string(folder.join(file));
     let text = text.map_err(|source| file_error(folder, file, source))?;

@@ -26,7 +26,7 @@ use crate::isolation::landlock::{self, LandlockError};
 use crate::isolation::layer::Missing;
 use crate::isolation::mounts::{self, MountError};
 use crate::isolation::namespaces::{self, NamespaceError};
-use crate::isolation::rlimits::{self, LimitError, Limits};
+use crate::isolation::rlimits::{self, LimitError, ResourceLimits};
 use crate::isolation::seccomp::{self, SeccompError, Surroundings};
 use fs_err as fs;
 use rustix::fd::AsFd;
@@ -59,7 +59,7 @@ pub struct JailSpec {
     /// Bytes of `/tmp`, and of `/dev/shm`.
     pub scratch: u64,
     /// Resource limits of each process.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
     /// The GPUs that it may use; none for most.
     pub gpus: Option<Devices>,
     /// Descriptors that lead into the run's control group (see [`crate::isolation::cgroup`]); none

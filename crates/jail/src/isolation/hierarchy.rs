@@ -42,7 +42,7 @@ pub enum Version {
 
 /// The group that this process is in, in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct CgroupFolder {
     /// Version of the interface, 1 or 2.
     pub version: Version,
     /// What is used of it.
@@ -73,9 +73,9 @@ pub enum HierarchyError {
 ///
 /// # Errors
 /// A [`HierarchyError`] naming the controller or the group.
-pub fn places(mountinfo: &str, membership: &str) -> Result<Vec<Place>, HierarchyError> {
+pub fn places(mountinfo: &str, membership: &str) -> Result<Vec<CgroupFolder>, HierarchyError> {
     let mounts: Vec<Mount> = mountinfo.lines().filter_map(Mount::parse).collect();
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<CgroupFolder> = Vec::new();
     for controller in Controller::ALL {
         let name = controller.name();
         let has = |mount: &&Mount| mount.version == Version::V1 && mount.has(name);
@@ -94,7 +94,7 @@ pub fn places(mountinfo: &str, membership: &str) -> Result<Vec<Place>, Hierarchy
         let folder = fitting.iter().find_map(|mount| mount.show(own)).ok_or_else(hidden)?;
         match places.iter_mut().find(|place| place.folder == folder) {
             Some(place) => place.controllers.push(controller),
-            None => places.push(Place { version, controllers: vec![controller], folder }),
+            None => places.push(CgroupFolder { version, controllers: vec![controller], folder }),
         }
     }
     Ok(places)
@@ -103,11 +103,11 @@ pub fn places(mountinfo: &str, membership: &str) -> Result<Vec<Place>, Hierarchy
 /// This process's group of version 2, whatever controllers it has there: none where that version
 /// is not mounted, or not the part with this process. Every group of version 2 can be frozen, and
 /// be killed as a whole, without a controller.
-pub fn freezer(mountinfo: &str, membership: &str) -> Option<Place> {
+pub fn freezer(mountinfo: &str, membership: &str) -> Option<CgroupFolder> {
     let own = own_path(membership, Version::V2, "")?;
     let mounts = mountinfo.lines().filter_map(Mount::parse);
     let folder = mounts.filter(|mount| mount.version == Version::V2).find_map(|m| m.show(own))?;
-    Some(Place { version: Version::V2, controllers: Vec::new(), folder })
+    Some(CgroupFolder { version: Version::V2, controllers: Vec::new(), folder })
 }
 
 /// This process's group: a line is `number:controllers:path`, version 2's with number 0 and no
@@ -213,7 +213,7 @@ mod tests {
         let places = places(mountinfo, "0::/user.slice/run.scope\n").unwrap();
         let folder = "/sys/fs/cgroup/user.slice/run.scope".into();
         let controllers = Controller::ALL.to_vec();
-        assert_eq!(places, [Place { version: Version::V2, controllers, folder }]);
+        assert_eq!(places, [CgroupFolder { version: Version::V2, controllers, folder }]);
     }
 
     #[test]

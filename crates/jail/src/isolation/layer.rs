@@ -105,7 +105,7 @@ impl FromStr for Layer {
 /// Whether a layer holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum State {
+pub enum LayerState {
     /// It holds for every run.
     Up,
     /// It does not hold for any run.
@@ -130,33 +130,33 @@ pub enum State {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Protection {
-    layers: BTreeMap<Layer, State>,
+    layers: BTreeMap<Layer, LayerState>,
 }
 
 impl Protection {
     /// All layers up except the given ones.
     pub fn except(down: impl IntoIterator<Item = Missing>) -> Self {
-        let mut layers: BTreeMap<_, _> = Layer::ALL.map(|layer| (layer, State::Up)).into();
+        let mut layers: BTreeMap<_, _> = Layer::ALL.map(|layer| (layer, LayerState::Up)).into();
         for Missing { layer, reason } in down {
-            layers.insert(layer, State::Down { reason });
+            layers.insert(layer, LayerState::Down { reason });
         }
         Self { layers }
     }
 
     /// Each layer and its state, from the outside in.
-    pub fn iter(&self) -> impl Iterator<Item = (Layer, &State)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Layer, &LayerState)> {
         self.layers.iter().map(|(layer, state)| (*layer, state))
     }
 
     /// Whether `layer` is up.
     pub fn is_up(&self, layer: Layer) -> bool {
-        self.layers.get(&layer) == Some(&State::Up)
+        self.layers.get(&layer) == Some(&LayerState::Up)
     }
 
     /// The strongest tier whose layers are all up; none if not even the weakest has them.
     pub fn tier(&self) -> Option<IsolationLevel> {
         let stands = |tier: &IsolationLevel| {
-            self.iter().all(|(layer, state)| *state == State::Up || !tier.needs(layer))
+            self.iter().all(|(layer, state)| *state == LayerState::Up || !tier.needs(layer))
         };
         IsolationLevel::ALL.into_iter().find(stands)
     }
@@ -190,7 +190,7 @@ mod tests {
         let reason = "no support".to_owned();
         let protection = Protection::except([Missing { layer: Layer::Landlock, reason }]);
         assert!(!protection.is_up(Layer::Landlock));
-        assert_eq!(protection.iter().filter(|(_, state)| **state == State::Up).count(), 13);
+        assert_eq!(protection.iter().filter(|(_, state)| **state == LayerState::Up).count(), 13);
     }
 
     #[test]

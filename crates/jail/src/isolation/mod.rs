@@ -32,5 +32,5 @@ pub mod seccomp;
 pub mod tier;
 pub mod tree;
 
-pub use layer::{Layer, Protection, State};
+pub use layer::{Layer, Protection, LayerState};
 pub use tier::IsolationLevel;

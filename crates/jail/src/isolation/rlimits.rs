@@ -33,7 +33,7 @@ pub enum LimitError {
 /// The limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Bytes of memory per process beyond what the warmed interpreter already has.
     pub memory: u64,
     /// Whether address space that is only reserved counts as memory. If not, only what a process
@@ -52,7 +52,7 @@ pub struct Limits {
 ///
 /// # Errors
 /// A [`LimitError`] naming the limit.
-pub fn apply(limits: &Limits) -> Result<(), LimitError> {
+pub fn apply(limits: &ResourceLimits) -> Result<(), LimitError> {
     let own = OwnSize::read().map_err(LimitError::OwnSize)?;
     if limits.reservations {
         set("memory", Resource::As, own.total.saturating_add(limits.memory))?;
@@ -78,7 +78,7 @@ pub fn apply(limits: &Limits) -> Result<(), LimitError> {
 ///
 /// # Errors
 /// A [`LimitError`].
-pub fn apply_to_processes(limits: &Limits) -> Result<(), LimitError> {
+pub fn apply_to_processes(limits: &ResourceLimits) -> Result<(), LimitError> {
     set("waiting signals", Resource::Sigpending, PENDING_SIGNALS)?;
     set("processes", Resource::Nproc, limits.processes)
 }
@@ -88,7 +88,7 @@ pub fn apply_to_processes(limits: &Limits) -> Result<(), LimitError> {
 ///
 /// # Errors
 /// A [`LimitError`].
-pub fn apply_beside_others(limits: &Limits) -> Result<(), LimitError> {
+pub fn apply_beside_others(limits: &ResourceLimits) -> Result<(), LimitError> {
     let own = rustix::process::getuid().as_raw();
     let threads = |entry: &fs_err::DirEntry| {
         std::os::unix::fs::MetadataExt::uid(&entry.metadata().ok()?).eq(&own).then_some(())?;

@@ -23,7 +23,7 @@ pub enum SeccompError {
 }
 
 /// Calls that are allowed whatever their arguments, in groups that share a reason.
-struct Group {
+struct SyscallGroup {
     /// Why a script needs them, and why they do no harm.
     #[cfg_attr(not(test), expect(dead_code, reason = "documentation that tests check"))]
     why: &'static str,
@@ -34,8 +34,8 @@ macro_rules! calls {
     ($($name:ident)*) => { &[$(libc::$name),*] };
 }
 
-const ALLOWED: &[Group] = &[
-    Group {
+const ALLOWED: &[SyscallGroup] = &[
+    SyscallGroup {
         why: "read and write what is open",
         calls: calls![
             SYS_read SYS_write SYS_readv SYS_writev SYS_pread64 SYS_pwrite64 SYS_preadv SYS_pwritev
@@ -44,7 +44,7 @@ const ALLOWED: &[Group] = &[
             SYS_fadvise64 SYS_readahead SYS_sendfile SYS_copy_file_range SYS_splice SYS_tee
         ],
     },
-    Group {
+    SyscallGroup {
         why: "files and directories; mounts and Landlock decide which",
         calls: calls![
             SYS_openat SYS_openat2 SYS_faccessat SYS_faccessat2 SYS_newfstatat SYS_fstat SYS_statx
@@ -54,18 +54,18 @@ const ALLOWED: &[Group] = &[
             SYS_getxattr SYS_lgetxattr SYS_fgetxattr SYS_listxattr SYS_llistxattr SYS_flistxattr
         ],
     },
-    Group {
+    SyscallGroup {
         why: "named pipes; device nodes need a capability and a mount that allows them",
         calls: calls![SYS_mknodat],
     },
-    Group {
+    SyscallGroup {
         why: "memory of one's own, bounded by the address-space limit",
         calls: calls![
             SYS_brk SYS_mmap SYS_munmap SYS_mremap SYS_mprotect SYS_madvise SYS_mincore SYS_msync
             SYS_mlock SYS_munlock SYS_membarrier
         ],
     },
-    Group {
+    SyscallGroup {
         why: "processes and threads, bounded in number; `clone` is below, with a condition",
         calls: calls![
             SYS_execve SYS_execveat SYS_exit SYS_exit_group SYS_wait4 SYS_waitid SYS_set_tid_address
@@ -74,7 +74,7 @@ const ALLOWED: &[Group] = &[
             SYS_getgid SYS_getegid SYS_getresuid SYS_getresgid SYS_getgroups SYS_capget
         ],
     },
-    Group {
+    SyscallGroup {
         why: "signals; the pid namespace bounds whom they reach",
         calls: calls![
             SYS_kill SYS_tkill SYS_tgkill SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigreturn
@@ -82,14 +82,14 @@ const ALLOWED: &[Group] = &[
             SYS_sigaltstack SYS_restart_syscall SYS_pidfd_open SYS_pidfd_send_signal
         ],
     },
-    Group {
+    SyscallGroup {
         why: "wait for events",
         calls: calls![
             SYS_ppoll SYS_pselect6 SYS_epoll_create1 SYS_epoll_ctl SYS_epoll_pwait SYS_epoll_pwait2
             SYS_eventfd2 SYS_signalfd4 SYS_timerfd_create SYS_timerfd_settime SYS_timerfd_gettime
         ],
     },
-    Group {
+    SyscallGroup {
         why: "read clocks and sleep; setting a clock is not here, nor are POSIX timers, which the \
               kernel counts per user and which can send SIGCONT to a session at rest",
         calls: calls![
@@ -97,7 +97,7 @@ const ALLOWED: &[Group] = &[
             SYS_getitimer SYS_setitimer SYS_times
         ],
     },
-    Group {
+    SyscallGroup {
         why: "ask about the machine and one's own limits; limits can only be lowered",
         calls: calls![
             SYS_uname SYS_sysinfo SYS_getcpu SYS_getrandom SYS_getrusage SYS_getrlimit SYS_setrlimit
@@ -106,7 +106,7 @@ const ALLOWED: &[Group] = &[
             SYS_sched_get_priority_max SYS_sched_get_priority_min SYS_sched_rr_get_interval
         ],
     },
-    Group {
+    SyscallGroup {
         why: "talk between the run's own processes; `socket` and `setsockopt` are below, with conditions",
         calls: calls![
             SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_connect SYS_getsockname SYS_getpeername
@@ -138,18 +138,18 @@ const NOT_THERE: &[i64] = calls![SYS_clone3 SYS_flock];
 const NEWEST: u32 = 462;
 
 /// One argument must be one of these values.
-struct Choice {
+struct ArgumentRule {
     call: i64,
     argument: u8,
     values: &'static [u64],
 }
 
-const CHOICES: &[Choice] = &[
+const CHOICES: &[ArgumentRule] = &[
     // Sockets within the run: the family of `socketpair`. No IP, netlink, packet or vsock.
-    Choice { call: libc::SYS_socket, argument: 0, values: &[libc::AF_UNIX as u64] },
-    Choice { call: libc::SYS_socketpair, argument: 0, values: &[libc::AF_UNIX as u64] },
+    ArgumentRule { call: libc::SYS_socket, argument: 0, values: &[libc::AF_UNIX as u64] },
+    ArgumentRule { call: libc::SYS_socketpair, argument: 0, values: &[libc::AF_UNIX as u64] },
     // What `isatty`, `subprocess` and pipes ask. No pushing of characters into terminals.
-    Choice {
+    ArgumentRule {
         call: libc::SYS_ioctl,
         argument: 1,
         values: &[
@@ -165,7 +165,7 @@ const CHOICES: &[Choice] = &[
     // `F_GETLK` and `F_OFD_GETLK`, which tell of other runs' locks on shared files; leases and
     // `F_NOTIFY`, which tell of their use; `F_SETSIG`, which chooses a signal such as SIGCONT for
     // them and for readiness.
-    Choice {
+    ArgumentRule {
         call: libc::SYS_fcntl,
         argument: 1,
         values: &[
@@ -184,7 +184,7 @@ const CHOICES: &[Choice] = &[
             libc::F_OFD_SETLKW as u64,
         ],
     },
-    Choice {
+    ArgumentRule {
         call: libc::SYS_prctl,
         argument: 0,
         values: &[
@@ -311,7 +311,7 @@ fn allowlist(surroundings: Surroundings, gpus: bool) -> Result<BpfProgram, Secco
     for call in i64::from(NEWEST) + 1..i64::from(NEWEST) + 64 {
         rules.insert(call, Vec::new());
     }
-    for Choice { call, argument, values } in CHOICES {
+    for ArgumentRule { call, argument, values } in CHOICES {
         let mut alternatives = Vec::new();
         for value in *values {
             let equal =

@@ -19,7 +19,7 @@ use std::io;
 pub const DEPTH: usize = 64;
 
 /// What may still be found.
-struct Room {
+struct ScanBudget {
     bytes: u64,
     files: u64,
 }
@@ -31,10 +31,10 @@ struct Room {
 /// The kernel's answer if the folder itself cannot be opened.
 pub fn fits(path: &str, bytes: u64, files: u64) -> io::Result<bool> {
     let folder = openat(CWD, path, FOLDER, Mode::empty())?;
-    Ok(fits_below(folder, &mut Room { bytes, files }, DEPTH))
+    Ok(fits_below(folder, &mut ScanBudget { bytes, files }, DEPTH))
 }
 
-fn fits_below(folder: OwnedFd, room: &mut Room, depth: usize) -> bool {
+fn fits_below(folder: OwnedFd, room: &mut ScanBudget, depth: usize) -> bool {
     let Ok(mut entries) = Dir::new(folder) else { return true };
     while let Some(Ok(entry)) = entries.next() {
         let name = entry.file_name();
@@ -50,7 +50,7 @@ fn fits_below(folder: OwnedFd, room: &mut Room, depth: usize) -> bool {
         else {
             return false;
         };
-        *room = Room { bytes: bytes_left, files: files_left };
+        *room = ScanBudget { bytes: bytes_left, files: files_left };
         if FileType::from_raw_mode(about.st_mode) == FileType::Directory {
             if depth == 0 {
                 return false;

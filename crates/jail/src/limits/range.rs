@@ -42,9 +42,9 @@ pub const SCRATCH: Range<ByteSize> = range(ByteSize::kib(4), ByteSize::new(TIB))
 pub const KEEP: Range<ByteSize> = range(ByteSize::new(0), ByteSize::mib(256));
 /// Of `output_limit`: less would not hold a traceback.
 pub const OUTPUT_LIMIT: Range<ByteSize> = range(ByteSize::kib(1), ByteSize::new(TIB));
-/// Of the size of a work dir, [`crate::exec::Options::work_dir`].
+/// Of the size of a work dir, [`crate::exec::SandboxOptions::work_dir`].
 pub const WORK_DIR: Range<ByteSize> = range(ByteSize::kib(4), ByteSize::new(TIB));
-/// Of the files in a work dir, [`crate::exec::Options::work_files`]: two of them are the folder
+/// Of the files in a work dir, [`crate::exec::SandboxOptions::work_files`]: two of them are the folder
 /// itself and `input`.
 pub const WORK_FILES: Range<u64> = range(16, 1 << 30);
 
@@ -125,12 +125,12 @@ impl RunLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::Options;
+    use crate::exec::SandboxOptions;
 
     #[test]
     fn defaults_are_in_range_and_nonsense_is_refused_by_name() {
         assert_eq!(RunLimits::default().check(), Ok(()));
-        let Options { work_dir, work_files, .. } = Options::default();
+        let SandboxOptions { work_dir, work_files, .. } = SandboxOptions::default();
         assert!(WORK_DIR.contains(&work_dir) && WORK_FILES.contains(&work_files));
 
         let some = RunLimits::default;

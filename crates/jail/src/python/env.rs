@@ -92,7 +92,7 @@ pub struct PythonEnv {
 
 /// What an interpreter reports about itself.
 #[derive(Deserialize)]
-struct Report {
+struct InterpreterReport {
     version: (u32, u32, u32),
     prefix: Utf8PathBuf,
     base: Utf8PathBuf,
@@ -154,7 +154,7 @@ impl PythonEnv {
         if !output.status.success() {
             return Err(broken(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
-        let answer: Report =
+        let answer: InterpreterReport =
             serde_json::from_slice(&output.stdout).map_err(|error| broken(error.to_string()))?;
         let (major, minor, patch) = answer.version;
         let version = format!("{major}.{minor}.{patch}");

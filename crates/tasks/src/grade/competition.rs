@@ -3,7 +3,7 @@
 use super::{Grade, GradeError, Grader};
 use crate::metrics::{Direction, Metric};
 use crate::mlebench::board::Board;
-use crate::mlebench::frame::{Frame, Limits};
+use crate::mlebench::frame::{PandasFrame, FrameLimits};
 use crate::mlebench::graders;
 use crate::mlebench::grading::{self, GradingError};
 use crate::submission::Part;
@@ -21,9 +21,9 @@ const CELL_BYTES: u64 = 64;
 #[derive(Debug)]
 pub struct MleBenchGrader {
     grader: graders::GradeFn,
-    answers: Frame,
+    answers: PandasFrame,
     /// How large a submission may be.
-    limits: Limits,
+    limits: FrameLimits,
     board: Board,
 }
 
@@ -38,7 +38,7 @@ impl MleBenchGrader {
         let grader = graders::grader(id).ok_or_else(unknown).map_err(GradeError::Competition)?;
         let answers =
             grading::read_answers(competition.answers()).map_err(GradeError::Competition)?;
-        let limits = Limits::for_submissions(&answers);
+        let limits = FrameLimits::for_submissions(&answers);
         Ok(Self { grader, answers, limits, board: competition.board() })
     }
 
@@ -54,7 +54,7 @@ impl MleBenchGrader {
 impl Grader for MleBenchGrader {
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError> {
         debug_assert_eq!(part, Part::All, "it takes whole files");
-        let table = Frame::read_within(csv, self.limits)
+        let table = PandasFrame::read_within(csv, self.limits)
             .map_err(|error| GradeError::Refused(error.to_string()))?;
         let score = (self.grader)(&table, &self.answers).map_err(GradeError::Original)?.rounded();
         if !score.is_finite() {

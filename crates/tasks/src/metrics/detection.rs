@@ -38,7 +38,7 @@ pub fn mean_average_precision(
         return Err(MetricError::NoTruth);
     }
     // Image by image, each detection of a class that counts, and where it is a hit.
-    let mut outcomes: Vec<Vec<Outcome>> = vec![Vec::new(); classes.len()];
+    let mut outcomes: Vec<Vec<DetectionHits>> = vec![Vec::new(); classes.len()];
     for (objects, detections) in t.iter().zip(p) {
         let mut detections: Vec<&Detection> = detections.iter().collect();
         // Stable, so that ties stay in order.
@@ -66,19 +66,19 @@ pub fn mean_average_precision(
 
 /// A detection, and whether it found a box at each of the thresholds, a bit each.
 #[derive(Debug, Clone, Copy)]
-struct Outcome {
+struct DetectionHits {
     confidence: f64,
     hits: u16,
 }
 
-impl Outcome {
+impl DetectionHits {
     fn hit(self, threshold: usize) -> bool {
         self.hits >> threshold & 1 == 1
     }
 }
 
 /// The average precision of one class of `total` boxes at one threshold.
-fn average_precision(outcomes: &[Outcome], threshold: usize, total: f64) -> f64 {
+fn average_precision(outcomes: &[DetectionHits], threshold: usize, total: f64) -> f64 {
     let mut hits = outcomes.iter().filter(|outcome| outcome.hit(threshold)).count();
     // From the last detection to the first, with the highest precision from there on: each recall
     // is first reached at one of them. The product rounds as in COCO's own list of recalls.
@@ -106,7 +106,7 @@ fn matches(
     objects: &[Object],
     detections: &[&Detection],
     thresholds: &[f64],
-    outcomes: &mut Vec<Outcome>,
+    outcomes: &mut Vec<DetectionHits>,
 ) {
     let class = detections[0].object.class;
     let objects: Vec<&Object> = objects.iter().filter(|object| object.class == class).collect();
@@ -130,6 +130,6 @@ fn matches(
                 hits |= 1 << index;
             }
         }
-        outcomes.push(Outcome { confidence: detection.confidence, hits });
+        outcomes.push(DetectionHits { confidence: detection.confidence, hits });
     }
 }

@@ -6,7 +6,7 @@ use std::ops::{AddAssign, SubAssign};
 
 /// Format of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame {
+pub struct ImageFormat {
     /// Pixels from left to right.
     pub width: usize,
     /// Pixels from top to bottom.
@@ -39,7 +39,7 @@ fn mean(t: &[Vec<u16>], p: &[Vec<u16>], error: impl Fn(f64, f64) -> f64) -> f64 
 }
 
 /// 10 log10((levels - 1)² / mean((t - p)²)), at most 100 dB, which an exact image has.
-pub fn psnr(t: &[u16], p: &[u16], frame: Frame) -> f64 {
+pub fn psnr(t: &[u16], p: &[u16], frame: ImageFormat) -> f64 {
     let squares = t.iter().zip(p).map(|(t, p)| f64::from(t.abs_diff(*p)).powi(2));
     let error = squares.sum::<f64>() / t.len() as f64;
     if error == 0.0 {
@@ -55,8 +55,8 @@ pub fn psnr(t: &[u16], p: &[u16], frame: Frame) -> f64 {
 ///
 /// # Errors
 /// [`MetricError::SmallImage`] if no window fits.
-pub fn ssim(t: &[u16], p: &[u16], frame: Frame) -> Result<f64, MetricError> {
-    let Frame { width, height, .. } = frame;
+pub fn ssim(t: &[u16], p: &[u16], frame: ImageFormat) -> Result<f64, MetricError> {
+    let ImageFormat { width, height, .. } = frame;
     if width < WINDOW || height < WINDOW {
         return Err(MetricError::SmallImage(WINDOW));
     }
@@ -64,18 +64,18 @@ pub fn ssim(t: &[u16], p: &[u16], frame: Frame) -> Result<f64, MetricError> {
     let n = (WINDOW * WINDOW) as f64;
     let moment = |product: f64, a: f64, b: f64| (n * product - a * b) / (n * (n - 1.0));
     let (mut sum, mut windows) = (0.0, 0.0);
-    let mut columns = vec![Sums::default(); width];
+    let mut columns = vec![WindowSums::default(); width];
     for bottom in 0..height {
         for (x, column) in columns.iter_mut().enumerate() {
-            *column += Sums::of_pixel(t[bottom * width + x], p[bottom * width + x]);
+            *column += WindowSums::of_pixel(t[bottom * width + x], p[bottom * width + x]);
             if let Some(above) = bottom.checked_sub(WINDOW) {
-                *column -= Sums::of_pixel(t[above * width + x], p[above * width + x]);
+                *column -= WindowSums::of_pixel(t[above * width + x], p[above * width + x]);
             }
         }
         if bottom + 1 < WINDOW {
             continue;
         }
-        let mut window = Sums::default();
+        let mut window = WindowSums::default();
         for right in 0..width {
             window += columns[right];
             if let Some(left) = right.checked_sub(WINDOW) {
@@ -98,27 +98,27 @@ pub fn ssim(t: &[u16], p: &[u16], frame: Frame) -> Result<f64, MetricError> {
 /// Σ t, Σ p, Σ t², Σ p² and Σ tp over some pixels. They are whole numbers, so that a pixel can
 /// leave again without a trace; no cancellation spoils the variances.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums([u64; 5]);
+struct WindowSums([u64; 5]);
 
-impl Sums {
+impl WindowSums {
     fn of_pixel(t: u16, p: u16) -> Self {
         let (t, p) = (u64::from(t), u64::from(p));
         Self([t, p, t * t, p * p, t * p])
     }
 }
 
-impl AddAssign for Sums {
+impl AddAssign for WindowSums {
     fn add_assign(&mut self, other: Self) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, value)| *sum += value);
     }
 }
 
-impl SubAssign for Sums {
+impl SubAssign for WindowSums {
     fn sub_assign(&mut self, other: Self) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, value)| *sum -= value);
     }
 }
 
-fn range(frame: Frame) -> f64 {
+fn range(frame: ImageFormat) -> f64 {
     f64::from(frame.levels) - 1.0
 }

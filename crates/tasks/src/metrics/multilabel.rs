@@ -6,13 +6,13 @@
 
 /// Shared, only true and only predicted members of a set.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct SetCounts {
     hits: f64,
     misses: f64,
     extra: f64,
 }
 
-impl Counts {
+impl SetCounts {
     fn from_pairs<'a>(pairs: impl Iterator<Item = (&'a bool, &'a bool)>) -> Self {
         let mut counts = Self::default();
         for pair in pairs {
@@ -45,22 +45,22 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }
 
-fn per_label(t: &[bool], p: &[bool], labels: usize) -> Vec<Counts> {
+fn per_label(t: &[bool], p: &[bool], labels: usize) -> Vec<SetCounts> {
     let column = |label| {
         let cells = |side| <[bool]>::iter(side).skip(label).step_by(labels);
-        Counts::from_pairs(cells(t).zip(cells(p)))
+        SetCounts::from_pairs(cells(t).zip(cells(p)))
     };
     (0..labels).map(column).collect()
 }
 
-fn per_row(t: &[bool], p: &[bool], labels: usize) -> Vec<Counts> {
+fn per_row(t: &[bool], p: &[bool], labels: usize) -> Vec<SetCounts> {
     t.chunks_exact(labels)
         .zip(p.chunks_exact(labels))
-        .map(|(t, p)| Counts::from_pairs(t.iter().zip(p)))
+        .map(|(t, p)| SetCounts::from_pairs(t.iter().zip(p)))
         .collect()
 }
 
-fn mean(counts: &[Counts], value: fn(Counts) -> f64) -> f64 {
+fn mean(counts: &[SetCounts], value: fn(SetCounts) -> f64) -> f64 {
     counts.iter().map(|counts| value(*counts)).sum::<f64>() / counts.len() as f64
 }
 
@@ -72,12 +72,12 @@ pub fn accuracy(t: &[bool], p: &[bool], labels: usize) -> f64 {
 
 /// Mean F1 over all labels.
 pub fn macro_f1(t: &[bool], p: &[bool], labels: usize) -> f64 {
-    mean(&per_label(t, p, labels), Counts::f1)
+    mean(&per_label(t, p, labels), SetCounts::f1)
 }
 
 /// F1 of the counts of all labels together.
 pub fn micro_f1(t: &[bool], p: &[bool]) -> f64 {
-    Counts::from_pairs(t.iter().zip(p)).f1()
+    SetCounts::from_pairs(t.iter().zip(p)).f1()
 }
 
 /// Mean F1 over labels, weighted by their rows in the truth; 0 if there are none.
@@ -89,15 +89,15 @@ pub fn weighted_f1(t: &[bool], p: &[bool], labels: usize) -> f64 {
 
 /// Mean over rows of the F1 of the row's set.
 pub fn samples_f1(t: &[bool], p: &[bool], labels: usize) -> f64 {
-    mean(&per_row(t, p, labels), Counts::f1)
+    mean(&per_row(t, p, labels), SetCounts::f1)
 }
 
 /// Mean Jaccard index over all labels.
 pub fn macro_jaccard(t: &[bool], p: &[bool], labels: usize) -> f64 {
-    mean(&per_label(t, p, labels), Counts::jaccard)
+    mean(&per_label(t, p, labels), SetCounts::jaccard)
 }
 
 /// Mean over rows of the Jaccard index of the row's set.
 pub fn samples_jaccard(t: &[bool], p: &[bool], labels: usize) -> f64 {
-    mean(&per_row(t, p, labels), Counts::jaccard)
+    mean(&per_row(t, p, labels), SetCounts::jaccard)
 }

@@ -1,6 +1,6 @@
 //! Which metric scores which kind of prediction.
 
-use super::images::Frame;
+use super::images::ImageFormat;
 use super::{
     Metric, MetricError, classification, detection, images, multilabel, ranking, regression,
     segmentation,
@@ -344,9 +344,9 @@ impl Metric {
     /// # Examples
     /// ```rust
     /// use tasks::metrics::Metric;
-    /// use tasks::metrics::images::Frame;
+    /// use tasks::metrics::images::ImageFormat;
     ///
-    /// let frame = Frame { width: 2, height: 1, levels: 256 };
+    /// let frame = ImageFormat { width: 2, height: 1, levels: 256 };
     /// let (truth, predicted) = ([vec![0, 255]], [vec![0, 250]]);
     /// assert_eq!(Metric::Mae.images(&truth, &predicted, frame)?, 2.5);
     /// // An exact image has 100 dB.
@@ -357,7 +357,7 @@ impl Metric {
         self,
         truth: &[Vec<u16>],
         predicted: &[Vec<u16>],
-        frame: Frame,
+        frame: ImageFormat,
     ) -> Result<f64, MetricError> {
         check_lengths(truth.len(), predicted.len())?;
         for image in truth.iter().chain(predicted) {

@@ -1,7 +1,7 @@
 //! Leaderboards: from their scores to the thresholds of medals, and the competitions whose
 //! thresholds are known.
 
-use super::frame::{Frame, FrameError};
+use super::frame::{PandasFrame, FrameError};
 use crate::metrics::Direction;
 use crate::metrics::text::levenshtein;
 use crate::thresholds::Thresholds;
@@ -93,8 +93,8 @@ impl Board {
         if bytes.starts_with(b"version https://git-lfs") {
             return Err(BoardError::Pointer);
         }
-        let frame = Frame::read(bytes)?;
-        let scores = frame.column("score").and_then(super::column::Column::numbers);
+        let frame = PandasFrame::read(bytes)?;
+        let scores = frame.column("score").and_then(super::column::PandasColumn::numbers);
         Self::from_scores(&scores.ok_or(BoardError::NoScores)?)
     }
 }
@@ -113,7 +113,7 @@ fn median(scores: &[f64]) -> f64 {
 
 /// A competition of MLE-bench.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Competition {
+pub struct CompetitionInfo {
     /// Name of the competition, as in MLE-bench.
     pub id: &'static str,
     /// `low`, `medium`, `high` or `dev`.
@@ -123,12 +123,12 @@ pub struct Competition {
 }
 
 /// All competitions of MLE-bench, split by split.
-pub fn competitions() -> impl Iterator<Item = Competition> {
+pub fn competitions() -> impl Iterator<Item = CompetitionInfo> {
     COMPETITIONS.lines().skip(1).filter_map(competition_of_line)
 }
 
 /// `competition,split,teams,better,gold,silver,bronze,median`, the last five empty where unknown.
-fn competition_of_line(line: &'static str) -> Option<Competition> {
+fn competition_of_line(line: &'static str) -> Option<CompetitionInfo> {
     let fields: Vec<&str> = line.split(',').collect();
     let [id, split, _teams, better, gold, silver, bronze, median] = fields.try_into().ok()?;
     let direction = match better {
@@ -145,11 +145,11 @@ fn competition_of_line(line: &'static str) -> Option<Competition> {
         };
         Some(Board { thresholds, direction })
     };
-    Some(Competition { id, split, board: board() })
+    Some(CompetitionInfo { id, split, board: board() })
 }
 
 /// The competition of a name.
-pub fn competition(id: &str) -> Option<Competition> {
+pub fn competition(id: &str) -> Option<CompetitionInfo> {
     competitions().find(|competition| competition.id == id)
 }
 
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn thresholds_stand_in_the_order_of_their_direction() {
-        for Competition { id, board, .. } in competitions() {
+        for CompetitionInfo { id, board, .. } in competitions() {
             let Some(Board { thresholds, direction }) = board else { continue };
             let scores = thresholds.ascending().map(|(_, threshold)| threshold);
             // Boards are monotone, so that a later position is never better; gold, silver and

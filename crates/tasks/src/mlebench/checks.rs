@@ -1,7 +1,7 @@
 //! Checks that several graders share, in the original's order.
 
-use super::column::{Column, Unsortable};
-use super::frame::Frame;
+use super::column::{PandasColumn, Unsortable};
+use super::frame::PandasFrame;
 use super::score::{self, Score};
 use crate::table::shorten;
 
@@ -12,7 +12,7 @@ const ROW_SUM_TOLERANCE: f64 = 1e-6 + 1e-5;
 /// Why a grader gives no score. Both kinds end in the same report; the original logs them
 /// differently.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum GraderRefusal {
     /// The grader's own check.
     #[error("invalid submission: {0}")]
     Invalid(String),
@@ -21,37 +21,37 @@ pub enum Refusal {
     Failure(String),
 }
 
-impl From<Unsortable> for Refusal {
+impl From<Unsortable> for GraderRefusal {
     fn from(error: Unsortable) -> Self {
         Self::Failure(error.to_string())
     }
 }
 
 /// What a grader returns: the score, or why there is none.
-pub type Graded = Result<Score, Refusal>;
+pub type Graded = Result<Score, GraderRefusal>;
 
-pub(super) fn invalid<T>(message: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal::Invalid(message.into()))
+pub(super) fn invalid<T>(message: impl Into<String>) -> Result<T, GraderRefusal> {
+    Err(GraderRefusal::Invalid(message.into()))
 }
 
-pub(super) fn failure<T>(message: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal::Failure(message.into()))
+pub(super) fn failure<T>(message: impl Into<String>) -> Result<T, GraderRefusal> {
+    Err(GraderRefusal::Failure(message.into()))
 }
 
 /// A column of the submission, which must be there.
-pub(super) fn column<'a>(submission: &'a Frame, name: &str) -> Result<&'a Column, Refusal> {
-    let missing = || Refusal::Invalid(format!("there is no column `{name}`"));
+pub(super) fn column<'a>(submission: &'a PandasFrame, name: &str) -> Result<&'a PandasColumn, GraderRefusal> {
+    let missing = || GraderRefusal::Invalid(format!("there is no column `{name}`"));
     submission.column(name).ok_or_else(missing)
 }
 
 /// A column of the answers, which must be there.
-pub(super) fn answer<'a>(answers: &'a Frame, name: &str) -> Result<&'a Column, Refusal> {
-    let missing = || Refusal::Failure(format!("the answers have no column `{name}`"));
+pub(super) fn answer<'a>(answers: &'a PandasFrame, name: &str) -> Result<&'a PandasColumn, GraderRefusal> {
+    let missing = || GraderRefusal::Failure(format!("the answers have no column `{name}`"));
     answers.column(name).ok_or_else(missing)
 }
 
 /// A difference in length, in words.
-pub(super) fn same_rows(submission: &Frame, answers: &Frame) -> Result<(), String> {
+pub(super) fn same_rows(submission: &PandasFrame, answers: &PandasFrame) -> Result<(), String> {
     let (found, expected) = (submission.rows(), answers.rows());
     if found == expected {
         return Ok(());
@@ -68,7 +68,7 @@ pub(super) struct Aligned {
 
 impl Aligned {
     /// Both sides in the order of their ids, whatever these are.
-    pub(super) fn by_order(submission: &Frame, answers: &Frame, id: &str) -> Result<Self, Refusal> {
+    pub(super) fn by_order(submission: &PandasFrame, answers: &PandasFrame, id: &str) -> Result<Self, GraderRefusal> {
         Ok(Self {
             submission: column(submission, id)?.order()?,
             answers: answer(answers, id)?.order()?,
@@ -76,13 +76,13 @@ impl Aligned {
     }
 
     /// Whether the ids are equal position by position. Both sides must have one length.
-    fn agrees(&self, submission: &Column, answers: &Column) -> bool {
+    fn agrees(&self, submission: &PandasColumn, answers: &PandasColumn) -> bool {
         let mut pairs = self.submission.iter().zip(&self.answers);
         pairs.all(|(a, b)| submission.cell(*a).equals(answers.cell(*b)))
     }
 
     /// Both sides in the order of their ids, which must be the same.
-    pub(super) fn by_id(submission: &Frame, answers: &Frame, id: &str) -> Result<Self, Refusal> {
+    pub(super) fn by_id(submission: &PandasFrame, answers: &PandasFrame, id: &str) -> Result<Self, GraderRefusal> {
         let aligned = Self::by_order(submission, answers, id)?;
         if aligned.agrees(column(submission, id)?, answer(answers, id)?) {
             return Ok(aligned);
@@ -97,7 +97,7 @@ pub(super) fn take<T: Copy>(values: &[T], rows: &[usize]) -> Vec<T> {
 }
 
 /// The cells of `column` as scikit-learn takes scores: numbers, all finite.
-pub(super) fn finite(column: &Column, rows: &[usize]) -> Result<Vec<f64>, Refusal> {
+pub(super) fn finite(column: &PandasColumn, rows: &[usize]) -> Result<Vec<f64>, GraderRefusal> {
     // Cells of other rows may hold anything.
     let values = rows.iter().map(|row| column.cell(*row).float());
     let Some(values) = values.collect::<Option<Vec<f64>>>() else {
@@ -112,9 +112,9 @@ pub(super) fn finite(column: &Column, rows: &[usize]) -> Result<Vec<f64>, Refusa
 
 /// The area under the ROC curve of one column, by the classes of the rows given.
 pub(super) fn area(
-    (truth, prediction): (&Column, &Column),
+    (truth, prediction): (&PandasColumn, &PandasColumn),
     rows: &Aligned,
-) -> Result<f64, Refusal> {
+) -> Result<f64, GraderRefusal> {
     let Some(truth) = score::positives(truth, &rows.answers) else {
         return failure("the answers do not hold two classes");
     };
@@ -124,11 +124,11 @@ pub(super) fn area(
 
 /// The check of most graders of one probability, then the area under its ROC curve.
 pub(super) fn checked_area(
-    submission: &Frame,
-    answers: &Frame,
+    submission: &PandasFrame,
+    answers: &PandasFrame,
     id: &str,
     target: &str,
-) -> Result<f64, Refusal> {
+) -> Result<f64, GraderRefusal> {
     column(submission, id)?;
     let prediction = column(submission, target)?;
     same_rows(submission, answers).or_else(invalid)?;
@@ -145,11 +145,11 @@ pub(super) fn checked_area(
 
 /// The check of graders of one label.
 pub(super) fn check_labels(
-    submission: &Frame,
-    answers: &Frame,
+    submission: &PandasFrame,
+    answers: &PandasFrame,
     id: &str,
     target: &str,
-) -> Result<Aligned, Refusal> {
+) -> Result<Aligned, GraderRefusal> {
     same_rows(submission, answers).or_else(invalid)?;
     column(submission, target)?;
     column(submission, id)?;
@@ -158,7 +158,7 @@ pub(super) fn check_labels(
 
 /// Probabilities of classes, one column each: rows that sum to 1, all within [0, 1]. Texts are
 /// what the original fails to add up.
-pub(super) fn check_distribution(columns: &[(&str, &Column)]) -> Result<(), Refusal> {
+pub(super) fn check_distribution(columns: &[(&str, &PandasColumn)]) -> Result<(), GraderRefusal> {
     let mut values = Vec::new();
     for (name, column) in columns {
         let Some(numbers) = column.numbers() else {
@@ -186,14 +186,14 @@ pub(super) fn check_distribution(columns: &[(&str, &Column)]) -> Result<(), Refu
 
 /// The multiclass log loss against answers with one column per class, 1 for the true one and 0
 /// for the others. Columns are found by name.
-pub(super) fn one_hot_log_loss(submission: &Frame, answers: &Frame, id: &str) -> Graded {
+pub(super) fn one_hot_log_loss(submission: &PandasFrame, answers: &PandasFrame, id: &str) -> Graded {
     for name in answers.names() {
         column(submission, name)?;
     }
     same_rows(submission, answers).or_else(failure)?;
     // Ids that differ are an assertion in the original, not a check.
     let rows = match Aligned::by_id(submission, answers, id) {
-        Err(Refusal::Invalid(message)) => return failure(message),
+        Err(GraderRefusal::Invalid(message)) => return failure(message),
         rows => rows?,
     };
     let mut of_truth = vec![None; rows.answers.len()];

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 /// One cell. A column owns its texts; a cell read from it borrows them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Cell<T> {
+pub enum PandasCell<T> {
     /// Nothing, or a word that stands for it.
     Missing,
     /// `True` or `False`.
@@ -20,7 +20,7 @@ pub enum Cell<T> {
     Text(T),
 }
 
-impl Cell<&str> {
+impl PandasCell<&str> {
     /// The number that stands there, of truth values too; nothing for texts and missing cells.
     fn number(self) -> Option<f64> {
         match self {
@@ -60,8 +60,8 @@ impl Cell<&str> {
     /// As `astype(float)` takes it; a missing one is NaN. None for a text that is no number.
     pub(super) fn float(self) -> Option<f64> {
         match self {
-            Cell::Missing => Some(f64::NAN),
-            Cell::Text(text) => python::float(text),
+            PandasCell::Missing => Some(f64::NAN),
+            PandasCell::Text(text) => python::float(text),
             cell => cell.number(),
         }
     }
@@ -78,7 +78,7 @@ impl Cell<&str> {
 /// The cells of one column. A missing cell of `Floats` is NaN; the other types but `Objects`
 /// have none.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Column {
+pub enum PandasColumn {
     /// Whole numbers, of type `int64` in pandas.
     Integers(Vec<i64>),
     /// Whole numbers beyond `int64`, of type `uint64` in pandas.
@@ -88,7 +88,7 @@ pub enum Column {
     /// Truth values, of type `bool` in pandas.
     Booleans(Vec<bool>),
     /// `object`: texts, and whatever has no common type.
-    Objects(Vec<Cell<Box<str>>>),
+    Objects(Vec<PandasCell<Box<str>>>),
 }
 
 /// A column that holds both numbers and texts, which have no order.
@@ -96,7 +96,7 @@ pub enum Column {
 #[error("numbers and texts stand in one column, which cannot be sorted")]
 pub struct Unsortable;
 
-impl Column {
+impl PandasColumn {
     /// Number of cells in the column.
     pub fn len(&self) -> usize {
         match self {
@@ -116,7 +116,7 @@ impl Column {
     /// Bytes of all texts in it.
     pub(super) fn text_bytes(&self) -> usize {
         let bytes =
-            |cell: &Cell<Box<str>>| if let Cell::Text(text) = cell { text.len() } else { 0 };
+            |cell: &PandasCell<Box<str>>| if let PandasCell::Text(text) = cell { text.len() } else { 0 };
         match self {
             Self::Objects(cells) => cells.iter().map(bytes).sum(),
             _ => 0,
@@ -135,26 +135,26 @@ impl Column {
     }
 
     /// The cell of a row.
-    pub fn cell(&self, row: usize) -> Cell<&str> {
+    pub fn cell(&self, row: usize) -> PandasCell<&str> {
         match self {
-            Self::Integers(cells) => Cell::Integer(cells[row]),
-            Self::Unsigned(cells) => Cell::Unsigned(cells[row]),
-            Self::Floats(cells) if cells[row].is_nan() => Cell::Missing,
-            Self::Floats(cells) => Cell::Float(cells[row]),
-            Self::Booleans(cells) => Cell::Boolean(cells[row]),
+            Self::Integers(cells) => PandasCell::Integer(cells[row]),
+            Self::Unsigned(cells) => PandasCell::Unsigned(cells[row]),
+            Self::Floats(cells) if cells[row].is_nan() => PandasCell::Missing,
+            Self::Floats(cells) => PandasCell::Float(cells[row]),
+            Self::Booleans(cells) => PandasCell::Boolean(cells[row]),
             Self::Objects(cells) => match &cells[row] {
-                Cell::Missing => Cell::Missing,
-                Cell::Boolean(value) => Cell::Boolean(*value),
-                Cell::Integer(value) => Cell::Integer(*value),
-                Cell::Unsigned(value) => Cell::Unsigned(*value),
-                Cell::Float(value) => Cell::Float(*value),
-                Cell::Text(text) => Cell::Text(text),
+                PandasCell::Missing => PandasCell::Missing,
+                PandasCell::Boolean(value) => PandasCell::Boolean(*value),
+                PandasCell::Integer(value) => PandasCell::Integer(*value),
+                PandasCell::Unsigned(value) => PandasCell::Unsigned(*value),
+                PandasCell::Float(value) => PandasCell::Float(*value),
+                PandasCell::Text(text) => PandasCell::Text(text),
             },
         }
     }
 
     /// All cells, from the top.
-    pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell<&str>> {
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = PandasCell<&str>> {
         (0..self.len()).map(|row| self.cell(row))
     }
 
@@ -164,9 +164,9 @@ impl Column {
     /// # Errors
     /// [`Unsortable`] where numbers stand beside texts.
     pub fn order(&self) -> Result<Vec<usize>, Unsortable> {
-        let is_text = |cell: Cell<&str>| match cell {
-            Cell::Missing => None,
-            cell => Some(matches!(cell, Cell::Text(_))),
+        let is_text = |cell: PandasCell<&str>| match cell {
+            PandasCell::Missing => None,
+            cell => Some(matches!(cell, PandasCell::Text(_))),
         };
         let mut kinds = self.cells().filter_map(is_text);
         let first = kinds.next();
@@ -174,7 +174,7 @@ impl Column {
             return Err(Unsortable);
         }
         let (mut rows, missing): (Vec<usize>, Vec<usize>) =
-            (0..self.len()).partition(|row| self.cell(*row) != Cell::Missing);
+            (0..self.len()).partition(|row| self.cell(*row) != PandasCell::Missing);
         // What stands in one column is comparable now.
         let compare = |a, b| self.cell(a).order(self.cell(b)).unwrap_or(Ordering::Equal);
         order::sort(&mut rows, compare);
@@ -184,8 +184,8 @@ impl Column {
 
     /// As numbers, missing cells as NaN; nothing if there is a text.
     pub fn numbers(&self) -> Option<Vec<f64>> {
-        let number = |cell: Cell<&str>| match cell {
-            Cell::Missing => Some(f64::NAN),
+        let number = |cell: PandasCell<&str>| match cell {
+            PandasCell::Missing => Some(f64::NAN),
             cell => cell.number(),
         };
         self.cells().map(number).collect()
@@ -194,19 +194,19 @@ impl Column {
     /// The same where `astype(float)` also reads texts that Python reads as numbers, such as
     /// `1_000` and integers beyond 64 bits.
     pub fn floats(&self) -> Option<Vec<f64>> {
-        self.cells().map(Cell::float).collect()
+        self.cells().map(PandasCell::float).collect()
     }
 
     /// As texts the way Python prints them: a missing cell is `nan`, a float has its point.
     pub fn texts(&self) -> Vec<String> {
-        let text = |cell: Cell<&str>| match cell {
-            Cell::Missing => python::repr(f64::NAN),
-            Cell::Boolean(true) => "True".to_owned(),
-            Cell::Boolean(false) => "False".to_owned(),
-            Cell::Integer(value) => value.to_string(),
-            Cell::Unsigned(value) => value.to_string(),
-            Cell::Float(value) => python::repr(value),
-            Cell::Text(text) => text.to_owned(),
+        let text = |cell: PandasCell<&str>| match cell {
+            PandasCell::Missing => python::repr(f64::NAN),
+            PandasCell::Boolean(true) => "True".to_owned(),
+            PandasCell::Boolean(false) => "False".to_owned(),
+            PandasCell::Integer(value) => value.to_string(),
+            PandasCell::Unsigned(value) => value.to_string(),
+            PandasCell::Float(value) => python::repr(value),
+            PandasCell::Text(text) => text.to_owned(),
         };
         self.cells().map(text).collect()
     }
@@ -233,33 +233,33 @@ impl Column {
         } else if unsigned {
             Self::Unsigned(parts.iter().flat_map(Self::cells).filter_map(natural).collect())
         } else {
-            let truth = |cell: Cell<&str>| Some(matches!(cell, Cell::Boolean(true)));
+            let truth = |cell: PandasCell<&str>| Some(matches!(cell, PandasCell::Boolean(true)));
             Self::Booleans(parts.iter().flat_map(Self::cells).filter_map(truth).collect())
         };
         // pandas keeps truth values from becoming numbers, but only after they have.
         if booleans && numbers { Self::Objects(joined.into_objects()) } else { joined }
     }
 
-    fn into_objects(self) -> Vec<Cell<Box<str>>> {
+    fn into_objects(self) -> Vec<PandasCell<Box<str>>> {
         match self {
-            Self::Integers(cells) => cells.into_iter().map(Cell::Integer).collect(),
-            Self::Unsigned(cells) => cells.into_iter().map(Cell::Unsigned).collect(),
+            Self::Integers(cells) => cells.into_iter().map(PandasCell::Integer).collect(),
+            Self::Unsigned(cells) => cells.into_iter().map(PandasCell::Unsigned).collect(),
             Self::Floats(cells) => {
                 let float =
-                    |value: f64| if value.is_nan() { Cell::Missing } else { Cell::Float(value) };
+                    |value: f64| if value.is_nan() { PandasCell::Missing } else { PandasCell::Float(value) };
                 cells.into_iter().map(float).collect()
             }
-            Self::Booleans(cells) => cells.into_iter().map(Cell::Boolean).collect(),
+            Self::Booleans(cells) => cells.into_iter().map(PandasCell::Boolean).collect(),
             Self::Objects(cells) => cells,
         }
     }
 }
 
-fn integer(cell: Cell<&str>) -> Option<i64> {
+fn integer(cell: PandasCell<&str>) -> Option<i64> {
     cell.whole().and_then(|value| i64::try_from(value).ok())
 }
 
-fn natural(cell: Cell<&str>) -> Option<u64> {
+fn natural(cell: PandasCell<&str>) -> Option<u64> {
     cell.whole().and_then(|value| u64::try_from(value).ok())
 }
 
@@ -267,39 +267,39 @@ fn natural(cell: Cell<&str>) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn texts(cells: &[&str]) -> Column {
-        Column::Objects(cells.iter().map(|cell| Cell::Text((*cell).into())).collect())
+    fn texts(cells: &[&str]) -> PandasColumn {
+        PandasColumn::Objects(cells.iter().map(|cell| PandasCell::Text((*cell).into())).collect())
     }
 
     #[test]
     fn parts_meet_in_the_type_that_numpy_finds() {
-        use Column::{Booleans, Floats, Integers, Unsigned};
-        let join = |parts: &[Column]| Column::concatenate(parts.to_vec());
+        use PandasColumn::{Booleans, Floats, Integers, Unsigned};
+        let join = |parts: &[PandasColumn]| PandasColumn::concatenate(parts.to_vec());
         let large = 1 << 63;
         assert_eq!(join(&[Integers(vec![1]), Floats(vec![0.5])]), Floats(vec![1.0, 0.5]));
         let rounded = Floats(vec![-1.0, 9_223_372_036_854_776_000.0]);
         assert_eq!(join(&[Integers(vec![-1]), Unsigned(vec![large])]), rounded);
         let mixed = join(&[Booleans(vec![true]), Integers(vec![7])]);
-        assert_eq!(mixed, Column::Objects(vec![Cell::Integer(1), Cell::Integer(7)]));
+        assert_eq!(mixed, PandasColumn::Objects(vec![PandasCell::Integer(1), PandasCell::Integer(7)]));
         let mixed = join(&[Booleans(vec![true]), texts(&["x"]), Floats(vec![f64::NAN])]);
-        let cells = vec![Cell::Boolean(true), Cell::Text("x".into()), Cell::Missing];
-        assert_eq!(mixed, Column::Objects(cells));
+        let cells = vec![PandasCell::Boolean(true), PandasCell::Text("x".into()), PandasCell::Missing];
+        assert_eq!(mixed, PandasColumn::Objects(cells));
     }
 
     #[test]
     fn numbers_and_texts_have_no_order() {
-        let mixed = Column::Objects(vec![Cell::Integer(1), Cell::Missing, Cell::Text("a".into())]);
+        let mixed = PandasColumn::Objects(vec![PandasCell::Integer(1), PandasCell::Missing, PandasCell::Text("a".into())]);
         assert_eq!(mixed.order(), Err(Unsortable));
-        let numbers = Column::Objects(vec![Cell::Missing, Cell::Float(0.5), Cell::Boolean(false)]);
+        let numbers = PandasColumn::Objects(vec![PandasCell::Missing, PandasCell::Float(0.5), PandasCell::Boolean(false)]);
         assert_eq!(numbers.order(), Ok(vec![2, 1, 0]));
         assert_eq!(texts(&["b", "B", "ä", "a"]).order(), Ok(vec![1, 3, 0, 2]));
     }
 
     #[test]
     fn equality_crosses_types_and_leaves_missing_cells_out() {
-        assert!(Cell::Integer(1).equals(Cell::Float(1.0)));
-        assert!(Cell::Boolean(true).equals(Cell::Unsigned(1)));
-        assert!(!Cell::Missing.equals(Cell::Missing));
-        assert!(!Cell::Text("1").equals(Cell::Integer(1)));
+        assert!(PandasCell::Integer(1).equals(PandasCell::Float(1.0)));
+        assert!(PandasCell::Boolean(true).equals(PandasCell::Unsigned(1)));
+        assert!(!PandasCell::Missing.equals(PandasCell::Missing));
+        assert!(!PandasCell::Text("1").equals(PandasCell::Integer(1)));
     }
 }

@@ -1,12 +1,12 @@
 //! Tables as pandas 2 reads them with round-trip floats and default options otherwise: MLE-bench
 //! hands these to its graders, so that what is refused and what is scored follows from them.
 //!
-//! `bytes -> Tokens -> words of a column -> Column`. A file is read in batches of lines, each
-//! with types of its own; `Column::concatenate` joins them.
+//! `bytes -> CsvTokenizer -> words of a column -> PandasColumn`. A file is read in batches of lines, each
+//! with types of its own; `PandasColumn::concatenate` joins them.
 
-use super::column::Column;
+use super::column::PandasColumn;
 use super::infer::infer;
-use super::tokens::Tokens;
+use super::tokens::CsvTokenizer;
 use std::collections::BTreeMap;
 
 /// pandas reads the largest power of two of lines at a time that is below half of this, divided
@@ -16,7 +16,7 @@ const BATCH_CELLS: usize = 1 << 20;
 /// How large a file may be. The largest competition's answers have 6 million rows of two columns
 /// in 130 MB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct FrameLimits {
     /// Bytes of the file, and those that pandas goes back over, which can be far more.
     pub bytes: usize,
     /// The largest number of columns.
@@ -29,13 +29,13 @@ pub struct Limits {
     pub cells: usize,
 }
 
-impl Default for Limits {
+impl Default for FrameLimits {
     fn default() -> Self {
         Self { bytes: 1 << 30, columns: 1 << 14, header: 1 << 24, rows: 1 << 26, cells: 1 << 26 }
     }
 }
 
-impl Limits {
+impl FrameLimits {
     /// For submissions, given the answers. No grader scores a table with more or fewer rows than
     /// the answers have. So these leave ample room for mistakes that deserve the grader's own
     /// words and for columns that it ignores, and none for a file that is large for its own sake:
@@ -45,8 +45,8 @@ impl Limits {
     ///   names;
     /// - rows: twice theirs, and 1024;
     /// - cells: four times theirs, and a quarter of a million.
-    pub fn for_submissions(answers: &Frame) -> Self {
-        let texts: usize = answers.columns.iter().map(Column::text_bytes).sum();
+    pub fn for_submissions(answers: &PandasFrame) -> Self {
+        let texts: usize = answers.columns.iter().map(PandasColumn::text_bytes).sum();
         let (rows, columns) = (answers.rows, answers.columns.len());
         let cells = rows.saturating_mul(columns);
         let most = Self::default();
@@ -104,7 +104,7 @@ pub enum FrameError {
          lines with line feeds"
     )]
     Runaway,
-    /// A file beyond [`Limits`], which are ours.
+    /// A file beyond [`FrameLimits`], which are ours.
     #[error("it has more than {limit} {what}, the most that is read")]
     TooLarge {
         /// Of what there is too much.
@@ -116,34 +116,34 @@ pub enum FrameError {
 
 /// A table: named columns of one length.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Frame {
+pub struct PandasFrame {
     names: Vec<String>,
-    columns: Vec<Column>,
+    columns: Vec<PandasColumn>,
     rows: usize,
 }
 
-impl Frame {
-    /// Reads a file, within the default [`Limits`]. Where there is no header at all, neither
+impl PandasFrame {
+    /// Reads a file, within the default [`FrameLimits`]. Where there is no header at all, neither
     /// are there columns.
     ///
     /// # Errors
     /// [`FrameError`], the first one met.
     pub fn read(bytes: &[u8]) -> Result<Self, FrameError> {
-        Self::read_within(bytes, Limits::default())
+        Self::read_within(bytes, FrameLimits::default())
     }
 
     /// The same within other limits.
     ///
     /// # Errors
     /// [`FrameError`], the first one met.
-    pub fn read_within(bytes: &[u8], limits: Limits) -> Result<Self, FrameError> {
+    pub fn read_within(bytes: &[u8], limits: FrameLimits) -> Result<Self, FrameError> {
         let within = |what, found: usize, limit| {
             if found > limit { Err(FrameError::TooLarge { what, limit }) } else { Ok(()) }
         };
         within("bytes", bytes.len(), limits.bytes)?;
         let text = str::from_utf8(bytes)
             .map_err(|error| FrameError::Encoding { offset: error.valid_up_to() })?;
-        let mut tokens = Tokens::new(text, limits);
+        let mut tokens = CsvTokenizer::new(text, limits);
         // The header, and the first row, which says how many columns there are.
         tokens.read(2)?;
         if tokens.line_count() == 0 {
@@ -155,7 +155,7 @@ impl Frame {
         within("bytes in its header", header_bytes, limits.header)?;
         let names = names((0..header).map(|column| tokens.word(0, column)));
         if tokens.line_count() == 1 {
-            let columns = names.iter().map(|_| Column::Objects(Vec::new())).collect();
+            let columns = names.iter().map(|_| PandasColumn::Objects(Vec::new())).collect();
             return Ok(Self { names, columns, rows: 0 });
         }
         let width = tokens.field_count(1);
@@ -164,7 +164,7 @@ impl Frame {
         let leading = width - header;
 
         let batch = batch_lines(width);
-        let mut parts: Vec<Vec<Column>> = vec![Vec::new(); header];
+        let mut parts: Vec<Vec<PandasColumn>> = vec![Vec::new(); header];
         let mut rows = 0;
         loop {
             // Line 0 is the header, later the last line of the batch before.
@@ -183,7 +183,7 @@ impl Frame {
             }
             tokens.forget(count);
         }
-        let columns = parts.into_iter().map(Column::concatenate).collect();
+        let columns = parts.into_iter().map(PandasColumn::concatenate).collect();
         Ok(Self { names, columns, rows })
     }
 
@@ -191,7 +191,7 @@ impl Frame {
     ///
     /// # Panics
     /// If they differ in length.
-    pub fn new<const N: usize>(columns: [(&str, Column); N]) -> Self {
+    pub fn new<const N: usize>(columns: [(&str, PandasColumn); N]) -> Self {
         let rows = columns.first().map_or(0, |(_, column)| column.len());
         assert!(columns.iter().all(|(_, column)| column.len() == rows), "one length for all");
         let (names, columns) =
@@ -205,7 +205,7 @@ impl Frame {
     }
 
     /// Columns, from the left.
-    pub fn columns(&self) -> &[Column] {
+    pub fn columns(&self) -> &[PandasColumn] {
         &self.columns
     }
 
@@ -215,7 +215,7 @@ impl Frame {
     }
 
     /// A column by name.
-    pub fn column(&self, name: &str) -> Option<&Column> {
+    pub fn column(&self, name: &str) -> Option<&PandasColumn> {
         let position = self.names.iter().position(|other| other == name)?;
         Some(&self.columns[position])
     }
@@ -280,24 +280,24 @@ fn names<'a>(words: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mlebench::column::Cell;
+    use crate::mlebench::column::PandasCell;
 
-    fn read(text: &str) -> Frame {
-        Frame::read(text.as_bytes()).unwrap()
+    fn read(text: &str) -> PandasFrame {
+        PandasFrame::read(text.as_bytes()).unwrap()
     }
 
     #[test]
     fn surplus_fields_of_the_first_row_shift_the_columns() {
         let frame = read("a,b\n1,2,3\n4,5\n");
-        assert_eq!(frame.column("a"), Some(&Column::Integers(vec![2, 5])));
+        assert_eq!(frame.column("a"), Some(&PandasColumn::Integers(vec![2, 5])));
         let b = frame.column("b").unwrap();
-        assert_eq!((b.cell(0), b.cell(1)), (Cell::Float(3.0), Cell::Missing));
+        assert_eq!((b.cell(0), b.cell(1)), (PandasCell::Float(3.0), PandasCell::Missing));
     }
 
     #[test]
     fn no_header_means_no_columns_and_no_rows_no_types() {
-        assert_eq!(read("\n \n\r"), Frame::default());
-        assert_eq!(read("\u{feff}a\n"), Frame::new([("a", Column::Objects(Vec::new()))]));
+        assert_eq!(read("\n \n\r"), PandasFrame::default());
+        assert_eq!(read("\u{feff}a\n"), PandasFrame::new([("a", PandasColumn::Objects(Vec::new()))]));
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn what_the_original_cannot_read_is_an_error_of_its_own() {
-        let error = |text: &[u8]| Frame::read(text).unwrap_err();
+        let error = |text: &[u8]| PandasFrame::read(text).unwrap_err();
         assert_eq!(error(b"a\n\xff"), FrameError::Encoding { offset: 2 });
         let long = FrameError::TooManyFields { line: 3, found: 3, expected: 2 };
         assert_eq!(error(b"x,y\n1,2\n3,4,5\n"), long);
@@ -319,26 +319,26 @@ mod tests {
     #[test]
     fn lines_that_are_read_over_and_over_have_an_end() {
         let text = format!("{}a\r x", "\r".repeat(400));
-        let limits = Limits { bytes: 1000, ..Limits::default() };
-        let error = Frame::read_within(text.as_bytes(), limits).unwrap_err();
+        let limits = FrameLimits { bytes: 1000, ..FrameLimits::default() };
+        let error = PandasFrame::read_within(text.as_bytes(), limits).unwrap_err();
         assert_eq!(error, FrameError::TooLarge { what: "bytes to go back", limit: 1000 });
-        assert!(Frame::read_within(b"a\n 1\n  2\n", limits).is_ok());
+        assert!(PandasFrame::read_within(b"a\n 1\n  2\n", limits).is_ok());
     }
 
     #[test]
     fn limits_hold_on_both_sides() {
-        let limits = Limits { bytes: 12, columns: 2, header: 2, rows: 9, cells: 4 };
-        assert!(Frame::read_within(b"a,b\n1,2\n3,4\n", limits).is_ok());
+        let limits = FrameLimits { bytes: 12, columns: 2, header: 2, rows: 9, cells: 4 };
+        assert!(PandasFrame::read_within(b"a,b\n1,2\n3,4\n", limits).is_ok());
         for text in ["a,b\n1,2\n3,4\n ", "a,b,c\n", "a,bc\n", "a\n1,2,3\n", "a,b\n1\n2\n3\n"] {
-            let error = Frame::read_within(text.as_bytes(), limits).unwrap_err();
+            let error = PandasFrame::read_within(text.as_bytes(), limits).unwrap_err();
             assert!(matches!(error, FrameError::TooLarge { .. }), "{text}");
         }
-        let limits = Limits { rows: 1, ..limits };
-        let error = Frame::read_within(b"a\n1\n2\n", limits).unwrap_err();
+        let limits = FrameLimits { rows: 1, ..limits };
+        let error = PandasFrame::read_within(b"a\n1\n2\n", limits).unwrap_err();
         assert_eq!(error, FrameError::TooLarge { what: "rows", limit: 1 });
         // Fields are counted before the line ends.
         for text in ["a,b,c,\"", "a\n1,2,3,\""] {
-            let error = Frame::read_within(text.as_bytes(), limits).unwrap_err();
+            let error = PandasFrame::read_within(text.as_bytes(), limits).unwrap_err();
             assert_eq!(error, FrameError::TooLarge { what: "columns", limit: 2 }, "{text}");
         }
     }
@@ -346,9 +346,9 @@ mod tests {
     #[test]
     fn submissions_are_bound_by_the_answers() {
         let answers = read("id,y\nab,1\ncde,0.5\n");
-        let limits = Limits::for_submissions(&answers);
+        let limits = FrameLimits::for_submissions(&answers);
         let bytes = (4 << 20) + 4 * 5 + 4 * 128;
         let (header, cells) = ((256 << 10) + 4 * 3, 16 + (1 << 18));
-        assert_eq!(limits, Limits { bytes, columns: 1026, header, rows: 1028, cells });
+        assert_eq!(limits, FrameLimits { bytes, columns: 1026, header, rows: 1028, cells });
     }
 }

@@ -2,18 +2,18 @@
 //! answers; what it refuses, and in which order, is the original's.
 
 use super::checks::{
-    Aligned, Graded, Refusal, answer, area, check_distribution, check_labels, checked_area, column,
+    Aligned, Graded, GraderRefusal, answer, area, check_distribution, check_labels, checked_area, column,
     failure, finite, invalid, one_hot_log_loss, same_rows, take,
 };
-use super::column::{Cell, Column};
-use super::frame::Frame;
+use super::column::{PandasCell, PandasColumn};
+use super::frame::PandasFrame;
 use super::score::{self, Score};
 use crate::metrics::{classification, regression};
 use crate::table::shorten;
 use std::collections::BTreeSet;
 
 /// Grades a submission against the answers.
-pub type GradeFn = fn(&Frame, &Frame) -> Graded;
+pub type GradeFn = fn(&PandasFrame, &PandasFrame) -> Graded;
 
 /// The graders by competition.
 pub const GRADERS: [(&str, GradeFn); 22] = [
@@ -47,15 +47,15 @@ pub const GRADERS: [(&str, GradeFn); 22] = [
 ///
 /// # Examples
 /// ```rust
-/// use tasks::mlebench::frame::Frame;
+/// use tasks::mlebench::frame::PandasFrame;
 /// use tasks::mlebench::graders::grader;
 ///
 /// let grade = grader("random-acts-of-pizza").expect("a competition of low complexity");
-/// let answers = Frame::read(b"request_id,requester_received_pizza\na,1\nb,0\n")?;
-/// let submission = Frame::read(b"request_id,requester_received_pizza\nb,0.2\na,0.7\n")?;
+/// let answers = PandasFrame::read(b"request_id,requester_received_pizza\na,1\nb,0\n")?;
+/// let submission = PandasFrame::read(b"request_id,requester_received_pizza\nb,0.2\na,0.7\n")?;
 /// assert_eq!(grade(&submission, &answers)?.rounded(), 1.0);
 ///
-/// let short = Frame::read(b"request_id,requester_received_pizza\nb,0.2\n")?;
+/// let short = PandasFrame::read(b"request_id,requester_received_pizza\nb,0.2\n")?;
 /// assert!(grade(&short, &answers).is_err(), "a row is missing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -63,35 +63,35 @@ pub fn grader(competition: &str) -> Option<GradeFn> {
     GRADERS.iter().find(|(id, _)| *id == competition).map(|(_, grader)| *grader)
 }
 
-fn one_area(submission: &Frame, answers: &Frame, id: &str, target: &str) -> Graded {
+fn one_area(submission: &PandasFrame, answers: &PandasFrame, id: &str, target: &str) -> Graded {
     checked_area(submission, answers, id, target).map(Score::NumPy)
 }
 
 /// The ids of a column as a set in Python: numbers are equal across types.
-fn id_set(column: &Column) -> BTreeSet<(bool, String)> {
-    let key = |cell: Cell<&str>| match cell {
-        Cell::Text(text) => (true, text.to_owned()),
-        Cell::Missing => (false, String::new()),
-        Cell::Boolean(value) => (false, u8::from(value).to_string()),
-        Cell::Integer(value) => (false, value.to_string()),
-        Cell::Unsigned(value) => (false, value.to_string()),
+fn id_set(column: &PandasColumn) -> BTreeSet<(bool, String)> {
+    let key = |cell: PandasCell<&str>| match cell {
+        PandasCell::Text(text) => (true, text.to_owned()),
+        PandasCell::Missing => (false, String::new()),
+        PandasCell::Boolean(value) => (false, u8::from(value).to_string()),
+        PandasCell::Integer(value) => (false, value.to_string()),
+        PandasCell::Unsigned(value) => (false, value.to_string()),
         // Whole ones print like integers, zero without its sign.
-        Cell::Float(value) => (false, (value + 0.0).to_string()),
+        PandasCell::Float(value) => (false, (value + 0.0).to_string()),
     };
     column.cells().map(key).collect()
 }
 
 /// Whether two columns hold the same set of ids. A missing number equals nothing, not even
 /// itself.
-fn same_ids(a: &Column, b: &Column) -> bool {
-    let unequal = |column: &Column| matches!(column, Column::Floats(cells) if cells.iter().any(|cell| cell.is_nan()));
+fn same_ids(a: &PandasColumn, b: &PandasColumn) -> bool {
+    let unequal = |column: &PandasColumn| matches!(column, PandasColumn::Floats(cells) if cells.iter().any(|cell| cell.is_nan()));
     !unequal(a) && !unequal(b) && id_set(a) == id_set(b)
 }
 
 /// Labels that scikit-learn takes for such: whole numbers of one type.
-fn whole(column: &Column, rows: &[usize]) -> Result<Vec<f64>, Refusal> {
+fn whole(column: &PandasColumn, rows: &[usize]) -> Result<Vec<f64>, GraderRefusal> {
     let numbers = match column {
-        Column::Objects(_) => None,
+        PandasColumn::Objects(_) => None,
         column => column.numbers(),
     };
     let Some(values) = numbers else {
@@ -106,7 +106,7 @@ fn whole(column: &Column, rows: &[usize]) -> Result<Vec<f64>, Refusal> {
 }
 
 /// Quadratic kappa. Duplicated ids are first noticed by the metric, as a difference in length.
-fn blindness(submission: &Frame, answers: &Frame) -> Graded {
+fn blindness(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let (id, target) = ("id_code", "diagnosis");
     let prediction = column(submission, target)?;
     if submission.rows() == 0 {
@@ -126,7 +126,7 @@ fn blindness(submission: &Frame, answers: &Frame) -> Graded {
 }
 
 /// Root mean squared error over pixels, without a check of their range.
-fn documents(submission: &Frame, answers: &Frame) -> Graded {
+fn documents(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let (id, target) = ("id", "value");
     column(submission, id)?;
     if column(submission, target)?.floats().is_none() {
@@ -138,7 +138,7 @@ fn documents(submission: &Frame, answers: &Frame) -> Graded {
 }
 
 /// Root mean squared error with both sides sorted by key. Keys are never compared.
-fn fares(submission: &Frame, answers: &Frame) -> Graded {
+fn fares(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let (id, target) = ("key", "fare_amount");
     column(submission, target)?;
     let rows = Aligned::by_order(submission, answers, id)?;
@@ -147,8 +147,8 @@ fn fares(submission: &Frame, answers: &Frame) -> Graded {
 }
 
 fn root_mean_squared_error(
-    submission: &Frame,
-    answers: &Frame,
+    submission: &PandasFrame,
+    answers: &PandasFrame,
     target: &str,
     rows: &Aligned,
 ) -> Graded {
@@ -161,7 +161,7 @@ fn root_mean_squared_error(
 }
 
 /// Mean of two root mean squared log errors, row by row as they stand: there is no id.
-fn conductors(submission: &Frame, answers: &Frame) -> Graded {
+fn conductors(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let targets = ["formation_energy_ev_natom", "bandgap_energy_ev"];
     for target in targets {
         column(submission, target)?;
@@ -183,7 +183,7 @@ fn conductors(submission: &Frame, answers: &Frame) -> Graded {
 }
 
 /// Multiclass log loss; columns beyond the breeds are ignored.
-fn breeds(submission: &Frame, answers: &Frame) -> Graded {
+fn breeds(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let id = "id";
     let classes = classes(submission, answers, id)?;
     column(submission, id)?;
@@ -193,7 +193,7 @@ fn breeds(submission: &Frame, answers: &Frame) -> Graded {
 }
 
 /// Multiclass log loss; no column may be added.
-fn leaves(submission: &Frame, answers: &Frame) -> Graded {
+fn leaves(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let id = "id";
     same_columns(submission, answers)?;
     same_rows(submission, answers).or_else(invalid)?;
@@ -203,13 +203,13 @@ fn leaves(submission: &Frame, answers: &Frame) -> Graded {
 
 /// Multiclass log loss over three authors, in any order, but behind the id: whatever comes
 /// first is not checked to be one.
-fn authors(submission: &Frame, answers: &Frame) -> Graded {
+fn authors(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     if submission.rows() != answers.rows() || submission.names().len() != 4 {
         return invalid("it has not the shape of the answers");
     }
-    let columns: Vec<(&str, &Column)> =
+    let columns: Vec<(&str, &PandasColumn)> =
         submission.names().iter().map(String::as_str).zip(submission.columns()).skip(1).collect();
-    let objects = columns.iter().find(|(_, column)| matches!(column, Column::Objects(_)));
+    let objects = columns.iter().find(|(_, column)| matches!(column, PandasColumn::Objects(_)));
     if let Some((name, _)) = objects {
         return invalid(format!("a value of `{}` is not a number", shorten(name)));
     }
@@ -219,16 +219,16 @@ fn authors(submission: &Frame, answers: &Frame) -> Graded {
 
 /// The columns of the submission that the answers have beside the id.
 fn classes<'a>(
-    submission: &'a Frame,
-    answers: &'a Frame,
+    submission: &'a PandasFrame,
+    answers: &'a PandasFrame,
     id: &str,
-) -> Result<Vec<(&'a str, &'a Column)>, Refusal> {
+) -> Result<Vec<(&'a str, &'a PandasColumn)>, GraderRefusal> {
     let names = answers.names().iter().map(String::as_str).filter(|name| *name != id);
     names.map(|name| Ok((name, column(submission, name)?))).collect()
 }
 
-fn same_columns(submission: &Frame, answers: &Frame) -> Result<(), Refusal> {
-    let names = |frame: &Frame| frame.names().iter().cloned().collect::<BTreeSet<_>>();
+fn same_columns(submission: &PandasFrame, answers: &PandasFrame) -> Result<(), GraderRefusal> {
+    let names = |frame: &PandasFrame| frame.names().iter().cloned().collect::<BTreeSet<_>>();
     if names(submission) == names(answers) {
         return Ok(());
     }
@@ -237,7 +237,7 @@ fn same_columns(submission: &Frame, answers: &Frame) -> Result<(), Refusal> {
 
 /// Binary log loss. Ids are compared as sets, so that what is repeated goes unnoticed where the
 /// lengths agree.
-fn dogs(submission: &Frame, answers: &Frame) -> Graded {
+fn dogs(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let (id, target) = ("id", "label");
     let (ids, prediction) = (column(submission, id)?, column(submission, target)?);
     if !same_ids(ids, answer(answers, id)?) {
@@ -261,7 +261,7 @@ fn dogs(submission: &Frame, answers: &Frame) -> Graded {
 
 /// Mean of six areas. The answers mark rows that do not count with labels of -1. Columns are
 /// compared as they stand, not by name, so that reordered ones are scored as something else.
-fn toxicity(submission: &Frame, answers: &Frame) -> Graded {
+fn toxicity(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let id = "id";
     let labels = ["toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate"];
     for name in [id].into_iter().chain(labels) {
@@ -295,7 +295,7 @@ fn toxicity(submission: &Frame, answers: &Frame) -> Graded {
     }
     rows.submission = counted;
     rows.answers.retain(|row| sums[*row] >= 0.0);
-    let sides = |frame: &Frame| -> Vec<Column> {
+    let sides = |frame: &PandasFrame| -> Vec<PandasColumn> {
         let columns = frame.names().iter().zip(frame.columns());
         columns.filter(|(name, _)| *name != id).map(|(_, column)| column.clone()).collect()
     };
@@ -307,7 +307,7 @@ fn toxicity(submission: &Frame, answers: &Frame) -> Graded {
 }
 
 /// Mean of four areas.
-fn plants(submission: &Frame, answers: &Frame) -> Graded {
+fn plants(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let id = "image_id";
     same_rows(submission, answers).or_else(invalid)?;
     same_columns(submission, answers)?;
@@ -320,15 +320,15 @@ fn plants(submission: &Frame, answers: &Frame) -> Graded {
     mean_area(sides.into_iter(), &rows)
 }
 
-fn mean_area<'a>(sides: impl Iterator<Item = (&'a Column, &'a Column)>, rows: &Aligned) -> Graded {
+fn mean_area<'a>(sides: impl Iterator<Item = (&'a PandasColumn, &'a PandasColumn)>, rows: &Aligned) -> Graded {
     let areas = sides
         .map(|(truth, prediction)| area((truth, prediction), rows))
-        .collect::<Result<Vec<f64>, Refusal>>()?;
+        .collect::<Result<Vec<f64>, GraderRefusal>>()?;
     Ok(Score::NumPy(score::mean(&areas)))
 }
 
 /// Mean of nine areas, each with the checks of one.
-fn catheters(submission: &Frame, answers: &Frame) -> Graded {
+fn catheters(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let id = "StudyInstanceUID";
     let labels = [
         "ETT - Abnormal",
@@ -348,19 +348,19 @@ fn catheters(submission: &Frame, answers: &Frame) -> Graded {
     let areas = labels
         .into_iter()
         .map(|name| checked_area(submission, answers, id, name))
-        .collect::<Result<Vec<f64>, Refusal>>()?;
+        .collect::<Result<Vec<f64>, GraderRefusal>>()?;
     Ok(Score::NumPy(score::mean(&areas)))
 }
 
 /// Accuracy of labels that are whole numbers. One text cell makes the whole column texts, and
 /// none of these equals a number.
-fn covers(submission: &Frame, answers: &Frame) -> Graded {
+fn covers(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let target = "Cover_Type";
     let rows = check_labels(submission, answers, "Id", target)?;
     let prediction = column(submission, target)?;
     let truth = whole(answer(answers, target)?, &rows.answers)?;
-    let distinct = |column: &Column| id_set(column).len();
-    let is_text = |cell: Cell<&str>| matches!(cell, Cell::Text(_));
+    let distinct = |column: &PandasColumn| id_set(column).len();
+    let is_text = |cell: PandasCell<&str>| matches!(cell, PandasCell::Text(_));
     if prediction.cells().len() > 0 && prediction.cells().all(is_text) {
         // Two sides of at most two classes each are made one, which texts and numbers refuse.
         if distinct(prediction) <= 2 && distinct(answer(answers, target)?) <= 2 {
@@ -374,7 +374,7 @@ fn covers(submission: &Frame, answers: &Frame) -> Graded {
 
 /// Share of tokens whose text is exact. Columns of numbers are printed first, so that `007` is
 /// `7`, and everything that stands for a missing cell is the same.
-fn normalized(submission: &Frame, answers: &Frame) -> Graded {
+fn normalized(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     let target = "after";
     let rows = check_labels(submission, answers, "id", target)?;
     let truth = answer(answers, target)?.texts();

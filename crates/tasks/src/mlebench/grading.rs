@@ -2,10 +2,10 @@
 //! part of a report, other problems are errors.
 
 use super::board::{Board, BoardError, competition, near_names};
-use super::checks::Refusal;
-use super::frame::{Frame, FrameError, Limits};
+use super::checks::GraderRefusal;
+use super::frame::{PandasFrame, FrameError, FrameLimits};
 use super::graders::grader;
-use super::report::Report;
+use super::report::CompetitionReport;
 use crate::collect::{CollectError, read_file};
 use crate::submission::MOST_BYTES;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -99,11 +99,11 @@ pub enum GradingError {
 
 /// A report, and why it has no score where it has none.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct GradingOutcome {
     /// The report that MLE-bench writes.
-    pub report: Report,
+    pub report: CompetitionReport,
     /// Why the submission was refused, which MLE-bench only logs.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<GraderRefusal>,
 }
 
 /// The thresholds that are known of a competition with a grader.
@@ -148,8 +148,8 @@ pub fn read_board(path: &Utf8Path) -> Result<Board, GradingError> {
 ///
 /// # Errors
 /// [`GradingError::Io`] and [`GradingError::Answers`].
-pub fn read_answers(path: &Utf8Path) -> Result<Frame, GradingError> {
-    Frame::read(&read(path)?)
+pub fn read_answers(path: &Utf8Path) -> Result<PandasFrame, GradingError> {
+    PandasFrame::read(&read(path)?)
         .map_err(|source| GradingError::Answers { path: path.to_owned(), source })
 }
 
@@ -165,11 +165,11 @@ pub fn grade(
     answers: &Utf8Path,
     submission: &Utf8Path,
     created_at: String,
-) -> Result<Outcome, GradingError> {
+) -> Result<GradingOutcome, GradingError> {
     known_board(id)?;
     let is_csv = submission.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv"));
     let submission_exists = is_csv && submission.is_file();
-    let mut report = Report {
+    let mut report = CompetitionReport {
         competition_id: id.to_owned(),
         score: None,
         board,
@@ -180,11 +180,11 @@ pub fn grade(
     let mut refusal = None;
     if let (true, Some(grader)) = (submission_exists, grader(id)) {
         let truth = read_answers(answers)?;
-        let limits = Limits::for_submissions(&truth);
+        let limits = FrameLimits::for_submissions(&truth);
         // Where the answers are as large as that, so may a submission be.
         let most = MOST_BYTES.max(limits.bytes as u64);
         let bytes = read_file(submission, most).map_err(GradingError::Unread)?;
-        let table = Frame::read_within(&bytes, limits)
+        let table = PandasFrame::read_within(&bytes, limits)
             .map_err(|source| GradingError::Submission { path: submission.to_owned(), source })?;
         drop(bytes);
         match grader(&table, &truth) {
@@ -192,20 +192,20 @@ pub fn grade(
             Err(error) => refusal = Some(error),
         }
     }
-    Ok(Outcome { report, refusal })
+    Ok(GradingOutcome { report, refusal })
 }
 
 /// A file up to one byte more than is accepted.
 fn read(path: &Utf8Path) -> Result<Vec<u8>, GradingError> {
     let mut bytes = Vec::new();
-    let most = u64::try_from(Limits::default().bytes).unwrap_or(u64::MAX);
+    let most = u64::try_from(FrameLimits::default().bytes).unwrap_or(u64::MAX);
     fs_err::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// One line of a list of submissions. Other keys are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Entry {
+pub struct SubmissionEntry {
     /// Name of the competition, as in MLE-bench.
     pub competition_id: String,
     /// The submission; `null` for a run that wrote none, which becomes a file that is missing.
@@ -234,7 +234,7 @@ fn path_or_none<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Utf8PathBu
 /// assert_eq!((list.len(), list[0].submission_path.as_str()), (1, "a.csv"));
 /// # Ok::<(), tasks::mlebench::grading::GradingError>(())
 /// ```
-pub fn read_list(text: &str) -> Result<Vec<Entry>, GradingError> {
+pub fn read_list(text: &str) -> Result<Vec<SubmissionEntry>, GradingError> {
     let lines = text.lines().map(str::trim).enumerate();
     let counted = lines
         .filter(|(_, line)| !(line.is_empty() || line.starts_with('#') || line.starts_with("//")));

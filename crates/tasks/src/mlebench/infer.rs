@@ -1,7 +1,7 @@
 //! From the words of one column to cells of one type, as pandas infers it: all integers, else
 //! all numbers, else all truth values, else texts.
 
-use super::column::{Cell, Column};
+use super::column::{PandasCell, PandasColumn};
 
 /// What stands for a missing cell, beside the empty word.
 const MISSING: [&[u8]; 18] = [
@@ -34,7 +34,7 @@ fn is_missing(word: &[u8]) -> bool {
 }
 
 /// A column of `words`, which hold no zero bytes and are parts of a UTF-8 text.
-pub(super) fn infer(words: &[&[u8]]) -> Column {
+pub(super) fn infer(words: &[&[u8]]) -> PandasColumn {
     match integers(words) {
         Ok(column) => return column,
         Err(NoInteger::Overflow) => match naturals(words) {
@@ -92,7 +92,7 @@ fn integer(word: &[u8]) -> Result<i64, NoInteger> {
     i64::try_from(value).map_err(|_| NoInteger::Overflow)
 }
 
-fn integers(words: &[&[u8]]) -> Result<Column, NoInteger> {
+fn integers(words: &[&[u8]]) -> Result<PandasColumn, NoInteger> {
     let mut missing = false;
     let mut cells = Vec::with_capacity(words.len());
     for word in words {
@@ -104,14 +104,14 @@ fn integers(words: &[&[u8]]) -> Result<Column, NoInteger> {
         }
     }
     if !missing {
-        return Ok(Column::Integers(cells));
+        return Ok(PandasColumn::Integers(cells));
     }
     let float = |cell: &i64| if *cell == MISSING_INTEGER { f64::NAN } else { *cell as f64 };
-    Ok(Column::Floats(cells.iter().map(float).collect()))
+    Ok(PandasColumn::Floats(cells.iter().map(float).collect()))
 }
 
 enum Naturals {
-    Column(Column),
+    Column(PandasColumn),
     /// Beyond [`i64::MAX`] on the one hand, negative or missing on the other.
     Conflict,
     Negative,
@@ -140,7 +140,7 @@ fn naturals(words: &[&[u8]]) -> Result<Naturals, NoInteger> {
     Ok(match (large, negative, missing) {
         (true, true, _) | (true, _, true) => Naturals::Conflict,
         (_, true, _) => Naturals::Negative,
-        _ => Naturals::Column(Column::Unsigned(cells)),
+        _ => Naturals::Column(PandasColumn::Unsigned(cells)),
     })
 }
 
@@ -180,12 +180,12 @@ fn infinity(word: &[u8]) -> Option<f64> {
     known.then_some(sign * f64::INFINITY)
 }
 
-fn floats(words: &[&[u8]]) -> Option<Column> {
+fn floats(words: &[&[u8]]) -> Option<PandasColumn> {
     let cell = |word: &&[u8]| if is_missing(word) { Some(f64::NAN) } else { float(word) };
-    Some(Column::Floats(words.iter().map(cell).collect::<Option<_>>()?))
+    Some(PandasColumn::Floats(words.iter().map(cell).collect::<Option<_>>()?))
 }
 
-fn booleans(words: &[&[u8]]) -> Option<Column> {
+fn booleans(words: &[&[u8]]) -> Option<PandasColumn> {
     let cell = |word: &&[u8]| match word {
         word if is_missing(word) => Some(None),
         word if word.eq_ignore_ascii_case(b"true") => Some(Some(true)),
@@ -196,20 +196,20 @@ fn booleans(words: &[&[u8]]) -> Option<Column> {
     let whole: Option<Vec<bool>> = cells.iter().copied().collect();
     Some(whole.map_or_else(
         || {
-            let object = |cell: Option<bool>| cell.map_or(Cell::Missing, Cell::Boolean);
-            Column::Objects(cells.into_iter().map(object).collect())
+            let object = |cell: Option<bool>| cell.map_or(PandasCell::Missing, PandasCell::Boolean);
+            PandasColumn::Objects(cells.into_iter().map(object).collect())
         },
-        Column::Booleans,
+        PandasColumn::Booleans,
     ))
 }
 
-fn texts(words: &[&[u8]], is_missing: fn(&[u8]) -> bool) -> Column {
+fn texts(words: &[&[u8]], is_missing: fn(&[u8]) -> bool) -> PandasColumn {
     let cell = |word: &&[u8]| {
         if is_missing(word) {
-            Cell::Missing
+            PandasCell::Missing
         } else {
-            Cell::Text(String::from_utf8_lossy(word).into())
+            PandasCell::Text(String::from_utf8_lossy(word).into())
         }
     };
-    Column::Objects(words.iter().map(cell).collect())
+    PandasColumn::Objects(words.iter().map(cell).collect())
 }

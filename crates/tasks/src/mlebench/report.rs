@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// # Examples
 /// ```rust
 /// use tasks::mlebench::board::Board;
-/// use tasks::mlebench::report::{Report, aggregate};
+/// use tasks::mlebench::report::{CompetitionReport, aggregate};
 /// use tasks::thresholds::Milestone;
 ///
-/// let report = Report {
+/// let report = CompetitionReport {
 ///     competition_id: "some-competition".to_owned(),
 ///     score: Some(0.25),
 ///     board: Board::from_scores(&[0.1, 0.2, 0.3, 0.4, 0.5])?,
@@ -29,7 +29,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// # Ok::<(), tasks::mlebench::board::BoardError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct CompetitionReport {
     /// Name of the competition, as in MLE-bench.
     pub competition_id: String,
     /// To five decimals, also NaN or infinite; nothing for a submission that is missing or was
@@ -45,7 +45,7 @@ pub struct Report {
     pub submission_path: String,
 }
 
-impl Report {
+impl CompetitionReport {
     /// The medal won, the best if several.
     pub fn medal(&self) -> Option<Milestone> {
         let Board { thresholds, direction } = self.board;
@@ -91,8 +91,8 @@ impl Report {
 }
 
 /// The JSON object of many runs, with its two spaces of indentation.
-pub fn aggregate(reports: &[Report]) -> String {
-    let count = |holds: fn(&Report) -> bool| {
+pub fn aggregate(reports: &[CompetitionReport]) -> String {
+    let count = |holds: fn(&CompetitionReport) -> bool| {
         reports.iter().filter(|report| holds(report)).count().to_string()
     };
     let indent = 2;
@@ -110,7 +110,7 @@ pub fn aggregate(reports: &[Report]) -> String {
         ("total_gold_medals", count(|report| report.medal() == Some(Milestone::Gold))),
         ("total_silver_medals", count(|report| report.medal() == Some(Milestone::Silver))),
         ("total_bronze_medals", count(|report| report.medal() == Some(Milestone::Bronze))),
-        ("total_above_median", count(Report::above_median)),
+        ("total_above_median", count(CompetitionReport::above_median)),
         ("competition_reports", list),
     ];
     object(&fields, indent, 0)
@@ -193,14 +193,14 @@ mod tests {
     use super::*;
     use crate::thresholds::Thresholds;
 
-    fn report(score: Option<f64>) -> Report {
+    fn report(score: Option<f64>) -> CompetitionReport {
         let thresholds = Thresholds {
             gold_threshold: 0.9,
             silver_threshold: 0.8,
             bronze_threshold: 0.7,
             median_threshold: 0.7,
         };
-        Report {
+        CompetitionReport {
             competition_id: "a".to_owned(),
             score,
             board: Board { thresholds, direction: Direction::HigherIsBetter },

@@ -4,7 +4,7 @@
 //! Metrics whose last bit hangs on a logarithm or a square root are those of
 //! [`crate::metrics`].
 
-use super::column::{Cell, Column};
+use super::column::{PandasCell, PandasColumn};
 use super::python;
 use crate::metrics::{classification, regression};
 use std::cmp::Ordering;
@@ -68,12 +68,12 @@ pub fn mean(values: &[f64]) -> f64 {
 
 /// Which of the `rows` of a truth are of the second of its two classes; nothing if these rows
 /// have not two. Numbers must be whole, as scikit-learn asks of classes.
-pub fn positives(truth: &Column, rows: &[usize]) -> Option<Vec<bool>> {
+pub fn positives(truth: &PandasColumn, rows: &[usize]) -> Option<Vec<bool>> {
     let first = truth.cell(*rows.first()?);
     let other = rows.iter().map(|row| truth.cell(*row)).find(|cell| !cell.equals(first))?;
     let largest = if first.order(other)? == Ordering::Less { other } else { first };
-    let is_class = |cell: Cell<&str>| {
-        let whole = !matches!(cell, Cell::Float(value) if value.fract() != 0.0);
+    let is_class = |cell: PandasCell<&str>| {
+        let whole = !matches!(cell, PandasCell::Float(value) if value.fract() != 0.0);
         whole && (cell.equals(first) || cell.equals(other))
     };
     let class = |row: &usize| {

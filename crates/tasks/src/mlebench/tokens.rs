@@ -6,7 +6,7 @@
 //! word ends at its first zero byte. The default options are the only ones: comma, double quote,
 //! blank lines skipped, too long lines an error.
 
-use super::frame::{FrameError, Limits};
+use super::frame::{FrameError, FrameLimits};
 
 /// Characters that pandas asks of a file at a time.
 const BATCH: usize = 1 << 18;
@@ -17,7 +17,7 @@ const FIRST_WORD_ROOM: usize = FIRST_STREAM_ROOM / 10;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum State {
+enum TokenizerState {
     StartOfLine,
     /// Only blanks so far.
     BlankLine,
@@ -35,13 +35,13 @@ enum State {
 
 /// The lines read and not yet taken. What it reads grows line by line, on request.
 #[derive(Debug)]
-pub(super) struct Tokens<'a> {
+pub(super) struct CsvTokenizer<'a> {
     text: &'a str,
     /// Offset of the next byte to read.
     position: usize,
     /// End of the part of `text` that was asked for.
     loaded: usize,
-    state: State,
+    state: TokenizerState,
     /// Words, each ended by a zero byte.
     stream: Vec<u8>,
     /// Where in `stream` the finished words start.
@@ -57,16 +57,16 @@ pub(super) struct Tokens<'a> {
     word_room: usize,
     /// Bytes that were gone back over.
     reread: usize,
-    limits: Limits,
+    limits: FrameLimits,
 }
 
-impl<'a> Tokens<'a> {
-    pub(super) fn new(text: &'a str, limits: Limits) -> Self {
+impl<'a> CsvTokenizer<'a> {
+    pub(super) fn new(text: &'a str, limits: FrameLimits) -> Self {
         Self {
             text,
             position: 0,
             loaded: 0,
-            state: State::StartOfLine,
+            state: TokenizerState::StartOfLine,
             stream: Vec::new(),
             words: Vec::new(),
             word: 0,
@@ -119,10 +119,10 @@ impl<'a> Tokens<'a> {
     /// Reads `count` more lines, fewer at the end of the file.
     pub(super) fn read(&mut self, count: usize) -> Result<(), FrameError> {
         let target = self.line_count() + count;
-        while self.state != State::Finished && self.line_count() < target {
+        while self.state != TokenizerState::Finished && self.line_count() < target {
             if self.position == self.loaded && !self.load() {
                 self.finish()?;
-                self.state = State::Finished;
+                self.state = TokenizerState::Finished;
                 break;
             }
             self.scan(target)?;
@@ -155,23 +155,23 @@ impl<'a> Tokens<'a> {
             self.position += 1;
             let lines = self.line_count();
             match self.state {
-                State::StartOfLine => match byte {
+                TokenizerState::StartOfLine => match byte {
                     b'\n' => self.file_lines += 1,
                     b'\r' => {
                         self.file_lines += 1;
-                        self.state = State::SkippedReturn;
+                        self.state = TokenizerState::SkippedReturn;
                     }
-                    b' ' | b'\t' => self.state = State::BlankLine,
+                    b' ' | b'\t' => self.state = TokenizerState::BlankLine,
                     _ => self.start_field(byte)?,
                 },
-                State::BlankLine => match byte {
+                TokenizerState::BlankLine => match byte {
                     b'\n' => {
                         self.file_lines += 1;
-                        self.state = State::StartOfLine;
+                        self.state = TokenizerState::StartOfLine;
                     }
                     b'\r' => {
                         self.file_lines += 1;
-                        self.state = State::SkippedReturn;
+                        self.state = TokenizerState::SkippedReturn;
                     }
                     b' ' | b'\t' => {}
                     _ => {
@@ -185,37 +185,37 @@ impl<'a> Tokens<'a> {
                             return Err(FrameError::TooLarge { what: "bytes to go back", limit });
                         }
                         self.position = start;
-                        self.state = State::StartOfField;
+                        self.state = TokenizerState::StartOfField;
                     }
                 },
-                State::StartOfField => self.start_field(byte)?,
-                State::Quoted if byte == b'"' => self.state = State::QuoteInQuoted,
-                State::Quoted => self.push(byte)?,
-                State::QuoteInQuoted if byte == b'"' => {
+                TokenizerState::StartOfField => self.start_field(byte)?,
+                TokenizerState::Quoted if byte == b'"' => self.state = TokenizerState::QuoteInQuoted,
+                TokenizerState::Quoted => self.push(byte)?,
+                TokenizerState::QuoteInQuoted if byte == b'"' => {
                     self.push(byte)?;
-                    self.state = State::Quoted;
+                    self.state = TokenizerState::Quoted;
                 }
-                State::Field | State::QuoteInQuoted => self.continue_field(byte)?,
-                State::Return => {
+                TokenizerState::Field | TokenizerState::QuoteInQuoted => self.continue_field(byte)?,
+                TokenizerState::Return => {
                     self.end_line()?;
-                    self.state = State::StartOfLine;
+                    self.state = TokenizerState::StartOfLine;
                     match byte {
                         b'\n' => {}
                         b',' => {
                             self.end_field()?;
-                            self.state = State::StartOfField;
+                            self.state = TokenizerState::StartOfField;
                         }
                         _ => self.position -= 1,
                     }
                 }
-                State::SkippedReturn => {
-                    self.state = State::StartOfLine;
+                TokenizerState::SkippedReturn => {
+                    self.state = TokenizerState::StartOfLine;
                     // A comma here is swallowed, as the original does.
                     if byte != b'\n' && byte != b',' {
                         self.position -= 1;
                     }
                 }
-                State::Finished => break,
+                TokenizerState::Finished => break,
             }
             if self.line_count() > lines && self.line_count() == target {
                 break;
@@ -226,7 +226,7 @@ impl<'a> Tokens<'a> {
 
     fn start_field(&mut self, byte: u8) -> Result<(), FrameError> {
         if byte == b'"' {
-            self.state = State::Quoted;
+            self.state = TokenizerState::Quoted;
             return Ok(());
         }
         self.continue_field(byte)
@@ -238,19 +238,19 @@ impl<'a> Tokens<'a> {
             b'\n' => {
                 self.end_field()?;
                 self.end_line()?;
-                self.state = State::StartOfLine;
+                self.state = TokenizerState::StartOfLine;
             }
             b'\r' => {
                 self.end_field()?;
-                self.state = State::Return;
+                self.state = TokenizerState::Return;
             }
             b',' => {
                 self.end_field()?;
-                self.state = State::StartOfField;
+                self.state = TokenizerState::StartOfField;
             }
             _ => {
                 self.push(byte)?;
-                self.state = State::Field;
+                self.state = TokenizerState::Field;
             }
         }
         Ok(())
@@ -259,12 +259,12 @@ impl<'a> Tokens<'a> {
     /// The end of the file.
     fn finish(&mut self) -> Result<(), FrameError> {
         match self.state {
-            State::StartOfLine | State::BlankLine | State::SkippedReturn | State::Finished => {
+            TokenizerState::StartOfLine | TokenizerState::BlankLine | TokenizerState::SkippedReturn | TokenizerState::Finished => {
                 return Ok(());
             }
-            State::Quoted => return Err(FrameError::OpenQuote { line: self.file_lines + 1 }),
-            State::Field | State::StartOfField | State::QuoteInQuoted => self.end_field()?,
-            State::Return => {}
+            TokenizerState::Quoted => return Err(FrameError::OpenQuote { line: self.file_lines + 1 }),
+            TokenizerState::Field | TokenizerState::StartOfField | TokenizerState::QuoteInQuoted => self.end_field()?,
+            TokenizerState::Return => {}
         }
         self.end_line()
     }

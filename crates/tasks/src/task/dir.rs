@@ -2,7 +2,7 @@
 
 use super::error::TaskError;
 use super::id::TaskId;
-use super::kind::{self, Kind};
+use super::kind::{self, TaskFolderKind};
 use super::manifest::{MANIFEST_VERSION, Manifest};
 use super::public::{PrivateDir, PublicDir};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -24,7 +24,7 @@ impl TaskDir {
     /// version or does not belong to this folder.
     pub fn open(path: &Utf8Path) -> Result<Self, TaskError> {
         let kind = kind::detect(path)?;
-        if kind != Kind::Ours {
+        if kind != TaskFolderKind::Ours {
             return Err(TaskError::OtherKind { path: path.to_owned(), kind });
         }
         let manifest = path.join(kind::MANIFEST);

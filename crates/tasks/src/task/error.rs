@@ -1,7 +1,7 @@
 //! Errors of opening and checking the folder of a task.
 
 use super::id::TaskId;
-use super::kind::Kind;
+use super::kind::TaskFolderKind;
 use super::manifest::MANIFEST_VERSION;
 use crate::mlebench::grading::GradingError;
 use camino::Utf8PathBuf;
@@ -77,7 +77,7 @@ pub enum TaskError {
         /// Path of the task's folder.
         path: Utf8PathBuf,
         /// The kind of task that it holds.
-        kind: Kind,
+        kind: TaskFolderKind,
     },
     /// A competition that cannot be graded.
     #[error("`{path}` cannot be opened as a competition of MLE-bench")]

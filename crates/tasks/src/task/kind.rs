@@ -14,7 +14,7 @@ pub(super) const PRIVATE: &str = "prepared/private";
 
 /// A kind of task folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TaskFolderKind {
     /// A task of the factory, with a manifest.
     Ours,
     /// A competition as MLE-bench prepares it.
@@ -23,7 +23,7 @@ pub enum Kind {
     Bundle,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for TaskFolderKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ours => "task of our own",
@@ -42,9 +42,9 @@ pub(super) fn is_claimed(path: &Utf8Path) -> bool {
 ///
 /// # Errors
 /// [`TaskError::NoTask`] for a folder of no kind, [`TaskError::Incomplete`] for half a task.
-pub(super) fn detect(path: &Utf8Path) -> Result<Kind, TaskError> {
+pub(super) fn detect(path: &Utf8Path) -> Result<TaskFolderKind, TaskError> {
     if path.join(MANIFEST).is_file() {
-        return Ok(Kind::Ours);
+        return Ok(TaskFolderKind::Ours);
     }
     if !is_claimed(path) {
         return Err(TaskError::NoTask(path.to_owned()));
@@ -57,10 +57,10 @@ pub(super) fn detect(path: &Utf8Path) -> Result<Kind, TaskError> {
         return incomplete(PUBLIC);
     }
     match [EVALUATOR, ANSWERS].map(|name| public.join(name).is_file()) {
-        [true, true] => Ok(Kind::Bundle),
+        [true, true] => Ok(TaskFolderKind::Bundle),
         [true, false] => incomplete(&format!("{PUBLIC}/{ANSWERS}")),
         [false, true] => incomplete(&format!("{PUBLIC}/{EVALUATOR}")),
-        [false, false] if path.join(PRIVATE).is_dir() => Ok(Kind::Competition),
+        [false, false] if path.join(PRIVATE).is_dir() => Ok(TaskFolderKind::Competition),
         [false, false] => incomplete(PRIVATE),
     }
 }

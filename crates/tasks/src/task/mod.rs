@@ -33,7 +33,7 @@ pub use corpus::Corpus;
 pub use dir::TaskDir;
 pub use error::TaskError;
 pub use id::TaskId;
-pub use kind::Kind;
+pub use kind::TaskFolderKind;
 pub use manifest::{
     Baselines, Formulation, MANIFEST_VERSION, Manifest, Modality, OracleScript, RowCounts, Split,
     TaskScripts,

@@ -5,7 +5,7 @@ use super::competition::Competition;
 use super::dir::TaskDir;
 use super::error::TaskError;
 use super::id::TaskId;
-use super::kind::{self, Kind};
+use super::kind::{self, TaskFolderKind};
 use super::manifest::Split;
 use super::public::PublicDir;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -66,8 +66,8 @@ impl Task {
     /// ```
     pub fn open(path: &Utf8Path, opening: &Opening) -> Result<Self, TaskError> {
         match kind::detect(path)? {
-            Kind::Ours => Ok(Self::from(&TaskDir::open(path)?)),
-            Kind::Competition => {
+            TaskFolderKind::Ours => Ok(Self::from(&TaskDir::open(path)?)),
+            TaskFolderKind::Competition => {
                 let competition = Competition::open(path, opening)?;
                 let public = PublicDir::plain(path.join(kind::PUBLIC));
                 let id = competition.id().clone();
@@ -77,7 +77,7 @@ impl Task {
                     grader_source: GraderSource::Competition(Box::new(competition)),
                 })
             }
-            Kind::Bundle => {
+            TaskFolderKind::Bundle => {
                 let bundle = Bundle::open(path)?;
                 let (id, public) = (bundle.id().clone(), bundle.shown().clone());
                 Ok(Self { id, public, grader_source: GraderSource::Bundle(bundle) })

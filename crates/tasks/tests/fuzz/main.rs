@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
-use support::mutation::{Target, fuzz};
-use support::random::Case;
+use support::mutation::{FuzzTarget, fuzz};
+use support::random::MetricCase;
 use support::{random, tables};
 use tasks::metrics::Metric;
-use tasks::mlebench::frame::Frame;
+use tasks::mlebench::frame::PandasFrame;
 use tasks::mlebench::graders::{GRADERS, GradeFn};
 use tasks::stream::Stream;
 use tasks::submission::{Answers, Part, Submission, read_answers};
@@ -60,7 +60,7 @@ fn variant(error: &impl std::fmt::Debug) -> String {
 }
 
 /// The strict parser and our metrics, on one task of every metric and kind.
-struct Submissions(Vec<(Case, Answers)>);
+struct Submissions(Vec<(MetricCase, Answers)>);
 
 impl Submissions {
     fn new() -> Self {
@@ -85,7 +85,7 @@ impl Submissions {
     }
 }
 
-impl Target for Submissions {
+impl FuzzTarget for Submissions {
     fn aims(&self) -> usize {
         self.0.len()
     }
@@ -125,19 +125,19 @@ fn submissions_are_read_or_refused() {
 }
 
 /// Pandas' rules and the graders of MLE-bench.
-struct Competitions(Vec<(&'static str, GradeFn, Frame)>);
+struct Competitions(Vec<(&'static str, GradeFn, PandasFrame)>);
 
 impl Competitions {
     fn new() -> Self {
         let task = |(name, grader): (&'static str, GradeFn)| {
             let [answers, _] = tables::case(name, Stream::root(7).child(name));
-            (name, grader, Frame::read(answers.as_bytes()).unwrap())
+            (name, grader, PandasFrame::read(answers.as_bytes()).unwrap())
         };
         Self(GRADERS.into_iter().map(task).collect())
     }
 }
 
-impl Target for Competitions {
+impl FuzzTarget for Competitions {
     fn aims(&self) -> usize {
         self.0.len()
     }
@@ -154,7 +154,7 @@ impl Target for Competitions {
 
     fn take(&self, aim: usize, input: &[u8]) -> String {
         let (name, grader, answers) = &self.0[aim];
-        match Frame::read(input) {
+        match PandasFrame::read(input) {
             Err(error) => variant(&error),
             Ok(frame) => match grader(&frame, answers) {
                 Ok(_) => format!("scored {name}"),

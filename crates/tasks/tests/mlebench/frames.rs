@@ -1,10 +1,10 @@
-//! `Frame` against pandas: names, types and every cell, to the bit.
+//! `PandasFrame` against pandas: names, types and every cell, to the bit.
 
 use crate::{REFERENCE, files};
 use serde_json::{Value, json};
 use support::reference;
-use tasks::mlebench::column::{Cell, Column};
-use tasks::mlebench::frame::{Frame, FrameError};
+use tasks::mlebench::column::{PandasCell, PandasColumn};
+use tasks::mlebench::frame::{PandasFrame, FrameError};
 use tasks::stream::Stream;
 
 const FILES: u64 = 10_000;
@@ -13,24 +13,24 @@ fn latin(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
-fn cell(cell: Cell<&str>) -> String {
+fn cell(cell: PandasCell<&str>) -> String {
     match cell {
-        Cell::Missing => "m".to_owned(),
-        Cell::Boolean(value) => format!("b{}", u8::from(value)),
-        Cell::Integer(value) => format!("i{value}"),
-        Cell::Unsigned(value) => format!("i{value}"),
-        Cell::Float(value) => format!("f{:016x}", value.to_bits()),
-        Cell::Text(text) => format!("t{text}"),
+        PandasCell::Missing => "m".to_owned(),
+        PandasCell::Boolean(value) => format!("b{}", u8::from(value)),
+        PandasCell::Integer(value) => format!("i{value}"),
+        PandasCell::Unsigned(value) => format!("i{value}"),
+        PandasCell::Float(value) => format!("f{:016x}", value.to_bits()),
+        PandasCell::Text(text) => format!("t{text}"),
     }
 }
 
 /// Equal neighbours once, with their number.
-fn runs(column: &Column) -> Vec<(String, usize)> {
+fn runs(column: &PandasColumn) -> Vec<(String, usize)> {
     let mut runs: Vec<(String, usize)> = Vec::new();
     let mut last = None;
     for next in column.cells() {
         // Writing a cell takes longer than comparing it; of zeros, the sign counts.
-        let same = last == Some(next) && next != Cell::Float(0.0);
+        let same = last == Some(next) && next != PandasCell::Float(0.0);
         let word = if same { None } else { Some(cell(next)) };
         last = Some(next);
         match (runs.last_mut(), word) {
@@ -42,7 +42,7 @@ fn runs(column: &Column) -> Vec<(String, usize)> {
     runs
 }
 
-fn ours(read: Result<Frame, FrameError>) -> Value {
+fn ours(read: Result<PandasFrame, FrameError>) -> Value {
     match read {
         Ok(frame) => {
             let columns = frame.names().iter().zip(frame.columns());
@@ -64,7 +64,7 @@ fn frames_agree_with_pandas() {
     let requests = files.iter().enumerate().map(request).collect();
     let mut seen = std::collections::BTreeMap::<String, usize>::new();
     for (bytes, expected) in files.iter().zip(reference::ask(REFERENCE, requests)) {
-        let ours = ours(Frame::read(bytes));
+        let ours = ours(PandasFrame::read(bytes));
         assert_eq!(ours, expected, "{:?}", String::from_utf8_lossy(bytes));
         let kinds = match &expected["error"] {
             Value::String(error) => vec![error.clone()],
@@ -117,6 +117,6 @@ fn large_frames_agree_with_pandas() {
         cases.iter().zip(reference::ask(REFERENCE, requests))
     {
         let text = format!("{head}{}{tail}", line.repeat(*times));
-        assert_eq!(ours(Frame::read(text.as_bytes())), expected, "{line:?} then {tail:?}");
+        assert_eq!(ours(PandasFrame::read(text.as_bytes())), expected, "{line:?} then {tail:?}");
     }
 }

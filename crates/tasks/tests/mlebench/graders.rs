@@ -5,8 +5,8 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use support::{reference, rounds, tables};
-use tasks::mlebench::checks::Refusal;
-use tasks::mlebench::frame::Frame;
+use tasks::mlebench::checks::GraderRefusal;
+use tasks::mlebench::frame::PandasFrame;
 use tasks::mlebench::graders::GRADERS;
 use tasks::mlebench::score::Score;
 use tasks::stream::Stream;
@@ -52,7 +52,7 @@ fn compare(numbers: Range<u64>, scored: &mut BTreeMap<&str, usize>) {
     let expected = reference::ask(REFERENCE, requests.collect());
     let mut disagreements = Vec::new();
     for ((competition, grader, [answers, submission]), expected) in cases.iter().zip(expected) {
-        let read = |text: &str| Frame::read(text.as_bytes()).unwrap();
+        let read = |text: &str| PandasFrame::read(text.as_bytes()).unwrap();
         let found = grader(&read(submission), &read(answers));
         let agree = match (&found, expected["value"].as_str()) {
             (Ok(score), Some(bits)) => {
@@ -71,7 +71,7 @@ fn compare(numbers: Range<u64>, scored: &mut BTreeMap<&str, usize>) {
             // different classes; later ones refuse to compare them.
             (Ok(_), None) if mixed(&expected) => true,
             (Err(refusal), None) => {
-                matches!(refusal, Refusal::Invalid(_)) == (expected["invalid"] == true)
+                matches!(refusal, GraderRefusal::Invalid(_)) == (expected["invalid"] == true)
             }
             _ => false,
         };
@@ -96,7 +96,7 @@ fn rows_that_do_not_count_need_not_hold_numbers() {
         REFERENCE,
         vec![json!({"competition": ID, "answers": answers, "submission": submission})],
     );
-    let read = |text: &str| Frame::read(text.as_bytes()).unwrap();
+    let read = |text: &str| PandasFrame::read(text.as_bytes()).unwrap();
     let score = |submission: &str| {
         GRADERS.iter().find(|(id, _)| *id == ID).unwrap().1(&read(submission), &read(&answers))
     };

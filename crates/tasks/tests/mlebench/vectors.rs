@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use tasks::metrics::Metric;
-use tasks::mlebench::checks::Refusal;
-use tasks::mlebench::frame::Frame;
+use tasks::mlebench::checks::GraderRefusal;
+use tasks::mlebench::frame::PandasFrame;
 use tasks::mlebench::graders::{GRADERS, grader};
 use tasks::mlebench::score::Score;
 
@@ -33,8 +33,8 @@ struct Behaviour {
     refusal: Option<String>,
 }
 
-fn grade(competition: &str, submission: &str, answers: &str) -> Result<Score, Refusal> {
-    let read = |text: &str| Frame::read(text.as_bytes()).unwrap();
+fn grade(competition: &str, submission: &str, answers: &str) -> Result<Score, GraderRefusal> {
+    let read = |text: &str| PandasFrame::read(text.as_bytes()).unwrap();
     grader(competition).unwrap()(&read(submission), &read(answers))
 }
 
@@ -79,8 +79,8 @@ fn refusals_are_those_of_the_original() {
         let found = grade(&competition, &submission, &answers);
         let kind = match &found {
             Ok(_) => None,
-            Err(Refusal::Invalid(_)) => Some("invalid"),
-            Err(Refusal::Failure(_)) => Some("failure"),
+            Err(GraderRefusal::Invalid(_)) => Some("invalid"),
+            Err(GraderRefusal::Failure(_)) => Some("failure"),
         };
         assert_eq!(kind, refusal.as_deref(), "{competition}, {why}: {found:?}");
         let expected = score.map(|score| score.as_f64().unwrap_or(f64::NAN));

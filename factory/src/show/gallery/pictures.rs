@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::io::Cursor;
 use tasks::boxes::Object;
 use tasks::mask::Mask;
-use tasks::metrics::images::Frame;
+use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
 use tasks::values::Values;
 use web::html::escape;
@@ -156,7 +156,7 @@ fn framed(objects: &[Object], classes: &[String], picture: &Picture) -> String {
 }
 
 /// What a damaged image is to become.
-fn undamaged(image: &[u16], frame: Frame) -> String {
+fn undamaged(image: &[u16], frame: ImageFormat) -> String {
     let most = u64::from(frame.levels.max(2) - 1);
     let byte = |pixel: &u16| u8::try_from(u64::from(*pixel) * 255 / most).unwrap_or(u8::MAX);
     let picture = Picture {
@@ -202,7 +202,7 @@ mod tests {
         assert!(
             html.starts_with("<rect class=\"box k0\" x=\"0.50\"") && html.contains("&lt;b&gt;")
         );
-        let html = undamaged(&[0, 1, 2, 3], Frame { width: 2, height: 2, levels: 4 });
+        let html = undamaged(&[0, 1, 2, 3], ImageFormat { width: 2, height: 2, levels: 4 });
         assert!(html.contains("data:image/png;base64,iVBOR"), "{html}");
     }
 }

@@ -6,7 +6,7 @@ mod tests;
 use super::report::{Ending, Trials};
 use super::{agreement, reference};
 use crate::verify::Refusal;
-use jail::exec::{Fault, Options, Sandbox, StartError};
+use jail::exec::{Fault, SandboxOptions, Sandbox, StartError};
 use jail::limits::RunLimits;
 use jail::python::{PythonEnv, PythonError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -79,7 +79,7 @@ impl From<Fault> for Failure {
 /// # Errors
 /// [`TrialError`] if scripts cannot be run at all.
 pub fn rehearse() -> Result<(), TrialError> {
-    Sandbox::start(&PythonEnv::locate()?, Options::default(), &[])?;
+    Sandbox::start(&PythonEnv::locate()?, SandboxOptions::default(), &[])?;
     Ok(())
 }
 
@@ -96,7 +96,7 @@ pub fn run(
 ) -> Result<Trials, TrialError> {
     let python = PythonEnv::locate()?;
     let visible: Vec<_> = tasks.iter().map(|task| (task.id().clone(), task.public())).collect();
-    let options = Options { slots: settings.jobs.max(1), ..Options::default() };
+    let options = SandboxOptions { slots: settings.jobs.max(1), ..SandboxOptions::default() };
     let sandbox = Sandbox::start(&python, options, &visible)?;
     let next = AtomicUsize::new(0);
     let (sender, receiver) = channel();

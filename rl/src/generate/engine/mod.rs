@@ -18,4 +18,4 @@ mod turn;
 pub use error::EngineError;
 pub use native::{CacheUse, Engine};
 pub(crate) use native::{PREFILL_PAIRS, PREFILL_TOKENS};
-pub use turn::{Ending, Finished, RowId, Turn};
+pub use turn::{Finished, RowId, TurnEnd, TurnOptions};

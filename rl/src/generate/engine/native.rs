@@ -2,9 +2,9 @@
 
 use super::error::EngineError;
 use super::scheduler::{CacheRequest, CacheScheduler};
-use super::turn::{Ending, Finished, RowId, Turn};
-use crate::generate::sample::{self, Draw, Drawn, Sampling};
-use crate::model::{KvCache, Qwen3, Rows, signed};
+use super::turn::{Finished, RowId, TurnEnd, TurnOptions};
+use crate::generate::sample::{self, Draw, SampledToken, Sampling};
+use crate::model::{CacheRows, KvCache, Qwen3, signed};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ struct Current {
 }
 
 #[derive(Debug)]
-struct Row {
+struct EngineSequence {
     ticket: u64,
     /// Its row in the cache, if it has one.
     place: Option<usize>,
@@ -69,7 +69,7 @@ pub struct Engine<'m> {
     model: &'m Qwen3,
     cache: KvCache,
     scheduler: CacheScheduler,
-    rows: Vec<Option<Row>>,
+    rows: Vec<Option<EngineSequence>>,
     capacity: usize,
     tickets: u64,
     generated: u64,
@@ -126,12 +126,12 @@ impl<'m> Engine<'m> {
     ///
     /// # Errors
     /// [`EngineError`] if there is no place, or the ids or settings are unusable.
-    pub fn admit(&mut self, ids: &[i64], turn: Turn) -> Result<RowId, EngineError> {
+    pub fn admit(&mut self, ids: &[i64], turn: TurnOptions) -> Result<RowId, EngineError> {
         let slot =
             self.rows.iter().position(Option::is_none).ok_or(EngineError::Full(self.rows.len()))?;
         self.tickets += 1;
         let id = RowId { slot, ticket: self.tickets };
-        self.rows[slot] = Some(Row {
+        self.rows[slot] = Some(EngineSequence {
             ticket: id.ticket,
             place: None,
             lost: 0,
@@ -149,7 +149,7 @@ impl<'m> Engine<'m> {
     /// # Errors
     /// [`EngineError`] if the row is gone, busy or full, or the ids or settings are unusable. The
     /// row is then as it was.
-    pub fn extend(&mut self, id: RowId, ids: &[i64], turn: Turn) -> Result<(), EngineError> {
+    pub fn extend(&mut self, id: RowId, ids: &[i64], turn: TurnOptions) -> Result<(), EngineError> {
         turn.sampling.check()?;
         let (capacity, vocab_size) = (self.capacity, self.model.config().vocab_size);
         let row = self.row(id)?;
@@ -196,11 +196,11 @@ impl<'m> Engine<'m> {
     ///
     /// # Errors
     /// [`EngineError::Gone`].
-    pub fn said(&self, id: RowId) -> Result<(&[i64], &[f32]), EngineError> {
+    pub fn partial_turn(&self, id: RowId) -> Result<(&[i64], &[f32]), EngineError> {
         let row = self.rows.get(id.slot).and_then(Option::as_ref);
         let row = row.filter(|row| row.ticket == id.ticket).ok_or(EngineError::Gone)?;
-        let said = row.current.as_ref().map(|current| (&*current.ids, &*current.log_probs));
-        Ok(said.unwrap_or_default())
+        let turn = row.current.as_ref().map(|current| (&*current.ids, &*current.log_probs));
+        Ok(turn.unwrap_or_default())
     }
 
     /// Whether a row is generating; else it waits for an observation.
@@ -274,20 +274,21 @@ impl<'m> Engine<'m> {
         Ok(finished)
     }
 
-    fn row(&mut self, id: RowId) -> Result<&mut Row, EngineError> {
+    fn row(&mut self, id: RowId) -> Result<&mut EngineSequence, EngineError> {
         match self.rows.get_mut(id.slot) {
             Some(Some(row)) if row.ticket == id.ticket => Ok(row),
             _ => Err(EngineError::Gone),
         }
     }
 
-    fn at(&self, slot: usize) -> &Row {
+    fn at(&self, slot: usize) -> &EngineSequence {
         self.rows[slot].as_ref().expect("only taken slots are listed")
     }
 
     /// Slots of generating rows that have room in the cache and for which `wanted` holds, in order.
-    fn generating(&self, wanted: impl Fn(&Row) -> bool) -> Vec<usize> {
-        let wanted = |row: &Row| row.current.is_some() && row.place.is_some() && wanted(row);
+    fn generating(&self, wanted: impl Fn(&EngineSequence) -> bool) -> Vec<usize> {
+        let wanted =
+            |row: &EngineSequence| row.current.is_some() && row.place.is_some() && wanted(row);
         (0..self.rows.len()).filter(|&slot| self.rows[slot].as_ref().is_some_and(&wanted)).collect()
     }
 
@@ -295,7 +296,8 @@ impl<'m> Engine<'m> {
     /// for what this step adds to it.
     fn make_room(&mut self) {
         let length = usize::try_from(self.cache.capacity()).unwrap_or(0);
-        let request = |(slot, row): (usize, &Option<Row>)| Some(row.as_ref()?.request(slot));
+        let request =
+            |(slot, row): (usize, &Option<EngineSequence>)| Some(row.as_ref()?.request(slot));
         let requests: Vec<CacheRequest> =
             self.rows.iter().enumerate().filter_map(request).collect();
         let fits = |request: &CacheRequest| {
@@ -479,9 +481,9 @@ impl<'m> Engine<'m> {
         let shape = [signed(fed.len()), signed(width)];
         let tensor = |values: &[i64]| Tensor::from_slice(values).to_device(device);
         let rows = if in_place {
-            Rows::Span { first: signed(first), count: signed(span) }
+            CacheRows::Span { first: signed(first), count: signed(span) }
         } else {
-            Rows::Listed(tensor(&taken.iter().map(|&place| signed(place)).collect::<Vec<_>>()))
+            CacheRows::Listed(tensor(&taken.iter().map(|&place| signed(place)).collect::<Vec<_>>()))
         };
         let hidden = self.model.forward_cached(
             &tensor(&ids).view(shape),
@@ -503,7 +505,7 @@ impl<'m> Engine<'m> {
     fn push_token(
         &mut self,
         slot: usize,
-        Drawn { choice: id, log_prob }: Drawn,
+        SampledToken { choice: id, log_prob }: SampledToken,
         finished: &mut Vec<Finished>,
     ) -> Result<(), EngineError> {
         let (model, capacity) = (self.model, self.capacity);
@@ -518,11 +520,11 @@ impl<'m> Engine<'m> {
         row.context.push(id);
         self.generated += 1;
         let ending = if !current.ignore_eos && model.config().eos_token_ids.contains(&id) {
-            Ending::EndOfTurn
+            TurnEnd::EndOfTurn
         } else if current.ids.len() >= current.max_tokens {
-            Ending::TurnLength
+            TurnEnd::TurnLength
         } else if row.context.len() >= capacity {
-            Ending::ContextFull
+            TurnEnd::ContextFull
         } else {
             return Ok(());
         };
@@ -532,7 +534,7 @@ impl<'m> Engine<'m> {
     }
 }
 
-impl Row {
+impl EngineSequence {
     /// What the row in `slot` requests of the cache: room for its tokens and for those that the next
     /// step may add.
     fn request(&self, slot: usize) -> CacheRequest {

@@ -5,7 +5,7 @@ use tasks::stream::Stream;
 
 /// How one turn is to be generated.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn {
+pub struct TurnOptions {
     /// How tokens are drawn.
     pub sampling: Sampling,
     /// What they are drawn with: one number per token.
@@ -18,7 +18,7 @@ pub struct Turn {
 
 /// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum TurnEnd {
     /// The model said so; the token that says it is the last of the turn.
     EndOfTurn,
     /// The turn reached its limit.
@@ -37,7 +37,7 @@ pub struct Finished {
     /// Their log-probabilities under `softmax(logits / temperature)`.
     pub log_probs: Vec<f32>,
     /// Why the turn ended.
-    pub ending: Ending,
+    pub ending: TurnEnd,
 }
 
 /// Identifies a sequence of an engine.

@@ -3,4 +3,4 @@
 mod rows;
 mod sampler;
 
-pub use sampler::{Draw, Drawn, Sampling, SamplingError, draw};
+pub use sampler::{Draw, SampledToken, Sampling, SamplingError, draw};

@@ -3,22 +3,22 @@
 //! On a GPU the logits of one step are tens of megabytes: to copy them costs more than to draw.
 //! What is drawn is what [`Sampling::choose`] would draw, up to rounding.
 
-use super::{Draw, Drawn, Sampling};
+use super::{Draw, SampledToken, Sampling};
 use crate::model::signed;
 use tch::{Kind, Tensor};
 
 /// Which rows go through the same operations. Nobody's way depends on who else is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum SamplingKind {
     Greedy,
     Plain,
     Filtered,
 }
 
-impl Way {
+impl SamplingKind {
     const ALL: [Self; 3] = [Self::Greedy, Self::Plain, Self::Filtered];
 
-    fn of(sampling: &Sampling) -> Self {
+    fn from_sampling(sampling: &Sampling) -> Self {
         match sampling {
             greedy if greedy.is_greedy() => Self::Greedy,
             filtered if filtered.filters() => Self::Filtered,
@@ -28,32 +28,33 @@ impl Way {
 }
 
 /// Draws one token for each row of log-probabilities `[N, V]`.
-pub(super) fn draw(log_probs: &Tensor, draws: &[Draw]) -> Vec<Drawn> {
-    let mut drawn = vec![Drawn { choice: 0, log_prob: f32::NAN }; draws.len()];
-    for way in Way::ALL {
-        let members: Vec<usize> =
-            (0..draws.len()).filter(|&row| Way::of(&draws[row].sampling) == way).collect();
+pub(super) fn draw(log_probs: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
+    let mut drawn = vec![SampledToken { choice: 0, log_prob: f32::NAN }; draws.len()];
+    for way in SamplingKind::ALL {
+        let members: Vec<usize> = (0..draws.len())
+            .filter(|&row| SamplingKind::from_sampling(&draws[row].sampling) == way)
+            .collect();
         if members.is_empty() {
             continue;
         }
-        let rows = Rows {
+        let rows = SamplingBatch {
             log_probs: chosen(log_probs, &members),
             draws: members.iter().map(|&row| draws[row]).collect(),
         };
         let choices = match way {
-            Way::Greedy => rows.log_probs.argmax(-1, false),
-            Way::Plain => {
+            SamplingKind::Greedy => rows.log_probs.argmax(-1, false),
+            SamplingKind::Plain => {
                 let masses = rows.log_probs.exp().to_kind(Kind::Double);
                 pick(&masses, &rows.column(|draw| draw.point))
             }
-            Way::Filtered => rows.filtered(),
+            SamplingKind::Filtered => rows.filtered(),
         };
         let scores = rows.log_probs_of(&choices);
         let (mut ids, mut values) = (vec![0_i64; members.len()], vec![0_f32; members.len()]);
         choices.copy_data(&mut ids, members.len());
         scores.copy_data(&mut values, members.len());
         for ((row, choice), log_prob) in members.into_iter().zip(ids).zip(values) {
-            drawn[row] = Drawn { choice, log_prob };
+            drawn[row] = SampledToken { choice, log_prob };
         }
     }
     drawn
@@ -78,12 +79,12 @@ fn pick(masses: &Tensor, goals: &Tensor) -> Tensor {
 }
 
 /// Rows that go the same way.
-struct Rows {
+struct SamplingBatch {
     log_probs: Tensor, // [M, V], in f32
     draws: Vec<Draw>,
 }
 
-impl Rows {
+impl SamplingBatch {
     /// A value per row, in f64: `[M, 1]`.
     fn column(&self, value: impl Fn(&Draw) -> f64) -> Tensor {
         let values: Vec<f64> = self.draws.iter().map(value).collect();

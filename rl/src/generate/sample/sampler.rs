@@ -163,7 +163,7 @@ pub struct Draw {
 
 /// A sampled token with its log-probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Drawn {
+pub struct SampledToken {
     /// The id of the token.
     pub choice: i64,
     /// Its log-probability in the policy's own distribution. Not a finite number
@@ -173,7 +173,7 @@ pub struct Drawn {
 
 /// Draws one token for each row of `logits`, `[N, V]` in f32: on a CPU row after row, elsewhere in
 /// operations on all of them.
-pub fn draw(logits: &Tensor, draws: &[Draw]) -> Vec<Drawn> {
+pub fn draw(logits: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
     let device = logits.device();
     let scales: Vec<f64> = draws.iter().map(|draw| draw.sampling.scale()).collect(); // [N]
     let log_probs = if scales.iter().any(|scale| scale.total_cmp(&1.0).is_ne()) {
@@ -188,13 +188,13 @@ pub fn draw(logits: &Tensor, draws: &[Draw]) -> Vec<Drawn> {
     }
 }
 
-pub(super) fn on_host(log_probs: &Tensor, draws: &[Draw]) -> Vec<Drawn> {
+pub(super) fn on_host(log_probs: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
     let mut values = vec![0.0_f32; log_probs.numel()];
     log_probs.copy_data(&mut values, log_probs.numel());
     let rows = values.chunks_exact((values.len() / draws.len().max(1)).max(1));
     let drawn = draws.iter().zip(rows).map(|(draw, log_probs)| {
         let choice = draw.sampling.choose(log_probs, draw.point);
-        Drawn { choice: signed(choice), log_prob: draw.sampling.log_prob(log_probs, choice) }
+        SampledToken { choice: signed(choice), log_prob: draw.sampling.log_prob(log_probs, choice) }
     });
     drawn.collect()
 }

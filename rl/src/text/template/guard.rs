@@ -27,7 +27,7 @@ pub(super) struct Guard {
 
 impl Guard {
     /// A guard with a mark that occurs nowhere in `contents`.
-    pub(super) fn of(tokenizer: &Tokenizer, contents: &[&Value]) -> Result<Self, NoMark> {
+    pub(super) fn new(tokenizer: &Tokenizer, contents: &[&Value]) -> Result<Self, NoMark> {
         let mut taken = BTreeSet::new();
         for value in contents {
             private_characters(value, &mut taken);

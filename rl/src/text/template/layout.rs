@@ -2,7 +2,7 @@
 
 use super::guard::{Guard, NoMark};
 use super::jinja::Jinja;
-use super::message::{Message, Role};
+use super::message::{ChatMessage, ChatRole};
 use crate::text::tokenizer::{END_OF_TURN, Tokenizer, TokenizerError};
 use minijinja::Value;
 use minijinja::value::Serde;
@@ -53,7 +53,7 @@ pub enum TemplateError {
 
 /// What a conversation is laid out with.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct ChatTemplateOptions {
     /// The tools that can be called, as JSON schemas in the form of OpenAI.
     pub tools: Vec<Value>,
     /// Whether the model is to think first; by default as the template has it.
@@ -69,7 +69,7 @@ pub struct Template<T> {
     /// `bos_token` and its kin, which templates may write.
     special: BTreeMap<String, String>,
     /// Whose message an observation is.
-    observer: Role,
+    observer: ChatRole,
 }
 
 impl<T: Deref<Target = Tokenizer>> Template<T> {
@@ -82,12 +82,12 @@ impl<T: Deref<Target = Tokenizer>> Template<T> {
     pub fn new(tokenizer: T) -> Result<Self, TemplateError> {
         let (source, special) = source(&tokenizer)?;
         let jinja = Jinja::new(source).map_err(TemplateError::Syntax)?;
-        let mut template = Self { tokenizer, jinja, special, observer: Role::Tool };
+        let mut template = Self { tokenizer, jinja, special, observer: ChatRole::Tool };
         // The turn grammar has observations between these tags. A template that knows of tools
         // may write them itself; otherwise a user says them, tags and all.
         let known = template.piece(&[], "0.5").is_ok_and(|(piece, _)| piece.contains(RESPONSE_TAG));
         if !known {
-            template.observer = Role::User;
+            template.observer = ChatRole::User;
         }
         template.check()?;
         Ok(template)
@@ -98,7 +98,7 @@ impl<T: Deref<Target = Tokenizer>> Template<T> {
     /// # Errors
     /// [`TemplateError`] if the template does not take it, or the text cannot be encoded.
     pub fn prompt(&self, system: &str, user: &str) -> Result<Vec<i64>, TemplateError> {
-        self.conversation(&opening(system, user), &Options::default())
+        self.conversation(&opening(system, user), &ChatTemplateOptions::default())
     }
 
     /// What stands between two turns of the model: `text` as what a tool answers.
@@ -126,11 +126,11 @@ impl<T: Deref<Target = Tokenizer>> Template<T> {
     /// [`TemplateError`] if the template does not take it, or the text cannot be encoded.
     pub fn conversation(
         &self,
-        messages: &[Message],
-        options: &Options,
+        messages: &[ChatMessage],
+        options: &ChatTemplateOptions,
     ) -> Result<Vec<i64>, TemplateError> {
         let (messages, tools) = (Value::from(Serde(messages)), Value::from(options.tools.clone()));
-        let guard = Guard::of(&self.tokenizer, &[&messages, &tools])?;
+        let guard = Guard::new(&self.tokenizer, &[&messages, &tools])?;
         let text =
             self.render(&guard.guarded(&messages), &guard.guarded(&tools), options.thinking, true)?;
         Ok(self.tokenizer.encode_with_control(&text, Some(guard.mark()))?)
@@ -182,13 +182,13 @@ impl<T: Deref<Target = Tokenizer>> Template<T> {
     /// What the template adds behind the turn that it is given last, for an observation that
     /// follows `history`, and the mark that parts control tokens in it. The turn is a stand-in:
     /// what the model has sampled is never rendered.
-    fn piece(&self, history: &[Message], text: &str) -> Result<(String, char), TemplateError> {
+    fn piece(&self, history: &[ChatMessage], text: &str) -> Result<(String, char), TemplateError> {
         let observation = self.observed(text);
-        let guard = Guard::of(&self.tokenizer, &[&Value::from(Serde(&observation))])?;
+        let guard = Guard::new(&self.tokenizer, &[&Value::from(Serde(&observation))])?;
         let stand_in = String::from_iter([guard.mark(), guard.mark()]);
         let mut messages = opening("system", "question");
         messages.extend_from_slice(history);
-        messages.push(Message::new(Role::Assistant, &stand_in));
+        messages.push(ChatMessage::new(ChatRole::Assistant, &stand_in));
         messages.push(observation);
         let messages = guard.guarded(&Value::from(Serde(messages)));
         let text = self.render(&messages, &Value::from(()), None, true)?;
@@ -201,22 +201,25 @@ impl<T: Deref<Target = Tokenizer>> Template<T> {
         Ok((piece.to_owned(), guard.mark()))
     }
 
-    fn observed(&self, text: &str) -> Message {
+    fn observed(&self, text: &str) -> ChatMessage {
         match self.observer {
-            Role::Tool => Message::new(Role::Tool, text),
-            _ => Message::new(Role::User, format!("{RESPONSE_TAG}\n{text}\n</tool_response>")),
+            ChatRole::Tool => ChatMessage::new(ChatRole::Tool, text),
+            _ => ChatMessage::new(
+                ChatRole::User,
+                format!("{RESPONSE_TAG}\n{text}\n</tool_response>"),
+            ),
         }
     }
 
     /// Compares renderings of a fixed conversation in several lengths.
     fn check(&self) -> Result<(), TemplateError> {
-        let render = |messages: &[Message], invite| {
+        let render = |messages: &[ChatMessage], invite| {
             self.render(&Value::from(Serde(messages)), &Value::from(()), None, invite)
         };
         let mut messages = opening("system", "question");
         let head = render(&messages, false)?;
         let invited = render(&messages, true)?;
-        messages.extend([Message::new(Role::Assistant, "turn"), self.observed("0.5")]);
+        messages.extend([ChatMessage::new(ChatRole::Assistant, "turn"), self.observed("0.5")]);
         let grown = render(&messages, true)?;
         if !invited.starts_with(&head) || !grown.starts_with(&head) {
             return Err(TemplateError::Pieces("the prompt changes when turns follow it"));
@@ -230,15 +233,15 @@ impl<T: Deref<Target = Tokenizer>> Template<T> {
     }
 }
 
-fn opening(system: &str, user: &str) -> Vec<Message> {
-    let system = (!system.is_empty()).then(|| Message::new(Role::System, system));
-    system.into_iter().chain([Message::new(Role::User, user)]).collect()
+fn opening(system: &str, user: &str) -> Vec<ChatMessage> {
+    let system = (!system.is_empty()).then(|| ChatMessage::new(ChatRole::System, system));
+    system.into_iter().chain([ChatMessage::new(ChatRole::User, user)]).collect()
 }
 
 /// `tokenizer_config.json`, of which only these keys matter here.
 #[derive(Default, Deserialize)]
-struct Settings {
-    chat_template: Option<Source>,
+struct TokenizerConfig {
+    chat_template: Option<ChatTemplateField>,
     #[serde(flatten)]
     other: BTreeMap<String, serde_json::Value>,
 }
@@ -246,13 +249,13 @@ struct Settings {
 /// One template, or several by their names.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Source {
+enum ChatTemplateField {
     One(String),
-    Several(Vec<Named>),
+    Several(Vec<NamedTemplate>),
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedTemplate {
     name: String,
     template: String,
 }
@@ -260,13 +263,13 @@ struct Named {
 /// The template that came with a tokenizer (a file of its own wins, as in transformers; of
 /// several the one called `default`), and the special tokens by the names that templates use.
 fn source(tokenizer: &Tokenizer) -> Result<(String, BTreeMap<String, String>), TemplateError> {
-    let settings: Settings = match tokenizer.file("tokenizer_config.json") {
+    let settings: TokenizerConfig = match tokenizer.file("tokenizer_config.json") {
         Some(text) => serde_json::from_slice(text).map_err(TemplateError::Settings)?,
-        None => Settings::default(),
+        None => TokenizerConfig::default(),
     };
     let written = match settings.chat_template {
-        Some(Source::One(template)) => Some(template),
-        Some(Source::Several(all)) => {
+        Some(ChatTemplateField::One(template)) => Some(template),
+        Some(ChatTemplateField::Several(all)) => {
             all.into_iter().find(|named| named.name == "default").map(|named| named.template)
         }
         None => None,
@@ -437,23 +440,23 @@ mod tests {
                 "(<\\|im_start\\|>|<\\|im_end\\|>|<\\|endoftext\\|>|<\\|im_|end\\|>|<|\\||>|</?think>|\n|a|\u{e000}){0,12}", 6),
         ) {
             for template in [&*BUILT_IN, &*PUBLISHED] {
-                let say = |role, text: &String| Message::new(role, text);
+                let say = |role, text: &String| ChatMessage::new(role, text);
                 let control = template.tokenizer.control();
                 let boundary = |ids: Vec<i64>| -> Vec<i64> {
                     let kept = [control.start_of_turn, control.end_of_turn, control.end_of_text];
                     ids.into_iter().filter(|id| kept.contains(id)).collect()
                 };
                 let messages = [
-                    say(Role::System, &texts[0]),
-                    say(Role::User, &texts[1]),
-                    Message { reasoning_content: Some(texts[2].clone()), ..say(Role::Assistant, &texts[3]) },
-                    say(Role::Tool, &texts[4]),
+                    say(ChatRole::System, &texts[0]),
+                    say(ChatRole::User, &texts[1]),
+                    ChatMessage { reasoning_content: Some(texts[2].clone()), ..say(ChatRole::Assistant, &texts[3]) },
+                    say(ChatRole::Tool, &texts[4]),
                 ];
                 let tool = serde_json::json!({
                     "type": "function",
                     "function": {"name": texts[5], "description": texts[0], "parameters": {&texts[1]: texts[2]}},
                 });
-                let options = Options { tools: vec![Value::from(Serde(tool))], thinking: None };
+                let options = ChatTemplateOptions { tools: vec![Value::from(Serde(tool))], thinking: None };
                 let turns = [control.start_of_turn, control.end_of_turn].repeat(4);
                 let invited = [turns, vec![control.start_of_turn]].concat();
                 prop_assert_eq!(boundary(template.conversation(&messages, &options).unwrap()), invited);

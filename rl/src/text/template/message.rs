@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The role of a message's author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum ChatRole {
     /// The rules of the conversation. OpenAI's clients also say `developer`.
     #[serde(alias = "developer")]
     System,
@@ -20,9 +20,9 @@ pub enum Role {
 
 /// One message of a conversation.
 #[derive(Debug, Clone, Serialize)]
-pub struct Message {
+pub struct ChatMessage {
     /// The role of the message's author.
-    pub role: Role,
+    pub role: ChatRole,
     /// What is said. An assistant that only calls tools says nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
@@ -40,9 +40,9 @@ pub struct Message {
     pub name: Option<String>,
 }
 
-impl Message {
+impl ChatMessage {
     /// A message of text alone.
-    pub fn new(role: Role, content: impl Into<String>) -> Self {
+    pub fn new(role: ChatRole, content: impl Into<String>) -> Self {
         Self {
             role,
             content: Some(content.into()),

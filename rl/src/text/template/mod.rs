@@ -17,5 +17,5 @@ mod jinja;
 mod layout;
 mod message;
 
-pub use layout::{JINJA, Options, Template, TemplateError};
-pub use message::{FunctionCall, Message, Role, ToolCall};
+pub use layout::{ChatTemplateOptions, JINJA, Template, TemplateError};
+pub use message::{ChatMessage, ChatRole, FunctionCall, ToolCall};

@@ -1,12 +1,12 @@
 //! The episodes of one step, with what the update needs to know about each.
 
 use super::mask::EpisodeCounts;
-use super::metrics::Summary;
+use super::metrics::EpisodeSummary;
 use super::{TrainError, TrainSettings};
-use crate::rollout::EpisodeResult;
+use crate::rollout::RolloutResult;
 use crate::train::advantage::{Inclusion, advantages};
 use crate::train::batch::TrainSequence;
-use crate::train::learner::Update;
+use crate::train::learner::GrpoInputs;
 use agents::trajectory::Trajectory;
 use camino::Utf8Path;
 use fs_err as fs;
@@ -25,7 +25,7 @@ pub(super) struct Batch {
     pub(super) advantages: Vec<f64>,
     pub(super) episode_counts: EpisodeCounts,
     pub(super) last_fault: String,
-    groups: Vec<Group>,
+    groups: Vec<EpisodeGroup>,
 }
 
 /// Log-probabilities that are computed once per batch, per trajectory.
@@ -38,7 +38,7 @@ pub(super) struct Scores {
 }
 
 /// The episodes of one task.
-struct Group {
+struct EpisodeGroup {
     members: Range<usize>,
     /// Whether their rewards differ; without a difference there is no gradient.
     mixed: bool,
@@ -46,7 +46,7 @@ struct Group {
 
 impl Batch {
     /// Takes in the groups of episodes that were played, in order.
-    pub(super) fn take(&mut self, played: Vec<EpisodeResult>, settings: &TrainSettings) {
+    pub(super) fn take(&mut self, played: Vec<RolloutResult>, settings: &TrainSettings) {
         let mut played = played.into_iter().peekable();
         while played.peek().is_some() {
             self.take_group(played.by_ref().take(settings.group_size), settings);
@@ -55,7 +55,7 @@ impl Batch {
 
     fn take_group(
         &mut self,
-        played: impl Iterator<Item = EpisodeResult>,
+        played: impl Iterator<Item = RolloutResult>,
         settings: &TrainSettings,
     ) {
         let first = self.samples.len();
@@ -63,7 +63,7 @@ impl Batch {
         for episode in played {
             self.episode_counts.played += 1;
             match episode {
-                EpisodeResult::Finished { trajectory, context } => {
+                RolloutResult::Finished { trajectory, context } => {
                     let turns = settings.rules.episode.budget.turns;
                     let reason = settings.mask.reason(&trajectory, turns);
                     let inclusion = match reason {
@@ -81,7 +81,7 @@ impl Batch {
                     self.contexts.push(context);
                     self.trajectories.push(*trajectory);
                 }
-                EpisodeResult::Fault { task, fault } => {
+                RolloutResult::Fault { task, fault } => {
                     group.push((0.0, Inclusion::Faulted));
                     self.episode_counts.dropped += 1;
                     self.last_fault = tasks::text::with_causes(&fault);
@@ -107,7 +107,7 @@ impl Batch {
                 *count += 1;
             }
         }
-        self.groups.push(Group { members: first..self.samples.len(), mixed });
+        self.groups.push(EpisodeGroup { members: first..self.samples.len(), mixed });
     }
 
     /// How many groups were played, and in how many of them rewards differ.
@@ -118,7 +118,7 @@ impl Batch {
     /// The episodes of each of (at most) `count` updates, groups whole and in order; only those of
     /// mixed groups if `only_mixed`.
     pub(super) fn parts(&self, count: usize, only_mixed: bool) -> Vec<Vec<usize>> {
-        let chosen: Vec<&Group> =
+        let chosen: Vec<&EpisodeGroup> =
             self.groups.iter().filter(|group| group.mixed || !only_mixed).collect();
         let size = chosen.len().div_ceil(count.max(1)).max(1);
         chosen
@@ -134,7 +134,7 @@ impl Batch {
 
     /// Means over the episodes of step number `step`, after a check that each is counted exactly
     /// once.
-    pub(super) fn account(&self, step: u64) -> Result<Summary, TrainError> {
+    pub(super) fn account(&self, step: u64) -> Result<EpisodeSummary, TrainError> {
         if self.trajectories.is_empty() {
             return Err(TrainError::AllFaulted { step, last: self.last_fault.clone() });
         }
@@ -144,7 +144,7 @@ impl Batch {
                 episode_counts: format!("{:?}", self.episode_counts),
             });
         }
-        Ok(Summary::of(&self.trajectories, self.episode_counts.dropped))
+        Ok(EpisodeSummary::from_trajectories(&self.trajectories, self.episode_counts.dropped))
     }
 
     /// How many tokens of each trajectory count in an update on those of `part`.
@@ -162,8 +162,8 @@ impl Batch {
         settings: &TrainSettings,
         scores: &'a Scores,
         counts: &'a [usize],
-    ) -> Update<'a> {
-        Update {
+    ) -> GrpoInputs<'a> {
+        GrpoInputs {
             samples: &self.samples,
             sampler: &self.log_probs,
             old: scores.old.as_deref(),
@@ -223,22 +223,22 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::grpo::Mask;
+    use crate::train::grpo::MaskRules;
     use crate::train::presets::Scale;
-    use agents::trajectory::{Ending, TRAJECTORY_VERSION};
+    use agents::trajectory::{EpisodeEnding, TRAJECTORY_VERSION};
     use sandbox::env::EpisodeFault;
     use tasks::task::TaskId;
 
     const TURNS: u32 = 3;
 
-    fn settings(group: usize, mask: Mask) -> TrainSettings {
+    fn settings(group: usize, mask: MaskRules) -> TrainSettings {
         let mut settings =
             TrainSettings { group_size: group, mask, ..TrainSettings::defaults(Scale::Tiny) };
         settings.rules.episode.budget.turns = TURNS;
         settings
     }
 
-    fn played(reward: f64, ending: Ending, turns: u32, timed_out: bool) -> EpisodeResult {
+    fn played(reward: f64, ending: EpisodeEnding, turns: u32, timed_out: bool) -> RolloutResult {
         let turn = serde_json::json!({
             "tool": "python", "has_thought": true, "outcome": null, "seconds": 0.0
         });
@@ -253,15 +253,15 @@ mod tests {
             "outcome": {"mle": {"grade": null, "refusal": null}},
             "reward": {"format": reward, "execution": 0.0, "tier": 0.0},
         }));
-        EpisodeResult::Finished { trajectory: Box::new(trajectory.unwrap()), context: vec![1, 2] }
+        RolloutResult::Finished { trajectory: Box::new(trajectory.unwrap()), context: vec![1, 2] }
     }
 
-    fn answered(reward: f64) -> EpisodeResult {
-        played(reward, Ending::Answered, 1, false)
+    fn answered(reward: f64) -> RolloutResult {
+        played(reward, EpisodeEnding::Answered, 1, false)
     }
 
-    fn fault() -> EpisodeResult {
-        EpisodeResult::Fault { task: TaskId::new("t").unwrap(), fault: EpisodeFault::Over }
+    fn fault() -> RolloutResult {
+        RolloutResult::Fault { task: TaskId::new("t").unwrap(), fault: EpisodeFault::Over }
     }
 
     #[test]
@@ -269,18 +269,18 @@ mod tests {
         let endings = || {
             vec![
                 answered(0.1),
-                played(0.9, Ending::Answered, 1, true),
-                played(0.8, Ending::Budget, TURNS - 1, false),
-                played(0.7, Ending::Tokens, 1, false),
-                played(0.6, Ending::Budget, TURNS, false),
+                played(0.9, EpisodeEnding::Answered, 1, true),
+                played(0.8, EpisodeEnding::Budget, TURNS - 1, false),
+                played(0.7, EpisodeEnding::Tokens, 1, false),
+                played(0.6, EpisodeEnding::Budget, TURNS, false),
                 fault(),
                 answered(0.2),
             ]
         };
-        let all = Mask { time_limit: true, length: true, turn_limit: true };
-        let none = Mask { time_limit: false, length: false, turn_limit: false };
+        let all = MaskRules { time_limit: true, length: true, turn_limit: true };
+        let none = MaskRules { time_limit: false, length: false, turn_limit: false };
         for (mask, trained, masked) in
-            [(all, 2, [2, 1, 1]), (none, 6, [0, 0, 0]), (Mask::default(), 4, [2, 0, 0])]
+            [(all, 2, [2, 1, 1]), (none, 6, [0, 0, 0]), (MaskRules::default(), 4, [2, 0, 0])]
         {
             let mut batch = Batch::default();
             batch.take(endings(), &settings(7, mask));
@@ -313,7 +313,7 @@ mod tests {
             answered(0.2),
             answered(0.4),
         ];
-        batch.take(episodes, &settings(2, Mask::default()));
+        batch.take(episodes, &settings(2, MaskRules::default()));
         assert_eq!(batch.groups(), (4, 2));
         assert_eq!((batch.episode_counts.trained, batch.episode_counts.zero_advantage), (4, 3));
         assert!(batch.episode_counts.adds_up());

@@ -1,6 +1,6 @@
 //! Which episodes are masked out of the loss, and how the episodes of a step are counted.
 
-use agents::trajectory::{Ending, Trajectory};
+use agents::trajectory::{EpisodeEnding, Trajectory};
 use serde::{Deserialize, Serialize};
 
 /// Which episodes are masked out of the loss because of how they ended. An ending that the agent
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// | `turn_limit` | no | the turns were used up |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Mask {
+pub struct MaskRules {
     /// A script hit its time limit, or the episode its wall time.
     pub time_limit: bool,
     /// A turn or the conversation ran out of tokens.
@@ -22,7 +22,7 @@ pub struct Mask {
     pub turn_limit: bool,
 }
 
-impl Default for Mask {
+impl Default for MaskRules {
     fn default() -> Self {
         Self { time_limit: true, length: false, turn_limit: false }
     }
@@ -36,16 +36,16 @@ pub(super) enum MaskReason {
     TurnLimit,
 }
 
-impl Mask {
+impl MaskRules {
     /// Why `trajectory` is masked, if it is; `turns` are all that an episode has. Of several
-    /// reasons the first in the order of [`Mask`] counts.
+    /// reasons the first in the order of [`MaskRules`] counts.
     pub(super) fn reason(self, trajectory: &Trajectory, turns: u32) -> Option<MaskReason> {
         let used_up = trajectory.turns.len() >= turns as usize;
-        let out_of_budget = trajectory.ending == Ending::Budget;
+        let out_of_budget = trajectory.ending == EpisodeEnding::Budget;
         let late = trajectory.timed_out || (out_of_budget && !used_up);
         let reasons = [
             (self.time_limit && late, MaskReason::TimeLimit),
-            (self.length && trajectory.ending == Ending::Tokens, MaskReason::Length),
+            (self.length && trajectory.ending == EpisodeEnding::Tokens, MaskReason::Length),
             (self.turn_limit && out_of_budget && used_up, MaskReason::TurnLimit),
         ];
         reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))

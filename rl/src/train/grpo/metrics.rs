@@ -6,11 +6,11 @@ use super::mask::EpisodeCounts;
 use crate::generate::engine::CacheUse;
 use crate::run::device::memory_in_use;
 use crate::run::metrics::resident_memory;
-use crate::run::view::Step;
+use crate::run::view::StepSummary;
 use crate::run::watchdog::Phase;
 use crate::train::learner::UpdateStats;
-use agents::trajectory::{Ending, Trajectory};
-use evals::evaluation::Row;
+use agents::trajectory::{EpisodeEnding, Trajectory};
+use evals::evaluation::EvaluationRow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) struct StepMetrics {
     #[serde(flatten)]
     pub(super) train: Option<TrainMetrics>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) validation: Option<Summary>,
+    pub(super) validation: Option<EpisodeSummary>,
     #[serde(flatten)]
     pub(super) times: PhaseTimes,
 }
@@ -46,7 +46,7 @@ pub(super) struct PhaseTimes {
 }
 
 impl PhaseTimes {
-    pub(super) fn of(times: &BTreeMap<Phase, Duration>) -> Self {
+    pub(super) fn from_durations(times: &BTreeMap<Phase, Duration>) -> Self {
         let mut all = Self::default();
         for (phase, time) in times {
             let seconds = match phase {
@@ -75,7 +75,7 @@ impl PhaseTimes {
 
 /// Means and shares over graded episodes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Summary {
+pub(super) struct EpisodeSummary {
     pub(super) reward: f64,
     pub(super) reward_format: f64,
     pub(super) reward_execution: f64,
@@ -97,7 +97,7 @@ pub(super) struct Summary {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TrainMetrics {
     #[serde(flatten)]
-    pub(super) summary: Summary,
+    pub(super) summary: EpisodeSummary,
     #[serde(flatten)]
     pub(super) episode_counts: EpisodeCounts,
     /// Share of groups whose rewards differ; the others have no gradient.
@@ -142,7 +142,7 @@ pub(super) struct TrainMetrics {
 
 /// The episodes of a step, besides their counts.
 pub(super) struct Gathered {
-    pub(super) summary: Summary,
+    pub(super) summary: EpisodeSummary,
     /// How often tasks were drawn.
     pub(super) draws: u64,
     pub(super) cache: CacheUse,
@@ -161,7 +161,7 @@ pub(super) struct Made<'a> {
 }
 
 impl TrainMetrics {
-    pub(super) fn of(
+    pub(super) fn new(
         settings: &TrainSettings,
         batch: &Batch,
         gathered: Gathered,
@@ -202,9 +202,9 @@ impl TrainMetrics {
     }
 
     /// What is shown of it as step number `step`.
-    pub(super) fn seen(&self, step: u64) -> Step {
-        let Summary { reward, valid, median, bronze, silver, gold, .. } = self.summary;
-        Step {
+    pub(super) fn seen(&self, step: u64) -> StepSummary {
+        let EpisodeSummary { reward, valid, median, bronze, silver, gold, .. } = self.summary;
+        StepSummary {
             step,
             reward,
             valid,
@@ -215,15 +215,16 @@ impl TrainMetrics {
     }
 }
 
-impl Summary {
+impl EpisodeSummary {
     /// Sums up graded episodes; `faults` more broke.
-    pub(super) fn of(trajectories: &[Trajectory], faults: usize) -> Self {
-        let row = Row::of("policy", trajectories, faults);
+    pub(super) fn from_trajectories(trajectories: &[Trajectory], faults: usize) -> Self {
+        let row = EvaluationRow::from_trajectories("policy", trajectories, faults);
         let n = trajectories.len().max(1) as f64;
         let mean =
             |value: &dyn Fn(&Trajectory) -> f64| trajectories.iter().map(value).sum::<f64>() / n;
-        let ended =
-            |ending: Ending| mean(&|trajectory| f64::from(u8::from(trajectory.ending == ending)));
+        let ended = |ending: EpisodeEnding| {
+            mean(&|trajectory| f64::from(u8::from(trajectory.ending == ending)))
+        };
         Self {
             reward: row.reward,
             reward_format: mean(&|trajectory| trajectory.reward.format),
@@ -235,8 +236,8 @@ impl Summary {
             silver: row.silver,
             gold: row.gold,
             turns: row.turns,
-            answered: ended(Ending::Answered),
-            out_of_tokens: ended(Ending::Tokens),
+            answered: ended(EpisodeEnding::Answered),
+            out_of_tokens: ended(EpisodeEnding::Tokens),
             tokens: mean(&|trajectory| trajectory.ids().len() as f64),
             episodes: row.episodes,
             faults,

@@ -2,12 +2,12 @@
 
 use super::batch::Batch;
 use super::draw::{draw, draw_again};
-use super::metrics::Summary;
+use super::metrics::EpisodeSummary;
 use super::{TrainError, TrainSettings};
 use crate::generate::Generator;
 use crate::generate::engine::CacheUse;
 use crate::rollout::episodes::left_out;
-use crate::rollout::{EpisodeResult, Job, Policy, Rollout, RolloutContext, rollout};
+use crate::rollout::{EpisodeRequest, Policy, Rollout, RolloutContext, RolloutResult, rollout};
 use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::{Heartbeat, Phase};
@@ -18,7 +18,7 @@ use tasks::stream::Stream;
 use tasks::task::Task;
 
 /// Where and by which rules episodes are played, step after step.
-pub(super) struct Player<'a> {
+pub(super) struct EpisodePlayer<'a> {
     pub(super) settings: &'a TrainSettings,
     pub(super) world: MleWorld<'a>,
     pub(super) tasks: Vec<&'a Task>,
@@ -31,7 +31,7 @@ pub(super) struct Player<'a> {
 }
 
 /// The episodes of a step.
-pub(super) struct Play {
+pub(super) struct PlayedStep {
     pub(super) batch: Batch,
     /// How often tasks were drawn.
     pub(super) draws: u64,
@@ -41,7 +41,7 @@ pub(super) struct Play {
     pub(super) seconds: f64,
 }
 
-impl Player<'_> {
+impl EpisodePlayer<'_> {
     /// A group of episodes on each of the step's tasks. With dynamic sampling, groups without
     /// different rewards are replaced until there are enough that have some, or too many draws
     /// were made; they stay in the batch, but not in the update.
@@ -49,7 +49,7 @@ impl Player<'_> {
         &self,
         generator: &mut dyn Generator,
         step: u64,
-    ) -> Result<Play, TrainError> {
+    ) -> Result<PlayedStep, TrainError> {
         let began = Instant::now();
         let settings = self.settings;
         let (tasks, stream) = (&self.tasks, self.root.child("episodes").index(step));
@@ -62,7 +62,7 @@ impl Player<'_> {
                 for attempt in 0..settings.group_size as u64 {
                     // By place, because a small corpus may draw a task twice in a step.
                     let stream = stream.index(place as u64).index(attempt);
-                    jobs.push(Job { task: task.id(), attempt, stream });
+                    jobs.push(EpisodeRequest { task: task.id(), attempt, stream });
                 }
             }
             played = drawn.len();
@@ -72,7 +72,12 @@ impl Player<'_> {
             let (_, mixed) = batch.groups();
             let missing = settings.tasks_per_step.saturating_sub(mixed);
             if missing == 0 || draws >= settings.dynamic_sampling.max_rounds {
-                return Ok(Play { batch, draws, cache, seconds: began.elapsed().as_secs_f64() });
+                return Ok(PlayedStep {
+                    batch,
+                    draws,
+                    cache,
+                    seconds: began.elapsed().as_secs_f64(),
+                });
             }
             let stream = self.root.child("more tasks").index(step).index(draws);
             drawn.extend(draw_again(tasks, &drawn, missing, stream));
@@ -85,33 +90,33 @@ impl Player<'_> {
         &self,
         generator: &mut dyn Generator,
         step: u64,
-    ) -> Result<Summary, TrainError> {
+    ) -> Result<EpisodeSummary, TrainError> {
         let stream = self.root.child("validation");
         let mut jobs = Vec::new();
         for task in &self.held_out {
             for attempt in 0..self.settings.validate_attempts {
                 let stream = stream.child(task.id().as_str()).index(attempt);
-                jobs.push(Job { task: task.id(), attempt, stream });
+                jobs.push(EpisodeRequest { task: task.id(), attempt, stream });
             }
         }
         let (mut trajectories, mut last) = (Vec::new(), String::new());
         for played in self.rollout(generator, "validating", &jobs)?.played {
             match played {
-                EpisodeResult::Finished { trajectory, .. } => trajectories.push(*trajectory),
-                EpisodeResult::Fault { fault, .. } => last = left_out(&fault),
+                RolloutResult::Finished { trajectory, .. } => trajectories.push(*trajectory),
+                RolloutResult::Fault { fault, .. } => last = left_out(&fault),
             }
         }
         if trajectories.is_empty() {
             return Err(TrainError::ValidationFaulted { step, last });
         }
-        Ok(Summary::of(&trajectories, jobs.len() - trajectories.len()))
+        Ok(EpisodeSummary::from_trajectories(&trajectories, jobs.len() - trajectories.len()))
     }
 
     fn rollout(
         &self,
         generator: &mut dyn Generator,
         name: &'static str,
-        jobs: &[Job<'_>],
+        jobs: &[EpisodeRequest<'_>],
     ) -> Result<Rollout, TrainError> {
         let policy = Policy { name: "policy", tokenizer: self.tokenizer };
         let bar = self.stages.stage(name, jobs.len() as u64);

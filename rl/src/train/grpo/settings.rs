@@ -1,10 +1,10 @@
 //! The settings of `rl train`, with the paper's values for large policies.
 
-use super::mask::Mask;
+use super::mask::MaskRules;
 use crate::model::LoraSettings;
 use crate::optim::{AdamConfig, Decay, Schedule};
 use crate::rollout::{ContextOverflow, RolloutSettings};
-use crate::run::settings::{Settings, SettingsError, require};
+use crate::run::settings::{SettingsError, Validate, require};
 use crate::train::advantage::Normalisation;
 use crate::train::batch::Memory;
 use crate::train::harness::{Cadence, Validation};
@@ -95,7 +95,7 @@ pub struct TrainSettings {
     /// agree, else at least 1.
     pub tis_cap: f64,
     /// Which episodes are masked out of the loss, by how they ended.
-    pub mask: Mask,
+    pub mask: MaskRules,
     /// How the rewards of a group are normalised into advantages.
     pub advantage: Normalisation,
     /// The optimizer's settings, gradient clipping included.
@@ -161,7 +161,7 @@ impl TrainSettings {
             clip: Clip::default(),
             kl: Kl::default(),
             tis_cap: 0.0,
-            mask: Mask::default(),
+            mask: MaskRules::default(),
             advantage: Normalisation::default(),
             adam: AdamConfig {
                 weight_decay: 0.0,
@@ -207,7 +207,7 @@ impl TrainSettings {
     }
 }
 
-impl Settings for TrainSettings {
+impl Validate for TrainSettings {
     type Error = SettingsError;
 
     fn verify(&self) -> Result<(), SettingsError> {

@@ -7,11 +7,11 @@ use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
 use agents::scaffold::react::MleWorld;
-use agents::scaffold::runner::{RunContext, ScriptedJob, run_episodes};
+use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
 use agents::trajectory::{self, Trajectory};
 use camino::Utf8Path;
-use jail::exec::Options;
+use jail::exec::SandboxOptions;
 use sandbox::env::{SuiteError, TaskSuite};
 use std::collections::BTreeSet;
 use tasks::stream::Stream;
@@ -48,10 +48,11 @@ pub(super) fn demonstrate(
     }
     let (mut faults, mut last) = (0, String::new());
     if !jobs.is_empty() {
-        let suite = TaskSuite::open(&settings.tasks, &Opening::default(), Options::default())?;
+        let suite =
+            TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
         let bar = stages.stage("playing", (played.len() + jobs.len()) as u64);
         bar.set_position(played.len() as u64);
-        let stage = RunContext {
+        let stage = RunnerContext {
             world: MleWorld { suite: &suite, rules: &settings.rules },
             style: ScriptStyle::Demonstration,
             workers: settings.workers,

@@ -2,7 +2,7 @@
 
 use crate::model::LoraSettings;
 use crate::optim::AdamConfig;
-use crate::run::settings::{Settings, SettingsError, require};
+use crate::run::settings::{SettingsError, Validate, require};
 use crate::train::batch::Memory;
 use crate::train::presets::{Dtype, Scale};
 use agents::scaffold::react::EpisodeRules;
@@ -108,7 +108,7 @@ impl SftSettings {
     }
 }
 
-impl Settings for SftSettings {
+impl Validate for SftSettings {
     type Error = SettingsError;
 
     fn verify(&self) -> Result<(), SettingsError> {

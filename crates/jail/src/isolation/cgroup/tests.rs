@@ -13,14 +13,14 @@ fn laid_out(files: &[(&str, &str)]) -> (tempfile::TempDir, Utf8PathBuf) {
     (folder, path)
 }
 
-fn place(version: Version, folder: &Utf8Path) -> Place {
-    Place { version, controllers: Controller::ALL.to_vec(), folder: folder.to_owned() }
+fn place(version: Version, folder: &Utf8Path) -> CgroupFolder {
+    CgroupFolder { version, controllers: Controller::ALL.to_vec(), folder: folder.to_owned() }
 }
 
-fn group(version: Version, folder: &Utf8Path) -> Group {
+fn group(version: Version, folder: &Utf8Path) -> Cgroup {
     let folders = Folders { places: Vec::new(), freezer: None, made: AtomicU64::new(0) };
     let places = vec![place(version, folder)];
-    Group {
+    Cgroup {
         name: String::new(),
         places,
         join_fds: Vec::new(),

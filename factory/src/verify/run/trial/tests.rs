@@ -42,7 +42,12 @@ fn corpus(dir: &Utf8Path) -> Corpus {
 fn started(tasks: &[&TaskDir]) -> Sandbox {
     let python = PythonEnv::locate().unwrap();
     let visible: Vec<_> = tasks.iter().map(|task| (task.id().clone(), task.public())).collect();
-    Sandbox::start(&python, Options { warm_up: false, ..Options::default() }, &visible).unwrap()
+    Sandbox::start(
+        &python,
+        SandboxOptions { warm_up: false, ..SandboxOptions::default() },
+        &visible,
+    )
+    .unwrap()
 }
 
 fn code_of(result: Result<(), Failure>) -> (&'static str, String) {

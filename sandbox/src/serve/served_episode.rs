@@ -1,18 +1,20 @@
 //! An episode as a client sees it: calls of tools in, observations and rewards out. Its functions
 //! block.
 
-use super::protocol::{Reply, ToolFault, tool_answer};
+use super::protocol::{ServerReply, ToolFault, tool_answer};
 use super::reveal::Reveal;
 use super::reward::{feedback_value, revealed_value};
-use super::server::Shared;
-use crate::env::{Action, Ending, EpisodeFault, Label, RecordError, Recorded, Reservation, Step};
+use super::server::ServerState;
+use crate::env::{
+    Action, CloseReason, EpisodeFault, Label, RecordError, Recorded, Reservation, StepResult,
+};
 use jail::exec::Cancel;
 use serde_json::{Map, Value, json};
 use tasks::task::{Task, TaskId};
 
 /// An episode in progress, or at its end.
 #[derive(Debug)]
-pub(super) struct Player {
+pub(super) struct ServedEpisode {
     task: TaskId,
     name: String,
     /// `None` after the end of the episode.
@@ -25,15 +27,15 @@ pub(super) struct Player {
     paid: f64,
 }
 
-impl Player {
+impl ServedEpisode {
     /// Begins an episode; also returns the first observation, with the task's description.
     pub(super) fn start(
-        shared: &Shared,
+        shared: &ServerState,
         task: &Task,
         label: &Label,
         file: &str,
         reservation: Reservation,
-    ) -> Result<(Self, Reply), EpisodeFault> {
+    ) -> Result<(Self, ServerReply), EpisodeFault> {
         let config = &shared.config;
         let path = config.records.join(task.id().as_str()).join(format!("{file}.jsonl"));
         let description = task.description().map_err(EpisodeFault::Description)?;
@@ -63,7 +65,7 @@ impl Player {
             reveal: config.reveal,
             paid: 0.0,
         };
-        Ok((player, Reply { observation, reward: None, done: false }))
+        Ok((player, ServerReply { observation, reward: None, done: false }))
     }
 
     /// Whether the episode has ended.
@@ -81,7 +83,7 @@ impl Player {
         &mut self,
         tool: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<Reply, EpisodeFault> {
+    ) -> Result<ServerReply, EpisodeFault> {
         let Some(episode) = &mut self.episode else { return Err(EpisodeFault::Over) };
         let (action, fault) = match action(tool, arguments) {
             Ok(action) => (action, None),
@@ -95,7 +97,7 @@ impl Player {
                 let message = full.to_string();
                 let fault = Some((ToolFault::ExecutionError, message.as_str()));
                 let observation = tool_answer(tool, "", fault, &metadata);
-                return Ok(Reply { observation, reward: Some(0.0), done: false });
+                return Ok(ServerReply { observation, reward: Some(0.0), done: false });
             }
             step => step?,
         };
@@ -122,11 +124,11 @@ impl Player {
         self.paid += reward;
         let fault = fault.as_ref().map(|(kind, reason)| (*kind, reason.as_str()));
         let observation = tool_answer(tool, &text, fault, &metadata);
-        Ok(Reply { observation, reward: Some(reward), done: step.done })
+        Ok(ServerReply { observation, reward: Some(reward), done: step.done })
     }
 
     /// Ends the episode without a grade, if it has not ended yet.
-    pub(super) fn abandon(self, ending: Ending) {
+    pub(super) fn abandon(self, ending: CloseReason) {
         if let Some(episode) = self.episode
             && let Err(fault) = episode.abandon(ending)
         {
@@ -150,7 +152,7 @@ impl Player {
         self.turns_allowed.saturating_sub(self.turns)
     }
 
-    fn metadata(&self, step: &Step) -> Value {
+    fn metadata(&self, step: &StepResult) -> Value {
         json!({
             "turn": self.turns,
             "turns_left": self.turns_left(),

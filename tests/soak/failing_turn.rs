@@ -5,7 +5,7 @@ use sandbox::env::Action;
 
 /// A turn that goes wrong through its agent's own fault.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Mischief {
+pub(crate) enum FailingTurn {
     /// A script that computes past its time.
     OverTime,
     /// A script that takes memory until there is none.
@@ -16,10 +16,10 @@ pub(crate) enum Mischief {
     Malformed,
 }
 
-impl Mischief {
+impl FailingTurn {
     /// What a thread's episode begins with, if it begins badly. Over time is the rarest, for it
     /// keeps a place from all others for as long as a script may run.
-    pub(crate) fn of(thread: usize, episode: u64) -> Option<Self> {
+    pub(crate) fn for_episode(thread: usize, episode: u64) -> Option<Self> {
         Some(match (thread as u64 + episode) % 64 {
             0 => Self::OverTime,
             16 | 48 => Self::OverMemory,

@@ -1,4 +1,4 @@
-//! Why a request gets no answer, in the shape that OpenAI's clients understand.
+//! Errors of requests, in the form that OpenAI's clients parse.
 
 use super::respond::page;
 use axum::http::StatusCode;
@@ -9,50 +9,50 @@ use serde_json::{Value, json};
 /// Seconds after which a client may try again.
 const PATIENCE: &str = "1";
 
-/// A request that gets no answer.
+/// The error of a request, with its HTTP status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     status: StatusCode,
     kind: &'static str,
     code: Option<&'static str>,
-    /// The parameter that is to blame.
+    /// The parameter that is invalid.
     param: Option<String>,
     message: String,
 }
 
-impl Refusal {
+impl ApiError {
     fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
         Self { status, kind, code: None, param: None, message: message.into() }
     }
 
-    /// The request makes no sense as a whole.
+    /// The body is not a valid request.
     pub(super) fn malformed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request_error", message)
     }
 
-    /// A parameter makes no sense.
+    /// The value of a parameter is invalid.
     pub(super) fn invalid(param: &str, message: impl Into<String>) -> Self {
         Self { param: Some(param.to_owned()), ..Self::malformed(message) }
     }
 
-    /// A parameter asks for something that is not done here.
+    /// A parameter, or its value, is not supported.
     pub(super) fn unsupported(param: &str, message: impl Into<String>) -> Self {
         Self { code: Some("unsupported_parameter"), ..Self::invalid(param, message) }
     }
 
-    /// The prompt does not fit.
+    /// The prompt leaves no room for a token in the context.
     pub(super) fn too_long(param: &str, tokens: usize, capacity: usize) -> Self {
         let message = format!(
             "the prompt has {tokens} tokens; the server's context holds {capacity}, of which at \
-             least one is for the answer; shorten the prompt, or have the server started with a \
-             larger `--max-model-len`"
+             least one is for the answer; shorten the prompt, or start the server with a larger \
+             `--max-model-len`"
         );
         Self { code: Some("context_length_exceeded"), ..Self::invalid(param, message) }
     }
 
-    /// Another model is asked for.
-    pub(super) fn model(asked: &str, served: &str) -> Self {
-        let message = format!("there is no model `{asked}` here; the one served is `{served}`");
+    /// The requested model is not the served one.
+    pub(super) fn model(requested: &str, served: &str) -> Self {
+        let message = format!("there is no model `{requested}` here; the one served is `{served}`");
         Self {
             code: Some("model_not_found"),
             param: Some("model".into()),
@@ -60,12 +60,12 @@ impl Refusal {
         }
     }
 
-    /// There is nothing under this address, or not by this method.
+    /// No such route, or not with this method.
     pub(super) fn route(status: StatusCode, message: impl Into<String>) -> Self {
         Self::new(status, "invalid_request_error", message)
     }
 
-    /// The key was not shown.
+    /// The key is missing or wrong.
     pub(super) fn key() -> Self {
         let message = "show the server's key, as `Authorization: Bearer KEY`";
         Self {
@@ -80,11 +80,11 @@ impl Refusal {
         Self::new(StatusCode::FORBIDDEN, "permission_error", message)
     }
 
-    /// All places are taken.
-    pub(super) fn busy(asked: usize, places: usize) -> Self {
+    /// The queue has no room for so many more choices.
+    pub(super) fn busy(requested: usize, most: usize) -> Self {
         let message = format!(
-            "the server has {places} answers in work or waiting, and no place for {asked} more; \
-             try again later"
+            "the server runs or queues at most {most} choices and has no room for {requested} \
+             more; try again later"
         );
         Self {
             code: Some("rate_limit_exceeded"),
@@ -92,25 +92,25 @@ impl Refusal {
         }
     }
 
-    /// Nothing is generated any more.
+    /// The generator has ended.
     pub(super) fn stopped() -> Self {
         let message = "the server no longer generates; its log says why";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_error", message)
     }
 
-    /// Something of ours broke.
+    /// An error of the server, not of the request.
     pub(super) fn broken(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "server_error", message)
     }
 
-    /// For the client.
+    /// The body of the response.
     pub(super) fn to_json(&self) -> Value {
         let Self { kind, code, param, message, .. } = self;
         json!({"error": {"message": message, "type": kind, "param": param, "code": code}})
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, page(&self.to_json())).into_response();
         let headers = response.headers_mut();

@@ -1,0 +1,127 @@
+//! The parameters that both kinds of completions have in common.
+
+use super::api_error::ApiError;
+use super::parameters::Parameters;
+use crate::generate::sample::Sampling;
+use serde::Deserialize;
+use serde_json::json;
+
+/// The parameters of a request besides its prompt.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of the protocol")]
+pub(super) struct RequestOptions {
+    /// `model`: the name of the requested model.
+    pub(super) model: Option<String>,
+    /// `n`: choices per prompt; at least 1.
+    pub(super) n: usize,
+    /// `temperature`, `top_p`, `top_k` and `min_p`.
+    pub(super) sampling: Sampling,
+    /// `max_tokens` or `max_completion_tokens`: the most tokens of a choice; at least 1.
+    pub(super) max_tokens: Option<usize>,
+    /// `seed`; without one, each request has a random stream of its own.
+    pub(super) seed: Option<u64>,
+    /// `stop`: texts that end a choice and are not part of it.
+    pub(super) stop: Vec<String>,
+    /// `ignore_eos`: whether generation continues after the token that ends a turn.
+    pub(super) ignore_eos: bool,
+    /// `stream`: whether deltas are sent while they are generated.
+    pub(super) stream: bool,
+    /// `stream_options.include_usage`: whether a streamed response ends with its token counts.
+    pub(super) usage: bool,
+    /// `return_token_ids`: whether the response has the ids of prompts and choices.
+    pub(super) token_ids: bool,
+}
+
+/// One text or several.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
+enum StopSequences {
+    One(String),
+    Several(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: bool,
+    /// Pads chunks against eavesdroppers at OpenAI; no chunk is padded here.
+    #[serde(default)]
+    #[expect(dead_code, reason = "accepted, and without effect")]
+    include_obfuscation: bool,
+}
+
+impl RequestOptions {
+    pub(super) fn take(parameters: &mut Parameters) -> Result<Self, ApiError> {
+        let defaults = Sampling::default();
+        let top_k = parameters.take::<i64>("top_k")?.unwrap_or(0);
+        let sampling = Sampling {
+            temperature: parameters.take("temperature")?.unwrap_or(defaults.temperature),
+            top_p: parameters.take("top_p")?.unwrap_or(defaults.top_p),
+            // In vLLM, -1 keeps all tokens, as 0 does.
+            top_k: if top_k == -1 {
+                0
+            } else {
+                usize::try_from(top_k).map_err(|_| {
+                    ApiError::invalid("top_k", format!("`top_k` is {top_k}; it must be at least 0"))
+                })?
+            },
+            min_p: parameters.take("min_p")?.unwrap_or(defaults.min_p),
+        };
+        sampling.check().map_err(|error| ApiError::malformed(error.to_string()))?;
+        let n = parameters.take("n")?.unwrap_or(1);
+        if n == 0 {
+            return Err(ApiError::invalid("n", "`n` is 0; it must be at least 1"));
+        }
+        parameters.neutral("best_of", &[json!(1), json!(n)])?;
+        for name in ["frequency_penalty", "presence_penalty"] {
+            parameters.neutral(name, &[json!(0), json!(0.0)])?;
+        }
+        parameters.neutral("repetition_penalty", &[json!(1), json!(1.0)])?;
+        parameters.neutral("logit_bias", &[json!({})])?;
+        let stop = match parameters.take("stop")? {
+            None => Vec::new(),
+            Some(StopSequences::One(text)) => vec![text],
+            Some(StopSequences::Several(texts)) => texts,
+        };
+        if stop.iter().any(String::is_empty) {
+            let message = "an empty text in `stop` would end every choice; leave it out";
+            return Err(ApiError::invalid("stop", message));
+        }
+        let stream = parameters.take("stream")?.unwrap_or(false);
+        let options: Option<StreamOptions> = parameters.take("stream_options")?;
+        if options.is_some() && !stream {
+            let message = "`stream_options` needs `stream`; set `stream` or leave it out";
+            return Err(ApiError::invalid("stream_options", message));
+        }
+        Ok(Self {
+            model: parameters.take("model")?,
+            n,
+            sampling,
+            max_tokens: max_tokens(parameters)?,
+            seed: parameters.take::<i64>("seed")?.map(i64::cast_unsigned),
+            stop,
+            ignore_eos: parameters.take("ignore_eos")?.unwrap_or(false),
+            stream,
+            usage: options.is_some_and(|options| options.include_usage),
+            token_ids: parameters.take("return_token_ids")?.unwrap_or(false),
+        })
+    }
+}
+
+/// `max_tokens`, under either of its names; `None` if neither is there.
+fn max_tokens(parameters: &mut Parameters) -> Result<Option<usize>, ApiError> {
+    let mut found = None;
+    for name in ["max_tokens", "max_completion_tokens"] {
+        let Some(limit) = parameters.take::<usize>(name)? else { continue };
+        if limit == 0 {
+            return Err(ApiError::invalid(name, format!("`{name}` is 0; it must be at least 1")));
+        }
+        if found.is_some_and(|found| found != limit) {
+            let message = "`max_tokens` and `max_completion_tokens` differ; give one of them";
+            return Err(ApiError::invalid(name, message));
+        }
+        found = Some(limit);
+    }
+    Ok(found)
+}
