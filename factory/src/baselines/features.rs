@@ -36,24 +36,24 @@ pub fn generic(assets: &Assets) -> Inputs {
 
 fn encode(assets: &Assets, words: bool, read: impl Fn(&Reading) -> &Vec<f64>) -> Inputs {
     let (mut left, mut right) = (Vec::new(), Vec::new());
-    for (a, b) in assets.train.columns.iter().zip(&assets.test.columns) {
-        match (&a.cells, &b.cells) {
-            (Cells::Numbers { values: a, .. }, Cells::Numbers { values: b, .. }) => {
-                let fill = median(a);
+    for (a, b) in assets.train.columns().iter().zip(assets.test.columns()) {
+        match (Cells::from_column(a), Cells::from_column(b)) {
+            (Cells::Numbers(a), Cells::Numbers(b)) => {
+                let fill = median(&a);
                 let filled = |values: &[f64]| -> Vec<f64> {
                     values.iter().map(|v| if v.is_nan() { fill } else { *v }).collect()
                 };
-                left.push(filled(a));
-                right.push(filled(b));
+                left.push(filled(&a));
+                right.push(filled(&b));
             }
             (Cells::Text(a), Cells::Text(b)) if words => {
-                let known: BTreeSet<&String> = a.iter().collect();
+                let known: BTreeSet<&str> = a.iter().copied().collect();
                 for word in known {
-                    let indicator = |words: &[String]| -> Vec<f64> {
-                        words.iter().map(|w| f64::from(u8::from(w == word))).collect()
+                    let indicator = |words: &[&str]| -> Vec<f64> {
+                        words.iter().map(|w| f64::from(u8::from(*w == word))).collect()
                     };
-                    left.push(indicator(a));
-                    right.push(indicator(b));
+                    left.push(indicator(&a));
+                    right.push(indicator(&b));
                 }
             }
             _ => {}

@@ -4,10 +4,11 @@ use super::items::Item;
 use super::network::Ties;
 use super::{series, tabular};
 use crate::data::labels::{self, Truth};
-use crate::data::table::{Cells, Table};
+use crate::data::table;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::rule::Frame;
+use polars::prelude::DataFrame;
 use std::collections::BTreeSet;
 use tasks::stream::Stream;
 use tasks::values::Values;
@@ -18,13 +19,13 @@ pub struct Assets {
     /// Ids of the training rows.
     pub train_ids: Vec<String>,
     /// Written features of the training rows, without id and target.
-    pub train: Table,
+    pub train: DataFrame,
     /// The truth of the training rows.
     pub train_truth: Truth,
     /// Ids of the test rows.
     pub test_ids: Vec<String>,
     /// Written features of the test rows.
-    pub test: Table,
+    pub test: DataFrame,
     /// The truth of the test rows.
     pub test_truth: Truth,
     /// The query that each training row answers, for ranking.
@@ -58,7 +59,7 @@ pub struct Order {
 
 /// All rows in natural order: clean columns, the same as they are written, and which rows are
 /// trained and tested on.
-pub type Rows = (Frame, Table, Order);
+pub type Rows = (Frame, DataFrame, Order);
 
 /// What rows have in addition to their columns.
 #[derive(Debug, Default)]
@@ -85,7 +86,8 @@ pub fn labelled(
         blueprint.targets.iter().map(|target| target.rule.score(&frame)).collect();
     let truth = labels::draw(blueprint, &scores, stream.child("labels"));
     for (index, mutation) in blueprint.mutations.iter().enumerate() {
-        mutation.apply(&mut written, stream.child("mutation").index(index as u64));
+        let stream = stream.child("mutation").index(index as u64);
+        mutation.apply(&mut written, &blueprint.numbers, stream);
     }
     let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
     let take = |names: &[String], rows: &[usize]| -> Vec<String> {
@@ -95,10 +97,10 @@ pub fn labelled(
     let test_items = items.split_off(items.len().min(order.train.len()));
     Assets {
         train_ids: take(&ids, &order.train),
-        train: written.take(&order.train),
+        train: table::take(&written, &order.train),
         train_truth: truth.take(&order.train),
         test_ids: take(&ids, &order.test),
-        test: written.take(&order.test),
+        test: table::take(&written, &order.test),
         test_truth: truth.take(&order.test),
         train_queries: take(&queries, &order.train),
         test_queries: take(&queries, &order.test),
@@ -126,24 +128,17 @@ impl Assets {
     }
 
     /// All written features in natural order, so that lags reach from test into training rows.
-    pub fn whole(&self) -> Table {
+    ///
+    /// # Panics
+    /// If the two tables have different columns.
+    pub fn whole(&self) -> DataFrame {
         let rows = self.order.train.len() + self.order.test.len();
         let mut position = vec![0; rows];
         for (at, row) in self.order.train.iter().chain(&self.order.test).enumerate() {
             position[*row] = at;
         }
-        let mut table = Table::default();
-        for (train, test) in self.train.columns.iter().zip(&self.test.columns) {
-            let joined = match (&train.cells, &test.cells) {
-                (Cells::Numbers { values: a, decimals }, Cells::Numbers { values: b, .. }) => {
-                    Cells::Numbers { values: [&a[..], &b[..]].concat(), decimals: *decimals }
-                }
-                (Cells::Text(a), Cells::Text(b)) => Cells::Text([&a[..], &b[..]].concat()),
-                _ => continue,
-            };
-            table.push(&train.name, joined.take(&position));
-        }
-        table
+        let whole = self.train.vstack(&self.test).expect("both tables are parts of one");
+        table::take(&whole, &position)
     }
 }
 

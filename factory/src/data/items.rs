@@ -1,11 +1,12 @@
 //! Items: what carries the statistics that stand in no table, one per row.
 
-use crate::data::table::{Cells, Table};
+use crate::data::table;
 use crate::media::{Look, MediumError, Reading, Storage};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::ItemLayout;
 use crate::spec::rule::Frame;
+use polars::prelude::Column;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 
@@ -52,24 +53,23 @@ pub fn draw(
 }
 
 /// The columns of a table that hold the items, or the names of their files.
-pub fn columns(layout: &ItemLayout, ids: &[String], items: &[Item]) -> Table {
-    let mut table = Table::default();
+pub fn columns(layout: &ItemLayout, ids: &[String], items: &[Item]) -> Vec<Column> {
     match layout.storage() {
         Storage::Files { folder, extension } => {
             let name = |id: &String| format!("{folder}/{id}.{extension}");
-            table.push(&layout.column, Cells::Text(ids.iter().map(name).collect()));
+            vec![table::texts(&layout.column, ids.iter().map(name))]
         }
         Storage::Cells(_) => {
-            for (index, column) in layout.columns().iter().enumerate() {
-                let line = |item: &Item| {
-                    let text = String::from_utf8_lossy(&item.bytes).into_owned();
-                    text.lines().nth(index).unwrap_or_default().to_owned()
-                };
-                table.push(column, Cells::Text(items.iter().map(line).collect()));
-            }
+            let line = |item: &Item, index: usize| {
+                let text = String::from_utf8_lossy(&item.bytes).into_owned();
+                text.lines().nth(index).unwrap_or_default().to_owned()
+            };
+            let column = |(index, name): (usize, &String)| {
+                table::texts(name, items.iter().map(|item| line(item, index)))
+            };
+            layout.columns().iter().enumerate().map(column).collect()
         }
     }
-    table
 }
 
 /// The files that hold the items, by their path within the public half.

@@ -1,10 +1,11 @@
 //! From noise-free scores to the truth, and what the truth is expected to be.
 
 use crate::data::score::Forecast;
-use crate::data::table::Cells;
+use crate::data::table;
 use crate::numeric::draws::{Draws, sigmoid};
 use crate::numeric::rounding::round;
 use crate::spec::blueprint::{Blueprint, Link, Target};
+use polars::prelude::Column;
 use tasks::stream::Stream;
 use tasks::values::Values;
 
@@ -89,22 +90,17 @@ impl Truth {
         self.len() == 0
     }
 
-    /// One target as a column of a table.
+    /// One target as the column called `name`.
     ///
     /// # Panics
     /// On several targets, which are several columns, and on structured ones.
-    pub fn cells(&self) -> Cells {
+    pub fn column(&self, name: &str) -> Column {
         match self {
-            Self::Numbers { values, decimals } => {
-                Cells::Numbers { values: values.clone(), decimals: *decimals }
-            }
+            Self::Numbers { values, decimals } => table::numbers(name, values, *decimals),
             Self::Classes { values, names } => {
-                Cells::Text(values.iter().map(|class| names[*class].clone()).collect())
+                table::texts(name, values.iter().map(|class| &names[*class]))
             }
-            Self::Grades { values, .. } => {
-                let values = values.iter().map(|grade| *grade as f64).collect();
-                Cells::Numbers { values, decimals: 0 }
-            }
+            Self::Grades { .. } => table::numbers(name, &self.as_numbers(), 0),
             Self::Several(_) | Self::Structured(_) => {
                 panic!("several or structured targets are not one column of plain cells")
             }

@@ -1,91 +1,93 @@
 //! Mutations at work on written tables, and what a careful solver undoes of them.
 
-use super::table::{Cells, Table};
+use super::table::{self, Cells};
 use crate::numeric::draws::Draws;
 use crate::numeric::moments::{median, moments};
-use crate::numeric::rounding::round;
+use crate::spec::blueprint::NumberSpec;
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::Frame;
+use polars::prelude::DataFrame;
 use tasks::stream::Stream;
 
 impl Mutation {
-    /// Changes the written features. Label mutations act in [`super::labels`] instead, and
-    /// blemishes where items are rendered.
-    pub fn apply(&self, table: &mut Table, stream: Stream) {
+    /// Changes the written features, whose number columns are specified in `numbers`. Label
+    /// mutations act in [`super::labels`] instead, and blemishes where items are rendered.
+    pub fn apply(&self, table: &mut DataFrame, numbers: &[NumberSpec], stream: Stream) {
         let mut draws = Draws::new(stream);
+        // Numbers that are not drawn, such as steps in time, are counts.
+        let decimals = |name: &str| {
+            let spec = numbers.iter().find(|spec| spec.column.name == name);
+            spec.map_or(0, |spec| spec.column.decimals)
+        };
         match self {
             Self::LabelNoise { .. } | Self::Imbalance { .. } | Self::Blemish { .. } => {}
             Self::Missing { column, share } => {
-                if let Some(cells) = table.column_mut(column) {
-                    let gaps = gaps(cells, *share, &mut draws);
-                    match cells {
-                        Cells::Numbers { values, .. } => {
-                            for row in gaps {
-                                values[row] = f64::NAN;
-                            }
-                        }
-                        Cells::Text(words) => gaps.into_iter().for_each(|row| words[row].clear()),
+                let Some(mut cells) = table::cells(table, column) else { return };
+                for row in gaps(&cells, *share, &mut draws) {
+                    match &mut cells {
+                        Cells::Numbers(values) => values[row] = f64::NAN,
+                        Cells::Text(words) => words[row] = "",
                     }
                 }
+                let changed = cells.into_column(column, decimals(column));
+                table::put(table, changed);
             }
             Self::Sentinel { column, share } => {
-                if let Some(cells) = table.column_mut(column) {
-                    let gaps = gaps(cells, *share, &mut draws);
-                    if let Cells::Numbers { values, .. } = cells {
-                        for row in gaps {
-                            values[row] = SENTINEL;
-                        }
+                let Some(mut cells) = table::cells(table, column) else { return };
+                let gaps = gaps(&cells, *share, &mut draws);
+                if let Cells::Numbers(values) = &mut cells {
+                    for row in gaps {
+                        values[row] = SENTINEL;
                     }
                 }
+                let changed = cells.into_column(column, decimals(column));
+                table::put(table, changed);
             }
             Self::Units { column, companion, factor, share } => {
-                let rows = table.rows();
-                let other: Vec<bool> = (0..rows).map(|_| draws.chance(*share)).collect();
-                if let Some(Cells::Numbers { values, decimals }) = table.column_mut(column) {
+                let other: Vec<bool> = (0..table.height()).map(|_| draws.chance(*share)).collect();
+                if let Some(Cells::Numbers(mut values)) = table::cells(table, column) {
                     for (value, other) in values.iter_mut().zip(&other) {
                         if *other {
-                            *value = round(*value * factor, *decimals);
+                            *value *= factor;
                         }
                     }
+                    table::put(table, table::numbers(column, &values, decimals(column)));
                 }
-                let name = |other: &bool| if *other { "alt" } else { "std" }.to_owned();
-                table.push(companion, Cells::Text(other.iter().map(name).collect()));
+                let name = |other: &bool| if *other { "alt" } else { "std" };
+                table::put(table, table::texts(companion, other.iter().map(name)));
             }
             Self::Echo { column, name, noise } => {
-                if let Some(Cells::Numbers { values, decimals }) = table.column(column) {
-                    let decimals = *decimals;
-                    let known: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
-                    let (mean, spread) = moments(&known);
-                    let echo = values
-                        .iter()
-                        .map(|value| {
-                            let value = if value.is_nan() { mean } else { *value };
-                            round(value + noise * spread * draws.normal(), decimals)
-                        })
-                        .collect();
-                    table.push(name, Cells::Numbers { values: echo, decimals });
-                }
+                let Some(Cells::Numbers(values)) = table::cells(table, column) else { return };
+                let known: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
+                let (mean, spread) = moments(&known);
+                let echo: Vec<f64> = values
+                    .iter()
+                    .map(|value| {
+                        let value = if value.is_nan() { mean } else { *value };
+                        value + noise * spread * draws.normal()
+                    })
+                    .collect();
+                table::put(table, table::numbers(name, &echo, decimals(column)));
             }
         }
     }
 
     /// Replaces written sentinels by NaN and converts units back; does nothing for other mutations.
-    pub fn undo(&self, table: &mut Table) {
+    pub fn undo(&self, frame: &mut Frame) {
         match self {
             Self::Sentinel { column, .. } => {
-                if let Some(Cells::Numbers { values, .. }) = table.column_mut(column) {
-                    for value in values.iter_mut().filter(|value| **value == SENTINEL) {
+                for value in frame.numbers.get_mut(column).into_iter().flatten() {
+                    if *value == SENTINEL {
                         *value = f64::NAN;
                     }
                 }
             }
             Self::Units { column, companion, factor, .. } => {
-                let Some(units) = table.text(companion).map(<[String]>::to_vec) else { return };
-                if let Some(Cells::Numbers { values, .. }) = table.column_mut(column) {
-                    for (value, unit) in values.iter_mut().zip(units) {
-                        if unit == "alt" {
-                            *value /= factor;
-                        }
+                let values = frame.numbers.get_mut(column);
+                let Some((values, units)) = values.zip(frame.words.get(companion)) else { return };
+                for (value, unit) in values.iter_mut().zip(units) {
+                    if unit == "alt" {
+                        *value /= factor;
                     }
                 }
             }
@@ -96,38 +98,52 @@ impl Mutation {
 
 /// Rows that lose their value: not at random, twice as likely above the median.
 fn gaps(cells: &Cells, share: f64, draws: &mut Draws) -> Vec<usize> {
-    let large: Vec<bool> = match cells {
-        Cells::Numbers { values, .. } => {
+    let chances: Vec<f64> = match cells {
+        Cells::Numbers(values) => {
             let median = median(values);
-            values.iter().map(|value| *value > median).collect()
+            let chance = |value: &f64| share * if *value > median { 4.0 / 3.0 } else { 2.0 / 3.0 };
+            values.iter().map(chance).collect()
         }
-        Cells::Text(words) => vec![false; words.len()],
+        Cells::Text(words) => vec![share; words.len()],
     };
-    let chance = |large: bool| share * if large { 4.0 / 3.0 } else { 2.0 / 3.0 };
-    let uniform = matches!(cells, Cells::Text(_));
-    (0..large.len())
-        .filter(|row| draws.chance(if uniform { share } else { chance(large[*row]) }))
-        .collect()
+    (0..chances.len()).filter(|row| draws.chance(chances[*row])).collect()
 }
 
 /// The frame a careful solver can rebuild from written features: mutations undone, gaps
 /// filled with the medians of `reference` (the training rows).
-pub fn repaired(table: &Table, reference: &Table, mutations: &[Mutation], block: usize) -> Frame {
-    let (mut table, mut reference) = (table.clone(), reference.clone());
-    for mutation in mutations {
-        mutation.undo(&mut table);
-        mutation.undo(&mut reference);
+pub fn repaired(
+    table: &DataFrame,
+    reference: &DataFrame,
+    mutations: &[Mutation],
+    block: usize,
+) -> Frame {
+    let undone = |table: &DataFrame| {
+        let mut frame = written(table);
+        for mutation in mutations {
+            mutation.undo(&mut frame);
+        }
+        frame
+    };
+    let (mut frame, reference) = (undone(table), undone(reference));
+    frame.block = block;
+    for (name, values) in &mut frame.numbers {
+        let fill = median(reference.numbers.get(name).map_or(&[][..], Vec::as_slice));
+        values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = fill);
     }
-    let mut frame = Frame { rows: table.rows(), block, ..Frame::default() };
-    for column in table.columns {
-        match column.cells {
-            Cells::Numbers { mut values, .. } => {
-                let fill = median(reference.numbers(&column.name).unwrap_or_default());
-                values.iter_mut().filter(|v| v.is_nan()).for_each(|value| *value = fill);
-                frame.numbers.insert(column.name, values);
+    frame
+}
+
+/// The columns of a table as they are written.
+fn written(table: &DataFrame) -> Frame {
+    let mut frame = Frame { rows: table.height(), ..Frame::default() };
+    for column in table.columns() {
+        let name = column.name().to_string();
+        match Cells::from_column(column) {
+            Cells::Numbers(values) => {
+                frame.numbers.insert(name, values);
             }
             Cells::Text(words) => {
-                frame.words.insert(column.name, words);
+                frame.words.insert(name, words.into_iter().map(str::to_owned).collect());
             }
         }
     }
@@ -138,29 +154,32 @@ pub fn repaired(table: &Table, reference: &Table, mutations: &[Mutation], block:
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let mut table = Table::default();
-        let values = (0..1000).map(f64::from).collect();
-        table.push("a", Cells::Numbers { values, decimals: 1 });
-        table
+    fn table() -> DataFrame {
+        let values: Vec<f64> = (0..1000).map(f64::from).collect();
+        table::table(vec![table::numbers("a", &values, 1)])
+    }
+
+    fn specs() -> [NumberSpec; 1] {
+        [NumberSpec { column: "a 0 1000 u 1".parse().unwrap(), follows: None }]
     }
 
     #[test]
     fn gaps_are_as_many_as_asked_and_more_among_large_values() {
         let mut table = table();
         let mutation = Mutation::Missing { column: "a".to_owned(), share: 0.2 };
-        mutation.apply(&mut table, Stream::root(3));
-        let values = table.numbers("a").unwrap();
+        mutation.apply(&mut table, &specs(), Stream::root(3));
+        let values = &written(&table).numbers["a"];
         let gaps = |range: std::ops::Range<usize>| {
             values[range].iter().filter(|value| value.is_nan()).count()
         };
         assert!((150..250).contains(&gaps(0..1000)));
         assert!(gaps(500..1000) > gaps(0..500));
+        assert_eq!(table.columns()[0].null_count(), gaps(0..1000));
     }
 
     #[test]
     fn units_and_sentinels_can_be_undone() {
-        let clean = table();
+        let clean = written(&table());
         for mutation in [
             Mutation::Units {
                 column: "a".to_owned(),
@@ -170,11 +189,12 @@ mod tests {
             },
             Mutation::Sentinel { column: "a".to_owned(), share: 0.1 },
         ] {
-            let mut table = clean.clone();
-            mutation.apply(&mut table, Stream::root(4));
-            assert_ne!(table.numbers("a"), clean.numbers("a"));
-            mutation.undo(&mut table);
-            let pairs = table.numbers("a").unwrap().iter().zip(clean.numbers("a").unwrap());
+            let mut table = table();
+            mutation.apply(&mut table, &specs(), Stream::root(4));
+            let mut frame = written(&table);
+            assert_ne!(frame.numbers, clean.numbers);
+            mutation.undo(&mut frame);
+            let pairs = frame.numbers["a"].iter().zip(&clean.numbers["a"]);
             assert!(pairs.into_iter().all(|(a, b)| a.is_nan() || a == b), "{mutation:?}");
         }
     }

@@ -1,11 +1,12 @@
 //! Several series over time, in long form: one row per series and step.
 
 use super::assets::Order;
-use crate::data::table::{Cells, Table};
+use crate::data::table;
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::Blueprint;
+use crate::spec::blueprint::{Blueprint, NumberSpec};
 use crate::spec::layout::SeriesSpec;
 use crate::spec::rule::Frame;
+use polars::prelude::DataFrame;
 use tasks::stream::Stream;
 
 /// How much of a driver's latent value carries over to the next step.
@@ -13,7 +14,7 @@ const PERSISTENCE: f64 = 0.35;
 
 /// Draws drivers, regimes and calendar, clean and as written. Every series' first steps are
 /// training rows, its last ones test rows; written rows are sorted by step, then series.
-pub fn draw(blueprint: &Blueprint, spec: &SeriesSpec, stream: Stream) -> (Frame, Table, Order) {
+pub fn draw(blueprint: &Blueprint, spec: &SeriesSpec, stream: Stream) -> (Frame, DataFrame, Order) {
     let steps = spec.train_steps + spec.horizon;
     let count = spec.series.words.len();
     let rows = steps * count;
@@ -49,16 +50,16 @@ pub fn draw(blueprint: &Blueprint, spec: &SeriesSpec, stream: Stream) -> (Frame,
         }
         frame.numbers.insert(driver.column.name.clone(), values);
     }
-    let mut table = Table::default();
-    table.push(&spec.series.name, Cells::Text(names.clone()));
-    table.push(&spec.step, Cells::Numbers { values: time.clone(), decimals: 0 });
-    table.push(&spec.season, Cells::Numbers { values: season.clone(), decimals: 0 });
-    table.push(&spec.regime.name, Cells::Text(regimes.clone()));
-    for driver in &blueprint.numbers {
-        let values = frame.numbers[&driver.column.name].clone();
-        table
-            .push(&driver.column.name, Cells::Numbers { values, decimals: driver.column.decimals });
+    let mut columns = vec![
+        table::texts(&spec.series.name, &names),
+        table::numbers(&spec.step, &time, 0),
+        table::numbers(&spec.season, &season, 0),
+        table::texts(&spec.regime.name, &regimes),
+    ];
+    for NumberSpec { column, .. } in &blueprint.numbers {
+        columns.push(table::numbers(&column.name, &frame.numbers[&column.name], column.decimals));
     }
+    let table = table::table(columns);
     frame.words.insert(spec.series.name.clone(), names);
     frame.words.insert(spec.regime.name.clone(), regimes);
     frame.numbers.insert(spec.step.clone(), time);

@@ -2,20 +2,24 @@
 
 use super::assets::Order;
 use super::network::{self, Ties};
-use crate::data::table::{Cells, Table};
+use crate::data::table;
 use crate::numeric::draws::{Draws, normal_cdf};
 use crate::numeric::rounding::round;
 use crate::spec::blueprint::{Blueprint, NumberSpec};
 use crate::spec::rule::Frame;
 use crate::spec::scenario::{NumberColumn, Shape};
+use polars::prelude::DataFrame;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 
 /// Draws clean columns, and the same as they are written; rows that are nodes come with ties.
-pub fn draw(blueprint: &Blueprint, ties: Option<&Ties>, stream: Stream) -> (Frame, Table, Order) {
+pub fn draw(
+    blueprint: &Blueprint,
+    ties: Option<&Ties>,
+    stream: Stream,
+) -> (Frame, DataFrame, Order) {
     let rows = blueprint.rows.train + blueprint.rows.test;
     let frame = sample(blueprint, rows, ties, stream);
-    let mut table = Table::default();
     // Words and numbers alternate in real tables; here their order is drawn once per task.
     let mut names: Vec<(String, Option<usize>)> = blueprint
         .numbers
@@ -24,13 +28,11 @@ pub fn draw(blueprint: &Blueprint, ties: Option<&Ties>, stream: Stream) -> (Fram
         .chain(blueprint.words.iter().map(|spec| (spec.column.name.clone(), None)))
         .collect();
     Draws::new(stream.child("column order")).shuffle(&mut names);
-    for (name, decimals) in names {
-        let cells = match decimals {
-            Some(decimals) => Cells::Numbers { values: frame.numbers[&name].clone(), decimals },
-            None => Cells::Text(frame.words[&name].clone()),
-        };
-        table.push(&name, cells);
-    }
+    let column = |(name, decimals): &(String, Option<usize>)| match decimals {
+        Some(decimals) => table::numbers(name, &frame.numbers[name], *decimals),
+        None => table::texts(name, &frame.words[name]),
+    };
+    let table = table::table(names.iter().map(column).collect());
     // Rows are exchangeable draws, so the first ones are as good a training set as any.
     let order = Order {
         train: (0..blueprint.rows.train).collect(),

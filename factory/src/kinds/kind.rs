@@ -4,12 +4,12 @@ use super::{pandas, wording};
 use crate::baselines::ladder::{self, Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::{self, Item};
-use crate::data::table::Table;
 use crate::media::{Blemish, Format, MediumError, MediumKind, Reading, Storage};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::{ItemLayout, Layout};
 use crate::spec::scenario::Story;
+use polars::prelude::Column;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use tasks::prediction::Prediction;
@@ -36,14 +36,14 @@ pub trait TaskKind: fmt::Debug + Sync {
     }
 
     /// The columns that hold the items of rows, or the names of their files.
-    fn item_cells(&self, blueprint: &Blueprint, ids: &[String], items: &[Item]) -> Table {
-        blueprint.item().map_or_else(Table::default, |layout| items::columns(layout, ids, items))
+    fn item_cells(&self, blueprint: &Blueprint, ids: &[String], items: &[Item]) -> Vec<Column> {
+        blueprint.item().map_or_else(Vec::new, |layout| items::columns(layout, ids, items))
     }
 
     /// The names of those columns.
     fn item_columns(&self, blueprint: &Blueprint) -> Vec<String> {
-        let table = self.item_cells(blueprint, &[], &[]);
-        table.columns.into_iter().map(|column| column.name).collect()
+        let columns = self.item_cells(blueprint, &[], &[]);
+        columns.iter().map(|column| column.name().to_string()).collect()
     }
 
     /// The files beside the tables, by their path within the public half.

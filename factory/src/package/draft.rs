@@ -3,10 +3,11 @@
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
-use crate::data::table::{Cells, Table};
+use crate::data::table;
 use crate::numeric::rounding::round;
 use crate::roles::{RoleBackend, TaskFacts};
 use crate::spec::blueprint::Blueprint;
+use polars::prelude::{Column, DataFrame};
 use std::collections::BTreeMap;
 use std::io;
 use tasks::cells;
@@ -48,39 +49,35 @@ impl Draft {
     ) -> io::Result<BTreeMap<String, Vec<u8>>> {
         let TaskFacts { blueprint, assets, ladder, thresholds } = facts;
         let kind = blueprint.kind();
-        let with_id = |ids: &[String]| {
-            let mut table = Table::default();
-            table.push(&blueprint.id_column, Cells::Text(ids.to_vec()));
-            table
+        let keys = |ids: &[String], queries: &[String]| {
+            let mut columns = vec![table::texts(&blueprint.id_column, ids)];
+            columns.extend(blueprint.queries().map(|layout| table::texts(&layout.column, queries)));
+            columns
         };
-        let features = |ids: &[String], queries: &[String], features: &Table, items: &[Item]| {
-            let mut table = with_id(ids);
-            if let Some(layout) = blueprint.queries() {
-                table.push(&layout.column, Cells::Text(queries.to_vec()));
-            }
-            table.columns.extend(kind.item_cells(blueprint, ids, items).columns);
-            table.columns.extend(features.columns.iter().cloned());
-            table
-        };
+        let features =
+            |ids: &[String], queries: &[String], features: &DataFrame, items: &[Item]| {
+                let mut columns = keys(ids, queries);
+                columns.extend(kind.item_cells(blueprint, ids, items));
+                columns.extend_from_slice(features.columns());
+                columns
+            };
         let mut train =
             features(&assets.train_ids, &assets.train_queries, &assets.train, &assets.train_items);
-        train.columns.extend(targets(blueprint, &assets.train_truth).columns);
+        train.extend(targets(blueprint, &assets.train_truth));
         let test =
             features(&assets.test_ids, &assets.test_queries, &assets.test, &assets.test_items);
-        let mut answer = with_id(&assets.test_ids);
-        if let Some(layout) = blueprint.queries() {
-            answer.push(&layout.column, Cells::Text(assets.test_queries.clone()));
-        }
-        answer.columns.extend(targets(blueprint, &assets.test_truth).columns);
+        let mut answer = keys(&assets.test_ids, &assets.test_queries);
+        answer.extend(targets(blueprint, &assets.test_truth));
+        let csv = |columns: Vec<Column>| table::to_csv(&table::table(columns));
         let sample = submission(blueprint, &assets.test_ids, &ladder.forecasts[0]);
 
         let mut files = BTreeMap::new();
         let mut add = |path: &str, bytes: Vec<u8>| files.insert(path.to_owned(), bytes);
         add("prepared/public/description.md", description.into_bytes());
-        add("prepared/public/train.csv", train.to_csv());
-        add("prepared/public/test.csv", test.to_csv());
+        add("prepared/public/train.csv", csv(train));
+        add("prepared/public/test.csv", csv(test));
         add("prepared/public/sample_submission.csv", sample);
-        add("prepared/private/answer.csv", answer.to_csv());
+        add("prepared/private/answer.csv", csv(answer));
         add("prepared/private/threshold.json", json(thresholds)?);
         add("source/blueprint.json", json(blueprint)?);
         add("source/evaluator.py", evaluator.into_bytes());
@@ -92,49 +89,40 @@ impl Draft {
 }
 
 /// The truth as it is written in training and answer files.
-fn targets(blueprint: &Blueprint, truth: &Truth) -> Table {
-    let mut table = Table::default();
+fn targets(blueprint: &Blueprint, truth: &Truth) -> Vec<Column> {
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
-        let values = truth.values(&blueprint.prediction);
-        table.columns.extend(written(&blueprint.prediction, &[column], &values).columns);
-        return table;
+        return written(&blueprint.prediction, &[column], &truth.values(&blueprint.prediction));
     }
     if let Truth::Structured(values) = truth {
         let columns = blueprint.kind().target_columns(blueprint);
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         return written(&blueprint.prediction, &columns, values);
     }
-    for (target, part) in blueprint.targets.iter().zip(truth.parts()) {
-        table.push(&target.column, part.cells());
-    }
-    table
+    let targets = blueprint.targets.iter().zip(truth.parts());
+    targets.map(|(target, part)| part.column(&target.column)).collect()
 }
 
 /// A forecast as a submission file.
 pub fn submission(blueprint: &Blueprint, ids: &[String], forecast: &Forecast) -> Vec<u8> {
-    let mut table = Table::default();
-    table.push(&blueprint.id_column, Cells::Text(ids.to_vec()));
     let mut values = forecast.values(&blueprint.prediction);
     if let Values::Numbers(numbers) | Values::Matrix { values: numbers, .. } = &mut values {
         for number in numbers {
             *number = round(*number, 6);
         }
     }
-    let columns = blueprint.prediction.columns();
-    table.columns.extend(written(&blueprint.prediction, &columns, &values).columns);
-    table.to_csv()
+    let mut columns = vec![table::texts(&blueprint.id_column, ids)];
+    columns.extend(written(&blueprint.prediction, &blueprint.prediction.columns(), &values));
+    table::to_csv(&table::table(columns))
 }
 
 /// Values in the cells of their columns.
-fn written(prediction: &Prediction, columns: &[&str], values: &Values) -> Table {
+fn written(prediction: &Prediction, columns: &[&str], values: &Values) -> Vec<Column> {
     let mut cells: Vec<Vec<String>> = vec![Vec::with_capacity(values.len()); columns.len()];
     for row in 0..values.len() {
         let written = cells::write(prediction, values, row).unwrap_or_default();
         cells.iter_mut().zip(written).for_each(|(column, cell)| column.push(cell));
     }
-    let mut table = Table::default();
-    columns.iter().zip(cells).for_each(|(column, cells)| table.push(column, Cells::Text(cells)));
-    table
+    columns.iter().zip(cells).map(|(column, cells)| table::texts(column, cells)).collect()
 }
 
 /// A value as the bytes of an indented JSON file.

@@ -64,7 +64,7 @@ fn at_a_glance(blueprint: &Blueprint, assets: &Assets) -> String {
         .kind()
         .item_columns(blueprint)
         .into_iter()
-        .chain(assets.train.columns.iter().map(|column| column.name.clone()))
+        .chain(assets.train.columns().iter().map(|column| column.name().to_string()))
         .map(|name| format!("`{name}`"))
         .collect();
     format!(
@@ -104,18 +104,17 @@ fn data(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets, draws: &mut
     let _ = write!(text, "{opening}\n\n| column | kind | values |\n| --- | --- | --- |\n");
     let _ = writeln!(text, "| `{}` | id | opaque |", blueprint.id_column);
     text.push_str(&blueprint.kind().column_lines(blueprint, &scenario.story));
-    for column in &assets.train.columns {
-        let (kind, values) = match &column.cells {
-            Cells::Numbers { values, .. } => ("number", summary(values)),
-            Cells::Text(words) => {
-                let mut known: Vec<String> =
-                    words.iter().filter(|word| !word.is_empty()).cloned().collect();
-                known.sort();
-                known.dedup();
-                ("category", known.join(" / "))
+    for column in assets.train.columns() {
+        let (kind, values) = match Cells::from_column(column) {
+            Cells::Numbers(values) => ("number", summary(&values)),
+            Cells::Text(mut words) => {
+                words.retain(|word| !word.is_empty());
+                words.sort_unstable();
+                words.dedup();
+                ("category", words.join(" / "))
             }
         };
-        let _ = writeln!(text, "| `{}` | {kind} | {values} |", column.name);
+        let _ = writeln!(text, "| `{}` | {kind} | {values} |", column.name());
     }
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
         let _ =

@@ -2,9 +2,10 @@
 
 use super::Scene;
 use crate::data::items::Item;
-use crate::data::table::Cells;
+use crate::data::table;
 use crate::media::image::grid::encode;
 use crate::spec::scene::SceneLayout;
+use polars::prelude::Column;
 use std::collections::BTreeMap;
 use tasks::values::Values;
 
@@ -15,9 +16,9 @@ pub const MASKS: &str = "masks";
 /// The folder of clean training pictures.
 pub const CLEAN: &str = "clean";
 
-/// The column that names the pictures.
-pub fn column(ids: &[String]) -> Cells {
-    Cells::Text(ids.iter().map(|id| format!("{PICTURES}/{id}.png")).collect())
+/// The column called `name`, which names the pictures.
+pub fn column(name: &str, ids: &[String]) -> Column {
+    table::texts(name, ids.iter().map(|id| format!("{PICTURES}/{id}.png")))
 }
 
 /// The pictures, by their path within the public half.

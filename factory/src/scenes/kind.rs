@@ -4,13 +4,13 @@ use super::{constants, files, page, python, scene};
 use crate::baselines::ladder::{Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::Item;
-use crate::data::table::Table;
 use crate::kinds::{TaskKind, rows};
 use crate::media::{Blemish, MediumError, Reading};
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Story;
 use crate::spec::scene::SceneLayout;
+use polars::prelude::Column;
 use std::collections::BTreeMap;
 use tasks::prediction::Prediction;
 use tasks::task::{OracleScript, TaskScripts};
@@ -25,10 +25,8 @@ impl TaskKind for SceneLayout {
         scene::climb(blueprint, self, assets)
     }
 
-    fn item_cells(&self, _blueprint: &Blueprint, ids: &[String], _items: &[Item]) -> Table {
-        let mut table = Table::default();
-        table.push(&self.column, files::column(ids));
-        table
+    fn item_cells(&self, _blueprint: &Blueprint, ids: &[String], _items: &[Item]) -> Vec<Column> {
+        vec![files::column(&self.column, ids)]
     }
 
     fn files(&self, blueprint: &Blueprint, assets: &Assets) -> BTreeMap<String, Vec<u8>> {

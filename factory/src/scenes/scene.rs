@@ -8,7 +8,6 @@ use crate::data::assets::{self, Assets, Order};
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
-use crate::data::table::Table;
 use crate::media::image::features;
 use crate::media::image::grid::{Grid, byte, decode, encode};
 use crate::media::{Blemish, MediumError, Reading};
@@ -16,6 +15,7 @@ use crate::numeric::draws::Draws;
 use crate::numeric::forest::ForestError;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scene::{SceneLayout, SceneRule};
+use polars::prelude::DataFrame;
 use std::collections::BTreeMap;
 use std::fmt;
 use tasks::boxes::{Detection as Found, Object};
@@ -162,10 +162,10 @@ pub(super) fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Asse
     let ideal = gathered(ideals.split_off(order.train.len()), scene.frame());
     Ok(Assets {
         train_ids: ids[..order.train.len()].to_vec(),
-        train: Table::default(),
+        train: DataFrame::empty(),
         train_truth: Truth::Structured(gathered(truths, scene.frame())),
         test_ids: ids[order.train.len()..].to_vec(),
-        test: Table::default(),
+        test: DataFrame::empty(),
         test_truth: Truth::Structured(test_truth),
         train_queries: Vec::new(),
         test_queries: Vec::new(),

@@ -1,7 +1,8 @@
 //! What the files of the public half say besides their contents: names, times, headers.
 
 use super::{Refusal, chunks};
-use crate::data::network;
+use crate::data::table::Cells;
+use crate::data::{network, table};
 use crate::package::{self, Staged};
 use camino::Utf8Path;
 use fs_err as fs;
@@ -78,15 +79,13 @@ pub(super) fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
     let Some(column) = task.draft.facts.blueprint.file_column() else { return Ok(Vec::new()) };
     let mut names = Vec::new();
     for file in ["train.csv", "test.csv"] {
-        let broken = |error: csv::Error| Refusal::Contract(format!("`{file}`: {error}"));
-        let path = task.dir.public().path().join(file);
-        let mut rows = csv::Reader::from_reader(fs::File::open(path).map_err(contract)?);
-        let header = rows.headers().map_err(broken)?;
-        let missing = || Refusal::Contract(format!("`{file}` has no column `{column}`"));
-        let place = header.iter().position(|name| name == column).ok_or_else(missing)?;
-        for row in rows.records() {
-            names.push(row.map_err(broken)?.get(place).unwrap_or_default().to_owned());
-        }
+        let bytes = fs::read(task.dir.public().path().join(file)).map_err(contract)?;
+        let rows = table::read_csv(&bytes)
+            .map_err(|error| Refusal::Contract(format!("`{file}`: {error}")))?;
+        let Some(Cells::Text(cells)) = table::cells(&rows, column) else {
+            return Err(Refusal::Contract(format!("`{file}` has no column `{column}`")));
+        };
+        names.extend(cells.into_iter().map(str::to_owned));
     }
     Ok(names)
 }

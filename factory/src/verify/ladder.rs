@@ -5,11 +5,12 @@ use crate::baselines::features;
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
-use crate::data::table::{Cells, Column, Table};
+use crate::data::table::Cells;
 use crate::media::Reading;
 use crate::numeric::draws::Draws;
 use crate::roles::TaskFacts;
 use crate::spec::config::Preset;
+use polars::prelude::{Column, DataFrame};
 use tasks::metrics::Metric;
 use tasks::values::{self, Values};
 
@@ -216,11 +217,10 @@ pub(super) fn not_trivial(facts: &TaskFacts) -> Result<(), Refusal> {
         return if trivial { Err(Refusal::Trivial { column, share }) } else { Ok(()) };
     }
     let truth = assets.test_truth.values(&blueprint.prediction);
-    for (train, test) in probes(&assets.train, &assets.train_items)
-        .iter()
-        .zip(&probes(&assets.test, &assets.test_items))
-    {
-        let (left, right) = bins(&train.cells, &test.cells);
+    let train = probes(&assets.train, &assets.train_items);
+    let test = probes(&assets.test, &assets.test_items);
+    for ((column, train), (_, test)) in train.into_iter().zip(test) {
+        let (left, right) = bins(train, test);
         let constants = &facts.ladder.constants;
         let part = |(truth, constant): (&Truth, &Vec<f64>)| per_bin(truth, constant, &left, &right);
         let truths = assets.train_truth.parts();
@@ -229,7 +229,7 @@ pub(super) fn not_trivial(facts: &TaskFacts) -> Result<(), Refusal> {
         let Ok(score) = values::score(blueprint.metric, &truth, &forecast) else { continue };
         let share = (score - baselines.ladder[0]) / way;
         if share >= TRIVIAL {
-            return Err(Refusal::Trivial { column: train.name.clone(), share });
+            return Err(Refusal::Trivial { column, share });
         }
     }
     Ok(())
@@ -238,9 +238,10 @@ pub(super) fn not_trivial(facts: &TaskFacts) -> Result<(), Refusal> {
 /// One kind of reading of an item.
 type Kind = fn(&Reading) -> &Vec<f64>;
 
-/// The columns of a table, and every reading of the items as one.
-fn probes(table: &Table, items: &[Item]) -> Vec<Column> {
-    let mut columns = table.columns.clone();
+/// The columns of a table, and every reading of the items as one, each with its name.
+fn probes<'a>(table: &'a DataFrame, items: &[Item]) -> Vec<(String, Cells<'a>)> {
+    let named = |column: &'a Column| (column.name().to_string(), Cells::from_column(column));
+    let mut columns: Vec<(String, Cells<'a>)> = table.columns().iter().map(named).collect();
     let kinds: [(&str, Kind); 3] = [
         ("plain", |reading| &reading.plain),
         ("generic", |reading| &reading.generic),
@@ -248,17 +249,16 @@ fn probes(table: &Table, items: &[Item]) -> Vec<Column> {
     ];
     for (kind, read) in kinds {
         for (index, values) in features::columns(items, read).into_iter().enumerate() {
-            let cells = Cells::Numbers { values, decimals: 6 };
-            columns.push(Column { name: format!("{kind} reading {index}"), cells });
+            columns.push((format!("{kind} reading {index}"), Cells::Numbers(values)));
         }
     }
     columns
 }
 
 /// Bin numbers of the training and test rows: words as they are, numbers in eighths.
-fn bins(train: &Cells, test: &Cells) -> (Vec<usize>, Vec<usize>) {
+fn bins(train: Cells, test: Cells) -> (Vec<usize>, Vec<usize>) {
     match (train, test) {
-        (Cells::Numbers { values: a, .. }, Cells::Numbers { values: b, .. }) => {
+        (Cells::Numbers(a), Cells::Numbers(b)) => {
             let mut sorted: Vec<f64> = a.iter().copied().filter(|v| !v.is_nan()).collect();
             sorted.sort_by(f64::total_cmp);
             let cut = |eighth: usize| sorted.get(sorted.len() * eighth / 8).copied();
@@ -270,9 +270,9 @@ fn bins(train: &Cells, test: &Cells) -> (Vec<usize>, Vec<usize>) {
         }
         (Cells::Text(a), Cells::Text(b)) => {
             let mut known = a.clone();
-            known.sort();
+            known.sort_unstable();
             known.dedup();
-            let bin = |word: &String| known.binary_search(word).unwrap_or(known.len());
+            let bin = |word: &&str| known.binary_search(word).unwrap_or(known.len());
             (a.iter().map(bin).collect(), b.iter().map(bin).collect())
         }
         _ => (Vec::new(), Vec::new()),

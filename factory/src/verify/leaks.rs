@@ -6,10 +6,11 @@ use crate::baselines::features;
 use crate::data::assets::Assets;
 use crate::data::items::Item;
 use crate::data::labels::Truth;
-use crate::data::table::{Cells, Table};
+use crate::data::table::Cells;
 use crate::numeric::moments::moments;
 use crate::package::Staged;
 use crate::roles::TaskFacts;
+use polars::prelude::DataFrame;
 use std::collections::BTreeMap;
 
 /// Closest that the nearest test rows may come, in units of typical training distances.
@@ -60,24 +61,37 @@ fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
 /// No test row has the very features of a training row.
 pub(super) fn no_duplicates(task: &Staged) -> Result<(), Refusal> {
     let assets = &task.draft.facts.assets;
-    let key = |table: &Table, items: &[Item], row: usize| -> Vec<u8> {
-        let cells: String =
-            table.columns.iter().map(|column| column.cells.cell(row) + ",").collect();
-        let mut key = cells.into_bytes();
-        if let Some(item) = items.get(row) {
-            key.extend(&item.bytes);
-        }
-        key
-    };
-    let seen: BTreeMap<Vec<u8>, usize> = (0..assets.train_ids.len())
-        .map(|row| (key(&assets.train, &assets.train_items, row), row))
-        .collect();
-    for test in 0..assets.test_ids.len() {
-        if let Some(train) = seen.get(&key(&assets.test, &assets.test_items, test)) {
+    let train = keys(&assets.train, &assets.train_items, assets.train_ids.len());
+    let seen: BTreeMap<Vec<u8>, usize> = train.into_iter().zip(0..).collect();
+    let test = keys(&assets.test, &assets.test_items, assets.test_ids.len());
+    for (test, key) in test.iter().enumerate() {
+        if let Some(train) = seen.get(key) {
             return Err(Refusal::Duplicate { test, train: *train });
         }
     }
     Ok(())
+}
+
+/// Each row's features as bytes, which two rows share only if they have the same features.
+fn keys(table: &DataFrame, items: &[Item], rows: usize) -> Vec<Vec<u8>> {
+    let mut keys = vec![Vec::new(); rows];
+    for column in table.columns() {
+        match Cells::from_column(column) {
+            Cells::Numbers(values) => {
+                keys.iter_mut()
+                    .zip(values)
+                    .for_each(|(key, value)| key.extend(value.to_le_bytes()));
+            }
+            Cells::Text(words) => {
+                for (key, word) in keys.iter_mut().zip(words) {
+                    key.extend(word.as_bytes());
+                    key.push(0);
+                }
+            }
+        }
+    }
+    keys.iter_mut().zip(items).for_each(|(key, item)| key.extend(&item.bytes));
+    keys
 }
 
 /// Test rows do not lie implausibly close to training rows.
@@ -107,26 +121,25 @@ pub(super) fn no_near_copies(task: &Staged) -> Result<(), Refusal> {
 
 /// Rows as points: standardised numbers and readings, and words as distances of 1 between any
 /// two.
-fn points(assets: &Assets, table: &Table, items: &[Item]) -> Vec<Vec<f64>> {
-    let mut points = vec![Vec::new(); table.rows().max(items.len())];
+fn points(assets: &Assets, table: &DataFrame, items: &[Item]) -> Vec<Vec<f64>> {
+    let mut points = vec![Vec::new(); table.height().max(items.len())];
     let readings = features::columns(items, |reading| &reading.generic);
     let known = features::columns(&assets.train_items, |reading| &reading.generic);
     for (values, known) in readings.iter().zip(&known) {
         standardise(&mut points, values, known);
     }
-    for (column, reference) in table.columns.iter().zip(&assets.train.columns) {
-        match (&column.cells, &reference.cells) {
-            (Cells::Numbers { values, .. }, Cells::Numbers { values: known, .. }) => {
-                let known: Vec<f64> = known.iter().copied().filter(|v| !v.is_nan()).collect();
-                standardise(&mut points, values, &known);
+    for (column, reference) in table.columns().iter().zip(assets.train.columns()) {
+        match (Cells::from_column(column), Cells::from_column(reference)) {
+            (Cells::Numbers(values), Cells::Numbers(mut known)) => {
+                known.retain(|value| !value.is_nan());
+                standardise(&mut points, &values, &known);
             }
-            (Cells::Text(words), Cells::Text(known)) => {
-                let mut known = known.clone();
-                known.sort();
+            (Cells::Text(words), Cells::Text(mut known)) => {
+                known.sort_unstable();
                 known.dedup();
                 for (point, word) in points.iter_mut().zip(words) {
                     let half = std::f64::consts::FRAC_1_SQRT_2;
-                    point.extend(known.iter().map(|k| if k == word { half } else { 0.0 }));
+                    point.extend(known.iter().map(|k| if *k == word { half } else { 0.0 }));
                 }
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! A CSV file as text cells.
 
 use super::GalleryError;
+use crate::data::table::{self, Cells};
 use camino::Utf8Path;
 use fs_err as fs;
 
@@ -19,17 +20,16 @@ pub(crate) struct Rows {
 impl Rows {
     /// Reads a CSV file; fails if it cannot be opened or parsed.
     pub(crate) fn read(path: &Utf8Path) -> Result<Self, GalleryError> {
-        let bytes = fs::read(path)?;
-        let wrong = |error: csv::Error| GalleryError::Unreadable {
-            path: path.to_owned(),
-            fault: error.to_string(),
-        };
-        let mut reader = csv::Reader::from_reader(&bytes[..]);
-        let header = reader.headers().map_err(wrong)?.iter().map(str::to_owned).collect();
-        let rows = reader
-            .records()
-            .map(|record| Ok(record.map_err(wrong)?.iter().map(str::to_owned).collect()))
-            .collect::<Result<_, GalleryError>>()?;
+        let table = table::read_csv(&fs::read(path)?).map_err(|error| {
+            GalleryError::Unreadable { path: path.to_owned(), fault: error.to_string() }
+        })?;
+        let mut rows = vec![Vec::with_capacity(table.width()); table.height()];
+        for column in table.columns() {
+            if let Cells::Text(cells) = Cells::from_column(column) {
+                rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell.to_owned()));
+            }
+        }
+        let header = table.get_column_names_owned().into_iter().map(Into::into).collect();
         Ok(Self { header, rows })
     }
 

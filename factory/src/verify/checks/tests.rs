@@ -4,7 +4,7 @@ use super::*;
 use crate::corpus::folder;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
-use crate::data::table::Cells;
+use crate::data::table;
 use crate::media::Format;
 use crate::numeric::rounding::digits;
 use crate::package;
@@ -220,8 +220,8 @@ fn a_column_that_is_the_target_is_seen() {
     let bench = regression();
     let task = bench.with(|draft| {
         let assets = &mut draft.facts.assets;
-        assets.train.push("copy", assets.train_truth.cells());
-        assets.test.push("copy", assets.test_truth.cells());
+        table::put(&mut assets.train, assets.train_truth.column("copy"));
+        table::put(&mut assets.test, assets.test_truth.column("copy"));
     });
     assert_eq!(code(check(&task)), "trivial");
 }

@@ -1,7 +1,9 @@
 //! Rows, ids and items that tell more than they should.
 
 use super::*;
+use crate::data::table::{self, Cells};
 use crate::numeric::draws::Draws;
+use polars::prelude::Column;
 
 #[test]
 fn ids_in_order_of_the_target_are_seen() {
@@ -41,45 +43,40 @@ fn rows_in_order_of_the_target_are_seen() {
         let assets = &mut draft.facts.assets;
         let target = assets.train_truth.as_numbers();
         let rows = by_truth(&target);
-        assets.train = assets.train.take(&rows);
+        assets.train = table::take(&assets.train, &rows);
         assets.train_truth = assets.train_truth.take(&rows);
     });
     assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Order])), "order_leak");
 }
 
-/// Overwrites test rows with training rows, numbers moved by `shift` of their size.
+/// Overwrites the first test rows with training rows, numbers moved by `shift` of their size.
 fn copy_rows(draft: &mut UnwrittenDraft, count: usize, shift: f64) {
+    let pairs: Vec<(usize, usize)> = (0..count).map(|row| (row, row)).collect();
+    overwrite(draft, &pairs, |value| digits(value) + shift * digits(value));
+}
+
+/// Overwrites each pair's test row with its training row, numbers changed by `change`.
+fn overwrite(draft: &mut UnwrittenDraft, pairs: &[(usize, usize)], change: impl Fn(f64) -> f64) {
     let assets = &mut draft.facts.assets;
-    for (from, to) in assets.train.columns.iter().zip(&mut assets.test.columns) {
-        for row in 0..count {
-            match (&from.cells, &mut to.cells) {
-                (Cells::Numbers { values: from, .. }, Cells::Numbers { values: to, decimals }) => {
-                    *decimals = 9;
-                    to[row] = digits(from[row]) + shift * digits(from[row]);
-                }
-                (Cells::Text(from), Cells::Text(to)) => to[row].clone_from(&from[row]),
-                _ => {}
+    let columns = assets.train.columns().iter().zip(assets.test.columns());
+    let column = |(from, to): (&Column, &Column)| {
+        let mut cells = Cells::from_column(to);
+        for (test, train) in pairs {
+            match (Cells::from_column(from), &mut cells) {
+                (Cells::Numbers(from), Cells::Numbers(to)) => to[*test] = change(from[*train]),
+                (Cells::Text(from), Cells::Text(to)) => to[*test] = from[*train],
+                _ => panic!("both tables have the same columns"),
             }
         }
-    }
+        cells.into_column(to.name(), 9)
+    };
+    assets.test = table::table(columns.map(column).collect());
 }
 
 #[test]
 fn a_row_on_both_sides_of_the_split_is_seen() {
     let bench = binary();
-    let task = bench.with(|draft| {
-        let assets = &mut draft.facts.assets;
-        let row = assets.train.take(&[5]);
-        for (column, copy) in assets.test.columns.iter_mut().zip(row.columns) {
-            match (&mut column.cells, copy.cells) {
-                (Cells::Numbers { values, .. }, Cells::Numbers { values: copy, .. }) => {
-                    values[3] = copy[0];
-                }
-                (Cells::Text(words), Cells::Text(copy)) => words[3].clone_from(&copy[0]),
-                _ => {}
-            }
-        }
-    });
+    let task = bench.with(|draft| overwrite(draft, &[(3, 5)], |value| value));
     assert_eq!(code(leaks::no_duplicates(&task)), "duplicate");
 }
 
@@ -105,7 +102,7 @@ fn in_turns(draft: &mut UnwrittenDraft) {
     }
     let mut rows: Vec<usize> = (0..target.len()).collect();
     rows.sort_by(|a, b| (turn[*a], target[*a]).partial_cmp(&(turn[*b], target[*b])).unwrap());
-    assets.train = assets.train.take(&rows);
+    assets.train = table::take(&assets.train, &rows);
     assets.train_truth = assets.train_truth.take(&rows);
 }
 
@@ -143,15 +140,7 @@ fn items_of_every_medium_that_tell_are_seen() {
         let task = bench.with(|draft| {
             let assets = &mut draft.facts.assets;
             assets.test_items[3] = assets.train_items[5].clone();
-            for (to, from) in assets.test.columns.iter_mut().zip(&assets.train.columns) {
-                match (&mut to.cells, &from.cells) {
-                    (Cells::Numbers { values: to, .. }, Cells::Numbers { values: from, .. }) => {
-                        to[3] = from[5];
-                    }
-                    (Cells::Text(to), Cells::Text(from)) => to[3].clone_from(&from[5]),
-                    _ => {}
-                }
-            }
+            overwrite(draft, &[(3, 5)], |value| value);
         });
         assert_eq!(code(check(&task)), "duplicate", "{modality:?}");
         let task = bench.with(|draft| {
