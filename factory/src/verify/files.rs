@@ -16,13 +16,14 @@ const COMMON: [&str; 5] =
 /// Every file of the public half is one of a few known ones, or named by a row.
 pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
     let named: BTreeSet<String> = names(task)?.into_iter().collect();
-    let trained: BTreeSet<&String> = task.draft.facts.assets.train_ids.iter().collect();
+    let ids = cells(task, "train.csv", &task.dir.manifest().id_column)?;
+    let trained: BTreeSet<String> = ids.into_iter().collect();
     let folders = task.draft.facts.blueprint.kind().training_folders();
     for path in public(&task.dir) {
         let of_training_row = folders.iter().any(|folder| {
             let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
             let id = rest.and_then(|rest| rest.strip_suffix(".png"));
-            id.is_some_and(|id| trained.contains(&id.to_owned()))
+            id.is_some_and(|id| trained.contains(id))
         });
         if !COMMON.contains(&path) && !named.contains(path) && !of_training_row {
             return Err(Refusal::StrayFile(path.to_owned()));
@@ -76,19 +77,19 @@ fn public(dir: &TaskDir) -> impl Iterator<Item = &str> {
 /// The files that the tables name, the rows of `train.csv` first; none where rows have none.
 pub(super) fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
     let Some(column) = task.draft.facts.blueprint.file_column() else { return Ok(Vec::new()) };
-    let mut names = Vec::new();
-    for file in ["train.csv", "test.csv"] {
-        let broken = |error: csv::Error| Refusal::Contract(format!("`{file}`: {error}"));
-        let path = task.dir.public().path().join(file);
-        let mut rows = csv::Reader::from_reader(fs::File::open(path).map_err(contract)?);
-        let header = rows.headers().map_err(broken)?;
-        let missing = || Refusal::Contract(format!("`{file}` has no column `{column}`"));
-        let place = header.iter().position(|name| name == column).ok_or_else(missing)?;
-        for row in rows.records() {
-            names.push(row.map_err(broken)?.get(place).unwrap_or_default().to_owned());
-        }
-    }
-    Ok(names)
+    Ok([cells(task, "train.csv", column)?, cells(task, "test.csv", column)?].concat())
+}
+
+/// The cells of one column of a public table.
+fn cells(task: &Staged, file: &str, column: &str) -> Result<Vec<String>, Refusal> {
+    let broken = |error: csv::Error| Refusal::Contract(format!("`{file}`: {error}"));
+    let path = task.dir.public().path().join(file);
+    let mut rows = csv::Reader::from_reader(fs::File::open(path).map_err(contract)?);
+    let header = rows.headers().map_err(broken)?;
+    let missing = || Refusal::Contract(format!("`{file}` has no column `{column}`"));
+    let place = header.iter().position(|name| name == column).ok_or_else(missing)?;
+    let cell = |row: csv::StringRecord| row.get(place).unwrap_or_default().to_owned();
+    rows.records().map(|row| row.map(cell).map_err(broken)).collect()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
