@@ -78,8 +78,10 @@ pub(super) fn sample_is_unrewarded(task: &Staged) -> Result<(), Refusal> {
 /// training target.
 pub(super) fn no_constant_medals(task: &Staged) -> Result<(), Refusal> {
     let grader = open(task)?;
-    for cells in constants(task) {
-        let csv = filled(task, &cells);
+    let sample = read(task, "prepared/public/sample_submission.csv")?;
+    let sample = String::from_utf8_lossy(&sample);
+    for cells in constants(&task.draft.facts) {
+        let csv = filled(&sample, &cells);
         let Ok(grade) = grader.grade(&csv, Part::All) else { continue };
         if grade.tier >= Some(Milestone::Bronze) {
             let constant = cells.join(",");
@@ -120,8 +122,8 @@ pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
 }
 
 /// Constant submissions worth trying.
-fn constants(task: &Staged) -> Vec<Vec<String>> {
-    let TaskFacts { blueprint, assets, .. } = &task.draft.facts;
+fn constants(facts: &TaskFacts) -> Vec<Vec<String>> {
+    let TaskFacts { blueprint, assets, .. } = facts;
     match &blueprint.prediction {
         Prediction::Label { classes, .. } => classes.iter().map(|c| vec![c.clone()]).collect(),
         Prediction::Probability { .. } => {
@@ -177,13 +179,13 @@ fn constants(task: &Staged) -> Vec<Vec<String>> {
     }
 }
 
-fn filled(task: &Staged, cells: &[String]) -> Vec<u8> {
-    let TaskFacts { blueprint, assets, .. } = &task.draft.facts;
+/// A submission with these cells in every row, with the header and the ids of another one.
+fn filled(sample: &str, cells: &[String]) -> Vec<u8> {
     let row = cells.join(",");
-    let columns = blueprint.prediction.columns().join(",");
-    let mut csv = format!("{},{columns}\n", blueprint.id_column);
-    for id in &assets.test_ids {
-        let _ = writeln!(csv, "{id},{row}");
+    let mut csv = String::new();
+    for (index, line) in sample.lines().enumerate() {
+        let (id, _) = line.split_once(',').unwrap_or((line, ""));
+        let _ = if index == 0 { writeln!(csv, "{line}") } else { writeln!(csv, "{id},{row}") };
     }
     csv.into_bytes()
 }

@@ -17,13 +17,14 @@ const COMMON: [&str; 5] =
 /// Every file of the public half is one of a few known ones, or named by a row.
 pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
     let named: BTreeSet<String> = names(task)?.into_iter().collect();
-    let trained: BTreeSet<&String> = task.draft.facts.assets.train_ids.iter().collect();
+    let ids = cells(task, "train.csv", &task.dir.manifest().id_column)?;
+    let trained: BTreeSet<String> = ids.into_iter().collect();
     let folders = task.draft.facts.blueprint.kind().training_folders();
     for path in public(&task.dir) {
         let of_training_row = folders.iter().any(|folder| {
             let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
             let id = rest.and_then(|rest| rest.strip_suffix(".png"));
-            id.is_some_and(|id| trained.contains(&id.to_owned()))
+            id.is_some_and(|id| trained.contains(id))
         });
         if !COMMON.contains(&path) && !named.contains(path) && !of_training_row {
             return Err(Refusal::StrayFile(path.to_owned()));
@@ -77,17 +78,18 @@ fn public(dir: &TaskDir) -> impl Iterator<Item = &str> {
 /// The files that the tables name, the rows of `train.csv` first; none where rows have none.
 pub(super) fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
     let Some(column) = task.draft.facts.blueprint.file_column() else { return Ok(Vec::new()) };
-    let mut names = Vec::new();
-    for file in ["train.csv", "test.csv"] {
-        let bytes = fs::read(task.dir.public().path().join(file)).map_err(contract)?;
-        let rows = table::read_csv(&bytes)
-            .map_err(|error| Refusal::Contract(format!("`{file}`: {error}")))?;
-        let Some(Cells::Text(cells)) = table::cells(&rows, column) else {
-            return Err(Refusal::Contract(format!("`{file}` has no column `{column}`")));
-        };
-        names.extend(cells.into_iter().map(str::to_owned));
-    }
-    Ok(names)
+    Ok([cells(task, "train.csv", column)?, cells(task, "test.csv", column)?].concat())
+}
+
+/// The cells of one column of a public table.
+fn cells(task: &Staged, file: &str, column: &str) -> Result<Vec<String>, Refusal> {
+    let bytes = fs::read(task.dir.public().path().join(file)).map_err(contract)?;
+    let rows = table::read_csv(&bytes)
+        .map_err(|error| Refusal::Contract(format!("`{file}`: {error}")))?;
+    let Some(Cells::Text(cells)) = table::cells(&rows, column) else {
+        return Err(Refusal::Contract(format!("`{file}` has no column `{column}`")));
+    };
+    Ok(cells.into_iter().map(str::to_owned).collect())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
