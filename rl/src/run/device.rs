@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_known() {
+    fn memory_of_a_missing_device_is_unknown() {
         // Without CUDA's libraries there is nobody to ask, and that is no crash.
         if !Cuda::is_available() {
             assert_eq!(memory_in_use(Device::Cuda(0)), None);

@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused() {
+    fn unknown_keys_and_malformed_values_are_refused() {
         let unknown = set(&["inner.speed=1"]).unwrap_err();
         assert!(unknown.to_string().contains("speed"), "{unknown}");
         assert!(matches!(set(&["steps=many"]), Err(SettingsError::Fit(_))));

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_seen_by_all_clones() {
+    fn stop_request_reaches_all_clones() {
         let stop = Stop::default();
         let clone = stop.clone();
         assert!(!clone.is_requested());

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_block_says_it_all_in_three_lines() {
+    fn view_shows_a_step_in_three_lines() {
         let mut view = ProgressView::new(ProgressBar::hidden(), 0);
         view.held_out(0, 0.2, 0.2, 0);
         assert_eq!(view.text(), "      reward held-out 0.200 (best 0.200 at 0)");

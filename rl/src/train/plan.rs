@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_fit_is_refused_with_the_table() {
+    fn run_that_does_not_fit_is_refused_with_its_memory_plan() {
         let config = Published::named("qwen3-32b").unwrap().config();
         let error = choose(&large(), &config, H200, GPU, HOST).unwrap_err().to_string();
         for word in ["141.00 GiB", "gradients in f32", "rl plan", "lora.rank"] {

@@ -204,7 +204,7 @@ fn a_small_cache_changes_no_numbers() {
 }
 
 #[test]
-fn who_gives_way_says_what_it_would_have_said() {
+fn preempted_sequence_continues_with_the_same_tokens() {
     let model = model();
     let (count, slots) = (9, 6);
     let mut used = Vec::new();
@@ -233,7 +233,7 @@ fn who_gives_way_says_what_it_would_have_said() {
 /// Whoever joins and leaves when, with experts or without: the engine's numbers are those of the
 /// plain pass over each conversation, and so are those of a pass over all of them packed.
 #[test]
-fn every_way_through_the_model_is_the_plain_one() {
+fn cached_and_packed_passes_equal_the_plain_pass() {
     let models = [of_kind(false), of_kind(true)];
     proptest!(ProptestConfig::with_cases(16), |(
         has_experts: bool, count in 1_u64..9, slots in 1_usize..7,
@@ -257,7 +257,7 @@ fn every_way_through_the_model_is_the_plain_one() {
 }
 
 #[test]
-fn company_does_not_change_what_a_row_says() {
+fn row_is_independent_of_the_batch() {
     let model = model();
     let alone = play(&model, 9, 1, 1);
     for (slots, delay) in [(2, 1), (4, 3), (9, 1), (9, 7)] {
@@ -298,7 +298,7 @@ fn rows_that_share_a_prompt_have_settings_of_their_own() {
 }
 
 #[test]
-fn turns_end_where_they_must() {
+fn turns_end_at_eos_limit_or_full_context() {
     let model = model();
     let ends: Vec<ConversationLog> = play(&model, 40, 8, 1);
     let all: Vec<(TurnEnd, usize)> =

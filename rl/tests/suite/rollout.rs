@@ -179,7 +179,7 @@ fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
 }
 
 #[test]
-fn a_trajectory_has_so_many_tokens_to_say() {
+fn trajectory_ends_at_its_token_limit() {
     let scene = RolloutFixture::new(8);
     let settings = RolloutSettings { trajectory_tokens: 30, ..settings(4000) };
     for (trajectory, context) in scene.play(&settings, 600) {

@@ -138,7 +138,7 @@ mod tests {
         }
 
         #[test]
-        fn texts_are_left_alone(text in any::<String>()) {
+        fn texts_in_json_are_unchanged(text in any::<String>()) {
             let json = serde_json::to_string(&text).unwrap();
             prop_assert_eq!(without_python_numbers(&json), json);
         }

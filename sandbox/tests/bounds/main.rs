@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn the_first_fault_from_the_top_is_the_one_told() {
+fn first_invalid_row_is_the_one_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = camino::Utf8Path::from_path(folder.path()).unwrap().join("answer.csv");
     fs_err::write(&path, "id,y\na,1\nb,2\nc,3\n").unwrap();

@@ -65,7 +65,7 @@ fn files_can_be_fetched_between_calls() {
 }
 
 #[test]
-fn who_leaves_crashes_or_passes_a_limit_begins_anew() {
+fn session_restarts_after_an_exit_a_crash_or_a_limit() {
     let place = SandboxFixture::quick();
     let session = session(&place);
     let spin = "while True: pass";
@@ -269,7 +269,7 @@ fn output_belongs_to_its_call_and_each_has_the_whole_limit() {
 }
 
 #[test]
-fn the_way_to_a_session_is_no_way_out() {
+fn connection_to_a_session_gives_no_access_to_the_host() {
     let place = SandboxFixture::quick();
     // Says that it is done when it is not; what follows is cut short, and its own loss.
     let early = session(&place);
@@ -348,7 +348,7 @@ fn without_a_box_there_are_no_sessions() {
 }
 
 #[test]
-fn an_agent_is_told_that_its_variables_are_gone() {
+fn observation_states_that_variables_are_lost() {
     let place = SandboxFixture::quick();
     let task = Task::open(&place.corpus.path().join("alpha"), &Opening::default()).unwrap();
     let config = EpisodeConfig { mode: Mode::Session, ..EpisodeConfig::default() };

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_gpus_are_named_in_the_error() {
         let said =
             |host: &HostGpus, asked: &Gpus| host.devices(asked, true).unwrap_err().to_string();
         let nothing = host(&[("nvidia-uvm", Err(Obstacle::Missing)), ("nvidiactl", Ok(()))]);

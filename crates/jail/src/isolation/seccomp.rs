@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn no_call_that_breaks_out_is_allowed() {
+    fn filter_allows_no_call_that_escapes_the_jail() {
         let dangerous: &[i64] = calls![
             SYS_mount SYS_umount2 SYS_move_mount SYS_open_tree SYS_fsopen SYS_mount_setattr
             SYS_pivot_root SYS_chroot SYS_setns SYS_unshare SYS_ptrace SYS_process_vm_readv

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_may_list_counts_and_is_removed() {
+    fn unreadable_folders_are_counted_and_removed() {
         let (_kept, path) = place();
         fs_err::create_dir(format!("{path}/shut")).unwrap();
         fs_err::create_dir(format!("{path}/shut/inner")).unwrap();

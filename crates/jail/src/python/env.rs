@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_python_is_told_apart() {
+    fn invalid_interpreters_give_distinct_errors() {
         let missing = PythonEnv::at(Utf8Path::new("/nonexistent/python")).unwrap_err();
         assert!(matches!(missing, PythonError::Run { .. }), "{missing}");
         assert!(missing.to_string().contains("make venv"));

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn no_sequence_is_preempted_in_vain() {
+    fn long_sequence_is_preempted_for_a_short_one() {
         // The young long sequence is preempted; then there is room for the short one before it.
         let requests = [
             request(0, 500, true, true),
