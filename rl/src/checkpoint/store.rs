@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_stays_and_can_be_gone_back_to() {
+    fn best_checkpoint_is_kept_and_can_be_resumed_from() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let checkpoints = Checkpoints::new(dir, 1);

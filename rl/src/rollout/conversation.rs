@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_turns_go_first_and_the_last_turn_never() {
+    fn failed_turns_are_omitted_first_and_the_last_turn_never() {
         let (mut long, records) = conversation(&[false, true, false, true, true]);
         let mut surplus = |room, omissions: &[&[usize]]| {
             let omission =

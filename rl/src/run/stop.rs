@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_says_how_to_go_on() {
+    fn stop_message_states_how_to_resume() {
         let stopped =
             Stopped { step: 7, steps: 24, checkpoint: Some("run/step-000007".into()), code: 130 };
         assert_eq!(

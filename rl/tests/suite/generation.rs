@@ -321,7 +321,7 @@ fn turns_end_at_eos_limit_or_full_context() {
 }
 
 #[test]
-fn turns_can_be_watched_and_go_on_past_their_end() {
+fn partial_turns_are_readable_and_can_ignore_eos() {
     const PAIRS: usize = 6;
     let model = model();
     let mut engine = Engine::new(&model, 2 * PAIRS, 120);
@@ -358,7 +358,7 @@ fn turns_can_be_watched_and_go_on_past_their_end() {
 }
 
 #[test]
-fn misuse_is_refused_and_changes_nothing() {
+fn invalid_calls_of_the_engine_are_refused_without_effect() {
     let model = model();
     let error =
         Engine::with_cache(&model, 9, 50, Some(cache_of(&model, 50))).unwrap_err().to_string();

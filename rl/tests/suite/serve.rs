@@ -557,7 +557,7 @@ fn begun(client: &mut BufReader<TcpStream>) {
 }
 
 #[test]
-fn clients_that_leave_free_their_rows() {
+fn disconnected_clients_free_their_rows() {
     let dir = tempfile::tempdir().unwrap();
     let folder = random(Utf8Path::from_path(dir.path()).unwrap());
     let mut server = ServeProcess::start(

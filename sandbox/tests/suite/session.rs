@@ -88,7 +88,7 @@ fn session_restarts_after_an_exit_a_crash_or_a_limit() {
 }
 
 #[test]
-fn a_call_that_passes_the_memory_limit_may_be_caught_and_goes_on() {
+fn memory_error_in_a_session_can_be_caught() {
     let place = SandboxFixture::quick();
     let session = session(&place);
     let run = call(&session, "kept = 1\nbytes(8 << 30)\n");
@@ -319,7 +319,7 @@ fn connection_to_a_session_gives_no_access_to_the_host() {
 }
 
 #[test]
-fn many_sessions_rest_without_a_place_and_end_with_their_work_dirs() {
+fn idle_sessions_hold_no_slot_and_end_with_their_work_dirs() {
     let place = SandboxFixture::quick();
     // More than there are places for runs.
     let sessions: Vec<Workspace> = (0..12).map(|_| session(&place)).collect();

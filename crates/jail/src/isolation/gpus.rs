@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_nodes_are_told_apart() {
+    fn device_node_names_are_classified() {
         assert_eq!((index("nvidia0"), index("nvidia12")), (Some(0), Some(12)));
         for other in ["nvidia", "nvidia+1", "nvidiactl", "nvidia-uvm", "null", "nvidia99999999999"]
         {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_gets_what_it_asks_for_and_no_more() {
+    fn run_gets_only_the_gpus_that_it_asks_for() {
         let ok = Ok(());
         let nodes = ["nvidia0", "nvidia10", "nvidia2", "nvidia-uvm", "nvidiactl"].map(|n| (n, ok));
         let host = host(&nodes);

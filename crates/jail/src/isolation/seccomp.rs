@@ -413,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_compiles_and_gives_reasons() {
+    fn filter_table_compiles_and_has_reasons() {
         let length = |surroundings, gpus| allowlist(surroundings, gpus).unwrap().len();
         for gpus in [false, true] {
             let lengths = [Surroundings::Box, Surroundings::Host].map(|s| length(s, gpus));

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_moves_and_its_base_stays() {
+    fn environment_is_bound_elsewhere_and_its_base_in_place() {
         let env = PythonEnv {
             interpreter: "/home/me/project/.venv/bin/python".into(),
             version: "3.12.1".into(),

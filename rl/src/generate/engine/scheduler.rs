@@ -173,7 +173,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_budget_holds_and_the_oldest_goes_on(
+        fn cache_budget_holds_and_the_oldest_sequence_runs(
             given in prop::collection::vec((1_usize..=2051, any::<bool>(), any::<bool>()), 1..20),
             tokens in 2052_usize..20_000,
         ) {

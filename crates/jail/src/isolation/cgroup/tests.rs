@@ -86,7 +86,7 @@ fn a_process_that_moved_into_a_leaf_makes_its_groups_beside_it() {
 }
 
 #[test]
-fn folders_of_supervisors_that_are_gone_are_swept() {
+fn folders_of_ended_supervisors_are_removed() {
     let (_kept, path) = laid_out(&[]);
     let own = Owner::this().unwrap();
     let dead = own.to_string().replacen(&std::process::id().to_string(), "4000000000", 1);
