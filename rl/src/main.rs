@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Something failed; the message says what.
+/// Failure; the message on standard error has the reason.
 const FAILED: u8 = 1;
 
 /// How libtorch's threads wait for each other.

@@ -124,7 +124,7 @@ impl ProgressView {
         text
     }
 
-    /// Where the reward goes, once there are steps enough to tell.
+    /// Where the reward goes, once there are enough steps.
     fn trend(&self) -> String {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let count = self.rewards.len();

@@ -142,7 +142,7 @@ impl FailureKind {
     }
 }
 
-/// What is said of a failure, for programs.
+/// A failure as JSON, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct FailureReport {
     pub(crate) kind: FailureKind,
