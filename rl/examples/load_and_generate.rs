@@ -14,7 +14,7 @@ use rl::generate::sample::Sampling;
 use rl::generate::{Capacity, ConversationId, Generator as _, NativeGenerator};
 use rl::model::{Qwen3, Qwen3Config, save_folder};
 use rl::run::watchdog::Heartbeat;
-use rl::text::template::Template;
+use rl::text::template::ChatTemplate;
 use rl::text::tokenizer::Tokenizer;
 use std::error::Error;
 use tasks::stream::Stream;
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => tiny_checkpoint(Utf8Path::from_path(temporary.path()).ok_or("not UTF-8")?)?,
     };
     let (model, tokenizer) = policy::open(&folder, Kind::Float, Device::Cpu)?;
-    let prompt = Template::new(&tokenizer)?.prompt("Solve the task.", "Predict the rent.")?;
+    let prompt = ChatTemplate::new(&tokenizer)?.prompt("Solve the task.", "Predict the rent.")?;
     println!("{} prompt tokens", prompt.len());
 
     let capacity = Capacity { rows: 1, context: prompt.len() + 16, cache: None };

@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_of_scripts_that_make_no_sense_are_refused() {
+    fn invalid_limits_of_scripts_are_refused() {
         let mut settings = EvalSettings::defaults(Scale::Tiny);
         settings.verify().unwrap();
         settings.rules.episode.policy.time_limit = tasks::units::Span::seconds(0);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_policies_are_names_of_files() {
+    fn policy_names_must_be_file_names() {
         let check = |names: &[&str]| {
             let policies =
                 names.iter().map(|&name| (name.to_owned(), "folder".to_owned())).collect();

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Something failed; the message says what.
+/// Failure; the message on standard error has the reason.
 const FAILED: u8 = 1;
 
 /// How libtorch's threads wait for each other.
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Lets libtorch's threads sleep while they wait, unless the user has said otherwise.
+/// Lets libtorch's threads sleep while they wait, unless the environment sets otherwise.
 ///
 /// By default they spin, and with scripts on the same processors they then wait for a thread
 /// that their own spinning keeps from running: measured on two busy cores, an update takes four

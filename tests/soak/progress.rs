@@ -115,7 +115,7 @@ impl SupervisorTally {
                 self.closed.extend(progress.open.take().map(|(record, _)| record));
             }
             SupervisorLine::Error { thread, text } => {
-                self.errors.push(format!("thread {thread}: {text}"))
+                self.errors.push(format!("thread {thread}: {text}"));
             }
         }
     }

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn malformed_turn_gives_an_error_that_names_the_mistake() {
         let cases = [
             "",
             "I will train a forest.",
@@ -163,7 +163,7 @@ mod tests {
         }
 
         #[test]
-        fn any_script_comes_back_unchanged(code in "[^\r\n](\\PC|\n){0,60}[^\r\n]") {
+        fn script_in_a_turn_round_trips(code in "[^\r\n](\\PC|\n){0,60}[^\r\n]") {
             prop_assert_eq!(parse(&python_turn("t", &code)).action, python(&code));
         }
     }

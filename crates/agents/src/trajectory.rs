@@ -61,7 +61,7 @@ impl Segment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EpisodeEnding {
-    /// The agent said `<answer>submission</answer>`.
+    /// The agent sent `<answer>submission</answer>`.
     Answered,
     /// The turn or wall-time budget was used up.
     Budget,

@@ -1,4 +1,4 @@
-//! `factory calibrate`: does the corpus tell weak solvers from strong ones?
+//! `factory calibrate`: does the corpus separate weak solvers from strong ones?
 //!
 //! The scripted ladder (constant, linear, forest, operators, oracle) plays a sample of tasks in
 //! the real sandbox. Every two levels are compared task by task, as in figure 4 of the paper; a

@@ -4,7 +4,7 @@
 //! All ways get the same environment and the same scripts. Times are from asking for a run to
 //! knowing its end, in milliseconds.
 
-use crate::exec::{Fault, SandboxOptions, Sandbox, StartError, Workspace, environment};
+use crate::exec::{Fault, Sandbox, SandboxOptions, StartError, Workspace, environment};
 use crate::limits::RunLimits;
 use crate::python::{FORK, PythonEnv, ZYGOTE};
 use serde::Serialize;
@@ -167,7 +167,8 @@ pub fn bench(
     let (_, unprepared) = start(0)?;
     let (sandbox, workspace) = start(2)?;
     let bubblewrap = bubblewrap_stands(python, folder.path());
-    let mut bench = BenchResults { timings: Vec::new(), throughputs: Vec::new(), left_out: Vec::new() };
+    let mut bench =
+        BenchResults { timings: Vec::new(), throughputs: Vec::new(), left_out: Vec::new() };
     if let Err(why) = &bubblewrap {
         bench.left_out.push(format!("{}: {why}", LaunchMethod::Bubblewrap));
     }
@@ -193,7 +194,13 @@ pub fn bench(
                 jailed.push(timed(|| jail(&workspace, &code))?);
             }
         }
-        let ways = [LaunchMethod::Cold, LaunchMethod::Bubblewrap, LaunchMethod::Fork, LaunchMethod::Unprepared, LaunchMethod::Jailed];
+        let ways = [
+            LaunchMethod::Cold,
+            LaunchMethod::Bubblewrap,
+            LaunchMethod::Fork,
+            LaunchMethod::Unprepared,
+            LaunchMethod::Jailed,
+        ];
         for (way, mut times) in ways.into_iter().zip(times).filter(|(_, times)| !times.is_empty()) {
             times.sort_by(f64::total_cmp);
             let at = |percent: usize| times[((times.len() - 1) * percent + 50) / 100];
@@ -270,7 +277,7 @@ fn bubblewrap_stands(python: &PythonEnv, folder: &Path) -> Result<(), String> {
     })
 }
 
-/// Runs a command that says nothing if all is well.
+/// Runs a command that prints nothing on success.
 fn run(way: LaunchMethod, mut command: Command) -> Result<(), JailBenchError> {
     let output = command.stdin(Stdio::null()).output().map_err(comparison(way))?;
     if output.status.success() {

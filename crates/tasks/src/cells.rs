@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_to_mend() {
+    fn refusals_name_the_mistake() {
         let cells: [(usize, &[&str]); 27] = [
             (4, &["1", ""]),
             (5, &["1.5", "0"]),

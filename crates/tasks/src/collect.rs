@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_file_is_refused_without_waiting() {
+    fn special_file_is_refused_without_blocking() {
         let (folder, directory) = place();
         let path = |name| folder.path().join(name);
         fs_err::write(path("plain"), "x").unwrap();

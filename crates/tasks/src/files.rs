@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_go_and_nothing_else_does() {
+    fn temporary_files_are_removed_and_others_stay() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let left = temporary_neighbour(&dir.join("value.json"));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_cut_off() {
+    fn incomplete_last_line_is_removed() {
         let dir = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(dir.path()).unwrap().join("lines.jsonl");
         for (before, after) in [("1\n2\n", "1\n2\n"), ("1\n2", "1\n"), ("1", ""), ("", "")] {

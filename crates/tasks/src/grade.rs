@@ -96,7 +96,8 @@ pub trait Grader: Debug + Send {
     /// [take parts](crate::task::Task::takes_parts), only [`Part::All`] is asked for.
     ///
     /// # Errors
-    /// A [`GradeError`]; [`GradeError::is_fault`] tells whether the agent or the task caused it.
+    /// A [`GradeError`]. [`GradeError::is_fault`] separates errors of the task from those of the
+    /// agent.
     fn grade(&self, csv: &[u8], part: Part) -> Result<Grade, GradeError>;
 
     /// An upper bound in bytes of the memory that grading a submission of `size` bytes takes, the

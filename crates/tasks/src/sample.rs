@@ -146,18 +146,18 @@ fn header(csv: &[u8]) -> Result<Vec<String>, SubmissionError> {
     Ok(header.iter().map(str::to_owned).collect())
 }
 
-/// Which columns of one of the bundle's own tables hold numbers only; tells of the ids on the way.
+/// Which columns of one of the bundle's own tables hold numbers only. Calls `on_id` with every id.
 fn numbers(
     csv: &[u8],
     columns: &[String],
-    mut tell: impl FnMut(&str),
+    mut on_id: impl FnMut(&str),
 ) -> Result<Vec<bool>, SubmissionError> {
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut table = CsvTable::open(csv, &names, &vec![usize::MAX; names.len()])?;
     let mut numbers = vec![true; names.len()];
     let mut rows = 0;
     while let Some(row) = table.next()? {
-        tell(row.cells[0]);
+        on_id(row.cells[0]);
         for (number, cell) in numbers.iter_mut().zip(&row.cells) {
             *number &= is_number(cell);
         }

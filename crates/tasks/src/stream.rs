@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_seeds_and_siblings_share_nothing() {
+    fn neighbouring_seeds_and_siblings_give_unrelated_draws() {
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..50 {
             for index in 0..50 {

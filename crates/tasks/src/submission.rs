@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_to_mend() {
+    fn refusals_name_the_mistake() {
         let cases: [&[u8]; 14] = [
             b"",
             b"id,y\n",

@@ -151,7 +151,7 @@ impl<'a> CsvTable<'a> {
                 self.length += written;
             }
             match result {
-                // At the end of the file, the next call says what was left open.
+                // At the end of the file, the next call reports an open quote.
                 ReadRecordResult::InputEmpty
                 | ReadRecordResult::OutputFull
                 | ReadRecordResult::OutputEndsFull => {}
@@ -180,7 +180,8 @@ impl<'a> CsvTable<'a> {
                 str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
             }
             Err(error) => {
-                let (RecordPosition { number, line, byte, .. }, near) = (place, error.valid_up_to());
+                let (RecordPosition { number, line, byte, .. }, near) =
+                    (place, error.valid_up_to());
                 return Err(SubmissionError::Csv(format!(
                     "CSV parse error: record {number} (line {line}, field: {field}, byte: \
                      {byte}): invalid utf-8: invalid UTF-8 in field {field} near byte index {near}"
@@ -240,8 +241,8 @@ mod tests {
     use super::*;
 
     fn rows(csv: &str, most: [usize; 2]) -> Result<Vec<Vec<String>>, String> {
-        let mut table =
-            CsvTable::open(csv.as_bytes(), &["id", "y"], &most).map_err(|error| error.to_string())?;
+        let mut table = CsvTable::open(csv.as_bytes(), &["id", "y"], &most)
+            .map_err(|error| error.to_string())?;
         let mut rows = Vec::new();
         while let Some(row) = table.next().map_err(|error| error.to_string())? {
             let cut = row.cut.map(|column| format!("cut {column}"));

@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_a_terminal_acts_on_is_escaped() {
+    fn control_characters_of_terminals_are_escaped() {
         for (text, shown) in [
             ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
             ("\x1b[2J\x7f", "\\x1b[2J\\x7f"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_escaped() {
+    fn invalid_utf8_is_escaped() {
         assert_eq!(
             printable_bytes(b"ok \xff\x9b\xe2\x82 \x1b\n"),
             "ok \\xff\\x9b\\xe2\\x82 \\x1b\n"
@@ -137,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_active_is_left(bytes: Vec<u8>, text in "\\PC{0,20}[\\x00-\\x1f\u{80}-\u{9f}\u{200e}-\u{2070}]{0,20}") {
+        fn escaped_text_has_no_control_characters(bytes: Vec<u8>, text in "\\PC{0,20}[\\x00-\\x1f\u{80}-\u{9f}\u{200e}-\u{2070}]{0,20}") {
             for text in [text.as_str(), &String::from_utf8_lossy(&bytes)] {
                 prop_assert!(printable(text).chars().all(|c| !is_active(c) || c == '\n' || c == '\t'));
                 prop_assert!(one_line(text).chars().all(|c| !is_active(c) || c == '\t'));

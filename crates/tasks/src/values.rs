@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_that_do_not_belong_together_are_refused() {
+    fn values_of_different_kinds_or_lengths_are_refused() {
         let numbers = Values::Numbers(vec![1.0]);
         let masks = Values::Masks(vec![Mask::default()]);
         let wide = Values::Matrix { values: vec![1.0, 2.0], columns: 2 };

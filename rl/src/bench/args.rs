@@ -1,4 +1,4 @@
-//! `rl bench`: flags to jobs, a process for each, and one table of results.
+//! `rl bench`: flags to jobs, one process per job, and one table of results.
 
 use super::report::{BenchReport, CaseResult, Measurement};
 use super::{BenchCase, BenchJob, BenchSizes, Machine, ModelSource, machine, shape};
@@ -121,17 +121,17 @@ impl CaseChoice {
 }
 
 impl DeviceBenchArgs {
-    /// Measures what was asked for, a case at a time, and returns the table.
+    /// Measures the cases of `--case`, one after the other, and returns the table.
     ///
     /// # Errors
-    /// If there is nothing to measure, files cannot be read or written, or a case is wrong; then
-    /// the table is on standard output all the same.
+    /// If there is nothing to measure, or a file cannot be read or written. Also if a comparison
+    /// does not hold or a case failed; the table is then on standard output.
     pub fn run(self) -> Result<String> {
         if let Some(job) = &self.job {
             return self.measure_here(job);
         }
-        // This process makes nothing on the device; but one that is not there is better missed
-        // now than in every case.
+        // This process does not use the device. A missing device fails here, once, and not in
+        // every case.
         let device = self.device.resolve()?;
         let mut report = BenchReport::default();
         for path in &self.with {
@@ -178,7 +178,7 @@ impl DeviceBenchArgs {
         {
             print!("{table}");
         }
-        bail!("something is wrong with {}; the table says what", wrong.join("; "))
+        bail!("failed or out of limits: {}; see the table", wrong.join("; "))
     }
 
     fn write(&self, report: &BenchReport) -> Result<()> {
@@ -191,7 +191,7 @@ impl DeviceBenchArgs {
         Ok(())
     }
 
-    /// What is to be measured, in order.
+    /// The jobs of all cases, in order.
     fn jobs(&self, device: Device) -> Result<Vec<BenchJob>> {
         let mut cases: Vec<BenchCase> =
             self.case.iter().flat_map(|choice| choice.cases()).collect();
@@ -258,15 +258,17 @@ impl DeviceBenchArgs {
             return Ok((ModelSource::Folder(folder), config));
         }
         if cases != [BenchCase::Parity] {
-            bail!("say what to measure: `--shape qwen3-8b --random-weights`, or `--model FOLDER`");
+            bail!(
+                "nothing to measure; give `--shape qwen3-8b --random-weights` or `--model FOLDER`"
+            );
         }
-        // It brings models of its own.
+        // The case has models of its own.
         let name = "tiny".to_owned();
         let config = shape(&name).context("the built-in shape is there")?;
         Ok((ModelSource::Shape(name), config))
     }
 
-    /// In a process of its own.
+    /// Measures a job in a process of its own.
     fn measure_apart(&self, job: &BenchJob, device: Device) -> Result<Measurement> {
         let program = std::env::current_exe().context("failed to find this program")?;
         let mut command = Command::new(program);
@@ -282,27 +284,27 @@ impl DeviceBenchArgs {
             .context("failed to start a process for the case")?;
         if output.status.success() {
             let result = serde_json::from_slice(&output.stdout);
-            return result.context("the process of the case said something else than its result");
+            return result.context("the output of the case's process is not a result");
         }
         let text = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<&str> = text.lines().collect();
         let tail = lines[lines.len().saturating_sub(12)..].join("\n");
-        tracing::warn!(case = job.name(), status = %output.status, "its last words:\n{tail}");
-        let ending = ended(&output);
+        tracing::warn!(case = job.name(), status = %output.status, "the end of its log:\n{tail}");
+        let ending = failed(&output);
         let machine = Machine { device, ..Machine::default() };
         Ok(Measurement { name: job.name(), machine, settings: BTreeMap::new(), ending })
     }
 
-    /// In this process, for the one that has started it.
+    /// Measures a job in this process, which `measure_apart` has started.
     fn measure_here(&self, job: &str) -> Result<String> {
-        let job: BenchJob = serde_json::from_str(job).context("`--job` is no case")?;
+        let job: BenchJob = serde_json::from_str(job).context("`--job` is not a job as JSON")?;
         let device = crate::run::device::set_up(self.device, self.threads)?;
         Ok(serde_json::to_string(&job.run(device)?)? + "\n")
     }
 }
 
-/// What became of a process that has no result.
-fn ended(output: &Output) -> CaseResult {
+/// The result of a case whose process failed, from its log and exit status.
+fn failed(output: &Output) -> CaseResult {
     let text = String::from_utf8_lossy(&output.stderr);
     let is_out_of_memory = |line: &&str| {
         ["out of memory", "can't allocate memory", "memory allocation of", "bad_alloc"]
@@ -312,22 +314,22 @@ fn ended(output: &Output) -> CaseResult {
     if let Some(line) = text.lines().find(is_out_of_memory) {
         return CaseResult::OutOfMemory { reason: brief(line).to_owned() };
     }
-    // What the kernel does to the largest process when memory is short.
+    // The kernel's OOM killer sends SIGKILL.
     if output.status.signal() == Some(9) {
         return CaseResult::OutOfMemory { reason: "the process was killed".into() };
     }
-    let last = |wanted: fn(&str) -> bool| text.lines().rfind(|line| wanted(line));
-    // A panic says where on one line and what on the next.
+    let last = |matches: fn(&str) -> bool| text.lines().rfind(|line| matches(line));
+    // The message of a panic is on the line after its place in the code.
     let panic = text.lines().skip_while(|line| !line.contains("panicked at")).nth(1);
-    let said = last(|line| line.starts_with("error:")).or(panic);
-    let reason = said.or(last(|line| !line.trim().is_empty())).unwrap_or("it said nothing");
+    let error = last(|line| line.starts_with("error:")).or(panic);
+    let reason = error.or(last(|line| !line.trim().is_empty())).unwrap_or("no message");
     CaseResult::Broken { reason: format!("{} ({})", brief(reason), output.status) }
 }
 
-/// What libtorch says, without the words of the panic before it and the stack behind it.
+/// The message of libtorch in a line of a panic, without its stack trace; else the line.
 fn brief(line: &str) -> &str {
-    let said = line.split_once("Torch(\"").map_or(line, |(_, said)| said);
-    said.split("\\n").next().unwrap_or(said).trim_end_matches("\")").trim()
+    let message = line.split_once("Torch(\"").map_or(line, |(_, message)| message);
+    message.split("\\n").next().unwrap_or(message).trim_end_matches("\")").trim()
 }
 
 fn at_least_one(flag: &str, value: usize) -> Result<usize> {
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_say_how_they_ended() {
+    fn failed_process_gives_its_reason() {
         let panic = "INFO libtorch\n\nthread 'main' panicked at tensor.rs:1:2:\n\
             called `Result::unwrap()` on an `Err` value: Torch(\"CUDA out of memory. Tried to allocate 2.00 GiB\\nframe #0\")\nnote: run with\n";
         for (code, text, is_memory, words) in [
@@ -362,9 +364,9 @@ mod tests {
                 false,
                 "wrong shape",
             ),
-            (11, "", false, "it said nothing"),
+            (11, "", false, "no message"),
         ] {
-            let (found, reason) = match ended(&output(code, text)) {
+            let (found, reason) = match failed(&output(code, text)) {
                 CaseResult::OutOfMemory { reason } => (true, reason),
                 CaseResult::Broken { reason } => (false, reason),
                 other => panic!("{other:?}"),

@@ -94,7 +94,7 @@ fn drawing(config: &Qwen3Config, device: Device, rows: usize, stream: Stream) ->
     timed(device, || black_box(draw(&logits, &draws))).1
 }
 
-/// What `rl plan` counts for weights and generation, where nothing is trained.
+/// The memory of weights and generation by `rl plan`, without training.
 fn planned(config: &Qwen3Config, dtype: Dtype, sizes: &BenchSizes, device: Device) -> u64 {
     // Adapters of rank zero need nothing: what is left beside the weights is generation.
     let none = LoraSettings { rank: 0, ..LoraSettings::default() };

@@ -1,7 +1,7 @@
 //! The least time that a piece of work can take: what has to be read, over how fast the device
 //! reads; what has to be computed, over how fast it computes.
 //!
-//! Counted is what cannot be left out: every weight that is met is read once per decoding step,
+//! Counted is the work that cannot be avoided: every active weight is read once per decoding step,
 //! every cached key and value once, and a product of `[N, I]` with `[I, O]` is `2 N I O`
 //! operations. Norms, rotations, softmax, sampling and the optimizer are not counted, so a floor
 //! is never reached.
@@ -10,7 +10,7 @@ use crate::model::{LoraSettings, Qwen3Config};
 use crate::train::plan::adapter_parameters;
 use tch::Kind;
 
-/// What a device can do, as measured on it.
+/// The measured speed of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speed {
     /// Bytes a second, read and written, of a large copy.
@@ -72,7 +72,7 @@ impl UpdateShape<'_> {
         let products =
             2.0 * per_token(self.config) * (2.0 + frozen + again) + 2.0 * adapters * (3.0 + again);
         let output = 2.0 * head(self.config) * (2.0 + frozen);
-        // Causal: a token looks at half of its sequence, once for scores and once for values.
+        // Causal: a token attends to half of its sequence on average, for scores and for values.
         let width =
             self.config.num_hidden_layers * self.config.num_attention_heads * self.config.head_dim;
         let pairs: f64 = lengths.iter().map(|&length| (length as f64).powi(2) / 2.0).sum();
@@ -81,12 +81,12 @@ impl UpdateShape<'_> {
     }
 }
 
-/// Operations of reading `tokens` tokens without gradient, what they say of the past left out.
+/// Operations of reading `tokens` tokens without gradient, attention left out.
 pub fn reading(config: &Qwen3Config, tokens: usize) -> f64 {
     2.0 * per_token(config) * tokens as f64
 }
 
-/// Weights of all layers that one token meets.
+/// Weights of all layers that are active for one token.
 fn per_token(config: &Qwen3Config) -> f64 {
     layers(config, |mixture| mixture.per_token as f64)
 }
@@ -109,7 +109,7 @@ fn layers(config: &Qwen3Config, experts: impl Fn(&crate::model::Mixture) -> f64)
     all - (0..config.num_hidden_layers).map(unvisited).sum::<f64>()
 }
 
-/// How many experts of a layer somebody visits, in expectation, when `rows` tokens choose evenly.
+/// The expected number of experts of a layer that are used when `rows` tokens are routed evenly.
 fn visited(mixture: &crate::model::Mixture, rows: f64) -> f64 {
     let share = mixture.per_token as f64 / mixture.experts as f64;
     mixture.experts as f64 * (1.0 - (1.0 - share).powf(rows))
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn experts_that_nobody_visits_are_not_read() {
+    fn unused_experts_are_not_counted() {
         let config = Published::named("qwen3-30b-a3b").unwrap().config();
         let weights = |rows| DecodeStep::new(&config, Kind::BFloat16, rows, 0.0).weights / 2.0;
         let whole = (config.parameter_count() - config.vocab_size * config.hidden_size) as f64;

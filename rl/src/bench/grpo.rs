@@ -1,5 +1,5 @@
-//! A GRPO step as `rl train` makes it, but for the sandbox: conversations of several turns are
-//! generated, rewarded at random, and learnt from.
+//! A GRPO step as in `rl train`, without the sandbox: conversations of several turns are
+//! generated, get random rewards, and are trained on.
 
 use super::floor::{DecodeStep, Speed, UpdateShape, reading};
 use super::job::{BenchError, host, limit, random_ids, warm_up};
@@ -22,31 +22,34 @@ use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tch::Device;
 
-/// What a conversation consists of, in tokens: a prompt, then turns, each of what the model says
-/// and, but for the last one, what the environment answers.
+/// The parts of a conversation, in tokens: a prompt, then turns, each of sampled tokens and, except
+/// for the last turn, an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ConversationShape {
     prompt: usize,
-    said: usize,
-    answered: usize,
+    /// Sampled tokens of a turn.
+    sampled: usize,
+    /// Tokens of an observation.
+    observed: usize,
     turns: usize,
 }
 
 impl ConversationShape {
-    /// A quarter is prompt; of the rest two thirds are the model's.
+    /// A quarter is prompt; two thirds of the rest are sampled.
     fn from_sizes(sizes: &BenchSizes) -> Self {
         let turns = sizes.turns.max(1);
         let prompt = (sizes.conversation / 4).max(1);
         let turn = ((sizes.conversation - prompt) / turns).max(3);
-        Self { prompt, said: turn * 2 / 3, answered: turn - turn * 2 / 3, turns }
+        Self { prompt, sampled: turn * 2 / 3, observed: turn - turn * 2 / 3, turns }
     }
 
-    fn sampled(&self) -> usize {
-        self.said * self.turns
+    /// Sampled tokens of all turns.
+    fn sampled_tokens(&self) -> usize {
+        self.sampled * self.turns
     }
 
     fn tokens(&self) -> usize {
-        self.prompt + self.sampled() + self.answered * (self.turns - 1)
+        self.prompt + self.sampled_tokens() + self.observed * (self.turns - 1)
     }
 
     /// How many tokens a conversation has when the middle one of those that are sampled comes.
@@ -64,23 +67,23 @@ pub(super) fn settings(
     sizes: &BenchSizes,
     device: Device,
 ) -> Result<(TrainSettings, MemoryPlan), BenchError> {
-    let mut wanted = train_settings(config, dtype, lora);
+    let mut settings = train_settings(config, dtype, lora);
     let tokens = ConversationShape::from_sizes(sizes).tokens();
-    wanted.rollout.max_num_seqs = sizes.rows;
-    wanted.rollout.max_model_len = tokens + 1;
-    wanted.memory.max_tokens_per_micro_batch =
-        wanted.memory.max_tokens_per_micro_batch.min(sizes.rows * tokens).max(tokens);
-    Ok(plan::choose(&wanted, config, device, limit(device)?, host())?)
+    settings.rollout.max_num_seqs = sizes.rows;
+    settings.rollout.max_model_len = tokens + 1;
+    settings.memory.max_tokens_per_micro_batch =
+        settings.memory.max_tokens_per_micro_batch.min(sizes.rows * tokens).max(tokens);
+    Ok(plan::choose(&settings, config, device, limit(device)?, host())?)
 }
 
-/// Conversations, and what the sampler said about their tokens.
+/// Conversations, with the sampler's log-probabilities of their tokens.
 #[derive(Debug, Default)]
 struct SampledConversations {
     samples: Vec<TrainSequence>,
     log_probs: Vec<Vec<f32>>,
 }
 
-/// Plays one step.
+/// Measures one step.
 pub(super) fn measure(
     model: &Qwen3,
     (settings, plan): (&TrainSettings, &MemoryPlan),
@@ -89,10 +92,10 @@ pub(super) fn measure(
     stream: Stream,
 ) -> Result<Figures, BenchError> {
     let device = model.device();
-    let layout = ConversationShape::from_sizes(sizes);
+    let shape = ConversationShape::from_sizes(sizes);
     let mut optimizer = AdamW::new(model, settings.adam);
     warm_up(model)?;
-    let (played, rollout) = timed(device, || play(model, settings, sizes, layout, stream));
+    let (played, rollout) = timed(device, || play(model, settings, sizes, shape, stream));
     let played = played?;
     gauge.mark();
 
@@ -112,20 +115,20 @@ pub(super) fn measure(
     drop((optimizer, gradients));
 
     let count = sizes.rows;
-    let tokens = count * layout.tokens();
+    let tokens = count * shape.tokens();
     let seconds = rollout + differentiating + updating;
     let speed = Speed::measure(model.kind(), device);
-    let (generation, update) = floor(model.config(), settings, sizes, layout, speed);
+    let (generation, update) = floor(model.config(), settings, sizes, shape, speed);
     let details = BTreeMap::from([
         ("step_seconds".to_owned(), seconds),
         ("floor_seconds".to_owned(), generation + update),
         ("rollout_share".to_owned(), rollout / seconds),
         ("gradient_share".to_owned(), differentiating / seconds),
         ("optimizer_share".to_owned(), updating / seconds),
-        ("sampled_tokens_per_second".to_owned(), (count * layout.sampled()) as f64 / rollout),
+        ("sampled_tokens_per_second".to_owned(), (count * shape.sampled_tokens()) as f64 / rollout),
         (
             "sampled_at_floor_tokens_per_second".to_owned(),
-            (count * layout.sampled()) as f64 / generation,
+            (count * shape.sampled_tokens()) as f64 / generation,
         ),
         ("update_tokens_per_second".to_owned(), tokens as f64 / (differentiating + updating)),
         ("update_at_floor_tokens_per_second".to_owned(), tokens as f64 / update),
@@ -147,19 +150,20 @@ fn floor(
     config: &Qwen3Config,
     settings: &TrainSettings,
     sizes: &BenchSizes,
-    layout: ConversationShape,
+    shape: ConversationShape,
     speed: Speed,
 ) -> (f64, f64) {
     let (count, rows) = (sizes.rows, settings.rollout.max_num_seqs);
-    let step = DecodeStep::new(config, settings.dtype.kind(), rows, layout.mean_context());
-    let steps = (count * layout.sampled()) as f64 / rows as f64;
+    let step = DecodeStep::new(config, settings.dtype.kind(), rows, shape.mean_context());
+    let steps = (count * shape.sampled_tokens()) as f64 / rows as f64;
     // A group reads its prompt once.
-    let read = count.div_ceil(settings.group_size) * layout.prompt
-        + count * layout.answered * (layout.turns - 1);
+    let read = count.div_ceil(settings.group_size) * shape.prompt
+        + count * shape.observed * (shape.turns - 1);
     let generation = steps * step.seconds(speed) + reading(config, read) / speed.operations;
     let lora = settings.lora.as_ref();
     let update = UpdateShape { config, lora, recompute: settings.memory.gradient_checkpointing };
-    let operations = update.operations(&vec![layout.tokens(); count], count * layout.sampled());
+    let operations =
+        update.operations(&vec![shape.tokens(); count], count * shape.sampled_tokens());
     (generation, operations / speed.operations)
 }
 
@@ -168,7 +172,7 @@ fn play(
     model: &Qwen3,
     settings: &TrainSettings,
     sizes: &BenchSizes,
-    layout: ConversationShape,
+    shape: ConversationShape,
     stream: Stream,
 ) -> Result<SampledConversations, BenchError> {
     let config = model.config();
@@ -176,7 +180,7 @@ fn play(
     let turn = |conversation: usize, number: usize| TurnOptions {
         sampling: settings.rollout.sampling,
         stream: stream.child("draws").index(conversation as u64).index(number as u64),
-        max_tokens: layout.said,
+        max_tokens: shape.sampled,
         ignore_eos: true,
     };
     let RolloutSettings { max_num_seqs: rows, max_model_len: context, cache, .. } =
@@ -192,7 +196,7 @@ fn play(
     while next < count || !playing.is_empty() {
         while next < count && playing.len() < settings.rollout.max_num_seqs {
             let group = (next / settings.group_size) as u64;
-            let ids = random_ids(config, layout.prompt, stream.child("prompts").index(group));
+            let ids = random_ids(config, shape.prompt, stream.child("prompts").index(group));
             playing.insert(engine.admit(&ids, turn(next, 0))?, next);
             played.samples[next].push(&ids, false);
             next += 1;
@@ -202,13 +206,13 @@ fn play(
             played.samples[conversation].push(&finished.ids, true);
             played.log_probs[conversation].extend(finished.log_probs);
             turns[conversation] += 1;
-            if turns[conversation] == layout.turns {
+            if turns[conversation] == shape.turns {
                 engine.release(finished.row)?;
                 playing.remove(&finished.row);
             } else {
                 let number = turns[conversation];
                 let answers = stream.child("answers").index(conversation as u64);
-                let ids = random_ids(config, layout.answered, answers.index(number as u64));
+                let ids = random_ids(config, shape.observed, answers.index(number as u64));
                 played.samples[conversation].push(&ids, false);
                 engine.extend(finished.row, &ids, turn(conversation, number))?;
             }
@@ -256,11 +260,11 @@ mod tests {
         ) {
             let (sizes, _) = BenchSizes::defaults(Scale::Tiny);
             let sizes = BenchSizes { conversation, turns, ..sizes };
-            let layout = ConversationShape::from_sizes(&sizes);
+            let shape = ConversationShape::from_sizes(&sizes);
             // The environment does not answer the last turn, and divisions round down.
-            prop_assert!(layout.tokens() <= conversation);
-            prop_assert!(layout.tokens() + layout.answered + turns > conversation);
-            prop_assert!(layout.said > 0 && layout.answered > 0);
+            prop_assert!(shape.tokens() <= conversation);
+            prop_assert!(shape.tokens() + shape.observed + turns > conversation);
+            prop_assert!(shape.sampled > 0 && shape.observed > 0);
         }
     }
 
@@ -270,19 +274,19 @@ mod tests {
         let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
         let (sizes, _) = BenchSizes::defaults(Scale::Tiny);
         let sizes = BenchSizes { rows: 6, conversation: 40, turns: 2, ..sizes };
-        let layout = ConversationShape::from_sizes(&sizes);
+        let shape = ConversationShape::from_sizes(&sizes);
         let mut settings = train_settings(&config, Dtype::F32, None);
-        settings.rollout.max_model_len = layout.tokens() + 1;
+        settings.rollout.max_model_len = shape.tokens() + 1;
         for rows in [2, 6] {
             settings.rollout.max_num_seqs = rows;
-            let played = play(&model, &settings, &sizes, layout, Stream::root(2)).unwrap();
+            let played = play(&model, &settings, &sizes, shape, Stream::root(2)).unwrap();
             for (sample, log_probs) in played.samples.iter().zip(&played.log_probs) {
-                assert_eq!(sample.ids.len(), layout.tokens());
-                assert_eq!(sample.trained_count(), layout.sampled());
-                assert_eq!(log_probs.len(), layout.sampled());
+                assert_eq!(sample.ids.len(), shape.tokens());
+                assert_eq!(sample.trained_count(), shape.sampled_tokens());
+                assert_eq!(log_probs.len(), shape.sampled_tokens());
             }
             // The samples of a group share their prompt, and nothing else.
-            let prompt = |index: usize| &played.samples[index].ids[..layout.prompt];
+            let prompt = |index: usize| &played.samples[index].ids[..shape.prompt];
             assert_eq!(prompt(0), prompt(3));
             assert_ne!(prompt(0), prompt(4));
             assert_ne!(played.samples[0].ids, played.samples[1].ids);

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tch::Device;
 
-/// What can be measured.
+/// The cases of `rl bench`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum BenchCase {
@@ -77,10 +77,10 @@ pub enum BenchError {
         "there is no shape `{0}`; use `tiny`, `tiny-moe`, or the name of a published model, such as `qwen3-8b`"
     )]
     Shape(String),
-    /// The device does not say what it has.
-    #[error("the device does not say how much memory it has")]
+    /// The memory of the device is unknown.
+    #[error("the memory of the device is unknown")]
     UnknownMemory,
-    /// It does not fit.
+    /// The case does not fit the device.
     #[error(transparent)]
     Plan(#[from] MemoryPlanError),
     /// The model's shape is unreadable.
@@ -101,7 +101,7 @@ pub enum BenchError {
 }
 
 impl BenchJob {
-    /// What the result is called.
+    /// The name of the result.
     pub fn name(&self) -> String {
         let BenchSizes { rows, context, sequences, length, conversation, lora_rank, .. } =
             self.sizes;

@@ -12,7 +12,7 @@ use tch::{Device, Kind, Tensor, no_grad_guard};
 pub struct Machine {
     /// `cpu` or `cuda:N`.
     pub device: String,
-    /// What its maker calls it.
+    /// The product name of a GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its memory in bytes: all of a GPU's, what was free of the computer's.
@@ -24,7 +24,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The one that has `device`.
+    /// The description of `device`.
     pub fn from_device(device: Device) -> Self {
         Self {
             device: name(device),
@@ -35,7 +35,7 @@ impl Machine {
     }
 }
 
-/// What commands call it.
+/// The name of the device on the command line.
 pub(super) fn name(device: Device) -> String {
     match device {
         Device::Cuda(index) => format!("cuda:{index}"),
@@ -78,7 +78,7 @@ impl Speed {
                 let _ = a.matmul_out(&product, &b);
             }
         });
-        // Read, so that nobody may leave the product out.
+        // Read, so that the product cannot be optimised away.
         let _ = product.g_mul_scalar_(0.0);
         let operations = products as f64 * 2.0 * (side as f64).powi(3) / seconds;
         Self { bandwidth, operations }
@@ -95,17 +95,17 @@ fn median(device: Device, work: &mut dyn FnMut()) -> f64 {
     seconds[REPEATS / 2]
 }
 
-/// Memory of one case, in bytes. On a GPU it is what the driver says is in use, the context and
+/// Memory of one case, in bytes. On a GPU it is the driver's figure, the context and
 /// other programs included; on the CPU what this process has resident.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryUse {
-    /// Before the case made anything.
+    /// In use before the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// The most at once.
+    /// The largest value during the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<u64>,
-    /// What `rl plan` says of the same settings.
+    /// The plan of `rl plan` for the same settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<u64>,
 }

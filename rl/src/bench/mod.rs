@@ -1,13 +1,12 @@
-//! What a device does with a model of some shape: whether its numbers are right, how fast it
-//! generates and learns beside what it could do at best, and how much memory that takes.
+//! Benchmarks of a device with a model of some shape: whether its numbers agree with the CPU's, how
+//! fast it generates and trains beside the floor, and how much memory that needs.
 //!
 //! `shape -> case -> measurement -> table`
 //!
 //! Weights may be random: speed and memory do not depend on them. Each case runs in a process of
-//! its own, started by `rl bench`, because a device that has run out of memory or failed
-//! otherwise is of no use to the process that did it, and because libtorch never gives back
-//! memory that it has once taken. So a case begins with an empty device, and its end is the end
-//! of nothing else.
+//! its own, started by `rl bench`: a process that ran out of memory, or whose device failed, cannot
+//! use the device any more, and libtorch never returns memory to it. So every case begins with an
+//! empty device, and a case that fails does not end the others.
 
 mod args;
 mod decode;

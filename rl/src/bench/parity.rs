@@ -180,8 +180,8 @@ impl ModelPair {
         Ok(())
     }
 
-    /// What an engine over `model` makes of the sequences as prompts: all ids of each
-    /// conversation, with the places and log-probabilities of those that were sampled.
+    /// The conversations that an engine over `model` generates from the sequences as prompts: all
+    /// ids of each, with the positions and log-probabilities of those that were sampled.
     fn converse(
         &self,
         model: &Qwen3,
@@ -221,16 +221,16 @@ impl ModelPair {
     }
 
     /// How many tokens of greedy decoding are not those that the CPU finds most likely after the
-    /// same tokens. Logits that differ by less than rounding may change places.
+    /// same tokens. Logits that differ by less than rounding may swap ranks.
     fn greedy(&self) -> Result<f64, BenchError> {
         let made = self.converse(&self.other, Sampling::greedy())?;
         let mut differing = 0.0;
         for conversation in made {
             let packed = Packed::new([conversation.ids.as_slice()], Device::Cpu);
             let logits = self.cpu.forward(&packed);
-            for place in conversation.places {
-                let row = logits.get(signed(place) - 1);
-                let lost = row.max() - row.get(conversation.ids[place]);
+            for position in conversation.positions {
+                let row = logits.get(signed(position) - 1);
+                let lost = row.max() - row.get(conversation.ids[position]);
                 let lost = lost.double_value(&[]);
                 if lost.is_nan() || lost > 2.0 * EXACT {
                     differing += 1.0;
@@ -378,7 +378,8 @@ fn gradient(model: &Qwen3, sequences: &[Vec<i64>], memory: &Memory) -> Gradients
     gradients
 }
 
-/// The largest of `distance` between what was sampled and what a plain pass of `model` says.
+/// The largest `distance` between the sampled log-probabilities and those of a plain pass of
+/// `model`.
 fn worst(
     made: &[SampledSequence],
     model: &Qwen3,
@@ -388,9 +389,9 @@ fn worst(
         let packed = Packed::new([conversation.ids.as_slice()], model.device());
         let log_probs = model.forward(&packed).log_softmax(-1, Kind::Float);
         let (before, targets): (Vec<i64>, Vec<i64>) = conversation
-            .places
+            .positions
             .iter()
-            .map(|&place| (signed(place) - 1, conversation.ids[place]))
+            .map(|&position| (signed(position) - 1, conversation.ids[position]))
             .unzip();
         let tensor = |values: &[i64]| Tensor::from_slice(values).to_device(model.device());
         let expected = log_probs
@@ -407,17 +408,17 @@ fn worst(
 #[derive(Debug)]
 struct SampledSequence {
     ids: Vec<i64>,
-    places: Vec<usize>,
+    positions: Vec<usize>,
     log_probs: Vec<f32>,
 }
 
 impl SampledSequence {
     fn new(prompt: &[i64]) -> Self {
-        Self { ids: prompt.to_vec(), places: Vec::new(), log_probs: Vec::new() }
+        Self { ids: prompt.to_vec(), positions: Vec::new(), log_probs: Vec::new() }
     }
 
     fn sampled(&mut self, ids: &[i64], log_probs: &[f32]) {
-        self.places.extend(self.ids.len()..self.ids.len() + ids.len());
+        self.positions.extend(self.ids.len()..self.ids.len() + ids.len());
         self.ids.extend_from_slice(ids);
         self.log_probs.extend_from_slice(log_probs);
     }
@@ -468,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn other_weights_are_found_out() {
+    fn parity_fails_for_other_weights() {
         let (_, config) = shapes().remove(0);
         let mut pair = ModelPair::new(&config, Device::Cpu, Stream::root(0));
         pair.other = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
@@ -486,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_does_not_hold() {
+    fn check_of_nan_does_not_hold() {
         let check = |found| Check::new(String::new(), found, 1.0).holds();
         assert!(check(1.0) && !check(1.1) && !check(f64::NAN) && !check(f64::INFINITY));
         assert!(worse(f64::NAN, 1.0).is_nan() && worse(1.0, f64::NAN).is_nan());

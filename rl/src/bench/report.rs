@@ -1,4 +1,4 @@
-//! What was measured, as JSON and as tables.
+//! The results of `rl bench`, as JSON and as tables.
 
 use super::machine::{Machine, MemoryUse};
 use super::parity::Check;
@@ -34,19 +34,19 @@ pub struct Figures {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ending", rename_all = "kebab-case")]
 pub enum CaseResult {
-    /// It has a value.
+    /// The case has figures.
     Measured(Figures),
     /// Comparisons were made, whether or not they hold.
     Compared {
         /// The comparisons, with their limits.
         checks: Vec<Check>,
     },
-    /// `rl plan` says that it does not fit.
+    /// By `rl plan`, it does not fit.
     TooLarge {
         /// The plan that does not fit.
         reason: String,
     },
-    /// It was tried, and memory ran out.
+    /// Memory ran out during the case.
     OutOfMemory {
         /// The error of the allocator.
         reason: String,
@@ -56,7 +56,7 @@ pub enum CaseResult {
         /// The error message.
         reason: String,
     },
-    /// It was not tried.
+    /// The case was skipped.
     NotRun {
         /// Why the case was not run.
         reason: String,
@@ -79,7 +79,7 @@ impl CaseResult {
 /// One case on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// What was measured. The results of a machine have different names.
+    /// The name of the case, unique among the results of a machine.
     pub name: String,
     /// The machine that it was measured on.
     pub machine: Machine,
@@ -344,12 +344,12 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_for_reading() {
+    fn report_is_printed_as_a_table() {
         insta::assert_snapshot!(report());
     }
 
     #[test]
-    fn results_survive_their_file_and_are_replaced_by_name() {
+    fn results_round_trip_and_are_replaced_by_name() {
         let dir = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(dir.path()).unwrap().join("bench.json");
         let before = report();

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use tasks::stream::Stream;
 use tch::Device;
 
-/// The learning rate of a large policy. What is learnt does not matter here.
+/// The learning rate of a large policy. Its value does not change the time of a step.
 pub(super) const RATE: f64 = 1e-6;
 
 /// The settings that fit the device, and what they need by `rl plan`.
@@ -27,15 +27,15 @@ pub(super) fn settings(
     sizes: &BenchSizes,
     device: Device,
 ) -> Result<(TrainSettings, MemoryPlan), BenchError> {
-    let mut wanted = train_settings(config, dtype, lora);
-    wanted.memory.max_tokens_per_micro_batch = wanted
+    let mut settings = train_settings(config, dtype, lora);
+    settings.memory.max_tokens_per_micro_batch = settings
         .memory
         .max_tokens_per_micro_batch
         .min(sizes.sequences * sizes.length)
         .max(sizes.length);
     // Nothing is generated.
-    (wanted.rollout.max_num_seqs, wanted.rollout.max_model_len) = (1, 1);
-    Ok(plan::choose(&wanted, config, device, limit(device)?, host())?)
+    (settings.rollout.max_num_seqs, settings.rollout.max_model_len) = (1, 1);
+    Ok(plan::choose(&settings, config, device, limit(device)?, host())?)
 }
 
 /// Times updates on sequences of random ids, all of which are trained on.

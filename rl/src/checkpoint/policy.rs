@@ -2,7 +2,7 @@
 //! format on one. [`crate::checkpoint::source`] finds it, a checkpoint is one.
 
 use crate::model::{LoadError, Lora, LoraSettings, Qwen3, Qwen3Config, Weights};
-use crate::text::template::{Template, TemplateError};
+use crate::text::template::{ChatTemplate, TemplateError};
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
 use camino::{Utf8Path, Utf8PathBuf};
 use tasks::stream::Stream;
@@ -117,7 +117,7 @@ pub fn open(
     if last_id >= vocab_size {
         return Err(PolicyError::Vocabulary { folder: folder.to_owned(), last_id, vocab_size });
     }
-    Template::new(&tokenizer)
+    ChatTemplate::new(&tokenizer)
         .map_err(|source| PolicyError::Template { folder: folder.to_owned(), source })?;
     let mut model = Qwen3::load(&config, &Weights::open(base)?, kind, device)?;
     if let Some(lora) = lora {

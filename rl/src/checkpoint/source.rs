@@ -119,14 +119,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_mean_nothing_are_explained() {
+    fn unknown_name_gives_an_error_that_lists_published_models() {
         assert_eq!(locate("tiny").unwrap(), PolicySource::Tiny);
         let error = locate("no/such/folder").unwrap_err().to_string();
         assert!(error.contains("no/such/folder") && error.contains("qwen3-0.6b"), "{error}");
     }
 
     #[test]
-    fn a_link_means_what_it_points_to() {
+    fn link_is_resolved_to_its_target() {
         let dir = tempfile::tempdir().unwrap();
         let checkpoints = Utf8Path::from_path(dir.path()).unwrap();
         let step = checkpoints.join("step-000040");

@@ -194,7 +194,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// [`CheckpointError`] if there is no such checkpoint, or it is damaged; then all stay.
-    pub fn wind_back(&self, to: &Resume) -> Result<(), CheckpointError> {
+    pub fn roll_back(&self, to: &Resume) -> Result<(), CheckpointError> {
         let (wanted, folder) = match to {
             Resume::Latest => return Ok(()),
             Resume::Best => ("best".to_owned(), self.best_link()),
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_read_a_folder_may_read_its_weights() {
+    fn weights_have_the_read_permissions_of_their_folder() {
         let dir = tempfile::tempdir().unwrap();
         let (model, _) = small();
         for (name, folder, file) in [("open", 0o755, 0o644), ("closed", 0o700, 0o600)] {
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_stay_and_debris_goes() {
+    fn newest_checkpoints_are_kept_and_incomplete_ones_removed() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let checkpoints = Checkpoints::new(dir, 2);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_stays_and_can_be_gone_back_to() {
+    fn best_checkpoint_is_kept_and_can_be_resumed_from() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let checkpoints = Checkpoints::new(dir, 1);
@@ -445,16 +445,16 @@ mod tests {
         checkpoints.point_to_best(Some(2)).unwrap();
         assert!(Checkpoint::open(&link).is_ok());
 
-        let gone = checkpoints.wind_back(&Resume::from("step-000003")).unwrap_err().to_string();
+        let gone = checkpoints.roll_back(&Resume::from("step-000003")).unwrap_err().to_string();
         assert!(gone.contains("no checkpoint `step-000003`; it has `"), "{gone}");
-        checkpoints.wind_back(&Resume::Latest).unwrap();
+        checkpoints.roll_back(&Resume::Latest).unwrap();
         assert_eq!(steps(), [2, 4]);
-        checkpoints.wind_back(&Resume::Best).unwrap();
+        checkpoints.roll_back(&Resume::Best).unwrap();
         assert_eq!(steps(), [2]);
         checkpoints.point_to_best(None).unwrap();
         assert!(!link.is_symlink());
         assert!(matches!(
-            checkpoints.wind_back(&Resume::Best),
+            checkpoints.roll_back(&Resume::Best),
             Err(CheckpointError::NotOfRun { .. })
         ));
     }

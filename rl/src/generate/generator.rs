@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_continued_conversation_says_what_it_says_when_it_is_read_anew() {
+    fn continued_conversation_equals_a_fresh_prefill() {
         let config = Qwen3Config::tiny(40, 1, 2);
         let model = Qwen3::random(&config, Kind::Float, Device::Cpu, Stream::root(1));
         let mut generator = NativeGenerator::new(&model, ROOM);

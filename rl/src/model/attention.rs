@@ -7,7 +7,7 @@ use super::linear::FusedLinear;
 use super::rope::Angles;
 use tch::{Kind, Tensor};
 
-/// Sizes that a layer needs at every step.
+/// The number and size of heads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heads {
     pub(super) query: i64, // H
@@ -32,14 +32,14 @@ pub(super) struct Attention {
     pub(super) eps: f64,
 }
 
-/// What all layers share of a pass over whole sequences.
+/// The inputs that all layers share in a pass over whole sequences.
 #[derive(Debug)]
 pub(super) struct WholeStep {
     pub(super) lengths: Vec<i64>, // N in all
     pub(super) angles: Angles,    // [N, 1, D]
 }
 
-/// What all layers share of a step over cached rows.
+/// The inputs that all layers share in a step over cached rows.
 #[derive(Debug)]
 pub(super) struct CachedStep<'a> {
     pub(super) rows: &'a CacheRows,
@@ -49,10 +49,10 @@ pub(super) struct CachedStep<'a> {
     pub(super) past: Past,
 }
 
-/// What new tokens look at, besides those before them in the same step.
+/// The cached positions that new tokens attend to, besides the tokens before them in the same step.
 #[derive(Debug)]
 pub(super) enum Past {
-    /// Nothing: all rows begin in this step.
+    /// None: all rows begin in this step.
     None,
     /// One new token a row, which looks at so many places of it, itself included: `[B]`, 0 for
     /// padding. For what [`cpu`] takes.
@@ -175,8 +175,8 @@ impl Attention {
     }
 }
 
-/// Whole sequences, each token looking at itself and what comes before it: queries `[B, H, T, D]`,
-/// keys and values `[B, K, T, D]`, to `[B, H, T, D]`.
+/// Causal attention over whole sequences: queries `[B, H, T, D]`, keys and values `[B, K, T, D]`,
+/// to `[B, H, T, D]`.
 fn attend_causal(q: &Tensor, k: &Tensor, v: &Tensor) -> Tensor {
     Tensor::scaled_dot_product_attention(q, k, v, None::<&Tensor>, 0.0, true, None, true)
 }

@@ -1,26 +1,26 @@
-//! The shape of a Qwen3 model, in the words of the published `config.json`.
+//! The shape of a Qwen3 model, with the keys of the published `config.json`.
 //!
-//! [`Qwen3Config`] is the checked form: whoever holds one may rely on every division being
-//! exact and on no unsupported variant being asked for. `RawConfig` is what stands in the file.
+//! [`Qwen3Config`] is the checked form: its divisions are exact and it has no unsupported variant.
+//! `RawConfig` is the content of the file.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-/// A feed-forward layer made of experts, of which each token visits a few (Qwen3-MoE).
+/// A mixture of experts as the feed-forward layer; each token is routed to a few (Qwen3-MoE).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mixture {
     /// Experts of a layer, E.
     pub experts: i64,
-    /// Experts that a token visits, at most E.
+    /// Experts that a token is routed to, at most E.
     pub per_token: i64,
     /// Width of one expert.
     pub intermediate_size: i64,
-    /// Whether the weights of the visited experts are scaled to add up to one.
+    /// Whether the router's weights of these experts are scaled to a sum of one.
     pub normalise: bool,
-    /// Every so-many-th layer is a mixture, counted from the last of the first so many.
+    /// Layer `i` (from 0) is a mixture if `i + 1` is a multiple of this.
     pub sparse_step: i64,
-    /// Layers that are dense all the same.
+    /// Indices of layers that are dense in any case.
     pub dense_layers: Vec<i64>,
 }
 
@@ -46,7 +46,7 @@ pub struct Yarn {
     pub factor: f64,
     /// The context length of pre-training, in tokens.
     pub original_max_position_embeddings: i64,
-    /// What cosines and sines are multiplied by.
+    /// The factor of cosines and sines.
     pub attention_factor: f64,
     /// Rotations over the trained length above which a frequency is kept.
     pub beta_fast: f64,
@@ -76,11 +76,11 @@ pub struct Qwen3Config {
     pub head_dim: i64,
     /// The context length: most tokens of one sequence.
     pub max_position_embeddings: i64,
-    /// Added to the mean square in every norm.
+    /// The epsilon that every norm adds to the mean square.
     pub rms_norm_eps: f64,
     /// Base of the rotary frequencies.
     pub rope_theta: f64,
-    /// How they are changed for long texts.
+    /// The scaling of these frequencies for long sequences.
     pub rope_scaling: RopeScaling,
     /// Experts instead of one feed-forward layer.
     pub mixture: Option<Mixture>,
@@ -88,11 +88,11 @@ pub struct Qwen3Config {
     pub tie_word_embeddings: bool,
     /// Standard deviation of fresh weights.
     pub initializer_range: f64,
-    /// Ids that end a turn, the first being the one we emit.
+    /// Ids that end a turn; the first is the one that SFT trains on.
     pub eos_token_ids: Vec<i64>,
     /// The first id of a text, where there is one.
     pub bos_token_id: Option<i64>,
-    /// The id that fills unused places.
+    /// The id of padding.
     pub pad_token_id: Option<i64>,
 }
 
@@ -111,14 +111,14 @@ pub enum ConfigError {
         #[source]
         source: serde_json::Error,
     },
-    /// A number that cannot be.
+    /// A value out of its range.
     #[error("`{field}` is {got}; it must be {expected}")]
     Value {
         /// The key in `config.json`.
         field: &'static str,
         /// The value that was found.
         got: String,
-        /// What it must be.
+        /// The accepted values.
         expected: String,
     },
     /// A real variant that this build does not implement.
@@ -186,7 +186,8 @@ impl Qwen3Config {
         self.count(|mixture| mixture.experts)
     }
 
-    /// The number of weights that one token meets: all but those of experts it does not visit.
+    /// The number of weights that are active for one token: all but those of experts that it is
+    /// not routed to.
     pub fn active_parameter_count(&self) -> i64 {
         self.count(|mixture| mixture.per_token)
     }
@@ -208,7 +209,7 @@ impl Qwen3Config {
     }
 }
 
-/// One id or several, as `eos_token_id` is written in the wild.
+/// One id or several: `eos_token_id` is published in both forms.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Ids {
@@ -303,7 +304,7 @@ fn at_least_one(field: &'static str, value: Option<f64>) -> Result<f64, ConfigEr
     }
 }
 
-/// The size of heads where a file does not say, as in transformers.
+/// The default of `head_dim`, as in transformers.
 const HEAD_DIM: i64 = 128;
 
 /// `model_type` of dense models.
@@ -319,7 +320,7 @@ fn default_initializer_range() -> f64 {
     0.02
 }
 
-/// `config.json` as it stands. Keys that do not matter to us are ignored on reading.
+/// The content of `config.json`. Keys that are not used here are ignored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct RawConfig {
     #[serde(default)]
@@ -356,10 +357,10 @@ struct RawConfig {
     mixture: RawMixture,
 }
 
-/// What `qwen3_moe` adds.
+/// The keys that `qwen3_moe` adds.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct RawMixture {
-    /// Published files say `num_experts`, transformers 5 writes `num_local_experts`.
+    /// `num_experts` in published files, `num_local_experts` in those that transformers 5 writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     num_experts: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -546,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_survives_its_file() {
+    fn config_round_trips() {
         assert_eq!(json(|_| ()).unwrap(), Qwen3Config::tiny(1000, 1, 2));
     }
 
@@ -583,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn mixtures_and_scalings_survive_their_files() {
+    fn config_with_mixture_and_scaling_round_trips() {
         let mixture = Mixture {
             experts: 8,
             per_token: 2,

@@ -26,15 +26,15 @@ use tch::{Device, Kind, Tensor};
 /// Numbers that one vector instruction works on.
 const LANES: usize = 8;
 
-/// Work on fewer numbers than this is not worth a second thread.
+/// The least count of numbers for which a second thread is used.
 const SHARED: usize = 1 << 15;
 
-/// Whether the functions here take `x`.
+/// Whether the functions here support `x`: contiguous, f32 and on the CPU.
 pub(super) fn takes(x: &Tensor) -> bool {
     x.device() == Device::Cpu && x.kind() == Kind::Float && x.is_contiguous()
 }
 
-/// Whether [`attend`] takes heads of this size.
+/// Whether [`attend`] supports heads of this size.
 pub(super) fn takes_heads(heads: Heads) -> bool {
     size(heads.size).is_multiple_of(LANES)
 }
@@ -43,7 +43,7 @@ pub(super) fn takes_heads(heads: Heads) -> bool {
 pub(super) fn rms_norm(x: &Tensor, gain: &Tensor, eps: f64) -> Tensor {
     let mut out = x.empty_like();
     let (gain, eps) = (floats(gain), narrow(eps));
-    let part = gain.len() * a_share(x.numel() / gain.len());
+    let part = gain.len() * rows_per_thread(x.numel() / gain.len());
     let parts = floats_mut(&mut out).chunks_mut(part).zip(floats(x).chunks(part)).collect();
     share(parts, x.numel(), &|(out, x)| norm_rows(out, x, gain, eps));
     out
@@ -56,7 +56,7 @@ pub(super) fn gated(gate_up: &Tensor) -> Tensor {
     shape.push(width);
     let mut out = Tensor::empty(shape.as_slice(), (Kind::Float, Device::Cpu));
     let width = size(width);
-    let part = width * a_share(out.numel() / width);
+    let part = width * rows_per_thread(out.numel() / width);
     let from = floats(gate_up).chunks(2 * part);
     let parts = floats_mut(&mut out).chunks_mut(part).zip(from).collect();
     share(parts, gate_up.numel(), &|(out, gate_up)| gate_rows(out, gate_up, width));
@@ -76,7 +76,7 @@ pub(super) fn norm_and_rotate(
     let (cos, sin) = (floats(&angles.cos), floats(&angles.sin));
     let count = qkv.numel();
     let width = (query + 2 * key) * d;
-    let tokens = a_share(count / width);
+    let tokens = rows_per_thread(count / width);
     let angles = cos.chunks(d * tokens).zip(sin.chunks(d * tokens));
     let parts = floats_mut(qkv).chunks_mut(width * tokens).zip(angles).collect();
     share(parts, count, &|(tokens, (cos, sin)): (&mut [f32], (&[f32], &[f32]))| {
@@ -377,18 +377,18 @@ fn exp<const FUSED: bool>(x: f32) -> f32 {
     sum * f32::from_bits(shifted.to_bits().wrapping_add(127) << 23)
 }
 
-/// How many of `rows` rows one thread takes.
-fn a_share(rows: usize) -> usize {
+/// Rows per thread, of `rows` in all.
+fn rows_per_thread(rows: usize) -> usize {
     rows.div_ceil(threads()).max(1)
 }
 
-/// As many threads as libtorch uses.
+/// The number of threads that libtorch uses.
 fn threads() -> usize {
     usize::try_from(tch::get_num_threads()).unwrap_or(1).max(1)
 }
 
-/// Does all `parts`, which come to work on `numbers` numbers, on libtorch's own threads: with
-/// others beside them, each would wait for those that libtorch lets spin.
+/// Runs `work` on all `parts`, in all on `numbers` numbers, with libtorch's own threads. Beside
+/// other threads, each would wait for libtorch's, which spin.
 fn share<P: Send>(parts: Vec<P>, numbers: usize, work: &(impl Fn(P) + Sync)) {
     let threads = threads().min(parts.len());
     match parallel() {
@@ -425,7 +425,7 @@ fn parallel() -> Option<Parallel> {
 
 fn team<W: Fn() + Sync>(parallel: Parallel, threads: usize, work: &W) {
     extern "C" fn call<W: Fn() + Sync>(work: *mut c_void) {
-        #[expect(unsafe_code, reason = "C knows no closures")]
+        #[expect(unsafe_code, reason = "a C function pointer cannot be a closure")]
         // SAFETY: this is the reference that `team` was given, which outlives the call because the
         // runtime waits for all threads.
         let work = unsafe { &*work.cast_const().cast::<W>() };
@@ -459,7 +459,7 @@ fn floats_mut(x: &mut Tensor) -> &mut [f32] {
     assert!(takes(x), "these functions take contiguous f32 on the CPU");
     let length = x.numel();
     #[expect(unsafe_code, reason = "libtorch has no safe way to a tensor's numbers")]
-    // SAFETY: as above; and whoever calls has just made the tensor, so nobody else has its storage.
+    // SAFETY: as above; the caller has just created the tensor, so its storage is not shared.
     unsafe {
         slice_mut(x, length)
     }
@@ -468,7 +468,7 @@ fn floats_mut(x: &mut Tensor) -> &mut [f32] {
 /// `length` floats from the tensor's first on.
 #[expect(unsafe_code, reason = "libtorch has no safe way to a tensor's numbers")]
 /// # Safety
-/// They must lie in one storage, which nobody else reads or writes meanwhile.
+/// The floats must lie in one storage that is not read or written elsewhere meanwhile.
 unsafe fn slice_mut(x: &mut Tensor, length: usize) -> &mut [f32] {
     if length == 0 {
         return &mut [];

@@ -55,9 +55,9 @@ fn gated(gate_up: &Tensor) -> Tensor {
     halves[0].silu() * &halves[1]
 }
 
-/// Gated networks of which each token visits the k that the router likes best (Shazeer et al.
-/// 2017; Qwen3 technical report, §2). There is no loss that balances them: the published router
-/// is kept as it was trained.
+/// A mixture of gated networks; each token is routed to the k with the largest router logits
+/// (Shazeer et al. 2017; Qwen3 technical report, §2). There is no load-balancing loss: the router
+/// keeps its published balance.
 #[derive(Debug)]
 pub(super) struct Experts {
     pub(super) router: FusedLinear,  // [E, C]

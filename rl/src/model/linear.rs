@@ -1,4 +1,4 @@
-//! A matrix, and what is learnt beside it while the matrix itself is frozen.
+//! A linear layer over fused projections, each with an optional low-rank adapter.
 
 use super::load::LoadError;
 use tch::{Kind, Tensor};

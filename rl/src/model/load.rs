@@ -173,7 +173,7 @@ impl Weights {
             let file = fs::File::open(path)?;
             #[expect(unsafe_code, reason = "mapping a file has no safe form")]
             // SAFETY: the map is read-only and private to this value. Checkpoints appear by rename
-            // and are never written in place, so nobody changes the file under us.
+            // and are never written in place, so the mapped file does not change.
             let map = unsafe { Mmap::map(file.file())? };
             let format = |source| LoadError::Format { path: path.clone(), source };
             let (header, metadata) = SafeTensors::read_metadata(&map).map_err(format)?;
@@ -222,7 +222,7 @@ impl Weights {
     }
 }
 
-/// A tensor whose bytes are fetched when the writer comes to it.
+/// A tensor whose bytes are copied when the writer reaches it.
 struct Stored {
     tensor: Tensor,
     dtype: Dtype,
@@ -274,12 +274,12 @@ pub fn write_safetensors(
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
     safetensors::serialize_to_file(&stored, Some(metadata), path.as_std_path())
         .map_err(|source| LoadError::Format { path: path.to_owned(), source })?;
-    // The library writes a temporary file, which nobody else may read. Who may read the folder may
-    // read what is in it.
+    // The library writes a temporary file that only its owner can read. The checkpoint gets the
+    // read permissions of its folder.
     let folder = path.parent().filter(|folder| !folder.as_str().is_empty());
     let mode = fs::metadata(folder.unwrap_or(Utf8Path::new(".")))?.permissions().mode();
     fs::set_permissions(path, Permissions::from_mode(mode & 0o666))?;
-    // And it only hands the bytes to the kernel; a checkpoint must outlive a power cut.
+    // The library does not sync the file; a checkpoint must survive a power failure.
     fs::File::open(path)?.sync_all()?;
     Ok(())
 }

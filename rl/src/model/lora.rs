@@ -16,7 +16,7 @@ use tch::Tensor;
 /// The file that adapters are in.
 pub const ADAPTERS: &str = "adapter_model.safetensors";
 
-/// What PEFT puts before every name.
+/// The prefix of every name in PEFT's files.
 const PREFIX: &str = "base_model.model.";
 
 /// A projection that can have an adapter, in PEFT's names.

@@ -12,7 +12,7 @@ use super::packed::Packed;
 use super::qwen3::Qwen3;
 use tch::{Kind, Tensor, no_grad_guard};
 
-/// What the layers said of packed sequences, and what is needed to differentiate it.
+/// The forward pass over packed sequences, with what its backward pass needs.
 #[derive(Debug)]
 pub struct Pass<'m> {
     model: &'m Qwen3,
@@ -22,17 +22,17 @@ pub struct Pass<'m> {
     hidden: Tensor, // [N, C]
 }
 
-/// What is kept of one layer for the backward pass.
+/// The state of one layer that its backward pass needs.
 #[derive(Debug)]
 struct Visit {
-    /// A leaf: what the layer read.
+    /// The layer's input, a leaf of the graph.
     input: Tensor, // [N, C]
     /// The layer's output with its graph; `None` if it is recomputed in the backward pass.
     output: Option<Tensor>, // [N, C]
 }
 
 impl<'m> Pass<'m> {
-    /// Goes through all layers. With `recompute`, only what each layer reads is kept.
+    /// Runs all layers. With `recompute` (gradient checkpointing), only each layer's input is kept.
     pub fn new(model: &'m Qwen3, packed: Packed, recompute: bool) -> Self {
         let step = model.whole_step(&packed);
         let mut hidden = {
@@ -54,7 +54,7 @@ impl<'m> Pass<'m> {
         Self { model, packed, step, visits, hidden }
     }
 
-    /// What the last layer said: `[N, C]`, without gradient.
+    /// The output of the last layer: `[N, C]`, without gradient.
     pub fn hidden(&self) -> &Tensor {
         &self.hidden
     }

@@ -124,7 +124,7 @@ impl DecoderLayer {
         }
     }
 
-    /// What is trained of the layer with this index, always in the same order.
+    /// The trainable parameters of the layer with this index, always in the same order.
     pub(super) fn parameters(&self, index: usize) -> Vec<Parameter> {
         let mut all = Vec::new();
         let mut add = |name: &str, tensor: &Tensor| {
@@ -243,7 +243,7 @@ impl Qwen3 {
         built.expect("fresh weights have the shapes they were asked for")
     }
 
-    /// What the spread of a fresh weight is multiplied by: matrices that write into the residual
+    /// The factor of a fresh weight's standard deviation: matrices that write into the residual
     /// stream are scaled down by the number of writers (Radford et al. 2019, §2.3), so that its
     /// variance does not grow with depth.
     pub(super) fn shrink(config: &Qwen3Config, name: &str) -> f64 {
@@ -367,12 +367,12 @@ impl Qwen3 {
         self.embed_tokens.kind()
     }
 
-    /// What the first layer reads: ids of any shape `[..]` to `[.., C]`.
+    /// The input of the first layer: ids of any shape `[..]` to embeddings `[.., C]`.
     pub(super) fn embed(&self, ids: &Tensor) -> Tensor {
         Tensor::embedding(&self.embed_tokens, ids, -1, false, false)
     }
 
-    /// What all layers share of a pass over `packed`.
+    /// The inputs that all layers share in a pass over `packed`.
     pub(super) fn whole_step(&self, packed: &Packed) -> WholeStep {
         let angles = self.rope.at(&packed.positions);
         WholeStep { lengths: packed.lengths.clone(), angles }
@@ -419,7 +419,7 @@ impl Qwen3 {
         x
     }
 
-    /// What tokens at `positions [B, T]`, which the first layer reads as `x`, look at.
+    /// The cached positions that tokens at `positions [B, T]`, embedded as `x`, attend to.
     fn past(&self, x: &Tensor, positions: &Tensor, reach: i64) -> Past {
         let (_, width) = positions.size2().expect("positions are [B, T]");
         if width == 1 && cpu::takes(x) && cpu::takes_heads(Heads::from_config(&self.config)) {
@@ -443,7 +443,7 @@ impl Qwen3 {
         normed.linear(head, None::<&Tensor>).to_kind(Kind::Float)
     }
 
-    /// What is trained, always in the same order.
+    /// The trainable parameters, always in the same order.
     pub fn parameters(&self) -> Vec<Parameter> {
         let layers = self.layers.iter().enumerate();
         let mut all: Vec<Parameter> = self.embedding().into_iter().collect();
@@ -461,7 +461,7 @@ impl Qwen3 {
         Parameter::if_trainable(EMBED_TOKENS.into(), &self.embed_tokens)
     }
 
-    /// What is trained of the last norm and the output layer.
+    /// The trainable parameters of the last norm and the output layer.
     pub fn head_parameters(&self) -> Vec<Parameter> {
         let head = match &self.lm_head {
             Some(head) => Parameter::if_trainable(LM_HEAD.into(), head),

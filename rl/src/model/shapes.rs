@@ -1,4 +1,4 @@
-//! The shapes of published Qwen3 models: what their `config.json` says.
+//! The shapes of published Qwen3 models, as in their `config.json`.
 
 use super::config::{Mixture, Qwen3Config, RopeScaling};
 

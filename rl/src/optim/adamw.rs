@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn small_updates_survive_a_narrow_type() {
+    fn small_updates_are_not_lost_in_bf16() {
         let w = parameter("w", &Tensor::from_slice(&[1.0_f32]).to_kind(Kind::BFloat16));
         let leaf = w.tensor.shallow_clone();
         let mut optimizer =
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_moments_survives_its_file() {
+    fn moments_of_each_kind_round_trip() {
         let dir = tempfile::tempdir().unwrap();
         for moments in [MomentStore::Full, MomentStore::EightBit, MomentStore::Offload] {
             let mut straight = fresh(moments);

@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn eight_bits_keep_what_they_can(
+        fn eight_bit_moments_are_within_their_rounding_error(
             values in prop::collection::vec(-1.0_f32..1.0, 1..700), scale in -12_i32..3,
         ) {
             let values: Vec<f32> = values.into_iter().map(|x| x * 10_f32.powi(scale)).collect();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_warms_up_and_comes_down() {
+    fn learning_rate_warms_up_and_decays() {
         let schedule =
             Schedule { peak: 1.0, warmup: 4, decay: Decay::Cosine { floor: 0.1 }, steps: 14 };
         let rates: Vec<f64> = (0..15).map(|step| schedule.rate(step)).collect();

@@ -4,7 +4,7 @@ use agents::prompt::Prompt;
 use agents::trajectory::{Omission, Segment, TurnRecord};
 use std::time::Instant;
 
-/// A prompt is recorded as two segments: what the system says, and the task.
+/// A prompt is recorded as two segments: the system message, and the task.
 const PROMPT_SEGMENTS: usize = 2;
 
 /// A conversation while it is played.
@@ -18,8 +18,8 @@ pub(super) struct RolloutConversation {
     pub(super) is_open: bool,
     pub(super) turns: u64,
     /// The number of sampled tokens.
-    pub(super) said: usize,
-    /// When the policy first said something: until then it was not its turn.
+    pub(super) sampled_tokens: usize,
+    /// When the first token was sampled; `None` before that.
     pub(super) began: Option<Instant>,
 }
 
@@ -87,14 +87,14 @@ mod tests {
             context: Vec::new(),
             is_open: false,
             turns: failed.len() as u64,
-            said: 4 * failed.len(),
+            sampled_tokens: 4 * failed.len(),
             began: None,
         };
         (conversation, failed.iter().map(record).collect())
     }
 
     #[test]
-    fn failed_turns_go_first_and_the_last_turn_never() {
+    fn failed_turns_are_omitted_first_and_the_last_turn_never() {
         let (mut long, records) = conversation(&[false, true, false, true, true]);
         let mut surplus = |room, omissions: &[&[usize]]| {
             let omission =

@@ -8,7 +8,7 @@ use crate::generate::engine::{CacheUse, EngineError, TurnEnd, TurnOptions};
 use crate::generate::{ConversationId, Generated, Generator};
 use crate::run::stop::Stop;
 use crate::run::watchdog::{Heartbeat, Phase};
-use crate::text::template::{Template, TemplateError};
+use crate::text::template::{ChatTemplate, TemplateError};
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
 use agents::play::{Play, Reply, World};
 use agents::prompt::PromptError;
@@ -205,7 +205,7 @@ pub fn rollout(
 /// The state of a rollout: which conversation is open, generating or waiting for a script.
 struct RolloutDriver<'a, 'g> {
     policy: Policy<'a>,
-    template: Template<&'a Tokenizer>,
+    template: ChatTemplate<&'a Tokenizer>,
     shared: RolloutContext<'a>,
     jobs: &'a [EpisodeRequest<'a>],
     generator: &'g mut dyn Generator,
@@ -229,7 +229,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         shared: RolloutContext<'a>,
         jobs: &'a [EpisodeRequest<'a>],
     ) -> Result<Self, RolloutError> {
-        let template = Template::new(policy.tokenizer)?;
+        let template = ChatTemplate::new(policy.tokenizer)?;
         let conversation = |job: &EpisodeRequest<'_>| {
             let prompt = shared
                 .world
@@ -244,7 +244,7 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
                 context: Vec::new(),
                 is_open: false,
                 turns: 0,
-                said: 0,
+                sampled_tokens: 0,
                 began: None,
             })
         };
@@ -341,11 +341,11 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         TurnOptions { sampling, stream, max_tokens, ignore_eos: false }
     }
 
-    /// How many tokens the policy may still say.
+    /// The number of tokens that the policy may still sample.
     fn tokens_left(&self, job: usize) -> usize {
         match self.shared.settings.trajectory_tokens {
             0 => usize::MAX,
-            most => most.saturating_sub(self.conversations[job].said),
+            most => most.saturating_sub(self.conversations[job].sampled_tokens),
         }
     }
 
@@ -368,19 +368,19 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         for (job, ids, log_probs) in late {
             if !ids.is_empty() {
                 let text = self.policy.tokenizer.decode(&ids)?;
-                self.spoke(job, text, &ids, log_probs);
+                self.record_turn(job, text, &ids, log_probs);
             }
             self.end(job, EpisodeEnding::Budget, workers)?;
         }
         Ok(())
     }
 
-    /// Notes what the policy has said.
-    fn spoke(&mut self, job: usize, text: String, ids: &[i64], log_probs: Vec<f32>) {
+    /// Appends sampled tokens to the conversation, as a segment.
+    fn record_turn(&mut self, job: usize, text: String, ids: &[i64], log_probs: Vec<f32>) {
         let conversation = &mut self.conversations[job];
         conversation.began.get_or_insert_with(Instant::now);
         conversation.turns += 1;
-        conversation.said += ids.len();
+        conversation.sampled_tokens += ids.len();
         let (source, ids) = (Source::Model, unsigned(ids));
         conversation.segments.push(Segment { source, text, ids, log_probs });
     }
@@ -403,7 +403,8 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         Ok(())
     }
 
-    /// The model has said its turn: hand it to the environment, or end where tokens ran out.
+    /// Handles a turn that has ended: passes it to the environment, or ends the episode if tokens ran
+    /// out.
     fn turn_ended(
         &mut self,
         finished: Generated,
@@ -416,9 +417,9 @@ impl<'a, 'g> RolloutDriver<'a, 'g> {
         let job = usize::try_from(finished.conversation.0).expect("ids of conversations are jobs");
         self.generating.remove(&job);
         let closed = finished.ending == TurnEnd::EndOfTurn;
-        let said = finished.ids.len() - usize::from(closed);
-        let text = self.policy.tokenizer.decode(&finished.ids[..said])?;
-        self.spoke(job, text.clone(), &finished.ids, finished.log_probs);
+        let content = finished.ids.len() - usize::from(closed);
+        let text = self.policy.tokenizer.decode(&finished.ids[..content])?;
+        self.record_turn(job, text.clone(), &finished.ids, finished.log_probs);
         if closed {
             let session = self.sessions.remove(&job);
             self.shared.heartbeat.waits_for(job, "script", self.jobs[job].task.as_str());

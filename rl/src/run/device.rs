@@ -194,10 +194,10 @@ fn gpu_name(index: c_int) -> Option<String> {
     let (mut handle, mut text) = (0, [0_u8; 256]);
     #[expect(
         unsafe_code,
-        reason = "the driver has no safe interface, and libtorch's C one no word"
+        reason = "the driver has no safe interface, and libtorch's C interface lacks this"
     )]
     // SAFETY: these are the signatures of the driver's functions, and the last one writes no more
-    // than it is told there is room for.
+    // than the length that it is given.
     let done = unsafe {
         let driver = Library::this();
         let init = driver.get::<Init>(b"cuInit\0").ok()?;
@@ -262,8 +262,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_known() {
-        // Without CUDA's libraries there is nobody to ask, and that is no crash.
+    fn memory_of_a_missing_device_is_unknown() {
+        // Without CUDA's libraries these are unknown; the calls must not crash.
         if !Cuda::is_available() {
             assert_eq!(memory_in_use(Device::Cuda(0)), None);
             assert_eq!(name(Device::Cuda(0)), None);

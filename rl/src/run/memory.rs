@@ -19,7 +19,7 @@ mod tests {
     use crate::run::metrics::resident_memory;
 
     #[test]
-    fn freed_memory_below_what_is_in_use_goes_back() {
+    fn freed_memory_is_returned_to_the_system() {
         // So much that what tests in other threads take meanwhile does not count.
         let mut pieces: Vec<Vec<u8>> = (0..65_536).map(|_| vec![1; 4096]).collect();
         let top = pieces.pop();

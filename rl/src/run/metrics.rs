@@ -110,7 +110,7 @@ fn step_of(line: &str) -> Option<u64> {
     parse_line(line).ok()?.get("step")?.as_u64()
 }
 
-/// This process's resident memory in bytes, where the system tells.
+/// This process's resident memory in bytes, where the system reports it.
 pub fn resident_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

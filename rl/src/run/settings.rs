@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_sets_is_told_from_what_a_recipe_says() {
+    fn user_settings_are_distinguished_from_a_recipes() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Utf8Path::from_path(dir.path()).unwrap();
         let path = folder.join("s.toml");
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_were_checked_can_be_changed_only_to_be_checked_again() {
+    fn changed_settings_must_be_checked_again() {
         let mut settings = defaults().check().unwrap().into_inner();
         settings.steps = 0;
         let error = settings.check().unwrap_err().to_string();
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused() {
+    fn unknown_keys_and_malformed_values_are_refused() {
         let unknown = set(&["inner.speed=1"]).unwrap_err();
         assert!(unknown.to_string().contains("speed"), "{unknown}");
         assert!(matches!(set(&["steps=many"]), Err(SettingsError::Fit(_))));

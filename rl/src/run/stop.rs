@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_seen_by_all_clones() {
+    fn stop_request_reaches_all_clones() {
         let stop = Stop::default();
         let clone = stop.clone();
         assert!(!clone.is_requested());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_says_how_to_go_on() {
+    fn stop_message_states_how_to_resume() {
         let stopped =
             Stopped { step: 7, steps: 24, checkpoint: Some("run/step-000007".into()), code: 130 };
         assert_eq!(

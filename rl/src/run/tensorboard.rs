@@ -11,10 +11,10 @@
 //! 0xa282ead8. Source: `tensorflow/core/util/event.proto`, `summary.proto` and
 //! `core/lib/io/record_writer.h`.
 //!
-//! The file says exactly what `metrics.jsonl` says, which is the truth: a run that is resumed compares
-//! the two, and writes the file anew if lines were taken back. It then gets the next number in its
-//! name, because TensorBoard keeps reading the file that it has open; the session start that each
-//! file opens with makes it forget what the last one said.
+//! The file has exactly the numbers of `metrics.jsonl`, which is authoritative: a resumed run
+//! compares the two and writes the file anew if lines were removed. The new file gets the next
+//! number in its name, because TensorBoard keeps reading the file that it has open. Each file
+//! begins with a session start, at which TensorBoard drops the content of the last one.
 
 use crate::run::metrics::parse_line;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -43,8 +43,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// Opens `<run>/tensorboard/events.out.tfevents.N.rl` so that it says what `metrics`, the text
-    /// of `metrics.jsonl`, says.
+    /// Opens `<run>/tensorboard/events.out.tfevents.N.rl` with the numbers of `metrics`, the text of
+    /// `metrics.jsonl`.
     ///
     /// # Errors
     /// An I/O error naming the file.
@@ -75,7 +75,7 @@ impl Events {
         Ok(Self { path })
     }
 
-    /// Appends what a line of `metrics.jsonl` says.
+    /// Appends the numbers of a line of `metrics.jsonl`.
     ///
     /// # Errors
     /// An I/O error naming the file.
@@ -164,7 +164,7 @@ impl ProtobufMessage {
     }
 
     fn number(&mut self, mut number: u64) -> &mut Self {
-        // Seven bits a byte, the lowest first; the eighth says that more follow.
+        // Seven bits a byte, the lowest first; the eighth is set if more follow.
         while number >= 0x80 {
             self.0.push(number.to_le_bytes()[0] | 0x80);
             number >>= 7;

@@ -124,7 +124,7 @@ impl ProgressView {
         text
     }
 
-    /// Where the reward goes, once there are steps enough to tell.
+    /// Where the reward goes, once there are enough steps.
     fn trend(&self) -> String {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let count = self.rewards.len();
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_block_says_it_all_in_three_lines() {
+    fn view_shows_a_step_in_three_lines() {
         let mut view = ProgressView::new(ProgressBar::hidden(), 0);
         view.held_out(0, 0.2, 0.2, 0);
         assert_eq!(view.text(), "      reward held-out 0.200 (best 0.200 at 0)");

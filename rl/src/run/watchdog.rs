@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_take_all_the_time_there_was() {
+    fn phase_times_sum_to_the_elapsed_time() {
         let began = Instant::now();
         let heartbeat = Heartbeat::default();
         heartbeat.enter(Phase::Decode);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_and_no_patience_keep_it_silent() {
+    fn watchdog_is_silent_with_progress_or_zero_patience() {
         let (heartbeat, asleep) = (Heartbeat::default(), Heartbeat::default());
         let (watchdog, warnings) = watched(&heartbeat, Duration::from_secs(5));
         let (_sleeper, none) = watched(&asleep, Duration::ZERO);

@@ -94,10 +94,10 @@ fn begin(
     parameters.finish()?;
 
     let refused = |error| ApiError::invalid("messages", tasks::text::with_causes(&error));
-    let prompt = shared.template.conversation(&messages, &options).map_err(refused)?;
+    let prompt = shared.template.apply(&messages, &options).map_err(refused)?;
     let reasoning = match options.thinking {
         Some(false) => None,
-        thinking => Some(shared.template.opens_thought(thinking).map_err(refused)?),
+        thinking => Some(shared.template.opens_reasoning(thinking).map_err(refused)?),
     };
     let prompt_ids = request.token_ids.then(|| prompt.clone());
     let limit = request.max_tokens.unwrap_or(usize::MAX);
@@ -193,7 +193,7 @@ fn tools(parameters: &mut Parameters, shared: &InferenceState) -> Result<Vec<Any
     if none {
         return Ok(Vec::new());
     }
-    if !tools.is_empty() && !shared.template.takes_tools() {
+    if !tools.is_empty() && !shared.template.supports_tools() {
         let message = "the model's chat template does not support tools; leave them out";
         return Err(ApiError::unsupported("tools", message));
     }

@@ -13,7 +13,7 @@ use crate::generate::engine::{Engine, TurnOptions};
 use crate::generate::{Capacity, NativeGenerator};
 use crate::model::Qwen3;
 use crate::run::settings::Checked;
-use crate::text::template::Template;
+use crate::text::template::ChatTemplate;
 use crate::text::tokenizer::Tokenizer;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
@@ -48,7 +48,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 pub(super) struct InferenceState {
     config: InferenceConfig,
     pub(super) tokenizer: Arc<Tokenizer>,
-    pub(super) template: Template<Arc<Tokenizer>>,
+    pub(super) template: ChatTemplate<Arc<Tokenizer>>,
     vocab_size: i64,
     /// The largest number of tokens of a prompt and its choice together.
     capacity: usize,
@@ -184,7 +184,7 @@ impl InferenceServer {
         let tokenizer = Arc::new(tokenizer);
         let longest = usize::try_from(model.config().max_position_embeddings).unwrap_or(usize::MAX);
         let shared = InferenceState {
-            template: Template::new(Arc::clone(&tokenizer))?,
+            template: ChatTemplate::new(Arc::clone(&tokenizer))?,
             tokenizer,
             vocab_size: model.config().vocab_size,
             capacity: config.context.min(longest),

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_masked_leave_before_or_after_the_baseline() {
+    fn masked_episodes_are_removed_before_or_after_the_baseline() {
         let group = [(0.0, Trained), (1.0, Trained), (5.0, Masked)];
         let before = options(StdNorm::None, 0.0);
         close(&advantages(&group, before), &[-0.5, 0.5, 0.0]);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dropped_never_count() {
+    fn dropped_episodes_are_never_counted() {
         for mask_order in [MaskOrder::BeforeBaseline, MaskOrder::AfterBaseline] {
             let options = Normalisation { mask_order, ..options(StdNorm::None, 0.0) };
             let group = [(0.0, Trained), (f64::NAN, Faulted), (1.0, Trained)];
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_one_or_none_teaches_nothing() {
+    fn group_of_fewer_than_two_has_zero_advantage() {
         let options = Normalisation::default();
         assert_eq!(advantages(&[], options), [0.0; 0]);
         assert_eq!(advantages(&[(1.0, Trained), (0.0, Masked)], options), [0.0, 0.0]);

@@ -10,7 +10,7 @@
 use crate::generate::sample::Sampling;
 use crate::model::{Gradients, Packed, Pass, Qwen3, signed};
 use crate::run::settings::{SettingsError, require};
-use crate::text::template::{Template, TemplateError};
+use crate::text::template::{ChatTemplate, TemplateError};
 use crate::text::tokenizer::Tokenizer;
 use crate::train::loss;
 use agents::trajectory::{Source, Trajectory, TurnRecord};
@@ -88,7 +88,7 @@ impl TrainSequence {
     /// [`TemplateError`] if the template refuses the trajectory, or its text cannot be encoded.
     pub fn from_demonstration(
         trajectory: &Trajectory,
-        template: &Template<&Tokenizer>,
+        template: &ChatTemplate<&Tokenizer>,
     ) -> Result<Self, TemplateError> {
         let mut sequence = Self::default();
         let mut prompt =
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn only_context_is_blurred() {
+    fn only_context_tokens_are_dropped() {
         let clear = sample(&[(&[1; 400], false), (&[2; 400], true)]);
         let mut blurred = clear.clone();
         blurred.drop_context_tokens(0.25, 50, Stream::root(1));

@@ -112,11 +112,22 @@ pub fn run(
     let heartbeat = Heartbeat::default();
     let silence = Duration::from_secs(settings.watchdog_seconds);
     let _watchdog = Watchdog::start(&heartbeat, silence, |text| tracing::warn!("{text}"));
+    let held_out = suite.split(Split::Val)?;
+    let trained_on = held_out.iter().filter(|task| task.split().is_none()).count();
+    if settings.validate_every > 0 && trained_on > 0 {
+        tracing::warn!(
+            "{trained_on} of {} validation tasks are also trained on, because they state no \
+             split: validation rewards, the best checkpoint and early stopping do not measure \
+             held-out tasks; set `validate_every=0` and compare policies on other tasks with \
+             `rl eval`",
+            held_out.len()
+        );
+    }
     let player = EpisodePlayer {
         settings,
         world: MleWorld { suite: &suite, rules: &settings.rules },
         tasks: suite.split(Split::Train)?,
-        held_out: suite.split(Split::Val)?,
+        held_out,
         tokenizer: &tokenizer,
         root,
         stages,

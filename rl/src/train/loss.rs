@@ -382,7 +382,7 @@ mod tests {
     // Schulman 2020: r = p_ref / p; k1 = -log r, k2 = (log r)² / 2, k3 = (r - 1) - log r. numpy:
     // lr = ref - new; -lr, lr**2 / 2, np.exp(lr) - 1 - lr, and by new: 1, -lr, 1 - np.exp(lr)
     #[test]
-    fn distances_to_the_reference_and_their_gradients() {
+    fn kl_penalties_have_the_published_values_and_gradients() {
         let cases = [
             (KlEstimator::K1, [0.4, -0.5, 0.0], [1.0, 1.0, 1.0]),
             (KlEstimator::K2, [0.08, 0.125, 0.0], [0.4, -0.5, 0.0]),
@@ -406,7 +406,7 @@ mod tests {
     // instead of sampled, agree with what the estimators promise. torch 2.11.0, x = (.3, -.2, .1):
     // p = x.softmax(0); (p * (p / q).log()).sum() -> .120209
     #[test]
-    fn estimators_keep_their_promises_in_expectation() {
+    fn kl_estimators_have_the_stated_expectation() {
         let x = Tensor::from_slice(&[0.3, -0.2, 0.1]);
         let q = Tensor::from_slice(&[0.2_f64, 0.3, 0.5]).log();
         let slope = |of: &dyn Fn(&Tensor) -> Tensor| {
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_far_apart_stay_finite() {
+    fn loss_is_finite_for_distant_policies() {
         let (far, near) = (Tensor::from_slice(&[-300.0_f32]), Tensor::from_slice(&[-0.1_f32]));
         let one = Tensor::from_slice(&[1.0_f32]);
         for (new, old) in [(&far, &near), (&near, &far)] {

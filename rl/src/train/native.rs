@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_add_up_until_a_step_and_the_reference_stays() {
+    fn gradients_accumulate_and_the_reference_model_is_constant() {
         let (model, tokenizer) = small();
         let (reference, _) = small();
         let mut learner = learner(&model, &tokenizer);

@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_billion_weights_fit_one_gpu_in_full_and_with_adapters() {
+    fn plan_of_eight_billion_weights_fits_one_gpu() {
         let config = Published::named("qwen3-8b").unwrap().config();
         // 2 bytes of weights, 4 each of f32 weights, gradients and two moments: 147 GB of 151.
         assert!(MemoryPlan::new(&large(), &config, H200).fit(GPU).is_err());
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_fit_is_refused_with_the_table() {
+    fn run_that_does_not_fit_is_refused_with_its_memory_plan() {
         let config = Published::named("qwen3-32b").unwrap().config();
         let error = choose(&large(), &config, H200, GPU, HOST).unwrap_err().to_string();
         for word in ["141.00 GiB", "gradients in f32", "rl plan", "lora.rank"] {

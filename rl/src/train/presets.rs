@@ -68,7 +68,7 @@ impl Scale {
                     feedback: Feedback::Tier,
                     policy: RunLimits {
                         time_limit: Span(Duration::from_secs(20)),
-                        // A traceback says what is wrong in its last line.
+                        // The last line of a traceback is the error.
                         stdout: keep(150, 50),
                         stderr: keep(0, 120),
                         ..RunLimits::default()

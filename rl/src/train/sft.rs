@@ -23,7 +23,7 @@ use crate::optim::{Decay, Schedule};
 use crate::run::settings::Checked;
 use crate::run::stop::{RunEnd, Stop, Stopped};
 use crate::run::view::Stages;
-use crate::text::template::Template;
+use crate::text::template::ChatTemplate;
 use crate::train::batch::TrainSequence;
 use crate::train::harness::{Cadence, Earlier, Harness};
 use crate::train::learner::{Learner, TrainingLoss, UpdateStats};
@@ -88,7 +88,7 @@ pub fn run(
             tiny(&demonstrations, settings.vocab_size, device, root.child("weights"))?
         }
     };
-    let template = Template::new(&tokenizer)?;
+    let template = ChatTemplate::new(&tokenizer)?;
     let mut samples = Vec::new();
     for demonstration in &demonstrations {
         let sample = TrainSequence::from_demonstration(demonstration, &template)?;

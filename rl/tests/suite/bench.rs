@@ -58,7 +58,7 @@ fn the_check_of_a_gpu_runs_without_one() {
         assert!(table.contains(&format!("| {name} |")), "{name} is not in\n{table}");
         match ending {
             CaseResult::Compared { checks } => {
-                assert!([1, 42].contains(&checks.len()), "{checks:?}")
+                assert!([1, 42].contains(&checks.len()), "{checks:?}");
             }
             CaseResult::Measured(figures) if figures.unit == "s" => (),
             CaseResult::Measured(figures) => {
@@ -75,7 +75,7 @@ fn the_check_of_a_gpu_runs_without_one() {
 }
 
 #[test]
-fn what_does_not_fit_is_a_result_and_the_others_go_on() {
+fn case_that_does_not_fit_is_reported_and_others_run() {
     let dir = tempfile::tempdir().unwrap();
     let json = Utf8Path::from_path(dir.path()).unwrap().join("bench.json");
     // The first matrix alone takes 3.1 GB.
@@ -121,7 +121,7 @@ fn results_of_several_runs_become_one_table() {
     assert!(output.status.success(), "{}", said(&output));
     // The table is there even if what it says is not good.
     let output = table(&[&fine, &wrong]);
-    assert!(!output.status.success() && said(&output).contains("something is wrong with wrong"));
+    assert!(!output.status.success() && said(&output).contains("failed or out of limits: wrong"));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("| fine | 3.00 s |") && text.contains("**broken**: it fell"), "{text}");
 }

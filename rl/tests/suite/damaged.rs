@@ -64,7 +64,7 @@ impl DamagedRun {
 }
 
 #[test]
-fn what_is_broken_is_named_and_what_is_whole_stays() {
+fn damaged_files_are_named_and_intact_ones_kept() {
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let run = DamagedRun::make(dir);

@@ -47,4 +47,21 @@ fn competition_and_bundle_are_played_by_the_same_commands_as_our_tasks() {
     let line = fs::read_to_string(train.join("metrics.jsonl")).unwrap();
     assert_eq!(line.lines().count(), 1, "{line}");
     assert!(train.join("checkpoints/step-000001").is_dir());
+    assert_eq!(split_warnings(&train), [""; 0], "no validation, no warning");
+
+    // Neither task states a split, so both are trained on and validated on.
+    let validated = dir.join("validated");
+    let every_step = ["--set", "validate_every=1", "--set", "validate_attempts=1"];
+    finish(&[&update[..], &steps[..4], &every_step, &rules].concat(), &validated);
+    let warnings = split_warnings(&validated);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("2 of 2 validation tasks"), "{warnings:?}");
+    assert!(warnings[0].contains("`validate_every=0`"), "{warnings:?}");
+}
+
+/// The lines of a run's log that warn of validation on tasks that are trained on.
+fn split_warnings(out: &Utf8Path) -> Vec<String> {
+    let log = fs::read_to_string(out.with_extension("log")).unwrap();
+    let is_warning = |line: &&str| line.contains("are also trained on");
+    log.lines().filter(is_warning).map(str::to_owned).collect()
 }

@@ -204,7 +204,7 @@ fn a_small_cache_changes_no_numbers() {
 }
 
 #[test]
-fn who_gives_way_says_what_it_would_have_said() {
+fn preempted_sequence_continues_with_the_same_tokens() {
     let model = model();
     let (count, slots) = (9, 6);
     let mut used = Vec::new();
@@ -233,7 +233,7 @@ fn who_gives_way_says_what_it_would_have_said() {
 /// Whoever joins and leaves when, with experts or without: the engine's numbers are those of the
 /// plain pass over each conversation, and so are those of a pass over all of them packed.
 #[test]
-fn every_way_through_the_model_is_the_plain_one() {
+fn cached_and_packed_passes_equal_the_plain_pass() {
     let models = [of_kind(false), of_kind(true)];
     proptest!(ProptestConfig::with_cases(16), |(
         has_experts: bool, count in 1_u64..9, slots in 1_usize..7,
@@ -257,7 +257,7 @@ fn every_way_through_the_model_is_the_plain_one() {
 }
 
 #[test]
-fn company_does_not_change_what_a_row_says() {
+fn row_is_independent_of_the_batch() {
     let model = model();
     let alone = play(&model, 9, 1, 1);
     for (slots, delay) in [(2, 1), (4, 3), (9, 1), (9, 7)] {
@@ -298,7 +298,7 @@ fn rows_that_share_a_prompt_have_settings_of_their_own() {
 }
 
 #[test]
-fn turns_end_where_they_must() {
+fn turns_end_at_eos_limit_or_full_context() {
     let model = model();
     let ends: Vec<ConversationLog> = play(&model, 40, 8, 1);
     let all: Vec<(TurnEnd, usize)> =
@@ -321,7 +321,7 @@ fn turns_end_where_they_must() {
 }
 
 #[test]
-fn turns_can_be_watched_and_go_on_past_their_end() {
+fn partial_turns_are_readable_and_can_ignore_eos() {
     const PAIRS: usize = 6;
     let model = model();
     let mut engine = Engine::new(&model, 2 * PAIRS, 120);
@@ -358,7 +358,7 @@ fn turns_can_be_watched_and_go_on_past_their_end() {
 }
 
 #[test]
-fn misuse_is_refused_and_changes_nothing() {
+fn invalid_calls_of_the_engine_are_refused_without_effect() {
     let model = model();
     let error =
         Engine::with_cache(&model, 9, 50, Some(cache_of(&model, 50))).unwrap_err().to_string();

@@ -93,7 +93,7 @@ pub(crate) fn checkpoints(run: &Utf8Path) -> Vec<Utf8PathBuf> {
 
 /// Winds a run back to an earlier checkpoint and tears its last metrics line, as a kill between
 /// two writes does.
-fn wind_back(run: &Utf8Path, to: usize) {
+fn roll_back(run: &Utf8Path, to: usize) {
     for later in &checkpoints(run)[to..] {
         fs::remove_dir_all(later).unwrap();
     }
@@ -195,7 +195,7 @@ fn the_loops_run_resume_and_report() {
     let weights = fs::read(last.join("model.safetensors")).unwrap();
 
     // Killed while playing and while training, it finishes the same work.
-    wind_back(&run, 1);
+    roll_back(&run, 1);
     let demonstrations = run.join("demonstrations.jsonl");
     let text = fs::read_to_string(&demonstrations).unwrap();
     fs::write(&demonstrations, &text[..text.len() - 100]).unwrap();
@@ -230,7 +230,7 @@ fn the_loops_run_resume_and_report() {
         assert!(line["log_prob_gap"].as_f64().unwrap() < 1e-4);
     }
     let weights = fs::read(trained.join("model.safetensors")).unwrap();
-    wind_back(&grpo, 1);
+    roll_back(&grpo, 1);
     assert_eq!(reinforce(), trained);
     assert_eq!(curve(&grpo), straight);
     assert_eq!(fs::read(trained.join("model.safetensors")).unwrap(), weights);

@@ -147,7 +147,7 @@ fn advantage_zero_means_gradient_zero() {
 /// What a micro-batch shares, what is recomputed and how many logits exist at once change
 /// memory, and nothing else but rounding.
 #[test]
-fn memory_is_all_that_memory_settings_change() {
+fn memory_settings_do_not_change_gradients() {
     let model = model(true);
     proptest!(ProptestConfig::with_cases(24), |(
         lengths in prop::collection::vec((0_i64..9, [1_i64..7, 0..6, 0..5, 0..5, 0..4]), 1..7),

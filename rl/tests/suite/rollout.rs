@@ -138,7 +138,7 @@ fn settings(context: usize) -> RolloutSettings {
 }
 
 #[test]
-fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
+fn full_context_omits_failed_turns_in_evaluation_and_ends_training_episodes() {
     let scene = RolloutFixture::new(8);
     let first = scene.play(&settings(4000), 600);
     let prompt = ids_of(&first[0].0.segments[..2]).len();
@@ -179,7 +179,7 @@ fn failed_turns_make_room_in_evaluation_and_end_the_episode_in_training() {
 }
 
 #[test]
-fn a_trajectory_has_so_many_tokens_to_say() {
+fn trajectory_ends_at_its_token_limit() {
     let scene = RolloutFixture::new(8);
     let settings = RolloutSettings { trajectory_tokens: 30, ..settings(4000) };
     for (trajectory, context) in scene.play(&settings, 600) {
@@ -190,7 +190,7 @@ fn a_trajectory_has_so_many_tokens_to_say() {
 }
 
 #[test]
-fn time_also_ends_an_episode_that_only_generates() {
+fn wall_time_limit_ends_a_generating_episode() {
     let scene = RolloutFixture::new(0);
     let endless = RolloutSettings { turn_tokens: 39_000, ..settings(40_000) };
     for (trajectory, context) in scene.play(&endless, 0) {
@@ -286,7 +286,7 @@ impl Generator for Remote<'_> {
 }
 
 #[test]
-fn a_generator_need_not_be_an_engine_and_its_weights_stay_while_a_rollout_goes_on() {
+fn rollout_accepts_any_generator_and_refuses_changed_weights() {
     let scene = RolloutFixture::new(0);
     let end = scene.tokenizer.control().end_of_turn;
     let turn = [scene.tokenizer.encode("turn").unwrap(), vec![end]].concat();

@@ -7,7 +7,7 @@ use rl::checkpoint::policy;
 use rl::generate::engine::{Engine, Finished, TurnEnd, TurnOptions};
 use rl::generate::sample::Sampling;
 use rl::model::{Qwen3, Qwen3Config, save_folder, write_safetensors};
-use rl::text::template::{ChatMessage, ChatRole, ChatTemplateOptions, Template};
+use rl::text::template::{ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions};
 use rl::text::tokenizer::Tokenizer;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -64,7 +64,7 @@ fn scripted(folder: &Utf8Path) -> Utf8PathBuf {
     save_folder(&model, folder).unwrap();
     tokenizer.save(folder).unwrap();
 
-    let template = Template::new(&tokenizer).unwrap();
+    let template = ChatTemplate::new(&tokenizer).unwrap();
     let last = *template.prompt("", "x").unwrap().last().unwrap();
     let mut ids = vec![last];
     ids.extend(template.answer(SCRIPT).unwrap());
@@ -208,7 +208,7 @@ fn close(found: &Value, expected: &[f32]) -> bool {
 }
 
 #[test]
-fn answers_are_the_engines() {
+fn served_tokens_equal_the_engines() {
     let dir = tempfile::tempdir().unwrap();
     let folder = random(Utf8Path::from_path(dir.path()).unwrap());
     let (model, tokenizer) = policy::open(&folder, Kind::Float, Device::Cpu).unwrap();
@@ -279,9 +279,9 @@ fn answers_are_the_engines() {
     }
     let unthinking = with(&talk, "chat_template_kwargs", json!({"enable_thinking": false}));
     let options = ChatTemplateOptions { tools: Vec::new(), thinking: Some(false) };
-    let laid_out = Template::new(&tokenizer)
+    let laid_out = ChatTemplate::new(&tokenizer)
         .unwrap()
-        .conversation(&[ChatMessage::new(ChatRole::User, "print(3)")], &options)
+        .apply(&[ChatMessage::new(ChatRole::User, "print(3)")], &options)
         .unwrap();
     assert_eq!(server.good("chat/completions", &unthinking)["prompt_token_ids"], json!(laid_out));
 
@@ -332,7 +332,7 @@ fn answers_are_the_engines() {
 }
 
 #[test]
-fn a_turn_is_told_in_openais_words() {
+fn response_splits_reasoning_content_and_tool_calls() {
     let dir = tempfile::tempdir().unwrap();
     let folder = scripted(Utf8Path::from_path(dir.path()).unwrap());
     let server = ServeProcess::start(&folder, &[]);
@@ -414,7 +414,7 @@ fn a_turn_is_told_in_openais_words() {
 }
 
 #[test]
-fn what_cannot_be_done_is_explained() {
+fn invalid_requests_get_errors_that_name_the_parameter() {
     let dir = tempfile::tempdir().unwrap();
     let folder = scripted(Utf8Path::from_path(dir.path()).unwrap());
     let server = ServeProcess::start(
@@ -557,7 +557,7 @@ fn begun(client: &mut BufReader<TcpStream>) {
 }
 
 #[test]
-fn clients_that_leave_free_their_rows() {
+fn disconnected_clients_free_their_rows() {
     let dir = tempfile::tempdir().unwrap();
     let folder = random(Utf8Path::from_path(dir.path()).unwrap());
     let mut server = ServeProcess::start(
@@ -624,7 +624,7 @@ fn clients_that_leave_free_their_rows() {
 }
 
 #[test]
-fn broken_weights_end_the_server_with_a_word() {
+fn broken_weights_end_the_server_with_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let folder = random(Utf8Path::from_path(dir.path()).unwrap());
     let (model, _) = policy::open(&folder, Kind::Float, Device::Cpu).unwrap();

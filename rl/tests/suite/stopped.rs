@@ -61,7 +61,7 @@ fn asleep(child: &Child, out: &Utf8Path) -> Vec<u32> {
 }
 
 #[test]
-fn nobody_waits_for_a_script_that_sleeps() {
+fn stop_does_not_wait_for_a_sleeping_script() {
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let tasks = dir.join("tasks");
@@ -137,7 +137,7 @@ fn with_old_names(run: &Utf8Path) {
 }
 
 #[test]
-fn a_validation_that_was_interrupted_is_made_up_for() {
+fn interrupted_validation_is_run_again() {
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let tasks = dir.join("tasks");

@@ -6,7 +6,7 @@ use fs_err as fs;
 use minijinja::Value;
 use rl::model::{Qwen3, Qwen3Config, save_folder};
 use rl::text::template::{
-    ChatMessage, ChatRole, ChatTemplateOptions, FunctionCall, Template, ToolCall,
+    ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions, FunctionCall, ToolCall,
 };
 use rl::text::tokenizer::Tokenizer;
 use serde::Serialize;
@@ -116,11 +116,11 @@ fn our_layouts_read_the_same_in_transformers() {
         let theirs: Vec<serde_json::Value> = serde_json::from_slice(&answers).unwrap();
         assert_eq!(theirs.len(), cases.len());
         let tokenizer = Tokenizer::open(&folder).unwrap();
-        let template = Template::new(&tokenizer).unwrap();
+        let template = ChatTemplate::new(&tokenizer).unwrap();
         for (index, (case, theirs)) in cases.iter().zip(theirs).enumerate() {
             let options =
                 ChatTemplateOptions { tools: case.tools.clone(), thinking: case.thinking };
-            let ours = template.conversation(&case.messages, &options).unwrap();
+            let ours = template.apply(&case.messages, &options).unwrap();
             assert_eq!(theirs["text"], tokenizer.decode(&ours).unwrap(), "{folder}, {index}");
             assert_eq!(theirs["ids"], serde_json::json!(ours), "{folder}, {index}");
         }
@@ -135,6 +135,6 @@ fn our_layouts_read_the_same_in_transformers() {
             say(ChatRole::Assistant, "<code>\nprint(1)\n</code>"),
             say(ChatRole::Tool, "1\n"),
         ];
-        assert_eq!(pieces, template.conversation(&whole, &ChatTemplateOptions::default()).unwrap());
+        assert_eq!(pieces, template.apply(&whole, &ChatTemplateOptions::default()).unwrap());
     }
 }

@@ -273,7 +273,7 @@ fn gradients_agree(case: &str, model: &Qwen3, text: &[i64], path: &Utf8Path) {
 }
 
 #[test]
-fn damaged_folders_are_explained() {
+fn damaged_folders_give_errors_that_name_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let dir = Utf8Path::from_path(dir.path()).unwrap();
     let error = |folder: &Utf8Path| Weights::open(folder).unwrap_err().to_string();

@@ -142,7 +142,7 @@ impl FailureKind {
     }
 }
 
-/// What is said of a failure, for programs.
+/// A failure as JSON, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct FailureReport {
     pub(crate) kind: FailureKind,
@@ -182,7 +182,7 @@ mod tests {
     use anyhow::Context as _;
 
     #[test]
-    fn mistakes_and_faults_are_told_apart_under_any_context() {
+    fn usage_errors_and_faults_differ_under_any_context() {
         let kind = |error: anyhow::Error| FailureReport::from(&error).kind;
         let mistake = || UsageError::at("failed to read the script")(std::io::Error::other("why"));
         assert_eq!(kind(mistake().into()), FailureKind::Usage);

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_is_not_certain_everything_is_loaded() {
+    fn uncertain_imports_load_all_modules() {
         let all = SandboxOptions::default().modules;
         for script in [
             "__import__('pandas')",

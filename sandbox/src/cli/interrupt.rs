@@ -28,7 +28,7 @@ pub(crate) fn code() -> Option<u8> {
 /// From now on listens to signals.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the operating system.
 pub(crate) fn listen() -> Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("failed to listen to signals")?;
     let thread = std::thread::Builder::new().name("signals".to_owned());

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_go_over_the_file_and_that_over_defaults() {
+    fn flags_override_the_file_and_the_file_overrides_defaults() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("policy.toml");
         let text = "time_limit = '5s'\nmemory = '1GiB'\nwork_files = 50\n[stdout]\nhead = '1KiB'\n";
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_flag_and_what_is_accepted() {
+    fn out_of_range_limits_are_refused_with_flag_and_range() {
         for (flag, value, accepted) in [
             ("--memory", "0", "1MiB to 16384GiB"),
             ("--processes", "0", "1 to 32768"),
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_help_names_the_defaults_that_are_in_force() {
+    fn help_shows_the_actual_defaults() {
         let CheckedLimits { policy, work_dir, work_files } = resolve(&[]).unwrap();
         let help = FlagsUnderTest::command().render_long_help().to_string();
         for (flag, value) in [

@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_terminal_breaks_a_line_itself(bytes: Vec<u8>, columns in 10usize..200) {
+        fn output_lines_fit_the_width_of_the_terminal(bytes: Vec<u8>, columns in 10usize..200) {
             for line in in_margin(&printable_bytes(&bytes), Some(columns)).lines() {
                 prop_assert!(line.starts_with(MARGIN));
                 prop_assert!(line.chars().count() <= columns);

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_can_be_read_back() {
+    fn printed_policy_round_trips() {
         let policy = RunLimits { time_limit: Span::seconds(7), ..RunLimits::default() };
         let raw = read_as("json", &serde_json::to_string_pretty(&policy).unwrap()).unwrap();
         assert_eq!(CheckedLimits::try_from(raw).unwrap().policy, policy);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line_and_key() {
+    fn errors_of_policy_files_name_line_and_key() {
         for (ending, text, said) in [
             (
                 "toml",

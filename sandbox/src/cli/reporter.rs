@@ -18,16 +18,16 @@ use tasks::task::{Task, TaskId};
 /// The file that a script must write to submit.
 const SUBMISSION: &str = "submission.csv";
 
-/// A script and the result of its run.
+/// A script of `sandbox run`.
 pub(super) struct ReportedScript {
-    /// As it was given.
+    /// Its name on the command line.
     pub(super) name: String,
     pub(super) code: String,
     /// Where its submission is saved.
     pub(super) out: Option<Utf8PathBuf>,
 }
 
-/// What a script left.
+/// The run of a script and its submission.
 pub(super) struct ScriptResult {
     run: Run,
     submission: Result<Vec<u8>, CollectError>,
@@ -48,7 +48,7 @@ impl ScriptResult {
     }
 }
 
-/// What is said about each script.
+/// Reports the result of each script.
 pub(super) struct Reporter<'a> {
     pub(super) args: &'a RunArgs,
     pub(super) task: &'a Task,

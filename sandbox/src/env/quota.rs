@@ -175,7 +175,7 @@ mod tests {
     use fs_err as fs;
 
     #[test]
-    fn room_is_set_aside_used_and_given_back() {
+    fn quota_is_reserved_used_and_released() {
         let folder = tempfile::tempdir().unwrap();
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         fs::create_dir(folder.join("task")).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_were_moved_away_make_room_after_a_while() {
+    fn moved_records_free_their_quota_after_the_next_count() {
         let folder = tempfile::tempdir().unwrap();
         let folder = Utf8Path::from_path(folder.path()).unwrap();
         fs::write(folder.join("old.jsonl"), [0; 90]).unwrap();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_empty() {
+    fn missing_folder_counts_as_empty() {
         let quota = RecordQuota::open("/nowhere/at/all".into(), ByteSize::new(1), ByteSize::new(1));
         assert!(quota.unwrap().reserve().is_ok());
     }

@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_program_leaves_can_be_read() {
+    fn record_of_a_killed_program_is_readable() {
         let (_folder, path) = written(&lines());
         let whole = fs::read_to_string(&path).unwrap();
         let first = whole.find('\n').unwrap() + 1;
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_says_so() {
+    fn record_of_another_version_is_refused_with_its_number() {
         let (_folder, path) = written(&lines());
         let text = fs::read_to_string(&path).unwrap().replace("\"version\":2", "\"version\":9");
         fs::write(&path, text.replace("software", "hardware")).unwrap();

@@ -84,7 +84,7 @@ impl EvaluatorScript {
         &self.sample
     }
 
-    /// What the script says of a submission of the right form.
+    /// The script's verdict on a submission of the right form.
     pub(super) fn run(
         &self,
         evaluators: &EvaluatorSandbox,
@@ -114,7 +114,7 @@ impl EvaluatorScript {
         verdict(&evaluators.sandbox()?.workspace(&self.task)?.run(&code, &policy)?)
     }
 
-    /// What it says of the bundle's own sample submission.
+    /// Its verdict on the bundle's own sample submission.
     pub(super) fn run_on_sample(
         &self,
         evaluators: &EvaluatorSandbox,

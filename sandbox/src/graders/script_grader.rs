@@ -86,7 +86,7 @@ impl ScriptGrader {
         Ok(Self { evaluators: Arc::clone(evaluators), proof })
     }
 
-    /// What the script says of a submission of the right form.
+    /// The script's verdict on a submission of the right form.
     fn evaluate(&self, csv: &[u8], part: Part) -> Result<EvaluatorVerdict, GradeError> {
         let Proof { script, .. } = &*self.proof;
         match script.run(&self.evaluators, csv, part) {

@@ -4,18 +4,18 @@ use serde::Deserialize;
 use tasks::metrics::Direction;
 use tasks::thresholds::Thresholds;
 
-/// What an evaluator said.
+/// The parsed output of an evaluator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum EvaluatorVerdict {
     /// It graded the submission.
     Graded {
-        /// Nothing for a score that is no finite number.
+        /// `None` if the score is not finite.
         score: Option<f64>,
         thresholds: Thresholds,
         direction: Direction,
     },
-    /// It printed an object with an `error` that is not `null`: its way to refuse a submission. What it said is not
-    /// passed on, for it may quote the answers.
+    /// It printed an object with an `error` that is not `null`: it refuses the submission. The
+    /// message is not passed on, because it may quote the answers.
     Refused,
 }
 
@@ -138,7 +138,7 @@ mod tests {
         }
 
         #[test]
-        fn texts_are_left_alone(text in any::<String>()) {
+        fn texts_in_json_are_unchanged(text in any::<String>()) {
             let json = serde_json::to_string(&text).unwrap();
             prop_assert_eq!(without_python_numbers(&json), json);
         }

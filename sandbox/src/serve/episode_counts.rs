@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_what_it_cannot_choose_of_its_address() {
+    fn client_is_identified_by_the_prefix_of_its_address() {
         for same in ["127.0.0.1", "127.9.8.7", "::1", "::ffff:127.0.0.3"] {
             assert_eq!(client(same), client("127.0.0.1"), "{same}");
         }

@@ -205,7 +205,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_the_client_sends_is_understood() {
+    fn client_messages_are_parsed() {
         let step =
             |data: &str| ClientRequest::parse(&format!("{{\"type\": \"step\", \"data\": {data}}}"));
         assert!(matches!(
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_the_codes_that_clients_know() {
+    fn protocol_errors_have_the_codes_of_openenv() {
         for (text, code) in [
             ("{", Code::InvalidJson),
             ("", Code::InvalidJson),

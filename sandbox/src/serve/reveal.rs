@@ -83,7 +83,7 @@ mod tests {
     use tasks::grade::Grade;
 
     #[test]
-    fn no_more_is_told_than_was_asked_for() {
+    fn reply_reveals_no_more_than_its_setting() {
         let graded = EpisodeResult { grade: Some(Grade { score: 0.5, tier: None }), refusal: None };
         for (reveal, expected) in [
             (Reveal::None, json!({"valid": true, "refusal": null})),

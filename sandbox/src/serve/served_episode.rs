@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_become_actions_or_are_explained() {
+    fn calls_become_actions_or_errors_that_say_why() {
         let call = |tool: &str, arguments: Value| match arguments {
             Value::Object(arguments) => action(tool, &arguments),
             _ => unreachable!("the arguments of a call are an object"),

@@ -9,7 +9,7 @@ use support::manifest::manifest;
 const SECRET: &str = "secret-7c1f";
 
 #[test]
-fn a_path_is_read_as_an_episodes_file_is() {
+fn path_on_the_command_line_is_read_like_an_episodes_file() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
     let root = folder.join("alpha");

@@ -91,7 +91,7 @@ fn valid_submissions_take_no_more() {
 }
 
 #[test]
-fn sessions_that_grade_at_once_share_one_room() {
+fn concurrent_grades_share_one_memory_budget() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let cost = sessions::grade_at_once(64, 16 << 20);
     // All at once would take 1 GiB for the files alone.
@@ -128,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn rows_one_by_one_are_read_as_whole_tables_are(
+    fn streamed_rows_equal_whole_tables(
         which in 0..1000_usize,
         seed in any::<u64>(),
         changes in proptest::collection::vec((0..1_000_000_usize, 0..WORDS.len() + 2, 0..12_usize), 0..3),
@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn the_first_fault_from_the_top_is_the_one_told() {
+fn first_invalid_row_is_the_one_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = camino::Utf8Path::from_path(folder.path()).unwrap().join("answer.csv");
     fs_err::write(&path, "id,y\na,1\nb,2\nc,3\n").unwrap();

@@ -79,7 +79,7 @@ fn an_attack_script_finds_no_answers_in_a_bundle() {
 }
 
 #[test]
-fn an_evaluators_word_is_honoured_on_the_rows_that_count() {
+fn evaluator_score_is_used_for_the_final_rows() {
     let folder = TemporaryFolder::new();
     folder.bundle("b", 40);
     let tasks = folder.open();

@@ -42,7 +42,7 @@ fn a_competition_is_played_and_graded_as_mle_bench_grades() {
 }
 
 #[test]
-fn a_competition_tells_no_more_than_validity() {
+fn competition_refuses_feedback_beyond_validity() {
     let folder = TemporaryFolder::new();
     folder.competition();
     let tasks = folder.open();

@@ -64,7 +64,7 @@ fn a_submission_that_breaks_an_evaluator_is_refused() {
 }
 
 #[test]
-fn an_episode_whose_submission_breaks_the_evaluator_is_not_dropped() {
+fn episode_is_kept_if_its_submission_breaks_the_evaluator() {
     let folder = TemporaryFolder::new();
     folder.bundle("b", 4);
     folder.write("b/prepared/public/evaluator.py", BRITTLE);
@@ -83,7 +83,7 @@ fn an_episode_whose_submission_breaks_the_evaluator_is_not_dropped() {
 }
 
 #[test]
-fn an_evaluator_that_fails_is_the_tasks_fault() {
+fn failing_evaluator_is_a_fault_of_the_task() {
     let (folder, grader) = grader_with(EVALUATOR).unwrap();
     let grade = |value: &str| grader.grade(&submission(value), Part::All);
     assert_eq!(grade("0.2718281828").unwrap().tier, Some(Milestone::Gold));
@@ -140,7 +140,7 @@ fn a_fault_of_the_evaluator_is_a_fault_of_the_episode() {
 }
 
 #[test]
-fn an_evaluator_proves_itself_once_and_a_failed_proof_is_not_kept() {
+fn evaluator_is_checked_once_and_again_after_a_failure() {
     let folder = TemporaryFolder::new();
     folder.bundle("b", 4);
     let evaluator = |text: &str| folder.write("b/prepared/public/evaluator.py", text);

@@ -4,7 +4,7 @@ use crate::fixture::TemporaryFolder;
 use tasks::task::{Collection, Corpus, Opening, TaskDir, TaskError};
 
 #[test]
-fn a_folder_of_no_kind_is_explained() {
+fn folder_without_a_task_gives_an_error_that_says_why() {
     let folder = TemporaryFolder::new();
     folder.write("empty/readme.txt", "");
     let message = folder.refused("empty").to_string();
@@ -16,7 +16,7 @@ fn a_folder_of_no_kind_is_explained() {
 }
 
 #[test]
-fn half_a_task_names_its_other_half() {
+fn incomplete_task_gives_an_error_that_names_the_missing_part() {
     let folder = TemporaryFolder::new();
     folder.write("a/prepared/private/answers.csv", "");
     folder.write("b/prepared/public/evaluator.py", "");
@@ -52,7 +52,7 @@ fn a_competition_without_a_grader_is_refused_by_name() {
 }
 
 #[test]
-fn other_kinds_are_named_where_only_ours_will_do() {
+fn command_for_our_tasks_refuses_other_kinds_by_name() {
     let folder = TemporaryFolder::new();
     assert!(matches!(Corpus::open(folder.path()), Err(TaskError::EmptyCorpus(_))));
     folder.competition();

@@ -24,7 +24,7 @@ fn scripts_and_submissions_have_their_codes() {
 }
 
 #[test]
-fn mistakes_of_the_caller_are_told_from_faults() {
+fn usage_errors_and_faults_have_different_codes() {
     let folder = TaskFolder::new();
     let task = folder.task();
     let task = task.as_str();

@@ -105,7 +105,7 @@ fn an_interrupted_run_ends_promptly_and_leaves_nothing() {
 }
 
 #[test]
-fn a_program_that_is_only_starting_can_be_interrupted_too() {
+fn starting_program_can_be_interrupted() {
     let folder = TaskFolder::new();
     let script = folder.write("script.py", "import sklearn");
     let child = program()

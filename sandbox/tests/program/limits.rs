@@ -11,7 +11,7 @@ print('x' * 100)
 ";
 
 #[test]
-fn every_source_has_its_say_and_the_script_is_held_to_it() {
+fn limits_of_every_source_apply_to_the_script() {
     let folder = TaskFolder::new();
     let policy = folder.write(
         "policy.toml",

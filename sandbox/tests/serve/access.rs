@@ -6,7 +6,7 @@ use serde_json::json;
 const TOKEN: &str = "0123456789abcdef";
 
 #[test]
-fn a_full_server_says_so_and_serves_again_when_a_place_is_free() {
+fn full_server_refuses_sessions_until_one_ends() {
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &["--max-episodes", "2"]);
     let said = server.play("capacity", &[]);
@@ -34,14 +34,14 @@ fn without_the_token_only_health_is_answered() {
 }
 
 #[test]
-fn pages_in_a_browser_are_not_served() {
+fn requests_of_web_pages_are_refused() {
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &[]);
     assert_eq!(server.play("page", &[]), json!(403));
 }
 
 #[test]
-fn settings_that_cannot_work_are_refused_at_once() {
+fn invalid_settings_are_refused_at_the_start() {
     let corpus = ServedCorpus::new();
     let tasks = corpus.tasks();
     let records = corpus.path().join("records");

@@ -6,7 +6,7 @@ use serde_json::json;
 use std::time::Duration;
 
 #[test]
-fn a_server_that_is_asked_to_end_finishes_its_steps() {
+fn stopped_server_finishes_running_steps() {
     for signal in ["TERM", "INT"] {
         let corpus = ServedCorpus::new();
         let mut server = SandboxServer::start(&corpus, &[]);

@@ -89,7 +89,7 @@ fn attack(attack: &str, flags: &[&str], episodes: usize) -> Loot {
 }
 
 #[test]
-fn who_plays_without_end_learns_what_the_mode_promises_and_no_more() {
+fn repeated_scoring_reveals_only_what_the_mode_allows() {
     let episodes = episodes_or(EPISODES);
     for Promise { flags, outcomes, solved } in PROMISES {
         let Loot { episodes: played, said, right } = attack("sweep", flags, episodes);
@@ -106,7 +106,7 @@ fn who_plays_without_end_learns_what_the_mode_promises_and_no_more() {
 }
 
 #[test]
-fn a_tier_tells_no_more_than_its_bits_and_without_it_nothing_is_told() {
+fn tier_feedback_reveals_only_its_bits() {
     let episodes = episodes_or(300);
     let tier = attack("bisect", &["--feedback", "tier"], episodes);
     // Ten bits an answer, and 2.6 at most of what was said of the rows that count.

@@ -84,7 +84,7 @@ fn thirty_two_clients_play_to_the_end() {
 }
 
 #[test]
-fn rewards_tell_what_is_told_and_no_more() {
+fn rewards_reveal_no_more_than_the_feedback() {
     let graded = json!({"tier": "gold"});
     for (flags, rewards, grade) in [
         (&["--reveal", "none"][..], [0.0, 0.0, 0.3, 0.0, 0.6, -0.7], None),
@@ -110,7 +110,7 @@ fn rewards_tell_what_is_told_and_no_more() {
 }
 
 #[test]
-fn scripts_of_a_session_build_on_each_other_and_play_again() {
+fn session_scripts_share_state_and_replay() {
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &["--mode", "session"]);
     let said = server.play("session", &[]);
@@ -160,7 +160,7 @@ fn mistakes_are_answered_and_budgets_hold() {
 }
 
 #[test]
-fn the_pages_say_what_is_served() {
+fn pages_describe_the_served_tasks() {
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &[]);
     let page = |path: &str| -> serde_json::Value {
@@ -189,7 +189,7 @@ fn a_step_answers_pings_while_it_runs() {
 }
 
 #[test]
-fn who_finds_no_place_to_run_in_time_is_told_so() {
+fn step_without_a_free_slot_in_time_gets_busy() {
     let corpus = ServedCorpus::new();
     let flags = ["--slots", "1", "--step-limit", "10s", "--answer-limit", "12s"];
     let server = SandboxServer::start(&corpus, &flags);

@@ -18,7 +18,7 @@ fn wait_until(what: &str, time: Duration, mut holds: impl FnMut() -> bool) -> Du
 }
 
 #[test]
-fn who_vanishes_floods_sends_garbage_or_stalls_harms_nobody() {
+fn misbehaving_clients_do_not_affect_others() {
     let corpus = ServedCorpus::new();
     let flags = ["--max-episodes", "12", "--answer-limit", "10m", "--message-limit", "64KiB"];
     let server = SandboxServer::start(&corpus, &flags);
@@ -43,7 +43,7 @@ fn who_vanishes_floods_sends_garbage_or_stalls_harms_nobody() {
 }
 
 #[test]
-fn the_script_of_who_is_gone_ends_at_once() {
+fn script_of_a_lost_client_ends_at_once() {
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &["--slots", "1"]);
     let enough = Duration::from_secs(20);
@@ -96,7 +96,7 @@ fn the_script_of_who_is_gone_ends_at_once() {
 }
 
 #[test]
-fn who_resets_without_end_is_refused() {
+fn client_with_too_many_resets_is_refused() {
     let corpus = ServedCorpus::new();
     let server = SandboxServer::start(&corpus, &["--episodes-per-task", "5"]);
     let said = server.play("endless", &["5"]);

@@ -4,7 +4,7 @@ use crate::fixture::{SandboxFixture, assert_finished, policy, script};
 use tasks::collect::CollectError;
 
 #[test]
-fn a_submission_is_read_and_its_disguises_are_not() {
+fn submission_is_collected_and_special_files_are_refused() {
     let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let code = &script(

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tasks::units::ByteSize;
 
 #[test]
-fn exits_and_signals_are_what_they_are() {
+fn exits_and_signals_are_reported() {
     let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let outcome = |code: &str| workspace.run(code, &policy()).unwrap().outcome;
@@ -52,7 +52,7 @@ fn exits_and_signals_are_what_they_are() {
 }
 
 #[test]
-fn the_deadline_holds_against_sleep_spin_and_deafness() {
+fn deadline_ends_sleeping_spinning_and_signal_ignoring_scripts() {
     let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let limit = Duration::from_millis(800);
@@ -88,7 +88,7 @@ fn the_deadline_holds_against_sleep_spin_and_deafness() {
 }
 
 #[test]
-fn output_is_bounded_from_both_sides() {
+fn output_limit_ends_only_scripts_beyond_it() {
     let place = SandboxFixture::quick();
     let workspace = place.workspace();
     let tight = RunLimits { output_limit: ByteSize::mib(1), ..policy() };

@@ -305,7 +305,7 @@ fn a_session_keeps_the_gpus_that_it_began_with() {
 }
 
 #[test]
-fn nodes_that_are_of_no_use_are_named() {
+fn unusable_gpu_nodes_are_named() {
     let nodes = Nodes::new();
     fs_err::write(nodes.path().join("nvidia9"), "").unwrap();
     let host = HostGpus::find(nodes.path());
@@ -321,7 +321,7 @@ fn nodes_that_are_of_no_use_are_named() {
 }
 
 #[test]
-fn gpus_that_are_not_there_are_our_fault_and_named() {
+fn missing_gpus_are_a_fault_that_names_them() {
     let nodes = Nodes::new();
     let Some(place) = nodes.place(IsolationLevel::T2, quick()) else { return };
     let workspace = place.workspace();

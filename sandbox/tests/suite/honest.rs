@@ -95,7 +95,7 @@ fn random_numbers_differ_between_runs_unless_seeded() {
 }
 
 #[test]
-fn a_script_looks_like_one_from_the_inside() {
+fn script_behaves_like_a_normal_python_program() {
     let place = SandboxFixture::quick();
     let run = place.run(&script(
         r"

@@ -80,7 +80,7 @@ pub(crate) fn offered(options: SandboxOptions) -> Option<SandboxFixture> {
 }
 
 #[test]
-fn a_run_with_all_its_processes_leaves_its_neighbour_all_of_its_own() {
+fn run_at_its_process_limit_does_not_reduce_another_runs() {
     let place = SandboxFixture::quick();
     let many = RunLimits { processes: 40, ..policy() };
     let fork = |seconds: u32| {

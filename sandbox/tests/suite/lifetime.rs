@@ -163,7 +163,7 @@ impl Drop for FrozenCgroup {
 }
 
 #[test]
-fn a_run_that_cannot_be_ended_gives_its_place_back_and_is_no_fault() {
+fn unkillable_run_frees_its_slot_without_a_fault() {
     // One place, which the next run needs.
     let place = SandboxFixture::with(SandboxOptions { slots: 1, spares: 0, ..quick() });
     let Some(stuck) = FrozenCgroup::make() else { return };
@@ -208,7 +208,7 @@ fn an_abandoned_sandbox_ends_its_runs_at_once_and_begins_no_more() {
 }
 
 #[test]
-fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
+fn sandbox_reports_its_tier_and_refuses_a_weaker_one() {
     let options = SandboxOptions { best_tier: IsolationLevel::T2, ..quick() };
     let place = SandboxFixture::with(options.clone());
     assert_eq!(place.sandbox.tier(), IsolationLevel::T2);
@@ -232,8 +232,8 @@ fn a_sandbox_says_how_strong_it_is_and_does_not_go_below_what_is_accepted() {
 }
 
 #[test]
-fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
-    if !is_alone("lifetime::control_groups_bound_processor_time_and_go_with_their_sandbox") {
+fn control_groups_limit_cpu_time_and_are_removed_with_the_sandbox() {
+    if !is_alone("lifetime::control_groups_limit_cpu_time_and_are_removed_with_the_sandbox") {
         return;
     }
     let place = SandboxFixture::quick();
@@ -264,7 +264,7 @@ fn control_groups_bound_processor_time_and_go_with_their_sandbox() {
 }
 
 #[test]
-fn a_run_that_the_kernel_finds_too_heavy_is_out_of_memory_and_the_zygote_lives() {
+fn run_killed_by_the_kernel_is_out_of_memory_and_the_zygote_survives() {
     let place = SandboxFixture::quick();
     if place.sandbox.tier() != IsolationLevel::T1 {
         return eprintln!("this host offers no control groups: {:?}", place.sandbox.protection());

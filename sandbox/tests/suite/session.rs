@@ -65,7 +65,7 @@ fn files_can_be_fetched_between_calls() {
 }
 
 #[test]
-fn who_leaves_crashes_or_passes_a_limit_begins_anew() {
+fn session_restarts_after_an_exit_a_crash_or_a_limit() {
     let place = SandboxFixture::quick();
     let session = session(&place);
     let spin = "while True: pass";
@@ -88,7 +88,7 @@ fn who_leaves_crashes_or_passes_a_limit_begins_anew() {
 }
 
 #[test]
-fn a_call_that_passes_the_memory_limit_may_be_caught_and_goes_on() {
+fn memory_error_in_a_session_can_be_caught() {
     let place = SandboxFixture::quick();
     let session = session(&place);
     let run = call(&session, "kept = 1\nbytes(8 << 30)\n");
@@ -269,7 +269,7 @@ fn output_belongs_to_its_call_and_each_has_the_whole_limit() {
 }
 
 #[test]
-fn the_way_to_a_session_is_no_way_out() {
+fn connection_to_a_session_gives_no_access_to_the_host() {
     let place = SandboxFixture::quick();
     // Says that it is done when it is not; what follows is cut short, and its own loss.
     let early = session(&place);
@@ -319,7 +319,7 @@ fn the_way_to_a_session_is_no_way_out() {
 }
 
 #[test]
-fn many_sessions_rest_without_a_place_and_end_with_their_work_dirs() {
+fn idle_sessions_hold_no_slot_and_end_with_their_work_dirs() {
     let place = SandboxFixture::quick();
     // More than there are places for runs.
     let sessions: Vec<Workspace> = (0..12).map(|_| session(&place)).collect();
@@ -348,7 +348,7 @@ fn without_a_box_there_are_no_sessions() {
 }
 
 #[test]
-fn an_agent_is_told_that_its_variables_are_gone() {
+fn observation_states_that_variables_are_lost() {
     let place = SandboxFixture::quick();
     let task = Task::open(&place.corpus.path().join("alpha"), &Opening::default()).unwrap();
     let config = EpisodeConfig { mode: Mode::Session, ..EpisodeConfig::default() };

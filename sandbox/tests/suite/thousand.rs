@@ -154,8 +154,8 @@ fn honest(kind: usize, number: u64) -> (String, String) {
 }
 
 #[test]
-fn a_thousand_mixed_runs_leave_nothing_and_disturb_nobody() {
-    if !is_alone("thousand::a_thousand_mixed_runs_leave_nothing_and_disturb_nobody") {
+fn thousand_mixed_runs_leave_no_trace_on_the_host() {
+    if !is_alone("thousand::thousand_mixed_runs_leave_no_trace_on_the_host") {
         return;
     }
     let place = SandboxFixture::with(SandboxOptions {

@@ -1,6 +1,6 @@
 //! The facts about a task from which a scripted agent writes its script.
 //!
-//! The manifest of one of our own tasks says what is predicted. Competitions and bundles have no
+//! The manifest of one of our own tasks states what is predicted. Competitions and bundles have no
 //! manifest, so there it is inferred from the public tables, as a template agent does.
 
 use camino::Utf8Path;
@@ -18,7 +18,7 @@ const CLASSES: usize = 20;
 pub(super) struct Facts {
     /// What is predicted; `None` if it cannot be inferred. The agent then submits the sample.
     pub(super) prediction: Option<Prediction>,
-    /// What kind of question it is, where the manifest says so.
+    /// The formulation, for tasks with a manifest.
     pub(super) formulation: Option<Formulation>,
     /// Scripts that came with the task.
     pub(super) scripts: TaskScripts,
@@ -45,7 +45,7 @@ impl Facts {
 }
 
 /// What the submission to a task with these public tables holds; `None` if there are no such
-/// tables, or they do not tell.
+/// tables, or they do not determine it.
 fn infer(public: &Utf8Path) -> Option<Prediction> {
     let sample = TableColumns::read(&public.join("sample_submission.csv"))?;
     let train = TableColumns::read(&public.join("train.csv"))?;

@@ -7,7 +7,7 @@
 
 use crate::prompt::Prompt;
 
-/// What rows have beside their columns, as the description says it under `Data`.
+/// The items that rows have besides their columns, from `Data` in the description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemKind {
     /// Picture files, one per row.

@@ -212,7 +212,7 @@ impl Recipe {
     }
 
     /// Products, squares and ratios over all pairs of columns, lags first where rows are ordered
-    /// in time; the columns that tell most about the target are kept. A constant column has no
+    /// in time; the most informative columns are kept. A constant column has no
     /// F value and sorts last.
     fn constructed_columns(&self, formulation: Option<Formulation>, shape: TargetKind) -> String {
         let select = if shape.classifies() { "f_classif" } else { "f_regression" };

@@ -48,7 +48,7 @@ const MASKS_EDGES: &str = r"def maps(g):
     return np.stack(r, -1).reshape(-1, len(r))
 ";
 
-/// Brightness, the products of slopes, which tell directions apart, and fine detail.
+/// Brightness, the products of slopes, which distinguish directions, and fine detail.
 const MASKS_SLOPES: &str = r"def maps(g):
     y, x = nd.sobel(g, 1), nd.sobel(g, 2)
     d = g - nd.gaussian_filter(g, (0, 1, 1))

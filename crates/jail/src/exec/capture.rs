@@ -14,7 +14,7 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// An empty capture that keeps as much as `keep` says.
+    /// An empty capture that keeps `keep` bytes.
     pub(crate) fn new(keep: Keep) -> Self {
         Self { keep, head: Vec::new(), tail: VecDeque::new(), total: 0 }
     }

@@ -118,7 +118,7 @@ pub enum Fault {
     /// It refused or failed at a request.
     #[error("the warmed Python failed at a request: {0}")]
     Refused(String),
-    /// It said something that makes no sense.
+    /// Its reply is malformed.
     #[error("could not understand the warmed Python: {0}")]
     Protocol(String),
     /// A barrier failed for this run, although it stood when the sandbox started.

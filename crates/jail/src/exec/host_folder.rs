@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_go_with_their_owner_or_after_it() {
+    fn folders_are_removed_with_their_owner_or_by_the_next_sandbox() {
         let folder = HostFolder::make().unwrap();
         let path = folder.path().to_owned();
         fs_err::create_dir_all(path.join("0/deep")).unwrap();

@@ -76,7 +76,7 @@ impl Zygote {
         let mut line = serde_json::to_vec(launch).map_err(|e| Fault::Protocol(e.to_string()))?;
         line.push(b'\n');
         if let Some(lifeline) = &mut zygote.lifeline {
-            // If the launcher has died, its socket and log tell why; they are read next.
+            // If the launcher has died, its socket and log hold the reason; they are read next.
             let _ = lifeline.write_all(&line);
         }
         match wire::receive(zygote.control.as_fd(), ANSWER) {

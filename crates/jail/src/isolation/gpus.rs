@@ -10,11 +10,11 @@
 //! | `nvidiactl`, `nvidia-uvm`, `nvidia-uvm-tools`, a node per GPU | `nvc_mount.c` of libnvidia-container, for the capability `compute` | these, and no others: `nvidia-modeset` is for displays, `nvidia-caps` for slices of a GPU (MIG) |
 //! | `ioctl` | `nv-ioctl-numbers.h`, `uvm_ioctl.h` | Landlock and [`super::seccomp`] let through what these files name |
 //! | address space far beyond what is used: 64 GB for 2 GB on a device | tensorflow issue 10040 | [`super::rlimits`] bounds private writable memory instead |
-//! | `memfd_create` | NVIDIA/OpenShell issue 1696: without it `cuInit` says 304 | allowed, but for huge pages |
-//! | names of threads, written to `/proc/<pid>/task/<tid>/comm` | NVIDIA/OpenShell issue 1486: without it `cuInit` says 304 | Landlock allows it; in tier 3, of the run's first process only |
+//! | `memfd_create` | NVIDIA/OpenShell issue 1696: without it `cuInit` returns 304 | allowed, but for huge pages |
+//! | names of threads, written to `/proc/<pid>/task/<tid>/comm` | NVIDIA/OpenShell issue 1486: without it `cuInit` returns 304 | Landlock allows it; in tier 3, of the run's first process only |
 //! | `/proc/driver/nvidia` and `/proc/driver/nvidia-uvm` | nolabs-ai/nono pull request 673 | in a box part of every process list; in tier 3 Landlock allows them |
 //! | `/sys` | nixpkgs' nix-required-mounts lists device nodes and libraries, no `/sys`; nono's issue 658 finds one GPU to do without | not there |
-//! | locked memory | nothing was found that says so | none, as for every run |
+//! | locked memory | no evidence was found | none, as for every run |
 //! | `libcuda.so.1` | NVIDIA's packages | below `/usr/lib` or `/usr/local/lib`, which are visible; elsewhere (`/usr/local/nvidia` of some clouds) it is not |
 //!
 //! A zygote never opens a node, and sees no GPU in its environment: a CUDA context does not
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_nodes_are_told_apart() {
+    fn device_node_names_are_classified() {
         assert_eq!((index("nvidia0"), index("nvidia12")), (Some(0), Some(12)));
         for other in ["nvidia", "nvidia+1", "nvidiactl", "nvidia-uvm", "null", "nvidia99999999999"]
         {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_gets_what_it_asks_for_and_no_more() {
+    fn run_gets_only_the_gpus_that_it_asks_for() {
         let ok = Ok(());
         let nodes = ["nvidia0", "nvidia10", "nvidia2", "nvidia-uvm", "nvidiactl"].map(|n| (n, ok));
         let host = host(&nodes);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_gpus_are_named_in_the_error() {
         let said =
             |host: &HostGpus, asked: &Gpus| host.devices(asked, true).unwrap_err().to_string();
         let nothing = host(&[("nvidia-uvm", Err(Obstacle::Missing)), ("nvidiactl", Ok(()))]);

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn missing_controllers_are_named_in_the_error() {
         let error = places("", "0::/\n").unwrap_err();
         assert_eq!(error, HierarchyError::NotMounted { controller: "memory" });
         assert!(error.to_string().contains("`memory`"));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_named_as_missing_is_up() {
+    fn layer_not_reported_as_missing_is_up() {
         let reason = "no support".to_owned();
         let protection = Protection::except([Missing { layer: Layer::Landlock, reason }]);
         assert!(!protection.is_up(Layer::Landlock));

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_owner_that_is_known_to_be_gone_is() {
+    fn owner_is_gone_only_if_its_process_is_known_to_have_ended() {
         let own = Owner::this().unwrap();
         assert!(!own.is_gone(&own));
         let reused = Owner { started: own.started + 1, ..own.clone() };

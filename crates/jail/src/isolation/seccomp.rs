@@ -413,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_compiles_and_gives_reasons() {
+    fn filter_table_compiles_and_has_reasons() {
         let length = |surroundings, gpus| allowlist(surroundings, gpus).unwrap().len();
         for gpus in [false, true] {
             let lengths = [Surroundings::Box, Surroundings::Host].map(|s| length(s, gpus));
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn no_call_that_breaks_out_is_allowed() {
+    fn filter_allows_no_call_that_escapes_the_jail() {
         let dangerous: &[i64] = calls![
             SYS_mount SYS_umount2 SYS_move_mount SYS_open_tree SYS_fsopen SYS_mount_setattr
             SYS_pivot_root SYS_chroot SYS_setns SYS_unshare SYS_ptrace SYS_process_vm_readv

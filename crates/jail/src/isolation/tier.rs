@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_the_answers_is_needed_in_each() {
+    fn every_tier_needs_the_layers_that_hide_answers() {
         let hides =
             |tier: IsolationLevel| tier.needs(Layer::PivotedRoot) || tier.needs(Layer::Landlock);
         assert!(IsolationLevel::ALL.into_iter().all(hides));

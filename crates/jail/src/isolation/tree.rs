@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_may_be_so_deep_and_no_deeper() {
+    fn folder_depth_is_limited_on_both_sides() {
         let (_kept, path) = place();
         dig(&path, DEPTH);
         assert!(fits(&path, 1 << 20, 1000).unwrap());
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_may_list_counts_and_is_removed() {
+    fn unreadable_folders_are_counted_and_removed() {
         let (_kept, path) = place();
         fs_err::create_dir(format!("{path}/shut")).unwrap();
         fs_err::create_dir(format!("{path}/shut/inner")).unwrap();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_deeper_than_any_path_is_removed_and_links_are_not_followed() {
+    fn tree_deeper_than_a_path_is_removed_without_following_links() {
         let (kept, path) = place();
         let outside = kept.path().join("outside");
         fs_err::create_dir(&outside).unwrap();

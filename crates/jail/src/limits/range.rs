@@ -128,7 +128,7 @@ mod tests {
     use crate::exec::SandboxOptions;
 
     #[test]
-    fn defaults_are_in_range_and_nonsense_is_refused_by_name() {
+    fn defaults_are_in_range_and_other_values_are_refused_by_name() {
         assert_eq!(RunLimits::default().check(), Ok(()));
         let SandboxOptions { work_dir, work_files, .. } = SandboxOptions::default();
         assert!(WORK_DIR.contains(&work_dir) && WORK_FILES.contains(&work_files));

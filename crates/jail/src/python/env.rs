@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_python_is_told_apart() {
+    fn invalid_interpreters_give_distinct_errors() {
         let missing = PythonEnv::at(Utf8Path::new("/nonexistent/python")).unwrap_err();
         assert!(matches!(missing, PythonError::Run { .. }), "{missing}");
         assert!(missing.to_string().contains("make venv"));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_moves_and_its_base_stays() {
+    fn environment_is_bound_elsewhere_and_its_base_in_place() {
         let env = PythonEnv {
             interpreter: "/home/me/project/.venv/bin/python".into(),
             version: "3.12.1".into(),

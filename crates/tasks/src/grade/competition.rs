@@ -3,7 +3,7 @@
 use super::{Grade, GradeError, Grader};
 use crate::metrics::{Direction, Metric};
 use crate::mlebench::board::Board;
-use crate::mlebench::frame::{PandasFrame, FrameLimits};
+use crate::mlebench::frame::{FrameLimits, PandasFrame};
 use crate::mlebench::graders;
 use crate::mlebench::grading::{self, GradingError};
 use crate::submission::Part;

@@ -61,7 +61,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_distance(a in "[ab]{0,6}", b in "[ab]{0,6}", c in "[ab]{0,6}") {
+        fn edit_distance_is_a_metric(a in "[ab]{0,6}", b in "[ab]{0,6}", c in "[ab]{0,6}") {
             prop_assert_eq!(levenshtein(&a, &b) == 0, a == b);
             prop_assert_eq!(levenshtein(&a, &b), levenshtein(&b, &a));
             prop_assert!(levenshtein(&a, &c) <= levenshtein(&a, &b) + levenshtein(&b, &c));

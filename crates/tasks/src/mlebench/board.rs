@@ -1,7 +1,7 @@
 //! Leaderboards: from their scores to the thresholds of medals, and the competitions whose
 //! thresholds are known.
 
-use super::frame::{PandasFrame, FrameError};
+use super::frame::{FrameError, PandasFrame};
 use crate::metrics::Direction;
 use crate::metrics::text::levenshtein;
 use crate::thresholds::Thresholds;
@@ -13,7 +13,7 @@ const NEAR_NAMES: usize = 3;
 /// Characters of an unknown name that are looked at.
 const NAME_LENGTH: usize = 200;
 
-/// What a leaderboard says about scores.
+/// The milestones of a leaderboard and the direction of its scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Board {
     /// The scores at the medals' positions, and the median.
@@ -118,7 +118,7 @@ pub struct CompetitionInfo {
     pub id: &'static str,
     /// `low`, `medium`, `high` or `dev`.
     pub split: &'static str,
-    /// What its leaderboard says; nothing where none was to be had.
+    /// Its leaderboard; `None` if there is no public one.
     pub board: Option<Board>,
 }
 

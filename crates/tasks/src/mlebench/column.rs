@@ -115,8 +115,9 @@ impl PandasColumn {
 
     /// Bytes of all texts in it.
     pub(super) fn text_bytes(&self) -> usize {
-        let bytes =
-            |cell: &PandasCell<Box<str>>| if let PandasCell::Text(text) = cell { text.len() } else { 0 };
+        let bytes = |cell: &PandasCell<Box<str>>| {
+            if let PandasCell::Text(text) = cell { text.len() } else { 0 }
+        };
         match self {
             Self::Objects(cells) => cells.iter().map(bytes).sum(),
             _ => 0,
@@ -245,8 +246,9 @@ impl PandasColumn {
             Self::Integers(cells) => cells.into_iter().map(PandasCell::Integer).collect(),
             Self::Unsigned(cells) => cells.into_iter().map(PandasCell::Unsigned).collect(),
             Self::Floats(cells) => {
-                let float =
-                    |value: f64| if value.is_nan() { PandasCell::Missing } else { PandasCell::Float(value) };
+                let float = |value: f64| {
+                    if value.is_nan() { PandasCell::Missing } else { PandasCell::Float(value) }
+                };
                 cells.into_iter().map(float).collect()
             }
             Self::Booleans(cells) => cells.into_iter().map(PandasCell::Boolean).collect(),
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_meet_in_the_type_that_numpy_finds() {
+    fn joined_columns_have_the_type_that_numpy_gives() {
         use PandasColumn::{Booleans, Floats, Integers, Unsigned};
         let join = |parts: &[PandasColumn]| PandasColumn::concatenate(parts.to_vec());
         let large = 1 << 63;
@@ -280,17 +282,29 @@ mod tests {
         let rounded = Floats(vec![-1.0, 9_223_372_036_854_776_000.0]);
         assert_eq!(join(&[Integers(vec![-1]), Unsigned(vec![large])]), rounded);
         let mixed = join(&[Booleans(vec![true]), Integers(vec![7])]);
-        assert_eq!(mixed, PandasColumn::Objects(vec![PandasCell::Integer(1), PandasCell::Integer(7)]));
+        assert_eq!(
+            mixed,
+            PandasColumn::Objects(vec![PandasCell::Integer(1), PandasCell::Integer(7)])
+        );
         let mixed = join(&[Booleans(vec![true]), texts(&["x"]), Floats(vec![f64::NAN])]);
-        let cells = vec![PandasCell::Boolean(true), PandasCell::Text("x".into()), PandasCell::Missing];
+        let cells =
+            vec![PandasCell::Boolean(true), PandasCell::Text("x".into()), PandasCell::Missing];
         assert_eq!(mixed, PandasColumn::Objects(cells));
     }
 
     #[test]
     fn numbers_and_texts_have_no_order() {
-        let mixed = PandasColumn::Objects(vec![PandasCell::Integer(1), PandasCell::Missing, PandasCell::Text("a".into())]);
+        let mixed = PandasColumn::Objects(vec![
+            PandasCell::Integer(1),
+            PandasCell::Missing,
+            PandasCell::Text("a".into()),
+        ]);
         assert_eq!(mixed.order(), Err(Unsortable));
-        let numbers = PandasColumn::Objects(vec![PandasCell::Missing, PandasCell::Float(0.5), PandasCell::Boolean(false)]);
+        let numbers = PandasColumn::Objects(vec![
+            PandasCell::Missing,
+            PandasCell::Float(0.5),
+            PandasCell::Boolean(false),
+        ]);
         assert_eq!(numbers.order(), Ok(vec![2, 1, 0]));
         assert_eq!(texts(&["b", "B", "ä", "a"]).order(), Ok(vec![1, 3, 0, 2]));
     }

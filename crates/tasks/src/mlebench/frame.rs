@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn surplus_fields_of_the_first_row_shift_the_columns() {
+    fn surplus_fields_of_the_first_row_become_the_index() {
         let frame = read("a,b\n1,2,3\n4,5\n");
         assert_eq!(frame.column("a"), Some(&PandasColumn::Integers(vec![2, 5])));
         let b = frame.column("b").unwrap();
@@ -297,7 +297,10 @@ mod tests {
     #[test]
     fn no_header_means_no_columns_and_no_rows_no_types() {
         assert_eq!(read("\n \n\r"), PandasFrame::default());
-        assert_eq!(read("\u{feff}a\n"), PandasFrame::new([("a", PandasColumn::Objects(Vec::new()))]));
+        assert_eq!(
+            read("\u{feff}a\n"),
+            PandasFrame::new([("a", PandasColumn::Objects(Vec::new()))])
+        );
     }
 
     #[test]
@@ -317,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_read_over_and_over_have_an_end() {
+    fn lines_read_again_count_towards_the_limit() {
         let text = format!("{}a\r x", "\r".repeat(400));
         let limits = FrameLimits { bytes: 1000, ..FrameLimits::default() };
         let error = PandasFrame::read_within(text.as_bytes(), limits).unwrap_err();
@@ -344,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn submissions_are_bound_by_the_answers() {
+    fn limits_of_submissions_follow_from_the_answers() {
         let answers = read("id,y\nab,1\ncde,0.5\n");
         let limits = FrameLimits::for_submissions(&answers);
         let bytes = (4 << 20) + 4 * 5 + 4 * 128;

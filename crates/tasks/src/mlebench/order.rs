@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_comes_is_sorted() {
+    fn any_input_is_sorted() {
         for index in 0..300 {
             let mut rng = Stream::root(1).index(index).rng();
             let (count, distinct) = (rng.random_range(0..200), rng.random_range(1..60));

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_has_no_word_for_is_written_as_in_python() {
+    fn values_without_a_json_form_are_written_as_in_python() {
         let score = |score| report(Some(score)).to_json(0);
         assert!(score(f64::NAN).contains("\"score\": NaN,"));
         assert!(score(f64::NEG_INFINITY).contains("\"score\": -Infinity,"));

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tells_the_answers_is_secret_and_data_is_not() {
+    fn files_that_reveal_answers_are_withheld_and_data_is_shown() {
         for name in
             ["answer.csv", "Answers.JSON", "deep/evaluator.py", "threshold.json", "x/__pycache__"]
         {

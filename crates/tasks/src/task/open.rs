@@ -95,7 +95,7 @@ impl Task {
         &self.public
     }
 
-    /// The page that tells an agent what to do.
+    /// The text of `description.md`, the task as the agent reads it.
     ///
     /// # Errors
     /// [`TaskError::Io`] if it is missing or no text.

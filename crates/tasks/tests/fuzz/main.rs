@@ -52,7 +52,7 @@ fn csv(columns: &[&str], rows: &[Vec<String>]) -> String {
     format!("id,{}\n{}", columns.join(","), lines.collect::<String>())
 }
 
-/// The variant of an error, without what it tells.
+/// The variant of an error, without its fields.
 fn variant(error: &impl std::fmt::Debug) -> String {
     let text = format!("{error:?}");
     let end = text.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(text.len());
@@ -104,7 +104,7 @@ impl FuzzTarget for Submissions {
         let metric = case.metric.name();
         match Submission::parse(input, answers, &case.prediction) {
             Err(error) => {
-                // What the agent is told stays readable, whatever it wrote.
+                // The message to the agent stays readable for any submission.
                 assert!(error.to_string().len() < 2000, "{}", error.to_string().len());
                 variant(&error)
             }

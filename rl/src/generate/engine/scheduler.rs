@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn no_sequence_is_preempted_in_vain() {
+    fn long_sequence_is_preempted_for_a_short_one() {
         // The young long sequence is preempted; then there is room for the short one before it.
         let requests = [
             request(0, 500, true, true),
@@ -173,7 +173,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_budget_holds_and_the_oldest_goes_on(
+        fn cache_budget_holds_and_the_oldest_sequence_runs(
             given in prop::collection::vec((1_usize..=2051, any::<bool>(), any::<bool>()), 1..20),
             tokens in 2052_usize..20_000,
         ) {

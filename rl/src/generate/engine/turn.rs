@@ -1,29 +1,29 @@
-//! What is asked of an engine, and what comes back.
+//! The options of a turn, and its result.
 
 use crate::generate::sample::Sampling;
 use tasks::stream::Stream;
 
-/// How one turn is to be generated.
+/// How one turn is generated; `SamplingParams` in vLLM.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnOptions {
-    /// How tokens are drawn.
+    /// Temperature and filters of the distribution.
     pub sampling: Sampling,
-    /// What they are drawn with: one number per token.
+    /// The random numbers of the draws, one per token.
     pub stream: Stream,
     /// The most tokens of the turn; at least 1.
     pub max_tokens: usize,
-    /// Whether the token that ends a turn is a token like any other.
+    /// Whether generation continues after the token that ends a turn.
     pub ignore_eos: bool,
 }
 
 /// Why a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnEnd {
-    /// The model said so; the token that says it is the last of the turn.
+    /// The model sampled the token that ends a turn; it is the last of the turn.
     EndOfTurn,
     /// The turn reached its limit.
     TurnLength,
-    /// The conversation reached the engine's limit.
+    /// The conversation reached the context length of the engine.
     ContextFull,
 }
 

@@ -1,13 +1,14 @@
 //! The draws of many rows at once, in operations that run where the logits are.
 //!
 //! On a GPU the logits of one step are tens of megabytes: to copy them costs more than to draw.
-//! What is drawn is what [`Sampling::choose`] would draw, up to rounding.
+//! The tokens are those that [`Sampling::choose`] would draw, up to rounding.
 
 use super::{Draw, SampledToken, Sampling};
 use crate::model::signed;
 use tch::{Kind, Tensor};
 
-/// Which rows go through the same operations. Nobody's way depends on who else is there.
+/// Groups of rows that are sampled by the same operations. The group of a row depends on its own
+/// settings alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SamplingKind {
     Greedy,
@@ -30,9 +31,9 @@ impl SamplingKind {
 /// Draws one token for each row of log-probabilities `[N, V]`.
 pub(super) fn draw(log_probs: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
     let mut drawn = vec![SampledToken { choice: 0, log_prob: f32::NAN }; draws.len()];
-    for way in SamplingKind::ALL {
+    for kind in SamplingKind::ALL {
         let members: Vec<usize> = (0..draws.len())
-            .filter(|&row| SamplingKind::from_sampling(&draws[row].sampling) == way)
+            .filter(|&row| SamplingKind::from_sampling(&draws[row].sampling) == kind)
             .collect();
         if members.is_empty() {
             continue;
@@ -41,7 +42,7 @@ pub(super) fn draw(log_probs: &Tensor, draws: &[Draw]) -> Vec<SampledToken> {
             log_probs: chosen(log_probs, &members),
             draws: members.iter().map(|&row| draws[row]).collect(),
         };
-        let choices = match way {
+        let choices = match kind {
             SamplingKind::Greedy => rows.log_probs.argmax(-1, false),
             SamplingKind::Plain => {
                 let masses = rows.log_probs.exp().to_kind(Kind::Double);
@@ -78,7 +79,7 @@ fn pick(masses: &Tensor, goals: &Tensor) -> Tensor {
     passed.to_kind(Kind::Uint8).argmax(-1, false)
 }
 
-/// Rows that go the same way.
+/// Rows of one group.
 struct SamplingBatch {
     log_probs: Tensor, // [M, V], in f32
     draws: Vec<Draw>,

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    pub(super) fn filters_keep_what_they_say_and_renormalise() {
+    pub(super) fn filters_keep_the_right_tokens_and_renormalise() {
         let probabilities = [0.1, 0.4, 0.2, 0.3];
         let support = |sampling: Sampling| -> Vec<usize> {
             let found = frequencies(sampling, &probabilities, 2000);

@@ -1,11 +1,10 @@
 //! Keeps the content of messages from opening or closing turns.
 //!
-//! A template puts its own text around the content, looks into the content and cuts pieces off
-//! it, and what it renders must be encoded as one text, because a word may begin in the one and
-//! end in the other. So that a control token in the result is the template's and nobody else's, a
-//! mark is put into every one that the content spells, right behind its first character, before
-//! the template sees it. The mark is a character that the content does not have; it goes away
-//! again when the text is encoded.
+//! A template surrounds the content with text of its own, inspects the content and may cut it. The
+//! result must be encoded as one text, because a token may cover both. Control tokens in the
+//! result must come from the template alone. So before rendering, a mark is inserted into every
+//! control token that the content spells, after its first character. The mark is a character that
+//! the content does not have; the encoder removes it.
 
 use crate::text::tokenizer::Tokenizer;
 use minijinja::Value;

@@ -70,7 +70,7 @@ fn tojson(value: &Value, options: Kwargs) -> Result<Value, Error> {
 struct Dumps {
     indent: Option<usize>,
     depth: usize,
-    /// Whether what closes next has items.
+    /// Whether the list or map that is closed next has items.
     filled: bool,
 }
 
@@ -181,7 +181,7 @@ mod tests {
 
     /// Expected: Python 3.11, `json.dumps(json.loads(text), ensure_ascii=False, indent=indent)`.
     #[test]
-    fn tojson_is_pythons() {
+    fn tojson_equals_pythons() {
         let value = r#"{"x": {"b": 1, "a": [1.0, 2.5, 1e-6, -1.5e20, 1e16, 123456789012345680.0, 0.0001, 1e100], "ü<&'": "\u001f\t\"\\\u007f", "e": [], "o": {}, "n": null, "t": true}}"#;
         assert_eq!(
             render("{{ x | tojson }}", value),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn python_in_templates_is_understood() {
+    fn python_methods_in_templates_are_supported() {
         let source = "{%- set ns = namespace(found=false) %}
 {%- for m in messages[::-1] %}
     {%- if m.role == 'user' and not (m.content.startswith('<a>') and m.content.endswith('</a>')) %}
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_can_refuse() {
+    fn template_can_raise_an_exception() {
         let jinja = Jinja::new("{{ raise_exception('no tools here') }}".into()).unwrap();
         let error = jinja.render(Value::UNDEFINED).unwrap_err().to_string();
         assert!(error.contains("no tools here"), "{error}");

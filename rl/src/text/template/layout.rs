@@ -1,4 +1,4 @@
-//! The checkpoint's template, and the pieces of a conversation that it lays out.
+//! The checkpoint's chat template, and the pieces of a conversation that it renders.
 
 use super::guard::{Guard, NoMark};
 use super::jinja::Jinja;
@@ -10,40 +10,40 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-/// The template of policies that we make ourselves.
+/// The chat template of policies that are made here, such as `tiny`.
 pub const JINJA: &str = include_str!("builtin.jinja");
 
-/// What observations stand in, whatever role the template gives them.
+/// The tag around observations, in every role that a template gives them.
 const RESPONSE_TAG: &str = "<tool_response>";
 
-/// Why a conversation could not be laid out.
+/// Why a chat template could not be used, or a conversation not be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
-    /// The checkpoint has none.
+    /// The checkpoint has no chat template.
     #[error(
         "there is no chat template, neither as `chat_template.jinja` nor under `chat_template` in \
          `tokenizer_config.json`; copy the files that the model was published with, all of them"
     )]
     Missing,
-    /// Advice of people has no layout yet.
-    #[error("trajectories with advice of people cannot be laid out yet; leave them out")]
+    /// Advice of people has no place in chat templates yet.
+    #[error("trajectories with advice of people cannot be rendered yet; leave them out")]
     Guidance,
-    /// `tokenizer_config.json` is not what it should be.
+    /// `tokenizer_config.json` is not valid JSON of its form.
     #[error("`tokenizer_config.json` is damaged; copy it again from where the model comes from")]
     Settings(#[source] serde_json::Error),
-    /// The template is not Jinja, or uses something that is not understood here.
+    /// The template is not valid Jinja, or uses an unsupported feature.
     #[error("the chat template cannot be read")]
     Syntax(#[source] minijinja::Error),
     /// The template cannot render this conversation.
     #[error("the chat template does not take this conversation")]
     Render(#[source] minijinja::Error),
-    /// What the template writes changes with what follows.
+    /// The rendering of a message depends on later messages.
     #[error(
         "conversations cannot grow by pieces with this chat template: {0}; what a model has \
          sampled would have to be rendered anew"
     )]
     Pieces(&'static str),
-    /// The content cannot be told from the template.
+    /// Control tokens in the content cannot be marked.
     #[error(transparent)]
     NoMark(#[from] NoMark),
     /// Text could not be encoded.
@@ -51,66 +51,67 @@ pub enum TemplateError {
     Tokenizer(#[from] TokenizerError),
 }
 
-/// What a conversation is laid out with.
+/// The variables of a chat template besides the messages.
 #[derive(Debug, Clone, Default)]
 pub struct ChatTemplateOptions {
     /// The tools that can be called, as JSON schemas in the form of OpenAI.
     pub tools: Vec<Value>,
-    /// Whether the model is to think first; by default as the template has it.
+    /// `enable_thinking`, whether the model reasons first; `None` for the template's default.
     pub thinking: Option<bool>,
 }
 
-/// Lays out conversations in the ids of one vocabulary, as its checkpoint's template has it.
-/// `T` holds the vocabulary: a reference, or a share of it.
+/// Renders conversations by the checkpoint's chat template and encodes them as token ids. `T`
+/// holds the tokenizer, by reference or shared.
 #[derive(Debug)]
-pub struct Template<T> {
+pub struct ChatTemplate<T> {
     tokenizer: T,
     jinja: Jinja,
-    /// `bos_token` and its kin, which templates may write.
+    /// Special tokens by the names that templates use, such as `bos_token`.
     special: BTreeMap<String, String>,
-    /// Whose message an observation is.
-    observer: ChatRole,
+    /// The role of observations.
+    observation_role: ChatRole,
 }
 
-impl<T: Deref<Target = Tokenizer>> Template<T> {
-    /// The template that came with `tokenizer`. Makes sure that it lays out an observation in the
-    /// same way wherever it stands, and changes nothing before it.
+impl<T: Deref<Target = Tokenizer>> ChatTemplate<T> {
+    /// The chat template that came with `tokenizer`. Checks that an observation is rendered the
+    /// same at every position and does not change what comes before it.
     ///
     /// # Errors
-    /// [`TemplateError`] if there is none, or it cannot be read, or is of no use for
-    /// conversations that grow.
+    /// [`TemplateError`] if there is no template, it cannot be parsed, or its rendering of a
+    /// message depends on later messages.
     pub fn new(tokenizer: T) -> Result<Self, TemplateError> {
         let (source, special) = source(&tokenizer)?;
         let jinja = Jinja::new(source).map_err(TemplateError::Syntax)?;
-        let mut template = Self { tokenizer, jinja, special, observer: ChatRole::Tool };
-        // The turn grammar has observations between these tags. A template that knows of tools
-        // may write them itself; otherwise a user says them, tags and all.
+        let mut template = Self { tokenizer, jinja, special, observation_role: ChatRole::Tool };
+        // The turn grammar has observations between these tags. A template that supports tools may
+        // write the tags itself; otherwise they are part of a user message.
         let known = template.piece(&[], "0.5").is_ok_and(|(piece, _)| piece.contains(RESPONSE_TAG));
         if !known {
-            template.observer = ChatRole::User;
+            template.observation_role = ChatRole::User;
         }
         template.check()?;
         Ok(template)
     }
 
-    /// What stands before the model's first turn.
+    /// The token ids before the model's first turn.
     ///
     /// # Errors
-    /// [`TemplateError`] if the template does not take it, or the text cannot be encoded.
+    /// [`TemplateError`] if the template cannot render it, or the text cannot be encoded.
     pub fn prompt(&self, system: &str, user: &str) -> Result<Vec<i64>, TemplateError> {
-        self.conversation(&opening(system, user), &ChatTemplateOptions::default())
+        self.apply(&opening(system, user), &ChatTemplateOptions::default())
     }
 
-    /// What stands between two turns of the model: `text` as what a tool answers.
+    /// The token ids between two turns of the model: `text` as the response of a tool.
     ///
     /// # Errors
-    /// [`TemplateError`] if the template does not take it, or the text cannot be encoded.
+    /// [`TemplateError`] if the template cannot render it, or the text cannot be encoded.
     pub fn observation(&self, text: &str) -> Result<Vec<i64>, TemplateError> {
         let (piece, mark) = self.piece(&[], text)?;
         Ok(self.tokenizer.encode_with_control(&piece, Some(mark))?)
     }
 
-    /// A turn written by someone else, as the model would have sampled it: for imitation.
+    /// The token ids of a turn that was not sampled, as the model would sample it: the target of
+    /// SFT.
     ///
     /// # Errors
     /// [`TemplateError::Tokenizer`] if the text cannot be encoded.
@@ -120,11 +121,12 @@ impl<T: Deref<Target = Tokenizer>> Template<T> {
         Ok(ids)
     }
 
-    /// A whole conversation, and the invitation to answer it.
+    /// The token ids of a whole conversation with the generation prompt after it, like
+    /// `apply_chat_template` in transformers.
     ///
     /// # Errors
-    /// [`TemplateError`] if the template does not take it, or the text cannot be encoded.
-    pub fn conversation(
+    /// [`TemplateError`] if the template cannot render it, or the text cannot be encoded.
+    pub fn apply(
         &self,
         messages: &[ChatMessage],
         options: &ChatTemplateOptions,
@@ -136,26 +138,30 @@ impl<T: Deref<Target = Tokenizer>> Template<T> {
         Ok(self.tokenizer.encode_with_control(&text, Some(guard.mark()))?)
     }
 
-    /// Whether the template tells the model of tools.
-    pub fn takes_tools(&self) -> bool {
+    /// Whether the template renders tools.
+    pub fn supports_tools(&self) -> bool {
         let tool = serde_json::json!({
             "type": "function",
             "function": {"name": "a_tool", "description": "", "parameters": {}},
         });
-        let text = self.invitation(&Value::from(vec![Value::from(Serde(tool))]), None);
+        let text = self.generation_prompt(&Value::from(vec![Value::from(Serde(tool))]), None);
         text.is_ok_and(|text| text.contains("a_tool"))
     }
 
-    /// Whether the invitation to answer already opens the model's thought.
+    /// Whether the generation prompt ends with the opening tag of reasoning.
     ///
     /// # Errors
-    /// [`TemplateError::Render`] if the template does not take such an option.
-    pub fn opens_thought(&self, thinking: Option<bool>) -> Result<bool, TemplateError> {
-        let text = self.invitation(&Value::from(()), thinking)?;
+    /// [`TemplateError::Render`] if the template does not support the value of `thinking`.
+    pub fn opens_reasoning(&self, thinking: Option<bool>) -> Result<bool, TemplateError> {
+        let text = self.generation_prompt(&Value::from(()), thinking)?;
         Ok(text.trim_end().ends_with("<think>"))
     }
 
-    fn invitation(&self, tools: &Value, thinking: Option<bool>) -> Result<String, TemplateError> {
+    fn generation_prompt(
+        &self,
+        tools: &Value,
+        thinking: Option<bool>,
+    ) -> Result<String, TemplateError> {
         self.render(&Value::from(Serde(opening("", "question"))), tools, thinking, true)
     }
 
@@ -179,30 +185,30 @@ impl<T: Deref<Target = Tokenizer>> Template<T> {
         self.jinja.render(variables).map_err(TemplateError::Render)
     }
 
-    /// What the template adds behind the turn that it is given last, for an observation that
-    /// follows `history`, and the mark that parts control tokens in it. The turn is a stand-in:
-    /// what the model has sampled is never rendered.
+    /// The text that the template renders after the last turn of the model, for an observation
+    /// that follows `history`, and the mark in its control tokens. The turn is a placeholder:
+    /// sampled text is never rendered.
     fn piece(&self, history: &[ChatMessage], text: &str) -> Result<(String, char), TemplateError> {
         let observation = self.observed(text);
         let guard = Guard::new(&self.tokenizer, &[&Value::from(Serde(&observation))])?;
-        let stand_in = String::from_iter([guard.mark(), guard.mark()]);
+        let placeholder = String::from_iter([guard.mark(), guard.mark()]);
         let mut messages = opening("system", "question");
         messages.extend_from_slice(history);
-        messages.push(ChatMessage::new(ChatRole::Assistant, &stand_in));
+        messages.push(ChatMessage::new(ChatRole::Assistant, &placeholder));
         messages.push(observation);
         let messages = guard.guarded(&Value::from(Serde(messages)));
         let text = self.render(&messages, &Value::from(()), None, true)?;
-        let (_, behind) = text
-            .rsplit_once(&stand_in)
-            .ok_or(TemplateError::Pieces("it does not write what the model said"))?;
-        let piece = behind.strip_prefix(END_OF_TURN).ok_or(TemplateError::Pieces(
-            "it does not close the model's turn by `<|im_end|>` right behind its text",
+        let (_, after) = text
+            .rsplit_once(&placeholder)
+            .ok_or(TemplateError::Pieces("it does not render the text of the model's turn"))?;
+        let piece = after.strip_prefix(END_OF_TURN).ok_or(TemplateError::Pieces(
+            "it does not close the model's turn by `<|im_end|>` right after its text",
         ))?;
         Ok((piece.to_owned(), guard.mark()))
     }
 
     fn observed(&self, text: &str) -> ChatMessage {
-        match self.observer {
+        match self.observation_role {
             ChatRole::Tool => ChatMessage::new(ChatRole::Tool, text),
             _ => ChatMessage::new(
                 ChatRole::User,
@@ -238,7 +244,7 @@ fn opening(system: &str, user: &str) -> Vec<ChatMessage> {
     system.into_iter().chain([ChatMessage::new(ChatRole::User, user)]).collect()
 }
 
-/// `tokenizer_config.json`, of which only these keys matter here.
+/// The keys of `tokenizer_config.json` that are used.
 #[derive(Default, Deserialize)]
 struct TokenizerConfig {
     chat_template: Option<ChatTemplateField>,
@@ -246,7 +252,7 @@ struct TokenizerConfig {
     other: BTreeMap<String, serde_json::Value>,
 }
 
-/// One template, or several by their names.
+/// `chat_template`: one template, or several with names.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ChatTemplateField {
@@ -260,14 +266,15 @@ struct NamedTemplate {
     template: String,
 }
 
-/// The template that came with a tokenizer (a file of its own wins, as in transformers; of
-/// several the one called `default`), and the special tokens by the names that templates use.
+/// The chat template that came with a tokenizer, and the special tokens by the names that
+/// templates use. As in transformers, a file of its own has precedence, and of several templates
+/// the one called `default` is used.
 fn source(tokenizer: &Tokenizer) -> Result<(String, BTreeMap<String, String>), TemplateError> {
-    let settings: TokenizerConfig = match tokenizer.file("tokenizer_config.json") {
+    let config: TokenizerConfig = match tokenizer.file("tokenizer_config.json") {
         Some(text) => serde_json::from_slice(text).map_err(TemplateError::Settings)?,
         None => TokenizerConfig::default(),
     };
-    let written = match settings.chat_template {
+    let field = match config.chat_template {
         Some(ChatTemplateField::One(template)) => Some(template),
         Some(ChatTemplateField::Several(all)) => {
             all.into_iter().find(|named| named.name == "default").map(|named| named.template)
@@ -276,15 +283,15 @@ fn source(tokenizer: &Tokenizer) -> Result<(String, BTreeMap<String, String>), T
     };
     let file = tokenizer.file("chat_template.jinja");
     let file = file.map(|text| String::from_utf8_lossy(text).into_owned());
-    let special = settings.other.into_iter().filter_map(|(name, value)| {
+    let special = config.other.into_iter().filter_map(|(name, value)| {
         // A string, or an object with the string and how it is matched.
         let token = value.get("content").unwrap_or(&value).as_str()?;
         SPECIAL.contains(&name.as_str()).then(|| (name, token.to_owned()))
     });
-    Ok((file.or(written).ok_or(TemplateError::Missing)?, special.collect()))
+    Ok((file.or(field).ok_or(TemplateError::Missing)?, special.collect()))
 }
 
-/// The special tokens that transformers hands to templates.
+/// The special tokens that transformers passes to templates.
 const SPECIAL: [&str; 7] =
     ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
 
@@ -313,14 +320,14 @@ mod tests {
 
     fn refusal(template: &str) -> String {
         let tokenizer = with(template);
-        let error = Template::new(&tokenizer).map(|_| ()).unwrap_err();
+        let error = ChatTemplate::new(&tokenizer).map(|_| ()).unwrap_err();
         tasks::text::with_causes(&error)
     }
 
     #[test]
-    fn the_pieces_join_into_the_published_layout() {
+    fn pieces_joined_give_the_published_layout() {
         let tokenizer = trained();
-        let template = Template::new(&tokenizer).unwrap();
+        let template = ChatTemplate::new(&tokenizer).unwrap();
         let mut ids = template.prompt("Be brief.", "Solve it.").unwrap();
         ids.extend(template.answer("<think>hm</think>").unwrap());
         ids.extend(template.observation("0.5").unwrap());
@@ -344,36 +351,37 @@ mod tests {
     /// The ids on which tiny policies have been trained so far, put together by hand. Policies
     /// saved with the first template, which knew no tools, must go on getting them too.
     #[test]
-    fn every_template_gives_tiny_policies_the_ids_they_know() {
+    fn each_template_gives_the_ids_that_tiny_policies_were_trained_on() {
         const FIRST: &str = "{%- for message in messages -%}\
             {{- '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' -}}\
             {%- endfor -%}\
             {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
         for source in [JINJA, FIRST, THINKING] {
             let tokenizer = with(source);
-            let template = Template::new(&tokenizer).unwrap();
+            let template = ChatTemplate::new(&tokenizer).unwrap();
             let (start, end) = (tokenizer.control().start_of_turn, tokenizer.control().end_of_turn);
             let plain = |text: &str| tokenizer.encode(text).unwrap();
             let turn = |text: &str| [vec![start], plain(text), vec![end], plain("\n")].concat();
-            let invitation = [vec![start], plain("assistant\n")].concat();
+            let generation_prompt = [vec![start], plain("assistant\n")].concat();
             assert_eq!(
                 template.prompt("Be brief.", "\nSolve it.").unwrap(),
-                [turn("system\nBe brief."), turn("user\n\nSolve it."), invitation.clone()].concat()
+                [turn("system\nBe brief."), turn("user\n\nSolve it."), generation_prompt.clone()]
+                    .concat()
             );
             let response = turn("user\n<tool_response>\n 0.5\n\n</tool_response>");
             assert_eq!(
                 template.observation(" 0.5\n").unwrap(),
-                [plain("\n"), response, invitation].concat()
+                [plain("\n"), response, generation_prompt].concat()
             );
         }
     }
 
     #[test]
-    fn templates_of_no_use_are_explained() {
+    fn unusable_template_gives_an_error_that_says_why() {
         let open = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
         assert!(refusal("{% for %}").contains("cannot be read"));
         assert!(refusal("{{ raise_exception('not today') }}").contains("not today"));
-        assert!(refusal("<|im_start|>").contains("does not write what the model said"));
+        assert!(refusal("<|im_start|>").contains("does not render the text"));
         let loose = "{% for m in messages %}{{ m.content }}\n<|im_end|>{% endfor %}";
         assert!(refusal(loose).contains("does not close the model's turn"));
         let counting = format!("{{{{ messages|length }}}} turns\n{open}");
@@ -383,14 +391,14 @@ mod tests {
     }
 
     #[test]
-    fn the_template_is_found_where_checkpoints_have_it() {
+    fn template_is_found_in_its_file_or_in_the_config() {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         trained().save(dir).unwrap();
         let settings = dir.join("tokenizer_config.json");
         let rendered = || {
             let tokenizer = Tokenizer::open(dir).unwrap();
-            let ids = Template::new(&tokenizer).and_then(|template| template.prompt("", "a"));
+            let ids = ChatTemplate::new(&tokenizer).and_then(|template| template.prompt("", "a"));
             ids.map(|ids| tokenizer.decode(&ids).unwrap()).map_err(|error| error.to_string())
         };
         let list = serde_json::json!({
@@ -415,42 +423,42 @@ mod tests {
     }
 
     #[test]
-    fn tools_and_thoughts_are_known_of_a_template() {
+    fn template_reports_support_of_tools_and_reasoning() {
         let tokenizer = with(THINKING);
-        let template = Template::new(&tokenizer).unwrap();
-        assert!(template.takes_tools());
-        assert!(!template.opens_thought(None).unwrap());
+        let template = ChatTemplate::new(&tokenizer).unwrap();
+        assert!(template.supports_tools());
+        assert!(!template.opens_reasoning(None).unwrap());
         let opening = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
                        {% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}";
         let tokenizer = with(opening);
-        let template = Template::new(&tokenizer).unwrap();
-        assert!(!template.takes_tools());
-        assert!(template.opens_thought(None).unwrap());
+        let template = ChatTemplate::new(&tokenizer).unwrap();
+        assert!(!template.supports_tools());
+        assert!(template.opens_reasoning(None).unwrap());
     }
 
-    static BUILT_IN: LazyLock<Template<Box<Tokenizer>>> =
-        LazyLock::new(|| Template::new(trained().into()).unwrap());
-    static PUBLISHED: LazyLock<Template<Box<Tokenizer>>> =
-        LazyLock::new(|| Template::new(with(THINKING).into()).unwrap());
+    static BUILT_IN: LazyLock<ChatTemplate<Box<Tokenizer>>> =
+        LazyLock::new(|| ChatTemplate::new(trained().into()).unwrap());
+    static PUBLISHED: LazyLock<ChatTemplate<Box<Tokenizer>>> =
+        LazyLock::new(|| ChatTemplate::new(with(THINKING).into()).unwrap());
 
     proptest! {
         #[test]
-        fn no_content_opens_or_closes_a_turn(
+        fn content_never_opens_or_closes_a_turn(
             texts in prop::collection::vec(
                 "(<\\|im_start\\|>|<\\|im_end\\|>|<\\|endoftext\\|>|<\\|im_|end\\|>|<|\\||>|</?think>|\n|a|\u{e000}){0,12}", 6),
         ) {
             for template in [&*BUILT_IN, &*PUBLISHED] {
-                let say = |role, text: &String| ChatMessage::new(role, text);
+                let message = |role, text: &String| ChatMessage::new(role, text);
                 let control = template.tokenizer.control();
                 let boundary = |ids: Vec<i64>| -> Vec<i64> {
                     let kept = [control.start_of_turn, control.end_of_turn, control.end_of_text];
                     ids.into_iter().filter(|id| kept.contains(id)).collect()
                 };
                 let messages = [
-                    say(ChatRole::System, &texts[0]),
-                    say(ChatRole::User, &texts[1]),
-                    ChatMessage { reasoning_content: Some(texts[2].clone()), ..say(ChatRole::Assistant, &texts[3]) },
-                    say(ChatRole::Tool, &texts[4]),
+                    message(ChatRole::System, &texts[0]),
+                    message(ChatRole::User, &texts[1]),
+                    ChatMessage { reasoning_content: Some(texts[2].clone()), ..message(ChatRole::Assistant, &texts[3]) },
+                    message(ChatRole::Tool, &texts[4]),
                 ];
                 let tool = serde_json::json!({
                     "type": "function",
@@ -459,7 +467,7 @@ mod tests {
                 let options = ChatTemplateOptions { tools: vec![Value::from(Serde(tool))], thinking: None };
                 let turns = [control.start_of_turn, control.end_of_turn].repeat(4);
                 let invited = [turns, vec![control.start_of_turn]].concat();
-                prop_assert_eq!(boundary(template.conversation(&messages, &options).unwrap()), invited);
+                prop_assert_eq!(boundary(template.apply(&messages, &options).unwrap()), invited);
                 let piece = [control.start_of_turn, control.end_of_turn, control.start_of_turn];
                 prop_assert_eq!(boundary(template.observation(&texts[4]).unwrap()), piece);
             }

@@ -1,4 +1,4 @@
-//! What is said in a conversation, as chat templates expect it.
+//! The messages of a conversation, in the form that chat templates expect.
 
 use minijinja::Value;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatRole {
-    /// The rules of the conversation. OpenAI's clients also say `developer`.
+    /// The rules of the conversation; `developer` in newer clients of OpenAI.
     #[serde(alias = "developer")]
     System,
-    /// The user, who asks.
+    /// The user.
     User,
-    /// The model, which answers.
+    /// The model.
     Assistant,
     /// A tool that the model called.
     Tool,
@@ -23,19 +23,19 @@ pub enum ChatRole {
 pub struct ChatMessage {
     /// The role of the message's author.
     pub role: ChatRole,
-    /// What is said. An assistant that only calls tools says nothing.
+    /// The text; `None` for an assistant that only calls tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// What an assistant thought before it spoke.
+    /// The reasoning of an assistant before the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
     /// The tools that an assistant calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// The call that a tool answers.
+    /// The id of the call whose result a tool message is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// The name of whoever speaks.
+    /// The name of the message's author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -57,7 +57,7 @@ impl ChatMessage {
 /// The call of a tool.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolCall {
-    /// Its name in the conversation.
+    /// The id of the call, unique in the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Always `function`.

@@ -21,19 +21,19 @@ pub enum TrainError {
     #[error(transparent)]
     Rollout(#[from] RolloutError),
     /// Every episode of a step broke.
-    #[error("every episode of step {step} broke; the last said: {last}")]
+    #[error("every episode of step {step} broke; the last error: {last}")]
     AllFaulted {
         /// The step, counted from 1.
         step: u64,
-        /// What the last one said.
+        /// The last error.
         last: String,
     },
     /// Every episode of a validation broke.
-    #[error("every held-out episode broke after step {step}; the last said: {last}")]
+    #[error("every held-out episode broke after step {step}; the last error: {last}")]
     ValidationFaulted {
         /// The updates made before.
         step: u64,
-        /// What the last one said.
+        /// The last error.
         last: String,
     },
     /// Episodes went missing between rollout and update.

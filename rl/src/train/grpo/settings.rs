@@ -123,7 +123,7 @@ pub struct DynamicSampling {
 
 impl TrainSettings {
     /// The keys that may change when a run is resumed: how long it is and what is kept; and what
-    /// changes nothing but speed or what is said.
+    /// changes nothing but speed or messages.
     pub const FREE: [&str; 6] = [
         "steps",
         "early_stopping_patience",

@@ -66,7 +66,7 @@ pub(super) fn demonstrate(
                     trajectory::append(&path, std::slice::from_ref(&trajectory))?;
                     played.push(trajectory);
                 }
-                // It broke because the sandbox was told to end.
+                // It failed because the sandbox was asked to stop.
                 Err(_) if stop.is_requested() => return Err(Halt::Stopped),
                 Err(fault) => {
                     faults += 1;

@@ -22,13 +22,13 @@ pub enum SftError {
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),
     /// Too many episodes broke.
-    #[error("{faults} of {episodes} demonstrations broke; the last said: {last}")]
+    #[error("{faults} of {episodes} demonstrations broke; the last error: {last}")]
     Faults {
         /// The number of episodes that an infrastructure error ended.
         faults: usize,
         /// The number of all episodes.
         episodes: usize,
-        /// What the last one said.
+        /// The last error.
         last: String,
     },
     /// The vocabulary could not be made.

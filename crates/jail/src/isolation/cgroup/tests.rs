@@ -32,7 +32,7 @@ fn group(version: Version, folder: &Utf8Path) -> Cgroup {
 const BOUNDS: Bounds = Bounds { memory: 1 << 20, processes: 7, cpus: NonZeroU32::new(2) };
 
 #[test]
-fn version_2_gets_its_bounds_in_its_own_words() {
+fn version_2_gets_bounds_in_its_own_format() {
     let files = ["memory.max", "memory.swap.max", "pids.max", "cpu.max"].map(|name| (name, ""));
     let (_kept, path) = laid_out(&files);
     let group = std::mem::ManuallyDrop::new(group(Version::V2, &path));
@@ -86,7 +86,7 @@ fn a_process_that_moved_into_a_leaf_makes_its_groups_beside_it() {
 }
 
 #[test]
-fn folders_of_supervisors_that_are_gone_are_swept() {
+fn folders_of_ended_supervisors_are_removed() {
     let (_kept, path) = laid_out(&[]);
     let own = Owner::this().unwrap();
     let dead = own.to_string().replacen(&std::process::id().to_string(), "4000000000", 1);
@@ -101,7 +101,7 @@ fn folders_of_supervisors_that_are_gone_are_swept() {
 }
 
 #[test]
-fn the_kernel_ends_who_takes_too_much_and_nothing_is_left() {
+fn group_over_its_memory_limit_is_killed_and_removed() {
     let groups = match Groups::make(1) {
         Ok(groups) => groups,
         // An ordinary user gets an error that says what to do; nothing else can be checked then.

@@ -1,0 +1,76 @@
+//! `rl sft`.
+
+use super::{Continue, ProgressBars, RunFlags, folder_of, scale_of};
+use crate::checkpoint::source::{PolicySource, locate};
+use crate::run::settings::{Validate as _, claim, resolve};
+use crate::run::stop::Stop;
+use crate::train::sft::{self, SftSettings};
+use anyhow::{Context, Result, bail};
+use camino::Utf8PathBuf;
+use clap::Args;
+use serde::Serialize;
+use toml::Table;
+
+#[derive(Debug, Args)]
+pub(super) struct SftArgs {
+    #[command(flatten)]
+    common: RunFlags,
+    #[command(flatten)]
+    from: Continue,
+    #[command(flatten)]
+    settings: SftFlags,
+}
+
+#[derive(Debug, Args, Serialize)]
+struct SftFlags {
+    /// `tiny` (built in, needs nothing), `qwen3-0.6b` to `qwen3-32b`, or a folder.
+    #[arg(long, default_value = "tiny")]
+    model: String,
+    /// The corpus made by `factory generate`.
+    #[arg(long, value_name = "FOLDER")]
+    tasks: Utf8PathBuf,
+    /// The seed of everything [default: 0].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
+    /// Demonstrations per task and approach [default: 3].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u32>,
+    /// Passes over the demonstrations [default: 8 for tiny policies, else 2].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epochs: Option<u32>,
+    /// Peak learning rate [default: 3e-3 for tiny policies, else 1e-5].
+    #[arg(long, allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learning_rate: Option<f64>,
+    /// The old name of `--learning-rate`.
+    #[arg(long, hide = true, allow_negative_numbers = true, conflicts_with = "learning_rate")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<f64>,
+}
+
+impl SftArgs {
+    /// Trains the policy; returns the folder of the last checkpoint.
+    ///
+    /// # Errors
+    /// If settings are invalid, the run fails, or it was stopped.
+    pub(super) fn run(&self, bars: &ProgressBars) -> Result<String> {
+        let RunFlags { out, config, set, .. } = &self.common;
+        let source = locate(&self.settings.model)?;
+        let defaults = SftSettings::defaults(scale_of(&source)?);
+        let settings: SftSettings =
+            resolve(&defaults, config.as_deref(), Table::try_from(&self.settings)?, set)?;
+        let settings = settings.check()?;
+        if source == PolicySource::Tiny && settings.lora.is_some() {
+            bail!(
+                "`lora` trains adapters beside finished weights, and `tiny` has none; leave it out, or give the folder of a model"
+            );
+        }
+        claim(out, &*settings, &["workers"])?;
+        self.from.roll_back(out)?;
+        let stop = Stop::on_signals().context("failed to listen for signals")?;
+        folder_of(sft::run(&settings, &source, out, self.common.device()?, bars, &stop)?)
+    }
+}

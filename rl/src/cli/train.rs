@@ -1,0 +1,127 @@
+//! `rl train`.
+
+use super::{Continue, ProgressBars, RunFlags, folder_of, host_memory, recipe_of, scale_of};
+use crate::checkpoint::policy;
+use crate::checkpoint::source::{PolicySource, locate};
+use crate::model::Qwen3Config;
+use crate::run::device;
+use crate::run::settings::{Checked, Validate as _, at, claim, of_run, own, resolve};
+use crate::run::stop::Stop;
+use crate::train::grpo::{self, TrainSettings};
+use crate::train::plan;
+use anyhow::{Context, Result, bail};
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
+use serde::Serialize;
+use tch::Device;
+use toml::Table;
+
+#[derive(Debug, Args)]
+pub(super) struct TrainArgs {
+    #[command(flatten)]
+    common: RunFlags,
+    #[command(flatten)]
+    from: Continue,
+    #[command(flatten)]
+    settings: TrainFlags,
+}
+
+#[derive(Debug, Args, Serialize)]
+struct TrainFlags {
+    /// The policy to start from: a run of `rl sft`, a model's folder or name.
+    #[arg(long)]
+    model: String,
+    /// The corpus made by `factory generate`.
+    #[arg(long, value_name = "FOLDER")]
+    tasks: Utf8PathBuf,
+    /// The seed of everything [default: 0].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
+    /// Updates [default: 24 for tiny policies, else 100].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<u32>,
+    /// Tasks per update [default: 16].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks_per_step: Option<u32>,
+    /// Group size: episodes per task [default: 4].
+    #[arg(long)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_size: Option<u32>,
+    /// The old name of `--group-size`.
+    #[arg(long, hide = true, conflicts_with = "group_size")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<u32>,
+    /// Learning rate [default: 2e-4 for tiny policies, else 1e-6].
+    #[arg(long, allow_negative_numbers = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learning_rate: Option<f64>,
+    /// The old name of `--learning-rate`.
+    #[arg(long, hide = true, allow_negative_numbers = true, conflicts_with = "learning_rate")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<f64>,
+}
+
+impl TrainArgs {
+    /// Trains the policy; returns the folder of the best or last checkpoint.
+    ///
+    /// # Errors
+    /// If settings are invalid, the run does not fit the device or fails, or it was stopped.
+    pub(super) fn run(&self, bars: &ProgressBars) -> Result<String> {
+        let RunFlags { out, config, set, .. } = &self.common;
+        let source = locate(&self.settings.model)?;
+        let PolicySource::Folder(folder) = &source else {
+            bail!(
+                "`tiny` has no trained weights, which GRPO needs: random ones never earn a reward; run `rl sft --model tiny` first and give its folder"
+            );
+        };
+        let scale = scale_of(&source)?;
+        let config = config.as_deref().or(recipe_of(scale));
+        let flags = Table::try_from(&self.settings)?;
+        let mut settings: TrainSettings =
+            resolve(&TrainSettings::defaults(scale), config, flags, set)?;
+        // The optimizer keeps its moments in the largest form that fits the device, unless the user
+        // or the run that is resumed has another form.
+        let own = own("adam.optim", config, set)?;
+        let begun = of_run(out)?.and_then(|run| at(&run, "adam.optim").cloned());
+        let is_given = own.is_some() || begun.is_some();
+        if let (None, Some(moments)) = (own, begun) {
+            settings.adam.optim = moments.try_into().context("the run's `adam.optim`")?;
+        }
+        let settings = settings.check()?;
+        let device = self.common.device()?;
+        let fitted = fitted(&settings, is_given, folder, device)?;
+        // The cache is what the device has free today, and no property of the run.
+        let mut lasting = fitted.clone().into_inner();
+        lasting.rollout.cache = settings.rollout.cache;
+        claim(out, &lasting, &TrainSettings::FREE)?;
+        self.from.roll_back(out)?;
+        let stop = Stop::on_signals().context("failed to listen for signals")?;
+        let ended = grpo::run(&fitted, folder, out, device, bars, &stop)?;
+        folder_of(ended)
+    }
+}
+
+/// The settings with a cache that fits into what the device has free, and on a GPU, unless they
+/// are given, with moments that leave room for it.
+fn fitted(
+    settings: &Checked<TrainSettings>,
+    is_given: bool,
+    folder: &Utf8Path,
+    device: Device,
+) -> Result<Checked<TrainSettings>> {
+    let Some(limit) = device::free_memory(device) else { return Ok(settings.clone()) };
+    let shape = Qwen3Config::open(&policy::base_of(folder)?)?;
+    let (fitted, _) = if is_given || device == Device::Cpu {
+        plan::filled(settings, &shape, device, limit)?
+    } else {
+        plan::choose(settings, &shape, device, limit, host_memory())?
+    };
+    if fitted.adam.optim != settings.adam.optim {
+        let moments = toml::Value::try_from(fitted.adam.optim)?;
+        tracing::info!(%moments, "chosen so that the run fits the device");
+    }
+    Ok(fitted.check()?)
+}
