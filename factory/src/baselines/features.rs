@@ -78,7 +78,7 @@ pub fn places(assets: &Assets) -> Vec<Vec<f64>> {
         return Vec::new();
     }
     let rows = assets.order.train.len() + assets.order.test.len();
-    let network = NodeNetwork::of(rows, &assets.links);
+    let network = NodeNetwork::from_links(rows, &assets.links);
     let structure = network.structure();
     let of = |value: fn(&Structure) -> f64| structure.iter().map(value).collect::<Vec<f64>>();
     let mut columns =
@@ -91,12 +91,12 @@ pub fn places(assets: &Assets) -> Vec<Vec<f64>> {
     for class in 0..names.len() {
         let whole = values.iter().filter(|other| **other == class).count() as f64;
         let whole = whole / values.len() as f64;
-        let share = |near: &Vec<usize>| {
+        let share = |near: &[usize]| {
             let told = || near.iter().filter_map(|node| known[*node]);
             let (all, alike) = (told().count(), told().filter(|other| *other == class).count());
             (alike as f64 + PRIOR * whole) / (all as f64 + PRIOR)
         };
-        columns.push(network.neighbours.iter().map(share).collect());
+        columns.push(network.all_neighbours().map(share).collect());
     }
     columns
 }

@@ -179,7 +179,7 @@ pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
         }
     }
     if let Some(layout) = blueprint.network() {
-        network::surround(layout, &NodeNetwork::of(frame.rows, &assets.links), &mut frame);
+        network::surround(layout, &NodeNetwork::from_links(frame.rows, &assets.links), &mut frame);
     }
     frame
 }

@@ -2,6 +2,7 @@
 
 pub mod draws;
 pub mod forest;
+pub(crate) mod fourier;
 pub mod intervals;
 pub mod linear;
 pub mod matrix;

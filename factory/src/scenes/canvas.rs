@@ -1,10 +1,11 @@
 //! What scenes are drawn and read with: outlines, stripes, uneven light, and Gaussian bells.
 
 use crate::media::image::camera::noise;
-use crate::media::image::grid::{Grid, coordinate};
+use crate::media::image::picture::{coordinate, rows};
 use crate::media::image::wave::Wave;
 use crate::numeric::draws::{Draws, floor};
 use crate::spec::scene::Stripes;
+use ndarray::Array2;
 use std::f64::consts::PI;
 
 /// Orders of the waves along an outline, from two bulges on.
@@ -51,11 +52,11 @@ impl Bell {
         Self { weights }
     }
 
-    pub(super) fn blur(&self, grid: &Grid) -> Grid {
-        let (side, reach) = (grid.side, self.weights.len() / 2);
-        let mut across = Grid::zeros(side);
+    pub(super) fn blur(&self, grid: &Array2<f64>) -> Array2<f64> {
+        let (side, reach) = (grid.nrows(), self.weights.len() / 2);
+        let mut across = Array2::zeros((side, side));
         let mut padded = vec![0.0; side + 2 * reach];
-        for (row, out) in grid.values.chunks_exact(side).zip(across.values.chunks_exact_mut(side)) {
+        for (row, mut out) in rows(grid).zip(across.rows_mut()) {
             padded[..reach].fill(row[0]);
             padded[reach..reach + side].copy_from_slice(row);
             padded[reach + side..].fill(row[side - 1]);
@@ -65,40 +66,27 @@ impl Bell {
                 }
             }
         }
-        let mut blurred = Grid::zeros(side);
-        for (y, out) in blurred.values.chunks_exact_mut(side).enumerate() {
+        let mut blurred = Array2::zeros((side, side));
+        for (y, mut out) in blurred.rows_mut().into_iter().enumerate() {
             for (shift, weight) in self.weights.iter().enumerate() {
                 let from = (y + shift).saturating_sub(reach).min(side - 1);
-                let row = &across.values[from * side..(from + 1) * side];
-                out.iter_mut().zip(row).for_each(|(out, value)| *out += weight * value);
+                out.scaled_add(*weight, &across.row(from));
             }
         }
         blurred
     }
 }
 
-/// `one - other`, pixel by pixel.
-pub(super) fn difference(one: &Grid, other: &Grid) -> Grid {
-    let values = one.values.iter().zip(&other.values).map(|(a, b)| a - b).collect();
-    Grid { side: one.side, values }
-}
-
-/// `one * other`, pixel by pixel.
-pub(super) fn product(one: &Grid, other: &Grid) -> Grid {
-    let values = one.values.iter().zip(&other.values).map(|(a, b)| a * b).collect();
-    Grid { side: one.side, values }
-}
-
 /// Squared slopes across and down.
-pub(super) fn slopes(grid: &Grid) -> [Grid; 2] {
-    let last = grid.side - 1;
+pub(super) fn slopes(grid: &Array2<f64>) -> [Array2<f64>; 2] {
+    let last = grid.nrows() - 1;
     let square = |a: f64, b: f64| (a - b) * (a - b);
     [
-        Grid::from_fn(grid.side, |x, y| {
-            square(grid.at((x + 1).min(last), y), grid.at(x.saturating_sub(1), y))
+        Array2::from_shape_fn(grid.dim(), |(y, x)| {
+            square(grid[(y, (x + 1).min(last))], grid[(y, x.saturating_sub(1))])
         }),
-        Grid::from_fn(grid.side, |x, y| {
-            square(grid.at(x, (y + 1).min(last)), grid.at(x, y.saturating_sub(1)))
+        Array2::from_shape_fn(grid.dim(), |(y, x)| {
+            square(grid[((y + 1).min(last), x)], grid[(y.saturating_sub(1), x)])
         }),
     ]
 }
@@ -150,8 +138,8 @@ impl Outline {
         reach - distance
     }
 
-    /// The pixels that it may touch, and how deep inside each lies.
-    pub(super) fn pixels(&self, side: usize) -> Vec<(usize, f64)> {
+    /// The pixels that it may touch, as row and column, and how deep inside each lies.
+    pub(super) fn pixels(&self, side: usize) -> Vec<((usize, usize), f64)> {
         let swing: f64 = self.waves.iter().map(|(c, s)| c.abs() + s.abs()).sum();
         let reach = self.radius + swing + 1.0;
         let last = (side - 1) as f64;
@@ -163,7 +151,7 @@ impl Outline {
             for x in range(self.x) {
                 let depth = self.depth(x as f64, y as f64);
                 if depth > -1.0 {
-                    pixels.push((y * side + x, depth));
+                    pixels.push(((y, x), depth));
                 }
             }
         }
@@ -172,25 +160,30 @@ impl Outline {
 }
 
 /// A level with light from one side and a faint large pattern.
-pub(super) fn backdrop(side: usize, level: f64, shade: f64, draws: &mut Draws) -> Grid {
+pub(super) fn backdrop(side: usize, level: f64, shade: f64, draws: &mut Draws) -> Array2<f64> {
     let turn = draws.between(0.0, 2.0 * PI);
     let slope = (shade * libm::cos(turn), shade * libm::sin(turn));
     let large = Stripes { turn: draws.between(0.0, 180.0), period: draws.between(18.0, 40.0) };
     let wave = large.wave(side, draws.between(0.0, 2.0 * PI));
-    Grid::from_fn(side, |x, y| {
+    Array2::from_shape_fn((side, side), |(y, x)| {
         let light = slope.0 * coordinate(x, side) + slope.1 * coordinate(y, side);
-        level + light + shade * wave.at(x, y).0 / 2.0
+        level + light + shade * wave.at((y, x)).0 / 2.0
     })
 }
 
 /// Blurs by a strength, if there is one, and adds noise.
-pub(super) fn exposed(grid: Grid, blur: Option<f64>, added: f64, draws: &mut Draws) -> Grid {
+pub(super) fn exposed(
+    grid: Array2<f64>,
+    blur: Option<f64>,
+    added: f64,
+    draws: &mut Draws,
+) -> Array2<f64> {
     let mut grid = match blur {
         Some(sigma) => Bell::new(sigma).blur(&grid),
         None => grid,
     };
     let sigma = (GRAIN * GRAIN + added * added).sqrt();
-    grid.values.iter_mut().for_each(|value| *value += sigma * noise(draws));
+    grid.mapv_inplace(|value| value + sigma * noise(draws));
     grid
 }
 
@@ -205,16 +198,16 @@ pub(super) fn places(side: usize, cells: usize, sway: f64, draws: &mut Draws) ->
 
 /// The grey value that splits a picture's values into two groups that differ most (Otsu 1979,
 /// over 48 bins).
-pub(super) fn otsu(grid: &Grid) -> f64 {
+pub(super) fn otsu(grid: &Array2<f64>) -> f64 {
     const BINS: usize = 48;
-    let low = grid.values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = grid.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let low = grid.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = grid.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let width = ((high - low) / BINS as f64).max(1e-9);
     let mut counts = [0.0; BINS];
-    for value in &grid.values {
+    for value in grid {
         counts[floor((value - low) / width).min(BINS - 1)] += 1.0;
     }
-    let n = grid.values.len() as f64;
+    let n = grid.len() as f64;
     let whole: f64 = counts.iter().enumerate().map(|(bin, count)| bin as f64 * count).sum();
     let (mut below, mut sum, mut best) = (0.0, 0.0, (0.0, 0));
     for (bin, count) in counts.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Answers that look at no picture, which must not earn a medal.
 
 use super::detection::mean_boxes;
-use crate::media::image::grid::Grid;
+use ndarray::Array2;
 use tasks::boxes::{Detection as Found, Object};
 use tasks::cells;
 use tasks::mask::Mask;
@@ -28,13 +28,13 @@ pub fn constants(prediction: &Prediction, train: &Values, side: usize) -> Vec<Ve
 
 /// Nothing, everything, discs in the middle, and the mean mask cut at several shares.
 fn masks(known: &[Mask], side: usize) -> Vec<Mask> {
-    let mut shares = Grid::zeros(side);
+    let mut shares = Array2::<f64>::zeros((side, side));
     for mask in known {
-        for (share, set) in shares.values.iter_mut().zip(mask.pixels(side, side)) {
+        for (share, set) in shares.iter_mut().zip(mask.pixels(side, side)) {
             *share += f64::from(u8::from(set)) / known.len() as f64;
         }
     }
-    let most = shares.values.iter().copied().fold(0.0, f64::max);
+    let most = shares.iter().copied().fold(0.0, f64::max);
     let middle = (side - 1) as f64 / 2.0;
     let disc = |share: f64| {
         let inside = |pixel: usize| {
@@ -43,7 +43,7 @@ fn masks(known: &[Mask], side: usize) -> Vec<Mask> {
         };
         (0..side * side).map(inside).collect::<Vec<bool>>()
     };
-    let cut = |tenths: f64| shares.values.iter().map(|v| *v >= most * tenths / 10.0).collect();
+    let cut = |tenths: f64| shares.iter().map(|v| *v >= most * tenths / 10.0).collect();
     let mut candidates = vec![vec![false; side * side], vec![true; side * side]];
     candidates.extend([0.15, 0.25, 0.35, 0.5].map(disc));
     candidates.extend([2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0].map(cut));

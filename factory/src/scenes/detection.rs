@@ -9,17 +9,18 @@
 //! boxes without the annotators' slips, with full confidence.
 
 use super::canvas::{Bell, Outline, backdrop, exposed, places, slopes};
-use super::fitting::best;
+use super::fitting::{all_pixels, best};
 use super::scene::{
     Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths, submitted,
 };
 use crate::media::Blemish;
-use crate::media::image::grid::Grid;
+use crate::media::image::picture::around;
 use crate::media::image::wave::Wave;
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::{self, ForestError, Settings};
 use crate::numeric::matrix::Matrix;
 use crate::spec::scene::{Class, Detection, Stripes};
+use ndarray::Array2;
 use std::f64::consts::PI;
 use tasks::boxes::{Detection as Found, Object};
 use tasks::prediction::Prediction;
@@ -134,10 +135,10 @@ impl Scene for Detection {
             let texture = self.texture(kind, draws.between(0.0, 2.0 * PI));
             let mut extent = (side, side, 0, 0);
             for (pixel, depth) in outline.pixels(side) {
-                let (x, y) = (pixel % side, pixel / side);
+                let (y, x) = pixel;
                 let cover = (depth + 0.5).clamp(0.0, 1.0);
-                let waves: f64 = texture.iter().map(|(share, wave)| share * wave.at(x, y).0).sum();
-                grid.values[pixel] += cover * (tone + height * waves);
+                let waves: f64 = texture.iter().map(|(share, wave)| share * wave.at(pixel).0).sum();
+                grid[pixel] += cover * (tone + height * waves);
                 if depth > 0.0 {
                     let (left, top, right, bottom) = extent;
                     extent = (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1));
@@ -171,17 +172,17 @@ impl Scene for Detection {
     fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError> {
         let task = Task { scene: self, material };
         let finder = task.finder();
-        let find = |grids: &[Grid]| -> Vec<Vec<Piece>> {
+        let find = |grids: &[Array2<f64>]| -> Vec<Vec<Piece>> {
             grids.iter().map(|grid| finder.pieces(grid)).collect()
         };
         let (train, test) = (find(&material.train), find(&material.test));
         let r1 = task.everything(&test);
-        let usual = |grids: &[Grid], pieces: &[Vec<Piece>]| {
-            let one = |(grid, pieces): (&Grid, &Vec<Piece>)| usual(grid, pieces);
+        let usual = |grids: &[Array2<f64>], pieces: &[Vec<Piece>]| {
+            let one = |(grid, pieces): (&Array2<f64>, &Vec<Piece>)| usual(grid, pieces);
             grids.iter().zip(pieces).map(one).collect::<Vec<_>>()
         };
         let matched = Matched::new(self);
-        let own = |grids: &[Grid], pieces: &[Vec<Piece>]| {
+        let own = |grids: &[Array2<f64>], pieces: &[Vec<Piece>]| {
             let mut features = usual(grids, pieces);
             for ((grid, pieces), rows) in grids.iter().zip(pieces).zip(&mut features) {
                 for (piece, row) in pieces.iter().zip(rows) {
@@ -202,7 +203,8 @@ impl Scene for Detection {
 /// A connected piece of a picture that stands out.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Piece {
-    pub(super) pixels: Vec<usize>,
+    /// Row and column of each.
+    pub(super) pixels: Vec<(usize, usize)>,
     x: f64,
     y: f64,
     w: f64,
@@ -224,12 +226,11 @@ pub(super) struct Finder {
 }
 
 impl Finder {
-    pub(super) fn pieces(self, grid: &Grid) -> Vec<Piece> {
-        let side = grid.side;
+    pub(super) fn pieces(self, grid: &Array2<f64>) -> Vec<Piece> {
+        let side = grid.nrows();
         let sign = if self.bright { 1.0 } else { -1.0 };
-        let mut smooth = Bell::new(1.2).blur(grid);
-        smooth.values.iter_mut().for_each(|value| *value *= sign);
-        let mut sorted = smooth.values.clone();
+        let smooth = Bell::new(1.2).blur(grid) * sign;
+        let mut sorted: Vec<f64> = smooth.iter().copied().collect();
         let mut quantile = |percent: usize| {
             let place = (sorted.len() - 1) * percent / 100;
             *sorted.select_nth_unstable_by(place, f64::total_cmp).1
@@ -237,9 +238,9 @@ impl Finder {
         // The ground is most of the picture, and things cover a few percent at least.
         let (ground, top) = (quantile(40), quantile(97));
         let level = ground + self.level * (top - ground);
-        let mut free: Vec<bool> = smooth.values.iter().map(|value| *value > level).collect();
+        let mut free = smooth.mapv(|value| value > level);
         let mut pieces = Vec::new();
-        for start in 0..free.len() {
+        for start in all_pixels(side) {
             if !std::mem::replace(&mut free[start], false) {
                 continue;
             }
@@ -247,41 +248,40 @@ impl Finder {
             let mut next = 0;
             while let Some(pixel) = pixels.get(next).copied() {
                 next += 1;
-                for other in smooth.around(pixel % side, pixel / side) {
+                for other in around(side, pixel) {
                     if std::mem::replace(&mut free[other], false) {
                         pixels.push(other);
                     }
                 }
             }
             if pixels.len() >= LEAST {
-                pieces.push(self.piece(pixels, side));
+                pieces.push(self.piece(pixels));
             }
         }
         pieces
     }
 
-    fn piece(self, pixels: Vec<usize>, side: usize) -> Piece {
-        let bounds = |of: fn(usize, usize) -> usize| {
-            let low = pixels.iter().map(|pixel| of(*pixel, side)).min().unwrap_or(0);
-            let high = pixels.iter().map(|pixel| of(*pixel, side)).max().unwrap_or(0);
+    fn piece(self, pixels: Vec<(usize, usize)>) -> Piece {
+        let bounds = |of: fn(&(usize, usize)) -> usize| {
+            let low = pixels.iter().map(of).min().unwrap_or(0);
+            let high = pixels.iter().map(of).max().unwrap_or(0);
             (low as f64 - self.margin, (high - low + 1) as f64 + 2.0 * self.margin)
         };
-        let ((x, w), (y, h)) =
-            (bounds(|pixel, side| pixel % side), bounds(|pixel, side| pixel / side));
+        let ((x, w), (y, h)) = (bounds(|(_, x)| *x), bounds(|(y, _)| *y));
         Piece { pixels, x, y, w, h }
     }
 }
 
 /// What is usually measured of a piece.
-fn usual(grid: &Grid, pieces: &[Piece]) -> Vec<Vec<f64>> {
+fn usual(grid: &Array2<f64>, pieces: &[Piece]) -> Vec<Vec<f64>> {
     let [across, down] = slopes(grid);
     let largest = pieces.iter().map(|piece| piece.pixels.len()).max().unwrap_or(1) as f64;
     let one = |piece: &Piece| {
         let n = piece.pixels.len() as f64;
         let mean =
-            |grid: &Grid| piece.pixels.iter().map(|pixel| grid.values[*pixel]).sum::<f64>() / n;
+            |grid: &Array2<f64>| piece.pixels.iter().map(|pixel| grid[*pixel]).sum::<f64>() / n;
         let level = mean(grid);
-        let square = |pixel: &usize| (grid.values[*pixel] - level) * (grid.values[*pixel] - level);
+        let square = |pixel: &(usize, usize)| (grid[*pixel] - level) * (grid[*pixel] - level);
         let spread = (piece.pixels.iter().map(square).sum::<f64>() / n).sqrt();
         vec![
             n,
@@ -311,14 +311,14 @@ impl Matched {
     }
 
     /// The logarithm of each wave's power over a piece, and of the first two over each other.
-    pub(super) fn powers(&self, grid: &Grid, piece: &Piece) -> Vec<f64> {
+    pub(super) fn powers(&self, grid: &Array2<f64>, piece: &Piece) -> Vec<f64> {
         let n = piece.pixels.len() as f64;
-        let mean = piece.pixels.iter().map(|pixel| grid.values[*pixel]).sum::<f64>() / n;
+        let mean = piece.pixels.iter().map(|pixel| grid[*pixel]).sum::<f64>() / n;
         let power = |wave: &Wave| {
             let (mut a, mut b) = (0.0, 0.0);
             for pixel in &piece.pixels {
-                let (sine, cosine) = wave.at(pixel % grid.side, pixel / grid.side);
-                let value = grid.values[*pixel] - mean;
+                let (sine, cosine) = wave.at(*pixel);
+                let value = grid[*pixel] - mean;
                 (a, b) = (a + value * sine, b + value * cosine);
             }
             libm::log((a * a + b * b) / (n * n) + 1e-6)

@@ -3,8 +3,9 @@
 use super::Scene;
 use crate::data::items::Item;
 use crate::data::table;
-use crate::media::image::grid::encode;
+use crate::media::image::picture::encode_grey;
 use crate::spec::scene::SceneLayout;
+use ndarray::Array2;
 use polars::prelude::Column;
 use std::collections::BTreeMap;
 use tasks::values::Values;
@@ -33,12 +34,16 @@ pub fn pictures<'a>(
 pub fn truths(layout: &SceneLayout, ids: &[String], truth: &Values) -> BTreeMap<String, Vec<u8>> {
     let scene: &dyn Scene = layout.rule.scene();
     let side = scene.side();
+    let encoded = |pixels: Vec<u8>| {
+        let pixels = Array2::from_shape_vec((side, side), pixels);
+        encode_grey(&pixels.expect("a truth has the sides of its picture"))
+    };
     match truth {
         Values::Masks(masks) => {
             let file = |(id, mask): (&String, &tasks::mask::Mask)| {
                 let white = |set: bool| if set { u8::MAX } else { 0 };
-                let pixels: Vec<u8> = mask.pixels(side, side).into_iter().map(white).collect();
-                (format!("{MASKS}/{id}.png"), encode(side, 1, &pixels))
+                let pixels = mask.pixels(side, side).into_iter().map(white).collect();
+                (format!("{MASKS}/{id}.png"), encoded(pixels))
             };
             ids.iter().zip(masks).map(file).collect()
         }
@@ -48,8 +53,7 @@ pub fn truths(layout: &SceneLayout, ids: &[String], truth: &Values) -> BTreeMap<
                 let grey = |value: &u16| {
                     u8::try_from((u32::from(*value) * 255 + top / 2) / top).unwrap_or(u8::MAX)
                 };
-                let pixels: Vec<u8> = image.iter().map(grey).collect();
-                (format!("{CLEAN}/{id}.png"), encode(side, 1, &pixels))
+                (format!("{CLEAN}/{id}.png"), encoded(image.iter().map(grey).collect()))
             };
             ids.iter().zip(images).map(file).collect()
         }

@@ -1,7 +1,7 @@
 //! Models over the pixels of pictures, and choosing between settings by the task's metric.
 
-use crate::media::image::grid::Grid;
 use crate::numeric::matrix::Matrix;
+use ndarray::Array2;
 use tasks::metrics::Metric;
 use tasks::values::{self, Values};
 
@@ -22,14 +22,23 @@ pub(super) fn best<T>(
     chosen.map(|(_, candidate)| candidate)
 }
 
+/// Row and column of every pixel of a square, row by row.
+pub(super) fn all_pixels(side: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..side).flat_map(move |y| (0..side).map(move |x| (y, x)))
+}
+
 /// The values of some pixels in every map, with their squares and products.
-pub(super) fn expanded(maps: &[Grid], pixels: impl Iterator<Item = usize>, into: &mut Matrix) {
+pub(super) fn expanded(
+    maps: &[Array2<f64>],
+    pixels: impl Iterator<Item = (usize, usize)>,
+    into: &mut Matrix,
+) {
     for pixel in pixels {
         for (index, map) in maps.iter().enumerate() {
-            let value = map.values[pixel];
+            let value = map[pixel];
             into.values.push(value);
             for other in &maps[index..] {
-                into.values.push(value * other.values[pixel]);
+                into.values.push(value * other[pixel]);
             }
         }
     }

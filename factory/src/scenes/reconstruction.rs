@@ -12,16 +12,17 @@
 //! does.
 
 use super::canvas::{Bell, Outline, backdrop};
-use super::fitting::best;
+use super::fitting::{all_pixels, best};
 use super::scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
 use crate::media::Blemish;
 use crate::media::image::camera::noise;
-use crate::media::image::grid::Grid;
+use crate::media::image::picture::around;
 use crate::numeric::draws::{Draws, floor};
 use crate::numeric::forest::ForestError;
 use crate::numeric::linear::Linear;
 use crate::numeric::matrix::Matrix;
 use crate::spec::scene::{Damage, Reconstruction, Stripes};
+use ndarray::{Array2, azip};
 use std::f64::consts::PI;
 use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
@@ -67,7 +68,7 @@ impl Reconstruction {
     }
 
     /// The picture before anything happened to it.
-    fn clean(&self, draws: &mut Draws) -> Grid {
+    fn clean(&self, draws: &mut Draws) -> Array2<f64> {
         let side = self.side;
         let mut grid = backdrop(side, draws.between(0.35, 0.65), 0.08, draws);
         for _ in 0..draws.whole(self.things - 1, self.things + 1) {
@@ -82,19 +83,18 @@ impl Reconstruction {
             let wave = stripes.wave(side, draws.between(0.0, 2.0 * PI));
             for (pixel, depth) in outline.pixels(side) {
                 let cover = (depth + 0.5).clamp(0.0, 1.0);
-                let texture = height * wave.at(pixel % side, pixel / side).0;
-                let value = &mut grid.values[pixel];
-                *value += cover * (tone + texture);
+                let texture = height * wave.at(pixel).0;
+                grid[pixel] += cover * (tone + texture);
             }
         }
-        grid.values.iter_mut().for_each(|value| *value = value.clamp(0.03, 0.97));
+        grid.mapv_inplace(|value| value.clamp(0.03, 0.97));
         grid
     }
 
     /// Blurred by the motion: the mean of points along it, each read between pixels.
-    fn moved(&self, grid: &Grid) -> Grid {
+    fn moved(&self, grid: &Array2<f64>) -> Array2<f64> {
         const POINTS: usize = 9;
-        let side = grid.side;
+        let side = grid.nrows();
         let turn = self.turn * PI / 180.0;
         let (dx, dy) = (self.length * libm::cos(turn), self.length * libm::sin(turn));
         let last = (side - 1) as f64;
@@ -103,11 +103,11 @@ impl Reconstruction {
             let (left, top) = (floor(x), floor(y));
             let (right, bottom) = ((left + 1).min(side - 1), (top + 1).min(side - 1));
             let (u, v) = (x - left as f64, y - top as f64);
-            let upper = grid.at(left, top) * (1.0 - u) + grid.at(right, top) * u;
-            let lower = grid.at(left, bottom) * (1.0 - u) + grid.at(right, bottom) * u;
+            let upper = grid[(top, left)] * (1.0 - u) + grid[(top, right)] * u;
+            let lower = grid[(bottom, left)] * (1.0 - u) + grid[(bottom, right)] * u;
             upper * (1.0 - v) + lower * v
         };
-        Grid::from_fn(side, |x, y| {
+        Array2::from_shape_fn((side, side), |(y, x)| {
             let point = |index: usize| {
                 let share = index as f64 / (POINTS - 1) as f64 - 0.5;
                 between(x as f64 + share * dx, y as f64 + share * dy)
@@ -117,30 +117,28 @@ impl Reconstruction {
     }
 
     /// Blurred by the motion and the lens, as the sensor would have it without noise.
-    fn blurred(&self, clean: &Grid) -> Grid {
+    fn blurred(&self, clean: &Array2<f64>) -> Array2<f64> {
         Bell::new(self.focus).blur(&self.moved(clean))
     }
 
     /// What the oracle sees of a damaged picture whose clean copy it knows.
-    fn unveiled(&self, seen: &Grid, clean: &Grid) -> Grid {
+    fn unveiled(&self, seen: &Array2<f64>, clean: &Array2<f64>) -> Array2<f64> {
         let mut grid = self.blurred(clean);
-        for (value, seen) in grid.values.iter_mut().zip(&seen.values) {
-            if !lost(*seen) {
-                *value += NOISE_LEFT * (seen - *value);
-            }
-        }
+        azip!((value in &mut grid, seen in seen) if !lost(*seen) {
+            *value += NOISE_LEFT * (seen - *value);
+        });
         grid
     }
 
     /// Marks what is lost: black rows, or white lines from edge to edge.
-    fn damaged(&self, grid: &mut Grid, draws: &mut Draws) {
-        let side = grid.side;
+    fn damaged(&self, grid: &mut Array2<f64>, draws: &mut Draws) {
+        let side = grid.nrows();
         match self.damage {
             Damage::None => {}
             Damage::Lines { every } => {
                 let first = draws.whole(0, every - 1);
                 for y in (first..side).step_by(every) {
-                    grid.values[y * side..(y + 1) * side].fill(0.0);
+                    grid.row_mut(y).fill(0.0);
                 }
             }
             Damage::Scratches { count } => {
@@ -150,25 +148,26 @@ impl Reconstruction {
                     for along in 0..side {
                         let share = along as f64 / (side - 1) as f64;
                         let off = floor((from + (to - from) * share) * (side - 1) as f64 + 0.5);
-                        let pixel = if upright { along * side + off } else { off * side + along };
-                        grid.values[pixel] = 1.0;
+                        let pixel = if upright { (along, off) } else { (off, along) };
+                        grid[pixel] = 1.0;
                     }
                 }
             }
         }
     }
 
-    fn image(&self, grid: &Grid) -> Vec<u16> {
+    fn image(&self, grid: &Array2<f64>) -> Vec<u16> {
         let top = f64::from(self.levels) - 1.0;
         let level = |value: &f64| {
             u16::try_from(floor((value * top + 0.5).clamp(0.0, top))).unwrap_or(u16::MAX)
         };
-        grid.values.iter().map(level).collect()
+        grid.iter().map(level).collect()
     }
 
-    fn grid(&self, image: &[u16]) -> Grid {
+    fn grid(&self, image: &[u16]) -> Array2<f64> {
         let top = f64::from(self.levels) - 1.0;
-        Grid { side: self.side, values: image.iter().map(|v| f64::from(*v) / top).collect() }
+        let values = image.iter().map(|value| f64::from(*value) / top).collect();
+        Array2::from_shape_vec((self.side, self.side), values).expect("an image has its sides")
     }
 }
 
@@ -194,10 +193,8 @@ impl Scene for Reconstruction {
         let image = self.image(&self.clean(draws));
         let mut grid = self.blurred(&self.grid(&image));
         let sigma = strengths.get(NOISE.name).copied().unwrap_or(NOISE.low);
-        for value in &mut grid.values {
-            // The two ends of the scale mark what is lost.
-            *value = (*value + sigma * noise(draws)).clamp(1.0 / 255.0, 254.0 / 255.0);
-        }
+        // The two ends of the scale mark what is lost.
+        grid.mapv_inplace(|v| (v + sigma * noise(draws)).clamp(1.0 / 255.0, 254.0 / 255.0));
         self.damaged(&mut grid, draws);
         let truth = Annotation::Image(image);
         Drawn { picture: grid, ideal: truth.clone(), truth }
@@ -205,7 +202,7 @@ impl Scene for Reconstruction {
 
     fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError> {
         let task = Task { scene: self, material };
-        let clean = |values: &Values| -> Vec<Grid> {
+        let clean = |values: &Values| -> Vec<Array2<f64>> {
             match values {
                 Values::Images { images, .. } => images.iter().map(|i| self.grid(i)).collect(),
                 _ => Vec::new(),
@@ -221,14 +218,15 @@ impl Scene for Reconstruction {
         let of_first = task.regression(second, &known[half..], 1).restored(first);
         let unseen = task.images(of_first.iter().chain(&of_second));
 
-        let filled = |grids: &[Grid]| -> Vec<Vec<Grid>> {
+        let filled = |grids: &[Array2<f64>]| -> Vec<Vec<Array2<f64>>> {
             grids.iter().map(|grid| vec![filled(grid)]).collect()
         };
         let (train, test) = (filled(&material.train), filled(&material.test));
         let r3 = task.regression(&train, &known, REACH);
         let ideal = clean(material.test_truth);
-        let unveiled = |(seen, clean): (&Grid, &Grid)| vec![self.unveiled(seen, clean)];
-        let better: Vec<Vec<Grid>> = material.test.iter().zip(&ideal).map(unveiled).collect();
+        let pictures = material.test.iter().zip(&ideal);
+        let better: Vec<Vec<Array2<f64>>> =
+            pictures.map(|(seen, clean)| vec![self.unveiled(seen, clean)]).collect();
         let oracle = task.regression(&better, &ideal, REACH);
         let forecasts = [
             task.constant(&known),
@@ -248,17 +246,17 @@ fn lost(value: f64) -> bool {
 
 /// Lost pixels replaced by the mean of the nearest ones that are left, nearer ones counting
 /// more.
-pub(super) fn filled(grid: &Grid) -> Grid {
-    Grid::from_fn(grid.side, |x, y| {
-        let value = grid.at(x, y);
+pub(super) fn filled(grid: &Array2<f64>) -> Array2<f64> {
+    Array2::from_shape_fn(grid.dim(), |(y, x)| {
+        let value = grid[(y, x)];
         if !lost(value) {
             return value;
         }
         for reach in 1..4 {
             let (mut sum, mut weights) = (0.0, 0.0);
-            for row in y.saturating_sub(reach)..(y + reach + 1).min(grid.side) {
-                for column in x.saturating_sub(reach)..(x + reach + 1).min(grid.side) {
-                    let other = grid.at(column, row);
+            for row in y.saturating_sub(reach)..(y + reach + 1).min(grid.nrows()) {
+                for column in x.saturating_sub(reach)..(x + reach + 1).min(grid.ncols()) {
+                    let other = grid[(row, column)];
                     if !lost(other) {
                         let distance = column.abs_diff(x).pow(2) + row.abs_diff(y).pow(2);
                         let weight = 1.0 / (distance * distance) as f64;
@@ -275,10 +273,10 @@ pub(super) fn filled(grid: &Grid) -> Grid {
 }
 
 /// The median of each pixel's neighbourhood.
-fn median(grid: &Grid) -> Grid {
-    Grid::from_fn(grid.side, |x, y| {
-        let mut values: Vec<f64> = grid.around(x, y).map(|pixel| grid.values[pixel]).collect();
-        values.push(grid.at(x, y));
+fn median(grid: &Array2<f64>) -> Array2<f64> {
+    Array2::from_shape_fn(grid.dim(), |pixel| {
+        let mut values: Vec<f64> = around(grid.nrows(), pixel).map(|near| grid[near]).collect();
+        values.push(grid[pixel]);
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     })
@@ -292,31 +290,31 @@ struct Filter {
 
 impl Filter {
     /// Each picture, given as one or more layers of the same size.
-    fn restored(&self, pictures: &[Vec<Grid>]) -> Vec<Grid> {
-        let one = |layers: &Vec<Grid>| {
-            let side = layers[0].side;
+    fn restored(&self, pictures: &[Vec<Array2<f64>>]) -> Vec<Array2<f64>> {
+        let one = |layers: &Vec<Array2<f64>>| {
             let mut x = Matrix::default();
-            (0..side * side).for_each(|pixel| patch(layers, pixel, self.reach, &mut x));
-            Grid { side, values: self.model.score(&x) }
+            all_pixels(layers[0].nrows())
+                .for_each(|pixel| patch(layers, pixel, self.reach, &mut x));
+            Array2::from_shape_vec(layers[0].dim(), self.model.score(&x))
+                .expect("a score for each pixel")
         };
         pictures.iter().map(one).collect()
     }
 }
 
 /// Each picture beside its median filtered copy.
-fn pairs(grids: &[Grid]) -> Vec<Vec<Grid>> {
+fn pairs(grids: &[Array2<f64>]) -> Vec<Vec<Array2<f64>>> {
     grids.iter().map(|grid| vec![grid.clone(), median(grid)]).collect()
 }
 
 /// Appends the pixels around one in every layer as a row; edges are repeated.
-fn patch(layers: &[Grid], pixel: usize, reach: usize, into: &mut Matrix) {
-    let side = layers[0].side;
-    let (x, y, last) = (pixel % side, pixel / side, side - 1);
+fn patch(layers: &[Array2<f64>], (y, x): (usize, usize), reach: usize, into: &mut Matrix) {
+    let last = layers[0].nrows() - 1;
     let inside = |middle: usize, shift: usize| (middle + shift).saturating_sub(reach).min(last);
     for grid in layers {
         for down in 0..=2 * reach {
             for across in 0..=2 * reach {
-                into.values.push(grid.at(inside(x, across), inside(y, down)));
+                into.values.push(grid[(inside(y, down), inside(x, across))]);
             }
         }
     }
@@ -330,24 +328,22 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    fn images<'g>(&self, grids: impl IntoIterator<Item = &'g Grid>) -> Values {
+    fn images<'g>(&self, grids: impl IntoIterator<Item = &'g Array2<f64>>) -> Values {
         let images = grids.into_iter().map(|grid| self.scene.image(grid)).collect();
         Values::Images { images, frame: self.scene.frame() }
     }
 
-    fn constant(&self, known: &[Grid]) -> Values {
-        let mut mean = Grid::zeros(self.scene.side);
+    fn constant(&self, known: &[Array2<f64>]) -> Values {
+        let mut mean = Array2::zeros((self.scene.side, self.scene.side));
         for grid in known {
-            for (sum, value) in mean.values.iter_mut().zip(&grid.values) {
-                *sum += value / known.len() as f64;
-            }
+            mean += &(grid / known.len() as f64);
         }
         self.images(&vec![mean; self.material.test.len()])
     }
 
     fn filter(&self) -> Values {
-        let filtered = |grids: &[Grid], which: usize| {
-            let one = |grid: &Grid| match which {
+        let filtered = |grids: &[Array2<f64>], which: usize| {
+            let one = |grid: &Array2<f64>| match which {
                 0 => grid.clone(),
                 _ => Bell::new([0.5, 0.8, 1.2][which - 1]).blur(grid),
             };
@@ -358,14 +354,20 @@ impl Task<'_> {
         filtered(&self.material.test, chosen.unwrap_or(0))
     }
 
-    fn regression(&self, pictures: &[Vec<Grid>], clean: &[Grid], reach: usize) -> Filter {
+    fn regression(
+        &self,
+        pictures: &[Vec<Array2<f64>>],
+        clean: &[Array2<f64>],
+        reach: usize,
+    ) -> Filter {
         let mut draws = Draws::new(self.material.stream.child("patches"));
         let (mut x, mut y) = (Matrix::default(), Vec::with_capacity(PATCHES));
         for index in 0..PATCHES {
             let row = index % pictures.len();
-            let pixel = draws.whole(0, self.scene.side * self.scene.side - 1);
+            let place = draws.whole(0, self.scene.side * self.scene.side - 1);
+            let pixel = (place / self.scene.side, place % self.scene.side);
             patch(&pictures[row], pixel, reach, &mut x);
-            y.push(clean[row].values[pixel]);
+            y.push(clean[row][pixel]);
         }
         Filter { model: Linear::ridge(&x, &y, PENALTY), reach }
     }

@@ -9,12 +9,13 @@ use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
 use crate::media::image::features;
-use crate::media::image::grid::{Grid, byte, decode, encode};
+use crate::media::image::picture::{byte, decode, encode_grey};
 use crate::media::{Blemish, MediumError, Reading};
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::ForestError;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scene::{SceneLayout, SceneRule};
+use ndarray::Array2;
 use polars::prelude::DataFrame;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -69,8 +70,8 @@ pub enum Annotation {
 /// A picture with its truth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
-    /// What the file shows, from 0 (black) to 1 (white).
-    pub(super) picture: Grid,
+    /// What the file shows, from 0 (black) to 1 (white): `[down, across]`.
+    pub(super) picture: Array2<f64>,
     /// The answer that is to be predicted.
     pub(super) truth: Annotation,
     /// The best possible forecast: the answer without the annotators' slips.
@@ -80,8 +81,8 @@ pub struct Drawn {
 /// What a scene fits its rungs to: the pictures as their files hold them.
 #[derive(Debug)]
 pub struct Material<'a> {
-    pub(super) train: Vec<Grid>,
-    pub(super) test: Vec<Grid>,
+    pub(super) train: Vec<Array2<f64>>,
+    pub(super) test: Vec<Array2<f64>>,
     pub(super) train_truth: &'a Values,
     /// For the ceiling only.
     pub(super) test_truth: &'a Values,
@@ -145,8 +146,7 @@ pub(super) fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Asse
     for row in 0..rows {
         let mut draws = Draws::new(stream.child("scene").index(row as u64));
         let drawn = scene.draw(&strengths, &mut draws);
-        let bytes: Vec<u8> = drawn.picture.values.iter().map(|value| byte(*value)).collect();
-        let bytes = encode(scene.side(), 1, &bytes);
+        let bytes = encode_grey(&drawn.picture.mapv(byte));
         let reading = reading(&bytes)?;
         items.push(Item { bytes, reading });
         truths.push(drawn.truth);
@@ -231,7 +231,7 @@ pub(super) fn climb(
     layout: &SceneLayout,
     assets: &Assets,
 ) -> Result<Ladder, LadderError> {
-    let grids = |items: &[Item]| -> Vec<Grid> {
+    let grids = |items: &[Item]| -> Vec<Array2<f64>> {
         let read = |item: &Item| decode(&item.bytes).map(|picture| picture.grey);
         items.iter().filter_map(|item| read(item).ok()).collect()
     };

@@ -8,17 +8,17 @@
 //! textures, smoothed and cut as suits the training masks. The ceiling is the mask without the
 //! annotators' slips.
 
-use super::canvas::{Bell, Outline, backdrop, difference, exposed, otsu, places, product, slopes};
-use super::fitting::{best, expanded};
+use super::canvas::{Bell, Outline, backdrop, exposed, otsu, places, slopes};
+use super::fitting::{all_pixels, best, expanded};
 use super::scene::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths};
 use crate::media::Blemish;
-use crate::media::image::grid::Grid;
 use crate::media::image::wave::Wave;
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::ForestError;
 use crate::numeric::linear::Linear;
 use crate::numeric::matrix::Matrix;
 use crate::spec::scene::{Segmentation, Stripes};
+use ndarray::{Array2, Zip};
 use std::f64::consts::PI;
 use tasks::mask::Mask;
 use tasks::prediction::Prediction;
@@ -68,11 +68,11 @@ impl Segmentation {
     }
 
     /// Maps of means, spreads and slopes around each pixel.
-    fn surroundings(grid: &Grid) -> Vec<Grid> {
+    fn surroundings(grid: &Array2<f64>) -> Vec<Array2<f64>> {
         let (near, far) = (Bell::new(1.0), Bell::new(2.2));
         let (mean, wide) = (near.blur(grid), far.blur(grid));
-        let rest = difference(grid, &wide);
-        let spread = root(&far.blur(&product(&rest, &rest)));
+        let rest = grid - &wide;
+        let spread = root(&far.blur(&(&rest * &rest)));
         let [across, down] = slopes(grid);
         vec![mean, wide, spread, root(&far.blur(&across)), root(&far.blur(&down))]
     }
@@ -97,32 +97,26 @@ impl Matched {
     }
 
     /// Brightness, and the logarithm of each texture's power at either reach.
-    pub(super) fn maps(&self, grid: &Grid) -> Vec<Grid> {
-        let rest = difference(grid, &self.ground.blur(grid));
+    pub(super) fn maps(&self, grid: &Array2<f64>) -> Vec<Array2<f64>> {
+        let rest = grid - &self.ground.blur(grid);
         let mut maps = vec![self.near.blur(grid)];
         for wave in &self.waves {
-            let at = |index: usize| wave.at(index % grid.side, index / grid.side);
-            let part = |part: fn((f64, f64)) -> f64| Grid {
-                side: grid.side,
-                values: rest.values.iter().enumerate().map(|(i, v)| v * part(at(i))).collect(),
+            let part = |part: fn((f64, f64)) -> f64| {
+                let turn = |pixel| part(wave.at(pixel));
+                &rest * &Array2::from_shape_fn(rest.dim(), turn)
             };
             let (sine, cosine) = (part(|(sine, _)| sine), part(|(_, cosine)| cosine));
             for bell in &self.bells {
-                let (a, b) = (bell.blur(&sine), bell.blur(&cosine));
-                let power = |(a, b): (&f64, &f64)| libm::log(a * a + b * b + 1e-5);
-                let values = a.values.iter().zip(&b.values).map(power).collect();
-                maps.push(Grid { side: grid.side, values });
+                let power = |a: &f64, b: &f64| libm::log(a * a + b * b + 1e-5);
+                maps.push(Zip::from(&bell.blur(&sine)).and(&bell.blur(&cosine)).map_collect(power));
             }
         }
         maps
     }
 }
 
-fn root(grid: &Grid) -> Grid {
-    Grid {
-        side: grid.side,
-        values: grid.values.iter().map(|value| value.max(0.0).sqrt()).collect(),
-    }
+fn root(grid: &Array2<f64>) -> Array2<f64> {
+    grid.mapv(|value| value.max(0.0).sqrt())
 }
 
 impl Scene for Segmentation {
@@ -146,7 +140,7 @@ impl Scene for Segmentation {
         kinds.extend(vec![Kind::Lookalike; draws.whole(1, 2)]);
         kinds.extend(vec![Kind::Plain; draws.whole(1, 2)]);
         let slip = strengths.get(JITTER.name).copied().unwrap_or(0.0);
-        let (mut truth, mut ideal) = (vec![false; side * side], vec![false; side * side]);
+        let [mut truth, mut ideal] = [(); 2].map(|()| Array2::from_elem((side, side), false));
         let spots = places(side, self.cells, 0.8, draws);
         for (kind, spot) in kinds.into_iter().zip(spots) {
             let outline = Outline::new(spot, self.radius * draws.between(0.85, 1.1), 0.7, draws);
@@ -159,8 +153,8 @@ impl Scene for Segmentation {
             let wave = stripes.wave(side, phase);
             for (pixel, depth) in outline.pixels(side) {
                 let cover = (depth + 0.5).clamp(0.0, 1.0);
-                let texture = height * wave.at(pixel % side, pixel / side).0;
-                grid.values[pixel] += cover * (tone + texture);
+                let texture = height * wave.at(pixel).0;
+                grid[pixel] += cover * (tone + texture);
                 ideal[pixel] |= kind == Kind::Belongs && depth > 0.0;
             }
             for (pixel, depth) in slipped.pixels(side) {
@@ -169,19 +163,19 @@ impl Scene for Segmentation {
         }
         let added = strengths.get(NOISE.name).copied().unwrap_or(0.0);
         let picture = exposed(grid, strengths.get(BLUR.name).copied(), added, draws);
-        let mask = |pixels: &[bool]| Annotation::Mask(Mask::from_pixels(pixels, side, side));
+        let mask = |pixels: &Array2<bool>| Annotation::Mask(mask_of(pixels));
         Drawn { picture, truth: mask(&truth), ideal: mask(&ideal) }
     }
 
     fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError> {
         let task = Task { scene: self, material };
-        let near: Vec<Vec<Grid>> = material.train.iter().map(Self::surroundings).collect();
+        let near: Vec<Vec<Array2<f64>>> = material.train.iter().map(Self::surroundings).collect();
         let all: Vec<usize> = (0..near.len()).collect();
         let (even, odd): (Vec<usize>, Vec<usize>) = all.iter().partition(|row| **row % 2 == 0);
-        let train = |rows: &[usize]| -> Vec<Vec<Grid>> {
+        let train = |rows: &[usize]| -> Vec<Vec<Array2<f64>>> {
             rows.iter().map(|row| near[*row].clone()).collect()
         };
-        let test: Vec<Vec<Grid>> = material.test.iter().map(Self::surroundings).collect();
+        let test: Vec<Vec<Array2<f64>>> = material.test.iter().map(Self::surroundings).collect();
         let r2 = task.regression(&near, &all, &test, &[]);
         // Each half by what was fitted to the other.
         let of_odd = masks_of(task.regression(&train(&even), &even, &train(&odd), &[]));
@@ -191,13 +185,19 @@ impl Scene for Segmentation {
         let unseen = Values::Masks(all.iter().copied().filter_map(next).collect());
 
         let matched = Matched::new(self);
-        let maps = |grids: &[Grid]| -> Vec<Vec<Grid>> {
+        let maps = |grids: &[Array2<f64>]| -> Vec<Vec<Array2<f64>>> {
             grids.iter().map(|grid| matched.maps(grid)).collect()
         };
         let r3 = task.regression(&maps(&material.train), &all, &maps(&material.test), &SMOOTHINGS);
         let forecasts = [task.constant(), task.threshold(), r2, r3, material.ideal.clone()];
         Ok(Rungs { forecasts, unseen })
     }
+}
+
+/// The mask of the pixels that are set.
+fn mask_of(pixels: &Array2<bool>) -> Mask {
+    let (height, width) = pixels.dim();
+    Mask::from_pixels(pixels.as_slice().expect("pictures are in standard layout"), width, height)
 }
 
 fn masks_of(values: Values) -> Vec<Mask> {
@@ -214,16 +214,14 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    fn mask(&self, grid: &Grid, belongs: impl Fn(f64) -> bool) -> Mask {
-        let pixels: Vec<bool> = grid.values.iter().map(|value| belongs(*value)).collect();
-        Mask::from_pixels(&pixels, self.scene.side, self.scene.side)
-    }
-
-    fn truth(&self, row: usize) -> Vec<bool> {
+    fn truth(&self, row: usize) -> Array2<bool> {
         let side = self.scene.side;
         match self.material.train_truth {
-            Values::Masks(masks) => masks[row].pixels(side, side),
-            _ => vec![false; side * side],
+            Values::Masks(masks) => {
+                Array2::from_shape_vec((side, side), masks[row].pixels(side, side))
+                    .expect("a mask has the sides of its picture")
+            }
+            _ => Array2::from_elem((side, side), false),
         }
     }
 
@@ -231,16 +229,16 @@ impl Task<'_> {
     fn constant(&self) -> Values {
         let side = self.scene.side;
         let rows = self.material.train.len();
-        let mut shares = Grid::zeros(side);
+        let mut shares = Array2::zeros((side, side));
         for row in 0..rows {
-            for (share, set) in shares.values.iter_mut().zip(self.truth(row)) {
+            for (share, set) in shares.iter_mut().zip(self.truth(row)) {
                 *share += f64::from(u8::from(set)) / rows as f64;
             }
         }
         let smooth = Bell::new(2.0).blur(&shares);
-        let most = smooth.values.iter().copied().fold(0.0, f64::max);
+        let most = smooth.iter().copied().fold(0.0, f64::max);
         let candidate = |step: u32| {
-            let mask = self.mask(&smooth, |share| share >= most * f64::from(step) / 10.0);
+            let mask = mask_of(&smooth.mapv(|share| share >= most * f64::from(step) / 10.0));
             (mask.clone(), Values::Masks(vec![mask; rows]))
         };
         let chosen = best(self.material.metric, self.material.train_truth, (0..10).map(candidate));
@@ -249,12 +247,12 @@ impl Task<'_> {
 
     /// Everything on one side of each picture's own threshold.
     fn threshold(&self) -> Values {
-        let cut = |grids: &[Grid], (sigma, bright): (f64, bool)| {
+        let cut = |grids: &[Array2<f64>], (sigma, bright): (f64, bool)| {
             let bell = Bell::new(sigma);
-            let one = |grid: &Grid| {
+            let one = |grid: &Array2<f64>| {
                 let smooth = bell.blur(grid);
                 let level = otsu(&smooth);
-                self.mask(&smooth, |value| (value > level) == bright)
+                mask_of(&smooth.mapv(|value| (value > level) == bright))
             };
             Values::Masks(grids.iter().map(one).collect())
         };
@@ -268,9 +266,9 @@ impl Task<'_> {
     /// `smoothings` or not at all, and cut.
     fn regression(
         &self,
-        train: &[Vec<Grid>],
+        train: &[Vec<Array2<f64>>],
         rows: &[usize],
-        test: &[Vec<Grid>],
+        test: &[Vec<Array2<f64>>],
         smoothings: &[f64],
     ) -> Values {
         let side = self.scene.side;
@@ -278,30 +276,31 @@ impl Task<'_> {
         let (mut x, mut y) = (Matrix::default(), Vec::new());
         for (maps, row) in train.iter().zip(rows) {
             let truth = self.truth(*row);
-            let pixels: Vec<usize> =
-                (0..SAMPLED).map(|_| draws.whole(0, side * side - 1)).collect();
+            let mut pixel = |_| {
+                let place = draws.whole(0, side * side - 1);
+                (place / side, place % side)
+            };
+            let pixels: Vec<(usize, usize)> = (0..SAMPLED).map(&mut pixel).collect();
             y.extend(pixels.iter().map(|pixel| f64::from(u8::from(truth[*pixel]))));
             expanded(maps, pixels.into_iter(), &mut x);
         }
         let model = Linear::logistic(&x, &y, 1.0);
-        let odds = |maps: &Vec<Grid>| {
+        let odds = |maps: &Vec<Array2<f64>>| {
             let mut x = Matrix::default();
-            expanded(maps, 0..side * side, &mut x);
-            Grid { side, values: model.score(&x) }
+            expanded(maps, all_pixels(side), &mut x);
+            Array2::from_shape_vec((side, side), model.score(&x)).expect("a score for each pixel")
         };
-        let known: Vec<Grid> = train.iter().map(odds).collect();
-        let smooth = |grids: &[Grid], sigma: Option<f64>| -> Vec<Grid> {
+        let known: Vec<Array2<f64>> = train.iter().map(odds).collect();
+        let smooth = |grids: &[Array2<f64>], sigma: Option<f64>| -> Vec<Array2<f64>> {
             let Some(bell) = sigma.map(Bell::new) else { return grids.to_vec() };
             // Certain pixels must not outvote their surroundings.
-            let bounded = |grid: &Grid| Grid {
-                side,
-                values: grid.values.iter().map(|odds| odds.clamp(-4.0, 4.0)).collect(),
-            };
+            let bounded = |grid: &Array2<f64>| grid.mapv(|odds| odds.clamp(-4.0, 4.0));
             grids.iter().map(|grid| bell.blur(&bounded(grid))).collect()
         };
         let truth = self.material.train_truth.take(rows);
-        let cut = |grids: &[Grid], cut: f64| {
-            Values::Masks(grids.iter().map(|grid| self.mask(grid, |odds| odds > cut)).collect())
+        let cut = |grids: &[Array2<f64>], cut: f64| {
+            let one = |grid: &Array2<f64>| mask_of(&grid.mapv(|odds| odds > cut));
+            Values::Masks(grids.iter().map(one).collect())
         };
         let mut candidates = Vec::new();
         for sigma in std::iter::once(None).chain(smoothings.iter().copied().map(Some)) {
@@ -310,7 +309,7 @@ impl Task<'_> {
         }
         let chosen = best(self.material.metric, &truth, candidates);
         let (sigma, level) = chosen.unwrap_or((None, 0.0));
-        let unknown: Vec<Grid> = test.iter().map(odds).collect();
+        let unknown: Vec<Array2<f64>> = test.iter().map(odds).collect();
         cut(&smooth(&unknown, sigma), level)
     }
 }

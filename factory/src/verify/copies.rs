@@ -3,10 +3,11 @@
 use super::Refusal;
 use crate::data::items::Item;
 use crate::data::likeness;
-use crate::media::image::grid::{Picture, decode};
+use crate::media::image::picture::{Picture, decode};
 use crate::media::{MediumError, MediumKind};
 use crate::package::Staged;
 use crate::roles::TaskFacts;
+use ndarray::{Array2, s};
 use std::collections::BTreeMap;
 
 /// Columns of the thumbnail; it has a row less.
@@ -110,7 +111,7 @@ struct Seen {
     /// Bits of the thumbnail's steps in brightness (dHash).
     steps: u64,
     /// Its pixels, with their mean and spread.
-    bytes: Vec<u8>,
+    bytes: Array2<u8>,
     mean: f64,
     spread: f64,
 }
@@ -143,18 +144,16 @@ impl Seen {
 
 /// dHash: whether each cell of a thumbnail is lighter than the one to its left, 8 by 8 bits.
 fn steps(picture: &Picture) -> u64 {
-    let side = picture.grey.side;
+    let side = picture.side();
     let edge = |cell: usize, cells: usize| (cell * side).div_ceil(cells);
     let mut bits = 0;
     for down in 0..COLUMNS - 1 {
-        let rows = edge(down, COLUMNS - 1) * side..edge(down + 1, COLUMNS - 1) * side;
-        let mut sums = [0_u32; COLUMNS];
-        for row in picture.bytes[rows].chunks_exact(side) {
-            for (across, sum) in sums.iter_mut().enumerate() {
-                let cells = &row[edge(across, COLUMNS)..edge(across + 1, COLUMNS)];
-                *sum += cells.iter().map(|byte| u32::from(*byte)).sum::<u32>();
-            }
-        }
+        let rows = edge(down, COLUMNS - 1)..edge(down + 1, COLUMNS - 1);
+        let sums: [u32; COLUMNS] = std::array::from_fn(|across| {
+            let columns = edge(across, COLUMNS)..edge(across + 1, COLUMNS);
+            let cell = picture.bytes.slice(s![rows.clone(), columns]);
+            cell.fold(0, |sum, byte| sum + u32::from(*byte))
+        });
         let width = |across: usize| edge(across + 1, COLUMNS) - edge(across, COLUMNS);
         for across in 1..COLUMNS {
             // Means are compared; cells have one height and almost one width.

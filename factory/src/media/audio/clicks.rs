@@ -1,7 +1,8 @@
 //! Counting short pings above the tone.
 
-use super::complex::Complex;
 use super::envelope::{smoothing_window, weighted};
+use super::oscillator::{polar, size};
+use rustfft::num_complex::Complex;
 use std::sync::LazyLock;
 
 /// Samples that are summed first.
@@ -15,27 +16,23 @@ const REACH: usize = 30;
 const RISE: f64 = 0.5;
 
 /// What turns the band's middle to frequency 0.
-static TURNS: LazyLock<[Complex; CARRIER.1]> = LazyLock::new(|| {
+static TURNS: LazyLock<[Complex<f64>; CARRIER.1]> = LazyLock::new(|| {
     std::array::from_fn(|i| {
         let turns = (CARRIER.0 * i % CARRIER.1) as f64 / CARRIER.1 as f64;
-        Complex::polar(1.0, -std::f64::consts::TAU * turns)
+        polar(1.0, -std::f64::consts::TAU * turns)
     })
 });
 
 /// The number of moments at which the band above the tone flares up.
 pub(super) fn counted(samples: &[f64]) -> usize {
     let mut turns = TURNS.iter().cycle();
-    let blocks: Vec<Complex> = samples
+    let blocks: Vec<Complex<f64>> = samples
         .chunks_exact(BLOCK)
-        .map(|block| {
-            let mut sum = Complex::default();
-            block.iter().zip(&mut turns).for_each(|(sample, turn)| sum += turn.scaled(*sample));
-            sum
-        })
+        .map(|block| block.iter().zip(&mut turns).map(|(sample, turn)| turn * sample).sum())
         .collect();
     let window = smoothing_window();
     let level: Vec<f64> =
-        blocks.windows(window.len()).map(|blocks| weighted(blocks, &window).size()).collect();
+        blocks.windows(window.len()).map(|blocks| size(weighted(blocks, &window))).collect();
 
     // A quarter of the moments at least lie between clicks.
     let mut sorted = level.clone();

@@ -1,10 +1,12 @@
 //! Following the tone: its track, and the envelopes of its partials along it.
 
-use super::complex::{Complex, LANES, Lanes, Oscillators};
 use super::level::{RATE, TINY, UNIT};
-use super::spectrogram::{FRAME, Spectrogram};
+use super::oscillator::{LANES, Lanes, ONE, Oscillators, angle, size};
+use super::spectrogram::FRAME;
 use super::wav::LONGEST;
 use crate::numeric::draws::floor;
+use ndarray::{Array2, s};
+use rustfft::num_complex::Complex;
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
@@ -35,7 +37,7 @@ const SMOOTHING: usize = 4;
 const SHARED: usize = 3;
 
 /// The complex envelope of every partial, the fundamental first.
-pub(super) type Envelopes = Vec<Vec<Complex>>;
+pub(super) type Envelopes = Vec<Vec<Complex<f64>>>;
 
 /// A pitch that glides in a straight line.
 #[derive(Debug, Clone, Copy)]
@@ -48,11 +50,10 @@ pub(super) struct Track {
 
 impl Track {
     /// The track on a grid along which the first partials are strongest.
-    pub(super) fn coarse(spectrogram: &Spectrogram) -> Self {
-        let frames = spectrogram.frames();
-        let grid = Grid::of(frames.len());
-        let amplitudes: Vec<f64> =
-            frames.flat_map(|powers| powers[..HEARD].iter().map(|power| power.sqrt())).collect();
+    pub(super) fn coarse(spectrogram: &Array2<f64>) -> Self {
+        let grid = Grid::of(spectrogram.nrows());
+        let heard = spectrogram.slice(s![.., ..HEARD]);
+        let amplitudes: Vec<f64> = heard.iter().map(|power| power.sqrt()).collect();
         let mut best = (f64::NEG_INFINITY, Self { pitch: PITCHES.0, chirp: 0.0 });
         let size = amplitudes.len() / HEARD;
         for (track, places) in grid.tracks.iter().zip(grid.places.chunks_exact(size)) {
@@ -83,13 +84,11 @@ impl Track {
             let count = envelope.len() - 1;
             for part in 0..PARTS {
                 let [start, end] = [part, part + 1].map(|part| (part * count).div_ceil(PARTS));
-                let mut turn = Complex::default();
-                for pair in envelope[start..=end].windows(2) {
-                    turn += pair[1] * pair[0].conjugate();
-                }
+                let pairs = envelope[start..=end].windows(2);
+                let turn: Complex<f64> = pairs.map(|pair| pair[1] * pair[0].conj()).sum();
                 let middle = 0.5 * (start + end) as f64 + 1.0;
                 let u = middle / (count as f64 + 2.0) - 0.5;
-                points.push((turn.size() * k * k, u, turn.angle() / (TAU * INTERVAL * k)));
+                points.push((size(turn) * k * k, u, angle(turn) / (TAU * INTERVAL * k)));
             }
         }
         let total = points.iter().map(|(weight, ..)| weight).sum::<f64>() + TINY * TINY;
@@ -174,7 +173,7 @@ pub(super) fn follow(samples: &[f64], track: Track, partials: usize) -> Envelope
         }
     }
     let window = smoothing_window().map(|weight| weight / (WINDOW as f64 / 2.0 * BLOCK as f64));
-    let smoothed = |blocks: Vec<Complex>| -> Vec<Complex> {
+    let smoothed = |blocks: Vec<Complex<f64>>| -> Vec<Complex<f64>> {
         blocks.windows(WINDOW).step_by(HOP).map(|blocks| weighted(blocks, &window)).collect()
     };
     blocks.into_iter().map(smoothed).collect()
@@ -186,12 +185,8 @@ pub(super) fn smoothing_window() -> [f64; WINDOW] {
 }
 
 /// The weighted sum of a window of blocks.
-pub(super) fn weighted(blocks: &[Complex], window: &[f64; WINDOW]) -> Complex {
-    let mut sum = Complex::default();
-    for (block, weight) in blocks.iter().zip(window) {
-        sum += block.scaled(*weight);
-    }
-    sum
+pub(super) fn weighted(blocks: &[Complex<f64>], window: &[f64; WINDOW]) -> Complex<f64> {
+    blocks.iter().zip(window).map(|(block, weight)| block.scale(*weight)).sum()
 }
 
 /// The envelopes turned so that the tone is real and positive, and noise half imaginary.
@@ -200,29 +195,22 @@ pub(super) fn weighted(blocks: &[Complex], window: &[f64; WINDOW]) -> Complex {
 /// drifts k times as fast, and is off by a constant angle.
 pub(super) fn aligned(envelopes: &Envelopes) -> Envelopes {
     let Some(fundamental) = envelopes.first() else { return Vec::new() };
-    let back: Vec<Complex> = (0..fundamental.len())
+    let back: Vec<Complex<f64>> = (0..fundamental.len())
         .map(|index| {
             let start = index.saturating_sub(SMOOTHING);
             let end = (index + SMOOTHING + 1).min(fundamental.len());
-            let mut sum = Complex::default();
-            for value in &fundamental[start..end] {
-                sum += *value;
-            }
-            sum.conjugate().scaled(1.0 / (sum.size() + TINY))
+            let sum: Complex<f64> = fundamental[start..end].iter().sum();
+            sum.conj() / (size(sum) + TINY)
         })
         .collect();
-    let mut turn = vec![Complex::ONE; back.len()];
+    let mut turn = vec![ONE; back.len()];
     let mut aligned = Vec::with_capacity(envelopes.len());
     for envelope in envelopes {
-        turn.iter_mut().zip(&back).for_each(|(turn, back)| *turn = *turn * *back);
-        let steady: Vec<Complex> =
-            envelope.iter().zip(&turn).map(|(value, turn)| *value * *turn).collect();
-        let mut sum = Complex::default();
-        for value in &steady {
-            sum += *value;
-        }
-        let mean = sum.scaled(1.0 / steady.len() as f64);
-        let constant = mean.conjugate().scaled(1.0 / (mean.size() + TINY));
+        turn.iter_mut().zip(&back).for_each(|(turn, back)| *turn *= back);
+        let steady: Vec<Complex<f64>> =
+            envelope.iter().zip(&turn).map(|(value, turn)| value * turn).collect();
+        let mean = steady.iter().sum::<Complex<f64>>() / steady.len() as f64;
+        let constant = mean.conj() / (size(mean) + TINY);
         aligned.push(steady.into_iter().map(|value| value * constant).collect());
     }
     aligned

@@ -1,9 +1,11 @@
 //! What solvers compute who have not listened.
 
 use super::level::{TINY, decibels, mean};
-use super::spectrogram::{BINS, CIRCLE, FRAME, Spectrogram};
+use super::spectrogram::{BINS, FRAME};
 use super::wav::SCALE;
 use crate::numeric::moments::moments;
+use ndarray::{Array1, Array2, Axis, s};
+use std::f64::consts::TAU;
 use std::sync::LazyLock;
 
 /// Segments of the plain features.
@@ -41,8 +43,8 @@ pub(super) fn plain(steps: &[i16]) -> Vec<f64> {
 }
 
 /// Profile of the spectrum, its unrest over time, centre, rolloff and flatness, the level's
-/// course, and the strongest lag.
-pub(super) fn generic(steps: &[i16], spectrogram: &Spectrogram) -> Vec<f64> {
+/// course, and the strongest lag; from a spectrogram of shape `[frames, BINS]`.
+pub(super) fn generic(steps: &[i16], spectrogram: &Array2<f64>) -> Vec<f64> {
     let bands = bands(spectrogram);
     let mut features = Vec::with_capacity(32);
 
@@ -53,20 +55,19 @@ pub(super) fn generic(steps: &[i16], spectrogram: &Spectrogram) -> Vec<f64> {
     features.extend(bands.iter().skip(1).step_by(2).map(|band| moments(band).1));
 
     // Course over thirds of the recording.
-    let frames = spectrogram.frames().len();
-    let thirds: Vec<Vec<f64>> = (0..3)
-        .map(|third| spectrum(spectrogram, third * frames / 3, (third + 1) * frames / 3))
-        .collect();
-    let totals: Vec<f64> = thirds.iter().map(|third| third.iter().sum::<f64>() + TINY).collect();
+    let frames = spectrogram.nrows();
+    let spectrum =
+        |start: usize, end: usize| spectrogram.slice(s![start..end, ..]).sum_axis(Axis(0));
+    let thirds = [0, 1, 2].map(|third| spectrum(third * frames / 3, (third + 1) * frames / 3));
+    let totals = thirds.each_ref().map(|third| third.sum() + TINY);
     for (third, total) in thirds.iter().zip(&totals) {
         features.push(third.iter().enumerate().map(|(bin, p)| bin as f64 * p).sum::<f64>() / total);
     }
     features.extend(totals[1..].iter().map(|total| decibels(*total) - decibels(totals[0])));
 
     // The spectrum as a whole.
-    let whole: Vec<f64> =
-        spectrum(spectrogram, 0, frames).iter().map(|p| p / frames as f64 + TINY).collect();
-    let total: f64 = whole.iter().sum();
+    let whole = spectrum(0, frames) / frames as f64 + TINY;
+    let total = whole.sum();
     features.push(rolloff(&whole, total));
     features.extend(strongest_lag(&whole, total));
     let flatness = mean(whole.iter().map(|p| libm::log(*p))) - libm::log(total / BINS as f64);
@@ -79,24 +80,16 @@ pub(super) fn generic(steps: &[i16], spectrogram: &Spectrogram) -> Vec<f64> {
 }
 
 /// The level of every band (outer) in every frame (inner).
-fn bands(spectrogram: &Spectrogram) -> Vec<Vec<f64>> {
+fn bands(spectrogram: &Array2<f64>) -> Vec<Vec<f64>> {
     let level = |edges: &[usize]| -> Vec<f64> {
-        spectrogram.frames().map(|f| decibels(f[edges[0]..edges[1]].iter().sum())).collect()
+        let band = spectrogram.slice(s![.., edges[0]..edges[1]]);
+        band.sum_axis(Axis(1)).into_iter().map(decibels).collect()
     };
     EDGES.windows(2).map(level).collect()
 }
 
-/// The sum of the spectra of some frames.
-fn spectrum(spectrogram: &Spectrogram, start: usize, end: usize) -> Vec<f64> {
-    let mut sums = vec![0.0; BINS];
-    for frame in spectrogram.frames().skip(start).take(end - start) {
-        sums.iter_mut().zip(frame).for_each(|(sum, power)| *sum += power);
-    }
-    sums
-}
-
 /// The number of bins that lie below the rolloff.
-fn rolloff(spectrum: &[f64], total: f64) -> f64 {
+fn rolloff(spectrum: &Array1<f64>, total: f64) -> f64 {
     let mut sum = 0.0;
     let reached = spectrum.iter().position(|power| {
         sum += power;
@@ -105,29 +98,21 @@ fn rolloff(spectrum: &[f64], total: f64) -> f64 {
     reached.unwrap_or(BINS) as f64
 }
 
-/// Cosines of every lag (outer) at every frequency (inner).
-static COSINES: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let at = |lag: usize| (0..BINS).map(move |bin| CIRCLE[lag * bin % FRAME].re);
-    LAGS.flat_map(at).collect()
+/// Cosines of every lag at every frequency: `[lags, BINS]`.
+static COSINES: LazyLock<Array2<f64>> = LazyLock::new(|| {
+    Array2::from_shape_fn((LAGS.count(), BINS), |(row, bin)| {
+        libm::cos(TAU * ((LAGS.start() + row) * bin % FRAME) as f64 / FRAME as f64)
+    })
 });
 
 /// The lag at which the recording is most like itself, and how much it is.
-fn strongest_lag(spectrum: &[f64], total: f64) -> [f64; 2] {
+fn strongest_lag(spectrum: &Array1<f64>, total: f64) -> [f64; 2] {
     let mut best = [0.0, f64::NEG_INFINITY];
-    for (lag, cosines) in LAGS.zip(COSINES.chunks_exact(BINS)) {
-        // Four running sums need not wait for each other.
-        let mut sums = [0.0; 4];
-        let ((powers, last), (cosines, last_cosine)) =
-            (spectrum.as_chunks::<4>(), cosines.as_chunks::<4>());
-        for (powers, cosines) in powers.iter().zip(cosines) {
-            for (sum, (power, cosine)) in sums.iter_mut().zip(powers.iter().zip(cosines)) {
-                *sum += power * cosine;
-            }
-        }
-        let rest: f64 = last.iter().zip(last_cosine).map(|(power, cosine)| power * cosine).sum();
-        let sum = sums.iter().sum::<f64>() + rest;
-        if sum / total > best[1] {
-            best = [lag as f64, sum / total];
+    for (lag, cosines) in LAGS.zip(COSINES.rows()) {
+        // A product of two vectors has one order of summation; one with a matrix might not.
+        let likeness = cosines.dot(spectrum) / total;
+        if likeness > best[1] {
+            best = [lag as f64, likeness];
         }
     }
     best

@@ -7,10 +7,10 @@
 //! `values -> scene -> samples -> wav`, and back: `wav -> spectrogram -> envelopes -> readings`.
 
 mod clicks;
-mod complex;
 mod envelope;
 mod features;
 mod level;
+mod oscillator;
 mod recording;
 mod scene;
 mod spectrogram;

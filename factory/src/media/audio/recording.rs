@@ -5,10 +5,11 @@ mod tests;
 
 use super::envelope::{self, Track};
 use super::scene::Scene;
-use super::spectrogram::Spectrogram;
+use super::spectrogram::spectrogram;
 use super::{clicks, features, timbre, tremolo, wav};
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 use crate::numeric::draws::Draws;
+use ndarray::Array2;
 
 /// Partials that the reader follows.
 const PARTIALS: usize = 6;
@@ -139,7 +140,7 @@ impl Medium for Recording {
     fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
         let steps = wav::decode(bytes)?;
         let samples: Vec<f64> = steps.iter().map(|step| f64::from(*step) / wav::SCALE).collect();
-        let spectrogram = Spectrogram::of(&samples);
+        let spectrogram = spectrogram(&samples);
         Ok(Reading {
             plain: features::plain(&steps),
             generic: features::generic(&steps, &spectrogram),
@@ -153,7 +154,7 @@ impl Medium for Recording {
 }
 
 /// Follows the tone, lines its partials up and measures them one against the other.
-fn estimates(samples: &[f64], spectrogram: &Spectrogram) -> Vec<f64> {
+fn estimates(samples: &[f64], spectrogram: &Array2<f64>) -> Vec<f64> {
     // A second pass starts close enough for the higher partials to join in.
     let coarse = Track::coarse(spectrogram);
     let near = coarse.refined(&envelope::follow(samples, coarse, 3));

@@ -1,8 +1,9 @@
 //! The scene of a task, and the recordings made in it.
 
-use super::complex::{Complex, Oscillator};
 use super::level::{RATE, UNIT, amplitude};
+use super::oscillator::{Oscillator, polar};
 use crate::numeric::draws::{Draws, floor};
+use rustfft::num_complex::Complex;
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 use tasks::stream::Stream;
@@ -129,11 +130,11 @@ impl Scene {
     /// The tone alone, with a mean square of 1.
     fn tone(&self, tone: Tone, draws: &mut Draws) -> Vec<f64> {
         // Amplitude and phase of each partial.
-        let partials: Vec<Complex> = (1..=self.partials)
+        let partials: Vec<Complex<f64>> = (1..=self.partials)
             .map(|k| {
                 let even = if k % 2 == 0 { tone.hollowness } else { 0.0 };
                 let level = -tone.falloff * libm::log2(k as f64) - even;
-                Complex::polar(amplitude(level), draws.between(0.0, TAU))
+                polar(amplitude(level), draws.between(0.0, TAU))
             })
             .collect();
         let gain = self.gain(tone, draws);
@@ -195,14 +196,14 @@ impl Scene {
         places.sort_by(f64::total_cmp);
         let level = amplitude(self.click + draws.between(-4.5, 4.5));
         let fade = libm::exp(-1.0 / (self.ring * draws.between(0.6, 1.8)));
-        let turn = Complex::polar(fade, TAU * self.click_hertz / RATE);
+        let turn = polar(fade, TAU * self.click_hertz / RATE);
         for (index, place) in places.iter().enumerate() {
             let start = floor(before + place + CLICK_GAP * index as f64);
             let strength = level * draws.between(0.85, 1.15);
-            let mut ping = Complex::polar(strength, draws.between(0.0, TAU));
+            let mut ping = polar(strength, draws.between(0.0, TAU));
             for sample in samples.iter_mut().skip(start).take(floor(CLICK_GAP)) {
                 *sample += ping.re;
-                ping = ping * turn;
+                ping *= turn;
             }
         }
     }
@@ -244,7 +245,7 @@ fn squares(samples: &[f64]) -> f64 {
 /// A steady sine of this root mean square.
 fn add_drone(samples: &mut [f64], hertz: f64, level: f64, draws: &mut Draws) {
     let mut oscillator = Oscillator::steady(hertz);
-    let start = Complex::polar(level * std::f64::consts::SQRT_2, draws.between(0.0, TAU));
+    let start = polar(level * std::f64::consts::SQRT_2, draws.between(0.0, TAU));
     for sample in samples {
         *sample += (oscillator.next() * start).re;
     }

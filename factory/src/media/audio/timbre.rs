@@ -58,15 +58,15 @@ fn centered(mut values: Vec<f64>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::audio::complex::Complex;
     use crate::media::audio::level::amplitude;
+    use rustfft::num_complex::Complex;
 
     #[test]
     fn levels_that_follow_the_model_give_it_back() {
         let partial = |k: usize| {
             let level =
                 -20.0 - 6.0 * libm::log2(k as f64) - if k.is_multiple_of(2) { 4.0 } else { 0.0 };
-            vec![Complex { re: amplitude(level), im: 0.0 }; 30]
+            vec![Complex::from(amplitude(level)); 30]
         };
         let envelopes: Envelopes = (1..=6).map(partial).collect();
         let timbre = measured(&envelopes, &[0.3; 30]);

@@ -1,8 +1,8 @@
 //! The tone's level over time: a straight line and one swinging, in decibels.
 
-use super::complex::Complex;
 use super::envelope::{INTERVAL, STEP};
 use super::level::{TINY, UNIT, decibels, mean};
+use super::oscillator::{ONE, polar};
 use super::wav::LONGEST;
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
@@ -167,14 +167,14 @@ impl Time {
 
     /// Flattened cosine and sine of a rate.
     fn swinging(&self, rate: f64) -> Swing {
-        let turn = Complex::polar(1.0, TAU * rate * INTERVAL);
-        let mut point = Complex::ONE;
+        let turn = polar(1.0, TAU * rate * INTERVAL);
+        let mut point = ONE;
         let count = self.positions.len();
         let (mut cosine, mut sine) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for _ in 0..count {
             cosine.push(point.re);
             sine.push(point.im);
-            point = point * turn;
+            point *= turn;
         }
         self.flatten(&mut cosine);
         self.flatten(&mut sine);

@@ -1,27 +1,43 @@
 //! WAV files with the one header that recordings have: 8 kHz, mono, 16 bits.
 //!
-//! The header depends on the length alone, so it carries no signal, and the reader checks every
-//! byte of it.
+//! The header depends on the length alone, so it carries no signal, and the reader refuses a
+//! file unless writing its samples again gives the same bytes.
 
-use super::level::{RATE, UNIT};
+use super::level::UNIT;
 use crate::media::MediumError;
-use crate::numeric::draws::floor;
+use hound::{SampleFormat, WavReader, WavSpec, WavWriter};
+use std::io::Cursor;
 
-/// Bytes before the samples.
-const HEADER: usize = 44;
 /// Full scale of 16 bits.
 pub(super) const SCALE: f64 = 32768.0;
 /// The longest recording that is read, in [`UNIT`]s: about a second.
 pub(super) const LONGEST: usize = 32;
 /// How long recordings that are read may be, in [`UNIT`]s: half a second to one.
 const UNITS: std::ops::RangeInclusive<usize> = 16..=LONGEST;
+/// What the header says; the rate is [`RATE`](super::level::RATE).
+const SPEC: WavSpec = WavSpec {
+    channels: 1,
+    sample_rate: 8000,
+    bits_per_sample: 16,
+    sample_format: SampleFormat::Int,
+};
 
 /// The file of samples in [-1, 1]; louder ones are cut off.
 pub(super) fn encode(samples: &[f64]) -> Vec<u8> {
-    let mut bytes = header(2 * samples.len());
-    bytes.reserve(2 * samples.len());
-    bytes.extend(samples.iter().flat_map(|sample| nearest(sample * SCALE).to_le_bytes()));
-    bytes
+    let steps: Vec<i16> = samples.iter().map(|sample| nearest(sample * SCALE)).collect();
+    written(&steps).expect("a recording fits into memory and into the format")
+}
+
+/// The file of samples in steps of [`SCALE`] for full scale.
+fn written(steps: &[i16]) -> Result<Vec<u8>, hound::Error> {
+    let mut file = Cursor::new(Vec::new());
+    let mut writer = WavWriter::new(&mut file, SPEC)?;
+    let count = u32::try_from(steps.len()).map_err(|_| hound::Error::TooWide)?;
+    let mut block = writer.get_i16_writer(count);
+    steps.iter().for_each(|step| block.write_sample(*step));
+    block.flush()?;
+    writer.finalize()?;
+    Ok(file.into_inner())
 }
 
 /// The samples of a file, in steps of [`SCALE`] for full scale.
@@ -29,37 +45,18 @@ pub(super) fn encode(samples: &[f64]) -> Vec<u8> {
 /// # Errors
 /// [`MediumError`] unless the file is one that [`encode`] can have written.
 pub(super) fn decode(bytes: &[u8]) -> Result<Vec<i16>, MediumError> {
-    let data = bytes
-        .strip_prefix(&header(bytes.len().saturating_sub(HEADER))[..])
-        .ok_or_else(|| MediumError("not a mono WAV file of 16 bits at 8 kHz".to_owned()))?;
-    let (pairs, rest) = data.as_chunks::<2>();
-    if !rest.is_empty() || pairs.len() % UNIT != 0 || !UNITS.contains(&(pairs.len() / UNIT)) {
-        return Err(MediumError(format!("a recording cannot have {} bytes of sound", data.len())));
+    let wrong = |error: hound::Error| MediumError(format!("not a WAV file: {error}"));
+    let mut reader = WavReader::new(bytes).map_err(wrong)?;
+    let count = reader.len() as usize;
+    if reader.spec() != SPEC || count % UNIT != 0 || !UNITS.contains(&(count / UNIT)) {
+        let spec = reader.spec();
+        return Err(MediumError(format!("a recording cannot have {count} samples of {spec:?}")));
     }
-    Ok(pairs.iter().map(|pair| i16::from_le_bytes(*pair)).collect())
-}
-
-/// RIFF, the format chunk and the head of the data chunk.
-fn header(data: usize) -> Vec<u8> {
-    let rate = u32::try_from(floor(RATE)).unwrap_or(u32::MAX);
-    // Files that are too long for the format are refused for their length.
-    let data = u32::try_from(data).unwrap_or(u32::MAX - 36);
-    let mut bytes = Vec::with_capacity(HEADER);
-    bytes.extend(b"RIFF");
-    bytes.extend((data.saturating_add(36)).to_le_bytes());
-    bytes.extend(b"WAVEfmt ");
-    bytes.extend(16u32.to_le_bytes());
-    // PCM, one channel.
-    bytes.extend(1u16.to_le_bytes());
-    bytes.extend(1u16.to_le_bytes());
-    bytes.extend(rate.to_le_bytes());
-    bytes.extend((2 * rate).to_le_bytes());
-    // Bytes per sample, bits per sample.
-    bytes.extend(2u16.to_le_bytes());
-    bytes.extend(16u16.to_le_bytes());
-    bytes.extend(b"data");
-    bytes.extend(data.to_le_bytes());
-    bytes
+    let steps = reader.samples().collect::<Result<Vec<i16>, _>>().map_err(wrong)?;
+    if written(&steps).map_err(wrong)? != bytes {
+        return Err(MediumError("its header is not that of a recording".to_owned()));
+    }
+    Ok(steps)
 }
 
 /// The nearest whole number of 16 bits; halves go away from zero.
@@ -87,16 +84,25 @@ mod tests {
     }
 
     #[test]
+    fn the_header_is_that_of_the_sampling_rate_and_of_the_length() {
+        assert_eq!(f64::from(SPEC.sample_rate), super::super::level::RATE);
+        let [quiet, loud] = [0.1, -0.9].map(|level| encode(&vec![level; 20 * UNIT]));
+        assert_eq!(quiet.len(), 44 + 2 * 20 * UNIT);
+        assert_eq!(quiet[..44], loud[..44]);
+    }
+
+    #[test]
     fn other_lengths_and_headers_are_refused() {
         for count in [0, UNIT, 20 * UNIT + 1, 33 * UNIT] {
             assert!(decode(&encode(&ramp(count))).is_err(), "{count}");
         }
         let file = encode(&ramp(20 * UNIT));
-        for byte in 0..HEADER {
+        for byte in 0..file.len() - 2 * 20 * UNIT {
             let mut damaged = file.clone();
             damaged[byte] ^= 1;
             assert!(decode(&damaged).is_err(), "{byte}");
         }
         assert!(decode(&file[..file.len() - 1]).is_err());
+        assert!(decode(&[&file[..], &[0]].concat()).is_err());
     }
 }

@@ -2,9 +2,12 @@
 //! linear rung, and the usual measures of network analysis for the forest. Neither uses names, the
 //! directions within triangles, or which links are heavy.
 
-use super::sheet::{Graph, Sheet};
-use super::wiring::bits;
+use super::sheet::{LinkGraph, Sheet, common, degrees};
 use crate::numeric::moments::moments;
+use petgraph::Direction;
+use petgraph::algo::{connected_components, spfa};
+use petgraph::graph::NodeIndex;
+use petgraph::visit::{EdgeRef as _, UndirectedAdaptor};
 
 /// Upper ends of the bins of degrees; the last bin is open.
 const DEGREE_BINS: [f64; 4] = [2.0, 4.0, 6.0, 9.0];
@@ -39,17 +42,17 @@ pub(super) fn plain(sheet: &Sheet) -> Vec<f64> {
 
 /// Degrees, clustering, cores, components, paths, mixing of degrees, weights and
 /// Weisfeiler-Lehman labels; 32 numbers.
-pub(super) fn generic(graph: &Graph) -> Vec<f64> {
-    let nodes = graph.neighbours.len() as f64;
-    let degrees = graph.degrees();
-    let mut features = vec![graph.lines.len() as f64, nodes];
+pub(super) fn generic(graph: &LinkGraph<'_>) -> Vec<f64> {
+    let degrees = degrees(graph);
+    let mut features = vec![graph.edge_count() as f64, graph.node_count() as f64];
     features.extend(quantiles(&degrees));
     features.extend([ends(&degrees).1, moments(&degrees).1]);
     features.extend(flows(graph));
     features.extend(clustering(graph, &degrees));
     features.extend(core(graph));
     features.extend(paths(graph));
-    let pairs = || graph.lines.iter().flat_map(|l| [(l.source, l.target), (l.target, l.source)]);
+    let ends = graph.edge_references().map(|link| (link.source().index(), link.target().index()));
+    let pairs = || ends.clone().flat_map(|(a, b)| [(a, b), (b, a)]);
     let near: Vec<f64> = pairs().map(|(a, _)| degrees[a]).collect();
     let far: Vec<f64> = pairs().map(|(_, b)| degrees[b]).collect();
     features.push(correlation(&near, &far));
@@ -59,13 +62,12 @@ pub(super) fn generic(graph: &Graph) -> Vec<f64> {
 }
 
 /// Spread and maximum of the links received and sent per node, and how the two go together.
-fn flows(graph: &Graph) -> [f64; 5] {
-    let mut received = vec![0.0; graph.neighbours.len()];
-    let mut sent = received.clone();
-    for line in &graph.lines {
-        sent[line.source] += 1.0;
-        received[line.target] += 1.0;
-    }
+fn flows(graph: &LinkGraph<'_>) -> [f64; 5] {
+    let counts = |direction: Direction| -> Vec<f64> {
+        let count = |node| graph.neighbors_directed(node, direction).count() as f64;
+        graph.node_indices().map(count).collect()
+    };
+    let (received, sent) = (counts(Direction::Incoming), counts(Direction::Outgoing));
     let spread = |values: &[f64]| moments(values).1;
     [
         spread(&received),
@@ -77,81 +79,75 @@ fn flows(graph: &Graph) -> [f64; 5] {
 }
 
 /// Transitivity and the mean local clustering coefficient.
-fn clustering(graph: &Graph, degrees: &[f64]) -> [f64; 2] {
+fn clustering(graph: &LinkGraph<'_>, degrees: &[f64]) -> [f64; 2] {
     let (mut closed, mut open, mut local) = (0.0, 0.0, 0.0);
-    for (near, degree) in graph.neighbours.iter().zip(degrees) {
+    for (node, degree) in graph.node_indices().zip(degrees) {
         // Each link between neighbours is seen from both of its ends.
-        let between: u32 =
-            bits(*near).map(|other| (graph.neighbours[other] & near).count_ones()).sum();
+        let near = graph.neighbors_undirected(node);
+        let between = near.map(|other| common(graph, node, other).count()).sum::<usize>() as f64;
         let wedges = degree * (degree - 1.0);
-        closed += f64::from(between);
+        closed += between;
         open += wedges;
         if wedges > 0.0 {
-            local += f64::from(between) / wedges;
+            local += between / wedges;
         }
     }
     [ratio(closed, open), ratio(local, degrees.len() as f64)]
 }
 
 /// The largest core number, and the share of nodes in that core.
-fn core(graph: &Graph) -> [f64; 2] {
-    let nodes = graph.neighbours.len();
-    let mut alive = super::wiring::lowest(nodes);
+fn core(graph: &LinkGraph<'_>) -> [f64; 2] {
+    let mut alive = vec![true; graph.node_count()];
     let mut least = 0;
     loop {
-        let inside = alive;
+        let inside = alive.iter().filter(|alive| **alive).count();
         least += 1;
         loop {
-            let weak = bits(alive)
-                .filter(|node| (graph.neighbours[*node] & alive).count_ones() < least)
-                .fold(0, |mask, node| mask | 1 << node);
-            if weak == 0 {
+            let is_weak = |node: &NodeIndex| {
+                let near = graph.neighbors_undirected(*node);
+                alive[node.index()] && near.filter(|other| alive[other.index()]).count() < least
+            };
+            let weak: Vec<NodeIndex> = graph.node_indices().filter(is_weak).collect();
+            if weak.is_empty() {
                 break;
             }
-            alive &= !weak;
+            weak.iter().for_each(|node| alive[node.index()] = false);
         }
-        if alive == 0 {
-            let share = f64::from(inside.count_ones()) / nodes as f64;
-            return [f64::from(least - 1), share];
+        if !alive.contains(&true) {
+            return [(least - 1) as f64, inside as f64 / alive.len() as f64];
         }
     }
 }
 
 /// Number of components, share of nodes in the largest, and mean and largest distance between
 /// connected nodes.
-fn paths(graph: &Graph) -> [f64; 4] {
-    let nodes = graph.neighbours.len();
-    let (mut components, mut largest) = (0.0, 0);
-    let (mut sum, mut pairs, mut longest) = (0.0, 0.0, 0.0);
-    for node in 0..nodes {
-        let mut reached: u64 = 1 << node;
-        let mut rim = reached;
-        let mut distance = 0.0;
-        loop {
-            rim = bits(rim).fold(0, |mask, at| mask | graph.neighbours[at]) & !reached;
-            if rim == 0 {
-                break;
-            }
-            distance += 1.0;
-            reached |= rim;
-            sum += distance * f64::from(rim.count_ones());
-            pairs += f64::from(rim.count_ones());
-        }
-        // A component is counted at its first node.
-        components += f64::from(u8::from(reached.trailing_zeros() as usize == node));
-        largest = largest.max(reached.count_ones());
-        longest = f64::max(longest, distance);
+fn paths(graph: &LinkGraph<'_>) -> [f64; 4] {
+    let (mut largest, mut sum, mut pairs, mut longest) = (0, 0, 0, 0);
+    for node in graph.node_indices() {
+        let paths = spfa(UndirectedAdaptor(graph), node, |_| 1_u32);
+        let distances = paths.expect("steps of one make no negative cycle").distances;
+        let reached: Vec<u32> = distances.into_iter().filter(|d| *d < u32::MAX).collect();
+        largest = largest.max(reached.len());
+        // The node itself is at distance 0.
+        pairs += reached.len() - 1;
+        sum += reached.iter().sum::<u32>();
+        longest = reached.into_iter().fold(longest, u32::max);
     }
-    [components, f64::from(largest) / nodes as f64, ratio(sum, pairs), longest]
+    [
+        connected_components(graph) as f64,
+        largest as f64 / graph.node_count() as f64,
+        ratio(f64::from(sum), pairs as f64),
+        f64::from(longest),
+    ]
 }
 
 /// Mean and spread of the weights, and the heaviest node's share of their sum.
-fn weights(graph: &Graph) -> [f64; 3] {
-    let weights: Vec<f64> = graph.lines.iter().map(|line| line.weight).collect();
-    let mut strengths = vec![0.0; graph.neighbours.len()];
-    for line in &graph.lines {
-        strengths[line.source] += line.weight;
-        strengths[line.target] += line.weight;
+fn weights(graph: &LinkGraph<'_>) -> [f64; 3] {
+    let weights: Vec<f64> = graph.edge_weights().copied().collect();
+    let mut strengths = vec![0.0; graph.node_count()];
+    for link in graph.edge_references() {
+        strengths[link.source().index()] += link.weight();
+        strengths[link.target().index()] += link.weight();
     }
     let (mean, spread) = moments(&weights);
     [mean, spread, ratio(ends(&strengths).1, weights.iter().sum())]
@@ -159,18 +155,18 @@ fn weights(graph: &Graph) -> [f64; 3] {
 
 /// Shares of the nodes whose label after one round of Weisfeiler-Lehman refinement, starting
 /// from degrees, falls in each bin.
-fn labels(graph: &Graph) -> [f64; LABEL_BINS] {
-    let nodes = graph.neighbours.len();
+fn labels(graph: &LinkGraph<'_>) -> [f64; LABEL_BINS] {
     let mut shares = [0.0; LABEL_BINS];
-    let mixed = |near: u64| {
-        let label = (u64::from(near.count_ones()) * 2_654_435_761) & LABEL_MASK;
+    let mixed = |node: NodeIndex| {
+        let degree = graph.neighbors_undirected(node).count() as u64;
+        let label = (degree * 2_654_435_761) & LABEL_MASK;
         label ^ (label >> 15)
     };
-    for near in &graph.neighbours {
-        let around: u64 = bits(*near).map(|other| mixed(graph.neighbours[other])).sum();
-        let label = (31 * mixed(*near) + around) & LABEL_MASK;
+    for node in graph.node_indices() {
+        let around: u64 = graph.neighbors_undirected(node).map(mixed).sum();
+        let label = (31 * mixed(node) + around) & LABEL_MASK;
         let bin = (label >> 8) % LABEL_BINS as u64;
-        shares[usize::try_from(bin).unwrap_or(0)] += 1.0 / nodes as f64;
+        shares[usize::try_from(bin).unwrap_or(0)] += 1.0 / graph.node_count() as f64;
     }
     shares
 }

@@ -4,7 +4,7 @@
 mod tests;
 
 use super::dressing::{self, Dress};
-use super::sheet::{self, Graph, Sheet};
+use super::sheet::{self, Sheet};
 use super::wiring::Wiring;
 use super::{estimates, features};
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
@@ -151,7 +151,7 @@ impl Medium for Network {
         let sheet = Sheet::read(bytes)?;
         Ok(Reading {
             plain: features::plain(&sheet),
-            generic: features::generic(&Graph::of(&sheet, 0.0)),
+            generic: features::generic(&sheet.graph(0.0)),
             estimates: estimates::of(&sheet),
         })
     }

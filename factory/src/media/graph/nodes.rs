@@ -6,6 +6,9 @@
 //! and Newman, 2011, §II).
 
 use crate::numeric::draws::{Draws, floor};
+use petgraph::Directed;
+use petgraph::csr::Csr;
+use petgraph::graph::{NodeIndex, UnGraph};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -35,10 +38,10 @@ pub struct Knit {
 }
 
 /// An undirected network without self links.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct NodeNetwork {
-    /// Every node's neighbours, in increasing order.
-    pub neighbours: Vec<Vec<usize>>,
+    /// Each link in both directions; a node's neighbours stand in increasing order.
+    links: Csr<(), (), Directed, usize>,
 }
 
 /// What someone computes for a node without knowing the task.
@@ -61,7 +64,7 @@ struct Lottery {
 
 /// A network while its links are drawn.
 struct Growing<'a> {
-    network: NodeNetwork,
+    graph: UnGraph<(), ()>,
     communities: &'a [usize],
     members: Vec<Lottery>,
     homophily: f64,
@@ -100,17 +103,20 @@ impl NodeNetwork {
         let lottery = |nodes: Vec<usize>| Lottery::of(nodes, &liveliness);
         let of = |community| (0..nodes).filter(|node| communities[*node] == community).collect();
         let mut growing = Growing {
-            network: Self { neighbours: vec![Vec::new(); nodes] },
+            graph: UnGraph::with_capacity(nodes, links),
             communities,
             members: (0..count).map(|community| lottery(of(community))).collect(),
             homophily: knit.homophily,
         };
+        for _ in 0..nodes {
+            growing.graph.add_node(());
+        }
         let all = lottery((0..nodes).collect());
         let mut placed = 0;
         // Quiet nodes first get what they need at least.
         for node in 0..nodes {
             for _ in 0..LEAST_NEIGHBOURS {
-                if growing.network.neighbours[node].len() < LEAST_NEIGHBOURS {
+                if growing.graph.neighbors(NodeIndex::new(node)).count() < LEAST_NEIGHBOURS {
                     placed += usize::from(growing.link(node, draws));
                 }
             }
@@ -122,30 +128,38 @@ impl NodeNetwork {
             }
             placed += usize::from(growing.link(all.draw(draws), draws));
         }
-        growing.network.sorted()
+        let ends = growing.graph.raw_edges().iter().map(|link| [link.source(), link.target()]);
+        let links: Vec<[usize; 2]> = ends.map(|ends| ends.map(NodeIndex::index)).collect();
+        Self::from_links(nodes, &links)
     }
 
-    /// The network of `nodes` nodes with these links.
-    pub fn of(nodes: usize, links: &[[usize; 2]]) -> Self {
-        let mut network = Self { neighbours: vec![Vec::new(); nodes] };
-        for [source, target] in links {
-            network.neighbours[*source].push(*target);
-            network.neighbours[*target].push(*source);
+    /// The network of `nodes` nodes with these links; one that is there twice counts once.
+    pub fn from_links(nodes: usize, links: &[[usize; 2]]) -> Self {
+        let mut both: Vec<(usize, usize)> =
+            links.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
+        both.sort_unstable();
+        both.dedup();
+        let mut links = Csr::from_sorted_edges(&both).expect("the links were sorted");
+        while links.node_count() < nodes {
+            links.add_node(());
         }
-        network.sorted()
+        Self { links }
     }
 
-    fn sorted(mut self) -> Self {
-        for near in &mut self.neighbours {
-            near.sort_unstable();
-        }
-        self
+    /// A node's neighbours, in increasing order.
+    pub fn neighbours(&self, node: usize) -> &[usize] {
+        self.links.neighbors_slice(node)
+    }
+
+    /// Every node's neighbours, node by node.
+    pub fn all_neighbours(&self) -> impl ExactSizeIterator<Item = &[usize]> {
+        (0..self.links.node_count()).map(|node| self.neighbours(node))
     }
 
     /// The links, each once, in random order and direction.
     pub fn links(&self, draws: &mut Draws) -> Vec<[usize; 2]> {
         let mut links: Vec<[usize; 2]> = Vec::new();
-        for (node, near) in self.neighbours.iter().enumerate() {
+        for (node, near) in self.all_neighbours().enumerate() {
             links.extend(near.iter().filter(|other| **other > node).map(|other| [node, *other]));
         }
         draws.shuffle(&mut links);
@@ -159,23 +173,23 @@ impl NodeNetwork {
     /// are none.
     pub fn neighbour_mean(&self, column: &[f64]) -> Vec<f64> {
         let whole = column.iter().sum::<f64>() / column.len().max(1) as f64;
-        let mean = |near: &Vec<usize>| {
+        let mean = |near: &[usize]| {
             if near.is_empty() {
                 return whole;
             }
             near.iter().map(|node| column[*node]).sum::<f64>() / near.len() as f64
         };
-        self.neighbours.iter().map(mean).collect()
+        self.all_neighbours().map(mean).collect()
     }
 
     /// Every node's place in the network.
     pub fn structure(&self) -> Vec<Structure> {
-        let degree = |node: usize| self.neighbours[node].len() as f64;
-        let one = |(node, near): (usize, &Vec<usize>)| {
+        let degree = |node: usize| self.links.out_degree(node) as f64;
+        let one = |(node, near): (usize, &[usize])| {
             let around: f64 = near.iter().map(|other| degree(*other)).sum();
             let closed = |other: &usize| {
-                let far = &self.neighbours[*other];
-                far.iter().filter(|third| near.binary_search(third).is_ok()).count()
+                let far = self.neighbours(*other);
+                far.iter().filter(|third| self.links.contains_edge(node, **third)).count()
             };
             Structure {
                 degree: degree(node),
@@ -184,7 +198,7 @@ impl NodeNetwork {
                 triangles: near.iter().map(closed).sum::<usize>() as f64 / 2.0,
             }
         };
-        self.neighbours.iter().enumerate().map(one).collect()
+        self.all_neighbours().enumerate().map(one).collect()
     }
 }
 
@@ -218,10 +232,9 @@ impl Growing<'_> {
                 other + usize::from(other >= home)
             };
             let other = self.members[community].draw(draws);
-            let near = &mut self.network.neighbours;
-            if other != node && !near[node].contains(&other) {
-                near[node].push(other);
-                near[other].push(node);
+            let ends = (NodeIndex::new(node), NodeIndex::new(other));
+            if other != node && !self.graph.contains_edge(ends.0, ends.1) {
+                self.graph.add_edge(ends.0, ends.1, ());
                 return true;
             }
         }
@@ -264,10 +277,10 @@ mod tests {
     fn links_are_mutual_and_enough() {
         for seed in 0..10 {
             let network = network(seed);
-            for (node, near) in network.neighbours.iter().enumerate() {
+            for (node, near) in network.all_neighbours().enumerate() {
                 assert!(near.len() >= LEAST_NEIGHBOURS && near.is_sorted());
                 assert!(near.windows(2).all(|pair| pair[0] < pair[1]) && !near.contains(&node));
-                assert!(near.iter().all(|other| network.neighbours[*other].contains(&node)));
+                assert!(near.iter().all(|other| network.neighbours(*other).contains(&node)));
             }
             let degrees: Vec<f64> = network.structure().iter().map(|s| s.degree).collect();
             let (mean, spread) = moments(&degrees);
@@ -281,7 +294,7 @@ mod tests {
     fn most_links_stay_inside_a_community() {
         let (community, network) = drawn(1);
         let links = || {
-            let all = network.neighbours.iter().enumerate();
+            let all = network.all_neighbours().enumerate();
             all.flat_map(|(node, near)| near.iter().map(move |other| (node, *other)))
         };
         let inside = links().filter(|(a, b)| community[*a] == community[*b]).count() as f64;
@@ -291,16 +304,17 @@ mod tests {
 
     #[test]
     fn networks_depend_on_the_draws_alone() {
-        assert_eq!(network(2), network(2));
-        assert_ne!(network(2), network(3));
+        assert!(network(2).all_neighbours().eq(network(2).all_neighbours()));
+        assert!(network(2).all_neighbours().ne(network(3).all_neighbours()));
     }
 
     #[test]
     fn the_links_hold_the_network_and_nothing_else() {
         let network = network(4);
         let links = network.links(&mut Draws::new(Stream::root(5)));
-        assert_eq!(NodeNetwork::of(400, &links), network);
-        let halves = network.neighbours.iter().map(Vec::len).sum::<usize>();
+        let again = NodeNetwork::from_links(400, &links);
+        assert!(again.all_neighbours().eq(network.all_neighbours()));
+        let halves = network.all_neighbours().map(<[usize]>::len).sum::<usize>();
         assert_eq!(links.len() * 2, halves);
         // Neither order nor direction follows the nodes' numbers.
         let rising = links.iter().filter(|[source, target]| source < target).count() as f64;
@@ -317,9 +331,7 @@ mod tests {
     #[test]
     fn means_and_structure_of_a_kite() {
         // A triangle 0-1-2 with a tail 2-3, and a node without links.
-        let network = NodeNetwork {
-            neighbours: vec![vec![1, 2], vec![0, 2], vec![0, 1, 3], vec![2], vec![]],
-        };
+        let network = NodeNetwork::from_links(5, &[[0, 1], [2, 1], [0, 2], [2, 3], [1, 0]]);
         let means = network.neighbour_mean(&[1.0, 2.0, 3.0, 4.0, 5.0]);
         assert_eq!(means, [2.5, 2.0, 7.0 / 3.0, 3.0, 3.0]);
         let structure = network.structure();

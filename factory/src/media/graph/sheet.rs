@@ -3,6 +3,7 @@
 use super::wiring::MOST_NODES;
 use crate::media::MediumError;
 use crate::numeric::moments::median;
+use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -24,15 +25,9 @@ pub(super) struct Sheet {
     pub(super) lines: Vec<Line>,
 }
 
-/// A graph without self links and with each pair linked once, the first line deciding.
-#[derive(Debug)]
-pub(super) struct Graph {
-    pub(super) lines: Vec<Line>,
-    /// Bit `j` of word `i` is set if `i` and `j` are linked, in either direction.
-    pub(super) neighbours: Vec<u64>,
-    /// Bit `j` of word `i` is set if a link runs from `i` to `j`.
-    pub(super) targets: Vec<u64>,
-}
+/// A graph without self links and with each pair linked once. Nodes carry the letters of their
+/// names, links their weights.
+pub(super) type LinkGraph<'a> = DiGraph<&'a str, f64>;
 
 /// The bytes of a file.
 pub(super) fn written(names: &[String], lines: &[Line]) -> Vec<u8> {
@@ -90,41 +85,40 @@ impl Sheet {
     pub(super) fn middle(&self) -> f64 {
         median(&self.lines.iter().map(|line| line.weight).collect::<Vec<_>>())
     }
-}
 
-impl Graph {
-    /// The graph of the links that weigh `least` or more.
-    pub(super) fn of(sheet: &Sheet, least: f64) -> Self {
-        let mut graph = Self {
-            lines: Vec::with_capacity(sheet.lines.len()),
-            neighbours: vec![0; sheet.nodes()],
-            targets: vec![0; sheet.nodes()],
-        };
-        for line in &sheet.lines {
-            let Line { source, target, weight } = *line;
-            if source == target || weight < least || graph.linked(source, target) {
-                continue;
+    /// The graph of the links that weigh `least` or more; of lines that link the same pair, the
+    /// first decides.
+    pub(super) fn graph(&self, least: f64) -> LinkGraph<'_> {
+        let mut graph = LinkGraph::with_capacity(self.nodes(), self.lines.len());
+        for letters in &self.letters {
+            graph.add_node(letters);
+        }
+        for Line { source, target, weight } in &self.lines {
+            let (source, target) = (NodeIndex::new(*source), NodeIndex::new(*target));
+            if source != target && *weight >= least && !linked(&graph, source, target) {
+                graph.add_edge(source, target, *weight);
             }
-            graph.neighbours[source] |= 1 << target;
-            graph.neighbours[target] |= 1 << source;
-            graph.targets[source] |= 1 << target;
-            graph.lines.push(*line);
         }
         graph
     }
+}
 
-    /// Whether two nodes are linked, either way.
-    pub(super) fn linked(&self, a: usize, b: usize) -> bool {
-        self.neighbours[a] >> b & 1 == 1
-    }
+/// Whether two nodes are linked, either way.
+fn linked(graph: &LinkGraph<'_>, a: NodeIndex, b: NodeIndex) -> bool {
+    graph.find_edge_undirected(a, b).is_some()
+}
 
-    /// The nodes that are linked with both ends of a line.
-    pub(super) fn common(&self, line: &Line) -> u64 {
-        self.neighbours[line.source] & self.neighbours[line.target]
-    }
+/// The nodes that are linked with both of two nodes.
+pub(super) fn common(
+    graph: &LinkGraph<'_>,
+    a: NodeIndex,
+    b: NodeIndex,
+) -> impl Iterator<Item = NodeIndex> {
+    graph.neighbors_undirected(a).filter(move |node| linked(graph, *node, b))
+}
 
-    /// Every node's number of links.
-    pub(super) fn degrees(&self) -> Vec<f64> {
-        self.neighbours.iter().map(|mask| f64::from(mask.count_ones())).collect()
-    }
+/// Every node's number of links.
+pub(super) fn degrees(graph: &LinkGraph<'_>) -> Vec<f64> {
+    let degree = |node| graph.neighbors_undirected(node).count() as f64;
+    graph.node_indices().map(degree).collect()
 }

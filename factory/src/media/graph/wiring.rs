@@ -29,7 +29,7 @@ pub(super) struct Wiring {
 }
 
 /// The positions of the set bits, from low to high.
-pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {
             let lowest = mask.trailing_zeros() as usize;
@@ -40,7 +40,7 @@ pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 }
 
 /// A word with the lowest `count` bits set.
-pub(super) fn lowest(count: usize) -> u64 {
+fn lowest(count: usize) -> u64 {
     if count >= MOST_NODES { u64::MAX } else { (1 << count) - 1 }
 }
 

@@ -1,8 +1,9 @@
 //! Reading scattered things: what stands out from the background, piece by piece.
 
-use super::grid::{Grid, Picture, coordinates};
+use super::picture::{Picture, around, coordinates};
 use super::plane::Plane;
 use crate::numeric::draws::floor;
+use ndarray::{Array2, s};
 
 /// Distances from the background within which a pixel counts as background, pass by pass.
 const NEAR: [f64; 3] = [0.1, 0.06, 0.05];
@@ -20,6 +21,9 @@ pub(super) const HOLE: f64 = 0.5;
 const INSIDE: f64 = 0.45;
 /// The variance of a position within a pixel.
 const PIXEL: f64 = 1.0 / 12.0;
+/// Steps to the eight neighbours, each one more than it is.
+const AROUND: [(usize, usize); 8] =
+    [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)];
 /// Half-axes that differ by less have no direction.
 const TINY: f64 = 1e-12;
 
@@ -123,32 +127,30 @@ impl Piece {
 
 /// The picture with the mean of the measured neighbours where nothing was measured, or middle
 /// grey if there is none.
-fn filled(picture: &Picture) -> Grid {
-    let side = picture.grey.side;
+fn filled(picture: &Picture) -> Array2<f64> {
     let mut grey = picture.grey.clone();
-    for (place, value) in grey.values.iter_mut().enumerate() {
-        if picture.valid[place] {
+    for (pixel, value) in grey.indexed_iter_mut() {
+        if picture.valid[pixel] {
             continue;
         }
-        let around = || picture.grey.around(place % side, place / side);
-        let known = || around().filter(|near| picture.valid[*near]);
-        *value = match known().count() {
+        let known = around(picture.side(), pixel).filter(|near| picture.valid[*near]);
+        *value = match known.clone().count() {
             0 => 0.5,
-            count => known().map(|near| picture.grey.values[near]).sum::<f64>() / count as f64,
+            count => known.map(|near| picture.grey[near]).sum::<f64>() / count as f64,
         };
     }
     grey
 }
 
 /// The background's level at the middle, and what is left without its least-squares plane.
-fn without_background(grey: &Grid) -> (f64, Grid) {
-    let mut values = grey.values.clone();
+fn without_background(grey: &Array2<f64>) -> (f64, Array2<f64>) {
+    let mut values: Vec<f64> = grey.iter().copied().collect();
     let middle = values.len() / 2;
     let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
     let mut level = Plane { middle: *median, ..Plane::default() };
+    let along = coordinates(grey.nrows());
     for near in NEAR {
         let last = level;
-        let along = coordinates(grey.side);
         level = Plane::through(grey, |y, values, weights| {
             let start = last.middle + last.down * along[y];
             for ((weight, value), u) in weights.iter_mut().zip(values).zip(&along) {
@@ -161,8 +163,8 @@ fn without_background(grey: &Grid) -> (f64, Grid) {
 }
 
 /// How far things are from the background: the mean of the greatest distances.
-fn contrast(difference: &Grid) -> f64 {
-    let distances: Vec<f64> = difference.values.iter().map(|value| value.abs()).collect();
+fn contrast(difference: &Array2<f64>) -> f64 {
+    let distances: Vec<f64> = difference.iter().map(|value| value.abs()).collect();
     let place = floor(PEAK_QUANTILE * (distances.len() - 1) as f64);
     let mut sorted = distances.clone();
     let (_, peak, _) = sorted.select_nth_unstable_by(place, f64::total_cmp);
@@ -175,41 +177,32 @@ fn contrast(difference: &Grid) -> f64 {
 }
 
 /// Connected pieces (by sides and corners) that differ by more than the threshold either way.
-fn pieces(difference: &Grid, threshold: f64) -> Vec<Piece> {
-    let side = difference.side;
+fn pieces(difference: &Array2<f64>, threshold: f64) -> Vec<Piece> {
+    let side = difference.nrows();
     // With a border all around, every pixel has eight neighbours.
-    let wide = side + 2;
-    let around = [0, 1, 2, wide, wide + 2, 2 * wide, 2 * wide + 1, 2 * wide + 2];
-    let mut open = vec![false; wide * wide];
-    for (open, row) in open[wide..].chunks_exact_mut(wide).zip(difference.values.chunks_exact(side))
-    {
-        for (open, value) in open[1..].iter_mut().zip(row) {
-            *open = value.abs() > threshold;
-        }
-    }
+    let mut open = Array2::from_elem((side + 2, side + 2), false);
+    open.slice_mut(s![1..=side, 1..=side]).assign(&difference.mapv(|v| v.abs() > threshold));
     let mut pieces = Vec::new();
     let mut stack = Vec::new();
-    for start in wide..wide * (wide - 1) {
-        if !open[start] {
+    for start in (0..side).flat_map(|y| (0..side).map(move |x| (y, x))) {
+        if !std::mem::replace(&mut open[(start.0 + 1, start.1 + 1)], false) {
             continue;
         }
-        open[start] = false;
         stack.push(start);
         let mut piece = Piece::default();
         let mut pixels = 0;
-        while let Some(place) = stack.pop() {
-            let (x, y) = (place % wide - 1, place / wide - 1);
+        while let Some((y, x)) = stack.pop() {
             let (u, v) = (x as f64, y as f64);
             for (sum, term) in piece.sums.iter_mut().zip([u, v, u * u, u * v, v * v]) {
                 *sum += term;
             }
-            piece.difference += difference.values[y * side + x];
+            piece.difference += difference[(y, x)];
             pixels += 1;
-            for step in around {
-                let near = place + step - wide - 1;
-                if open[near] {
-                    open[near] = false;
-                    stack.push(near);
+            for (down, across) in AROUND {
+                // In the bordered array, the pixel itself stands at (y + 1, x + 1).
+                let near = (y + down, x + across);
+                if std::mem::replace(&mut open[near], false) {
+                    stack.push((near.0 - 1, near.1 - 1));
                 }
             }
         }

@@ -1,9 +1,10 @@
 //! From a scene to a file: what a task's camera does to all its pictures, and what is wrong
 //! with it.
 
-use super::grid::{Grid, byte, coordinate, encode_as};
+use super::picture::{byte, coordinates, encode, rows};
 use crate::media::{Blemish, Format, Look};
 use crate::numeric::draws::{Draws, floor};
+use ndarray::{Array2, Array3, Axis};
 
 /// The sensor adds noise.
 pub(crate) const NOISE: Blemish =
@@ -79,7 +80,12 @@ impl Camera {
     }
 
     /// The file of a scene.
-    pub(crate) fn photograph(&self, scene: Grid, look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
+    pub(crate) fn photograph(
+        &self,
+        scene: Array2<f64>,
+        look: &Look<'_>,
+        draws: &mut Draws,
+    ) -> Vec<u8> {
         let strength = |blemish: &Blemish| look.blemishes.get(blemish.name).copied();
         let mut grid = scene;
         self.light(&mut grid, strength(&SHADE).unwrap_or(0.0), draws);
@@ -88,14 +94,12 @@ impl Camera {
         }
         let added = strength(&NOISE).unwrap_or(0.0);
         let sigma = (self.grain * self.grain + added * added).sqrt();
-        add_noise(&mut grid.values, sigma, draws);
+        add_noise(&mut grid, sigma, draws);
         if let Some(step) = strength(&COARSE_LEVELS) {
-            let level = |value: f64| ((value / step).floor() + 0.5) * step;
-            grid.values.iter_mut().for_each(|value| *value = level(*value));
+            grid.mapv_inplace(|value| ((value / step).floor() + 0.5) * step);
         }
         // The two ends of the scale mark what was not measured.
-        let mut bytes: Vec<u8> =
-            grid.values.iter().map(|value| byte(*value).clamp(1, 254)).collect();
+        let mut bytes = grid.mapv(|value| byte(value).clamp(1, 254));
         if let Some(share) = strength(&DEAD_PIXELS) {
             for byte in &mut bytes {
                 if draws.chance(share) {
@@ -110,13 +114,12 @@ impl Camera {
     }
 
     /// Darkens the corners and one side, leaving the mean as it is.
-    fn light(&self, grid: &mut Grid, shade: f64, draws: &mut Draws) {
-        let side = grid.side;
+    fn light(&self, grid: &mut Array2<f64>, shade: f64, draws: &mut Draws) {
         let turn = draws.between(0.0, 2.0 * std::f64::consts::PI);
         let slope = (libm::cos(turn) * shade / 2.0, libm::sin(turn) * shade / 2.0);
-        let along: Vec<f64> = (0..side).map(|position| coordinate(position, side)).collect();
-        let mean = 2.0 * along.iter().map(|v| v * v).sum::<f64>() / side as f64;
-        for (row, y) in grid.values.chunks_exact_mut(side).zip(&along) {
+        let along = coordinates(self.side);
+        let mean = 2.0 * along.iter().map(|v| v * v).sum::<f64>() / self.side as f64;
+        for (mut row, y) in grid.rows_mut().into_iter().zip(&along) {
             for (value, x) in row.iter_mut().zip(&along) {
                 *value += slope.0 * x + slope.1 * y - self.vignette * (x * x + y * y - mean);
             }
@@ -124,22 +127,17 @@ impl Camera {
     }
 
     /// Lays a black bar over a share of the picture, across or along it.
-    fn cover(&self, bytes: &mut [u8], share: f64, draws: &mut Draws) {
+    fn cover(&self, bytes: &mut Array2<u8>, share: f64, draws: &mut Draws) {
         let width = floor(share * self.side as f64 + 0.5).max(1);
         let from = draws.whole(0, self.side - width);
-        let upright = draws.chance(0.5);
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            let position = if upright { index % self.side } else { index / self.side };
-            if (from..from + width).contains(&position) {
-                *byte = 0;
-            }
-        }
+        let across = usize::from(draws.chance(0.5));
+        bytes.slice_axis_mut(Axis(across), (from..from + width).into()).fill(0);
     }
 
     /// Grey bytes as a file.
-    fn develop(&self, bytes: &[u8]) -> Vec<u8> {
+    fn develop(&self, bytes: &Array2<u8>) -> Vec<u8> {
         let Tint::Colours { red, blue } = self.tint else {
-            return encode_as(self.format, self.side, 1, bytes);
+            return encode(self.format, bytes.view().insert_axis(Axis(2)));
         };
         let channel = |(offset, gain): (f64, f64), grey: u8| match grey {
             0 | 255 => grey,
@@ -148,16 +146,18 @@ impl Camera {
         let pixel = |grey: u8| [channel(red, grey), grey, channel(blue, grey)];
         let colours: Vec<[u8; 3]> = (0..=u8::MAX).map(pixel).collect();
         let pixels: Vec<u8> = bytes.iter().flat_map(|grey| colours[usize::from(*grey)]).collect();
-        encode_as(self.format, self.side, 3, &pixels)
+        let pixels = Array3::from_shape_vec((self.side, self.side, 3), pixels)
+            .expect("there are three bytes for each pixel");
+        encode(self.format, pixels.view())
     }
 }
 
 /// Adds noise of this standard deviation, nearly normal. A sum of three is close enough for a
 /// sensor and an order of magnitude quicker than an exact quantile for every pixel.
-fn add_noise(values: &mut [f64], sigma: f64, draws: &mut Draws) {
-    let mut units = vec![0.0; 3 * values.len()];
+fn add_noise(grid: &mut Array2<f64>, sigma: f64, draws: &mut Draws) {
+    let mut units = vec![0.0; 3 * grid.len()];
     draws.units(&mut units);
-    for (value, [a, b, c]) in values.iter_mut().zip(units.as_chunks::<3>().0) {
+    for (value, [a, b, c]) in grid.iter_mut().zip(units.as_chunks::<3>().0) {
         *value += sigma * (2.0 * (a + b + c - 1.5));
     }
 }
@@ -168,9 +168,9 @@ pub(crate) fn noise(draws: &mut Draws) -> f64 {
 }
 
 /// Convolved with a Gaussian bell; edges are repeated.
-fn blurred(grid: &Grid, sigma: f64) -> Grid {
+fn blurred(grid: &Array2<f64>, sigma: f64) -> Array2<f64> {
     const REACH: usize = 3;
-    let side = grid.side;
+    let side = grid.nrows();
     let bell = |distance: usize| {
         let z = distance as f64 / sigma;
         libm::exp(-0.5 * z * z)
@@ -180,19 +180,20 @@ fn blurred(grid: &Grid, sigma: f64) -> Grid {
     // Rows, with their ends repeated and the first and last of them too.
     let mut across = Vec::with_capacity((side + 2 * REACH) * side);
     let mut padded = vec![0.0; side + 2 * REACH];
-    for y in 0..side + 2 * REACH {
-        let row = y.saturating_sub(REACH).min(side - 1) * side;
-        let row = &grid.values[row..row + side];
+    for (y, row) in rows(grid).enumerate() {
         padded[..REACH].fill(row[0]);
         padded[REACH..REACH + side].copy_from_slice(row);
         padded[REACH + side..].fill(row[side - 1]);
-        weighted(&mut across, &padded, 1, side, &weights, sum);
+        let times = if y == 0 || y + 1 == side { REACH + 1 } else { 1 };
+        for _ in 0..times {
+            weighted(&mut across, &padded, 1, side, &weights, sum);
+        }
     }
     let mut values = Vec::with_capacity(side * side);
     for y in 0..side {
         weighted(&mut values, &across[y * side..], side, side, &weights, sum);
     }
-    Grid { side, values }
+    Array2::from_shape_vec((side, side), values).expect("there is a mean for each pixel")
 }
 
 /// Appends weighted means of values that are `stride` apart.

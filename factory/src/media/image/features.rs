@@ -3,8 +3,9 @@
 //! Everything is summed over bytes, in whole numbers: no order of summation changes a bit, and
 //! rows are quick to go through. Only means and what follows from them are fractions.
 
-use super::grid::{Picture, coordinates};
+use super::picture::{Picture, coordinates, rows};
 use crate::numeric::draws::floor;
+use ndarray::{Array2, Axis, azip, s};
 
 /// Cells along an edge of the thumbnail.
 const THUMBNAIL: usize = 5;
@@ -22,64 +23,58 @@ const WHITE: f64 = 255.0;
 
 /// The means of a 5 by 5 thumbnail.
 pub(crate) fn plain(picture: &Picture) -> Vec<f64> {
-    let side = picture.grey.side;
-    let start = |cell: usize| (cell * side).div_ceil(THUMBNAIL);
-    let mut means = Vec::with_capacity(THUMBNAIL * THUMBNAIL);
-    for down in 0..THUMBNAIL {
-        let rows = &picture.bytes[start(down) * side..start(down + 1) * side];
-        for across in 0..THUMBNAIL {
-            let columns = start(across)..start(across + 1);
-            let sum: u32 = rows.chunks_exact(side).map(|row| sum(&row[columns.clone()])).sum();
-            let count = columns.len() * (rows.len() / side);
-            means.push(f64::from(sum) / (WHITE * count as f64));
-        }
-    }
-    means
+    let side = picture.side();
+    let span = |cell: usize| {
+        let start = |cell: usize| (cell * side).div_ceil(THUMBNAIL);
+        start(cell)..start(cell + 1)
+    };
+    let cells = (0..THUMBNAIL).flat_map(|down| (0..THUMBNAIL).map(move |across| (down, across)));
+    cells
+        .map(|(down, across)| {
+            let cell = picture.bytes.slice(s![span(down), span(across)]);
+            let sum = cell.fold(0, |sum, byte| sum + u32::from(*byte));
+            f64::from(sum) / (WHITE * cell.len() as f64)
+        })
+        .collect()
 }
 
 /// Histogram moments and quantiles, slopes, curvature, spread at four scales, likeness of
 /// neighbours, and where the light is.
 pub(crate) fn generic(picture: &Picture) -> Vec<f64> {
-    let side = picture.grey.side;
+    let side = picture.side();
     let histogram = histogram(&picture.bytes);
     let (mean, spread, skew, peak) = shape(&histogram, picture.bytes.len());
     let mut features = vec![mean / WHITE, spread / WHITE, skew, peak];
     features.extend(quantiles(&histogram, picture.bytes.len()).map(|byte| byte / WHITE));
 
     let pairs = ((side - 1) * (side - 1)) as f64;
-    let ([across, down], edges) = slopes(&picture.bytes, side);
+    let ([across, down], edges) = slopes(&picture.bytes);
     features.extend([across, down].map(|sum| f64::from(sum) / WHITE / pairs));
     features.extend(edges.map(|count| f64::from(count) / pairs));
 
-    let whole = Levels::of(picture);
-    let halves = whole.halved();
-    let quarters = halves.halved();
-    let eighths = quarters.halved();
-    let curved = Sums::of(&whole.curvature());
+    let whole = picture.bytes.mapv(i32::from);
+    let halves = halved(&whole);
+    let quarters = halved(&halves);
+    let eighths = halved(&quarters);
+    let curved = Sums::of(&curvature(&whole));
     features.extend([curved.spread() / WHITE, curved.peak()]);
-    features.push(Sums::of(&halves.curvature()).spread() / (4.0 * WHITE));
+    features.push(Sums::of(&curvature(&halves)).spread() / (4.0 * WHITE));
     for (levels, scale) in [(&halves, 4.0), (&quarters, 16.0), (&eighths, 64.0)] {
-        features.push(Sums::of(&levels.values).spread() / (scale * WHITE));
+        features.push(Sums::of(levels).spread() / (scale * WHITE));
     }
 
-    let rows: Vec<u32> = picture.bytes.chunks_exact(side).map(sum).collect();
-    let mut columns = vec![0; side];
-    for row in picture.bytes.chunks_exact(side) {
-        columns.iter_mut().zip(row).for_each(|(sum, byte)| *sum += u32::from(*byte));
-    }
+    let down = whole.sum_axis(Axis(1)).to_vec();
+    let across = whole.sum_axis(Axis(0)).to_vec();
     let variance = (spread / WHITE * (spread / WHITE)).max(TINY);
     for lag in LAGS {
-        let across = picture.bytes.chunks_exact(side).map(|row| dot(&row[lag..], row)).sum();
-        let down = dot_rows(&picture.bytes, lag * side, side);
-        features.push(likeness(across, &columns, lag) / variance);
-        features.push(likeness(down, &rows, lag) / variance);
+        let lines = || rows(&picture.bytes);
+        let beside = lines().map(|row| dot(&row[lag..], row)).sum();
+        let below = lines().skip(lag).zip(lines()).map(|(below, above)| dot(below, above)).sum();
+        features.push(likeness(beside, &across, lag) / variance);
+        features.push(likeness(below, &down, lag) / variance);
     }
-    features.extend([lean(&columns), lean(&rows)]);
+    features.extend([lean(&across), lean(&down)]);
     features
-}
-
-fn sum(bytes: &[u8]) -> u32 {
-    bytes.iter().map(|byte| u32::from(*byte)).sum()
 }
 
 /// The sum of the products of two runs of bytes.
@@ -88,23 +83,12 @@ fn dot(left: &[u8], right: &[u8]) -> u64 {
     u64::from(products.sum::<u32>())
 }
 
-/// The sum of the products of rows that are `offset` apart.
-fn dot_rows(bytes: &[u8], offset: usize, side: usize) -> u64 {
-    let later = bytes[offset..].chunks_exact(side);
-    later.zip(bytes.chunks_exact(side)).map(|(below, above)| dot(below, above)).sum()
-}
-
 /// How often each byte stands in a picture.
-fn histogram(bytes: &[u8]) -> [u32; 256] {
+fn histogram(bytes: &Array2<u8>) -> [u32; 256] {
     // Two tables, because equal bytes in a row would wait for each other.
     let mut tables = [[0; 256]; 2];
-    let (pairs, rest) = bytes.as_chunks::<2>();
-    for [first, second] in pairs {
-        tables[0][usize::from(*first)] += 1;
-        tables[1][usize::from(*second)] += 1;
-    }
-    for byte in rest {
-        tables[0][usize::from(*byte)] += 1;
+    for (place, byte) in bytes.iter().enumerate() {
+        tables[place % 2][usize::from(*byte)] += 1;
     }
     let [mut histogram, second] = tables;
     histogram.iter_mut().zip(second).for_each(|(count, more)| *count += more);
@@ -146,9 +130,9 @@ fn quantiles(histogram: &[u32; 256], count: usize) -> [f64; QUANTILES.len()] {
 }
 
 /// Sums of the sizes of the slopes across and down, and the number of [`EDGES`].
-fn slopes(bytes: &[u8], side: usize) -> ([u32; 2], [u32; 2]) {
+fn slopes(bytes: &Array2<u8>) -> ([u32; 2], [u32; 2]) {
     let (mut sizes, mut edges) = ([0; 2], [0; 2]);
-    for (row, below) in bytes.chunks_exact(side).zip(bytes[side..].chunks_exact(side)) {
+    for (row, below) in rows(bytes).zip(rows(bytes).skip(1)) {
         for ((here, right), under) in row.iter().zip(&row[1..]).zip(below) {
             let across = i32::from(*right) - i32::from(*here);
             let down = i32::from(*under) - i32::from(*here);
@@ -162,45 +146,23 @@ fn slopes(bytes: &[u8], side: usize) -> ([u32; 2], [u32; 2]) {
     (sizes, edges)
 }
 
-/// A square of whole numbers, row by row: bytes, or sums of bytes.
-struct Levels {
-    side: usize,
-    values: Vec<i32>,
+/// Half the side, each value the sum of four; an odd last row and column are dropped.
+fn halved(levels: &Array2<i32>) -> Array2<i32> {
+    let half = levels.nrows() / 2;
+    let part = |y: usize, x: usize| levels.slice(s![y..2 * half; 2, x..2 * half; 2]);
+    let mut sums = part(0, 0).to_owned();
+    azip!((sum in &mut sums, b in part(0, 1), c in part(1, 0), d in part(1, 1)) *sum += b + c + d);
+    sums
 }
 
-impl Levels {
-    fn of(picture: &Picture) -> Self {
-        let values = picture.bytes.iter().map(|byte| i32::from(*byte)).collect();
-        Self { side: picture.grey.side, values }
-    }
-
-    /// Half the side, each value the sum of four; an odd last row and column are dropped.
-    fn halved(&self) -> Self {
-        let side = self.side / 2;
-        let mut values = Vec::with_capacity(side * side);
-        for rows in self.values.chunks_exact(2 * self.side) {
-            let (upper, lower) = rows.split_at(self.side);
-            let pairs = upper.as_chunks::<2>().0.iter().zip(lower.as_chunks::<2>().0);
-            values.extend(pairs.map(|([a, b], [c, d])| a + b + c + d));
-        }
-        Self { side, values }
-    }
-
-    /// Laplace's operator on inner pixels.
-    fn curvature(&self) -> Vec<i32> {
-        let side = self.side;
-        let inner = side - 2;
-        let mut values = Vec::with_capacity(inner * inner);
-        for y in 1..=inner {
-            let row = &self.values[y * side..(y + 1) * side];
-            let above = &self.values[(y - 1) * side + 1..y * side];
-            let below = &self.values[(y + 1) * side + 1..(y + 2) * side];
-            let (left, here, right) = (&row[..inner], &row[1..], &row[2..]);
-            values
-                .extend((0..inner).map(|x| left[x] + right[x] + above[x] + below[x] - 4 * here[x]));
-        }
-        values
-    }
+/// Laplace's operator on inner pixels.
+fn curvature(levels: &Array2<i32>) -> Array2<i32> {
+    let inner = levels.nrows() - 2;
+    let moved = |y: usize, x: usize| levels.slice(s![y..y + inner, x..x + inner]);
+    let mut curved = moved(1, 1).mapv(|here| -4 * here);
+    azip!((sum in &mut curved, left in moved(1, 0), right in moved(1, 2), above in moved(0, 1),
+           below in moved(2, 1)) *sum += left + right + above + below);
+    curved
 }
 
 /// How many whole numbers there were, and the sums of their powers from the first to the fourth.
@@ -210,7 +172,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(values: &[i32]) -> Self {
+    fn of(values: &Array2<i32>) -> Self {
         let mut powers = [0; 4];
         for value in values {
             let value = i64::from(*value);
@@ -249,9 +211,9 @@ impl Sums {
 
 /// Covariance of pixels that are `lag` lines apart, from the sum of their products and the sums
 /// of the lines.
-fn likeness(products: u64, lines: &[u32], lag: usize) -> f64 {
+fn likeness(products: u64, lines: &[i32], lag: usize) -> f64 {
     let count = (lines.len() * lines.len()) as i128;
-    let sum = |lines: &[u32]| lines.iter().map(|line| i128::from(*line)).sum::<i128>();
+    let sum = |lines: &[i32]| lines.iter().map(|line| i128::from(*line)).sum::<i128>();
     let whole = sum(lines);
     let ends = sum(&lines[lag..]) + sum(&lines[..lines.len() - lag]);
     let pairs = ((lines.len() - lag) * lines.len()) as i128;
@@ -262,7 +224,7 @@ fn likeness(products: u64, lines: &[u32], lag: usize) -> f64 {
 }
 
 /// How much brighter one end is than the other, from the sums of lines.
-fn lean(lines: &[u32]) -> f64 {
+fn lean(lines: &[i32]) -> f64 {
     let sums = lines.iter().zip(coordinates(lines.len()));
     let n = (lines.len() * lines.len()) as f64;
     sums.map(|(sum, u)| f64::from(*sum) * u).sum::<f64>() / (WHITE * n)

@@ -7,9 +7,9 @@
 mod blobs;
 pub(crate) mod camera;
 pub(crate) mod features;
-pub(crate) mod grid;
 pub(crate) mod jpeg;
 mod objects;
+pub(crate) mod picture;
 mod plane;
 mod spectrum;
 mod stripes;

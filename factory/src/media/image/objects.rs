@@ -3,10 +3,11 @@
 use super::blobs::{self, HOLE};
 use super::camera::{BLUR, Camera, DEAD_PIXELS, NOISE, SHADE};
 use super::features;
-use super::grid::{Grid, decode};
+use super::picture::decode;
 use super::wave::Wave;
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 use crate::numeric::draws::{Draws, floor};
+use ndarray::Array2;
 use std::f64::consts::PI;
 
 const STATISTICS: [Statistic; 8] = [
@@ -200,16 +201,12 @@ impl Backdrop {
         Self { waves: [wave(), wave()], height, side }
     }
 
-    fn scene(&self, level: f64) -> Grid {
-        let mut scene = Grid::zeros(self.side);
-        for (y, row) in scene.values.chunks_exact_mut(self.side).enumerate() {
-            for wave in &self.waves {
-                wave.add_sines(y, row);
-            }
-            for value in row {
-                *value = level + self.height * *value;
-            }
+    fn scene(&self, level: f64) -> Array2<f64> {
+        let mut scene = Array2::zeros((self.side, self.side));
+        for wave in &self.waves {
+            wave.add_sines(&mut scene);
         }
+        scene.mapv_inplace(|value| level + self.height * value);
         scene
     }
 }
@@ -274,9 +271,9 @@ impl Thing {
     }
 
     /// Adds its tone to each pixel by the share that it covers.
-    fn draw(&self, scene: &mut Grid, (middle_x, middle_y): (f64, f64)) {
+    fn draw(&self, scene: &mut Array2<f64>, (middle_x, middle_y): (f64, f64)) {
         let (sine, cosine) = (libm::sin(self.turn), libm::cos(self.turn));
-        let (reach, last) = (self.reach() + 1.0, (scene.side - 1) as f64);
+        let (reach, last) = (self.reach() + 1.0, (scene.nrows() - 1) as f64);
         let range = |middle: f64| {
             floor((middle - reach).clamp(0.0, last))..floor((middle + reach).clamp(0.0, last)) + 1
         };
@@ -301,7 +298,7 @@ impl Thing {
                     })
                     .sum();
                 let share = f64::from(covered) / OFFSETS.len() as f64;
-                scene.values[y * scene.side + x] += self.tone * share;
+                scene[(y, x)] += self.tone * share;
             }
         }
     }

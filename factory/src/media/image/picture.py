@@ -1,4 +1,4 @@
-"""Reading pictures: what any solver computes of them. Follows grid.rs and features.rs."""
+"""Reading pictures: what any solver computes of them. Follows picture.rs and features.rs."""
 
 import io
 

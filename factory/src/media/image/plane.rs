@@ -1,6 +1,7 @@
 //! Least-squares planes through grids.
 
-use super::grid::{Grid, coordinates};
+use super::picture::{coordinates, rows};
+use ndarray::Array2;
 
 /// Sums that are kept side by side, so that additions need not wait for each other.
 const LANES: usize = 4;
@@ -21,33 +22,37 @@ pub(super) struct Plane {
 impl Plane {
     /// The least-squares plane through a grid. The function gives every pixel of a row its
     /// weight, 0 or 1: it is handed the row's number and values, and room for the weights.
-    pub(super) fn through(grid: &Grid, mut weigh: impl FnMut(usize, &[f64], &mut [f64])) -> Self {
-        let along = coordinates(grid.side);
-        let mut weights = vec![0.0; grid.side];
+    pub(super) fn through(
+        grid: &Array2<f64>,
+        mut weigh: impl FnMut(usize, &[f64], &mut [f64]),
+    ) -> Self {
+        let along = coordinates(grid.nrows());
+        let mut weights = vec![0.0; along.len()];
         // Normal equations, as an augmented matrix.
-        let mut rows = [[0.0; 4]; 3];
-        for (y, values) in grid.values.chunks_exact(grid.side).enumerate() {
+        let mut equations = [[0.0; 4]; 3];
+        for (y, values) in rows(grid).enumerate() {
             weigh(y, values, &mut weights);
             let [n, u, uu, g, gu] = sums(&along, values, &weights);
             let v = along[y];
             let terms = [[n, u, n * v, g], [u, uu, u * v, gu], [n * v, u * v, n * v * v, g * v]];
-            for (row, terms) in rows.iter_mut().zip(terms) {
+            for (row, terms) in equations.iter_mut().zip(terms) {
                 row.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
             }
         }
-        solved(rows)
+        solved(equations)
     }
 
     /// What a grid has above the plane.
-    pub(super) fn below(&self, grid: &Grid) -> Grid {
-        let along = coordinates(grid.side);
-        let mut values = Vec::with_capacity(grid.values.len());
-        for (row, v) in grid.values.chunks_exact(grid.side).zip(&along) {
+    pub(super) fn below(&self, grid: &Array2<f64>) -> Array2<f64> {
+        let along = coordinates(grid.nrows());
+        let mut rest = grid.clone();
+        for (mut row, v) in rest.rows_mut().into_iter().zip(&along) {
             let level = self.middle + self.down * v;
-            values
-                .extend(row.iter().zip(&along).map(|(value, u)| value - (level + self.across * u)));
+            for (value, u) in row.iter_mut().zip(&along) {
+                *value -= level + self.across * u;
+            }
         }
-        Grid { side: grid.side, values }
+        rest
     }
 }
 

@@ -1,11 +1,12 @@
 //! Reading stripes: their light, specks, direction, wavelength, and the share of the area where
 //! they run across.
 
-use super::grid::{Grid, Picture};
+use super::picture::{Picture, around, pooled, rows};
 use super::plane::Plane;
 use super::spectrum::strongest;
 use super::wave::Wave;
 use crate::numeric::draws::floor;
+use ndarray::{Array2, azip, s};
 
 /// A pixel this much brighter than all its neighbours, in steps of a byte, is a speck: 0.08 grey
 /// values.
@@ -46,7 +47,7 @@ pub(super) fn measure(picture: &Picture) -> Stripes {
     let (brightness, tilt, mut rest) = flattened(picture);
     let specks = without_specks(picture, &mut rest);
     let (across, down) = strongest(&rest);
-    let side = rest.side as f64;
+    let side = picture.side() as f64;
     let frequency = (across / side, down / side);
     let length = (frequency.0 * frequency.0 + frequency.1 * frequency.1).sqrt().max(TINY);
     // Stripes run at a right angle to their wave vector.
@@ -63,16 +64,13 @@ pub(super) fn measure(picture: &Picture) -> Stripes {
 
 /// The least-squares plane of measured pixels: its middle, its rise from left to right, and
 /// what it leaves, which is zero where nothing was measured.
-fn flattened(picture: &Picture) -> (f64, f64, Grid) {
-    let side = picture.grey.side;
+fn flattened(picture: &Picture) -> (f64, f64, Array2<f64>) {
     let plane = Plane::through(&picture.grey, |y, _, weights| {
-        let valid = &picture.valid[y * side..(y + 1) * side];
+        let valid = picture.valid.row(y);
         weights.iter_mut().zip(valid).for_each(|(weight, valid)| *weight = share(*valid));
     });
     let mut rest = plane.below(&picture.grey);
-    for (value, valid) in rest.values.iter_mut().zip(&picture.valid) {
-        *value = if *valid { *value } else { 0.0 };
-    }
+    azip!((value in &mut rest, valid in &picture.valid) if !valid { *value = 0.0 });
     (plane.middle, 2.0 * plane.across, rest)
 }
 
@@ -81,73 +79,61 @@ fn share(holds: bool) -> f64 {
 }
 
 /// Counts specks per thousand measured pixels, and levels them to their neighbours' mean.
-fn without_specks(picture: &Picture, rest: &mut Grid) -> f64 {
-    let side = rest.side;
+fn without_specks(picture: &Picture, rest: &mut Array2<f64>) -> f64 {
     let mut found = Vec::new();
     let highest = highest_around(picture);
-    for (place, (byte, highest)) in picture.bytes.iter().zip(highest).enumerate() {
-        if byte.saturating_sub(highest) > SPECK_HEIGHT && picture.valid[place] {
-            let (x, y) = (place % side, place / side);
-            let known = || rest.around(x, y).filter(|near| picture.valid[*near]);
-            let sum: f64 = known().map(|near| rest.values[near]).sum();
-            found.push((place, sum / known().count().max(1) as f64));
+    for ((pixel, byte), highest) in picture.bytes.indexed_iter().zip(highest) {
+        if byte.saturating_sub(highest) > SPECK_HEIGHT && picture.valid[pixel] {
+            let known = around(picture.side(), pixel).filter(|near| picture.valid[*near]);
+            let sum: f64 = known.clone().map(|near| rest[near]).sum();
+            found.push((pixel, sum / known.count().max(1) as f64));
         }
     }
     let measured = picture.valid.iter().filter(|valid| **valid).count().max(1);
     let density = 1000.0 * found.len() as f64 / measured as f64;
-    for (place, level) in found {
-        rest.values[place] = level;
+    for (pixel, level) in found {
+        rest[pixel] = level;
     }
     density
 }
 
 /// The highest byte among the measured neighbours of every pixel, 0 if there is none.
-fn highest_around(picture: &Picture) -> Vec<u8> {
-    let side = picture.grey.side;
+fn highest_around(picture: &Picture) -> Array2<u8> {
+    let side = picture.side();
     // With a border all around, every pixel has eight neighbours.
-    let wide = side + 2;
-    let mut known = vec![0; wide * wide];
-    for (known, row) in known[wide..].chunks_exact_mut(wide).zip(picture.bytes.chunks_exact(side)) {
-        for (known, byte) in known[1..].iter_mut().zip(row) {
-            *known = if *byte < u8::MAX { *byte } else { 0 };
-        }
-    }
-    let mut highest = Vec::with_capacity(side * side);
-    for y in 0..side {
-        let above = &known[y * wide..(y + 1) * wide];
-        let here = &known[(y + 1) * wide..(y + 2) * wide];
-        let below = &known[(y + 2) * wide..(y + 3) * wide];
-        highest.extend((0..side).map(|x| {
+    let mut known = Array2::zeros((side + 2, side + 2));
+    let measured = picture.bytes.mapv(|byte| if byte < u8::MAX { byte } else { 0 });
+    known.slice_mut(s![1..=side, 1..=side]).assign(&measured);
+    let mut highest = Array2::zeros((side, side));
+    for (y, mut highest) in highest.rows_mut().into_iter().enumerate() {
+        let [above, here, below] = [0, 1, 2].map(|down| known.row(y + down));
+        for (x, highest) in highest.iter_mut().enumerate() {
             let upper = above[x].max(above[x + 1]).max(above[x + 2]);
             let lower = below[x].max(below[x + 1]).max(below[x + 2]);
-            upper.max(lower).max(here[x]).max(here[x + 2])
-        }));
+            *highest = upper.max(lower).max(here[x]).max(here[x + 2]);
+        }
     }
     highest
 }
 
 /// The height of the stripes, and the share of the area where those at a right angle to
 /// `frequency` (cycles per pixel) are the stronger ones.
-fn strengths(rest: &Grid, valid: &[bool], frequency: (f64, f64)) -> (f64, f64) {
-    let side = rest.side;
-    let valid = Grid { side, values: valid.iter().map(|valid| share(*valid)).collect() };
+fn strengths(rest: &Array2<f64>, valid: &Array2<bool>, frequency: (f64, f64)) -> (f64, f64) {
     // Sums over the same pixels with the same weights: their quotients are means.
-    let seen = smoothed(valid.pooled());
+    let seen = smoothed(pooled(&valid.mapv(share)));
     let strength = |frequency: (f64, f64)| {
-        let (real, imaginary) = Wave::new(side, frequency, 0.0).demodulated(rest);
-        (smoothed(real), smoothed(imaginary))
+        let [real, imaginary] = Wave::new(rest.nrows(), frequency, 0.0).demodulated(rest);
+        let (mut power, imaginary) = (smoothed(real), smoothed(imaginary));
+        azip!((real in &mut power, i in &imaginary) *real = *real * *real + i * i);
+        power
     };
     let along = strength(frequency);
     let across = strength((-frequency.1, frequency.0));
-    let mut heights = Vec::with_capacity(seen.values.len());
+    let mut heights = Vec::with_capacity(seen.len());
     let mut crossed = 0;
-    for (place, seen) in seen.values.iter().enumerate() {
+    for ((seen, along), across) in seen.iter().zip(&along).zip(&across) {
         if *seen > MEASURED * WEIGHT {
-            let [along, across] = [&along, &across].map(|(real, imaginary)| {
-                let (real, imaginary) = (real.values[place], imaginary.values[place]);
-                real * real + imaginary * imaginary
-            });
-            heights.push(along.max(across) / (seen * seen));
+            heights.push(along.max(*across) / (seen * seen));
             crossed += usize::from(across > along);
         }
     }
@@ -162,22 +148,21 @@ fn strengths(rest: &Grid, valid: &[bool], frequency: (f64, f64)) -> (f64, f64) {
 }
 
 /// Summed twice over squares; beyond the edges there is nothing.
-fn smoothed(grid: Grid) -> Grid {
-    let side = grid.side;
-    let mut values = grid.values;
+fn smoothed(mut grid: Array2<f64>) -> Array2<f64> {
+    let side = grid.nrows();
     let mut padded = vec![0.0; side + 2 * REACH];
     let mut summed = vec![0.0; (side + 2 * REACH) * side];
     for _ in 0..2 {
-        let rows = summed[REACH * side..].chunks_exact_mut(side);
-        for (sums, row) in rows.zip(values.chunks_exact(side)) {
+        for (sums, row) in summed[REACH * side..].chunks_exact_mut(side).zip(rows(&grid)) {
             padded[REACH..REACH + side].copy_from_slice(row);
             add_up(sums, &padded, 1);
         }
-        for (y, sums) in values.chunks_exact_mut(side).enumerate() {
-            add_up(sums, &summed[y * side..(y + 2 * REACH + 1) * side], side);
+        for (y, mut sums) in grid.rows_mut().into_iter().enumerate() {
+            let near = &summed[y * side..(y + 2 * REACH + 1) * side];
+            add_up(sums.as_slice_mut().expect("the layout is standard"), near, side);
         }
     }
-    Grid { side, values }
+    grid
 }
 
 /// The sums of five values that are `stride` apart, the first of them at the same place.

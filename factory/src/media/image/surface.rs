@@ -1,11 +1,12 @@
 //! Close views of a striped surface: cloth, wood, brushed metal, muscle fibres, furrows.
 
 use super::camera::{BAR, COARSE_LEVELS, Camera, DEAD_PIXELS, NOISE};
-use super::grid::{Grid, coordinates, decode};
+use super::picture::{around, coordinates, decode};
 use super::wave::Wave;
 use super::{features, stripes};
 use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
 use crate::numeric::draws::{Draws, floor};
+use ndarray::Array2;
 use std::f64::consts::PI;
 
 const STATISTICS: [Statistic; 7] = [
@@ -105,9 +106,9 @@ impl Medium for Surface {
         let patch = patch(side, crossed, draws);
         let light: Vec<f64> =
             coordinates(side).iter().map(|u| brightness + tilt / 2.0 * u).collect();
-        let mut scene = Grid::from_fn(side, |x, y| {
-            let wave = if patch[y * side + x] { &other } else { &main };
-            light[x] + contrast * profile.height(wave.at(x, y))
+        let mut scene = Array2::from_shape_fn((side, side), |(y, x)| {
+            let wave = if patch[(y, x)] { &other } else { &main };
+            light[x] + contrast * profile.height(wave.at((y, x)))
         });
         scatter(&mut scene, specks, draws);
         camera.photograph(scene, look, draws)
@@ -159,7 +160,7 @@ impl Profile {
 
 /// Marks an exact share of the pixels, in one or few large pieces: the highest ones of a slowly
 /// waving field.
-fn patch(side: usize, share: f64, draws: &mut Draws) -> Vec<bool> {
+fn patch(side: usize, share: f64, draws: &mut Draws) -> Array2<bool> {
     let waves: Vec<Wave> = (0..3)
         .map(|_| {
             let turn = draws.between(0.0, 2.0 * PI);
@@ -168,31 +169,29 @@ fn patch(side: usize, share: f64, draws: &mut Draws) -> Vec<bool> {
             Wave::new(side, frequency, draws.between(0.0, 2.0 * PI))
         })
         .collect();
-    let mut field = vec![0.0; side * side];
-    for (y, row) in field.chunks_exact_mut(side).enumerate() {
-        for wave in &waves {
-            wave.add_sines(y, row);
-        }
+    let mut field = Array2::zeros((side, side));
+    for wave in &waves {
+        wave.add_sines(&mut field);
     }
     let outside = floor((1.0 - share) * field.len() as f64).min(field.len() - 1);
-    let mut sorted = field.clone();
+    let mut sorted: Vec<f64> = field.iter().copied().collect();
     let (_, threshold, _) = sorted.select_nth_unstable_by(outside, f64::total_cmp);
-    field.iter().map(|value| value >= threshold).collect()
+    field.mapv(|value| value >= *threshold)
 }
 
 /// Brightens single pixels, no two of which touch.
-fn scatter(scene: &mut Grid, per_thousand: f64, draws: &mut Draws) {
-    let side = scene.side;
-    let mut taken = vec![false; scene.values.len()];
-    let wanted = floor(per_thousand * scene.values.len() as f64 / 1000.0 + 0.5);
+fn scatter(scene: &mut Array2<f64>, per_thousand: f64, draws: &mut Draws) {
+    let side = scene.nrows();
+    let mut taken = Array2::from_elem(scene.dim(), false);
+    let wanted = floor(per_thousand * scene.len() as f64 / 1000.0 + 0.5);
     for _ in 0..wanted {
         // Even at the highest density nine pixels in ten are free.
         for _ in 0..50 {
             let (x, y) = (draws.whole(0, side - 1), draws.whole(0, side - 1));
-            if !taken[y * side + x] {
-                scene.values[y * side + x] += SPECK_HEIGHT;
-                taken[y * side + x] = true;
-                scene.around(x, y).for_each(|near| taken[near] = true);
+            if !taken[(y, x)] {
+                scene[(y, x)] += SPECK_HEIGHT;
+                taken[(y, x)] = true;
+                around(side, (y, x)).for_each(|near| taken[near] = true);
                 break;
             }
         }

@@ -1,6 +1,6 @@
 //! What the pictures promise: bytes, readings, and rules that make ladders.
 
-use super::grid::{decode, encode};
+use super::picture::{decode, encode_grey};
 use super::{Objects, Surface};
 use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
 use crate::numeric::draws::Draws;
@@ -9,6 +9,7 @@ use crate::numeric::linear::Linear;
 use crate::numeric::matrix::Matrix;
 use crate::numeric::rounding::round;
 use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
+use ndarray::Array2;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -299,18 +300,18 @@ fn damaged_files_are_refused() {
 
 #[test]
 fn pictures_of_nothing_have_finite_readings() {
-    let level = |grey: u8| encode(48, 1, &[grey; 48 * 48]);
+    let level = |side: usize, grey: u8| encode_grey(&Array2::from_elem((side, side), grey));
     for subject in SUBJECTS {
         let (medium, format) = subject;
         for grey in [0, 90, 255] {
-            let reading = medium.read(&level(grey)).unwrap();
+            let reading = medium.read(&level(48, grey)).unwrap();
             let all = [reading.plain, reading.generic, reading.estimates].concat();
             assert!(
                 all.iter().all(|value| value.is_finite()),
                 "{medium:?} {format:?} {grey}: {all:?}"
             );
         }
-        assert!(medium.read(&encode(12, 1, &[90; 144])).is_err(), "too small");
+        assert!(medium.read(&level(12, 90)).is_err(), "too small");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Plane waves on a grid.
 
-use super::grid::Grid;
+use super::picture::rows;
+use ndarray::Array2;
 
 /// A wave of some frequency over a square grid, from tables: the sine of a sum needs no more
 /// than the sines of its parts.
@@ -18,40 +19,38 @@ impl Wave {
         Self { across: table(side, frequency.0, phase), down: table(side, frequency.1, 0.0) }
     }
 
-    /// Sine and cosine of the phase at a pixel.
-    pub(crate) fn at(&self, x: usize, y: usize) -> (f64, f64) {
+    /// Sine and cosine of the phase at a pixel, given as row and column.
+    pub(crate) fn at(&self, (y, x): (usize, usize)) -> (f64, f64) {
         let ((sa, ca), (sb, cb)) = (self.across[x], self.down[y]);
         (sa * cb + ca * sb, ca * cb - sa * sb)
     }
 
-    /// Adds the sines of a row's phases.
-    pub(crate) fn add_sines(&self, y: usize, row: &mut [f64]) {
-        let (sine, cosine) = self.down[y];
-        for (value, (own_sine, own_cosine)) in row.iter_mut().zip(&self.across) {
-            *value += own_sine * cosine + own_cosine * sine;
+    /// Adds the sines of the phases to a grid.
+    pub(crate) fn add_sines(&self, grid: &mut Array2<f64>) {
+        for (mut row, (sine, cosine)) in grid.rows_mut().into_iter().zip(&self.down) {
+            for (value, (own_sine, own_cosine)) in row.iter_mut().zip(&self.across) {
+                *value += own_sine * cosine + own_cosine * sine;
+            }
         }
     }
 
     /// The grid shifted down by this frequency (multiplied by e^(-i phase)): real and imaginary
     /// parts, summed over two by two pixels.
-    pub(crate) fn demodulated(&self, grid: &Grid) -> (Grid, Grid) {
-        let half = grid.side / 2;
-        let (mut real, mut imaginary) = (Grid::zeros(half), Grid::zeros(half));
+    pub(crate) fn demodulated(&self, grid: &Array2<f64>) -> [Array2<f64>; 2] {
+        let half = grid.nrows() / 2;
+        let [mut real, mut imaginary] = [(); 2].map(|()| Array2::zeros((half, half)));
         let turns = self.across.as_chunks::<2>().0;
-        for (y, (row, (sine, cosine))) in
-            grid.values.chunks_exact(grid.side).zip(&self.down).take(2 * half).enumerate()
-        {
-            let cells = y / 2 * half..(y / 2 + 1) * half;
-            let cells = real.values[cells.clone()].iter_mut().zip(&mut imaginary.values[cells]);
+        for (y, (row, (sine, cosine))) in rows(grid).zip(&self.down).take(2 * half).enumerate() {
+            let (mut real, mut imaginary) = (real.row_mut(y / 2), imaginary.row_mut(y / 2));
             for (([a, b], [(sa, ca), (sb, cb)]), (real, imaginary)) in
-                row.as_chunks::<2>().0.iter().zip(turns).zip(cells)
+                row.as_chunks::<2>().0.iter().zip(turns).zip(real.iter_mut().zip(&mut imaginary))
             {
                 let (across, against) = (a * ca + b * cb, a * sa + b * sb);
                 *real += across * cosine - against * sine;
                 *imaginary -= against * cosine + across * sine;
             }
         }
-        (real, imaginary)
+        [real, imaginary]
     }
 }
 

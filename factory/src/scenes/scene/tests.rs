@@ -86,32 +86,32 @@ fn by_python(rule: &SceneRule, calls: &[Value]) -> Vec<Vec<f64>> {
 }
 
 /// A picture as rows of pixels.
-fn rows<T: Copy>(values: &[T], side: usize) -> Vec<Vec<T>> {
-    values.chunks_exact(side).map(<[T]>::to_vec).collect()
+fn rows<T: Clone>(picture: &Array2<T>) -> Vec<Vec<T>> {
+    picture.rows().into_iter().map(|row| row.to_vec()).collect()
 }
 
 /// What rung R3 measures of a picture, with the arguments of the same calls of Python.
-fn measured(rule: &SceneRule, grid: &Grid) -> Vec<(Value, Vec<f64>)> {
-    let picture = rows(&grid.values, grid.side);
+fn measured(rule: &SceneRule, grid: &Array2<f64>) -> Vec<(Value, Vec<f64>)> {
+    let picture = rows(grid);
     match rule {
         SceneRule::Segmentation(scene) => {
             let maps = segmentation::Matched::new(scene).maps(grid);
-            let pixel = |pixel: usize| maps.iter().map(move |map| map.values[pixel]);
-            let ours = (0..grid.values.len()).flat_map(pixel).collect();
+            let pixel = |(pixel, _): ((usize, usize), &f64)| maps.iter().map(move |map| map[pixel]);
+            let ours = grid.indexed_iter().flat_map(pixel).collect();
             vec![(json!([[picture]]), ours)]
         }
         SceneRule::Detection(scene) => {
             let finder = detection::Finder { bright: scene.tone > 0.0, level: 0.5, margin: 0.0 };
             let one = |piece: &detection::Piece| {
-                let mut set = vec![false; grid.values.len()];
+                let mut set = Array2::from_elem(grid.dim(), false);
                 piece.pixels.iter().for_each(|pixel| set[*pixel] = true);
                 let ours = detection::Matched::new(scene).powers(grid, piece);
-                (json!([[0, 0], picture, rows(&set, grid.side)]), ours)
+                (json!([[0, 0], picture, rows(&set)]), ours)
             };
             finder.pieces(grid).iter().map(one).collect()
         }
         SceneRule::Reconstruction(_) => {
-            vec![(json!([[picture]]), reconstruction::filled(grid).values)]
+            vec![(json!([[picture]]), reconstruction::filled(grid).into_iter().collect())]
         }
     }
 }
@@ -149,7 +149,7 @@ fn the_ceiling_of_reconstruction_is_out_of_reach_for_a_filter() {
     let plain = Reconstruction::plan(&mut draws);
     for damage in [Damage::None, Damage::Lines { every: 5 }] {
         let scene = Reconstruction { damage, ..plain.clone() };
-        let rows = |count: u64, part: &str| -> (Vec<Grid>, Values) {
+        let rows = |count: u64, part: &str| -> (Vec<Array2<f64>>, Values) {
             let mut pictures = Vec::new();
             let mut images = Vec::new();
             for row in 0..count {

@@ -6,7 +6,8 @@ use super::task::{Items, Task};
 use crate::media::image::jpeg;
 use camino::Utf8Path;
 use fs_err as fs;
-use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
+use image::codecs::png::{PngDecoder, PngEncoder};
+use image::{ColorType, DynamicImage, ImageDecoder as _, ImageEncoder as _, ImageError, Limits};
 use std::fmt::Write as _;
 use std::io::Cursor;
 use tasks::boxes::Object;
@@ -19,7 +20,7 @@ use web::html::escape;
 /// Pictures of a task.
 const COUNT: usize = 12;
 /// Bytes of a decoded picture at most.
-const BYTES: usize = 1 << 24;
+const BYTES: u64 = 1 << 24;
 
 /// Pixels of one byte per channel.
 #[derive(Debug)]
@@ -28,8 +29,6 @@ pub(super) struct Picture {
     pub(super) height: usize,
     pub(super) color: ColorType,
     pub(super) pixels: Vec<u8>,
-    /// Red, green and blue of each index, for indexed colours.
-    pub(super) palette: Option<Vec<u8>>,
 }
 
 impl Picture {
@@ -37,17 +36,10 @@ impl Picture {
     pub(super) fn encoded(&self) -> Vec<u8> {
         let edge = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
         let mut file = Vec::new();
-        let mut encoder = Encoder::new(&mut file, edge(self.width), edge(self.height));
-        encoder.set_color(self.color);
-        encoder.set_depth(BitDepth::Eight);
-        if let Some(palette) = &self.palette {
-            encoder.set_palette(palette.clone());
-        }
-        let written = encoder.write_header().and_then(|mut writer| {
-            writer.write_image_data(&self.pixels)?;
-            writer.finish()
-        });
-        debug_assert!(written.is_ok(), "writing to memory fails only for a wrong number of pixels");
+        let (width, height) = (edge(self.width), edge(self.height));
+        let written =
+            PngEncoder::new(&mut file).write_image(&self.pixels, width, height, self.color.into());
+        debug_assert!(written.is_ok(), "writing bytes to memory does not fail: {written:?}");
         file
     }
 
@@ -61,20 +53,27 @@ impl Picture {
         let wrong = |fault: String| GalleryError::Unreadable { path: path.to_owned(), fault };
         if jpeg::begins(&bytes) {
             let found = jpeg::decode(&bytes).map_err(|error| wrong(error.to_string()))?;
-            let (side, channels, pixels) = found;
-            let color = if channels == 3 { ColorType::Rgb } else { ColorType::Grayscale };
-            return Ok(Self { width: side, height: side, color, pixels, palette: None });
+            let (height, width, channels) = found.dim();
+            let color = if channels == 3 { ColorType::Rgb8 } else { ColorType::L8 };
+            let pixels = found.into_iter().collect();
+            return Ok(Self { width, height, color, pixels });
         }
-        let broken = |error: png::DecodingError| wrong(error.to_string());
-        let mut decoder = Decoder::new_with_limits(Cursor::new(&bytes), Limits { bytes: BYTES });
-        decoder.set_transformations(Transformations::normalize_to_color8());
-        let mut reader = decoder.read_info().map_err(broken)?;
-        let size = reader.output_buffer_size().filter(|size| *size <= BYTES);
-        let mut pixels = vec![0; size.ok_or_else(|| wrong("it is too large".to_owned()))?];
-        let frame = reader.next_frame(&mut pixels).map_err(broken)?;
-        pixels.truncate(frame.buffer_size());
-        let [width, height] = [frame.width, frame.height].map(|edge| edge as usize);
-        Ok(Self { width, height, color: frame.color_type, pixels, palette: None })
+        let broken = |error: ImageError| wrong(error.to_string());
+        let mut limits = Limits::no_limits();
+        limits.max_alloc = Some(BYTES);
+        let decoder = PngDecoder::with_limits(Cursor::new(&bytes), limits).map_err(broken)?;
+        if decoder.total_bytes() > BYTES {
+            return Err(wrong("it is too large".to_owned()));
+        }
+        let image = DynamicImage::from_decoder(decoder).map_err(broken)?;
+        let [width, height] = [image.width(), image.height()].map(|edge| edge as usize);
+        // Browsers show 16 bits a channel as 8 anyway.
+        let (color, pixels) = match image.color() {
+            ColorType::L8 | ColorType::L16 => (ColorType::L8, image.into_luma8().into_raw()),
+            ColorType::Rgb8 | ColorType::Rgb16 => (ColorType::Rgb8, image.into_rgb8().into_raw()),
+            _ => (ColorType::Rgba8, image.into_rgba8().into_raw()),
+        };
+        Ok(Self { width, height, color, pixels })
     }
 }
 
@@ -162,9 +161,8 @@ fn undamaged(image: &[u16], frame: ImageFormat) -> String {
     let picture = Picture {
         width: frame.width,
         height: frame.height,
-        color: ColorType::Grayscale,
+        color: ColorType::L8,
         pixels: image.iter().map(byte).collect(),
-        palette: None,
     };
     format!(
         "<svg class=\"picture\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-label=\"undamaged\"><image \
@@ -190,13 +188,8 @@ mod tests {
 
     #[test]
     fn boxes_and_images_stay_in_their_elements() {
-        let picture = Picture {
-            width: 2,
-            height: 2,
-            color: ColorType::Grayscale,
-            pixels: vec![0, 80, 160, 255],
-            palette: None,
-        };
+        let picture =
+            Picture { width: 2, height: 2, color: ColorType::L8, pixels: vec![0, 80, 160, 255] };
         let object = Object { class: 0, x: 0.5, y: 0.0, w: 1.0, h: 1.5 };
         let html = framed(&[object], &["<b>".to_owned()], &picture);
         assert!(

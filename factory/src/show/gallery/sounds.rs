@@ -5,9 +5,12 @@ use super::html::{data_uri, short};
 use super::pictures::Picture;
 use super::task::{Items, Task};
 use crate::numeric::draws::floor;
+use crate::numeric::fourier::{forward, hann};
 use fs_err as fs;
-use png::ColorType;
-use std::f64::consts::TAU;
+use hound::{SampleFormat, WavReader};
+use image::ColorType;
+use ndarray::Array2;
+use rustfft::num_complex::Complex;
 use std::fmt::Write as _;
 use web::html::escape;
 
@@ -48,7 +51,7 @@ pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
             "<figure><img class=\"spectrogram\" alt=\"spectrogram of {name}\" src=\"{}\"/>\
              <audio controls=\"controls\" src=\"{}\"></audio>\
              <figcaption>{}<br/><small>{name}, {} s, 0 to {} Hz</small></figcaption></figure>",
-            spectrogram(&recording.samples).uri(),
+            painted(&shades(&recording.samples)).uri(),
             data_uri("audio/wav", &bytes),
             escape(&task.label(row)),
             short(seconds),
@@ -61,73 +64,48 @@ pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
 
 /// The samples of a WAV file with 16 bits each.
 fn parsed(bytes: &[u8]) -> Option<Recording> {
-    let word = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-    let long = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    if bytes.get(..4)? != b"RIFF" || bytes.get(8..12)? != b"WAVE" {
+    let mut reader = WavReader::new(bytes).ok()?;
+    let spec = reader.spec();
+    if (spec.sample_format, spec.bits_per_sample) != (SampleFormat::Int, 16) {
         return None;
     }
-    let (mut at, mut form) = (12, None);
-    loop {
-        let name = bytes.get(at..at + 4)?;
-        let length = usize::try_from(long(at + 4)?).ok()?;
-        if name == b"fmt " && word(at + 8)? == 1 && word(at + 22)? == 16 {
-            form = Some((usize::from(word(at + 10)?), long(at + 12)?));
-        }
-        if name == b"data" {
-            let (channels, rate) = form.filter(|(channels, _)| *channels > 0)?;
-            let data = bytes.get(at + 8..(at + 8).checked_add(length)?)?;
-            let sample = |pair: &[u8]| f64::from(i16::from_le_bytes([pair[0], pair[1]])) / 32768.0;
-            let samples = data.chunks_exact(2).step_by(channels).map(sample).collect();
-            return Some(Recording { rate, samples });
-        }
-        // Chunks are padded to whole words.
-        at = at.checked_add(8 + length + length % 2)?;
-    }
+    let all = reader.samples().collect::<Result<Vec<i16>, _>>().ok()?;
+    let first = all.iter().step_by(usize::from(spec.channels));
+    let samples = first.map(|sample| f64::from(*sample) / 32768.0).collect();
+    Some(Recording { rate: spec.sample_rate, samples })
 }
 
-/// Time from left to right, frequency from bottom to top, decibels as brightness.
-fn spectrogram(samples: &[f64]) -> Picture {
+/// A spectrogram: time from left to right, frequency from bottom to top, decibels as brightness.
+fn shades(samples: &[f64]) -> Array2<u8> {
     let bins = FRAME / 2;
     let hop = HOP.max(samples.len() / FRAMES);
     let frames = samples.len().saturating_sub(FRAME) / hop + 1;
-    let circle: Vec<(f64, f64)> =
-        (0..FRAME).map(|i| libm::sincos(TAU * i as f64 / FRAME as f64)).collect();
-    let mut powers = vec![0.0; frames * bins];
-    for frame in 0..frames {
-        // Hann's window.
-        let cut: Vec<f64> = samples
-            .iter()
-            .skip(frame * hop)
-            .take(FRAME)
-            .zip(&circle)
-            .map(|(sample, (_, cos))| sample * (0.5 - 0.5 * cos))
-            .collect();
-        for bin in 0..bins {
-            let (mut re, mut im) = (0.0, 0.0);
-            for (index, value) in cut.iter().enumerate() {
-                let (sin, cos) = circle[index * bin % FRAME];
-                re += value * cos;
-                im += value * sin;
-            }
-            powers[(bins - 1 - bin) * frames + frame] = re * re + im * im;
+    let window = hann(FRAME);
+    let mut spectra = vec![Complex::default(); frames * FRAME];
+    for (frame, values) in spectra.chunks_exact_mut(FRAME).enumerate() {
+        for ((value, sample), w) in values.iter_mut().zip(&samples[frame * hop..]).zip(&window) {
+            *value = Complex::from(sample * w);
         }
     }
+    forward(FRAME).process(&mut spectra);
+    let power = |(row, frame): (usize, usize)| spectra[frame * FRAME + bins - 1 - row].norm_sqr();
+    let powers = Array2::from_shape_fn((bins, frames), power);
     let most = powers.iter().copied().fold(SILENCE, f64::max);
-    let shade = |power: &f64| {
+    powers.mapv(|power| {
         let decibels = 10.0 * libm::log10(power.max(SILENCE) / most);
         u8::try_from(floor((1.0 + decibels / RANGE).clamp(0.0, 1.0) * 255.0)).unwrap_or(u8::MAX)
-    };
-    Picture {
-        width: frames,
-        height: bins,
-        color: ColorType::Indexed,
-        pixels: powers.iter().map(shade).collect(),
-        palette: Some(heat()),
-    }
+    })
 }
 
-/// From black over purple and orange to a light yellow.
-fn heat() -> Vec<u8> {
+/// Shades as colours, from black over purple and orange to a light yellow.
+fn painted(shades: &Array2<u8>) -> Picture {
+    let (height, width) = shades.dim();
+    let pixels = shades.iter().flat_map(|shade| heat(*shade)).collect();
+    Picture { width, height, color: ColorType::Rgb8, pixels }
+}
+
+/// Red, green and blue of a shade.
+fn heat(shade: u8) -> [u8; 3] {
     const STOPS: [[f64; 3]; 5] = [
         [4.0, 4.0, 16.0],
         [78.0, 18.0, 110.0],
@@ -135,31 +113,30 @@ fn heat() -> Vec<u8> {
         [249.0, 142.0, 9.0],
         [252.0, 255.0, 190.0],
     ];
-    let mut palette = Vec::with_capacity(3 * 256);
-    for index in 0..256_u32 {
-        let place = f64::from(index) / 255.0 * (STOPS.len() - 1) as f64;
-        let below = floor(place).min(STOPS.len() - 2);
-        let share = place - below as f64;
-        for (from, to) in STOPS[below].iter().zip(STOPS[below + 1]) {
-            palette.push(u8::try_from(floor(from + share * (to - from))).unwrap_or(u8::MAX));
-        }
-    }
-    palette
+    let place = f64::from(shade) / 255.0 * (STOPS.len() - 1) as f64;
+    let below = floor(place).min(STOPS.len() - 2);
+    let share = place - below as f64;
+    std::array::from_fn(|channel| {
+        let (from, to) = (STOPS[below][channel], STOPS[below + 1][channel]);
+        u8::try_from(floor(from + share * (to - from))).unwrap_or(u8::MAX)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::TAU;
 
     #[test]
     fn a_tone_is_a_bright_line_at_its_height() {
         let samples: Vec<f64> =
             (0..2000).map(|i| libm::sin(TAU * f64::from(i) * 32.0 / FRAME as f64)).collect();
-        let picture = spectrogram(&samples);
-        assert_eq!((picture.width, picture.height), ((2000 - FRAME) / HOP + 1, FRAME / 2));
-        let row = |row: usize| &picture.pixels[row * picture.width..][..picture.width];
-        assert!(row(FRAME / 2 - 1 - 32).iter().all(|shade| *shade > 250));
-        assert!(row(10).iter().all(|shade| *shade < 5));
+        let shades = shades(&samples);
+        assert_eq!(shades.dim(), (FRAME / 2, (2000 - FRAME) / HOP + 1));
+        assert!(shades.row(FRAME / 2 - 1 - 32).iter().all(|shade| *shade > 250));
+        assert!(shades.row(10).iter().all(|shade| *shade < 5));
+        let picture = painted(&shades);
+        assert_eq!(picture.pixels.len(), 3 * picture.width * picture.height);
     }
 
     #[test]

@@ -1,21 +1,25 @@
 //! Test items that are training items, changed a little.
 
 use super::*;
-use crate::media::image::grid::{decode, encode};
+use crate::media::image::picture::{decode, encode};
 use crate::numeric::draws::Draws;
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+use image::{ExtendedColorType, ImageEncoder as _};
+use ndarray::Array3;
 
 /// A picture with each pixel changed, in as many channels as before.
 fn repainted(file: &[u8], mut change: impl FnMut(usize, u8) -> u8) -> Vec<u8> {
     let picture = decode(file).unwrap();
     // The header's colour type.
     let channels = if file[25] == 2 { 3 } else { 1 };
+    let side = picture.side();
     let pixels: Vec<u8> = picture
         .bytes
         .iter()
         .enumerate()
         .flat_map(|(place, byte)| vec![change(place, *byte); channels])
         .collect();
-    encode(picture.grey.side, channels, &pixels)
+    encode(Format::Png, Array3::from_shape_vec((side, side, channels), pixels).unwrap().view())
 }
 
 #[test]
@@ -43,12 +47,10 @@ fn copies_of_pictures_are_seen() {
         // Written once more, harder compressed: the same picture in other bytes.
         let mut file = Vec::new();
         let picture = decode(&source).unwrap();
-        let edge = u32::try_from(picture.grey.side).unwrap();
-        let mut encoder = png::Encoder::new(&mut file, edge, edge);
-        encoder.set_color(png::ColorType::Grayscale);
-        encoder.set_depth(png::BitDepth::Eight);
-        encoder.set_compression(png::Compression::High);
-        encoder.write_header().unwrap().write_image_data(&picture.bytes).unwrap();
+        let edge = u32::try_from(picture.side()).unwrap();
+        PngEncoder::new_with_quality(&mut file, CompressionType::Best, FilterType::Adaptive)
+            .write_image(picture.bytes.as_slice().unwrap(), edge, edge, ExtendedColorType::L8)
+            .unwrap();
         assert_ne!(file, source);
         let task = bench.with(|draft| draft.facts.assets.test_items[3].bytes = file);
         assert_eq!(code(copies::no_item_is_a_copy(&task)), "picture_copy");

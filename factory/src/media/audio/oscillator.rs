@@ -1,71 +1,31 @@
-//! Complex numbers, and the oscillator that follows a gliding pitch.
+//! Oscillators that follow a gliding pitch, and complex numbers by angle.
+//!
+//! Sines, angles and sizes of `num_complex` come from the system's C library, which may round
+//! differently on another processor; those here come from `libm`.
 
 use super::level::RATE;
+use rustfft::num_complex::Complex;
 use std::f64::consts::TAU;
-use std::ops::{Add, AddAssign, Mul};
+use std::ops::{AddAssign, Mul};
 
 /// Numbers that are computed side by side.
 pub(super) const LANES: usize = 4;
+/// The point at angle 0 on the unit circle.
+pub(super) const ONE: Complex<f64> = Complex { re: 1.0, im: 0.0 };
 
-/// A complex number in double precision.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Complex {
-    /// Real part of the number.
-    pub re: f64,
-    /// Imaginary part of the number.
-    pub im: f64,
+/// The point at this angle on the circle of this radius.
+pub(super) fn polar(radius: f64, angle: f64) -> Complex<f64> {
+    Complex::new(radius * libm::cos(angle), radius * libm::sin(angle))
 }
 
-impl Complex {
-    pub(super) const ONE: Self = Self { re: 1.0, im: 0.0 };
-
-    /// The point at this angle on the circle of this radius.
-    pub(super) fn polar(radius: f64, angle: f64) -> Self {
-        Self { re: radius * libm::cos(angle), im: radius * libm::sin(angle) }
-    }
-
-    pub(super) fn conjugate(self) -> Self {
-        Self { re: self.re, im: -self.im }
-    }
-
-    pub(super) fn scaled(self, factor: f64) -> Self {
-        Self { re: self.re * factor, im: self.im * factor }
-    }
-
-    pub(super) fn power(self) -> f64 {
-        self.re * self.re + self.im * self.im
-    }
-
-    pub(super) fn size(self) -> f64 {
-        self.power().sqrt()
-    }
-
-    pub(super) fn angle(self) -> f64 {
-        libm::atan2(self.im, self.re)
-    }
+/// The distance from 0.
+pub(super) fn size(point: Complex<f64>) -> f64 {
+    point.norm_sqr().sqrt()
 }
 
-impl Add for Complex {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self { re: self.re + other.re, im: self.im + other.im }
-    }
-}
-
-impl AddAssign for Complex {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
-impl Mul for Complex {
-    type Output = Self;
-    fn mul(self, other: Self) -> Self {
-        Self {
-            re: self.re * other.re - self.im * other.im,
-            im: self.re * other.im + self.im * other.re,
-        }
-    }
+/// The angle of a point, from -π to π.
+pub(super) fn angle(point: Complex<f64>) -> f64 {
+    libm::atan2(point.im, point.re)
 }
 
 /// Turns with the pitch f(t) = pitch · (1 + chirp · (t/count − 1/2)), one value per sample.
@@ -74,9 +34,9 @@ impl Mul for Complex {
 /// than 1e-8 over a recording.
 #[derive(Debug, Clone)]
 pub(super) struct Oscillator {
-    now: Complex,
-    step: Complex,
-    bend: Complex,
+    now: Complex<f64>,
+    step: Complex<f64>,
+    bend: Complex<f64>,
 }
 
 impl Oscillator {
@@ -86,9 +46,9 @@ impl Oscillator {
         // The phase is first · (t (1 − chirp/2) + t² chirp / (2 count)).
         let curve = chirp / (2.0 * count as f64);
         Self {
-            now: Complex::ONE,
-            step: Complex::polar(1.0, first * (1.0 - chirp / 2.0 + curve)),
-            bend: Complex::polar(1.0, first * 2.0 * curve),
+            now: ONE,
+            step: polar(1.0, first * (1.0 - chirp / 2.0 + curve)),
+            bend: polar(1.0, first * 2.0 * curve),
         }
     }
 
@@ -98,7 +58,7 @@ impl Oscillator {
     }
 
     /// The point, before it moves on.
-    pub(super) fn next(&mut self) -> Complex {
+    pub(super) fn next(&mut self) -> Complex<f64> {
         let now = self.now;
         self.now = now * self.step;
         self.step = self.step * self.bend;
@@ -114,8 +74,8 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    fn each(of: impl Fn(usize) -> Complex) -> Self {
-        let points: [Complex; LANES] = std::array::from_fn(of);
+    fn each(of: impl Fn(usize) -> Complex<f64>) -> Self {
+        let points: [Complex<f64>; LANES] = std::array::from_fn(of);
         Self { re: points.map(|point| point.re), im: points.map(|point| point.im) }
     }
 
@@ -126,7 +86,7 @@ impl Lanes {
     }
 
     /// The sum of all.
-    pub(super) fn sum(self) -> Complex {
+    pub(super) fn sum(self) -> Complex<f64> {
         let [re, im] = [self.re, self.im].map(|[a, b, c, d]| (a + b) + (c + d));
         Complex { re, im }
     }
@@ -174,9 +134,9 @@ impl Oscillators {
         };
         let stride = LANES as f64;
         Self {
-            now: Lanes::each(|lane| Complex::polar(1.0, angle(lane))),
-            step: Lanes::each(|lane| Complex::polar(1.0, angle(lane + LANES) - angle(lane))),
-            bend: Lanes::each(|_| Complex::polar(1.0, first * 2.0 * curve * stride * stride)),
+            now: Lanes::each(|lane| polar(1.0, angle(lane))),
+            step: Lanes::each(|lane| polar(1.0, angle(lane + LANES) - angle(lane))),
+            bend: Lanes::each(|_| polar(1.0, first * 2.0 * curve * stride * stride)),
         }
     }
 
@@ -207,11 +167,11 @@ mod tests {
             let beside = Complex { re: points.re[t % LANES], im: points.im[t % LANES] };
             let t = t as f64;
             let turns = pitch / RATE * t * (1.0 - chirp / 2.0 + chirp * t / (2.0 * count as f64));
-            let expected = Complex::polar(1.0, TAU * turns);
-            let error = oscillator.next() + expected.scaled(-1.0);
-            assert!(error.size() < 1e-8, "{t}: {}", error.size());
-            let error = beside + expected.scaled(-1.0);
-            assert!(error.size() < 1e-8, "{t}: {}", error.size());
+            let expected = polar(1.0, TAU * turns);
+            for found in [oscillator.next(), beside] {
+                let error = size(found - expected);
+                assert!(error < 1e-8, "{t}: {error}");
+            }
         }
     }
 }
