@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use tasks::files;
 use tasks::task::{Corpus, Formulation, Split, TaskError};
-use web::chart::{Chart, Line};
+use web::chart::{Curve, LineChart};
 
 /// Where the parts of the page come from; what is not given is left out.
 #[derive(Debug, Clone, Default)]
@@ -195,22 +195,22 @@ fn lines(run: &Utf8Path) -> Result<Vec<Value>, ReportError> {
 }
 
 /// A curve of one number over steps; `pointer` is a JSON pointer into a line.
-fn curve(name: &str, lines: &[Value], pointer: &str) -> Line {
+fn curve(name: &str, lines: &[Value], pointer: &str) -> Curve {
     let point =
         |line: &Value| Some((line.get("step")?.as_f64()?, line.pointer(pointer)?.as_f64()?));
-    Line { name: name.to_owned(), points: lines.iter().filter_map(point).collect() }
+    Curve { name: name.to_owned(), points: lines.iter().filter_map(point).collect() }
 }
 
-fn chart(title: &str, x_label: &str, y_range: Option<(f64, f64)>, lines: Vec<Line>) -> Chart {
-    Chart { title: title.to_owned(), x_label: x_label.to_owned(), lines, y_range }
+fn chart(title: &str, x_label: &str, y_range: Option<(f64, f64)>, curves: Vec<Curve>) -> LineChart {
+    LineChart { title: title.to_owned(), x_label: x_label.to_owned(), curves, y_range }
 }
 
-fn imitation_charts(lines: &[Value]) -> Vec<Chart> {
+fn imitation_charts(lines: &[Value]) -> Vec<LineChart> {
     let loss = curve("loss", lines, "/loss");
     vec![chart("Imitation: loss per token (nats)", "SFT update", None, vec![loss])]
 }
 
-fn reinforcement_charts(lines: &[Value]) -> Vec<Chart> {
+fn reinforcement_charts(lines: &[Value]) -> Vec<LineChart> {
     let share = Some((0.0, 1.0));
     let tiers = ["median", "bronze", "silver", "gold"];
     let one = |name: &str, pointer: &str| vec![curve(name, lines, pointer)];
@@ -226,7 +226,7 @@ fn reinforcement_charts(lines: &[Value]) -> Vec<Chart> {
     let of =
         |below: &str| tiers.map(|tier| curve(tier, lines, &format!("{below}/{tier}"))).to_vec();
     let mut memory = each(&[("process", "resident_bytes"), ("device", "device_bytes")]);
-    for point in memory.iter_mut().flat_map(|line| &mut line.points) {
+    for point in memory.iter_mut().flat_map(|curve| &mut curve.points) {
         point.1 /= f64::from(1 << 20);
     }
     let endings = [
@@ -260,11 +260,11 @@ fn reinforcement_charts(lines: &[Value]) -> Vec<Chart> {
     charts
         .into_iter()
         // Numbers that a run does not have, such as the KL divergence without a reference model.
-        .map(|(title, range, mut lines)| {
-            lines.retain(|line| !line.points.is_empty());
-            chart(title, "GRPO update", range, lines)
+        .map(|(title, range, mut curves)| {
+            curves.retain(|curve| !curve.points.is_empty());
+            chart(title, "GRPO update", range, curves)
         })
-        .filter(|chart| !chart.lines.is_empty())
+        .filter(|chart| !chart.curves.is_empty())
         .collect()
 }
 

@@ -1,16 +1,19 @@
 //! The HTML page of a report, in the order of its sections.
 
-use crate::evaluation::{Evaluation, percent};
+use crate::evaluation::{Evaluation, Row, percent};
 use agents::prompt::glance;
 use agents::trajectory::{EpisodeOutcome, Source, Trajectory};
 use camino::Utf8PathBuf;
 use fs_err as fs;
+use maud::{Markup, html};
 use sandbox::env::EpisodeResult;
-use std::fmt::Write as _;
+use tasks::metrics::Direction;
 use tasks::task::{Manifest, TaskDir};
 use tasks::thresholds::Milestone;
-use web::chart::Chart;
-use web::html::escape;
+use web::chart::{ChartRow, LadderChart, LineChart, Mark, RowChart};
+use web::page::{Document, scroll};
+
+const STYLE: &str = include_str!("page.css");
 
 /// Rows of a task's training table that are shown.
 const HEAD_ROWS: usize = 5;
@@ -25,7 +28,7 @@ pub struct Report {
     /// Agents side by side.
     pub evaluation: Option<Evaluation>,
     /// Learning curves of a training run.
-    pub charts: Vec<Chart>,
+    pub charts: Vec<LineChart>,
     /// Stages of task making and how many tasks passed or left there, in order.
     pub funnel: Vec<(String, u64)>,
     /// Tasks to look at.
@@ -83,163 +86,149 @@ impl TaskCard {
         })
     }
 
-    fn html(&self) -> String {
+    fn html(&self) -> Markup {
         let manifest = &self.manifest;
-        let mut html = format!(
-            "<details><summary><b>{}</b> <code>{}</code> from <code>{}</code></summary><pre>{}</pre>",
-            escape(&manifest.title),
-            manifest.id,
-            escape(&manifest.seed_task),
-            escape(&self.glance)
-        );
-        html.push_str("<div class=\"scroll\"><table>");
-        for (index, record) in self.head.iter().enumerate() {
-            let tag = if index == 0 { "th" } else { "td" };
-            html.push_str("<tr>");
-            for cell in record {
-                let _ = write!(html, "<{tag}>{}</{tag}>", escape(cell));
+        let mut rows = self.head.iter();
+        let table = html! {
+            table {
+                @if let Some(header) = rows.next() {
+                    tr { @for cell in header { th scope="col" { (cell) } } }
+                }
+                @for record in rows { tr { @for cell in record { td { (cell) } } } }
             }
-            html.push_str("</tr>");
+        };
+        html! {
+            details {
+                summary {
+                    b { (manifest.title) } " " code { (manifest.id) } " from "
+                    code { (manifest.seed_task) }
+                }
+                pre { (self.glance) }
+                (scroll("the first rows of train.csv", &table))
+                (ladder(manifest))
+            }
         }
-        html.push_str("</table></div>");
-        html.push_str(&ladder(manifest));
-        html.push_str("</details>");
-        html
     }
 }
 
-/// Baselines and thresholds on one line, the better end to the right.
-fn ladder(manifest: &Manifest) -> String {
-    let direction = manifest.direction();
-    let mut marks: Vec<(String, f64, bool)> = Vec::new();
-    for (rung, score) in manifest.baselines.ladder.iter().enumerate() {
-        marks.push((format!("R{rung}"), *score, true));
-    }
-    marks.push(("ceiling".to_owned(), manifest.baselines.ceiling, true));
-    for (tier, threshold) in manifest.thresholds.ascending() {
-        marks.push((tier.name().to_owned(), threshold, false));
-    }
-    let gains: Vec<f64> = marks.iter().map(|(_, value, _)| direction.gain(*value)).collect();
-    let low = gains.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let spread = if high > low { high - low } else { 1.0 };
-    let mut html = format!(
-        "<svg viewBox=\"0 0 640 96\" class=\"ladder\" role=\"img\" aria-label=\"baselines above, \
-         thresholds below, {} better to the right\"><line class=\"grid\" x1=\"30\" x2=\"610\" \
-         y1=\"48\" y2=\"48\"/>",
-        manifest.metric
-    );
-    // Neighbours alternate in height so that close labels stay readable.
-    let mut order: Vec<usize> = (0..marks.len()).collect();
-    order.sort_by(|a, b| gains[*a].total_cmp(&gains[*b]));
-    let mut turns = [0usize; 2];
-    for index in order {
-        let (name, value, baseline) = &marks[index];
-        let x = 30.0 + (gains[index] - low) / spread * 580.0;
-        let turn = &mut turns[usize::from(*baseline)];
-        let lift = if *turn % 2 == 0 { 0.0 } else { 12.0 };
-        *turn += 1;
-        let y = if *baseline { 34.0 - lift } else { 70.0 + lift };
-        let _ = write!(
-            html,
-            "<circle cx=\"{x:.1}\" cy=\"48\" r=\"4\" class=\"{}\"/><text x=\"{x:.1}\" y=\"{y}\" \
-             text-anchor=\"middle\">{name} {value:.3}</text>",
-            if *baseline { "rung" } else { "tier" },
-        );
-    }
-    html.push_str("</svg>");
-    html
+/// Baselines and thresholds on one axis.
+fn ladder(manifest: &Manifest) -> Markup {
+    let thresholds = &manifest.thresholds;
+    let chart = LadderChart {
+        metric: manifest.metric.to_string(),
+        lower_is_better: manifest.direction() == Direction::LowerIsBetter,
+        baselines: manifest.baselines.ladder,
+        ceiling: manifest.baselines.ceiling,
+        milestones: [
+            thresholds.median_threshold,
+            thresholds.bronze_threshold,
+            thresholds.silver_threshold,
+            thresholds.gold_threshold,
+        ],
+    };
+    chart.html()
 }
 
 impl Report {
     /// The whole page; nothing in it is fetched from anywhere.
     pub fn html(&self) -> String {
-        let mut html = format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-             <title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>",
-            title = escape(&self.title)
-        );
-        html.push_str(&table("State of the run", &self.facts));
-        if let Some(evaluation) = &self.evaluation {
-            html.push_str("<h2>Comparison</h2>");
-            html.push_str(&comparison(evaluation));
-        }
-        if !self.charts.is_empty() {
-            html.push_str("<h2>Learning curves</h2><div class=\"charts\">");
-            html.extend(self.charts.iter().map(Chart::html));
-            html.push_str("</div>");
-        }
-        html.push_str(&table("How the tasks were made", &self.funnel));
-        if !self.tasks.is_empty() {
-            html.push_str("<h2>Example tasks</h2>");
-            html.extend(self.tasks.iter().map(TaskCard::html));
-        }
-        if !self.trajectories.is_empty() {
-            html.push_str("<h2>Trajectories</h2>");
-        }
-        for (heading, trajectory) in &self.trajectories {
-            html.push_str(&conversation(heading, trajectory));
-        }
-        if !self.settings.is_empty() {
-            html.push_str("<h2>Settings</h2>");
-        }
-        for (heading, text) in &self.settings {
-            let (heading, text) = (escape(heading), escape(text));
-            let _ =
-                write!(html, "<details><summary>{heading}</summary><pre>{text}</pre></details>");
-        }
-        html.push_str("</body></html>\n");
-        html
+        let body = html! {
+            h1 { (self.title) }
+            @if !self.facts.is_empty() {
+                h2 { "State of the run" }
+                dl.facts.card {
+                    @for (name, value) in &self.facts { div { dt { (name) } dd { (value) } } }
+                }
+            }
+            @if let Some(evaluation) = &self.evaluation {
+                h2 { "Comparison" }
+                (comparison(evaluation))
+            }
+            @if !self.charts.is_empty() {
+                h2 { "Learning curves" }
+                div.grid { @for chart in &self.charts { section.card { (chart.html()) } } }
+            }
+            @if !self.funnel.is_empty() {
+                h2 { "How the tasks were made" }
+                section.card { (funnel(&self.funnel)) }
+            }
+            @if !self.tasks.is_empty() {
+                h2 { "Example tasks" }
+                @for task in &self.tasks { (task.html()) }
+            }
+            @if !self.trajectories.is_empty() {
+                h2 { "Trajectories" }
+                @for (heading, trajectory) in &self.trajectories {
+                    (conversation(heading, trajectory))
+                }
+            }
+            @if !self.settings.is_empty() {
+                h2 { "Settings" }
+                @for (heading, text) in &self.settings {
+                    details { summary { (heading) } pre { (text) } }
+                }
+            }
+        };
+        Document { title: &self.title, style: STYLE, body }.html()
     }
 }
 
-/// Names and what stands beside them, below a heading; nothing without any.
-fn table(heading: &str, rows: &[(String, impl std::fmt::Display)]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let mut html = format!("<h2>{heading}</h2><table class=\"facts\">");
-    for (name, value) in rows {
-        let (name, value) = (escape(name), escape(&value.to_string()));
-        let _ = write!(html, "<tr><th>{name}</th><td>{value}</td></tr>");
-    }
-    html.push_str("</table>");
-    html
+/// A bar per stage.
+fn funnel(stages: &[(String, u64)]) -> Markup {
+    let bar = |(name, count): &(String, u64)| (name.clone(), *count as f64, count.to_string());
+    let bars: Vec<(String, f64, String)> = stages.iter().map(bar).collect();
+    RowChart::bars("", "attempts", &bars).html()
 }
 
-fn comparison(evaluation: &Evaluation) -> String {
-    let mut html = format!(
-        "<p>{} held-out tasks, {} episodes each, sampled with the same seeds for every \
-         policy. Reward ± its standard error over tasks; the shares count a tier as reached \
-         when it or a better one is.</p><div class=\"scroll\"><table><tr><th>agent</th>\
-         <th>reward</th><th></th><th>valid</th><th>median</th><th>bronze</th><th>silver</th>\
-         <th>gold</th><th>turns</th></tr>",
-        evaluation.tasks, evaluation.attempts
-    );
-    for row in &evaluation.rows {
-        let _ = write!(
-            html,
-            "<tr><th>{}</th><td>{:.3} ± {:.3}</td><td><div class=\"bar\" \
-             style=\"width:{:.0}px\"></div></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-             <td>{}</td><td>{:.1}</td></tr>",
-            escape(&row.agent),
-            row.reward,
-            row.reward_error,
-            row.reward * 120.0,
-            percent(row.valid),
-            percent(row.median),
-            percent(row.bronze),
-            percent(row.silver),
-            percent(row.gold),
-            row.turns,
-        );
+fn comparison(evaluation: &Evaluation) -> Markup {
+    let row = |row: &Row| {
+        let (low, high) = (row.reward - row.reward_error, row.reward + row.reward_error);
+        let interval = Some((low, high));
+        let mark = Mark::Bar { value: row.reward, series: 0, interval, target: None };
+        ChartRow {
+            label: row.agent.clone(),
+            note: String::new(),
+            detail: row.agent.clone(),
+            marks: vec![(mark, format!("{:.3}", row.reward))],
+        }
+    };
+    let chart = RowChart {
+        title: String::new(),
+        x_label: "reward ± standard error".to_owned(),
+        rows: evaluation.rows.iter().map(row).collect(),
+        reversed: false,
+        reference: None,
+    };
+    let columns = ["reward", "valid", "median", "bronze", "silver", "gold", "turns"];
+    let table = html! {
+        table {
+            tr {
+                th scope="col" { "agent" }
+                @for name in columns { th.number scope="col" { (name) } }
+            }
+            @for row in &evaluation.rows {
+                tr {
+                    th scope="row" { (row.agent) }
+                    td.number { (format!("{:.3} ± {:.3}", row.reward, row.reward_error)) }
+                    @for share in [row.valid, row.median, row.bronze, row.silver, row.gold] {
+                        td.number { (percent(share)) }
+                    }
+                    td.number { (format!("{:.1}", row.turns)) }
+                }
+            }
+        }
+    };
+    html! {
+        p {
+            (evaluation.tasks) " held-out tasks, " (evaluation.attempts) " episodes each, sampled "
+            "with the same seeds for every policy. Reward ± its standard error over tasks; the "
+            "shares count a tier as reached when it or a better one is."
+        }
+        div.comparison.card { (chart.html()) (scroll("agents side by side", &table)) }
     }
-    html.push_str("</table></div>");
-    html
 }
 
-fn conversation(heading: &str, trajectory: &Trajectory) -> String {
+fn conversation(heading: &str, trajectory: &Trajectory) -> Markup {
     let result = match &trajectory.outcome {
         EpisodeOutcome::Mle(EpisodeResult { grade: Some(grade), .. }) => {
             format!("score {:.5}, tier {}", grade.score, grade.tier.map_or("none", Milestone::name))
@@ -248,42 +237,39 @@ fn conversation(heading: &str, trajectory: &Trajectory) -> String {
         EpisodeOutcome::Mle(_) => "no submission".to_owned(),
         EpisodeOutcome::World(verdict) => format!("score {:.5}", verdict.score),
     };
-    let mut html = format!(
-        "<details><summary><b>{}</b> on <code>{}</code>: reward {:.2}, {}</summary>",
-        escape(heading),
-        trajectory.task,
-        trajectory.reward.total(),
-        escape(&result)
-    );
-    for (index, segment) in trajectory.segments.iter().enumerate() {
-        for omission in trajectory.omissions.iter().filter(|omission| omission.before == index) {
-            let count = omission.segments.len();
-            let _ = write!(
-                html,
-                "<p>From here on {count} of the parts above are hidden from the agent, for lack of room: {}.</p>",
-                omission
-                    .segments
-                    .iter()
-                    .map(|index| format!("#{}", index + 1))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            );
+    let hidden = |before: usize| {
+        let here = trajectory.omissions.iter().filter(move |omission| omission.before == before);
+        here.map(|omission| {
+            let parts: Vec<String> =
+                omission.segments.iter().map(|index| format!("#{}", index + 1)).collect();
+            (parts.len(), parts.join(", "))
+        })
+    };
+    let kind = |source: &Source| match source {
+        Source::Prompt => ("prompt", "prompt"),
+        Source::Model => ("model", "agent"),
+        Source::Environment => ("environment", "environment"),
+        Source::Guide => ("prompt", "advice"),
+    };
+    html! {
+        details {
+            summary {
+                b { (heading) } " on " code { (trajectory.task) } ": reward "
+                (format!("{:.2}", trajectory.reward.total())) ", " (result)
+            }
+            @for (index, segment) in trajectory.segments.iter().enumerate() {
+                @for (count, parts) in hidden(index) {
+                    p {
+                        "From here on " (count) " of the parts above are hidden from the agent, "
+                        "for lack of room: " (parts) "."
+                    }
+                }
+                @let (class, name) = kind(&segment.source);
+                div class=(format!("turn {class}")) {
+                    small { "#" (index + 1) " " (name) }
+                    pre { (segment.text.trim()) }
+                }
+            }
         }
-        let (class, name) = match segment.source {
-            Source::Prompt => ("prompt", "prompt"),
-            Source::Model => ("model", "agent"),
-            Source::Environment => ("environment", "environment"),
-            Source::Guide => ("prompt", "advice"),
-        };
-        let _ = write!(
-            html,
-            "<div class=\"{class}\"><span>#{} {name}</span><pre>{}</pre></div>",
-            index + 1,
-            escape(segment.text.trim())
-        );
     }
-    html.push_str("</details>");
-    html
 }
-
-const STYLE: &str = include_str!("page.css");

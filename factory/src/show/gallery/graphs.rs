@@ -9,9 +9,8 @@ use super::GalleryError;
 use super::rows::Rows;
 use super::task::{Items, Task};
 use crate::data::network::EDGES;
+use maud::{Markup, html};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use web::html::escape;
 
 /// Graphs of a task.
 const COUNT: usize = 3;
@@ -42,9 +41,9 @@ struct Graph {
     links: Vec<(usize, usize, f64)>,
 }
 
-/// HTML with the graphs of the example rows; fails if a file is unreadable.
-pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
-    let mut html = String::from("<div class=\"cards wide\">\n");
+/// The graphs of the example rows; fails if a file is unreadable.
+pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
+    let mut figures = Vec::new();
     for row in task.examples(COUNT) {
         let cell = &task.train.rows[row][items.column];
         let path = task.item_path(cell)?;
@@ -54,18 +53,10 @@ pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
             return Err(GalleryError::Unreadable { path, fault });
         }
         let graph = Graph::of(&list);
-        let _ = writeln!(
-            html,
-            "<figure>{}<figcaption>{}<br/><small>{}: {} lines, {} nodes{}</small></figcaption></figure>",
-            graph.drawn(),
-            escape(&task.label(row)),
-            escape(cell),
-            list.rows.len(),
-            graph.names.len(),
-            graph.tally(),
-        );
+        let size = format!("{cell}: {} lines, {} nodes", list.rows.len(), graph.names.len());
+        figures.push(graph.figure(&task.label(row), &size));
     }
-    Ok(html + "</div>")
+    Ok(html! { div.cards.wide { @for figure in figures { (figure) } } })
 }
 
 /// The links between rows, where rows are nodes.
@@ -83,8 +74,8 @@ pub(super) fn network(task: &Task) -> Result<Option<Rows>, GalleryError> {
 }
 
 /// The surroundings of one training row in the network of all rows, coloured by class.
-pub(super) fn neighbourhood(task: &Task) -> Result<String, GalleryError> {
-    let Some(list) = network(task)? else { return Ok(String::new()) };
+pub(super) fn neighbourhood(task: &Task) -> Result<Option<Markup>, GalleryError> {
+    let Some(list) = network(task)? else { return Ok(None) };
     let mut near: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in &list.rows {
         near.entry(&row[0]).or_default().push(&row[1]);
@@ -118,15 +109,10 @@ pub(super) fn neighbourhood(task: &Task) -> Result<String, GalleryError> {
         links: list.rows.iter().filter_map(link).collect(),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
     };
-    Ok(format!(
-        "<div class=\"cards wide\">\n<figure>{}<figcaption>around {}<br/><small>{}: {} lines, {} nodes shown{}</small></figcaption></figure>\n</div>",
-        graph.drawn(),
-        escape(graph.names.first().map_or("", String::as_str)),
-        escape(EDGES),
-        list.rows.len(),
-        graph.names.len(),
-        graph.tally(),
-    ))
+    let middle = graph.names.first().map_or("", String::as_str);
+    let size = format!("{EDGES}: {} lines, {} nodes shown", list.rows.len(), graph.names.len());
+    let figure = graph.figure(&format!("around {middle}"), &size);
+    Ok(Some(html! { div.cards.wide { (figure) } }))
 }
 
 impl Graph {
@@ -157,21 +143,28 @@ impl Graph {
         name.chars().filter(char::is_ascii_alphabetic).collect()
     }
 
-    /// How many nodes there are of each kind, if names tell kinds.
-    fn tally(&self) -> String {
-        let counts = self.counts();
+    /// The drawing with its caption, its size, and how many nodes there are of each kind, if names
+    /// tell kinds.
+    fn figure(&self, caption: &str, size: &str) -> Markup {
+        let mut counts: Vec<(&str, usize)> = self.counts().into_iter().collect();
         if !(2..=KINDS).contains(&counts.len()) {
-            return String::new();
+            counts.clear();
         }
-        let mut html = String::new();
-        for (index, (kind, count)) in counts.iter().enumerate() {
-            let _ = write!(
-                html,
-                ", <span class=\"whole\"><span class=\"key k{index}\"></span>{} {count}</span>",
-                escape(kind)
-            );
+        html! {
+            figure {
+                (self.drawn(&format!("{caption}; {size}")))
+                figcaption {
+                    (caption) br;
+                    small {
+                        (size)
+                        @for (index, (kind, count)) in counts.iter().enumerate() {
+                            ", "
+                            span.whole { span class=(format!("key c{index}")) {} (kind) " " (count) }
+                        }
+                    }
+                }
+            }
         }
-        html
     }
 
     fn counts(&self) -> BTreeMap<&str, usize> {
@@ -182,41 +175,38 @@ impl Graph {
         counts
     }
 
-    fn drawn(&self) -> String {
+    fn drawn(&self, description: &str) -> Markup {
         let places = layout(self.names.len().min(NODES), &self.links);
         let kinds: Vec<&str> = self.counts().into_keys().collect();
         let heaviest = self.links.iter().map(|link| link.2).fold(1e-9, f64::max);
         let mut degrees = vec![0.0_f64; places.len()];
-        let mut svg = format!(
-            "<svg class=\"graph\" viewBox=\"0 0 {SIDE:.0} {SIDE:.0}\" role=\"img\" aria-label=\"graph\">\n"
-        );
-        for (a, b, weight) in &self.links {
+        for (a, b, _) in &self.links {
             degrees[*a] += 1.0;
             degrees[*b] += 1.0;
-            let _ = write!(
-                svg,
-                "<path d=\"M{:.1} {:.1}L{:.1} {:.1}{}\" opacity=\"{:.2}\"/>",
-                places[*a].0,
-                places[*a].1,
-                places[*b].0,
-                places[*b].1,
-                if self.directed { arrow(places[*a], places[*b]) } else { String::new() },
-                0.25 + 0.65 * (weight / heaviest).clamp(0.0, 1.0)
-            );
         }
-        svg.push('\n');
-        let nodes = self.names.iter().zip(&self.kinds).zip(&places).zip(degrees);
-        for (((name, own), (x, y)), degree) in nodes {
+        let line = |a: usize, b: usize| {
+            let (from, to) = (places[a], places[b]);
+            let tip = if self.directed { arrow(from, to) } else { String::new() };
+            format!("M{:.1} {:.1}L{:.1} {:.1}{tip}", from.0, from.1, to.0, to.1)
+        };
+        let opacity = |weight: f64| 0.25 + 0.65 * (weight / heaviest).clamp(0.0, 1.0);
+        let kind = |own: &String| {
             let kind = kinds.iter().position(|kind| kind == own).unwrap_or(0);
-            let _ = write!(
-                svg,
-                "<circle class=\"k{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"><title>{}</title></circle>",
-                if kinds.len() > KINDS { 0 } else { kind },
-                2.4 + 0.9 * degree.sqrt(),
-                escape(name)
-            );
+            format!("c{}", if kinds.len() > KINDS { 0 } else { kind })
+        };
+        let nodes = self.names.iter().zip(&self.kinds).zip(&places).zip(degrees);
+        html! {
+            svg.graph viewBox=(format!("0 0 {SIDE:.0} {SIDE:.0}")) role="img"
+                aria-label=(description) {
+                @for (a, b, weight) in &self.links {
+                    path d=(line(*a, *b)) opacity=(format!("{:.2}", opacity(*weight))) {}
+                }
+                @for (((name, own), (x, y)), degree) in nodes {
+                    circle class=(kind(own)) cx=(format!("{x:.1}")) cy=(format!("{y:.1}"))
+                        r=(format!("{:.1}", 2.4 + 0.9 * degree.sqrt())) { title { (name) } }
+                }
+            }
         }
-        svg + "</svg>"
     }
 }
 

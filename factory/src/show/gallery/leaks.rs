@@ -3,7 +3,6 @@
 //! The same probes and bounds as in [`crate::verify`], which runs them on the draft; where a
 //! task has several targets or classes, each is probed and the strongest correlation counts.
 
-use super::html::short;
 use super::nearness::{self, Nearness};
 use super::rows::Rows;
 use super::task::{Target, Task};
@@ -14,68 +13,58 @@ use crate::verify::probe::{HARMLESS, PERMUTATIONS, RUNS};
 use crate::verify::suspects::{Probe, Suspects, Truths};
 use crate::verify::{Carrier, Refusal, copies, files};
 use fs_err as fs;
+use maud::{Markup, html};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use tasks::prediction::Prediction;
-use web::html::escape;
+use web::chart::short;
+use web::page::scroll;
 
 /// The report as a table.
-pub(super) fn report(task: &Task) -> Result<String, GalleryError> {
+pub(super) fn report(task: &Task) -> Result<Markup, GalleryError> {
     let items = items(task)?;
-    let mut html = String::from(
-        "<div class=\"scroll\"><table class=\"leaks\">\n\
-         <tr><th>probe</th><th>effect</th><th>verdict</th></tr>\n",
-    );
     let suspects = suspects(task, &items)?;
+    let mut rows: Vec<(String, String, bool)> = Vec::new();
     for Probe { what, finding } in Carrier::ALL.into_iter().flat_map(|c| suspects.probes(c)) {
         let chance = finding.p.map_or(String::new(), |p| format!(" (p = {})", short(p)));
-        let _ = writeln!(
-            html,
-            "<tr><td>{}</td><td>{:.3}{chance}</td><td>{}</td></tr>",
-            escape(&what),
-            finding.effect,
-            verdict(!finding.tells())
-        );
+        rows.push((what, format!("{:.3}{chance}", finding.effect), !finding.tells()));
     }
     for (what, found) in findings(task, &items) {
         let text = found.as_ref().err().map_or("none".to_owned(), ToString::to_string);
-        let _ = writeln!(
-            html,
-            "<tr><td>{what}</td><td>{}</td><td>{}</td></tr>",
-            escape(&text),
-            verdict(found.is_ok())
-        );
+        rows.push((what.to_owned(), text, found.is_ok()));
     }
     let Nearness { duplicates, distance, typical } = nearness::between(task, &items);
-    let _ = writeln!(
-        html,
-        "<tr><td>test rows that repeat a training row</td><td>{duplicates}</td><td>{}</td></tr>",
-        verdict(duplicates == 0)
-    );
+    let what = "test rows that repeat a training row".to_owned();
+    rows.push((what, duplicates.to_string(), duplicates == 0));
     if let (Some(distance), Some(typical)) = (distance, typical) {
-        let _ = writeln!(
-            html,
-            "<tr><td>distance from test to train, 1st percentile</td><td>{} against {} within train</td><td>{}</td></tr>",
-            short(distance),
-            short(typical),
-            verdict(distance >= CLOSEST * typical)
-        );
+        let what = "distance from test to train, 1st percentile".to_owned();
+        let text = format!("{} against {} within train", short(distance), short(typical));
+        rows.push((what, text, distance >= CLOSEST * typical));
     }
-    let _ = write!(
-        html,
-        "</table></div>\n<p class=\"note\">The effect is |ρ| with the target, |2 AUC − 1| where it is one of two, and |z| of runs. A probe leaks if it is above {HARMLESS}, or {RUNS} for runs, and none of {PERMUTATIONS} shuffles reaches it; rows are too close below {CLOSEST} of the distance within train.{}</p>",
-        if task.blueprint.series().is_some() {
-            " Rows are in order of time by design, so their place is not probed."
-        } else {
-            ""
+    let table = html! {
+        table {
+            tr { th scope="col" { "probe" } th scope="col" { "effect" } th scope="col" { "verdict" } }
+            @for (what, effect, clean) in &rows {
+                tr {
+                    td { (what) }
+                    td { (effect) }
+                    td { @if *clean { span.good { "clean" } } @else { span.bad { "leaks" } } }
+                }
+            }
         }
-    );
-    Ok(html)
-}
-
-fn verdict(clean: bool) -> &'static str {
-    if clean { "<span class=\"good\">clean</span>" } else { "<span class=\"bad\">leaks</span>" }
+    };
+    Ok(html! {
+        (scroll("leak probes", &table))
+        p.note {
+            "The effect is |ρ| with the target, |2 AUC − 1| where it is one of two, and |z| of runs. "
+            "A probe leaks if it is above " (HARMLESS) ", or " (RUNS) " for runs, and none of "
+            (PERMUTATIONS) " shuffles reaches it; rows are too close below " (CLOSEST)
+            " of the distance within train."
+            @if task.blueprint.series().is_some() {
+                " Rows are in order of time by design, so their place is not probed."
+            }
+        }
+    })
 }
 
 /// Every row's item, the rows of `train.csv` first; none where rows have none.

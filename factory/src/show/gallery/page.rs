@@ -1,21 +1,22 @@
 //! The page: an index and a part for each task.
 
 use super::choice::{self, Choice, Wish};
-use super::html::{section, short};
+use super::parts::section;
 use super::task::{Kind, Task};
-use super::{
-    GalleryError, charts, graphs, ladder, leaks, markdown, pictures, sounds, tables, texts,
-};
+use super::{GalleryError, charts, graphs, leaks, markdown, pictures, sounds, tables, texts};
 use crate::corpus::folder;
-use crate::spec::blueprint::{Derivation, Link};
+use crate::spec::blueprint::{Derivation, Link, Target};
+use crate::spec::layout::ItemLayout;
 use crate::spec::mix::name;
-use crate::spec::mutation::Mutation;
+use crate::spec::mutation::{Mutation, SENTINEL};
 use camino::Utf8Path;
+use maud::{Markup, html};
 use rayon::prelude::*;
 use std::fmt::Write as _;
 use tasks::metrics::Direction;
 use tasks::task::TaskDir;
-use web::html::escape;
+use web::chart::short;
+use web::page::Document;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -26,101 +27,89 @@ const STYLE: &str = include_str!("style.css");
 pub fn page(dir: &Utf8Path, wish: &Wish) -> Result<String, GalleryError> {
     if dir.join("task.json").is_file() {
         let task = Task::open(TaskDir::open(dir)?)?;
-        return Ok(document(&task.dir.manifest().title, &part(&task, true)?));
+        let title = &task.dir.manifest().title;
+        return Ok(Document { title, style: STYLE, body: part(&task, true)? }.html());
     }
     let Choice { tasks, matching, left_out } = choice::choose(dir, wish)?;
     let part = |dir: &TaskDir| part(&Task::open(dir.clone())?, false);
     let parts = tasks.par_iter().map(part).collect::<Result<Vec<_>, GalleryError>>()?;
     let title = dir.file_name().unwrap_or("corpus");
-    let mut body = format!(
-        "<header><h1>{}</h1>\n<p>{} of {matching} tasks, every kind in turn.{}</p></header>\n",
-        escape(title),
-        tasks.len(),
-        if left_out.is_empty() {
-            String::new()
-        } else {
-            format!(" Kinds without room on this page: {}.", escape(&left_out.join(", ")))
+    let body = html! {
+        header {
+            h1 { (title) }
+            p {
+                (tasks.len()) " of " (matching) " tasks, every kind in turn."
+                @if !left_out.is_empty() {
+                    " Kinds without room on this page: " (left_out.join(", ")) "."
+                }
+            }
         }
-    );
-    body.push_str(&index(&tasks));
-    body.push_str(&parts.concat());
-    Ok(document(title, &body))
-}
-
-fn document(title: &str, body: &str) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
-        escape(title)
-    )
+        (index(&tasks))
+        @for part in parts { (part) }
+    };
+    Ok(Document { title, style: STYLE, body }.html())
 }
 
 /// Links to the tasks, by kind.
-fn index(tasks: &[TaskDir]) -> String {
-    let mut html = String::from("<nav><dl>\n");
-    let mut last = None;
-    for task in tasks {
-        let manifest = task.manifest();
-        let cell = choice::cell(task);
-        if last != Some(cell) {
-            let end = if last.is_some() { "</dd>\n" } else { "" };
-            let _ = write!(html, "{end}<dt>{}</dt><dd>", escape(&cell.to_string()));
-            last = Some(cell);
+fn index(tasks: &[TaskDir]) -> Markup {
+    html! {
+        nav aria-label="tasks" {
+            dl {
+                @for group in tasks.chunk_by(|a, b| choice::cell(a) == choice::cell(b)) {
+                    dt { (group.first().map(choice::cell).map_or_else(String::new, |c| c.to_string())) }
+                    dd {
+                        @for task in group {
+                            @let manifest = task.manifest();
+                            a href=(format!("#{}", manifest.id)) { (manifest.title) } " "
+                        }
+                    }
+                }
+            }
         }
-        let _ = write!(
-            html,
-            "<a href=\"#{}\">{}</a> ",
-            escape(manifest.id.as_str()),
-            escape(&manifest.title)
-        );
     }
-    html + "</dd>\n</dl></nav>\n"
 }
 
 /// All there is to see of one task; `alone` if the page has no other.
-fn part(task: &Task, alone: bool) -> Result<String, GalleryError> {
+fn part(task: &Task, alone: bool) -> Result<Markup, GalleryError> {
     let manifest = task.dir.manifest();
-    let level = if alone { "h1" } else { "h2" };
-    let mut html = format!(
-        "<article class=\"task\" id=\"{id}\">\n<{level}>{}</{level}>\n<p class=\"note\"><code>{id}</code></p>\n",
-        escape(&manifest.title),
-        id = escape(manifest.id.as_str())
-    );
-    html.push_str(&facts(task));
-    let open = if alone { " open=\"open\"" } else { "" };
-    let _ = writeln!(
-        html,
-        "<details class=\"description\"{open}><summary>Description, as solvers see it</summary>\n{}</details>",
-        markdown::render(&task.description)
-    );
+    let id = manifest.id.as_str();
+    let mut sections = Vec::new();
     for items in task.items() {
-        let (heading, shown) = match items.kind {
-            Kind::Picture => ("Pictures", pictures::show(task, items)?),
-            Kind::Sound => ("Recordings", sounds::show(task, items)?),
-            Kind::Graph => ("Graphs", graphs::show(task, items)?),
-            Kind::Document => ("Documents", texts::documents(task, items)?),
-        };
-        html.push_str(&section(heading, &shown));
+        sections.push(match items.kind {
+            Kind::Picture => ("Pictures", Some(pictures::show(task, items)?)),
+            Kind::Sound => ("Recordings", Some(sounds::show(task, items)?)),
+            Kind::Graph => ("Graphs", Some(graphs::show(task, items)?)),
+            Kind::Document => ("Documents", Some(texts::documents(task, items)?)),
+        });
     }
-    html.push_str(&section("Network", &graphs::neighbourhood(task)?));
-    html.push_str(&section("Texts", &texts::show(task)));
-    html.push_str(&section("Series", &charts::series(task)));
-    html.push_str(&section("Table", &tables::head(task)));
-    html.push_str("<div class=\"pair\">\n");
-    html.push_str(&section("Ladder", &ladder::plot(manifest)));
-    html.push_str(&section("Target", &charts::targets(task)));
-    html.push_str("</div>\n");
-    html.push_str(&section("Hidden rule", &rule(task)));
-    html.push_str(&section("Mutations", &mutations(task)));
-    html.push_str(&section("Leak report", &leaks::report(task)?));
-    if !alone {
-        html.push_str("<p class=\"note\"><a href=\"#top\">to the top</a></p>\n");
-    }
-    Ok(html + "</article>\n")
+    sections.push(("Network", graphs::neighbourhood(task)?));
+    sections.push(("Texts", texts::show(task)));
+    sections.push(("Series", charts::series(task)));
+    sections.push(("Table", Some(tables::head(task))));
+    let leaks = leaks::report(task)?;
+    Ok(html! {
+        article.task.card id=(id) {
+            @if alone { h1 { (manifest.title) } } @else { h2 { (manifest.title) } }
+            p.note { code { (id) } }
+            (facts(task))
+            details.description open[alone] {
+                summary { "Description, as solvers see it" }
+                (markdown::render(&task.description))
+            }
+            @for (heading, contents) in sections { (section(heading, contents)) }
+            div.pair {
+                (section("Ladder", Some(charts::ladder(manifest))))
+                (section("Target", Some(charts::targets(task))))
+            }
+            (section("Hidden rule", Some(rule(task))))
+            (section("Mutations", Some(mutations(task))))
+            (section("Leak report", Some(leaks)))
+            @if !alone { p.note { a href="#top" { "to the top" } } }
+        }
+    })
 }
 
-fn facts(task: &Task) -> String {
+fn facts(task: &Task) -> Markup {
     let manifest = task.dir.manifest();
     let direction = match manifest.direction() {
         Direction::LowerIsBetter => "lower is better",
@@ -144,23 +133,22 @@ fn facts(task: &Task) -> String {
         ("seed", manifest.seed_task.clone()),
         ("derivation", derivation),
     ];
-    let mut html = String::from("<dl class=\"facts\">\n");
-    for (key, value) in facts {
-        let _ = writeln!(html, "<div><dt>{key}</dt><dd>{}</dd></div>", markdown::inline(&value));
+    html! {
+        dl.facts {
+            @for (key, value) in facts { div { dt { (key) } dd { (markdown::inline(&value)) } } }
+        }
     }
-    html + "</dl>\n"
 }
 
 /// Each target's terms, one per line, and how the target follows from their sum; the rule of
 /// pictures, which have no such targets, clause by clause.
-fn rule(task: &Task) -> String {
+fn rule(task: &Task) -> Markup {
     if task.blueprint.targets.is_empty() {
         let clauses = task.blueprint.formula().replace("; ", ";\n");
-        return format!("<pre class=\"rule\">{}</pre>\n", escape(&clauses));
+        return html! { pre.rule { (clauses) } };
     }
-    let mut html = String::new();
     let several = task.blueprint.targets.len() > 1;
-    for target in &task.blueprint.targets {
+    let formula = |target: &Target| {
         let mut text = if several { format!("{}: ", target.column) } else { String::new() };
         text.push_str("score =\n");
         for (index, term) in target.rule.terms.iter().enumerate() {
@@ -168,32 +156,37 @@ fn rule(task: &Task) -> String {
             let sign = if index == 0 && sign == '+' { ' ' } else { sign };
             let _ = writeln!(text, "  {sign} {:.3} z[{}]", term.weight.abs(), term.expr);
         }
-        let _ = write!(text, "{}", link(&target.link, &target.classes));
-        let _ = writeln!(html, "<pre class=\"rule\">{}</pre>", escape(&text));
-    }
-    html.push_str("<p class=\"note\">z[…] is a term in units of its own spread.</p>\n");
-    if task.blueprint.network().is_some() {
-        html.push_str("<p class=\"note\"><code>.near</code> is a column's mean over a row's neighbours, <code>node.degree</code> their number.</p>\n");
-    }
-    if let Some(layout) = task.blueprint.item() {
-        let used = |name: &str| {
-            let column = format!("{}.{name}", layout.column);
-            task.blueprint.targets.iter().any(|target| target.rule.to_string().contains(&column))
-        };
-        html.push_str("<dl class=\"facts\">\n");
-        for statistic in layout.medium.medium().statistics().iter().filter(|s| used(s.name)) {
-            let _ = writeln!(
-                html,
-                "<div><dt>{}</dt><dd>{}; {} to {}</dd></div>",
-                escape(statistic.name),
-                escape(statistic.means),
-                short(statistic.low),
-                short(statistic.high)
-            );
+        text + &link(&target.link, &target.classes)
+    };
+    html! {
+        @for target in &task.blueprint.targets { pre.rule { (formula(target)) } }
+        p.note { "z[…] is a term in units of its own spread." }
+        @if task.blueprint.network().is_some() {
+            p.note {
+                code { ".near" } " is a column's mean over a row's neighbours, "
+                code { "node.degree" } " their number."
+            }
         }
-        html.push_str("</dl>\n");
+        @if let Some(layout) = task.blueprint.item() { (statistics(task, layout)) }
     }
-    html
+}
+
+/// What the statistics mean that the rule uses, with their ranges.
+fn statistics(task: &Task, layout: &ItemLayout) -> Markup {
+    let used = |name: &str| {
+        let column = format!("{}.{name}", layout.column);
+        task.blueprint.targets.iter().any(|target| target.rule.to_string().contains(&column))
+    };
+    html! {
+        dl.facts {
+            @for statistic in layout.medium.medium().statistics().iter().filter(|s| used(s.name)) {
+                div {
+                    dt { (statistic.name) }
+                    dd { (statistic.means) "; " (short(statistic.low)) " to " (short(statistic.high)) }
+                }
+            }
+        }
+    }
 }
 
 fn link(link: &Link, classes: &[String]) -> String {
@@ -224,50 +217,48 @@ fn link(link: &Link, classes: &[String]) -> String {
     }
 }
 
-fn mutations(task: &Task) -> String {
-    if task.blueprint.mutations.is_empty() {
-        return "<p>None: the data is clean.</p>".to_owned();
+fn mutations(task: &Task) -> Markup {
+    let texts = task.blueprint.mutations.iter().map(|mutation| in_words(task, mutation));
+    html! {
+        @if task.blueprint.mutations.is_empty() {
+            p { "None: the data is clean." }
+        } @else {
+            ul { @for text in texts { li { (markdown::inline(&text)) } } }
+        }
     }
+}
+
+/// A mutation in words, as Markdown.
+fn in_words(task: &Task, mutation: &Mutation) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    let mut html = String::from("<ul>\n");
-    for mutation in &task.blueprint.mutations {
-        let text = match mutation {
-            Mutation::LabelNoise { share } => {
-                format!("label noise: {} of labels drawn anew", percent(*share))
-            }
-            Mutation::Imbalance { share } => {
-                format!("imbalance: {} of rows in class 1", percent(*share))
-            }
-            Mutation::Missing { column, share } => {
-                format!("missing: {} of `{column}`", percent(*share))
-            }
-            Mutation::Sentinel { column, share } => {
-                format!(
-                    "sentinel: {} of `{column}` is {}",
-                    percent(*share),
-                    crate::spec::mutation::SENTINEL
-                )
-            }
-            Mutation::Units { column, companion, factor, share } => format!(
-                "units: {} of `{column}` is multiplied with {}, as `{companion}` says",
-                percent(*share),
-                short(*factor)
-            ),
-            Mutation::Echo { column, name, noise } => {
-                format!(
-                    "echo: `{name}` repeats `{column}` with noise of {} of its spread",
-                    percent(*noise)
-                )
-            }
-            Mutation::Blemish { name, strength } => {
-                let known =
-                    task.blueprint.item().into_iter().flat_map(|l| l.medium.medium().blemishes());
-                let means = known.into_iter().find(|blemish| blemish.name == name);
-                let means = means.map_or(String::new(), |known| format!(": {}", known.means));
-                format!("blemish: `{name}`, strength {}{means}", short(*strength))
-            }
-        };
-        let _ = writeln!(html, "<li>{}</li>", markdown::inline(&text));
+    match mutation {
+        Mutation::LabelNoise { share } => {
+            format!("label noise: {} of labels drawn anew", percent(*share))
+        }
+        Mutation::Imbalance { share } => {
+            format!("imbalance: {} of rows in class 1", percent(*share))
+        }
+        Mutation::Missing { column, share } => {
+            format!("missing: {} of `{column}`", percent(*share))
+        }
+        Mutation::Sentinel { column, share } => {
+            format!("sentinel: {} of `{column}` is {SENTINEL}", percent(*share))
+        }
+        Mutation::Units { column, companion, factor, share } => format!(
+            "units: {} of `{column}` is multiplied with {}, as `{companion}` says",
+            percent(*share),
+            short(*factor)
+        ),
+        Mutation::Echo { column, name, noise } => format!(
+            "echo: `{name}` repeats `{column}` with noise of {} of its spread",
+            percent(*noise)
+        ),
+        Mutation::Blemish { name, strength } => {
+            let known =
+                task.blueprint.item().into_iter().flat_map(|l| l.medium.medium().blemishes());
+            let means = known.into_iter().find(|blemish| blemish.name == name);
+            let means = means.map_or(String::new(), |known| format!(": {}", known.means));
+            format!("blemish: `{name}`, strength {}{means}", short(*strength))
+        }
     }
-    html + "</ul>"
 }

@@ -1,13 +1,14 @@
 //! Pictures beside their targets; masks and boxes drawn over them, undamaged images beside them.
 
 use super::GalleryError;
-use super::html::data_uri;
+use super::parts::data_uri;
 use super::task::{Items, Task};
 use crate::media::image::jpeg;
 use camino::Utf8Path;
 use fs_err as fs;
 use image::codecs::png::{PngDecoder, PngEncoder};
 use image::{ColorType, DynamicImage, ImageDecoder as _, ImageEncoder as _, ImageError, Limits};
+use maud::{Markup, html};
 use std::fmt::Write as _;
 use std::io::Cursor;
 use tasks::boxes::Object;
@@ -15,7 +16,6 @@ use tasks::mask::Mask;
 use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
 use tasks::values::Values;
-use web::html::escape;
 
 /// Pictures of a task.
 const COUNT: usize = 12;
@@ -77,24 +77,21 @@ impl Picture {
     }
 }
 
-/// HTML with the pictures of the example rows; fails if a file is unreadable.
-pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
-    let mut html = String::from("<div class=\"cards\">\n");
+/// The pictures of the example rows; fails if a file is unreadable.
+pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
+    let mut figures = Vec::new();
     for row in task.examples(COUNT) {
         let cell = &task.train.rows[row][items.column];
         let picture = Picture::read(&task.item_path(cell)?)?;
-        let _ = writeln!(
-            html,
-            "<figure>{}<figcaption>{}</figcaption></figure>",
-            with_truth(task, row, &picture, cell),
-            escape(&task.label(row))
-        );
+        figures.push(html! {
+            figure { (with_truth(task, row, &picture, cell)) figcaption { (task.label(row)) } }
+        });
     }
-    Ok(html + "</div>")
+    Ok(html! { div.cards { @for figure in figures { (figure) } } })
 }
 
 /// A picture and whatever of the truth can be drawn on it.
-fn with_truth(task: &Task, row: usize, picture: &Picture, name: &str) -> String {
+fn with_truth(task: &Task, row: usize, picture: &Picture, name: &str) -> Markup {
     let over = match (&task.dir.manifest().prediction, &task.truth) {
         (Prediction::Mask { width, height, .. }, Values::Masks(masks)) => {
             masked(&masks[row], *width, *height)
@@ -102,24 +99,29 @@ fn with_truth(task: &Task, row: usize, picture: &Picture, name: &str) -> String 
         (Prediction::Boxes { classes, .. }, Values::Objects(rows)) => {
             framed(&rows[row], classes, picture)
         }
-        _ => String::new(),
+        _ => Markup::default(),
     };
-    let mut html = format!(
-        "<svg class=\"picture\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-label=\"{2}\"><image \
-         width=\"{0}\" height=\"{1}\" href=\"{3}\"/>{over}</svg>",
-        picture.width,
-        picture.height,
-        escape(name),
-        picture.uri()
-    );
-    if let Values::Images { images, frame } = &task.truth {
-        html.push_str(&undamaged(&images[row], *frame));
+    html! {
+        (drawn(picture, name, &over))
+        @if let Values::Images { images, frame } = &task.truth {
+            (undamaged(&images[row], *frame))
+        }
     }
-    html
+}
+
+/// A picture with what is drawn over it, in units of its pixels.
+fn drawn(picture: &Picture, name: &str, over: &Markup) -> Markup {
+    let Picture { width, height, .. } = picture;
+    html! {
+        svg.picture viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(name) {
+            image width=(width) height=(height) href=(picture.uri()) {}
+            (over)
+        }
+    }
 }
 
 /// The pixels of a mask, column by column as masks are kept.
-fn masked(mask: &Mask, width: usize, height: usize) -> String {
+fn masked(mask: &Mask, width: usize, height: usize) -> Markup {
     let pixels = mask.pixels(width, height);
     let mut path = String::new();
     for x in 0..width {
@@ -133,29 +135,26 @@ fn masked(mask: &Mask, width: usize, height: usize) -> String {
             y += length + 1;
         }
     }
-    format!("<path class=\"mask\" d=\"{path}\"/>")
+    html! { path.mask d=(path) {} }
 }
 
 /// Boxes in the picture's pixels, with a colour for each class.
-fn framed(objects: &[Object], classes: &[String], picture: &Picture) -> String {
-    let thick = picture.width.max(picture.height) as f64 / 64.0;
-    let draw = |object: &Object| {
-        format!(
-            "<rect class=\"box k{}\" x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" \
-             stroke-width=\"{thick:.2}\"><title>{}</title></rect>",
-            object.class % 6,
-            object.x,
-            object.y,
-            object.w,
-            object.h,
-            escape(classes.get(object.class).map_or("", String::as_str))
-        )
-    };
-    objects.iter().map(draw).collect()
+fn framed(objects: &[Object], classes: &[String], picture: &Picture) -> Markup {
+    let thick = format!("{:.2}", picture.width.max(picture.height) as f64 / 64.0);
+    let number = |value: f64| format!("{value:.2}");
+    html! {
+        @for object in objects {
+            rect class=(format!("box k{}", object.class % 6)) x=(number(object.x))
+                y=(number(object.y)) width=(number(object.w)) height=(number(object.h))
+                stroke-width=(thick) {
+                title { (classes.get(object.class).map_or("", String::as_str)) }
+            }
+        }
+    }
 }
 
 /// What a damaged image is to become.
-fn undamaged(image: &[u16], frame: ImageFormat) -> String {
+fn undamaged(image: &[u16], frame: ImageFormat) -> Markup {
     let most = u64::from(frame.levels.max(2) - 1);
     let byte = |pixel: &u16| u8::try_from(u64::from(*pixel) * 255 / most).unwrap_or(u8::MAX);
     let picture = Picture {
@@ -164,13 +163,7 @@ fn undamaged(image: &[u16], frame: ImageFormat) -> String {
         color: ColorType::L8,
         pixels: image.iter().map(byte).collect(),
     };
-    format!(
-        "<svg class=\"picture\" viewBox=\"0 0 {0} {1}\" role=\"img\" aria-label=\"undamaged\"><image \
-         width=\"{0}\" height=\"{1}\" href=\"{2}\"/></svg>",
-        frame.width,
-        frame.height,
-        picture.uri()
-    )
+    drawn(&picture, "undamaged", &Markup::default())
 }
 
 #[cfg(test)]
@@ -181,8 +174,8 @@ mod tests {
     fn masks_are_drawn_where_they_are_set() {
         let mask = Mask::parse("2 2 6 1", 3, 2).unwrap();
         assert_eq!(
-            masked(&mask, 3, 2),
-            "<path class=\"mask\" d=\"M0 1h1v1h-1zM1 0h1v1h-1zM2 1h1v1h-1z\"/>"
+            masked(&mask, 3, 2).into_string(),
+            "<path class=\"mask\" d=\"M0 1h1v1h-1zM1 0h1v1h-1zM2 1h1v1h-1z\"></path>"
         );
     }
 
@@ -191,11 +184,12 @@ mod tests {
         let picture =
             Picture { width: 2, height: 2, color: ColorType::L8, pixels: vec![0, 80, 160, 255] };
         let object = Object { class: 0, x: 0.5, y: 0.0, w: 1.0, h: 1.5 };
-        let html = framed(&[object], &["<b>".to_owned()], &picture);
+        let html = framed(&[object], &["<b>".to_owned()], &picture).into_string();
         assert!(
             html.starts_with("<rect class=\"box k0\" x=\"0.50\"") && html.contains("&lt;b&gt;")
         );
-        let html = undamaged(&[0, 1, 2, 3], ImageFormat { width: 2, height: 2, levels: 4 });
+        let format = ImageFormat { width: 2, height: 2, levels: 4 };
+        let html = undamaged(&[0, 1, 2, 3], format).into_string();
         assert!(html.contains("data:image/png;base64,iVBOR"), "{html}");
     }
 }

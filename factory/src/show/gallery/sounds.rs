@@ -1,7 +1,7 @@
 //! Recordings: a player and a spectrogram each.
 
 use super::GalleryError;
-use super::html::{data_uri, short};
+use super::parts::data_uri;
 use super::pictures::Picture;
 use super::task::{Items, Task};
 use crate::numeric::draws::floor;
@@ -9,10 +9,10 @@ use crate::numeric::fourier::{forward, hann};
 use fs_err as fs;
 use hound::{SampleFormat, WavReader};
 use image::ColorType;
+use maud::{Markup, html};
 use ndarray::Array2;
 use rustfft::num_complex::Complex;
-use std::fmt::Write as _;
-use web::html::escape;
+use web::chart::short;
 
 /// Recordings of a task.
 const COUNT: usize = 4;
@@ -34,32 +34,31 @@ struct Recording {
     samples: Vec<f64>,
 }
 
-/// HTML with the recordings of the example rows; fails if a file is unreadable.
-pub(super) fn show(task: &Task, items: Items) -> Result<String, GalleryError> {
-    let mut html = String::from("<div class=\"cards wide\">\n");
+/// The recordings of the example rows; fails if a file is unreadable.
+pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
+    let mut figures = Vec::new();
     for row in task.examples(COUNT) {
-        let cell = &task.train.rows[row][items.column];
-        let path = task.item_path(cell)?;
+        let name = &task.train.rows[row][items.column];
+        let path = task.item_path(name)?;
         let bytes = fs::read(&path)?;
         let recording = parsed(&bytes).ok_or_else(|| GalleryError::Unreadable {
             path,
             fault: "it is not a WAV file of 16-bit samples".to_owned(),
         })?;
         let seconds = recording.samples.len() as f64 / f64::from(recording.rate.max(1));
-        let _ = writeln!(
-            html,
-            "<figure><img class=\"spectrogram\" alt=\"spectrogram of {name}\" src=\"{}\"/>\
-             <audio controls=\"controls\" src=\"{}\"></audio>\
-             <figcaption>{}<br/><small>{name}, {} s, 0 to {} Hz</small></figcaption></figure>",
-            painted(&shades(&recording.samples)).uri(),
-            data_uri("audio/wav", &bytes),
-            escape(&task.label(row)),
-            short(seconds),
-            recording.rate / 2,
-            name = escape(cell),
-        );
+        figures.push(html! {
+            figure {
+                img.spectrogram alt=(format!("spectrogram of {name}"))
+                    src=(painted(&shades(&recording.samples)).uri());
+                audio controls aria-label=(name) src=(data_uri("audio/wav", &bytes)) {}
+                figcaption {
+                    (task.label(row)) br;
+                    small { (name) ", " (short(seconds)) " s, 0 to " (recording.rate / 2) " Hz" }
+                }
+            }
+        });
     }
-    Ok(html + "</div>")
+    Ok(html! { div.cards.wide { @for figure in figures { (figure) } } })
 }
 
 /// The samples of a WAV file with 16 bits each.

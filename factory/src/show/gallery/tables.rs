@@ -1,9 +1,9 @@
 //! The head of a table.
 
-use super::html::shortened;
+use super::parts::shortened;
 use super::task::Task;
-use std::fmt::Write as _;
-use web::html::escape;
+use maud::{Markup, html};
+use web::page::scroll;
 
 /// Number of rows that are shown.
 const HEAD: usize = 8;
@@ -11,32 +11,30 @@ const HEAD: usize = 8;
 const WIDTH: usize = 40;
 
 /// The first rows of `train.csv`, the target's columns marked.
-pub(super) fn head(task: &Task) -> String {
+pub(super) fn head(task: &Task) -> Markup {
     let truth = task.truth_columns();
     let table = &task.train;
-    let marked: Vec<&str> = table
-        .header
-        .iter()
-        .map(|name| if truth.contains(&name.as_str()) { " class=\"truth\"" } else { "" })
-        .collect();
-    let mut html = String::from("<div class=\"scroll\"><table class=\"data\">\n<tr>");
-    for (name, mark) in table.header.iter().zip(&marked) {
-        let _ = write!(html, "<th{mark}>{}</th>", escape(name));
-    }
-    html.push_str("</tr>\n");
-    for row in table.rows.iter().take(HEAD) {
-        html.push_str("<tr>");
-        for (cell, mark) in row.iter().zip(&marked) {
-            let _ = write!(html, "<td{mark}>{}</td>", shortened(cell, WIDTH));
+    let mark = |name: &String| truth.contains(&name.as_str()).then_some("truth");
+    let cells = |row: &[String]| {
+        html! {
+            tr {
+                @for (cell, name) in row.iter().zip(&table.header) {
+                    td class=[mark(name)] { (shortened(cell, WIDTH)) }
+                }
+            }
         }
-        html.push_str("</tr>\n");
+    };
+    let rows = html! {
+        table.data {
+            tr { @for name in &table.header { th scope="col" class=[mark(name)] { (name) } } }
+            @for row in table.rows.iter().take(HEAD) { (cells(row)) }
+        }
+    };
+    html! {
+        (scroll("the first rows of train.csv", &rows))
+        p.note {
+            "The first " (HEAD.min(table.rows.len())) " of " (table.rows.len()) " rows of "
+            code { "train.csv" } "; " code { "test.csv" } " has " (task.test.rows.len()) "."
+        }
     }
-    let _ = write!(
-        html,
-        "</table></div>\n<p class=\"note\">The first {} of {} rows of <code>train.csv</code>; <code>test.csv</code> has {}.</p>",
-        HEAD.min(table.rows.len()),
-        table.rows.len(),
-        task.test.rows.len()
-    );
-    html
 }

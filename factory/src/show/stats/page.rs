@@ -5,332 +5,371 @@ use super::paper;
 use super::statistics::{Counts, Statistics};
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
+use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use web::html::escape;
+use web::chart::{ChartRow, Key, Mark, RowChart, legend};
+use web::page::{Document, scroll};
 
 const STYLE: &str = include_str!("page.css");
 
 /// The statistics as a self-contained HTML page.
 pub fn page(statistics: &Statistics) -> String {
-    let mut body = head(statistics);
-    let _ = write!(
-        body,
-        "<h2>Kinds of tasks, beside figure 3</h2>\
-         <p class=\"key\"><span>ours</span><span class=\"reach\">95&nbsp;% interval (Wilson)</span>\
-         <span class=\"theirs thin\">the paper's share</span></p><div class=\"grid\">{}</div>\
-         <p class=\"soft\">The distance is Jensen-Shannon's: the square root of the divergence in \
-         bits, 0 to 1, far above {NEAR}. Chance is the distance of a corpus of this size drawn at \
-         random from the paper's shares.</p>",
-        statistics.figures.iter().map(figure).collect::<String>()
-    );
-    body.push_str(&passage(statistics));
-    body.push_str(&sizes(statistics));
-    let _ = write!(body, "<h2>Modality and formulation</h2>{}", coverage(&statistics.coverage));
-    let _ = write!(
-        body,
-        "<h2>Rules, metrics, mutations</h2><div class=\"grid\">{}{}{}</div>",
-        counts("Families of rules", &statistics.families),
-        counts("Metrics", &statistics.metrics),
-        counts("Mutations", &statistics.mutations)
-    );
-    let _ = write!(
-        body,
-        "<h2>Left to discover</h2><p class=\"soft\">(R3 − R2) / (ceiling − R0): of the way from a \
-         constant to the ceiling, the part that only the rule's own transforms go. Box: the middle \
-         half; thin line: 5 to 95&nbsp;%.</p><div class=\"card\">{}</div>",
-        boxes(&statistics.discovery)
-    );
-    body.push_str(&times(statistics));
-    body.push_str(&likeness(statistics));
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>Statistics of a corpus</title><style>\n{STYLE}</style></head>\n\
-         <body>{body}</body></html>\n"
-    )
+    let body = html! {
+        (head(statistics))
+        (figures(&statistics.figures))
+        (passage(statistics))
+        (sizes(statistics))
+        h2 { "Modality and formulation" }
+        div.card { (scroll("tasks by modality and formulation", &coverage(&statistics.coverage))) }
+        h2 { "Rules, metrics, mutations" }
+        div.grid {
+            (bar_chart("Families of rules", &statistics.families))
+            (bar_chart("Metrics", &statistics.metrics))
+            (bar_chart("Mutations", &statistics.mutations))
+        }
+        (discovery(&statistics.discovery))
+        (times(statistics))
+        (likeness(statistics))
+    };
+    Document { title: "Statistics of a corpus", style: STYLE, body }.html()
 }
 
 /// A name as it is read.
 fn plain(name: &str) -> String {
-    escape(&name.replace('_', " "))
+    name.replace('_', " ")
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1}&nbsp;%", 100.0 * share)
+    format!("{:.1}\u{a0}%", 100.0 * share)
 }
 
-fn head(statistics: &Statistics) -> String {
+/// A chart in a card of its own.
+fn card(chart: &RowChart) -> Markup {
+    html! { section.card { (chart.html()) } }
+}
+
+fn head(statistics: &Statistics) -> Markup {
     let splits: Vec<String> = statistics
         .splits
         .iter()
         .map(|(split, count)| format!("{count} {}", plain(split)))
         .collect();
-    let state = if statistics.complete { "" } else { " It is unfinished." };
     let accepted = &statistics.passage.accepted;
-    let likeness = &statistics.likeness;
     let farthest = statistics.figures.iter().map(|figure| figure.distance).fold(0.0, f64::max);
     let numbers = [
         (statistics.tasks.to_string(), "tasks".to_owned()),
         (percent(accepted.share), format!("of {} attempts accepted", accepted.total)),
         (format!("{farthest:.3}"), "largest distance from figure 3".to_owned()),
         (statistics.unique_rules.to_string(), "different rules".to_owned()),
-        (percent(likeness.alike_share), "descriptions with a near twin".to_owned()),
+        (percent(statistics.likeness.alike_share), "descriptions with a near twin".to_owned()),
     ];
-    let mut cards = String::new();
-    for (number, words) in numbers {
-        let _ = write!(cards, "<div class=\"card\"><b>{number}</b><span>{words}</span></div>");
-    }
-    format!(
-        "<h1>A corpus of {} tasks</h1><p class=\"soft\">{}; seed {}, made by factory {}.{state}</p>\
-         <div class=\"cards\">{cards}</div>",
-        statistics.tasks,
-        splits.join(", "),
-        statistics.seed,
-        escape(&statistics.factory)
-    )
-}
-
-fn figure(figure: &Figure) -> String {
-    let largest = figure
-        .shares
-        .iter()
-        .flat_map(|share| [share.interval.high, share.paper])
-        .fold(0.01, f64::max);
-    let place = |share: f64| 100.0 * share / largest;
-    let mut text = format!("<section class=\"card\"><h3>{}</h3>", plain(&figure.title));
-    for share in &figure.shares {
-        let _ = write!(
-            text,
-            "<div class=\"row\" title=\"{} tasks; 95 % interval {:.1} to {:.1} %; asked {:.1} %; \
-             paper {:.1} %\"><span>{}</span><div class=\"track\"><i style=\"width:{:.2}%\"></i>\
-             <div class=\"reach\" style=\"left:{:.2}%;width:{:.2}%\"></div>\
-             <div class=\"mark\" style=\"left:{:.2}%\"></div></div><span>{}</span></div>",
-            share.count,
-            100.0 * share.interval.low,
-            100.0 * share.interval.high,
-            100.0 * share.asked,
-            100.0 * share.paper,
-            plain(&share.name),
-            place(share.share),
-            place(share.interval.low),
-            place(share.interval.high - share.interval.low),
-            place(share.paper),
-            percent(share.share),
-        );
-    }
-    let (class, word) = if figure.far { ("bad", "far") } else { ("good", "near") };
-    let _ = write!(
-        text,
-        "<p>Distance <span class=\"{class}\">{:.4} ({word})</span><br><span class=\"soft\">\
-         divergence {:.5} bits, chance {:.4}</span></p></section>",
-        figure.distance, figure.divergence, figure.chance
-    );
-    text
-}
-
-/// A named bar with a number behind it.
-fn bar(name: &str, class: &str, share: f64, number: &str) -> String {
-    format!(
-        "<div class=\"row\"><span>{name}</span><div class=\"track\">\
-         <i class=\"{class}\" style=\"width:{:.2}%\"></i></div><span>{number}</span></div>",
-        100.0 * share
-    )
-}
-
-fn passage(statistics: &Statistics) -> String {
-    let passage = &statistics.passage;
-    let mut ours = String::new();
-    let mut theirs = String::new();
-    for step in &passage.steps {
-        let label = |name: &str, share: f64| {
-            format!("{name} <span class=\"soft\">{}</span>", percent(share))
-        };
-        ours.push_str(&bar(
-            &label(&step.name, step.share),
-            "",
-            step.share,
-            &step.count.to_string(),
-        ));
-        let label = label(&step.paper_name, step.paper_share);
-        theirs.push_str(&bar(&label, "theirs", step.paper_share, &step.paper.to_string()));
-    }
-    let refusals: usize = passage.reasons.values().flat_map(BTreeMap::values).sum();
-    let mut reasons = String::new();
-    for (stage, by_reason) in &passage.reasons {
-        for (reason, count) in by_reason {
-            let label = format!("{} <span class=\"soft\">{}</span>", plain(reason), plain(stage));
-            let share = *count as f64 / refusals.max(1) as f64;
-            reasons.push_str(&bar(&label, "", share, &count.to_string()));
+    html! {
+        h1 { "A corpus of " (statistics.tasks) " tasks" }
+        p.note {
+            (splits.join(", ")) "; seed " (statistics.seed) ", made by factory "
+            (statistics.factory) "."
+            @if !statistics.complete { " It is unfinished." }
+        }
+        div.numbers {
+            @for (number, words) in numbers { div.card { b { (number) } small { (words) } } }
         }
     }
-    if reasons.is_empty() {
-        reasons.push_str("<p class=\"soft\">Nothing was refused.</p>");
+}
+
+fn figures(figures: &[Figure]) -> Markup {
+    let keys = [
+        (Key::Bar(0), "ours"),
+        (Key::Interval, "95 % interval (Wilson)"),
+        (Key::Target, "the paper's share"),
+    ];
+    html! {
+        h2 { "Kinds of tasks, beside figure 3" }
+        (legend(&keys))
+        div.grid { @for shown in figures { (figure(shown)) } }
+        p.note {
+            "The distance is Jensen-Shannon's: the square root of the divergence in bits, 0 to 1, "
+            "far above " (NEAR) ". Chance is the distance of a corpus of this size drawn at random "
+            "from the paper's shares."
+        }
     }
+}
+
+fn figure(figure: &Figure) -> Markup {
+    let rows = figure.shares.iter().map(|share| {
+        let (low, high) = (100.0 * share.interval.low, 100.0 * share.interval.high);
+        ChartRow {
+            label: plain(&share.name),
+            note: String::new(),
+            detail: format!(
+                "{} tasks; 95 % interval {low:.1} to {high:.1} %; asked {}; paper {}",
+                share.count,
+                percent(share.asked),
+                percent(share.paper)
+            ),
+            marks: vec![(
+                Mark::Bar {
+                    value: 100.0 * share.share,
+                    series: 0,
+                    interval: Some((low, high)),
+                    target: Some(100.0 * share.paper),
+                },
+                percent(share.share),
+            )],
+        }
+    });
+    let chart = RowChart {
+        title: plain(&figure.title),
+        x_label: "% of tasks".to_owned(),
+        rows: rows.collect(),
+        reversed: false,
+        reference: None,
+    };
+    let (class, word) = if figure.far { ("bad", "far") } else { ("good", "near") };
+    html! {
+        section.card {
+            (chart.html())
+            p {
+                "Distance " span class=(class) { (format!("{:.4} ({word})", figure.distance)) } br;
+                small {
+                    (format!("divergence {:.5} bits, chance {:.4}", figure.divergence, figure.chance))
+                }
+            }
+        }
+    }
+}
+
+/// A bar with its share as a remark and its count as the number.
+fn share_row(name: &str, note: String, share: f64, count: usize, series: usize) -> ChartRow {
+    ChartRow {
+        label: name.to_owned(),
+        note,
+        detail: String::new(),
+        marks: vec![(Mark::bar(100.0 * share, series), count.to_string())],
+    }
+}
+
+fn passage(statistics: &Statistics) -> Markup {
+    let passage = &statistics.passage;
+    let chart = |title: &str, x_label: &str, rows: Vec<ChartRow>| RowChart {
+        title: title.to_owned(),
+        x_label: x_label.to_owned(),
+        rows,
+        reversed: false,
+        reference: None,
+    };
+    let ours = passage
+        .steps
+        .iter()
+        .map(|step| share_row(&step.name, percent(step.share), step.share, step.count, 0));
+    let theirs = passage.steps.iter().map(|step| {
+        share_row(&step.paper_name, percent(step.paper_share), step.paper_share, step.paper, 1)
+    });
+    let refusals: usize = passage.reasons.values().flat_map(BTreeMap::values).sum();
+    let reasons = passage.reasons.iter().flat_map(|(stage, by_reason)| {
+        by_reason.iter().map(move |(reason, count)| {
+            let share = *count as f64 / refusals.max(1) as f64;
+            share_row(&plain(reason), plain(stage), share, *count, 0)
+        })
+    });
+    let reasons: Vec<ChartRow> = reasons.collect();
     let tries: Vec<String> = passage
         .attempts
         .iter()
         .map(|(tries, slots)| format!("{slots} slots took {tries}"))
         .collect();
-    let filled = &passage.filled;
-    format!(
-        "<h2>From attempts to tasks</h2><div class=\"grid\">\
-         <section class=\"card\"><h3>Our attempts</h3>{ours}</section>\
-         <section class=\"card\"><h3>The paper's tasks</h3>{theirs}</section>\
-         <section class=\"card\"><h3>Why {refusals} attempts were refused</h3>{reasons}</section></div>\
-         <p>Accepted: {} of attempts ({:.1} to {:.1}&nbsp;%); {} of {} slots hold a task in the end \
-         ({}). <span class=\"soft\">The paper's {} counts tasks after up to five tries at a stage, \
-         which compares with slots. {}.</span></p>",
-        percent(passage.accepted.share),
-        100.0 * passage.accepted.interval.low,
-        100.0 * passage.accepted.interval.high,
-        filled.count,
-        filled.total,
-        percent(filled.share),
-        percent(passage.paper),
-        tries.join(", ")
-    )
-}
-
-fn sizes(statistics: &Statistics) -> String {
-    let sizes = &statistics.sizes;
-    let most = sizes.bins.iter().map(|bin| bin.train.max(bin.test)).max().unwrap_or(0).max(1);
-    let mut bars = String::new();
-    for bin in sizes.bins.iter().filter(|bin| bin.train + bin.test > 0) {
-        for (class, count) in [("", bin.train), ("test", bin.test)] {
-            let label = if class.is_empty() { bin.label() } else { String::new() };
-            bars.push_str(&bar(&label, class, count as f64 / most as f64, &count.to_string()));
-        }
-    }
-    let ((low, high), (usual_low, usual_high)) = (paper::SIZES, paper::USUAL_SIZES);
-    format!(
-        "<h2>Rows per task, beside figure 5</h2><p class=\"key\"><span>training rows</span>\
-         <span class=\"test\">test rows</span></p><div class=\"card\">{bars}</div>\
-         <p class=\"soft\">{} of {} tasks train on {low} to {high} rows, as the paper's are meant \
-         to; {} on {usual_low} to {usual_high}, as most of them do.</p>",
-        sizes.in_range, statistics.tasks, sizes.usual
-    )
-}
-
-fn coverage(coverage: &BTreeMap<String, Counts>) -> String {
-    let columns: BTreeSet<&String> = coverage.values().flat_map(Counts::keys).collect();
-    let most = coverage.values().flat_map(Counts::values).copied().max().unwrap_or(1);
-    let mut text = String::from("<div class=\"scroll\"><table><tr><th></th>");
-    for column in &columns {
-        let _ = write!(text, "<th>{}</th>", plain(column));
-    }
-    text.push_str("<th>all</th></tr>");
-    for (modality, row) in coverage {
-        let _ = write!(text, "<tr><td>{}</td>", plain(modality));
-        for column in &columns {
-            match row.get(*column) {
-                Some(count) => {
-                    let ink = 12.0 + 43.0 * *count as f64 / most as f64;
-                    let _ = write!(
-                        text,
-                        "<td class=\"cell\" style=\"background:color-mix(in srgb, var(--ours) \
-                         {ink:.0}%, transparent)\">{count}</td>"
-                    );
-                }
-                None => text.push_str("<td class=\"cell soft\">·</td>"),
+    let (accepted, filled) = (&passage.accepted, &passage.filled);
+    html! {
+        h2 { "From attempts to tasks" }
+        div.grid {
+            (card(&chart("Our attempts", "% of attempts", ours.collect())))
+            (card(&chart("The paper's tasks", "% of tasks", theirs.collect())))
+            @if reasons.is_empty() {
+                section.card { h3 { "Refusals" } p.note { "Nothing was refused." } }
+            } @else {
+                (card(&chart(
+                    &format!("Why {refusals} attempts were refused"), "% of refusals", reasons
+                )))
             }
         }
-        let _ = write!(text, "<td>{}</td></tr>", row.values().sum::<usize>());
+        p {
+            "Accepted: " (percent(accepted.share)) " of attempts ("
+            (format!("{:.1}", 100.0 * accepted.interval.low)) " to "
+            (percent(accepted.interval.high)) "); " (filled.count) " of " (filled.total)
+            " slots hold a task in the end (" (percent(filled.share)) ")."
+        }
+        p.note {
+            "The paper's " (percent(passage.paper)) " counts tasks after up to five tries at a "
+            "stage, which compares with slots. " (tries.join(", ")) "."
+        }
     }
-    text.push_str("</table></div>");
-    text
 }
 
-fn counts(title: &str, counts: &Counts) -> String {
+fn sizes(statistics: &Statistics) -> Markup {
+    let sizes = &statistics.sizes;
+    let row = |label: String, train: usize, test: usize| ChartRow {
+        label,
+        note: String::new(),
+        detail: String::new(),
+        marks: vec![
+            (Mark::bar(train as f64, 0), train.to_string()),
+            (Mark::bar(test as f64, 1), test.to_string()),
+        ],
+    };
+    let bins = sizes.bins.iter().filter(|bin| bin.train + bin.test > 0);
+    let chart = RowChart {
+        title: String::new(),
+        x_label: "tasks with so many rows".to_owned(),
+        rows: bins.map(|bin| row(bin.label(), bin.train, bin.test)).collect(),
+        reversed: false,
+        reference: None,
+    };
+    let ((low, high), (usual_low, usual_high)) = (paper::SIZES, paper::USUAL_SIZES);
+    html! {
+        h2 { "Rows per task, beside figure 5" }
+        (legend(&[(Key::Bar(0), "training rows"), (Key::Bar(1), "test rows")]))
+        div.grid { (card(&chart)) }
+        p.note {
+            (sizes.in_range) " of " (statistics.tasks) " tasks train on " (low) " to " (high)
+            " rows, as the paper's are meant to; " (sizes.usual) " on " (usual_low) " to "
+            (usual_high) ", as most of them do."
+        }
+    }
+}
+
+/// A table of counts; the more tasks, the darker the cell.
+fn coverage(coverage: &BTreeMap<String, Counts>) -> Markup {
+    let columns: BTreeSet<&String> = coverage.values().flat_map(Counts::keys).collect();
+    let most = coverage.values().flat_map(Counts::values).copied().max().unwrap_or(1);
+    let shade = |count: usize| {
+        let share = 8.0 + 27.0 * count as f64 / most as f64;
+        format!("background:color-mix(in srgb, var(--c0) {share:.0}%, transparent)")
+    };
+    html! {
+        table {
+            tr {
+                td {}
+                @for column in &columns { th.cell scope="col" { (plain(column)) } }
+                th.number scope="col" { "all" }
+            }
+            @for (modality, row) in coverage {
+                tr {
+                    th scope="row" { (plain(modality)) }
+                    @for column in &columns {
+                        @match row.get(*column) {
+                            Some(count) => td.cell style=(shade(*count)) { (count) },
+                            None => td.cell.faint { "·" },
+                        }
+                    }
+                    td.number { (row.values().sum::<usize>()) }
+                }
+            }
+        }
+    }
+}
+
+fn bar_chart(title: &str, counts: &Counts) -> Markup {
     let mut order: Vec<(&String, usize)> =
         counts.iter().map(|(name, count)| (name, *count)).collect();
     order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let most = order.first().map_or(1, |(_, count)| *count).max(1);
-    let bars: String = order
-        .iter()
-        .map(|(name, count)| bar(&plain(name), "", *count as f64 / most as f64, &count.to_string()))
+    let bars: Vec<(String, f64, String)> = order
+        .into_iter()
+        .map(|(name, count)| (plain(name), count as f64, count.to_string()))
         .collect();
-    format!("<section class=\"card\"><h3>{title}</h3>{bars}</section>")
+    card(&RowChart::bars(title, "tasks", &bars))
 }
 
-/// A box and its whiskers per kind, on a scale from the least or 0 to the most.
-fn boxes(rows: &BTreeMap<String, Quantiles>) -> String {
-    let low = rows.values().map(|q| q.least).fold(0.0, f64::min);
-    let high = rows.values().map(|q| q.most).fold(f64::MIN_POSITIVE, f64::max);
-    let place = |value: f64| 100.0 * (value - low) / (high - low);
-    let mut text = String::new();
-    for (kind, q) in rows {
-        let _ = write!(
-            text,
-            "<div class=\"row\" title=\"{} tasks, from {:.3} to {:.3}\"><span>{}</span>\
-             <div class=\"track\"><div class=\"reach\" style=\"left:{:.2}%;width:{:.2}%\"></div>\
-             <div class=\"box\" style=\"left:{:.2}%;width:{:.2}%\"></div>\
-             <div class=\"mid\" style=\"left:{:.2}%\"></div></div><span>{:.3}</span></div>",
-            q.count,
-            q.least,
-            q.most,
-            plain(kind),
-            place(q.q05),
-            place(q.q95) - place(q.q05),
-            place(q.q25),
-            place(q.q75) - place(q.q25),
-            place(q.median),
-            q.median
-        );
+/// What only the rule's own transforms find, by kind of task.
+fn discovery(rows: &BTreeMap<String, Quantiles>) -> Markup {
+    let row = |(kind, q): (&String, &Quantiles)| ChartRow {
+        label: plain(kind),
+        note: String::new(),
+        detail: format!("{} tasks, from {:.3} to {:.3}", q.count, q.least, q.most),
+        marks: vec![(
+            Mark::Spread { outer: (q.q05, q.q95), inner: (q.q25, q.q75), median: q.median },
+            format!("{:.3}", q.median),
+        )],
+    };
+    let chart = RowChart {
+        title: String::new(),
+        x_label: "(R3 − R2) / (ceiling − R0)".to_owned(),
+        rows: rows.iter().map(row).collect(),
+        reversed: false,
+        reference: None,
+    };
+    html! {
+        h2 { "Left to discover" }
+        p.note {
+            "(R3 − R2) / (ceiling − R0): of the way from a constant to the ceiling, the part that "
+            "only the rule's own transforms go. Box: the middle half of the tasks, with the median; "
+            "whiskers: 5 to 95 %."
+        }
+        div.grid { (card(&chart)) }
     }
-    text
 }
 
-fn times(statistics: &Statistics) -> String {
-    let mut rows = String::new();
-    for (kind, q) in &statistics.passage.milliseconds {
-        let _ = write!(
-            rows,
-            "<tr><td>{}</td><td>{}</td><td>{:.0}</td><td>{:.0}</td><td>{:.0}</td><td>{:.0}</td></tr>",
-            plain(kind),
-            q.count,
-            q.q05,
-            q.median,
-            q.q95,
-            q.most
-        );
+fn times(statistics: &Statistics) -> Markup {
+    let table = html! {
+        table {
+            tr {
+                td {}
+                @for name in ["attempts", "5 %", "median", "95 %", "most"] {
+                    th.number scope="col" { (name) }
+                }
+            }
+            @for (kind, q) in &statistics.passage.milliseconds {
+                tr {
+                    th scope="row" { (plain(kind)) }
+                    td.number { (q.count) }
+                    @for value in [q.q05, q.median, q.q95, q.most] {
+                        td.number { (format!("{value:.0}")) }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        h2 { "Milliseconds per attempt" }
+        div.card { (scroll("milliseconds per attempt", &table)) }
+        p.note {
+            (format!("{:.1} s", statistics.passage.seconds))
+            " over all attempts, one after the other."
+        }
     }
-    format!(
-        "<h2>Milliseconds per attempt</h2><div class=\"scroll\"><table><tr><th></th><th>attempts</th>\
-         <th>5&nbsp;%</th><th>median</th><th>95&nbsp;%</th><th>most</th></tr>{rows}</table></div>\
-         <p class=\"soft\">{:.1} s over all attempts, one after the other.</p>",
-        statistics.passage.seconds
-    )
 }
 
-fn likeness(statistics: &Statistics) -> String {
+fn likeness(statistics: &Statistics) -> Markup {
     let likeness = &statistics.likeness;
-    let mut rows = String::new();
-    for pair in &likeness.closest {
-        let class = if pair.jaccard > ALIKE { "bad" } else { "" };
-        let _ = write!(
-            rows,
-            "<tr><td class=\"{class}\">{:.3}</td><td class=\"words\">{}</td>\
-             <td class=\"words\">{}</td></tr>",
-            pair.jaccard,
-            escape(&pair.one),
-            escape(&pair.other)
-        );
+    let table = html! {
+        table {
+            tr {
+                th scope="col" { "in common" }
+                th scope="col" { "one" }
+                th scope="col" { "other" }
+            }
+            @for pair in &likeness.closest {
+                tr {
+                    td class=[(pair.jaccard > ALIKE).then_some("bad")] {
+                        (format!("{:.3}", pair.jaccard))
+                    }
+                    td.words { (pair.one) }
+                    td.words { (pair.other) }
+                }
+            }
+        }
+    };
+    html! {
+        h2 { "Similar descriptions" }
+        p {
+            (likeness.alike_pairs) " of " (likeness.pairs) " pairs of descriptions ("
+            (format!("{:.3} %", 100.0 * likeness.alike_pairs_share)) ") have more than " (ALIKE)
+            " of their runs of five words in common (Jaccard); " (likeness.alike) " of "
+            (likeness.descriptions) " descriptions are in such a pair. The closest:"
+        }
+        div.card { (scroll("the closest pairs of descriptions", &table)) }
+        @for tasks in statistics.shared_rules.values() {
+            p.bad { "The same rule: " (tasks.join(", ")) }
+        }
     }
-    let mut shared = String::new();
-    for tasks in statistics.shared_rules.values() {
-        let _ = write!(shared, "<p class=\"bad\">The same rule: {}</p>", escape(&tasks.join(", ")));
-    }
-    format!(
-        "<h2>ScoreFeedback twice?</h2><p>{} of {} pairs of descriptions ({:.3}&nbsp;%) have more than {ALIKE} \
-         of their runs of five words in common (Jaccard); {} of {} descriptions are in such a pair. \
-         The closest:</p><div class=\"scroll\"><table>{rows}</table></div>{shared}",
-        likeness.alike_pairs,
-        likeness.pairs,
-        100.0 * likeness.alike_pairs_share,
-        likeness.alike,
-        likeness.descriptions,
-    )
 }
 
 #[cfg(test)]
@@ -338,13 +377,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_break_out_of_the_page() {
-        assert_eq!(plain("<a_b>&\""), "&lt;a b&gt;&amp;&quot;");
+    fn name_with_markup_stays_text() {
+        let counts = Counts::from([("<a_b>&\"".to_owned(), 1)]);
+        let html = bar_chart("Families", &counts).into_string();
+        assert!(html.contains("&lt;a b&gt;&amp;") && !html.contains("<a"), "{html}");
     }
 
     #[test]
-    fn nothing_is_fetched_from_elsewhere() {
-        for word in ["http", "url(", "@import", "<script"] {
+    fn style_fetches_nothing() {
+        for word in ["http", "url(", "@import"] {
             assert!(!STYLE.contains(word), "{word}");
         }
     }

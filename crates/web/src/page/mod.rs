@@ -1,0 +1,6 @@
+//! The frame of every HTML page: one file with all that it needs, in light and dark.
+
+mod document;
+mod palette;
+
+pub use document::{Document, scroll};
