@@ -178,11 +178,11 @@ impl Factory<'_> {
                     (Stage::Packaged, Outcome::Accepted, None, None)
                 }
                 Err(AttemptEnd::Refused(refusal)) => {
-                    let AttemptRefusal { stage, reason, detail, feedback: heard } = refusal;
-                    if heard.is_none() {
+                    let AttemptRefusal { stage, reason, detail, feedback: latest } = refusal;
+                    if latest.is_none() {
                         self.own_fault(slot, reason, &detail)?;
                     }
-                    feedback = heard;
+                    feedback = latest;
                     (stage, Outcome::Refused, Some(reason.to_owned()), Some(detail))
                 }
                 Err(AttemptEnd::Fault(source)) => {
