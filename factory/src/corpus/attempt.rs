@@ -23,7 +23,7 @@ pub(super) struct SlotAttempt<'a> {
     roles: &'a dyn Roles,
     limits: RoleLimits,
     brief: Brief<'a>,
-    /// Why the attempt before this one was refused, for the role that hears of it.
+    /// Why the attempt before this one was refused, for one of the roles.
     last: Option<&'a RoleFeedback>,
     /// What its calls consumed.
     pub(super) cost: RoleCost,
@@ -134,13 +134,13 @@ impl<'a> SlotAttempt<'a> {
                 Ok(product) => return Ok(product),
                 Err(refusal) => refusal,
             };
-            let heard = RoleFeedback { role, code, detail: detail.clone() };
+            let latest = RoleFeedback { role, code, detail: detail.clone() };
             if index >= limit {
-                let feedback = Some(heard);
+                let feedback = Some(latest);
                 let refusal = AttemptRefusal { stage, reason: code, detail, feedback };
                 return Err(AttemptEnd::Refused(refusal));
             }
-            feedback = Some(heard);
+            feedback = Some(latest);
         }
     }
 

@@ -42,7 +42,8 @@ pub enum PipelineError {
     Corpus(#[from] CorpusError),
     /// A task could not be written.
     #[error(
-        "failed to write to `{out}`; free some space or choose another `--out`, then run the same command again"
+        "failed to write to `{out}`; free some space or choose another `--out`, then run the same \
+         command again"
     )]
     Write {
         /// Path of the corpus folder.
@@ -53,7 +54,8 @@ pub enum PipelineError {
     },
     /// A role could not be asked.
     #[error(
-        "failed to finish `{out}`; finished tasks are kept. Remove the cause, then run the same command again"
+        "failed to finish `{out}`; finished tasks are kept. Remove the cause, then run the same \
+         command again"
     )]
     Role {
         /// Path of the corpus folder.
@@ -64,8 +66,9 @@ pub enum PipelineError {
     },
     /// Checks failed that no role can answer for.
     #[error(
-        "{OWN_FAULTS} attempts failed checks that only a fault of this software can fail, the last one at \
-         `{task}`: {reason}: {detail}. Finished tasks are kept; please report this with the command"
+        "{OWN_FAULTS} attempts failed checks that only a fault of this software can fail, the last \
+         one at `{task}`: {reason}: {detail}. Finished tasks are kept; please report this with the \
+         command"
     )]
     OwnFaults {
         /// The task of the last of them.
@@ -178,11 +181,11 @@ impl Factory<'_> {
                     (Stage::Packaged, Outcome::Accepted, None, None)
                 }
                 Err(AttemptEnd::Refused(refusal)) => {
-                    let AttemptRefusal { stage, reason, detail, feedback: heard } = refusal;
-                    if heard.is_none() {
+                    let AttemptRefusal { stage, reason, detail, feedback: latest } = refusal;
+                    if latest.is_none() {
                         self.own_fault(slot, reason, &detail)?;
                     }
-                    feedback = heard;
+                    feedback = latest;
                     (stage, Outcome::Refused, Some(reason.to_owned()), Some(detail))
                 }
                 Err(AttemptEnd::Fault(source)) => {

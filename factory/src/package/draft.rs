@@ -21,7 +21,7 @@ pub struct Draft {
     pub files: BTreeMap<String, Vec<u8>>,
     /// What is known of the task beside its files.
     pub facts: TaskFacts,
-    /// Who played the roles.
+    /// What played the roles.
     pub backend: RoleBackend,
 }
 

@@ -15,7 +15,7 @@ use tasks::task::{MANIFEST_VERSION, Manifest, TaskScripts};
 struct Provenance<'a> {
     /// Version of this software.
     factory: &'static str,
-    /// Who played the roles.
+    /// What played the roles.
     roles: serde_json::Value,
     dna: &'a Dna,
     derivation: &'a Derivation,

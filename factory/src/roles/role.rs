@@ -28,7 +28,7 @@ pub struct Brief<'a> {
     pub preset: Preset,
 }
 
-/// Who plays the roles of a task, for ledger and manifest.
+/// What plays the roles of a task, for ledger and manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleBackend {
     /// [`Builtin`].
@@ -48,15 +48,15 @@ pub enum RoleBackend {
 /// A product depends on the arguments of its call alone, never on other slots, so that a corpus
 /// does not depend on the number of threads.
 pub trait Roles: Sync {
-    /// Who plays the roles of a slot.
+    /// What plays the roles of a slot.
     fn backend(&self, slot: &Slot) -> RoleBackend;
 
     /// Whether a repeated call of a role can return something else. If not, a refused role is
     /// not asked again within an attempt.
     fn repeatable(&self, role: RoleName) -> bool;
 
-    /// The role that hears why a check refused a part of a task: its author. Where the developer
-    /// and not the strategist writes the mechanism, this says so.
+    /// The role that writes a part of a task, and so gets the feedback if a check refuses that
+    /// part. To be overridden where the developer writes the mechanism.
     fn author(&self, part: TaskPart) -> RoleName {
         match part {
             TaskPart::Mechanism => RoleName::Strategist,

@@ -198,7 +198,7 @@ impl Refusal {
         }
     }
 
-    /// The part of the task that is to be made otherwise; its author hears of the refusal.
+    /// The part of the task that must change; the refusal is feedback for the role that writes it.
     /// `None` if only a fault of this software can cause it.
     pub fn part(&self) -> Option<TaskPart> {
         match self {

@@ -1,6 +1,7 @@
 //! Roles that refuse, fail and cost something, as models do: what the pipeline makes of them.
 
 use super::*;
+use crate::corpus::merge;
 use crate::roles::{
     Builtin, RoleCall, RoleCost, RoleName, RoleRefusal, RoleReply, TaskFacts, TaskPart,
 };
@@ -20,7 +21,7 @@ impl Progress for Silent {
 
 /// One call, as the role saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Heard {
+struct SeenCall {
     role: RoleName,
     slot: u64,
     attempt: u64,
@@ -38,16 +39,16 @@ enum Trouble {
 /// The built-in roles as a model would play them: some calls go wrong, and each costs something.
 struct Troubled {
     /// What goes wrong with a call.
-    trouble: fn(&Heard) -> Option<Trouble>,
+    trouble: fn(&SeenCall) -> Option<Trouble>,
     repeatable: bool,
     mechanism: RoleName,
     /// What happens to the developer's facts.
-    facts: fn(&Heard, &mut TaskFacts),
+    facts: fn(&SeenCall, &mut TaskFacts),
     /// What happens to the engineer's evaluator.
     evaluator: fn(&mut String),
     /// What happens to the writer's page.
-    page: fn(&Heard, &TaskFacts, &mut String),
-    heard: Mutex<Vec<Heard>>,
+    page: fn(&SeenCall, &TaskFacts, &mut String),
+    seen: Mutex<Vec<SeenCall>>,
 }
 
 /// The cost of one call.
@@ -63,7 +64,7 @@ impl Default for Troubled {
             facts: |_, _| {},
             evaluator: |_| {},
             page: |_, _, _| {},
-            heard: Mutex::default(),
+            seen: Mutex::default(),
         }
     }
 }
@@ -74,31 +75,31 @@ impl Troubled {
         role: RoleName,
         origin: Origin,
         call: RoleCall<'_>,
-        product: impl FnOnce(&Heard) -> Result<RoleReply<T>, RoleFault>,
+        product: impl FnOnce(&SeenCall) -> Result<RoleReply<T>, RoleFault>,
     ) -> Result<RoleReply<T>, RoleFault> {
         let Origin { slot, attempt, .. } = origin;
-        let heard = |feedback: &RoleFeedback| {
+        let own = |feedback: &RoleFeedback| {
             assert_eq!(feedback.role, role, "a role got the feedback of another");
             (feedback.code, feedback.detail.clone())
         };
-        let feedback = call.feedback.map(heard);
-        let heard = Heard { role, slot, attempt, index: call.index, feedback };
-        self.heard.lock().unwrap().push(heard.clone());
-        let product = match (self.trouble)(&heard) {
+        let feedback = call.feedback.map(own);
+        let seen = SeenCall { role, slot, attempt, index: call.index, feedback };
+        self.seen.lock().unwrap().push(seen.clone());
+        let product = match (self.trouble)(&seen) {
             Some(Trouble::Fault) => return Err(RoleFault { role, source: "no server".into() }),
             Some(Trouble::Refusal) => Err(RoleRefusal {
                 code: "bad_answer",
                 detail: format!("call {} of attempt {attempt}", call.index),
             }),
-            None => product(&heard)?.product,
+            None => product(&seen)?.product,
         };
         Ok(RoleReply { product, cost: COST })
     }
 
     /// The calls of a role at slot 0.
-    fn calls(&self, role: RoleName) -> Vec<Heard> {
-        let heard = self.heard.lock().unwrap();
-        heard.iter().filter(|heard| heard.role == role && heard.slot == 0).cloned().collect()
+    fn calls(&self, role: RoleName) -> Vec<SeenCall> {
+        let seen = self.seen.lock().unwrap();
+        seen.iter().filter(|seen| seen.role == role && seen.slot == 0).cloned().collect()
     }
 }
 
@@ -131,10 +132,10 @@ impl Roles for Troubled {
         blueprint: &Blueprint,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskFacts>, RoleFault> {
-        self.reply(RoleName::Developer, blueprint.origin, call, |heard| {
+        self.reply(RoleName::Developer, blueprint.origin, call, |seen| {
             let mut reply = Builtin.develop(blueprint, call)?;
             if let Ok(facts) = &mut reply.product {
-                (self.facts)(heard, facts);
+                (self.facts)(seen, facts);
             }
             Ok(reply)
         })
@@ -160,10 +161,10 @@ impl Roles for Troubled {
         scenario: &Scenario,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<String>, RoleFault> {
-        self.reply(RoleName::Writer, facts.blueprint.origin, call, |heard| {
+        self.reply(RoleName::Writer, facts.blueprint.origin, call, |seen| {
             let mut reply = Builtin.write(facts, scenario, call)?;
             if let Ok(page) = &mut reply.product {
-                (self.page)(heard, facts, page);
+                (self.page)(seen, facts, page);
             }
             Ok(reply)
         })
@@ -236,22 +237,22 @@ fn files(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The feedback of calls, in order.
-fn feedback(calls: &[Heard]) -> Vec<Option<&str>> {
-    calls.iter().map(|heard| heard.feedback.as_ref().map(|(_, detail)| detail.as_str())).collect()
+fn feedback(calls: &[SeenCall]) -> Vec<Option<&str>> {
+    calls.iter().map(|seen| seen.feedback.as_ref().map(|(_, detail)| detail.as_str())).collect()
 }
 
 #[test]
 fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
     let (ours, theirs) = (Desk::new(), Desk::new());
-    let twice = |heard: &Heard| {
-        (heard.role == RoleName::Developer && heard.index < 2).then_some(Trouble::Refusal)
+    let twice = |seen: &SeenCall| {
+        (seen.role == RoleName::Developer && seen.index < 2).then_some(Trouble::Refusal)
     };
     let roles = Troubled { trouble: twice, ..Troubled::default() };
     let record = ours.generate(2, &roles).unwrap();
     assert_eq!(record, theirs.generate(2, &Builtin).unwrap());
 
-    let calls: Vec<Heard> =
-        roles.calls(RoleName::Developer).into_iter().filter(|heard| heard.attempt == 0).collect();
+    let calls: Vec<SeenCall> =
+        roles.calls(RoleName::Developer).into_iter().filter(|seen| seen.attempt == 0).collect();
     let expected = [None, Some("call 0 of attempt 0"), Some("call 1 of attempt 0")];
     assert_eq!(feedback(&calls), expected);
     // One call of each other role, three of the developer.
@@ -263,7 +264,7 @@ fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
             (Some("test"), Some("troubled"))
         );
     }
-    // The task is the built-in one, but for who made it.
+    // The task is the built-in one, but for its provenance.
     let (ours, theirs) = (files(&ours.out().join("corpus")), files(&theirs.out().join("corpus")));
     assert!(ours.keys().eq(theirs.keys()));
     for (path, bytes) in &ours {
@@ -280,8 +281,8 @@ fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
 #[test]
 fn role_that_cannot_answer_differently_is_asked_once_an_attempt() {
     let desk = Desk::new();
-    let early = |heard: &Heard| {
-        (heard.role == RoleName::Developer && heard.attempt < 2).then_some(Trouble::Refusal)
+    let early = |seen: &SeenCall| {
+        (seen.role == RoleName::Developer && seen.attempt < 2).then_some(Trouble::Refusal)
     };
     let roles = Troubled { trouble: early, repeatable: false, ..Troubled::default() };
     desk.generate(1, &roles).unwrap();
@@ -294,7 +295,7 @@ fn role_that_cannot_answer_differently_is_asked_once_an_attempt() {
         assert_eq!(entry.calls, Some(2));
     }
     let calls = roles.calls(RoleName::Developer);
-    assert!(calls.iter().all(|heard| heard.index == 0));
+    assert!(calls.iter().all(|seen| seen.index == 0));
     let expected = [None, Some("call 0 of attempt 0"), Some("call 0 of attempt 1")];
     assert_eq!(feedback(&calls[..3]), expected);
     assert_eq!(feedback(&roles.calls(RoleName::Strategist)[..3]), [None; 3]);
@@ -303,7 +304,7 @@ fn role_that_cannot_answer_differently_is_asked_once_an_attempt() {
 #[test]
 fn evaluator_that_is_refused_three_times_ends_the_attempt() {
     let desk = Desk::new();
-    let never = |heard: &Heard| (heard.role == RoleName::Operator).then_some(Trouble::Refusal);
+    let never = |seen: &SeenCall| (seen.role == RoleName::Operator).then_some(Trouble::Refusal);
     let roles = Troubled { trouble: never, ..Troubled::default() };
     let limits = RoleLimits { attempts: 2, ..RoleLimits::default() };
     let options = Options { limits, ..desk.options(1) };
@@ -335,8 +336,8 @@ fn evaluator_that_is_refused_three_times_ends_the_attempt() {
 fn fault_ends_the_run_and_the_same_command_finishes_it() {
     let (whole, broken) = (Desk::new(), Desk::new());
     whole.generate(3, &Troubled::default()).unwrap();
-    let unreachable = |heard: &Heard| {
-        (heard.role == RoleName::Writer && heard.slot == 1).then_some(Trouble::Fault)
+    let unreachable = |seen: &SeenCall| {
+        (seen.role == RoleName::Writer && seen.slot == 1).then_some(Trouble::Fault)
     };
     let faulty = Troubled { trouble: unreachable, ..Troubled::default() };
     let error = broken.generate(3, &faulty).unwrap_err();
@@ -359,8 +360,8 @@ fn fault_ends_the_run_and_the_same_command_finishes_it() {
 #[test]
 fn page_that_prints_the_rule_is_written_again_and_the_data_stay() {
     let desk = Desk::new();
-    let page = |heard: &Heard, facts: &TaskFacts, page: &mut String| {
-        if heard.index == 0 {
+    let page = |seen: &SeenCall, facts: &TaskFacts, page: &mut String| {
+        if seen.index == 0 {
             page.push_str(&facts.blueprint.formula());
         }
     };
@@ -372,8 +373,8 @@ fn page_that_prints_the_rule_is_written_again_and_the_data_stay() {
     let written = roles.calls(RoleName::Writer);
     assert_eq!(written.len(), 2 * developed.len());
     assert!(
-        written.iter().skip(1).step_by(2).all(|heard| {
-            heard.feedback.as_ref().is_some_and(|(code, _)| *code == "rule_printed")
+        written.iter().skip(1).step_by(2).all(|seen| {
+            seen.feedback.as_ref().is_some_and(|(code, _)| *code == "rule_printed")
         })
     );
 }
@@ -381,8 +382,8 @@ fn page_that_prints_the_rule_is_written_again_and_the_data_stay() {
 #[test]
 fn page_of_a_role_that_cannot_answer_differently_is_refused_by_verification() {
     let desk = Desk::new();
-    let page = |heard: &Heard, facts: &TaskFacts, page: &mut String| {
-        if heard.attempt < 4 {
+    let page = |seen: &SeenCall, facts: &TaskFacts, page: &mut String| {
+        if seen.attempt < 4 {
             page.push_str(&facts.blueprint.formula());
         }
     };
@@ -394,7 +395,7 @@ fn page_of_a_role_that_cannot_answer_differently_is_refused_by_verification() {
     assert!(!printed.is_empty());
     for attempt in printed {
         assert_eq!(ledger[usize::try_from(attempt).unwrap()].stage, Stage::Verification);
-        let next = |heard: &&Heard| heard.attempt == attempt + 1;
+        let next = |seen: &&SeenCall| seen.attempt == attempt + 1;
         let writer = roles.calls(RoleName::Writer);
         let (code, _) = writer.iter().find(next).unwrap().feedback.clone().unwrap();
         assert_eq!(code, "rule_printed");
@@ -408,8 +409,8 @@ fn refusal_of_the_mechanism_goes_to_its_author_with_the_scores_of_the_ladder() {
         [(RoleName::Strategist, RoleName::Developer), (RoleName::Developer, RoleName::Strategist)]
     {
         let desk = Desk::new();
-        let facts = |heard: &Heard, facts: &mut TaskFacts| {
-            if heard.attempt == 0 {
+        let facts = |seen: &SeenCall, facts: &mut TaskFacts| {
+            if seen.attempt == 0 {
                 facts.ladder.baselines.ladder[3] = facts.ladder.baselines.ladder[0];
             }
         };
@@ -437,6 +438,19 @@ fn third_refusal_that_no_role_explains_ends_the_run() {
     assert_eq!(*reason, "not_reproducible");
     assert!(error.to_string().contains("source/evaluator.py"), "{error}");
     assert!(desk.ledger().is_empty());
+}
+
+#[test]
+fn shard_with_its_own_limits_merges_when_its_attempts_are_used_up() {
+    let desk = Desk::new();
+    let never = |seen: &SeenCall| (seen.role == RoleName::Operator).then_some(Trouble::Refusal);
+    let roles = Troubled { trouble: never, repeatable: false, ..Troubled::default() };
+    let limits = RoleLimits { attempts: 2, ..RoleLimits::default() };
+    let shard = Some("1/1".parse().unwrap());
+    let options = Options { limits, shard, ..desk.options(1) };
+    run(&options, &roles).unwrap();
+    let record = merge::merge(&desk.out().join("whole"), &[options.out]).unwrap();
+    assert_eq!((record.complete, record.empty_slots), (true, vec![0]));
 }
 
 #[test]
