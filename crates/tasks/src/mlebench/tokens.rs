@@ -190,7 +190,7 @@ impl<'a> CsvTokenizer<'a> {
                 },
                 TokenizerState::StartOfField => self.start_field(byte)?,
                 TokenizerState::Quoted if byte == b'"' => {
-                    self.state = TokenizerState::QuoteInQuoted
+                    self.state = TokenizerState::QuoteInQuoted;
                 }
                 TokenizerState::Quoted => self.push(byte)?,
                 TokenizerState::QuoteInQuoted if byte == b'"' => {
@@ -198,7 +198,7 @@ impl<'a> CsvTokenizer<'a> {
                     self.state = TokenizerState::Quoted;
                 }
                 TokenizerState::Field | TokenizerState::QuoteInQuoted => {
-                    self.continue_field(byte)?
+                    self.continue_field(byte)?;
                 }
                 TokenizerState::Return => {
                     self.end_line()?;
