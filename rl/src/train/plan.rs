@@ -258,8 +258,8 @@ pub fn choose(
 /// given, and their plan.
 ///
 /// # Errors
-/// [`MemoryPlanError::TooLarge`] if there is no room for a single conversation of full length, or if
-/// the settings do not fit as they are.
+/// [`MemoryPlanError::TooLarge`] if there is no room for a single conversation of full length, or
+/// if the settings do not fit as they are.
 pub fn filled(
     settings: &TrainSettings,
     config: &Qwen3Config,

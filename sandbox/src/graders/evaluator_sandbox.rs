@@ -26,8 +26,8 @@ struct EvaluatorSandboxState {
 impl EvaluatorSandbox {
     /// Sets how the box will be built: with the layers that the operator can do without, and as
     /// many runs at a time as agents have. Default: two at a time, and no layer is dispensable
-    /// but those that [`SandboxOptions`] leave out anyway. What evaluators proved in the box before does
-    /// not hold for the new one.
+    /// but those that [`SandboxOptions`] leave out anyway. Evaluators that were checked in
+    /// the box before are checked again.
     pub(super) fn configure(&self, options: SandboxOptions) {
         let mut state = lock(&self.0);
         state.options = Some(options);

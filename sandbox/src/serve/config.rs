@@ -141,8 +141,8 @@ pub enum ServeError {
 }
 
 impl ServeConfig {
-    /// Checks that the settings fit each other. [`EpisodeServer`](super::EpisodeServer) does so too; call this to
-    /// find mistakes before a sandbox is started.
+    /// Checks that the settings fit each other. [`EpisodeServer`](super::EpisodeServer) does so too;
+    /// call this to find mistakes before a sandbox is started.
     ///
     /// # Errors
     /// The [`ServeError`] of the first setting that does not fit.

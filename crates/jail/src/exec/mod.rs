@@ -20,7 +20,7 @@ pub use cancel::Cancel;
 pub use capture::Captured;
 pub use fault::{Fault, StartError};
 pub use outcome::{Outcome, Run, UnknownOutcome};
-pub use sandbox::{SandboxOptions, Sandbox};
+pub use sandbox::{Sandbox, SandboxOptions};
 pub(crate) use setup::environment;
 pub use workspace::{Mode, Workspace};
 pub use zygote::LAUNCH;

@@ -292,7 +292,11 @@ impl Sandbox {
 }
 
 /// Control groups that were tried out, or why there are none.
-fn groups(zygote: &Zygote, options: &SandboxOptions, bare: Option<&Bare>) -> Result<Groups, String> {
+fn groups(
+    zygote: &Zygote,
+    options: &SandboxOptions,
+    bare: Option<&Bare>,
+) -> Result<Groups, String> {
     if options.best_tier > IsolationLevel::T1 {
         return Err(format!("tier {} was asked for", options.best_tier));
     }

@@ -5,7 +5,7 @@ use crate::exec::cancel::Cancel;
 use crate::exec::fault::Fault;
 use crate::exec::outcome::Run;
 use crate::exec::run::{self, LiveRun, RunContext};
-use crate::exec::sandbox::{SandboxOptions, Sandbox};
+use crate::exec::sandbox::{Sandbox, SandboxOptions};
 use crate::exec::wire::{ZygoteReply, ZygoteRequest};
 use crate::exec::zygote::Zygote;
 use crate::isolation::IsolationLevel;

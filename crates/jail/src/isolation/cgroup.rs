@@ -11,7 +11,7 @@
 //! A supervisor that is killed cannot remove its folders. The next one does, for the name says
 //! whose they are.
 
-use crate::isolation::hierarchy::{self, Controller, HierarchyError, CgroupFolder, Version};
+use crate::isolation::hierarchy::{self, CgroupFolder, Controller, HierarchyError, Version};
 use crate::isolation::owner::Owner;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;

@@ -32,5 +32,5 @@ pub mod seccomp;
 pub mod tier;
 pub mod tree;
 
-pub use layer::{Layer, Protection, LayerState};
+pub use layer::{Layer, LayerState, Protection};
 pub use tier::IsolationLevel;

@@ -44,8 +44,8 @@ pub const KEEP: Range<ByteSize> = range(ByteSize::new(0), ByteSize::mib(256));
 pub const OUTPUT_LIMIT: Range<ByteSize> = range(ByteSize::kib(1), ByteSize::new(TIB));
 /// Of the size of a work dir, [`crate::exec::SandboxOptions::work_dir`].
 pub const WORK_DIR: Range<ByteSize> = range(ByteSize::kib(4), ByteSize::new(TIB));
-/// Of the files in a work dir, [`crate::exec::SandboxOptions::work_files`]: two of them are the folder
-/// itself and `input`.
+/// Of the files in a work dir, [`crate::exec::SandboxOptions::work_files`]: two of them are the
+/// folder itself and `input`.
 pub const WORK_FILES: Range<u64> = range(16, 1 << 30);
 
 /// A limit outside of what makes sense.

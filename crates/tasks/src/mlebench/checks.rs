@@ -39,13 +39,19 @@ pub(super) fn failure<T>(message: impl Into<String>) -> Result<T, GraderRefusal>
 }
 
 /// A column of the submission, which must be there.
-pub(super) fn column<'a>(submission: &'a PandasFrame, name: &str) -> Result<&'a PandasColumn, GraderRefusal> {
+pub(super) fn column<'a>(
+    submission: &'a PandasFrame,
+    name: &str,
+) -> Result<&'a PandasColumn, GraderRefusal> {
     let missing = || GraderRefusal::Invalid(format!("there is no column `{name}`"));
     submission.column(name).ok_or_else(missing)
 }
 
 /// A column of the answers, which must be there.
-pub(super) fn answer<'a>(answers: &'a PandasFrame, name: &str) -> Result<&'a PandasColumn, GraderRefusal> {
+pub(super) fn answer<'a>(
+    answers: &'a PandasFrame,
+    name: &str,
+) -> Result<&'a PandasColumn, GraderRefusal> {
     let missing = || GraderRefusal::Failure(format!("the answers have no column `{name}`"));
     answers.column(name).ok_or_else(missing)
 }
@@ -68,7 +74,11 @@ pub(super) struct Aligned {
 
 impl Aligned {
     /// Both sides in the order of their ids, whatever these are.
-    pub(super) fn by_order(submission: &PandasFrame, answers: &PandasFrame, id: &str) -> Result<Self, GraderRefusal> {
+    pub(super) fn by_order(
+        submission: &PandasFrame,
+        answers: &PandasFrame,
+        id: &str,
+    ) -> Result<Self, GraderRefusal> {
         Ok(Self {
             submission: column(submission, id)?.order()?,
             answers: answer(answers, id)?.order()?,
@@ -82,7 +92,11 @@ impl Aligned {
     }
 
     /// Both sides in the order of their ids, which must be the same.
-    pub(super) fn by_id(submission: &PandasFrame, answers: &PandasFrame, id: &str) -> Result<Self, GraderRefusal> {
+    pub(super) fn by_id(
+        submission: &PandasFrame,
+        answers: &PandasFrame,
+        id: &str,
+    ) -> Result<Self, GraderRefusal> {
         let aligned = Self::by_order(submission, answers, id)?;
         if aligned.agrees(column(submission, id)?, answer(answers, id)?) {
             return Ok(aligned);
@@ -186,7 +200,11 @@ pub(super) fn check_distribution(columns: &[(&str, &PandasColumn)]) -> Result<()
 
 /// The multiclass log loss against answers with one column per class, 1 for the true one and 0
 /// for the others. Columns are found by name.
-pub(super) fn one_hot_log_loss(submission: &PandasFrame, answers: &PandasFrame, id: &str) -> Graded {
+pub(super) fn one_hot_log_loss(
+    submission: &PandasFrame,
+    answers: &PandasFrame,
+    id: &str,
+) -> Graded {
     for name in answers.names() {
         column(submission, name)?;
     }

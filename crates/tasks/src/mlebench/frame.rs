@@ -1,8 +1,8 @@
 //! Tables as pandas 2 reads them with round-trip floats and default options otherwise: MLE-bench
 //! hands these to its graders, so that what is refused and what is scored follows from them.
 //!
-//! `bytes -> CsvTokenizer -> words of a column -> PandasColumn`. A file is read in batches of lines, each
-//! with types of its own; `PandasColumn::concatenate` joins them.
+//! `bytes -> CsvTokenizer -> words of a column -> PandasColumn`. A file is read in batches of lines,
+//! each with types of its own; `PandasColumn::concatenate` joins them.
 
 use super::column::PandasColumn;
 use super::infer::infer;

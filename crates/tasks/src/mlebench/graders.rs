@@ -2,8 +2,8 @@
 //! answers; what it refuses, and in which order, is the original's.
 
 use super::checks::{
-    Aligned, Graded, GraderRefusal, answer, area, check_distribution, check_labels, checked_area, column,
-    failure, finite, invalid, one_hot_log_loss, same_rows, take,
+    Aligned, Graded, GraderRefusal, answer, area, check_distribution, check_labels, checked_area,
+    column, failure, finite, invalid, one_hot_log_loss, same_rows, take,
 };
 use super::column::{PandasCell, PandasColumn};
 use super::frame::PandasFrame;
@@ -320,7 +320,10 @@ fn plants(submission: &PandasFrame, answers: &PandasFrame) -> Graded {
     mean_area(sides.into_iter(), &rows)
 }
 
-fn mean_area<'a>(sides: impl Iterator<Item = (&'a PandasColumn, &'a PandasColumn)>, rows: &Aligned) -> Graded {
+fn mean_area<'a>(
+    sides: impl Iterator<Item = (&'a PandasColumn, &'a PandasColumn)>,
+    rows: &Aligned,
+) -> Graded {
     let areas = sides
         .map(|(truth, prediction)| area((truth, prediction), rows))
         .collect::<Result<Vec<f64>, GraderRefusal>>()?;

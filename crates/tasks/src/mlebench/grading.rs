@@ -3,7 +3,7 @@
 
 use super::board::{Board, BoardError, competition, near_names};
 use super::checks::GraderRefusal;
-use super::frame::{PandasFrame, FrameError, FrameLimits};
+use super::frame::{FrameError, FrameLimits, PandasFrame};
 use super::graders::grader;
 use super::report::CompetitionReport;
 use crate::collect::{CollectError, read_file};

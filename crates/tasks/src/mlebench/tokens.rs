@@ -189,13 +189,17 @@ impl<'a> CsvTokenizer<'a> {
                     }
                 },
                 TokenizerState::StartOfField => self.start_field(byte)?,
-                TokenizerState::Quoted if byte == b'"' => self.state = TokenizerState::QuoteInQuoted,
+                TokenizerState::Quoted if byte == b'"' => {
+                    self.state = TokenizerState::QuoteInQuoted;
+                }
                 TokenizerState::Quoted => self.push(byte)?,
                 TokenizerState::QuoteInQuoted if byte == b'"' => {
                     self.push(byte)?;
                     self.state = TokenizerState::Quoted;
                 }
-                TokenizerState::Field | TokenizerState::QuoteInQuoted => self.continue_field(byte)?,
+                TokenizerState::Field | TokenizerState::QuoteInQuoted => {
+                    self.continue_field(byte)?;
+                }
                 TokenizerState::Return => {
                     self.end_line()?;
                     self.state = TokenizerState::StartOfLine;
@@ -259,11 +263,18 @@ impl<'a> CsvTokenizer<'a> {
     /// The end of the file.
     fn finish(&mut self) -> Result<(), FrameError> {
         match self.state {
-            TokenizerState::StartOfLine | TokenizerState::BlankLine | TokenizerState::SkippedReturn | TokenizerState::Finished => {
+            TokenizerState::StartOfLine
+            | TokenizerState::BlankLine
+            | TokenizerState::SkippedReturn
+            | TokenizerState::Finished => {
                 return Ok(());
             }
-            TokenizerState::Quoted => return Err(FrameError::OpenQuote { line: self.file_lines + 1 }),
-            TokenizerState::Field | TokenizerState::StartOfField | TokenizerState::QuoteInQuoted => self.end_field()?,
+            TokenizerState::Quoted => {
+                return Err(FrameError::OpenQuote { line: self.file_lines + 1 });
+            }
+            TokenizerState::Field
+            | TokenizerState::StartOfField
+            | TokenizerState::QuoteInQuoted => self.end_field()?,
             TokenizerState::Return => {}
         }
         self.end_line()

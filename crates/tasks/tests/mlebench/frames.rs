@@ -4,7 +4,7 @@ use crate::{REFERENCE, files};
 use serde_json::{Value, json};
 use support::reference;
 use tasks::mlebench::column::{PandasCell, PandasColumn};
-use tasks::mlebench::frame::{PandasFrame, FrameError};
+use tasks::mlebench::frame::{FrameError, PandasFrame};
 use tasks::stream::Stream;
 
 const FILES: u64 = 10_000;

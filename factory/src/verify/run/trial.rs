@@ -6,7 +6,7 @@ mod tests;
 use super::report::{Ending, Trials};
 use super::{agreement, reference};
 use crate::verify::Refusal;
-use jail::exec::{Fault, SandboxOptions, Sandbox, StartError};
+use jail::exec::{Fault, Sandbox, SandboxOptions, StartError};
 use jail::limits::RunLimits;
 use jail::python::{PythonEnv, PythonError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
