@@ -139,7 +139,7 @@ fn few_and_chosen_tasks(corpus: &Utf8Path) {
         formulations: vec!["binary".to_owned(), "regression".to_owned()],
     };
     let html = page(corpus, &wish).unwrap();
-    assert_eq!(html.matches("<article class=\"task\"").count(), 2);
+    assert_eq!(html.matches("<article class=\"task card\"").count(), 2);
     assert!(html.contains("Kinds without room on this page: text/binary"), "{}", &html[..9000]);
     let error = page(corpus, &Wish { modalities: vec!["smell".to_owned()], ..Wish::default() });
     assert!(error.unwrap_err().to_string().contains("smell"));

@@ -150,7 +150,7 @@ impl Report {
             }
             @if !self.funnel.is_empty() {
                 h2 { "How the tasks were made" }
-                section.card { (funnel(&self.funnel)) }
+                div.grid { section.card { (funnel(&self.funnel)) } }
             }
             @if !self.tasks.is_empty() {
                 h2 { "Example tasks" }
@@ -270,6 +270,44 @@ fn conversation(heading: &str, trajectory: &Trajectory) -> Markup {
                     pre { (segment.text.trim()) }
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use web::chart::Curve;
+
+    #[test]
+    fn report_shows_markup_as_text_and_fetches_nothing() {
+        let evil = "</style><script>alert('\"&')</script>\u{1b}";
+        let points = vec![(0.0, 0.25), (1.0, 0.5)];
+        let report = Report {
+            title: evil.to_owned(),
+            facts: vec![(evil.to_owned(), evil.to_owned())],
+            evaluation: None,
+            charts: vec![LineChart {
+                title: evil.to_owned(),
+                x_label: evil.to_owned(),
+                curves: vec![Curve { name: evil.to_owned(), points }],
+                y_range: None,
+            }],
+            funnel: vec![(evil.to_owned(), 3)],
+            tasks: Vec::new(),
+            trajectories: Vec::new(),
+            settings: vec![("rl train".to_owned(), evil.to_owned())],
+        };
+        let html = report.html();
+        assert!(html.contains("&lt;script&gt;") && html.contains('\u{fffd}'));
+        for refused in ["<script", "\u{1b}", "http:", "https:", "src=", "href="] {
+            assert!(!html.contains(refused), "{refused:?}");
+        }
+        for heading in ["Learning curves", "How the tasks were made", "Settings"] {
+            assert!(html.contains(&format!("<h2>{heading}</h2>")), "{heading}");
+        }
+        for heading in ["Comparison", "Example tasks", "Trajectories"] {
+            assert!(!html.contains(&format!("<h2>{heading}</h2>")), "{heading}");
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Histogram {
     pub x_label: String,
     /// Drawn as filled bars, in the colour of series 0.
     pub sample: Vec<f64>,
-    /// Drawn as a line, in the colour of series 1; may be empty.
+    /// Drawn as an outline, in the colour of series 1; may be empty.
     pub other: Vec<f64>,
     /// Number of bins, 1 or more.
     pub bins: usize,
@@ -40,6 +40,7 @@ impl Histogram {
         for (bin, percent) in steps.iter().enumerate() {
             let _ = write!(outline, "V{:.1}H{:.1}", area.down(*percent), edge(bin + 1));
         }
+        let _ = write!(outline, "V{:.1}", Area::bottom());
         let drawing = html! {
             (area.axes(&self.x_label))
             @for (bin, percent) in bars.iter().enumerate().filter(|(_, percent)| **percent > 0.0) {
@@ -47,7 +48,7 @@ impl Histogram {
                 rect.bar.c0 x=(at(left)) y=(at(top)) width=(at(edge(bin + 1) - left - 0.5))
                     height=(at(Area::bottom() - top)) {}
             }
-            @if !self.other.is_empty() { path.line.c1 d=(outline) {} }
+            @if !steps.is_empty() { path.bar.c1 d=(outline) {} }
         };
         let description =
             format!("{}: histogram from {} to {}", self.title, short(x.low), short(x.high));

@@ -12,7 +12,7 @@ const HEIGHT: f64 = 150.0;
 const TOP: f64 = 8.0;
 const RIGHT: f64 = 16.0;
 /// Steps between the ticks of the vertical axis.
-const STEPS: usize = 4;
+const STEPS: usize = 5;
 
 /// One named series of points.
 #[derive(Debug, Clone, PartialEq)]

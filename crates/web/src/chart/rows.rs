@@ -269,8 +269,10 @@ fn drawn(mark: Mark, area: &RowArea, y: f64) -> Markup {
     match mark {
         Mark::Bar { value, series, interval, target } => {
             let (from, to) = (x(0.0).min(x(value)), x(0.0).max(x(value)));
+            // An interval stands out against a paler bar.
+            let ground = if interval.is_some() { " pale" } else { "" };
             html! {
-                rect class=(format!("bar c{}", series % 6)) x=(at(from)) y=(at(y - BAR / 2.0))
+                rect class=(format!("bar c{}{ground}", series % 6)) x=(at(from)) y=(at(y - BAR / 2.0))
                     width=(at(to - from)) height=(at(BAR)) {}
                 @if let Some((low, high)) = interval {
                     path.interval d=(format!(
@@ -286,7 +288,7 @@ fn drawn(mark: Mark, area: &RowArea, y: f64) -> Markup {
             path.interval d=(format!(
                 "M{0:.1} {y:.1}H{1:.1}M{0:.1} {2:.1}v6M{1:.1} {2:.1}v6", x(outer.0), x(outer.1), y - 3.0
             )) {}
-            rect.bar.c0 x=(at(x(inner.0))) y=(at(y - BAR / 2.0)) width=(at(x(inner.1) - x(inner.0)))
+            rect.bar.pale.c0 x=(at(x(inner.0))) y=(at(y - BAR / 2.0)) width=(at(x(inner.1) - x(inner.0)))
                 height=(at(BAR)) {}
             path.interval.thick d=(format!("M{:.1} {:.1}v{BAR:.1}", x(median), y - BAR / 2.0)) {}
         },

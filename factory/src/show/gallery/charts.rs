@@ -78,11 +78,11 @@ fn classes(title: &str, rows: Vec<ChartRow>) -> Markup {
     RowChart { title, x_label, rows, reversed: false, reference: None }.html()
 }
 
-/// Filled bars for training rows, a line over test rows.
+/// Filled bars for training rows, an outline over them for test rows.
 fn histogram(target: &Target) -> Markup {
     let chart = Histogram {
         title: target.name.clone(),
-        x_label: "value; height in % of rows".to_owned(),
+        x_label: "height: % of rows".to_owned(),
         sample: target.train.clone(),
         other: target.test.clone(),
         bins: BINS,
