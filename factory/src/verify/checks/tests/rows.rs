@@ -70,7 +70,7 @@ fn overwrite(draft: &mut Draft, pairs: &[(usize, usize)], change: impl Fn(f64) -
         }
         cells.into_column(to.name(), 9)
     };
-    assets.test = table::table(columns.map(column).collect());
+    assets.test = table::from_columns(columns.map(column).collect());
 }
 
 #[test]
