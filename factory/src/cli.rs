@@ -82,6 +82,10 @@ where that is possible.")]
         /// The form.
         #[arg(long, value_enum, default_value = "mlebench")]
         format: Format,
+        /// With `--format parquet`: writes the answers of the test rows too, as `answer.parquet`.
+        /// Whoever reads the export can then see them.
+        #[arg(long)]
+        answers: bool,
         /// Where it goes: a folder that does not exist yet.
         out: Utf8PathBuf,
     },
@@ -90,8 +94,11 @@ where that is possible.")]
 /// The form of an export, given by `--format`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Format {
-    /// Registry and data folders of MLE-bench.
+    /// Registry and data folders of MLE-bench, answers included.
     Mlebench,
+    /// `tasks.parquet` with a row per task, and a folder per task with its tables; files beside
+    /// the tables, such as pictures, stay in the corpus.
+    Parquet,
 }
 
 /// The sizes of the tables, given by `--preset`.

@@ -2,11 +2,12 @@
 
 mod cli;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{Calibrate, Cli, Command, Format, Generate, Half, Inspect, Verify};
 use evals::calibration::{self, CalibrationSettings};
+use factory::corpus::export;
 use factory::corpus::folder::{self, CorpusError, Record};
 use factory::corpus::pipeline::{self, Progress};
 use factory::roles::Builtin;
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
         Command::Calibrate(flags) => calibrate(&flags),
         Command::Stats { dir, json, html } => stats(&dir, json, html.as_deref()),
         Command::Merge { out, shards } => merge(&out, &shards),
-        Command::Export { dir, format: Format::Mlebench, out } => export(&dir, &out),
+        Command::Export { dir, format, answers, out } => export(&dir, format, answers, &out),
     };
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));
@@ -215,12 +216,24 @@ fn merge(out: &Utf8Path, shards: &[Utf8PathBuf]) -> Result<ExitCode> {
     Ok(ending(&record))
 }
 
-fn export(dir: &Utf8Path, out: &Utf8Path) -> Result<ExitCode> {
-    let exported = factory::corpus::export::mlebench(dir, out)?;
-    for task in &exported.coarse {
-        complain(&format!("`{task}`: milestones coincide once rounded to five decimals"));
+fn export(dir: &Utf8Path, format: Format, answers: bool, out: &Utf8Path) -> Result<ExitCode> {
+    match format {
+        Format::Mlebench if answers => {
+            bail!("`--answers` is for `--format parquet`; the form of MLE-bench has answers anyway")
+        }
+        Format::Mlebench => {
+            let exported = export::mlebench(dir, out)?;
+            for task in &exported.coarse {
+                complain(&format!("`{task}`: milestones coincide once rounded to five decimals"));
+            }
+            let readme = out.join("README.md");
+            say(&format!("{} tasks; `{readme}` says where they go", exported.tasks));
+        }
+        Format::Parquet => {
+            let tasks = export::parquet(dir, out, answers)?;
+            say(&format!("{tasks} tasks; `{}` lists them", out.join("tasks.parquet")));
+        }
     }
-    say(&format!("{} tasks; `{}` says where they go", exported.tasks, out.join("README.md")));
     Ok(ExitCode::SUCCESS)
 }
 

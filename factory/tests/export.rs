@@ -1,9 +1,12 @@
-//! `factory export`: what MLE-bench would read parses, and grades as the native grader does.
+//! `factory export`: what MLE-bench would read parses, and grades as the native grader does; tables
+//! in Parquet are those of the corpus.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use camino::Utf8Path;
+use factory::data::table::{self, Cells};
 use fs_err as fs;
+use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -119,4 +122,91 @@ fn an_export_grades_as_the_native_grader_does() {
         assert!(gap <= 1e-9, "{}: native {}, exported {report}", task.id(), grade.score);
         assert_eq!(report["gold_medal"], grade.tier == Some(tasks::thresholds::Milestone::Gold));
     }
+}
+
+fn read(path: &Utf8Path) -> DataFrame {
+    ParquetReader::new(std::io::Cursor::new(fs::read(path).unwrap())).finish().unwrap()
+}
+
+/// Whether a table in Parquet holds what a CSV file does; how many columns are of numbers.
+fn assert_same(parquet: &Utf8Path, csv: &Utf8Path) -> usize {
+    let (typed, texts) = (read(parquet), table::read_csv(&fs::read(csv).unwrap()).unwrap());
+    assert_eq!(typed.get_column_names(), texts.get_column_names(), "{csv}");
+    for (typed, texts) in typed.columns().iter().zip(texts.columns()) {
+        let Cells::Text(texts) = Cells::from_column(texts) else { unreachable!() };
+        match Cells::from_column(typed) {
+            Cells::Text(found) => assert_eq!(found, texts, "{csv}"),
+            Cells::Numbers(found) => {
+                assert_eq!(found.len(), texts.len());
+                for (number, text) in found.iter().zip(&texts) {
+                    let expected = if text.is_empty() { f64::NAN } else { text.parse().unwrap() };
+                    assert!(number.total_cmp(&expected).is_eq(), "{csv}: {number} for {text}");
+                }
+            }
+        }
+        assert_eq!(typed.null_count(), texts.iter().filter(|text| text.is_empty()).count());
+    }
+    typed.dtypes().iter().filter(|kind| **kind != DataType::String).count()
+}
+
+#[test]
+fn a_parquet_export_holds_the_tables_of_the_corpus() {
+    let desk = tempfile::tempdir().unwrap();
+    let desk = Utf8Path::from_path(desk.path()).unwrap();
+    let (corpus, out) = (desk.join("corpus"), desk.join("export"));
+    let kinds = ["--count", "10", "--modality", "tabular,time_series,text,image", "--seed", "4"];
+    let made = factory(&[&["generate", "--out", corpus.as_str()][..], &kinds].concat());
+    assert!(made.status.success());
+    let export = ["export", corpus.as_str(), "--format", "parquet", out.as_str()];
+    let output = factory(&export);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let again = factory(&export);
+    assert!(String::from_utf8(again.stderr).unwrap().contains("is not empty"));
+    let other = desk.join("other");
+    let output =
+        factory(&["export", corpus.as_str(), "--format", "parquet", "--answers", other.as_str()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let corpus = Corpus::open(&corpus).unwrap();
+    let tasks = read(&out.join("tasks.parquet"));
+    assert_eq!(tasks.height(), 10);
+    let Some(Cells::Numbers(gold)) = table::cells(&tasks, "gold_threshold") else { panic!() };
+    let Some(Cells::Text(ids)) = table::cells(&tasks, "id") else { panic!() };
+    let Some(Cells::Text(pages)) = table::cells(&tasks, "description") else { panic!() };
+    let mut numbers = 0;
+    for (row, task) in corpus.tasks().iter().enumerate() {
+        assert_eq!(
+            (ids[row], gold[row]),
+            (task.id().as_str(), task.manifest().thresholds.gold_threshold)
+        );
+        let public = task.public();
+        assert_eq!(pages[row], fs::read_to_string(public.path().join("description.md")).unwrap());
+        for name in ["train", "test", "sample_submission"] {
+            let path = out.join(task.id().as_str()).join(format!("{name}.parquet"));
+            numbers += assert_same(&path, &public.path().join(format!("{name}.csv")));
+            assert_eq!(read(&path).columns()[0].dtype(), &DataType::String);
+            // Made again, it is the same to the byte.
+            let twin = other.join(task.id().as_str()).join(format!("{name}.parquet"));
+            assert_eq!(fs::read(&path).unwrap(), fs::read(&twin).unwrap());
+        }
+        let answers = |out: &Utf8Path| out.join(task.id().as_str()).join("answer.parquet");
+        assert!(!answers(&out).exists());
+        assert_same(&answers(&other), &task.private().answers());
+    }
+    assert!(numbers > 30, "{numbers} columns of numbers");
+    let names: Vec<String> = desk
+        .read_dir_utf8()
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_owned())
+        .filter(|name| name.starts_with('.'))
+        .collect();
+    assert!(names.is_empty(), "{names:?} are left over");
+}
+
+#[test]
+fn answers_flag_without_parquet_is_refused() {
+    let output = factory(&["export", "corpus", "--answers", "out"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("`--answers` is for `--format parquet`"), "{text}");
 }

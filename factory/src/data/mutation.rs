@@ -156,7 +156,7 @@ mod tests {
 
     fn table() -> DataFrame {
         let values: Vec<f64> = (0..1000).map(f64::from).collect();
-        table::table(vec![table::numbers("a", &values, 1)])
+        table::from_columns(vec![table::numbers("a", &values, 1)])
     }
 
     fn specs() -> [NumberSpec; 1] {

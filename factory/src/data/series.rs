@@ -59,7 +59,7 @@ pub fn draw(blueprint: &Blueprint, spec: &SeriesSpec, stream: Stream) -> (Frame,
     for NumberSpec { column, .. } in &blueprint.numbers {
         columns.push(table::numbers(&column.name, &frame.numbers[&column.name], column.decimals));
     }
-    let table = table::table(columns);
+    let table = table::from_columns(columns);
     frame.words.insert(spec.series.name.clone(), names);
     frame.words.insert(spec.regime.name.clone(), regimes);
     frame.numbers.insert(spec.step.clone(), time);

@@ -71,7 +71,7 @@ pub fn texts<T: AsRef<str>>(name: &str, values: impl IntoIterator<Item = T>) -> 
 ///
 /// # Panics
 /// If the columns are not of one length, or two have the same name.
-pub fn table(columns: Vec<Column>) -> DataFrame {
+pub fn from_columns(columns: Vec<Column>) -> DataFrame {
     DataFrame::new_infer_height(columns).expect("columns have one length and names of their own")
 }
 
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn csv_has_rounded_numbers_and_empty_cells_for_missing_values() {
-        let table = table(vec![
+        let table = from_columns(vec![
             numbers("a", &[1.25, f64::NAN, 3.0], 1),
             numbers("b", &[7.0, -999.0, f64::NAN], 0),
             texts("c", ["", "x", "0017"]),
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn csv_read_back_is_the_text_that_was_written() {
-        let written = table(vec![
+        let written = from_columns(vec![
             texts("id", ["0017", "", "a \"b\", c", "two\nlines"]),
             numbers("x,y", &[0.1, f64::NAN, -1e-7, 1e20], 9),
         ]);
@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn taken_rows_come_in_the_given_order() {
-        let table = table(vec![numbers("a", &[0.5, 1.5, 2.5], 1), texts("b", ["x", "", "z"])]);
+        let table =
+            from_columns(vec![numbers("a", &[0.5, 1.5, 2.5], 1), texts("b", ["x", "", "z"])]);
         assert_eq!(csv(&take(&table, &[2, 1, 2])), "a,b\n2.5,z\n1.5,\n2.5,z\n");
     }
 }

@@ -32,7 +32,7 @@ pub fn draw(
         Some(decimals) => table::numbers(name, &frame.numbers[name], *decimals),
         None => table::texts(name, &frame.words[name]),
     };
-    let table = table::table(names.iter().map(column).collect());
+    let table = table::from_columns(names.iter().map(column).collect());
     // Rows are exchangeable draws, so the first ones are as good a training set as any.
     let order = Order {
         train: (0..blueprint.rows.train).collect(),

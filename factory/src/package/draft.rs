@@ -68,7 +68,7 @@ impl Draft {
             features(&assets.test_ids, &assets.test_queries, &assets.test, &assets.test_items);
         let mut answer = keys(&assets.test_ids, &assets.test_queries);
         answer.extend(targets(blueprint, &assets.test_truth));
-        let csv = |columns: Vec<Column>| table::to_csv(&table::table(columns));
+        let csv = |columns: Vec<Column>| table::to_csv(&table::from_columns(columns));
         let sample = submission(blueprint, &assets.test_ids, &ladder.forecasts[0]);
 
         let mut files = BTreeMap::new();
@@ -112,7 +112,7 @@ pub fn submission(blueprint: &Blueprint, ids: &[String], forecast: &Forecast) ->
     }
     let mut columns = vec![table::texts(&blueprint.id_column, ids)];
     columns.extend(written(&blueprint.prediction, &blueprint.prediction.columns(), &values));
-    table::to_csv(&table::table(columns))
+    table::to_csv(&table::from_columns(columns))
 }
 
 /// Values in the cells of their columns.

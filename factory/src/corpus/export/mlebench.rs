@@ -4,14 +4,15 @@
 //! mle-bench and is copied into one. Checksums are left out: only `mlebench prepare` reads them,
 //! after a download that these tasks do not have.
 
+use super::error::{ExportError, refuse_used};
 use super::leaderboard;
 use crate::corpus::tree;
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use fs_err as fs;
 use rayon::prelude::*;
 use std::io;
 use tasks::prediction::Prediction;
-use tasks::task::{Corpus, Manifest, Split, TaskDir, TaskError};
+use tasks::task::{Corpus, Manifest, Split, TaskDir};
 
 const GRADE: &str = include_str!("grade.py");
 const PREPARE: &str = include_str!("prepare.py");
@@ -33,40 +34,13 @@ pub struct Exported {
     pub coarse: Vec<String>,
 }
 
-/// Why a corpus was not exported.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// A task is broken.
-    #[error(transparent)]
-    Task(#[from] TaskError),
-    /// The folder to write to is not empty.
-    #[error("`{0}` is not empty; name a folder that does not exist yet")]
-    NotEmpty(Utf8PathBuf),
-    /// A class or label that does not come through pandas.
-    #[error(
-        "task `{task}` has the class `{word}`, which pandas does not read as text; leave the task \
-         out, or export from a corpus without it"
-    )]
-    Word {
-        /// Name of the task with this class.
-        task: String,
-        /// The class or label that pandas reads as something else.
-        word: String,
-    },
-    /// A file could not be read or written.
-    #[error("failed to export; free some space or choose another folder, then export again")]
-    Io(#[from] io::Error),
-}
-
 /// Exports every task of the corpus in `dir` to `out`, a folder that does not exist or is empty.
 ///
 /// # Errors
 /// [`ExportError`].
 pub fn mlebench(dir: &Utf8Path, out: &Utf8Path) -> Result<Exported, ExportError> {
     let corpus = Corpus::open(dir)?;
-    if out.exists() && out.read_dir_utf8()?.next().is_some() {
-        return Err(ExportError::NotEmpty(out.to_owned()));
-    }
+    refuse_used(out)?;
     for task in corpus.tasks() {
         readable(task.manifest())?;
     }

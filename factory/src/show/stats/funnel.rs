@@ -1,12 +1,14 @@
 //! From the ledger: how many attempts came how far, why others did not, and what they took.
 
+use super::groups::{ALL, counts, groups, integers, numbers, rows, with_value};
 use super::paper;
-use crate::corpus::ledger::{Entry, Outcome, Stage};
+use crate::corpus::ledger::{Outcome, Stage};
 use crate::numeric::intervals::{Interval, Quantiles, wilson};
 use crate::roles::RoleCost;
 use crate::spec::mix::name;
+use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What comes through one stage, beside the paper's stage of the same place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,13 +76,15 @@ pub struct Passage {
     pub cost: Option<RoleCost>,
 }
 
-/// Follows the attempts of a ledger.
-pub fn follow(entries: &[Entry]) -> Passage {
-    let past = |stage: Stage| entries.iter().filter(|entry| entry.stage > stage).count();
-    let accepted = entries.iter().filter(|entry| entry.outcome == Outcome::Accepted);
-    let filled: BTreeSet<u64> = accepted.clone().map(|entry| entry.slot).collect();
-    let counts =
-        [entries.len(), past(Stage::Development), past(Stage::Operation), accepted.count()];
+/// Follows attempts, one per row of [`frames::attempts`](crate::corpus::frames::attempts).
+pub(super) fn follow(attempts: &DataFrame) -> Passage {
+    let passed = numbers(attempts, "stages_passed");
+    let past =
+        |stage: Stage| passed.iter().filter(|passed| **passed > f64::from(stage as u8)).count();
+    let accepted = rows(attempts, "outcome", &name(&Outcome::Accepted));
+    let slots = counts(attempts, "slot");
+    let counted =
+        [attempts.height(), past(Stage::Development), past(Stage::Operation), accepted.height()];
     let names = [
         ("attempts", "tasks begun"),
         ("with tables and ladder", "data generated and run"),
@@ -90,56 +94,58 @@ pub fn follow(entries: &[Entry]) -> Passage {
     let share = |count: usize, first: usize| count as f64 / first.max(1) as f64;
     let steps = names
         .into_iter()
-        .zip(counts)
+        .zip(counted)
         .zip(paper::FUNNEL)
         .map(|(((name, paper_name), count), paper)| Step {
             name: name.to_owned(),
             paper_name: paper_name.to_owned(),
             count,
-            share: share(count, counts[0]),
+            share: share(count, counted[0]),
             paper,
             paper_share: share(paper, paper::FUNNEL[0]),
         })
         .collect();
 
-    let mut reasons: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
-    let mut slots: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut times: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for entry in entries {
-        if let Some(reason) = &entry.reason {
-            *reasons.entry(name(&entry.stage)).or_default().entry(reason.clone()).or_default() += 1;
-        }
-        *slots.entry(entry.slot).or_default() += 1;
-        for kind in ["all".to_owned(), entry.cell.to_string()] {
-            times.entry(kind).or_default().push(entry.milliseconds as f64);
-        }
+    let mut tries: BTreeMap<usize, usize> = BTreeMap::new();
+    for attempts in slots.values() {
+        *tries.entry(*attempts).or_default() += 1;
     }
-    let mut attempts: BTreeMap<usize, usize> = BTreeMap::new();
-    for count in slots.values() {
-        *attempts.entry(*count).or_default() += 1;
-    }
+    let reasons = groups(attempts, "stage").into_iter();
+    let reasons = reasons.map(|(stage, attempts)| (stage, counts(&attempts, "reason")));
+    let kinds = groups(attempts, "kind").into_iter().chain([(ALL.to_owned(), attempts.clone())]);
+    let times = |(kind, attempts): (String, DataFrame)| {
+        Some((kind, Quantiles::of(numbers(&attempts, "milliseconds"))?))
+    };
     Passage {
         steps,
-        accepted: Rate::of(counts[3], counts[0]),
-        filled: Rate::of(filled.len(), slots.len()),
+        accepted: Rate::of(counted[3], counted[0]),
+        filled: Rate::of(counts(&accepted, "slot").len(), slots.len()),
         paper: share(paper::FUNNEL[3], paper::FUNNEL[0]),
-        reasons,
-        attempts,
-        milliseconds: times
-            .into_iter()
-            .filter_map(|(kind, times)| Some((kind, Quantiles::of(times)?)))
-            .collect(),
-        seconds: entries.iter().map(|entry| entry.milliseconds as f64 / 1000.0).sum(),
-        cost: entries.iter().filter_map(Entry::cost).reduce(|mut sum, cost| {
-            sum += cost;
-            sum
-        }),
+        reasons: reasons.filter(|(_, reasons)| !reasons.is_empty()).collect(),
+        attempts: tries,
+        milliseconds: kinds.filter_map(times).collect(),
+        seconds: numbers(attempts, "milliseconds").iter().map(|time| time / 1000.0).sum(),
+        cost: consumed(attempts),
     }
+}
+
+/// What chat models consumed in all attempts; `None` where no attempt asked one.
+fn consumed(attempts: &DataFrame) -> Option<RoleCost> {
+    let asked = with_value(attempts, "calls");
+    let total = |column| -> Option<u64> { integers(&asked, column).into_iter().sum() };
+    (asked.height() > 0).then(|| RoleCost {
+        calls: total("calls").unwrap_or(0),
+        prompt_tokens: total("prompt_tokens").unwrap_or(0),
+        completion_tokens: total("completion_tokens").unwrap_or(0),
+        cost_micro_usd: total("cost_micro"),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::frames;
+    use crate::corpus::ledger::Entry;
 
     fn entry(slot: u64, attempt: u64, stage: Stage) -> Entry {
         let accepted = stage == Stage::Packaged;
@@ -154,13 +160,13 @@ mod tests {
 
     #[test]
     fn attempts_are_counted_where_they_ended() {
-        let passage = follow(&[
+        let passage = follow(&frames::attempts(&[
             entry(0, 0, Stage::Verification),
             entry(0, 1, Stage::Packaged),
             entry(1, 0, Stage::Strategy),
             entry(1, 1, Stage::Operation),
             entry(2, 0, Stage::Packaged),
-        ]);
+        ]));
         let counts: Vec<usize> = passage.steps.iter().map(|step| step.count).collect();
         assert_eq!(counts, [5, 4, 3, 2]);
         assert_eq!(passage.cost, None);
@@ -188,15 +194,15 @@ mod tests {
             completion_tokens: 400,
             cost_micro_usd: Some(12),
         };
-        let attempts = [builtin, of_model(1, Some(7)), of_model(2, Some(5))];
-        assert_eq!(follow(&attempts).cost, Some(sum));
+        let cost = |entries: &[Entry]| follow(&frames::attempts(entries)).cost;
+        assert_eq!(cost(&[builtin, of_model(1, Some(7)), of_model(2, Some(5))]), Some(sum));
         let unknown = RoleCost { cost_micro_usd: None, ..sum };
-        assert_eq!(follow(&[of_model(1, Some(7)), of_model(2, None)]).cost, Some(unknown));
+        assert_eq!(cost(&[of_model(1, Some(7)), of_model(2, None)]), Some(unknown));
     }
 
     #[test]
     fn nothing_comes_of_nothing() {
-        let passage = follow(&[]);
+        let passage = follow(&frames::attempts(&[]));
         assert_eq!(passage.accepted.share, 0.0);
         assert!(passage.milliseconds.is_empty());
     }

@@ -6,6 +6,7 @@
 
 pub mod figure;
 pub mod funnel;
+pub mod groups;
 pub mod page;
 pub mod paper;
 pub mod sizes;

@@ -1,8 +1,9 @@
 //! Statistics as one HTML page that needs nothing else: no scripts, no fonts, no pictures.
 
 use super::figure::{Figure, NEAR};
+use super::groups::Counts;
 use super::paper;
-use super::statistics::{Counts, Statistics};
+use super::statistics::Statistics;
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
 use maud::{Markup, html};

@@ -1,9 +1,10 @@
 //! The paper's figure 5: rows per task.
 
+use super::groups::numbers;
 use super::paper;
 use crate::numeric::intervals::Quantiles;
+use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
-use tasks::task::RowCounts;
 
 /// Where the bins of the histogram begin; the last is open.
 const EDGES: [usize; 10] = [0, 50, 80, 120, 151, 201, 300, 400, 600, 1000];
@@ -39,25 +40,25 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Histogram and quantiles of the rows of all tasks.
-    pub fn of(rows: &[RowCounts]) -> Self {
-        let bin = |at: usize, from: usize| {
+    /// Histogram and quantiles of `train_rows` and `test_rows` of a table with a row per task.
+    pub(super) fn from_tasks(tasks: &DataFrame) -> Self {
+        let [train, test] = ["train_rows", "test_rows"].map(|column| numbers(tasks, column));
+        let within = |rows: &[f64], low: usize, high: Option<usize>| {
+            let holds =
+                |rows: &&f64| **rows >= low as f64 && high.is_none_or(|high| **rows <= high as f64);
+            rows.iter().filter(holds).count()
+        };
+        let bin = |(at, from): (usize, usize)| {
             let to = EDGES.get(at + 1).map(|next| next - 1);
-            let holds = |rows: usize| rows >= from && to.is_none_or(|to| rows <= to);
-            let count = |size: fn(&RowCounts) -> usize| {
-                rows.iter().filter(|rows| holds(size(rows))).count()
-            };
-            Bin { from, to, train: count(|rows| rows.train), test: count(|rows| rows.test) }
+            Bin { from, to, train: within(&train, from, to), test: within(&test, from, to) }
         };
-        let within = |(low, high): (usize, usize)| {
-            rows.iter().filter(|rows| (low..=high).contains(&rows.train)).count()
-        };
+        let ((low, high), (usual_low, usual_high)) = (paper::SIZES, paper::USUAL_SIZES);
         Self {
-            bins: EDGES.into_iter().enumerate().map(|(at, from)| bin(at, from)).collect(),
-            train: Quantiles::of(rows.iter().map(|rows| rows.train as f64).collect()),
-            test: Quantiles::of(rows.iter().map(|rows| rows.test as f64).collect()),
-            in_range: within(paper::SIZES),
-            usual: within(paper::USUAL_SIZES),
+            bins: EDGES.into_iter().enumerate().map(bin).collect(),
+            in_range: within(&train, low, Some(high)),
+            usual: within(&train, usual_low, Some(usual_high)),
+            train: Quantiles::of(train),
+            test: Quantiles::of(test),
         }
     }
 }
@@ -75,15 +76,17 @@ impl Bin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::table;
 
     #[test]
     fn every_task_is_in_one_bin() {
-        let rows: Vec<RowCounts> = [0, 49, 50, 120, 150, 151, 200, 201, 999, 1000, 70_000]
-            .map(|train| RowCounts { train, test: 400 })
-            .into();
-        let sizes = Sizes::of(&rows);
-        assert_eq!(sizes.bins.iter().map(|bin| bin.train).sum::<usize>(), rows.len());
-        assert_eq!(sizes.bins.iter().find(|bin| bin.from == 400).unwrap().test, rows.len());
+        let train = [0.0, 49.0, 50.0, 120.0, 150.0, 151.0, 200.0, 201.0, 999.0, 1000.0, 70_000.0];
+        let sizes = Sizes::from_tasks(&table::from_columns(vec![
+            table::numbers("train_rows", &train, 0),
+            table::numbers("test_rows", &[400.0; 11], 0),
+        ]));
+        assert_eq!(sizes.bins.iter().map(|bin| bin.train).sum::<usize>(), train.len());
+        assert_eq!(sizes.bins.iter().find(|bin| bin.from == 400).unwrap().test, train.len());
         assert_eq!((sizes.in_range, sizes.usual), (5, 2));
         assert_eq!(sizes.bins.last().unwrap().label(), "from 1000");
     }

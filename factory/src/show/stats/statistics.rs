@@ -2,25 +2,26 @@
 
 use super::figure::Figure;
 use super::funnel::{self, Passage};
+use super::groups::{ALL, Counts, counts, groups, numbers, rows, texts};
 use super::paper;
 use super::sizes::Sizes;
-use crate::corpus::folder::{self, CorpusError};
+use crate::corpus::folder::{self, CorpusError, Record};
+use crate::corpus::frames;
 use crate::corpus::ledger::Entry;
 use crate::data::likeness::Likeness;
+use crate::data::table;
 use crate::numeric::intervals::Quantiles;
-use crate::spec::mix::{Mix, name};
+use crate::spec::mix::Mix;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
-use tasks::task::{Corpus, Manifest, RowCounts, TaskDir, TaskError};
+use tasks::task::{Corpus, Manifest, TaskDir, TaskError};
 
 /// The version of [`Statistics`] that this build writes.
 pub const STATISTICS_VERSION: u32 = 1;
-
-/// Number of tasks by name.
-pub type Counts = BTreeMap<String, usize>;
 
 /// What is in a corpus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,26 +102,6 @@ pub fn gather(dir: &Utf8Path) -> Result<Statistics, StatisticsError> {
     let corpus = Corpus::open(dir)?;
     let tasks = corpus.tasks();
     let manifests: Vec<&Manifest> = tasks.iter().map(TaskDir::manifest).collect();
-    let text = |manifest: &Manifest, key: &str| {
-        manifest.provenance[key].as_str().unwrap_or("unknown").to_owned()
-    };
-
-    let mut coverage: BTreeMap<String, Counts> = BTreeMap::new();
-    let mut mutations = Counts::new();
-    let mut discovery: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let mut rules: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for manifest in &manifests {
-        let modality = name(&manifest.modality);
-        let row = coverage.entry(modality.clone()).or_default();
-        *row.entry(name(&manifest.formulation)).or_default() += 1;
-        for mutation in mutations_of(manifest) {
-            *mutations.entry(mutation).or_default() += 1;
-        }
-        for kind in ["all".to_owned(), modality] {
-            discovery.entry(kind).or_default().push(to_discover(manifest));
-        }
-        rules.entry(text(manifest, "rule_hash")).or_default().push(manifest.id.to_string());
-    }
     let descriptions = tasks
         .iter()
         .map(|task| {
@@ -128,39 +109,52 @@ pub fn gather(dir: &Utf8Path) -> Result<Statistics, StatisticsError> {
             Ok((task.id().to_string(), fs::read_to_string(path)?))
         })
         .collect::<io::Result<Vec<_>>>()?;
-    let rows: Vec<RowCounts> = manifests.iter().map(|manifest| manifest.rows).collect();
-    Ok(Statistics {
+    let attempts = frames::attempts(&ledger(&dir.join("ledger.jsonl"))?);
+    Ok(of_tables(&record, &manifests, &attempts, &descriptions))
+}
+
+/// The statistics of tasks, attempts (one row each) and descriptions (by the task's name).
+fn of_tables(
+    record: &Record,
+    manifests: &[&Manifest],
+    attempts: &DataFrame,
+    descriptions: &[(String, String)],
+) -> Statistics {
+    let tasks = frames::tasks(manifests);
+    let modalities = groups(&tasks, "modality");
+    let rules = counts(&tasks, "rule_hash");
+    let with_tasks = |rule: &String| (rule.clone(), texts(&rows(&tasks, "rule_hash", rule), "id"));
+    let shared = rules.iter().filter(|(_, tasks)| **tasks > 1).map(|(rule, _)| rule);
+    Statistics {
         version: STATISTICS_VERSION,
-        factory: record.factory,
+        factory: record.factory.clone(),
         seed: record.request.seed,
         complete: record.complete,
-        tasks: tasks.len(),
-        splits: count(manifests.iter().map(|manifest| name(&manifest.split))),
-        figures: figures(&manifests, &record.request.mix),
-        sizes: Sizes::of(&rows),
-        passage: funnel::follow(&ledger(&dir.join("ledger.jsonl"))?),
-        coverage,
-        families: count(manifests.iter().map(|manifest| folder::family(manifest).to_owned())),
-        metrics: count(manifests.iter().map(|manifest| manifest.metric.to_string())),
-        mutations,
-        discovery: discovery
-            .into_iter()
-            .filter_map(|(kind, values)| Some((kind, Quantiles::of(values)?)))
+        tasks: tasks.height(),
+        splits: counts(&tasks, "split"),
+        figures: figures(manifests, &record.request.mix),
+        sizes: Sizes::from_tasks(&tasks),
+        passage: funnel::follow(attempts),
+        coverage: modalities
+            .iter()
+            .map(|(modality, tasks)| (modality.clone(), counts(tasks, "formulation")))
+            .collect(),
+        families: counts(&tasks, "family"),
+        metrics: counts(&tasks, "metric"),
+        mutations: counts(&frames::mutations(manifests), "mutation"),
+        discovery: modalities
+            .iter()
+            .chain([(&ALL.to_owned(), &tasks)])
+            .filter_map(|(kind, tasks)| Some((kind.clone(), Quantiles::of(to_discover(tasks))?)))
             .collect(),
         unique_rules: rules.len(),
-        shared_rules: rules.into_iter().filter(|(_, tasks)| tasks.len() > 1).collect(),
-        likeness: Likeness::of(&descriptions),
-    })
+        shared_rules: shared.map(with_tasks).collect(),
+        likeness: Likeness::of(descriptions),
+    }
 }
 
-fn count(names: impl Iterator<Item = String>) -> Counts {
-    let mut counts = Counts::new();
-    names.for_each(|name| *counts.entry(name).or_default() += 1);
-    counts
-}
-
+/// The tasks beside the paper's, by the names under which the paper counts.
 fn figures(manifests: &[&Manifest], mix: &Mix) -> Vec<Figure> {
-    let counts = |of: &dyn Fn(&Manifest) -> String| count(manifests.iter().map(|task| of(task)));
     let mut modalities: BTreeMap<String, f64> = BTreeMap::new();
     let mut formulations: BTreeMap<String, f64> = BTreeMap::new();
     for (cell, share) in &mix.cells {
@@ -173,47 +167,32 @@ fn figures(manifests: &[&Manifest], mix: &Mix) -> Vec<Figure> {
     }
     let rest = (1.0 - mix.domains.values().sum::<f64>()).max(0.0);
     *domains.entry(paper::OTHER.to_owned()).or_default() += rest;
+    let named = |name: &'static str, of: fn(&Manifest) -> &str| {
+        table::texts(name, manifests.iter().map(|task| of(task)))
+    };
+    let tasks = table::from_columns(vec![
+        named("domain", |task| paper::domain(&task.domain)),
+        named("modality", |task| paper::modality(task.modality)),
+        named("formulation", |task| paper::formulation(task.formulation)),
+    ]);
     vec![
-        Figure::new(
-            "Domains",
-            &paper::DOMAINS,
-            &counts(&|task| paper::domain(&task.domain).to_owned()),
-            &domains,
-        ),
-        Figure::new(
-            "Modalities",
-            &paper::MODALITIES,
-            &counts(&|task| paper::modality(task.modality).to_owned()),
-            &modalities,
-        ),
+        Figure::new("Domains", &paper::DOMAINS, &counts(&tasks, "domain"), &domains),
+        Figure::new("Modalities", &paper::MODALITIES, &counts(&tasks, "modality"), &modalities),
         Figure::new(
             "Formulations",
             &paper::FORMULATIONS,
-            &counts(&|task| paper::formulation(task.formulation).to_owned()),
+            &counts(&tasks, "formulation"),
             &formulations,
         ),
     ]
 }
 
-/// Kinds of mutations, each once per task however many columns it befell.
-fn mutations_of(manifest: &Manifest) -> Vec<String> {
-    let mut names = Vec::new();
-    for mutation in manifest.provenance["mutations"].as_array().into_iter().flatten() {
-        let kind = mutation["kind"].as_str().unwrap_or("unknown");
-        names.push(kind.to_owned());
-        if kind == "blemish" {
-            names.extend(mutation["name"].as_str().map(|name| format!("blemish: {name}")));
-        }
-    }
-    names.sort();
-    names.dedup();
-    names
-}
-
-/// Of the way from a constant to the ceiling, the part that only the rule's own transforms go.
-fn to_discover(manifest: &Manifest) -> f64 {
-    let [r0, _, r2, r3] = manifest.baselines.ladder;
-    (r3 - r2) / (manifest.baselines.ceiling - r0)
+/// Of each task's way from a constant to the ceiling, the part that only the rule's own transforms
+/// go.
+fn to_discover(tasks: &DataFrame) -> Vec<f64> {
+    let [r0, r2, r3, ceiling] = ["baseline_r0", "baseline_r2", "baseline_r3", "ceiling"]
+        .map(|column| numbers(tasks, column));
+    (0..tasks.height()).map(|task| (r3[task] - r2[task]) / (ceiling[task] - r0[task])).collect()
 }
 
 /// Every attempt, by slot. Half a line at the end belongs to a run that was killed, or is still
@@ -236,4 +215,78 @@ fn ledger(path: &Utf8Path) -> Result<Vec<Entry>, StatisticsError> {
     }
     entries.sort_by_key(|entry| (entry.slot, entry.attempt));
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::folder::{Funnel, RECORD_VERSION};
+    use crate::corpus::ledger::{Outcome, Stage};
+    use crate::spec::config::Request;
+    use serde_json::json;
+
+    fn record() -> Record {
+        Record {
+            version: RECORD_VERSION,
+            factory: "0.0.0".to_owned(),
+            request: Request::for_tests(),
+            shard: None,
+            complete: true,
+            reserved_seeds: Vec::new(),
+            notes: Vec::new(),
+            funnel: Funnel::default(),
+            empty_slots: Vec::new(),
+            statistics: BTreeMap::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    /// A task with a rule, in a domain, of a kind of data and of question.
+    fn manifest(id: &str, rule: &str, kind: [&str; 3], train: usize, r2: f64) -> Manifest {
+        let text = support::manifest::manifest(id, 400, [0.9, 0.8, 0.7, 0.6]);
+        let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        [value["domain"], value["modality"], value["formulation"]] = kind.map(|part| json!(part));
+        value["rows"]["train"] = json!(train);
+        value["baselines"]["ladder"][2] = json!(r2);
+        value["provenance"] = json!({"rule_hash": rule, "family": "products", "mutations": [
+            {"kind": "missing", "column": "a"}, {"kind": "missing", "column": "b"},
+            {"kind": "blemish", "name": "blur", "strength": 0.5}
+        ]});
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn statistics_of_a_small_corpus_are_as_before() {
+        let manifests = [
+            manifest("t0", "aa", ["healthcare", "tabular", "binary"], 100, 0.7),
+            manifest("t1", "bb", ["retail", "time_series", "forecasting"], 150, 0.75),
+            manifest("t2", "aa", ["healthcare", "image", "multiclass"], 60, 0.8),
+            manifest("t3", "cc", ["museums", "image", "segmentation"], 199, 0.65),
+        ];
+        let attempt = |slot, attempt, stage, reason: Option<&str>| Entry {
+            stage,
+            outcome: if reason.is_some() { Outcome::Refused } else { Outcome::Accepted },
+            reason: reason.map(str::to_owned),
+            milliseconds: 100 * (slot + 1),
+            ..Entry::for_tests(slot, attempt)
+        };
+        let attempts = frames::attempts(&[
+            attempt(0, 0, Stage::Packaged, None),
+            attempt(1, 0, Stage::Verification, Some("unlearnable")),
+            attempt(1, 1, Stage::Packaged, None),
+            attempt(2, 0, Stage::Development, Some("ladder")),
+            attempt(2, 1, Stage::Verification, Some("unlearnable")),
+            attempt(2, 2, Stage::Packaged, None),
+            attempt(3, 0, Stage::Packaged, None),
+            attempt(4, 0, Stage::Strategy, Some("rule")),
+        ]);
+        let descriptions = ["a b c d e f g", "a b c d e f h", "i j k l m n", "o p q r s t"]
+            .into_iter()
+            .enumerate()
+            .map(|(task, text)| (format!("t{task}"), text.to_owned()))
+            .collect::<Vec<_>>();
+        let manifests: Vec<&Manifest> = manifests.iter().collect();
+        let statistics = of_tables(&record(), &manifests, &attempts, &descriptions);
+        insta::assert_snapshot!(super::super::text::text(&statistics));
+    }
 }

@@ -2,8 +2,9 @@
 
 use super::figure::{Figure, NEAR};
 use super::funnel::Rate;
+use super::groups::Counts;
 use super::paper;
-use super::statistics::{Counts, Statistics};
+use super::statistics::Statistics;
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
 use crate::roles::RoleCost;

@@ -70,7 +70,7 @@ fn overwrite(draft: &mut UnwrittenDraft, pairs: &[(usize, usize)], change: impl 
         }
         cells.into_column(to.name(), 9)
     };
-    assets.test = table::table(columns.map(column).collect());
+    assets.test = table::from_columns(columns.map(column).collect());
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! Why a corpus was not exported.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use polars::prelude::PolarsError;
+use std::io;
+use tasks::task::TaskError;
+
+/// Why a corpus was not exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// A task is broken.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// The folder to write to is not empty.
+    #[error("`{0}` is not empty; name a folder that does not exist yet")]
+    NotEmpty(Utf8PathBuf),
+    /// A class or label that does not come through pandas.
+    #[error(
+        "task `{task}` has the class `{word}`, which pandas does not read as text; leave the task \
+         out, or export from a corpus without it"
+    )]
+    Word {
+        /// Name of the task with this class.
+        task: String,
+        /// The class or label that pandas reads as something else.
+        word: String,
+    },
+    /// A table of a task cannot be read as CSV or written as Parquet.
+    #[error("the table `{path}` cannot be exported; `factory verify` checks the whole corpus")]
+    Table {
+        /// Path of the table in the corpus, or in the export if the corpus has no such file.
+        path: Utf8PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: PolarsError,
+    },
+    /// A file could not be read or written.
+    #[error("failed to export; free some space or choose another folder, then export again")]
+    Io(#[from] io::Error),
+}
+
+/// Refuses a folder that holds something already.
+pub(super) fn refuse_used(out: &Utf8Path) -> Result<(), ExportError> {
+    if out.exists() && out.read_dir_utf8()?.next().is_some() {
+        return Err(ExportError::NotEmpty(out.to_owned()));
+    }
+    Ok(())
+}

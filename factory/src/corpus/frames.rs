@@ -1,0 +1,111 @@
+//! A corpus as data frames: a row per task, a row per mutation, a row per attempt.
+
+use super::folder;
+use super::ledger::Entry;
+use crate::data::table;
+use crate::spec::mix::name;
+use polars::prelude::{Column, DataFrame};
+use tasks::task::Manifest;
+
+/// The texts of one key of a manifest's provenance; `unknown` where it is missing.
+fn provenance<'a>(manifest: &'a Manifest, key: &str) -> &'a str {
+    manifest.provenance[key].as_str().unwrap_or("unknown")
+}
+
+/// One row per task, in the order of `manifests`. Scores and thresholds are in units of the task's
+/// metric; `direction` says whether lower or higher ones are better.
+///
+/// | columns | type |
+/// | --- | --- |
+/// | `id`, `title`, `split`, `seed_task`, `domain`, `modality`, `formulation`, `metric`, `direction`, `family`, `rule_hash` | `String` |
+/// | `train_rows`, `test_rows` | `Int64` |
+/// | `gold_threshold`, `silver_threshold`, `bronze_threshold`, `median_threshold`, `baseline_r0` to `baseline_r3`, `ceiling` | `Float64` |
+pub fn tasks(manifests: &[&Manifest]) -> DataFrame {
+    let text = |name: &str, value: &dyn Fn(&Manifest) -> String| {
+        table::texts(name, manifests.iter().map(|task| value(task)))
+    };
+    let score = |name: &str, value: &dyn Fn(&Manifest) -> f64| {
+        let values: Vec<f64> = manifests.iter().map(|task| value(task)).collect();
+        Column::new(name.into(), values)
+    };
+    let count = |name: &str, value: &dyn Fn(&Manifest) -> usize| {
+        let values: Vec<f64> = manifests.iter().map(|task| value(task) as f64).collect();
+        table::numbers(name, &values, 0)
+    };
+    table::from_columns(vec![
+        text("id", &|task| task.id.to_string()),
+        text("title", &|task| task.title.clone()),
+        text("split", &|task| name(&task.split)),
+        text("seed_task", &|task| task.seed_task.clone()),
+        text("domain", &|task| task.domain.clone()),
+        text("modality", &|task| name(&task.modality)),
+        text("formulation", &|task| name(&task.formulation)),
+        text("metric", &|task| task.metric.to_string()),
+        text("direction", &|task| name(&task.direction())),
+        text("family", &|task| folder::family(task).to_owned()),
+        text("rule_hash", &|task| provenance(task, "rule_hash").to_owned()),
+        count("train_rows", &|task| task.rows.train),
+        count("test_rows", &|task| task.rows.test),
+        score("gold_threshold", &|task| task.thresholds.gold_threshold),
+        score("silver_threshold", &|task| task.thresholds.silver_threshold),
+        score("bronze_threshold", &|task| task.thresholds.bronze_threshold),
+        score("median_threshold", &|task| task.thresholds.median_threshold),
+        score("baseline_r0", &|task| task.baselines.ladder[0]),
+        score("baseline_r1", &|task| task.baselines.ladder[1]),
+        score("baseline_r2", &|task| task.baselines.ladder[2]),
+        score("baseline_r3", &|task| task.baselines.ladder[3]),
+        score("ceiling", &|task| task.baselines.ceiling),
+    ])
+}
+
+/// One row per task and kind of mutation, however many columns it changes: `id` and `mutation`,
+/// both `String`. A blemish of items has a second row under its own name.
+pub fn mutations(manifests: &[&Manifest]) -> DataFrame {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    for manifest in manifests {
+        for mutation in manifest.provenance["mutations"].as_array().into_iter().flatten() {
+            let kind = mutation["kind"].as_str().unwrap_or("unknown");
+            rows.push((manifest.id.as_str(), kind.to_owned()));
+            if let (true, Some(name)) = (kind == "blemish", mutation["name"].as_str()) {
+                rows.push((manifest.id.as_str(), format!("blemish: {name}")));
+            }
+        }
+    }
+    rows.sort();
+    rows.dedup();
+    table::from_columns(vec![
+        table::texts("id", rows.iter().map(|(task, _)| task)),
+        table::texts("mutation", rows.iter().map(|(_, mutation)| mutation)),
+    ])
+}
+
+/// One row per attempt, in the order of `entries`.
+///
+/// | columns | type |
+/// | --- | --- |
+/// | `slot` | `Int64` |
+/// | `kind`, `stage`, `outcome`, `reason` (null where there is none) | `String` |
+/// | `stages_passed`, `milliseconds` | `Int64` |
+/// | `calls`, `prompt_tokens`, `completion_tokens`, `cost_micro` (null where roles are built in or a price is unknown) | `Int64` |
+pub fn attempts(entries: &[Entry]) -> DataFrame {
+    let text = |name: &str, value: &dyn Fn(&Entry) -> String| {
+        table::texts(name, entries.iter().map(value))
+    };
+    let optional = |count: Option<u64>| count.map_or(f64::NAN, |count| count as f64);
+    let count = |name: &str, value: &dyn Fn(&Entry) -> f64| {
+        table::numbers(name, &entries.iter().map(value).collect::<Vec<f64>>(), 0)
+    };
+    table::from_columns(vec![
+        count("slot", &|entry| entry.slot as f64),
+        text("kind", &|entry| entry.cell.to_string()),
+        text("stage", &|entry| name(&entry.stage)),
+        count("stages_passed", &|entry| f64::from(entry.stage as u8)),
+        text("outcome", &|entry| name(&entry.outcome)),
+        text("reason", &|entry| entry.reason.clone().unwrap_or_default()),
+        count("milliseconds", &|entry| entry.milliseconds as f64),
+        count("calls", &|entry| optional(entry.calls)),
+        count("prompt_tokens", &|entry| optional(entry.prompt_tokens)),
+        count("completion_tokens", &|entry| optional(entry.completion_tokens)),
+        count("cost_micro", &|entry| optional(entry.cost_micro)),
+    ])
+}
