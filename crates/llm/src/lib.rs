@@ -1,10 +1,55 @@
-//! Chat models: `messages -> completion`.
+//! Chat models: `(request, purpose) -> completion`.
 //!
-//! [`ChatModel`] is the seam that model-driven factory roles and agents are written against.
-//! [`Replay`] answers from a recording, so whatever uses a model is tested without one.
+//! [`ChatModel`] is the trait that model-driven roles and agents are written against. With the
+//! feature `http`, `ChatClient` implements it for providers that speak OpenAI's or Anthropic's
+//! protocol. [`CallRecord`] books every try and keeps a budget, [`CachedModel`] keeps answers so that
+//! each is paid once, [`ChatRecorder`] records them, and [`Replay`] answers from a recording, so that
+//! whatever uses a model is tested without one. [`schema`] derives the form of an answer from a type.
+//!
+//! Calls block; any number of threads may share a model. No key is shown by an error, a log, the
+//! record of calls, the cache or a recording.
 
+#[cfg(feature = "http")]
+mod anthropic;
+mod budget;
+mod cache;
+mod calls;
 mod chat;
+#[cfg(feature = "http")]
+mod endpoint;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(feature = "http")]
+mod limiter;
+#[cfg(feature = "http")]
+mod openai;
+mod price;
+mod record;
 mod replay;
+#[cfg(feature = "http")]
+mod retry;
+pub mod schema;
+#[cfg(feature = "http")]
+mod secret;
+#[cfg(feature = "http")]
+mod sse;
+#[cfg(feature = "http")]
+mod wire;
 
-pub use chat::{ChatError, ChatModel, Completion, Message, Request, Role};
+pub use cache::{CacheUse, CachedModel};
+pub use calls::{CallLine, CallRecord, CallReservation, CallTotals, TryOutcome};
+pub use chat::{
+    AnswerSchema, ChatError, ChatModel, Completion, Effort, Finish, Message, Purpose, Request,
+    Role, Usage,
+};
+#[cfg(feature = "http")]
+pub use endpoint::{Capabilities, Endpoint, EndpointError, Endpoints, SchemaMode, WireProtocol};
+#[cfg(feature = "http")]
+pub use http::ChatClient;
+pub use price::{AmountError, MicroUsd, Price, PriceError, PriceList};
+pub use record::{ChatRecorder, export};
 pub use replay::Replay;
+#[cfg(feature = "http")]
+pub use retry::{RetryPolicy, Timeouts};
+#[cfg(feature = "http")]
+pub use secret::{ApiKey, KeyError};

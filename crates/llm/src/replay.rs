@@ -1,95 +1,162 @@
-//! A double that answers from a recording and never reaches out.
+//! A model that answers from a recording and opens no connection.
 
-use crate::chat::{ChatError, ChatModel, Completion, Request};
+use crate::chat::{ChatError, ChatModel, Completion, Purpose, Request};
+use crate::record::RecordedExchange;
 use camino::Utf8Path;
-use serde::{Deserialize, Serialize};
+use fs_err as fs;
 use std::collections::BTreeMap;
 
-/// Recorded answers by request key.
+/// Recorded completions by the key of their request.
+///
+/// # Examples
+/// ```rust
+/// use llm::{ChatError, ChatModel, Message, Purpose, Replay, Request, Role};
+///
+/// let replay = Replay::default();
+/// let request = Request::new("m", vec![Message::new(Role::User, "2 + 2?")], 16);
+/// let missing = replay.complete(&request, &Purpose::default());
+/// assert!(matches!(missing, Err(ChatError::NotRecorded { .. })));
+/// ```
 #[derive(Debug, Default)]
 pub struct Replay {
-    answers: BTreeMap<String, Completion>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Exchange {
-    request: Request,
-    completion: Completion,
+    exchanges: BTreeMap<String, (Request, Completion)>,
 }
 
 impl Replay {
-    /// Reads a JSONL file of `{"request": …, "completion": …}` lines. A later answer to the same
-    /// request replaces an earlier one.
+    /// Reads a recording of version 1 or 2. A later completion of the same request replaces an
+    /// earlier one.
     ///
     /// # Errors
     /// [`ChatError::Io`] or [`ChatError::Recording`].
     pub fn open(path: &Utf8Path) -> Result<Self, ChatError> {
         let mut replay = Self::default();
-        for (index, line) in fs_err::read_to_string(path)?.lines().enumerate() {
-            let exchange: Exchange = serde_json::from_str(line)
-                .map_err(|source| ChatError::Recording { line: index + 1, source })?;
+        for (index, text) in fs::read_to_string(path)?.lines().enumerate() {
+            let exchange = RecordedExchange::from_json(text).map_err(|source| {
+                ChatError::Recording { path: path.to_string(), line: index + 1, source }
+            })?;
             replay.record(&exchange.request, exchange.completion);
         }
         Ok(replay)
     }
 
-    /// Adds an answer.
+    /// Adds a completion.
     pub fn record(&mut self, request: &Request, completion: Completion) {
-        self.answers.insert(request.key(), completion);
+        self.exchanges.insert(request.key(), (request.clone(), completion));
+    }
+
+    /// Where the nearest recorded request differs from `request`, for an error.
+    fn nearest(&self, request: &Request) -> String {
+        let asked = prompt(request);
+        let recorded = self.exchanges.values().map(|(request, _)| request);
+        let nearest = recorded.max_by_key(|recorded| {
+            (common_characters(&prompt(recorded), &asked), recorded.model == request.model)
+        });
+        let Some(nearest) = nearest else { return "; the recording is empty".to_owned() };
+        let recorded = prompt(nearest);
+        if recorded == asked {
+            let names = different_fields(nearest, request).join(", ");
+            return format!("; a recorded request has the same messages and another {names}");
+        }
+        let common = common_characters(&recorded, &asked);
+        let part = |text: &str| text.chars().skip(common).take(40).collect::<String>();
+        format!(
+            "; the nearest recorded request goes on with `{}` after {common} characters, this one with `{}`",
+            part(&recorded).escape_debug(),
+            part(&asked).escape_debug()
+        )
     }
 }
 
+/// All messages as one text.
+fn prompt(request: &Request) -> String {
+    let messages = request.messages.iter();
+    let lines: Vec<String> =
+        messages.map(|message| format!("{:?}: {}\n", message.role, message.content)).collect();
+    lines.concat()
+}
+
+fn common_characters(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
+}
+
+fn different_fields(a: &Request, b: &Request) -> Vec<String> {
+    let fields = |request: &Request| match serde_json::to_value(request) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        other => unreachable!("a request is an object, not {other:?}"),
+    };
+    let (a, b) = (fields(a), fields(b));
+    let different = a.into_iter().filter(|(name, value)| b.get(name) != Some(value));
+    let mut names: Vec<String> = different.map(|(name, _)| name).collect();
+    names.sort();
+    names
+}
+
 impl ChatModel for Replay {
-    fn complete(&self, request: &Request) -> Result<Completion, ChatError> {
+    fn complete(&self, request: &Request, _purpose: &Purpose) -> Result<Completion, ChatError> {
         let key = request.key();
-        self.answers.get(&key).cloned().ok_or_else(|| {
-            let last = request.messages.last().map_or("", |message| &message.content);
-            ChatError::NotRecorded { key, begin: last.chars().take(60).collect() }
-        })
+        if let Some((_, completion)) = self.exchanges.get(&key) {
+            return Ok(completion.clone());
+        }
+        let last = request.messages.last().map_or("", |message| &message.content);
+        let begin = last.chars().take(60).collect();
+        Err(ChatError::NotRecorded { key, begin, nearest: self.nearest(request) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Message, Role};
+    use crate::chat::{Finish, Message, Role, Usage};
 
     fn request(content: &str) -> Request {
-        let message = Message { role: Role::User, content: content.to_owned() };
-        Request { model: "m".to_owned(), messages: vec![message], temperature: 0.0, max_tokens: 8 }
+        Request::new("m", vec![Message::new(Role::User, content)], 8)
     }
 
     fn completion(text: &str) -> Completion {
-        Completion { text: text.to_owned(), prompt_tokens: 3, completion_tokens: 1 }
+        Completion {
+            text: text.to_owned(),
+            thoughts: None,
+            finish: Finish::Stop,
+            refusal: None,
+            usage: Usage { input: 3, output: 1, ..Usage::default() },
+            model: "m".to_owned(),
+            id: String::new(),
+        }
+    }
+
+    fn complete(replay: &Replay, request: &Request) -> Result<Completion, ChatError> {
+        replay.complete(request, &Purpose::default())
     }
 
     #[test]
-    fn a_recording_answers_what_it_holds_and_nothing_else() {
+    fn recording_answers_what_it_holds_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(dir.path()).unwrap().join("answers.jsonl");
         let line = |question, answer| {
-            let exchange = Exchange { request: request(question), completion: completion(answer) };
-            serde_json::to_string(&exchange).unwrap()
+            RecordedExchange::new(request(question), completion(answer)).to_line().unwrap()
         };
-        fs_err::write(&path, format!("{}\n{}\n", line("a", "1"), line("b", "2"))).unwrap();
+        fs::write(&path, [line("a", "1"), line("b", "1"), line("b", "2")].concat()).unwrap();
         let replay = Replay::open(&path).unwrap();
-        assert_eq!(replay.complete(&request("b")).unwrap(), completion("2"));
-        let error = replay.complete(&request("c")).unwrap_err();
-        assert!(matches!(error, ChatError::NotRecorded { .. }));
+        assert_eq!(complete(&replay, &request("b")).unwrap(), completion("2"));
+        let error = complete(&replay, &request("c")).unwrap_err();
         assert!(error.to_string().contains("begins with `c`"));
-        fs_err::write(&path, format!("{}\n{{}}\n", line("a", "1"))).unwrap();
+        fs::write(&path, [line("a", "1"), b"{}\n".to_vec()].concat()).unwrap();
         assert!(matches!(Replay::open(&path), Err(ChatError::Recording { line: 2, .. })));
     }
 
     #[test]
-    fn every_field_is_part_of_the_key() {
-        let base = request("a");
-        let mut others = vec![request("b"), Request { model: "n".to_owned(), ..base.clone() }];
-        others.push(Request { temperature: 0.5, ..base.clone() });
-        others.push(Request { max_tokens: 9, ..base.clone() });
-        for other in others {
-            assert_ne!(base.key(), other.key());
-        }
+    fn missing_request_names_the_nearest_difference() {
+        let mut replay = Replay::default();
+        let missing =
+            |replay: &Replay, request| complete(replay, &request).unwrap_err().to_string();
+        assert!(missing(&replay, request("x")).ends_with("; the recording is empty"));
+        replay.record(&request("Write a story about ice."), completion("1"));
+        replay.record(&request("Something else"), completion("2"));
+        let error = missing(&replay, request("Write a story about iron."));
+        let expected = "goes on with `ce.\\n` after 27 characters, this one with `ron.\\n`";
+        assert!(error.ends_with(expected), "{error}");
+        let hotter = Request { temperature: Some(1.0), sample: 3, ..request("Something else") };
+        let error = missing(&replay, hotter);
+        assert!(error.ends_with("the same messages and another sample, temperature"), "{error}");
     }
 }

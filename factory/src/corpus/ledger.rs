@@ -88,18 +88,6 @@ pub struct Entry {
     pub cost_micro: Option<u64>,
 }
 
-impl Entry {
-    /// What the attempt's model consumed; `None` where the roles are built in.
-    pub fn cost(&self) -> Option<RoleCost> {
-        Some(RoleCost {
-            calls: self.calls?,
-            prompt_tokens: self.prompt_tokens.unwrap_or(0),
-            completion_tokens: self.completion_tokens.unwrap_or(0),
-            cost_micro_usd: self.cost_micro,
-        })
-    }
-}
-
 /// A ledger that is open for reading and appending.
 #[derive(Debug)]
 pub struct Ledger {

@@ -487,5 +487,5 @@ fn ledger_of_built_in_roles_has_no_costs() {
         "task",
     ];
     assert_eq!(keys, known);
-    assert!(desk.ledger().iter().all(|entry| entry.cost().is_none()));
+    assert!(desk.ledger().iter().all(|entry| entry.calls.is_none()));
 }
