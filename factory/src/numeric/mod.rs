@@ -4,6 +4,8 @@ pub mod draws;
 pub mod forest;
 pub mod intervals;
 pub mod linear;
+pub mod logistic;
 pub mod matrix;
 pub mod moments;
 pub mod rounding;
+mod standardiser;

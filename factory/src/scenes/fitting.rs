@@ -1,7 +1,7 @@
 //! Models over the pixels of pictures, and choosing between settings by the task's metric.
 
 use crate::media::image::grid::Grid;
-use crate::numeric::matrix::Matrix;
+use ndarray::ArrayViewMut1;
 use tasks::metrics::Metric;
 use tasks::values::{self, Values};
 
@@ -22,16 +22,17 @@ pub(super) fn best<T>(
     chosen.map(|(_, candidate)| candidate)
 }
 
-/// The values of some pixels in every map, with their squares and products.
-pub(super) fn expanded(maps: &[Grid], pixels: impl Iterator<Item = usize>, into: &mut Matrix) {
-    for pixel in pixels {
-        for (index, map) in maps.iter().enumerate() {
-            let value = map.values[pixel];
-            into.values.push(value);
-            for other in &maps[index..] {
-                into.values.push(value * other.values[pixel]);
-            }
-        }
-    }
-    into.columns = maps.len() + maps.len() * (maps.len() + 1) / 2;
+/// Number of values that [`expand`] gives for so many maps.
+pub(super) fn terms(maps: usize) -> usize {
+    maps + maps * (maps + 1) / 2
+}
+
+/// The values of a pixel in every map, with their squares and products, as one row.
+pub(super) fn expand(maps: &[Grid], pixel: usize, mut row: ArrayViewMut1<f64>) {
+    let values = maps.iter().enumerate().flat_map(|(index, map)| {
+        let value = map.values[pixel];
+        let products = maps[index..].iter().map(move |other| value * other.values[pixel]);
+        std::iter::once(value).chain(products)
+    });
+    row.iter_mut().zip(values).for_each(|(into, value)| *into = value);
 }

@@ -14,14 +14,14 @@
 use super::canvas::{Bell, Outline, backdrop};
 use super::fitting::best;
 use super::scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
+use crate::baselines::ladder::LadderError;
 use crate::media::Blemish;
 use crate::media::image::camera::noise;
 use crate::media::image::grid::Grid;
 use crate::numeric::draws::{Draws, floor};
-use crate::numeric::forest::ForestError;
 use crate::numeric::linear::Linear;
-use crate::numeric::matrix::Matrix;
 use crate::spec::scene::{Damage, Reconstruction, Stripes};
+use ndarray::{Array2, ArrayViewMut1};
 use std::f64::consts::PI;
 use tasks::metrics::images::Frame;
 use tasks::prediction::Prediction;
@@ -203,7 +203,7 @@ impl Scene for Reconstruction {
         Drawn { picture: grid, ideal: truth.clone(), truth }
     }
 
-    fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError> {
+    fn climb(&self, material: &Material<'_>) -> Result<Rungs, LadderError> {
         let task = Task { scene: self, material };
         let clean = |values: &Values| -> Vec<Grid> {
             match values {
@@ -295,8 +295,10 @@ impl Filter {
     fn restored(&self, pictures: &[Vec<Grid>]) -> Vec<Grid> {
         let one = |layers: &Vec<Grid>| {
             let side = layers[0].side;
-            let mut x = Matrix::default();
-            (0..side * side).for_each(|pixel| patch(layers, pixel, self.reach, &mut x));
+            let mut x = Array2::zeros((side * side, patch_size(layers.len(), self.reach)));
+            for (pixel, row) in x.rows_mut().into_iter().enumerate() {
+                patch(layers, pixel, self.reach, row);
+            }
             Grid { side, values: self.model.score(&x) }
         };
         pictures.iter().map(one).collect()
@@ -308,19 +310,21 @@ fn pairs(grids: &[Grid]) -> Vec<Vec<Grid>> {
     grids.iter().map(|grid| vec![grid.clone(), median(grid)]).collect()
 }
 
-/// Appends the pixels around one in every layer as a row; edges are repeated.
-fn patch(layers: &[Grid], pixel: usize, reach: usize, into: &mut Matrix) {
+/// Number of values that [`patch`] gives for so many layers.
+fn patch_size(layers: usize, reach: usize) -> usize {
+    layers * (2 * reach + 1) * (2 * reach + 1)
+}
+
+/// The pixels around one in every layer as a row; edges are repeated.
+fn patch(layers: &[Grid], pixel: usize, reach: usize, mut row: ArrayViewMut1<f64>) {
     let side = layers[0].side;
     let (x, y, last) = (pixel % side, pixel / side, side - 1);
     let inside = |middle: usize, shift: usize| (middle + shift).saturating_sub(reach).min(last);
-    for grid in layers {
-        for down in 0..=2 * reach {
-            for across in 0..=2 * reach {
-                into.values.push(grid.at(inside(x, across), inside(y, down)));
-            }
-        }
+    let width = 2 * reach + 1;
+    for (index, value) in row.iter_mut().enumerate() {
+        let (across, down) = (index % width, index / width % width);
+        *value = layers[index / (width * width)].at(inside(x, across), inside(y, down));
     }
-    into.columns = layers.len() * (2 * reach + 1) * (2 * reach + 1);
 }
 
 /// The rungs of one task.
@@ -360,12 +364,14 @@ impl Task<'_> {
 
     fn regression(&self, pictures: &[Vec<Grid>], clean: &[Grid], reach: usize) -> Filter {
         let mut draws = Draws::new(self.material.stream.child("patches"));
-        let (mut x, mut y) = (Matrix::default(), Vec::with_capacity(PATCHES));
-        for index in 0..PATCHES {
-            let row = index % pictures.len();
+        let layers = pictures.first().map_or(0, Vec::len);
+        let mut x = Array2::zeros((PATCHES, patch_size(layers, reach)));
+        let mut y = Vec::with_capacity(PATCHES);
+        for (index, row) in x.rows_mut().into_iter().enumerate() {
+            let picture = index % pictures.len();
             let pixel = draws.whole(0, self.scene.side * self.scene.side - 1);
-            patch(&pictures[row], pixel, reach, &mut x);
-            y.push(clean[row].values[pixel]);
+            patch(&pictures[picture], pixel, reach, row);
+            y.push(clean[picture].values[pixel]);
         }
         Filter { model: Linear::ridge(&x, &y, PENALTY), reach }
     }
