@@ -186,7 +186,7 @@ impl Python {
         let request = json!({
             "train": blueprint.rows.train,
             "test": blueprint.rows.test,
-            "columns": features::generic(assets).train.columns,
+            "columns": features::generic(assets).train.ncols(),
             "classes": blueprint.targets.first().map_or(0, |target| target.classes.len()),
             "targets": blueprint.targets.len(),
         });

@@ -6,8 +6,9 @@ use crate::data::labels::Truth;
 use crate::data::table::Cells;
 use crate::media::Reading;
 use crate::media::graph::nodes::{NodeNetwork, Structure};
-use crate::numeric::matrix::Matrix;
+use crate::numeric::matrix::from_columns;
 use crate::numeric::moments::median;
+use ndarray::Array2;
 use std::collections::BTreeSet;
 
 /// How many training rows the shares of classes among neighbours are drawn to the whole by.
@@ -17,9 +18,9 @@ const PRIOR: f64 = 2.0;
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// One row per training row.
-    pub train: Matrix,
+    pub train: Array2<f64>,
     /// One row per test row.
-    pub test: Matrix,
+    pub test: Array2<f64>,
 }
 
 /// The inputs of the linear rung: the number columns as they are written, gaps filled with the
@@ -68,7 +69,8 @@ fn encode(assets: &Assets, words: bool, read: impl Fn(&Reading) -> &Vec<f64>) ->
             right.push(of(&assets.order.test));
         }
     }
-    Inputs { train: Matrix::from_columns(&left), test: Matrix::from_columns(&right) }
+    let (train, test) = (assets.order.train.len(), assets.order.test.len());
+    Inputs { train: from_columns(train, &left), test: from_columns(test, &right) }
 }
 
 /// What is usually computed of nodes, for all rows: degrees, triangles, and the shares of each

@@ -14,11 +14,13 @@ use crate::data::score::Forecast;
 use crate::media::graph::nodes::NodeNetwork;
 use crate::numeric::draws::{Draws, floor, sigmoid};
 use crate::numeric::forest::{self, ForestError, Settings};
-use crate::numeric::linear::{Linear, Softmax};
-use crate::numeric::matrix::Matrix;
+use crate::numeric::linear::Linear;
+use crate::numeric::logistic::{LogisticError, Softmax};
+use crate::numeric::matrix::from_columns;
 use crate::numeric::moments::median;
 use crate::spec::blueprint::{Blueprint, Link, Target};
 use crate::spec::rule::Frame;
+use ndarray::{Array2, Axis};
 use tasks::metrics::{Metric, MetricError};
 use tasks::stream::Stream;
 use tasks::task::Baselines;
@@ -52,6 +54,9 @@ pub enum LadderError {
     /// A forest could not be grown.
     #[error(transparent)]
     Forest(#[from] ForestError),
+    /// A logistic or softmax regression could not be fitted.
+    #[error(transparent)]
+    Logistic(#[from] LogisticError),
     /// A rung's score is undefined.
     #[error("rung R{rung} has no score")]
     Score {
@@ -86,14 +91,16 @@ pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderErr
     };
     // Where errors count relative to the truth, anyone fits its logarithm.
     let relative = matches!(blueprint.metric, Metric::Rmsle | Metric::Mape | Metric::Smape);
-    let r1 = truths.iter().map(|truth| linear(&plain, truth, relative)).collect();
-    let r1 = Forecast::joined(r1);
+    let r1: Result<Vec<Forecast>, _> =
+        truths.iter().map(|truth| linear(&plain, truth, relative)).collect();
+    let r1 = Forecast::joined(r1?);
     let (r2, out_of_bag) = forests(blueprint, &generic, truths, relative)?;
     let own = |(target, truth): (&Target, &Truth)| {
         let logarithmic = relative || matches!(target.link, Link::Exponential { .. });
         linear(&transforms(target, &frame, assets), truth, logarithmic)
     };
-    let r3 = Forecast::joined(blueprint.targets.iter().zip(truths).map(own).collect());
+    let r3: Result<Vec<Forecast>, _> = blueprint.targets.iter().zip(truths).map(own).collect();
+    let r3 = Forecast::joined(r3?);
     let best = labels::expected(blueprint, &assets.test_scores);
 
     let mut of_forests = 0.0;
@@ -188,21 +195,19 @@ pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
 fn transforms(target: &Target, frame: &Frame, assets: &Assets) -> Inputs {
     let terms = target.rule.transforms(frame);
     let take = |rows: &[usize]| {
-        let columns: Vec<Vec<f64>> =
-            terms.iter().map(|term| rows.iter().map(|row| term[*row]).collect()).collect();
-        Matrix::from_columns(&columns)
+        Array2::from_shape_fn((rows.len(), terms.len()), |(row, term)| terms[term][rows[row]])
     };
     Inputs { train: take(&assets.order.train), test: take(&assets.order.test) }
 }
 
 /// Ridge for numbers and grades, logistic or softmax regression for classes.
-fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
-    match truth {
+fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Result<Forecast, LogisticError> {
+    Ok(match truth {
         Truth::Numbers { values, .. } => {
             if logarithmic {
                 let logs: Vec<f64> = values.iter().map(|v| libm::log(v.max(1e-9))).collect();
                 let fitted = Linear::ridge(&inputs.train, &logs, PENALTY).score(&inputs.test);
-                return Forecast::Numbers(fitted.into_iter().map(libm::exp).collect());
+                return Ok(Forecast::Numbers(fitted.into_iter().map(libm::exp).collect()));
             }
             let fitted = Linear::ridge(&inputs.train, values, PENALTY).score(&inputs.test);
             // Where all targets are positive, no forecast is negative: relative metrics would
@@ -213,13 +218,12 @@ fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
         }
         Truth::Classes { values, names } => {
             if names.len() > 2 {
-                let softmax = Softmax::fit(&inputs.train, values, names.len(), PENALTY);
-                return normalised(&softmax.probabilities(&inputs.test));
+                let softmax = Softmax::fit(&inputs.train, values, names.len(), PENALTY)?;
+                return Ok(normalised(softmax.probabilities(&inputs.test)));
             }
             let y: Vec<f64> = values.iter().map(|class| *class as f64).collect();
-            let scores = Linear::logistic(&inputs.train, &y, PENALTY).score(&inputs.test);
-            let ones: Vec<f64> = scores.into_iter().map(sigmoid).collect();
-            normalised(&[ones.iter().map(|p| 1.0 - p).collect(), ones])
+            let odds = Linear::logistic(&inputs.train, &y, PENALTY)?.score(&inputs.test);
+            normalised(both(&odds.into_iter().map(sigmoid).collect::<Vec<f64>>()))
         }
         Truth::Grades { .. } => {
             let grades = truth.as_numbers();
@@ -227,11 +231,11 @@ fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Forecast {
         }
         Truth::Several(parts) => {
             let one = |part| linear(inputs, part, logarithmic);
-            Forecast::Several(parts.iter().map(one).collect())
+            Forecast::Several(parts.iter().map(one).collect::<Result<_, _>>()?)
         }
         // Scenes bring their own rungs.
         Truth::Structured(values) => Forecast::Structured(values.take(&[])),
-    }
+    })
 }
 
 /// Forests with the better of two settings, one forecast per seed, and out-of-bag forecasts.
@@ -270,7 +274,7 @@ fn forests_of(
     truth: &Truth,
     relative: bool,
 ) -> Result<([Forecast; SEEDS], Forecast), ForestError> {
-    let columns = inputs.train.columns;
+    let columns = inputs.train.ncols();
     let root = floor((columns as f64).sqrt());
     let candidates = [
         Settings { trees: TREES, tried: root.max(1), leaf: 1 },
@@ -314,10 +318,8 @@ fn forests_of(
         unreachable!("there are two candidates")
     };
     let assemble = |columns: Vec<Vec<f64>>| match truth {
-        Truth::Classes { names, .. } if names.len() == 2 => {
-            normalised(&[columns[0].iter().map(|p| 1.0 - p).collect(), columns[0].clone()])
-        }
-        Truth::Classes { .. } => normalised(&columns),
+        Truth::Classes { names, .. } if names.len() == 2 => normalised(both(&columns[0])),
+        Truth::Classes { .. } => normalised(from_columns(columns[0].len(), &columns)),
         _ => {
             let numbers = columns.into_iter().next().unwrap_or_default();
             let back = |value: f64| if relative { libm::exp(value) } else { value };
@@ -336,16 +338,19 @@ fn forests_of(
     Ok((all, assemble(bags)))
 }
 
-/// Column-wise class scores as row-major probabilities that sum to 1, none of them 0 or 1
+/// The probabilities of classes 0 and 1, of shape `[rows, 2]`, from those of class 1.
+fn both(ones: &[f64]) -> Array2<f64> {
+    Array2::from_shape_fn((ones.len(), 2), |(row, class)| match class {
+        0 => 1.0 - ones[row],
+        _ => ones[row],
+    })
+}
+
+/// Class scores of shape `[rows, classes]` as probabilities that sum to 1, none of them 0 or 1
 /// exactly (a forest's pure vote would cost infinite log loss).
-fn normalised(columns: &[Vec<f64>]) -> Forecast {
-    let (rows, classes) = (columns[0].len(), columns.len());
-    let mut values = Vec::with_capacity(rows * classes);
-    for row in 0..rows {
-        let clipped: Vec<f64> =
-            columns.iter().map(|column| column[row].clamp(0.005, 0.995)).collect();
-        let sum: f64 = clipped.iter().sum();
-        values.extend(clipped.iter().map(|p| p / sum));
-    }
-    Forecast::Classes { values, classes }
+fn normalised(mut scores: Array2<f64>) -> Forecast {
+    scores.mapv_inplace(|score| score.clamp(0.005, 0.995));
+    let sums = scores.sum_axis(Axis(1)).insert_axis(Axis(1));
+    scores /= &sums;
+    Forecast::Classes { values: scores.iter().copied().collect(), classes: scores.ncols() }
 }

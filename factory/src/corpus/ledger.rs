@@ -3,7 +3,6 @@
 //! A slot's lines are appended before its task appears, so a task without lines cannot exist;
 //! lines without their task are dropped when a run is taken up again.
 
-use crate::roles::RoleCost;
 use crate::spec::mix::Cell;
 use crate::spec::rule::Family;
 use camino::{Utf8Path, Utf8PathBuf};

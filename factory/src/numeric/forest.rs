@@ -1,9 +1,13 @@
 //! Random forests, by smartcore, whose forests are reproducible (ties are broken by index).
 //!
+//! linfa-trees is not used: its trees keep the weights of the classes in a `HashMap` with random
+//! keys. Sums of impurities go through it in its order, and of two classes as frequent in a leaf
+//! the one that comes last in it is predicted. It also has no regression trees.
+//!
 //! Classes are fitted as indicators: the mean of a leaf's indicators is its class share, so
 //! one forest per class gives the same probabilities as a classification forest's votes.
 
-use crate::numeric::matrix::Matrix;
+use ndarray::Array2;
 use smartcore::ensemble::random_forest_regressor::{
     RandomForestRegressor, RandomForestRegressorParameters,
 };
@@ -35,13 +39,18 @@ pub struct Grown(Forest);
 ///
 /// # Errors
 /// [`ForestError`] if smartcore refuses the data.
-pub fn grow(x: &Matrix, y: &Vec<f64>, settings: Settings, seed: u64) -> Result<Grown, ForestError> {
+pub fn grow(
+    x: &Array2<f64>,
+    y: &Vec<f64>,
+    settings: Settings,
+    seed: u64,
+) -> Result<Grown, ForestError> {
     let parameters = RandomForestRegressorParameters {
         max_depth: None,
         min_samples_leaf: settings.leaf,
         min_samples_split: 2 * settings.leaf.max(1),
         n_trees: settings.trees,
-        m: Some(settings.tried.clamp(1, x.columns)),
+        m: Some(settings.tried.clamp(1, x.ncols().max(1))),
         keep_samples: true,
         seed,
     };
@@ -53,7 +62,7 @@ impl Grown {
     ///
     /// # Errors
     /// [`ForestError`] if the columns do not match.
-    pub fn predict(&self, x: &Matrix) -> Result<Vec<f64>, ForestError> {
+    pub fn predict(&self, x: &Array2<f64>) -> Result<Vec<f64>, ForestError> {
         self.0.predict(&dense(x)?).map_err(|error| ForestError(error.to_string()))
     }
 
@@ -61,7 +70,7 @@ impl Grown {
     ///
     /// # Errors
     /// [`ForestError`] if `x` is not the training data.
-    pub fn out_of_bag(&self, x: &Matrix) -> Result<Vec<f64>, ForestError> {
+    pub fn out_of_bag(&self, x: &Array2<f64>) -> Result<Vec<f64>, ForestError> {
         let mut values =
             self.0.predict_oob(&dense(x)?).map_err(|error| ForestError(error.to_string()))?;
         // A row that is in every tree's bag has no unseen forecast; the average stands in.
@@ -73,15 +82,14 @@ impl Grown {
 }
 
 /// As growing goes through it: column after column, each of which fits the nearest cache.
-fn by_columns(x: &Matrix) -> Result<DenseMatrix<f64>, ForestError> {
-    let column = |column: usize| x.values.iter().skip(column).step_by(x.columns).copied();
-    DenseMatrix::new(x.rows(), x.columns, (0..x.columns).flat_map(column).collect(), true)
+fn by_columns(x: &Array2<f64>) -> Result<DenseMatrix<f64>, ForestError> {
+    DenseMatrix::new(x.nrows(), x.ncols(), x.t().iter().copied().collect(), true)
         .map_err(|error| ForestError(error.to_string()))
 }
 
 /// As forecasting goes through it: row after row.
-fn dense(x: &Matrix) -> Result<DenseMatrix<f64>, ForestError> {
-    DenseMatrix::new(x.rows(), x.columns, x.values.clone(), false)
+fn dense(x: &Array2<f64>) -> Result<DenseMatrix<f64>, ForestError> {
+    DenseMatrix::new(x.nrows(), x.ncols(), x.iter().copied().collect(), false)
         .map_err(|error| ForestError(error.to_string()))
 }
 
@@ -89,6 +97,7 @@ fn dense(x: &Matrix) -> Result<DenseMatrix<f64>, ForestError> {
 mod tests {
     use super::*;
     use crate::numeric::draws::Draws;
+    use crate::numeric::matrix::from_columns;
     use tasks::stream::Stream;
 
     #[test]
@@ -97,7 +106,7 @@ mod tests {
         let columns: Vec<Vec<f64>> =
             (0..3).map(|_| (0..200).map(|_| draws.unit()).collect()).collect();
         let y: Vec<f64> = columns[0].iter().map(|v| if *v > 0.5 { 1.0 } else { 0.0 }).collect();
-        let x = Matrix::from_columns(&columns);
+        let x = from_columns(200, &columns);
         let settings = Settings { trees: 20, tried: 2, leaf: 1 };
         let fit = || grow(&x, &y, settings, 1).unwrap().out_of_bag(&x).unwrap();
         let fitted = fit();

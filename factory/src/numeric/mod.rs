@@ -5,6 +5,8 @@ pub mod forest;
 pub(crate) mod fourier;
 pub mod intervals;
 pub mod linear;
+pub mod logistic;
 pub mod matrix;
 pub mod moments;
 pub mod rounding;
+mod standardiser;

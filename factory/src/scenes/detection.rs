@@ -13,12 +13,13 @@ use super::fitting::{all_pixels, best};
 use super::scene::{
     Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths, submitted,
 };
+use crate::baselines::ladder::LadderError;
 use crate::media::Blemish;
 use crate::media::image::picture::around;
 use crate::media::image::wave::Wave;
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::{self, ForestError, Settings};
-use crate::numeric::matrix::Matrix;
+use crate::numeric::matrix::from_rows;
 use crate::spec::scene::{Class, Detection, Stripes};
 use ndarray::Array2;
 use std::f64::consts::PI;
@@ -169,7 +170,7 @@ impl Scene for Detection {
         Drawn { picture, truth: Annotation::Objects(truth), ideal: Annotation::Objects(ideal) }
     }
 
-    fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError> {
+    fn climb(&self, material: &Material<'_>) -> Result<Rungs, LadderError> {
         let task = Task { scene: self, material };
         let finder = task.finder();
         let find = |grids: &[Array2<f64>]| -> Vec<Vec<Piece>> {
@@ -408,11 +409,7 @@ impl Task<'_> {
         unknown: &[Vec<Vec<f64>>],
         purpose: &str,
     ) -> Result<(Values, Values), ForestError> {
-        let matrix = |rows: &[Vec<Vec<f64>>]| {
-            let columns = rows.iter().flatten().next().map_or(1, Vec::len);
-            Matrix { values: rows.iter().flatten().flatten().copied().collect(), columns }
-        };
-        let (x, of_test) = (matrix(known), matrix(unknown));
+        let (x, of_test) = (from_rows(&known.concat()), from_rows(&unknown.concat()));
         let (mut bags, mut forecasts) = (Vec::new(), Vec::new());
         for class in 0..self.scene.classes.len() {
             let is = |(piece, objects): (&Piece, &Vec<Object>)| {

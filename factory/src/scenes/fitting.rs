@@ -1,7 +1,6 @@
 //! Models over the pixels of pictures, and choosing between settings by the task's metric.
 
-use crate::numeric::matrix::Matrix;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayViewMut1};
 use tasks::metrics::Metric;
 use tasks::values::{self, Values};
 
@@ -27,20 +26,17 @@ pub(super) fn all_pixels(side: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..side).flat_map(move |y| (0..side).map(move |x| (y, x)))
 }
 
-/// The values of some pixels in every map, with their squares and products.
-pub(super) fn expanded(
-    maps: &[Array2<f64>],
-    pixels: impl Iterator<Item = (usize, usize)>,
-    into: &mut Matrix,
-) {
-    for pixel in pixels {
-        for (index, map) in maps.iter().enumerate() {
-            let value = map[pixel];
-            into.values.push(value);
-            for other in &maps[index..] {
-                into.values.push(value * other[pixel]);
-            }
-        }
-    }
-    into.columns = maps.len() + maps.len() * (maps.len() + 1) / 2;
+/// Number of values that [`expand`] gives for so many maps.
+pub(super) fn terms(maps: usize) -> usize {
+    maps + maps * (maps + 1) / 2
+}
+
+/// The values of a pixel in every map, with their squares and products, as one row.
+pub(super) fn expand(maps: &[Array2<f64>], pixel: (usize, usize), mut row: ArrayViewMut1<f64>) {
+    let values = maps.iter().enumerate().flat_map(|(index, map)| {
+        let value = map[pixel];
+        let products = maps[index..].iter().map(move |other| value * other[pixel]);
+        std::iter::once(value).chain(products)
+    });
+    row.iter_mut().zip(values).for_each(|(into, value)| *into = value);
 }

@@ -14,15 +14,14 @@
 use super::canvas::{Bell, Outline, backdrop};
 use super::fitting::{all_pixels, best};
 use super::scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
+use crate::baselines::ladder::LadderError;
 use crate::media::Blemish;
 use crate::media::image::camera::noise;
 use crate::media::image::picture::around;
 use crate::numeric::draws::{Draws, floor};
-use crate::numeric::forest::ForestError;
 use crate::numeric::linear::Linear;
-use crate::numeric::matrix::Matrix;
 use crate::spec::scene::{Damage, Reconstruction, Stripes};
-use ndarray::{Array2, azip};
+use ndarray::{Array2, ArrayViewMut1, azip};
 use std::f64::consts::PI;
 use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
@@ -200,7 +199,7 @@ impl Scene for Reconstruction {
         Drawn { picture: grid, ideal: truth.clone(), truth }
     }
 
-    fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError> {
+    fn climb(&self, material: &Material<'_>) -> Result<Rungs, LadderError> {
         let task = Task { scene: self, material };
         let clean = |values: &Values| -> Vec<Array2<f64>> {
             match values {
@@ -292,10 +291,12 @@ impl Filter {
     /// Each picture, given as one or more layers of the same size.
     fn restored(&self, pictures: &[Vec<Array2<f64>>]) -> Vec<Array2<f64>> {
         let one = |layers: &Vec<Array2<f64>>| {
-            let mut x = Matrix::default();
-            all_pixels(layers[0].nrows())
-                .for_each(|pixel| patch(layers, pixel, self.reach, &mut x));
-            Array2::from_shape_vec(layers[0].dim(), self.model.score(&x))
+            let (rows, columns) = layers[0].dim();
+            let mut x = Array2::zeros((rows * columns, patch_size(layers.len(), self.reach)));
+            for (pixel, row) in all_pixels(rows).zip(x.rows_mut()) {
+                patch(layers, pixel, self.reach, row);
+            }
+            Array2::from_shape_vec((rows, columns), self.model.score(&x))
                 .expect("a score for each pixel")
         };
         pictures.iter().map(one).collect()
@@ -307,18 +308,25 @@ fn pairs(grids: &[Array2<f64>]) -> Vec<Vec<Array2<f64>>> {
     grids.iter().map(|grid| vec![grid.clone(), median(grid)]).collect()
 }
 
-/// Appends the pixels around one in every layer as a row; edges are repeated.
-fn patch(layers: &[Array2<f64>], (y, x): (usize, usize), reach: usize, into: &mut Matrix) {
+/// Number of values that [`patch`] gives for so many layers.
+fn patch_size(layers: usize, reach: usize) -> usize {
+    layers * (2 * reach + 1) * (2 * reach + 1)
+}
+
+/// The pixels around one in every layer as a row; edges are repeated.
+fn patch(
+    layers: &[Array2<f64>],
+    (y, x): (usize, usize),
+    reach: usize,
+    mut row: ArrayViewMut1<f64>,
+) {
     let last = layers[0].nrows() - 1;
     let inside = |middle: usize, shift: usize| (middle + shift).saturating_sub(reach).min(last);
-    for grid in layers {
-        for down in 0..=2 * reach {
-            for across in 0..=2 * reach {
-                into.values.push(grid[(inside(y, down), inside(x, across))]);
-            }
-        }
+    let width = 2 * reach + 1;
+    for (index, value) in row.iter_mut().enumerate() {
+        let (across, down) = (index % width, index / width % width);
+        *value = layers[index / (width * width)][(inside(y, down), inside(x, across))];
     }
-    into.columns = layers.len() * (2 * reach + 1) * (2 * reach + 1);
 }
 
 /// The rungs of one task.
@@ -361,13 +369,15 @@ impl Task<'_> {
         reach: usize,
     ) -> Filter {
         let mut draws = Draws::new(self.material.stream.child("patches"));
-        let (mut x, mut y) = (Matrix::default(), Vec::with_capacity(PATCHES));
-        for index in 0..PATCHES {
-            let row = index % pictures.len();
+        let layers = pictures.first().map_or(0, Vec::len);
+        let mut x = Array2::zeros((PATCHES, patch_size(layers, reach)));
+        let mut y = Vec::with_capacity(PATCHES);
+        for (index, row) in x.rows_mut().into_iter().enumerate() {
+            let picture = index % pictures.len();
             let place = draws.whole(0, self.scene.side * self.scene.side - 1);
             let pixel = (place / self.scene.side, place % self.scene.side);
-            patch(&pictures[row], pixel, reach, &mut x);
-            y.push(clean[row][pixel]);
+            patch(&pictures[picture], pixel, reach, row);
+            y.push(clean[picture][pixel]);
         }
         Filter { model: Linear::ridge(&x, &y, PENALTY), reach }
     }

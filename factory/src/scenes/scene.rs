@@ -12,7 +12,6 @@ use crate::media::image::features;
 use crate::media::image::picture::{byte, decode, encode_grey};
 use crate::media::{Blemish, MediumError, Reading};
 use crate::numeric::draws::Draws;
-use crate::numeric::forest::ForestError;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scene::{SceneLayout, SceneRule};
 use ndarray::Array2;
@@ -124,8 +123,8 @@ pub trait Scene: fmt::Debug + fmt::Display + Sync {
     /// Fits the rungs to the training pictures. R0 says the same of every picture.
     ///
     /// # Errors
-    /// [`ForestError`].
-    fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError>;
+    /// [`LadderError`] if a model cannot be fitted.
+    fn climb(&self, material: &Material<'_>) -> Result<Rungs, LadderError>;
 
     /// The format of its pictures.
     fn frame(&self) -> ImageFormat {

@@ -9,14 +9,14 @@
 //! annotators' slips.
 
 use super::canvas::{Bell, Outline, backdrop, exposed, otsu, places, slopes};
-use super::fitting::{all_pixels, best, expanded};
+use super::fitting::{all_pixels, best, expand, terms};
 use super::scene::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths};
+use crate::baselines::ladder::LadderError;
 use crate::media::Blemish;
 use crate::media::image::wave::Wave;
 use crate::numeric::draws::Draws;
-use crate::numeric::forest::ForestError;
 use crate::numeric::linear::Linear;
-use crate::numeric::matrix::Matrix;
+use crate::numeric::logistic::LogisticError;
 use crate::spec::scene::{Segmentation, Stripes};
 use ndarray::{Array2, Zip};
 use std::f64::consts::PI;
@@ -167,7 +167,7 @@ impl Scene for Segmentation {
         Drawn { picture, truth: mask(&truth), ideal: mask(&ideal) }
     }
 
-    fn climb(&self, material: &Material<'_>) -> Result<Rungs, ForestError> {
+    fn climb(&self, material: &Material<'_>) -> Result<Rungs, LadderError> {
         let task = Task { scene: self, material };
         let near: Vec<Vec<Array2<f64>>> = material.train.iter().map(Self::surroundings).collect();
         let all: Vec<usize> = (0..near.len()).collect();
@@ -176,10 +176,10 @@ impl Scene for Segmentation {
             rows.iter().map(|row| near[*row].clone()).collect()
         };
         let test: Vec<Vec<Array2<f64>>> = material.test.iter().map(Self::surroundings).collect();
-        let r2 = task.regression(&near, &all, &test, &[]);
+        let r2 = task.regression(&near, &all, &test, &[])?;
         // Each half by what was fitted to the other.
-        let of_odd = masks_of(task.regression(&train(&even), &even, &train(&odd), &[]));
-        let of_even = masks_of(task.regression(&train(&odd), &odd, &train(&even), &[]));
+        let of_odd = masks_of(task.regression(&train(&even), &even, &train(&odd), &[])?);
+        let of_even = masks_of(task.regression(&train(&odd), &odd, &train(&even), &[])?);
         let (mut of_even, mut of_odd) = (of_even.into_iter(), of_odd.into_iter());
         let next = |row: usize| if row.is_multiple_of(2) { of_even.next() } else { of_odd.next() };
         let unseen = Values::Masks(all.iter().copied().filter_map(next).collect());
@@ -188,7 +188,8 @@ impl Scene for Segmentation {
         let maps = |grids: &[Array2<f64>]| -> Vec<Vec<Array2<f64>>> {
             grids.iter().map(|grid| matched.maps(grid)).collect()
         };
-        let r3 = task.regression(&maps(&material.train), &all, &maps(&material.test), &SMOOTHINGS);
+        let (train, test) = (maps(&material.train), maps(&material.test));
+        let r3 = task.regression(&train, &all, &test, &SMOOTHINGS)?;
         let forecasts = [task.constant(), task.threshold(), r2, r3, material.ideal.clone()];
         Ok(Rungs { forecasts, unseen })
     }
@@ -270,24 +271,26 @@ impl Task<'_> {
         rows: &[usize],
         test: &[Vec<Array2<f64>>],
         smoothings: &[f64],
-    ) -> Values {
+    ) -> Result<Values, LogisticError> {
         let side = self.scene.side;
         let mut draws = Draws::new(self.material.stream.child("pixels"));
-        let (mut x, mut y) = (Matrix::default(), Vec::new());
+        let columns = train.first().map_or(0, |maps| terms(maps.len()));
+        let mut x = Array2::zeros((train.len() * SAMPLED, columns));
+        let mut y = Vec::with_capacity(x.nrows());
+        let mut into = x.rows_mut().into_iter();
         for (maps, row) in train.iter().zip(rows) {
             let truth = self.truth(*row);
-            let mut pixel = |_| {
+            for into in into.by_ref().take(SAMPLED) {
                 let place = draws.whole(0, side * side - 1);
-                (place / side, place % side)
-            };
-            let pixels: Vec<(usize, usize)> = (0..SAMPLED).map(&mut pixel).collect();
-            y.extend(pixels.iter().map(|pixel| f64::from(u8::from(truth[*pixel]))));
-            expanded(maps, pixels.into_iter(), &mut x);
+                let pixel = (place / side, place % side);
+                y.push(f64::from(u8::from(truth[pixel])));
+                expand(maps, pixel, into);
+            }
         }
-        let model = Linear::logistic(&x, &y, 1.0);
+        let model = Linear::logistic(&x, &y, 1.0)?;
         let odds = |maps: &Vec<Array2<f64>>| {
-            let mut x = Matrix::default();
-            expanded(maps, all_pixels(side), &mut x);
+            let mut x = Array2::zeros((side * side, columns));
+            all_pixels(side).zip(x.rows_mut()).for_each(|(pixel, row)| expand(maps, pixel, row));
             Array2::from_shape_vec((side, side), model.score(&x)).expect("a score for each pixel")
         };
         let known: Vec<Array2<f64>> = train.iter().map(odds).collect();
@@ -310,6 +313,6 @@ impl Task<'_> {
         let chosen = best(self.material.metric, &truth, candidates);
         let (sigma, level) = chosen.unwrap_or((None, 0.0));
         let unknown: Vec<Array2<f64>> = test.iter().map(odds).collect();
-        cut(&smooth(&unknown, sigma), level)
+        Ok(cut(&smooth(&unknown, sigma), level))
     }
 }

@@ -4,8 +4,9 @@ use super::probe::{self, Finding};
 use crate::data::items::Item;
 use crate::media::Format;
 use crate::numeric::linear::Linear;
-use crate::numeric::matrix::Matrix;
+use crate::numeric::matrix::from_rows;
 use camino::Utf8Path;
+use ndarray::Array2;
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::stream::Stream;
 
@@ -173,15 +174,14 @@ impl Suspects<'_> {
     /// Features that may depend on an item's size: the plain reading, since a graph with more
     /// edges has a longer list of them, and for compressed files also the generic reading, since
     /// they grow with the detail of the picture. One row per item.
-    fn legible(&self) -> Matrix {
+    fn legible(&self) -> Array2<f64> {
         let compressed = self.format.is_some_and(Format::compresses);
         let row = |item: &&Item| {
             let reading = &item.reading;
             let generic = if compressed { &reading.generic[..] } else { &[] };
             [&reading.plain[..], generic].concat()
         };
-        let rows: Vec<Vec<f64>> = self.items.iter().map(row).collect();
-        Matrix { columns: rows.first().map_or(0, Vec::len), values: rows.concat() }
+        from_rows(&self.items.iter().map(row).collect::<Vec<Vec<f64>>>())
     }
 
     /// Probes of the places of a row's links in their file, and of which end of them the row is.

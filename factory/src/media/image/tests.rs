@@ -6,7 +6,7 @@ use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::{self, Settings};
 use crate::numeric::linear::Linear;
-use crate::numeric::matrix::Matrix;
+use crate::numeric::matrix::{from_columns, from_rows};
 use crate::numeric::rounding::round;
 use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
 use ndarray::Array2;
@@ -71,9 +71,8 @@ fn r2(truth: &[f64], forecast: &[f64]) -> f64 {
     1.0 - error / truth.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>()
 }
 
-fn matrix(readings: &[Reading], part: impl Fn(&Reading) -> &Vec<f64>) -> Matrix {
-    let columns = part(&readings[0]).len();
-    Matrix { values: readings.iter().flat_map(|r| part(r).clone()).collect(), columns }
+fn matrix(readings: &[Reading], part: impl Fn(&Reading) -> &Vec<f64>) -> Array2<f64> {
+    from_rows(&readings.iter().map(part).collect::<Vec<_>>())
 }
 
 fn ridge(sample: &Sample, y: &[f64]) -> f64 {
@@ -87,7 +86,7 @@ fn wood(sample: &Sample, y: &[f64]) -> f64 {
     let (train, test) = (matrix(train, |r| &r.generic), matrix(test, |r| &r.generic));
     [
         Settings { trees: 60, tried: 5, leaf: 1 },
-        Settings { trees: 60, tried: train.columns / 2, leaf: 2 },
+        Settings { trees: 60, tried: train.ncols() / 2, leaf: 2 },
     ]
     .map(|settings| {
         let grown = forest::grow(&train, &y[..TRAIN].to_vec(), settings, 1).unwrap();
@@ -214,7 +213,7 @@ fn rules_make_ladders() {
             let own = |rows: std::ops::Range<usize>| {
                 let columns: Vec<Vec<f64>> =
                     rule.transforms(&read).iter().map(|c| c[rows.clone()].to_vec()).collect();
-                Matrix::from_columns(&columns)
+                from_columns(rows.len(), &columns)
             };
             let model = Linear::ridge(&own(0..TRAIN), &y[..TRAIN], 1.0);
             let top = r2(&y[TRAIN..], &model.score(&own(TRAIN..TRAIN + TEST)));

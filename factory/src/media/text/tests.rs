@@ -5,7 +5,7 @@ use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::{self, Settings};
 use crate::numeric::linear::Linear;
-use crate::numeric::matrix::Matrix;
+use crate::numeric::matrix::{from_columns, from_rows};
 use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -68,23 +68,19 @@ fn r2(truth: &[f64], forecast: &[f64]) -> f64 {
     1.0 - error / truth.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>()
 }
 
-fn matrix(rows: &[Vec<f64>]) -> Matrix {
-    Matrix { values: rows.concat(), columns: rows[0].len() }
-}
-
 fn by_ridge(x: &[Vec<f64>], y: &[f64]) -> f64 {
-    let model = Linear::ridge(&matrix(&x[..TRAIN]), &y[..TRAIN], 1.0);
-    r2(&y[TRAIN..], &model.score(&matrix(&x[TRAIN..])))
+    let model = Linear::ridge(&from_rows(&x[..TRAIN]), &y[..TRAIN], 1.0);
+    r2(&y[TRAIN..], &model.score(&from_rows(&x[TRAIN..])))
 }
 
 fn by_forest(x: &[Vec<f64>], y: &[f64]) -> f64 {
-    let train = matrix(&x[..TRAIN]);
-    let tried = [train.columns.isqrt(), train.columns.div_ceil(2)];
+    let train = from_rows(&x[..TRAIN]);
+    let tried = [train.ncols().isqrt(), train.ncols().div_ceil(2)];
     let fit = |tried| {
         let settings = Settings { trees: 60, tried, leaf: 1 };
         let grown = forest::grow(&train, &y[..TRAIN].to_vec(), settings, 1).unwrap();
         let bag = r2(&y[..TRAIN], &grown.out_of_bag(&train).unwrap());
-        (bag, r2(&y[TRAIN..], &grown.predict(&matrix(&x[TRAIN..])).unwrap()))
+        (bag, r2(&y[TRAIN..], &grown.predict(&from_rows(&x[TRAIN..])).unwrap()))
     };
     let [narrow, wide] = tried.map(fit);
     if narrow.0 > wide.0 { narrow.1 } else { wide.1 }
@@ -176,7 +172,7 @@ fn check_ladder(subject: Subject, floor: &str, step: &str, mechanism: &Expr) {
         let mut draws = Draws::new(Stream::root(5));
         let target: Vec<f64> = score.iter().map(|score| score + 0.3 * draws.normal()).collect();
         let estimates = part(&sample.readings, |r| &r.estimates);
-        let terms = Matrix::from_columns(&rule.transforms(&frame(medium, &estimates)));
+        let terms = from_columns(ROWS, &rule.transforms(&frame(medium, &estimates)));
         let terms: Vec<Vec<f64>> = (0..ROWS).map(|row| terms.row(row).to_vec()).collect();
         let plain = by_ridge(&part(&sample.readings, |r| &r.plain), &target);
         let generic = by_forest(&part(&sample.readings, |r| &r.generic), &target);

@@ -4,8 +4,9 @@ use super::super::level::mean;
 use super::*;
 use crate::numeric::forest::{self, Settings};
 use crate::numeric::linear::Linear;
-use crate::numeric::matrix::Matrix;
+use crate::numeric::matrix::{from_columns, from_rows};
 use crate::numeric::moments::moments;
+use ndarray::Array2;
 use std::collections::BTreeMap;
 use tasks::stream::Stream;
 
@@ -53,10 +54,8 @@ fn items(task: u64, blemishes: &BTreeMap<String, f64>, count: usize) -> Items {
 }
 
 impl Items {
-    fn matrix(&self, of: fn(&Reading) -> &Vec<f64>, rows: std::ops::Range<usize>) -> Matrix {
-        let rows = &self.readings[rows];
-        let columns = of(&rows[0]).len();
-        Matrix { values: rows.iter().flat_map(|row| of(row).clone()).collect(), columns }
+    fn matrix(&self, of: fn(&Reading) -> &Vec<f64>, rows: std::ops::Range<usize>) -> Array2<f64> {
+        from_rows(&self.readings[rows].iter().map(of).collect::<Vec<_>>())
     }
 
     fn estimates(&self, index: usize) -> Vec<f64> {
@@ -82,7 +81,7 @@ impl Items {
     }
 }
 
-fn shifted(train: &Matrix, y: &[f64], penalty: f64, test: &Matrix) -> Vec<f64> {
+fn shifted(train: &Array2<f64>, y: &[f64], penalty: f64, test: &Array2<f64>) -> Vec<f64> {
     Linear::ridge(train, y, penalty).score(test)
 }
 
@@ -244,7 +243,7 @@ fn rules_over_the_statistics_make_a_ladder() {
         let found = columns(&|index, row| items.readings[row].estimates[index]);
         let [train, test] = [0..TRAIN, TRAIN..y.len()].map(|rows| {
             let columns: Vec<Vec<f64>> = found.iter().map(|c| c[rows.clone()].to_vec()).collect();
-            Matrix::from_columns(&columns)
+            from_columns(rows.len(), &columns)
         });
         let top = r2(&y[TRAIN..], &shifted(&train, &y[..TRAIN], 1.0, &test));
         println!("{name:12} {bottom:.2} {generic:.2} {top:.2} of {ceiling:.2}");

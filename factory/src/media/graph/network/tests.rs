@@ -3,8 +3,9 @@
 use super::*;
 use crate::numeric::forest::{self, Settings};
 use crate::numeric::linear::Linear;
-use crate::numeric::matrix::Matrix;
+use crate::numeric::matrix::{from_columns, from_rows};
 use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
+use ndarray::{Array2, s};
 use std::collections::{BTreeMap, BTreeSet};
 use tasks::stream::Stream;
 
@@ -56,10 +57,8 @@ fn middling() -> Vec<(&'static str, f64)> {
     BLEMISHES.iter().map(|b| (b.name, f64::midpoint(b.low, b.high))).collect()
 }
 
-fn matrix(readings: &[Reading], part: impl Fn(&Reading) -> &Vec<f64>) -> Matrix {
-    let columns = part(&readings[0]).len();
-    let values = readings.iter().flat_map(|reading| part(reading).clone()).collect();
-    Matrix { values, columns }
+fn matrix(readings: &[Reading], part: impl Fn(&Reading) -> &Vec<f64>) -> Array2<f64> {
+    from_rows(&readings.iter().map(part).collect::<Vec<_>>())
 }
 
 /// 1 − Σ (truth − forecast)² / Σ (truth − mean)².
@@ -70,7 +69,7 @@ fn r2(truth: &[f64], forecast: &[f64]) -> f64 {
 }
 
 impl Sample {
-    fn split(&self, part: impl Fn(&Reading) -> &Vec<f64> + Copy) -> (Matrix, Matrix) {
+    fn split(&self, part: impl Fn(&Reading) -> &Vec<f64> + Copy) -> (Array2<f64>, Array2<f64>) {
         (matrix(&self.readings[..TRAIN], part), matrix(&self.readings[TRAIN..], part))
     }
 
@@ -83,7 +82,7 @@ impl Sample {
     fn forest(&self, y: &[f64]) -> f64 {
         let (train, test) = self.split(|reading| &reading.generic);
         let own = y[..TRAIN].to_vec();
-        let settings = [(train.columns.isqrt(), 1), (train.columns / 2, 2)];
+        let settings = [(train.ncols().isqrt(), 1), (train.ncols() / 2, 2)];
         let scores = settings.map(|(tried, leaf)| {
             let forest =
                 forest::grow(&train, &own, Settings { trees: 60, tried, leaf }, 1).unwrap();
@@ -162,7 +161,7 @@ fn the_size_of_a_file_tells_only_the_number_of_links() {
     let sample = sample(9, &[]);
     let sizes: Vec<f64> = sample.items.iter().map(|item| item.len() as f64).collect();
     for (statistic, y) in STATISTICS.iter().zip(&sample.drawn).skip(1) {
-        let x = Matrix::from_columns(std::slice::from_ref(&sizes));
+        let x = from_columns(ROWS, std::slice::from_ref(&sizes));
         let fitted = Linear::ridge(&x, y, 1.0).score(&x);
         assert!(r2(y, &fitted) < 0.02, "{}", statistic.name);
     }
@@ -254,10 +253,9 @@ fn rules_over_graphs_make_a_ladder() {
         let score = rule.score(&truth);
         let y: Vec<f64> = score.iter().map(|value| value + 0.3 * draws.normal()).collect();
 
-        let terms = Matrix::from_columns(&rule.transforms(&frame(&sample.estimates())));
-        let cut = TRAIN * terms.columns;
-        let part = |values: &[f64]| Matrix { values: values.to_vec(), columns: terms.columns };
-        let (train, test) = (part(&terms.values[..cut]), part(&terms.values[cut..]));
+        let terms = from_columns(ROWS, &rule.transforms(&frame(&sample.estimates())));
+        let train = terms.slice(s![..TRAIN, ..]).to_owned();
+        let test = terms.slice(s![TRAIN.., ..]).to_owned();
         let careful = Linear::ridge(&train, &y[..TRAIN], 1.0).score(&test);
         let rungs = [sample.ridge(&y), sample.forest(&y), r2(&y[TRAIN..], &careful)];
         let ceiling = r2(&y[TRAIN..], &score[TRAIN..]);
