@@ -1,6 +1,6 @@
 //! The HTML page of a report, in the order of its sections.
 
-use crate::evaluation::{Evaluation, Row, percent};
+use crate::evaluation::{Evaluation, EvaluationRow, percent};
 use agents::prompt::glance;
 use agents::trajectory::{EpisodeOutcome, Source, Trajectory};
 use camino::Utf8PathBuf;
@@ -181,7 +181,7 @@ fn funnel(stages: &[(String, u64)]) -> Markup {
 }
 
 fn comparison(evaluation: &Evaluation) -> Markup {
-    let row = |row: &Row| {
+    let row = |row: &EvaluationRow| {
         let (low, high) = (row.reward - row.reward_error, row.reward + row.reward_error);
         let interval = Some((low, high));
         let mark = Mark::Bar { value: row.reward, series: 0, interval, target: None };
