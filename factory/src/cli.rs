@@ -81,7 +81,7 @@ where that is possible.")]
         dir: Utf8PathBuf,
         /// The form.
         #[arg(long, value_enum, default_value = "mlebench")]
-        format: Format,
+        format: ExportFormat,
         /// With `--format parquet`: writes the answers of the test rows too, as `answer.parquet`.
         /// Whoever reads the export can then see them.
         #[arg(long)]
@@ -93,7 +93,7 @@ where that is possible.")]
 
 /// The form of an export, given by `--format`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ExportFormat {
     /// Registry and data folders of MLE-bench, answers included.
     Mlebench,
     /// `tasks.parquet` with a row per task, and a folder per task with its tables; files beside

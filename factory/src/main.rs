@@ -5,7 +5,7 @@ mod cli;
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
-use cli::{Calibrate, Cli, Command, Format, Generate, Half, Inspect, Verify};
+use cli::{Calibrate, Cli, Command, ExportFormat, Generate, Half, Inspect, Verify};
 use evals::calibration::{self, CalibrationSettings};
 use factory::corpus::export;
 use factory::corpus::folder::{self, CorpusError, Record};
@@ -137,7 +137,7 @@ fn try_out(flags: &Verify, sound: &[&TaskDir]) -> Result<ExitCode> {
     if sound.is_empty() {
         return Ok(ExitCode::from(INCOMPLETE));
     }
-    let mut settings = run::Settings::default();
+    let mut settings = run::TrialSettings::default();
     if flags.jobs > 0 {
         settings.jobs = flags.jobs;
     }
@@ -216,12 +216,12 @@ fn merge(out: &Utf8Path, shards: &[Utf8PathBuf]) -> Result<ExitCode> {
     Ok(ending(&record))
 }
 
-fn export(dir: &Utf8Path, format: Format, answers: bool, out: &Utf8Path) -> Result<ExitCode> {
+fn export(dir: &Utf8Path, format: ExportFormat, answers: bool, out: &Utf8Path) -> Result<ExitCode> {
     match format {
-        Format::Mlebench if answers => {
+        ExportFormat::Mlebench if answers => {
             bail!("`--answers` is for `--format parquet`; the form of MLE-bench has answers anyway")
         }
-        Format::Mlebench => {
+        ExportFormat::Mlebench => {
             let exported = export::mlebench(dir, out)?;
             for task in &exported.coarse {
                 complain(&format!("`{task}`: milestones coincide once rounded to five decimals"));
@@ -229,7 +229,7 @@ fn export(dir: &Utf8Path, format: Format, answers: bool, out: &Utf8Path) -> Resu
             let readme = out.join("README.md");
             say(&format!("{} tasks; `{readme}` says where they go", exported.tasks));
         }
-        Format::Parquet => {
+        ExportFormat::Parquet => {
             let tasks = export::parquet(dir, out, answers)?;
             say(&format!("{tasks} tasks; `{}` lists them", out.join("tasks.parquet")));
         }

@@ -19,13 +19,13 @@ const THRESHOLDS: &str = r#"{"gold_threshold": 4, "silver_threshold": 3,
     "bronze_threshold": 2, "median_threshold": 1}"#;
 
 /// A task folder with all that an evaluator reads, and what the native grader says of it.
-struct Task {
+struct EvaluatedTask {
     path: Utf8PathBuf,
     metric: Metric,
     native: Result<f64, String>,
 }
 
-impl Task {
+impl EvaluatedTask {
     fn write(
         path: Utf8PathBuf,
         metric: Metric,
@@ -61,16 +61,16 @@ fn csv(columns: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-fn evaluate(tasks: &[Task]) -> Vec<serde_json::Value> {
+fn evaluate(tasks: &[EvaluatedTask]) -> Vec<serde_json::Value> {
     let paths: Vec<Utf8PathBuf> = tasks.iter().map(|task| task.path.clone()).collect();
     reference::ask("factory/tests/reference/evaluate.py", paths)
 }
 
-fn write(case: &MetricCase, path: Utf8PathBuf) -> Task {
+fn write(case: &MetricCase, path: Utf8PathBuf) -> EvaluatedTask {
     let prediction = &case.prediction;
     let answers = csv(&prediction.answer_columns(), &case.cells(&case.truth));
     let submission = csv(&prediction.columns(), &case.cells(&case.predicted));
-    let task = Task::write(path, case.metric, prediction, &answers, &submission);
+    let task = EvaluatedTask::write(path, case.metric, prediction, &answers, &submission);
     let undefined = |error: &_| format!("undefined: {error}");
     assert_eq!(task.native, case.score.as_ref().copied().map_err(undefined));
     task
@@ -136,7 +136,7 @@ fn the_evaluator_refuses_what_the_grader_refuses() {
             (*cell).clone_into(&mut rows[0][0]);
             let submission = csv(&case.prediction.columns(), &rows);
             let path = root.join(format!("{metric}-{index}"));
-            let task = Task::write(path, metric, &case.prediction, &answers, &submission);
+            let task = EvaluatedTask::write(path, metric, &case.prediction, &answers, &submission);
             assert!(task.native.is_err(), "{metric}: the grader takes `{cell}`");
             tasks.push(task);
         }

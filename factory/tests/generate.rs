@@ -11,9 +11,9 @@ use std::time::Duration;
 const COUNT: &str = "6";
 
 /// A temporary folder and the command that works in it.
-struct Desk(tempfile::TempDir);
+struct GenerateCommand(tempfile::TempDir);
 
-impl Desk {
+impl GenerateCommand {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -60,10 +60,10 @@ fn complaint(output: &Output) -> String {
 
 #[test]
 fn threads_and_folders_leave_no_trace() {
-    let desk = Desk::new();
+    let desk = GenerateCommand::new();
     let (one, two) = (desk.path("one"), desk.path("elsewhere/two"));
     for (out, jobs, locale) in [(&one, "1", "C"), (&two, "2", "de_DE.UTF-8")] {
-        let mut command = Desk::generate(out, &["--jobs", jobs]);
+        let mut command = GenerateCommand::generate(out, &["--jobs", jobs]);
         command.env("LC_ALL", locale).env("TMPDIR", desk.path("")).env("TZ", "Asia/Tokyo");
         let output = run(command);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -75,11 +75,11 @@ fn threads_and_folders_leave_no_trace() {
 
 #[test]
 fn another_seed_shares_nothing() {
-    let desk = Desk::new();
+    let desk = GenerateCommand::new();
     // Rows without their ids, and with what is in the files that they name.
     let rows = |seed: &str| {
         let out = desk.path(seed);
-        assert!(run(Desk::generate(&out, &["--seed", seed])).status.success());
+        assert!(run(GenerateCommand::generate(&out, &["--seed", seed])).status.success());
         let files = files(&out);
         let mut rows = BTreeSet::new();
         for (path, table) in files.iter().filter(|(path, _)| path.ends_with("train.csv")) {
@@ -99,11 +99,11 @@ fn another_seed_shares_nothing() {
 
 #[test]
 fn a_killed_run_is_finished_by_the_same_command() {
-    let desk = Desk::new();
+    let desk = GenerateCommand::new();
     let (whole, broken) = (desk.path("whole"), desk.path("broken"));
-    assert!(run(Desk::generate(&whole, &[])).status.success());
+    assert!(run(GenerateCommand::generate(&whole, &[])).status.success());
     for milliseconds in [60, 250, 500] {
-        let mut child = Desk::generate(&broken, &["--jobs", "2"])
+        let mut child = GenerateCommand::generate(&broken, &["--jobs", "2"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -114,7 +114,7 @@ fn a_killed_run_is_finished_by_the_same_command() {
     }
     // What is left where a run is killed while it writes the record.
     fs::write(broken.join(".corpus.json.1.tmp"), "{").unwrap();
-    let output = run(Desk::generate(&broken, &["--resume"]));
+    let output = run(GenerateCommand::generate(&broken, &["--resume"]));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(files(&whole) == files(&broken), "the corpora differ");
     // Nothing is lost or doubled in the ledger either.
@@ -135,16 +135,16 @@ fn a_killed_run_is_finished_by_the_same_command() {
 
 #[test]
 fn a_damaged_line_of_the_ledger_is_named_and_made_again() {
-    let desk = Desk::new();
+    let desk = GenerateCommand::new();
     let corpus = desk.path("corpus");
-    assert!(run(Desk::generate(&corpus, &[])).status.success());
+    assert!(run(GenerateCommand::generate(&corpus, &[])).status.success());
     let whole = files(&corpus);
     let ledger = corpus.join("ledger.jsonl");
     let text = fs::read_to_string(&ledger).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     lines[1] = "{\"slot\": 1,";
     fs::write(&ledger, lines.join("\n") + "\n").unwrap();
-    let output = run(Desk::generate(&corpus, &[]));
+    let output = run(GenerateCommand::generate(&corpus, &[]));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("ledger.jsonl` is damaged in line 2"), "{said}");
@@ -153,9 +153,9 @@ fn a_damaged_line_of_the_ledger_is_named_and_made_again() {
 
 #[test]
 fn a_finished_corpus_verifies_and_can_be_looked_at() {
-    let desk = Desk::new();
+    let desk = GenerateCommand::new();
     let out = desk.path("corpus");
-    assert!(run(Desk::generate(&out, &[])).status.success());
+    assert!(run(GenerateCommand::generate(&out, &[])).status.success());
     let factory = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
         command.args(args);
@@ -182,10 +182,10 @@ fn a_finished_corpus_verifies_and_can_be_looked_at() {
 
 #[test]
 fn mistakes_get_one_clear_error_and_leave_nothing_behind() {
-    let desk = Desk::new();
+    let desk = GenerateCommand::new();
     let out = desk.path("corpus");
     let refused = |more: &[&str]| {
-        let text = complaint(&run(Desk::generate(&out, more)));
+        let text = complaint(&run(GenerateCommand::generate(&out, more)));
         assert!(!out.exists(), "a folder was left by {more:?}");
         text
     };
@@ -203,42 +203,43 @@ fn mistakes_get_one_clear_error_and_leave_nothing_behind() {
 
     let file = desk.path("file");
     fs::write(&file, "").unwrap();
-    let text = complaint(&run(Desk::generate(&file.join("corpus"), &[])));
+    let text = complaint(&run(GenerateCommand::generate(&file.join("corpus"), &[])));
     assert!(text.contains("check that it is writable"), "{text}");
     fs::create_dir_all(&out).unwrap();
     fs::write(out.join("thesis.txt"), "").unwrap();
-    let text = complaint(&run(Desk::generate(&out, &[])));
+    let text = complaint(&run(GenerateCommand::generate(&out, &[])));
     assert!(text.contains("choose another `--out`"), "{text}");
     assert!(out.join("thesis.txt").is_file());
 }
 
 #[test]
 fn other_options_do_not_continue_a_corpus() {
-    let desk = Desk::new();
+    let desk = GenerateCommand::new();
     let out = desk.path("corpus");
-    assert!(run(Desk::generate(&out, &[])).status.success());
+    assert!(run(GenerateCommand::generate(&out, &[])).status.success());
     let before = files(&out);
-    let text = complaint(&run(Desk::generate(&out, &["--seed", "9"])));
+    let text = complaint(&run(GenerateCommand::generate(&out, &["--seed", "9"])));
     assert!(text.contains("`seed` = 0, not 9"), "{text}");
-    let text = complaint(&run(Desk::generate(&out, &["--modality", "tabular"])));
+    let text = complaint(&run(GenerateCommand::generate(&out, &["--modality", "tabular"])));
     assert!(text.contains("modality, formulation and shares"), "{text}");
     assert!(before == files(&out));
 }
 
 #[test]
 fn a_seed_file_of_ones_own_serves_alone() {
-    let desk = Desk::new();
+    let desk = GenerateCommand::new();
     let seed = desk.path("pump.toml");
     let text = include_str!("../../seeds/mlebench/spaceship-titanic.toml")
         .replace("spaceship-titanic", "pump")
         .replace("\"dev\"", "\"own\"");
     fs::write(&seed, &text).unwrap();
     let out = desk.path("corpus");
-    let output = run(Desk::generate(&out, &["--seeds", seed.as_str()]));
+    let output = run(GenerateCommand::generate(&out, &["--seeds", seed.as_str()]));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let corpus = tasks::task::Corpus::open(&out).unwrap();
     assert!(corpus.tasks().iter().all(|task| task.manifest().seed_task == "pump"));
     fs::write(&seed, text.replace("summary =", "sumary =")).unwrap();
-    let text = complaint(&run(Desk::generate(&desk.path("b"), &["--seeds", seed.as_str()])));
+    let text =
+        complaint(&run(GenerateCommand::generate(&desk.path("b"), &["--seeds", seed.as_str()])));
     assert!(text.contains("pump.toml") && text.contains("sumary"), "{text}");
 }

@@ -26,11 +26,11 @@ n = len(a)
 x = pd.concat([a, b]).drop(columns=s.columns[0]).reset_index(drop=True)
 ";
 
-/// Columns of numbers.
-type Columns = Vec<Vec<f64>>;
+/// NumberColumns of numbers.
+type NumberColumns = Vec<Vec<f64>>;
 
 /// What Python makes of the public files alone: places in the network, and the rule's terms.
-fn by_python(task: &TaskDir) -> (Columns, Columns) {
+fn by_python(task: &TaskDir) -> (NumberColumns, NumberColumns) {
     let provenance = &task.manifest().provenance;
     let code = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let script = format!(
@@ -89,7 +89,7 @@ fn the_public_files_hold_all_that_the_rungs_look_at() {
         same(&features::places(&assets), &places, &order);
         let frame = ladder::rebuilt(&blueprint, &assets);
         let rule = &blueprint.targets[0].rule;
-        let ours: Columns = rule.terms.iter().map(|term| term.expr.values(&frame)).collect();
+        let ours: NumberColumns = rule.terms.iter().map(|term| term.expr.values(&frame)).collect();
         assert!(rule.to_string().contains(".near"), "{rule}");
         same(&ours, &terms, &order);
         let page = fs::read_to_string(task.public().path().join("description.md")).unwrap();

@@ -13,7 +13,7 @@ use crate::data::network;
 use crate::data::score::Forecast;
 use crate::media::graph::nodes::NodeNetwork;
 use crate::numeric::draws::{Draws, floor, sigmoid};
-use crate::numeric::forest::{self, ForestError, Settings};
+use crate::numeric::forest::{self, ForestError, ForestSettings};
 use crate::numeric::linear::Linear;
 use crate::numeric::logistic::{LogisticError, Softmax};
 use crate::numeric::matrix::from_columns;
@@ -261,7 +261,7 @@ fn forests(
 /// The better of the settings tried.
 struct Tuned {
     error: f64,
-    settings: Settings,
+    settings: ForestSettings,
     /// Out-of-bag values, one column per class.
     bags: Vec<Vec<f64>>,
     grown: Vec<forest::Grown>,
@@ -277,8 +277,8 @@ fn forests_of(
     let columns = inputs.train.ncols();
     let root = floor((columns as f64).sqrt());
     let candidates = [
-        Settings { trees: TREES, tried: root.max(1), leaf: 1 },
-        Settings { trees: TREES, tried: columns.div_ceil(2), leaf: 3 },
+        ForestSettings { trees: TREES, tried: root.max(1), leaf: 1 },
+        ForestSettings { trees: TREES, tried: columns.div_ceil(2), leaf: 3 },
     ];
     let targets: Vec<Vec<f64>> = match truth {
         Truth::Classes { values, names } => {

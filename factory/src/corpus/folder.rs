@@ -1,6 +1,6 @@
 //! The corpus folder: who may write to it, and the record of what was asked and made.
 
-use crate::corpus::ledger::{Entry, Outcome, Stage};
+use crate::corpus::ledger::{AttemptOutcome, Entry, Stage};
 use crate::package::{PackageError, Staged};
 use crate::spec::config::Request;
 use crate::spec::limits::RoleLimits;
@@ -203,7 +203,7 @@ pub fn record(out: &Utf8Path, frame: Frame<'_>, entries: &[Entry]) -> Result<Rec
     let finished: BTreeSet<u64> = entries.iter().map(|entry| entry.slot).collect();
     let accepted: BTreeMap<u64, &str> = entries
         .iter()
-        .filter(|entry| entry.outcome == Outcome::Accepted)
+        .filter(|entry| entry.outcome == AttemptOutcome::Accepted)
         .map(|entry| (entry.slot, entry.task.as_str()))
         .collect();
     let mut record = blank(frame.request, frame.shard);
@@ -273,7 +273,7 @@ fn funnel(entries: &[Entry]) -> Funnel {
     for entry in entries {
         funnel.blueprints += usize::from(entry.stage > Stage::Strategy);
         funnel.developed += usize::from(entry.stage > Stage::Development);
-        funnel.accepted += usize::from(entry.outcome == Outcome::Accepted);
+        funnel.accepted += usize::from(entry.outcome == AttemptOutcome::Accepted);
         if let Some(reason) = &entry.reason {
             *funnel.reasons.entry(reason.clone()).or_default() += 1;
         }

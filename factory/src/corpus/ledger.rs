@@ -15,7 +15,7 @@ use tasks::metrics::Metric;
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// The task is part of the corpus.
     Accepted,
     /// The task failed and is not part of the corpus.
@@ -59,7 +59,7 @@ pub struct Entry {
     /// The last stage it entered.
     pub stage: Stage,
     /// Whether the task was accepted.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// Reason code of a refusal.
     pub reason: Option<String>,
     /// The same in words.
@@ -185,7 +185,7 @@ fn finished(out: &Utf8Path, text: &str, attempts: u64) -> Vec<Entry> {
     let found = entries(out, text);
     let finished = |entry: &Entry| {
         let of_slot = || found.iter().filter(|other| other.slot == entry.slot);
-        let accepted = of_slot().any(|other| other.outcome == Outcome::Accepted);
+        let accepted = of_slot().any(|other| other.outcome == AttemptOutcome::Accepted);
         let count = of_slot().count() as u64;
         if accepted {
             let whole = (0..count).all(|index| of_slot().any(|other| other.attempt == index));
@@ -226,7 +226,7 @@ impl Entry {
             metric: None,
             family: None,
             stage: Stage::Packaged,
-            outcome: Outcome::Accepted,
+            outcome: AttemptOutcome::Accepted,
             reason: None,
             detail: None,
             milliseconds: 1,
@@ -244,7 +244,7 @@ impl Entry {
 mod tests {
     use super::*;
 
-    fn entry(slot: u64, attempt: u64, outcome: Outcome) -> Entry {
+    fn entry(slot: u64, attempt: u64, outcome: AttemptOutcome) -> Entry {
         Entry { outcome, ..Entry::for_tests(slot, attempt) }
     }
 
@@ -256,10 +256,14 @@ mod tests {
         // Slot 0 has its task, slot 1 lost it, slot 2 gave up, slot 3 was interrupted.
         fs::create_dir_all(out.join("task-0")).unwrap();
         fs::write(out.join("task-0/task.json"), "{}").unwrap();
-        ledger.append(&[entry(0, 0, Outcome::Refused), entry(0, 1, Outcome::Accepted)]).unwrap();
-        ledger.append(&[entry(1, 0, Outcome::Accepted)]).unwrap();
-        ledger.append(&[entry(2, 0, Outcome::Refused), entry(2, 1, Outcome::Refused)]).unwrap();
-        ledger.append(&[entry(3, 0, Outcome::Refused)]).unwrap();
+        ledger
+            .append(&[entry(0, 0, AttemptOutcome::Refused), entry(0, 1, AttemptOutcome::Accepted)])
+            .unwrap();
+        ledger.append(&[entry(1, 0, AttemptOutcome::Accepted)]).unwrap();
+        ledger
+            .append(&[entry(2, 0, AttemptOutcome::Refused), entry(2, 1, AttemptOutcome::Refused)])
+            .unwrap();
+        ledger.append(&[entry(3, 0, AttemptOutcome::Refused)]).unwrap();
         let path = ledger.path().to_owned();
         drop(ledger);
         fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"slot\":4").unwrap();
@@ -277,7 +281,8 @@ mod tests {
             let place = out.join(format!("task-{slot}"));
             fs::create_dir_all(&place).unwrap();
             fs::write(place.join("task.json"), "{}").unwrap();
-            let attempts = [entry(slot, 0, Outcome::Refused), entry(slot, 1, Outcome::Accepted)];
+            let attempts =
+                [entry(slot, 0, AttemptOutcome::Refused), entry(slot, 1, AttemptOutcome::Accepted)];
             ledger.append(&attempts).unwrap();
         }
         let path = ledger.path().to_owned();

@@ -5,7 +5,7 @@
 //! finished by `factory generate`.
 
 use crate::corpus::folder::{self, CorpusError, Frame, Record};
-use crate::corpus::ledger::{self, Entry, Outcome};
+use crate::corpus::ledger::{self, AttemptOutcome, Entry};
 use crate::corpus::tree;
 use crate::spec::shard::Shard;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -92,7 +92,7 @@ pub enum MergeError {
 }
 
 /// One shard that can be merged.
-struct Part {
+struct MergedShard {
     path: Utf8PathBuf,
     shard: Shard,
     record: Record,
@@ -110,7 +110,7 @@ fn list<T: ToString>(items: &[T]) -> String {
 pub fn merge(out: &Utf8Path, paths: &[Utf8PathBuf]) -> Result<Record, MergeError> {
     let parts = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = parts.first() else { return Err(MergeError::Missing(Vec::new())) };
-    let mut places: BTreeMap<Shard, &Part> = BTreeMap::new();
+    let mut places: BTreeMap<Shard, &MergedShard> = BTreeMap::new();
     for part in &parts {
         fits(first, part)?;
         if let Some(other) = places.insert(part.shard, part) {
@@ -125,9 +125,10 @@ pub fn merge(out: &Utf8Path, paths: &[Utf8PathBuf]) -> Result<Record, MergeError
     }
     parts.iter().try_for_each(finished)?;
 
-    let mut tasks: Vec<(&Part, &str)> = Vec::new();
+    let mut tasks: Vec<(&MergedShard, &str)> = Vec::new();
     for part in &parts {
-        let accepted = part.entries.iter().filter(|entry| entry.outcome == Outcome::Accepted);
+        let accepted =
+            part.entries.iter().filter(|entry| entry.outcome == AttemptOutcome::Accepted);
         tasks.extend(accepted.map(|entry| (part, entry.task.as_str())));
     }
     tasks
@@ -156,20 +157,20 @@ pub fn merge(out: &Utf8Path, paths: &[Utf8PathBuf]) -> Result<Record, MergeError
     Ok(folder::record(out, frame, &entries)?)
 }
 
-fn open(path: &Utf8Path) -> Result<Part, MergeError> {
+fn open(path: &Utf8Path) -> Result<MergedShard, MergeError> {
     let record = folder::read(path)?.ok_or_else(|| MergeError::NotACorpus(path.to_owned()))?;
     let shard = record.shard.ok_or_else(|| MergeError::NotAShard(path.to_owned()))?;
     let entries = ledger::finished_entries(path, record.request.limits.attempts)?;
-    Ok(Part { path: path.to_owned(), shard, record, entries })
+    Ok(MergedShard { path: path.to_owned(), shard, record, entries })
 }
 
 /// Whether two parts are of one corpus, made by one version.
-fn fits(one: &Part, other: &Part) -> Result<(), MergeError> {
-    let count = |part: &Part| format!("i/{}", part.shard.count());
+fn fits(one: &MergedShard, other: &MergedShard) -> Result<(), MergeError> {
+    let count = |part: &MergedShard| format!("i/{}", part.shard.count());
     let difference = folder::difference((&one.record.request, None), (&other.record.request, None))
         .or_else(|| (count(one) != count(other)).then(|| ("shard", count(one), count(other))))
         .or_else(|| {
-            let version = |part: &Part| part.record.factory.clone();
+            let version = |part: &MergedShard| part.record.factory.clone();
             let differ = version(one) != version(other);
             differ.then(|| ("version", version(one), version(other)))
         });
@@ -183,8 +184,8 @@ fn fits(one: &Part, other: &Part) -> Result<(), MergeError> {
 }
 
 /// Whether a part has all its slots, and no others.
-fn finished(part: &Part) -> Result<(), MergeError> {
-    let Part { path, shard, record, entries } = part;
+fn finished(part: &MergedShard) -> Result<(), MergeError> {
+    let MergedShard { path, shard, record, entries } = part;
     let found: BTreeSet<u64> = entries.iter().map(|entry| entry.slot).collect();
     let count = record.request.count as u64;
     let mine = |slot: &u64| *slot < count && shard.holds(*slot);

@@ -6,7 +6,7 @@ mod tests;
 
 use crate::corpus::attempt::{AttemptEnd, AttemptRefusal, SlotAttempt};
 use crate::corpus::folder::{self, CorpusError, Frame, Record};
-use crate::corpus::ledger::{Entry, Ledger, Outcome, Stage};
+use crate::corpus::ledger::{AttemptOutcome, Entry, Ledger, Stage};
 use crate::package::PackageError;
 use crate::roles::{Brief, RoleBackend, RoleFault, RoleFeedback, Roles};
 use crate::spec::blueprint::Origin;
@@ -178,7 +178,7 @@ impl Factory<'_> {
             let (stage, outcome, reason, detail) = match result {
                 Ok(task) => {
                     accepted = Some(task);
-                    (Stage::Packaged, Outcome::Accepted, None, None)
+                    (Stage::Packaged, AttemptOutcome::Accepted, None, None)
                 }
                 Err(AttemptEnd::Refused(refusal)) => {
                     let AttemptRefusal { stage, reason, detail, feedback: latest } = refusal;
@@ -186,7 +186,7 @@ impl Factory<'_> {
                         self.own_fault(slot, reason, &detail)?;
                     }
                     feedback = latest;
-                    (stage, Outcome::Refused, Some(reason.to_owned()), Some(detail))
+                    (stage, AttemptOutcome::Refused, Some(reason.to_owned()), Some(detail))
                 }
                 Err(AttemptEnd::Fault(source)) => {
                     return Err(PipelineError::Role { out: out.to_owned(), source });

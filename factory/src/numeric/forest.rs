@@ -15,7 +15,7 @@ use smartcore::linalg::basic::matrix::DenseMatrix;
 
 /// What can be tuned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct ForestSettings {
     /// Number of trees in the forest.
     pub trees: usize,
     /// Columns tried at each split.
@@ -42,7 +42,7 @@ pub struct Grown(Forest);
 pub fn grow(
     x: &Array2<f64>,
     y: &Vec<f64>,
-    settings: Settings,
+    settings: ForestSettings,
     seed: u64,
 ) -> Result<Grown, ForestError> {
     let parameters = RandomForestRegressorParameters {
@@ -107,7 +107,7 @@ mod tests {
             (0..3).map(|_| (0..200).map(|_| draws.unit()).collect()).collect();
         let y: Vec<f64> = columns[0].iter().map(|v| if *v > 0.5 { 1.0 } else { 0.0 }).collect();
         let x = from_columns(200, &columns);
-        let settings = Settings { trees: 20, tried: 2, leaf: 1 };
+        let settings = ForestSettings { trees: 20, tried: 2, leaf: 1 };
         let fit = || grow(&x, &y, settings, 1).unwrap().out_of_bag(&x).unwrap();
         let fitted = fit();
         assert_eq!(fitted, fit());

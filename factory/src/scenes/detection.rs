@@ -18,7 +18,7 @@ use crate::media::Blemish;
 use crate::media::image::picture::around;
 use crate::media::image::wave::Wave;
 use crate::numeric::draws::Draws;
-use crate::numeric::forest::{self, ForestError, Settings};
+use crate::numeric::forest::{self, ForestError, ForestSettings};
 use crate::numeric::matrix::from_rows;
 use crate::spec::scene::{Class, Detection, Stripes};
 use ndarray::Array2;
@@ -41,11 +41,11 @@ const TUNED: usize = 40;
 const LEVELS: [f64; 3] = [0.35, 0.5, 0.62];
 /// Pixels by which boxes are widened, to choose from.
 const MARGINS: [f64; 3] = [-0.5, 0.0, 0.5];
-const FOREST: Settings = Settings { trees: 40, tried: 4, leaf: 2 };
+const FOREST: ForestSettings = ForestSettings { trees: 40, tried: 4, leaf: 2 };
 
 /// What a thing is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ThingSurface {
     Class(usize),
     Plain,
     Crossed,
@@ -86,12 +86,12 @@ impl Detection {
         stripes
     }
 
-    fn texture(&self, kind: Kind, phase: f64) -> Vec<(f64, Wave)> {
+    fn texture(&self, kind: ThingSurface, phase: f64) -> Vec<(f64, Wave)> {
         let wave = |stripes: Stripes| stripes.wave(self.side, phase);
         let half = std::f64::consts::FRAC_1_SQRT_2;
         match (kind, self.classes.first()) {
-            (Kind::Class(class), _) => vec![(1.0, wave(self.classes[class].stripes))],
-            (Kind::Crossed, Some(Class { stripes, .. })) => {
+            (ThingSurface::Class(class), _) => vec![(1.0, wave(self.classes[class].stripes))],
+            (ThingSurface::Crossed, Some(Class { stripes, .. })) => {
                 vec![(half, wave(*stripes)), (half, wave(stripes.mirrored()))]
             }
             _ => Vec::new(),
@@ -117,16 +117,17 @@ impl Scene for Detection {
         let level = if self.tone > 0.0 { 0.4 } else { 0.6 };
         let mut grid = backdrop(side, level + draws.between(-0.06, 0.06), 0.02, draws);
         let count = draws.whole(1, 5);
-        let mut kinds: Vec<Kind> =
-            (0..count).map(|_| Kind::Class(draws.whole(0, self.classes.len() - 1))).collect();
-        kinds.extend(vec![Kind::Plain; draws.whole(1, 2)]);
-        kinds.extend(vec![Kind::Crossed; draws.whole(0, 2)]);
+        let mut kinds: Vec<ThingSurface> = (0..count)
+            .map(|_| ThingSurface::Class(draws.whole(0, self.classes.len() - 1)))
+            .collect();
+        kinds.extend(vec![ThingSurface::Plain; draws.whole(1, 2)]);
+        kinds.extend(vec![ThingSurface::Crossed; draws.whole(0, 2)]);
         let slip = strengths.get(JITTER.name).copied().unwrap_or(0.0);
         let (mut truth, mut ideal) = (Vec::new(), Vec::new());
         let spots = places(side, CELLS, 0.7, draws);
         for (kind, spot) in kinds.into_iter().zip(spots) {
             let size = match kind {
-                Kind::Class(class) => self.classes[class].size,
+                ThingSurface::Class(class) => self.classes[class].size,
                 _ => 1.0,
             };
             let radius = self.radius * size * draws.between(0.93, 1.07);
@@ -150,7 +151,7 @@ impl Scene for Detection {
             for value in &mut slips {
                 *value = slip * draws.between(-1.5, 1.5);
             }
-            if let Kind::Class(class) = kind {
+            if let ThingSurface::Class(class) = kind {
                 let (left, top, right, bottom) = extent;
                 let [left, top, right, bottom] = [left, top, right, bottom].map(|v| v as f64);
                 let (x, y, w, h) = (left, top, right - left, bottom - top);
@@ -171,19 +172,19 @@ impl Scene for Detection {
     }
 
     fn climb(&self, material: &Material<'_>) -> Result<Rungs, LadderError> {
-        let task = Task { scene: self, material };
+        let task = DetectionBaselines { scene: self, material };
         let finder = task.finder();
-        let find = |grids: &[Array2<f64>]| -> Vec<Vec<Piece>> {
+        let find = |grids: &[Array2<f64>]| -> Vec<Vec<DetectedRegion>> {
             grids.iter().map(|grid| finder.pieces(grid)).collect()
         };
         let (train, test) = (find(&material.train), find(&material.test));
         let r1 = task.everything(&test);
-        let usual = |grids: &[Array2<f64>], pieces: &[Vec<Piece>]| {
-            let one = |(grid, pieces): (&Array2<f64>, &Vec<Piece>)| usual(grid, pieces);
+        let usual = |grids: &[Array2<f64>], pieces: &[Vec<DetectedRegion>]| {
+            let one = |(grid, pieces): (&Array2<f64>, &Vec<DetectedRegion>)| usual(grid, pieces);
             grids.iter().zip(pieces).map(one).collect::<Vec<_>>()
         };
-        let matched = Matched::new(self);
-        let own = |grids: &[Array2<f64>], pieces: &[Vec<Piece>]| {
+        let matched = ThingFilters::new(self);
+        let own = |grids: &[Array2<f64>], pieces: &[Vec<DetectedRegion>]| {
             let mut features = usual(grids, pieces);
             for ((grid, pieces), rows) in grids.iter().zip(pieces).zip(&mut features) {
                 for (piece, row) in pieces.iter().zip(rows) {
@@ -203,7 +204,7 @@ impl Scene for Detection {
 
 /// A connected piece of a picture that stands out.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Piece {
+pub(super) struct DetectedRegion {
     /// Row and column of each.
     pub(super) pixels: Vec<(usize, usize)>,
     x: f64,
@@ -212,7 +213,7 @@ pub(super) struct Piece {
     h: f64,
 }
 
-impl Piece {
+impl DetectedRegion {
     fn object(&self, class: usize) -> Object {
         Object { class, x: self.x, y: self.y, w: self.w, h: self.h }
     }
@@ -227,7 +228,7 @@ pub(super) struct Finder {
 }
 
 impl Finder {
-    pub(super) fn pieces(self, grid: &Array2<f64>) -> Vec<Piece> {
+    pub(super) fn pieces(self, grid: &Array2<f64>) -> Vec<DetectedRegion> {
         let side = grid.nrows();
         let sign = if self.bright { 1.0 } else { -1.0 };
         let smooth = Bell::new(1.2).blur(grid) * sign;
@@ -262,22 +263,22 @@ impl Finder {
         pieces
     }
 
-    fn piece(self, pixels: Vec<(usize, usize)>) -> Piece {
+    fn piece(self, pixels: Vec<(usize, usize)>) -> DetectedRegion {
         let bounds = |of: fn(&(usize, usize)) -> usize| {
             let low = pixels.iter().map(of).min().unwrap_or(0);
             let high = pixels.iter().map(of).max().unwrap_or(0);
             (low as f64 - self.margin, (high - low + 1) as f64 + 2.0 * self.margin)
         };
         let ((x, w), (y, h)) = (bounds(|(_, x)| *x), bounds(|(y, _)| *y));
-        Piece { pixels, x, y, w, h }
+        DetectedRegion { pixels, x, y, w, h }
     }
 }
 
 /// What is usually measured of a piece.
-fn usual(grid: &Array2<f64>, pieces: &[Piece]) -> Vec<Vec<f64>> {
+fn usual(grid: &Array2<f64>, pieces: &[DetectedRegion]) -> Vec<Vec<f64>> {
     let [across, down] = slopes(grid);
     let largest = pieces.iter().map(|piece| piece.pixels.len()).max().unwrap_or(1) as f64;
-    let one = |piece: &Piece| {
+    let one = |piece: &DetectedRegion| {
         let n = piece.pixels.len() as f64;
         let mean =
             |grid: &Array2<f64>| piece.pixels.iter().map(|pixel| grid[*pixel]).sum::<f64>() / n;
@@ -301,18 +302,18 @@ fn usual(grid: &Array2<f64>, pieces: &[Piece]) -> Vec<Vec<f64>> {
 }
 
 /// Filters matched to the textures.
-pub(super) struct Matched {
+pub(super) struct ThingFilters {
     waves: Vec<Wave>,
 }
 
-impl Matched {
+impl ThingFilters {
     pub(super) fn new(scene: &Detection) -> Self {
         let wave = |stripes: Stripes| stripes.wave(scene.side, 0.0);
         Self { waves: scene.textures().into_iter().map(wave).collect() }
     }
 
     /// The logarithm of each wave's power over a piece, and of the first two over each other.
-    pub(super) fn powers(&self, grid: &Array2<f64>, piece: &Piece) -> Vec<f64> {
+    pub(super) fn powers(&self, grid: &Array2<f64>, piece: &DetectedRegion) -> Vec<f64> {
         let n = piece.pixels.len() as f64;
         let mean = piece.pixels.iter().map(|pixel| grid[*pixel]).sum::<f64>() / n;
         let power = |wave: &Wave| {
@@ -333,12 +334,12 @@ impl Matched {
 }
 
 /// The rungs of one task.
-struct Task<'a> {
+struct DetectionBaselines<'a> {
     scene: &'a Detection,
     material: &'a Material<'a>,
 }
 
-impl Task<'_> {
+impl DetectionBaselines<'_> {
     fn objects(&self) -> &[Vec<Object>] {
         match self.material.train_truth {
             Values::Objects(rows) => rows,
@@ -366,10 +367,10 @@ impl Task<'_> {
     }
 
     /// All pieces, as every class.
-    fn everything(&self, pieces: &[Vec<Piece>]) -> Values {
+    fn everything(&self, pieces: &[Vec<DetectedRegion>]) -> Values {
         let shares = self.shares();
-        let row = |pieces: &Vec<Piece>| -> Vec<Found> {
-            let of = |piece: &Piece| -> Vec<Found> {
+        let row = |pieces: &Vec<DetectedRegion>| -> Vec<Found> {
+            let of = |piece: &DetectedRegion| -> Vec<Found> {
                 let found = |(class, share): (usize, &f64)| Found {
                     object: piece.object(class),
                     confidence: rounded(*share),
@@ -387,7 +388,8 @@ impl Task<'_> {
         let truth = self.material.train_truth.take(&rows);
         let tried = |finder: Finder| {
             let grids = &self.material.train[..rows.len()];
-            let pieces: Vec<Vec<Piece>> = grids.iter().map(|grid| finder.pieces(grid)).collect();
+            let pieces: Vec<Vec<DetectedRegion>> =
+                grids.iter().map(|grid| finder.pieces(grid)).collect();
             (finder, self.everything(&pieces))
         };
         let start = Finder { bright: true, level: LEVELS[1], margin: 0.0 };
@@ -403,16 +405,16 @@ impl Task<'_> {
     /// out of bag.
     fn forest(
         &self,
-        train: &[Vec<Piece>],
+        train: &[Vec<DetectedRegion>],
         known: &[Vec<Vec<f64>>],
-        test: &[Vec<Piece>],
+        test: &[Vec<DetectedRegion>],
         unknown: &[Vec<Vec<f64>>],
         purpose: &str,
     ) -> Result<(Values, Values), ForestError> {
         let (x, of_test) = (from_rows(&known.concat()), from_rows(&unknown.concat()));
         let (mut bags, mut forecasts) = (Vec::new(), Vec::new());
         for class in 0..self.scene.classes.len() {
-            let is = |(piece, objects): (&Piece, &Vec<Object>)| {
+            let is = |(piece, objects): (&DetectedRegion, &Vec<Object>)| {
                 let found = piece.object(class);
                 let same = |o: &Object| o.class == class && found.iou(o) >= SAME;
                 f64::from(u8::from(objects.iter().any(same)))
@@ -450,9 +452,9 @@ pub(super) fn mean_boxes(objects: &[Vec<Object>], classes: usize) -> Vec<Object>
 }
 
 /// Each piece as every class that is likely enough.
-fn named(pieces: &[Vec<Piece>], classes: &[Vec<f64>]) -> Values {
+fn named(pieces: &[Vec<DetectedRegion>], classes: &[Vec<f64>]) -> Values {
     let mut place = 0;
-    let row = |pieces: &Vec<Piece>| -> Vec<Found> {
+    let row = |pieces: &Vec<DetectedRegion>| -> Vec<Found> {
         let mut row = Vec::new();
         for piece in pieces {
             for (class, chances) in classes.iter().enumerate() {

@@ -200,7 +200,7 @@ impl Scene for Reconstruction {
     }
 
     fn climb(&self, material: &Material<'_>) -> Result<Rungs, LadderError> {
-        let task = Task { scene: self, material };
+        let task = ReconstructionBaselines { scene: self, material };
         let clean = |values: &Values| -> Vec<Array2<f64>> {
             match values {
                 Values::Images { images, .. } => images.iter().map(|i| self.grid(i)).collect(),
@@ -330,12 +330,12 @@ fn patch(
 }
 
 /// The rungs of one task.
-struct Task<'a> {
+struct ReconstructionBaselines<'a> {
     scene: &'a Reconstruction,
     material: &'a Material<'a>,
 }
 
-impl Task<'_> {
+impl ReconstructionBaselines<'_> {
     fn images<'g>(&self, grids: impl IntoIterator<Item = &'g Array2<f64>>) -> Values {
         let images = grids.into_iter().map(|grid| self.scene.image(grid)).collect();
         Values::Images { images, frame: self.scene.frame() }

@@ -35,7 +35,7 @@ const REACHES: [f64; 2] = [1.7, 2.8];
 
 /// What a region is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RegionSurface {
     Belongs,
     Lookalike,
     Plain,
@@ -79,14 +79,14 @@ impl Segmentation {
 }
 
 /// Filters matched to the two textures of a task.
-pub(super) struct Matched {
+pub(super) struct RegionFilters {
     waves: [Wave; 2],
     bells: [Bell; 2],
     ground: Bell,
     near: Bell,
 }
 
-impl Matched {
+impl RegionFilters {
     pub(super) fn new(scene: &Segmentation) -> Self {
         Self {
             waves: [scene.belongs, scene.lookalike].map(|stripes| stripes.wave(scene.side, 0.0)),
@@ -136,9 +136,9 @@ impl Scene for Segmentation {
         let side = self.side;
         let level = if self.tone > 0.0 { 0.4 } else { 0.6 };
         let mut grid = backdrop(side, level + draws.between(-0.06, 0.06), 0.03, draws);
-        let mut kinds = vec![Kind::Belongs; draws.whole(1, 2)];
-        kinds.extend(vec![Kind::Lookalike; draws.whole(1, 2)]);
-        kinds.extend(vec![Kind::Plain; draws.whole(1, 2)]);
+        let mut kinds = vec![RegionSurface::Belongs; draws.whole(1, 2)];
+        kinds.extend(vec![RegionSurface::Lookalike; draws.whole(1, 2)]);
+        kinds.extend(vec![RegionSurface::Plain; draws.whole(1, 2)]);
         let slip = strengths.get(JITTER.name).copied().unwrap_or(0.0);
         let [mut truth, mut ideal] = [(); 2].map(|()| Array2::from_elem((side, side), false));
         let spots = places(side, self.cells, 0.8, draws);
@@ -148,17 +148,18 @@ impl Scene for Segmentation {
             let tone = self.tone * draws.between(0.8, 1.2);
             let height = self.height * draws.between(0.75, 1.25);
             let phase = draws.between(0.0, 2.0 * PI);
-            let stripes = if kind == Kind::Lookalike { self.lookalike } else { self.belongs };
-            let height = if kind == Kind::Plain { 0.0 } else { height };
+            let stripes =
+                if kind == RegionSurface::Lookalike { self.lookalike } else { self.belongs };
+            let height = if kind == RegionSurface::Plain { 0.0 } else { height };
             let wave = stripes.wave(side, phase);
             for (pixel, depth) in outline.pixels(side) {
                 let cover = (depth + 0.5).clamp(0.0, 1.0);
                 let texture = height * wave.at(pixel).0;
                 grid[pixel] += cover * (tone + texture);
-                ideal[pixel] |= kind == Kind::Belongs && depth > 0.0;
+                ideal[pixel] |= kind == RegionSurface::Belongs && depth > 0.0;
             }
             for (pixel, depth) in slipped.pixels(side) {
-                truth[pixel] |= kind == Kind::Belongs && depth > 0.0;
+                truth[pixel] |= kind == RegionSurface::Belongs && depth > 0.0;
             }
         }
         let added = strengths.get(NOISE.name).copied().unwrap_or(0.0);
@@ -168,7 +169,7 @@ impl Scene for Segmentation {
     }
 
     fn climb(&self, material: &Material<'_>) -> Result<Rungs, LadderError> {
-        let task = Task { scene: self, material };
+        let task = SegmentationBaselines { scene: self, material };
         let near: Vec<Vec<Array2<f64>>> = material.train.iter().map(Self::surroundings).collect();
         let all: Vec<usize> = (0..near.len()).collect();
         let (even, odd): (Vec<usize>, Vec<usize>) = all.iter().partition(|row| **row % 2 == 0);
@@ -184,7 +185,7 @@ impl Scene for Segmentation {
         let next = |row: usize| if row.is_multiple_of(2) { of_even.next() } else { of_odd.next() };
         let unseen = Values::Masks(all.iter().copied().filter_map(next).collect());
 
-        let matched = Matched::new(self);
+        let matched = RegionFilters::new(self);
         let maps = |grids: &[Array2<f64>]| -> Vec<Vec<Array2<f64>>> {
             grids.iter().map(|grid| matched.maps(grid)).collect()
         };
@@ -209,12 +210,12 @@ fn masks_of(values: Values) -> Vec<Mask> {
 }
 
 /// The rungs of one task.
-struct Task<'a> {
+struct SegmentationBaselines<'a> {
     scene: &'a Segmentation,
     material: &'a Material<'a>,
 }
 
-impl Task<'_> {
+impl SegmentationBaselines<'_> {
     fn truth(&self, row: usize) -> Array2<bool> {
         let side = self.scene.side;
         match self.material.train_truth {

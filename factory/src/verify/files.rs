@@ -84,8 +84,8 @@ pub(super) fn names(task: &Staged) -> Result<Vec<String>, Refusal> {
 /// The cells of one column of a public table.
 fn cells(task: &Staged, file: &str, column: &str) -> Result<Vec<String>, Refusal> {
     let bytes = fs::read(task.dir.public().path().join(file)).map_err(contract)?;
-    let rows = table::read_csv(&bytes)
-        .map_err(|error| Refusal::Contract(format!("`{file}`: {error}")))?;
+    let rows =
+        table::read_csv(&bytes).map_err(|error| Refusal::Contract(format!("`{file}`: {error}")))?;
     let Some(Cells::Text(cells)) = table::cells(&rows, column) else {
         return Err(Refusal::Contract(format!("`{file}` has no column `{column}`")));
     };

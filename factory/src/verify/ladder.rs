@@ -236,13 +236,13 @@ pub(super) fn not_trivial(facts: &TaskFacts) -> Result<(), Refusal> {
 }
 
 /// One kind of reading of an item.
-type Kind = fn(&Reading) -> &Vec<f64>;
+type ReadingPart = fn(&Reading) -> &Vec<f64>;
 
 /// The columns of a table, and every reading of the items as one, each with its name.
 fn probes<'a>(table: &'a DataFrame, items: &[Item]) -> Vec<(String, Cells<'a>)> {
     let named = |column: &'a Column| (column.name().to_string(), Cells::from_column(column));
     let mut columns: Vec<(String, Cells<'a>)> = table.columns().iter().map(named).collect();
-    let kinds: [(&str, Kind); 3] = [
+    let kinds: [(&str, ReadingPart); 3] = [
         ("plain", |reading| &reading.plain),
         ("generic", |reading| &reading.generic),
         ("estimate", |reading| &reading.estimates),

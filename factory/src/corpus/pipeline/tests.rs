@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// Shows nothing.
-struct Silent;
+struct NoProgress;
 
-impl Progress for Silent {
+impl Progress for NoProgress {
     fn planned(&self, _total: usize, _finished: usize, _notes: &[String]) {}
     fn finished(&self, _slot: &Slot, _accepted: bool) {}
 }
@@ -172,9 +172,9 @@ impl Roles for Troubled {
 }
 
 /// A corpus in a temporary folder.
-struct Desk(tempfile::TempDir);
+struct TestCorpus(tempfile::TempDir);
 
-impl Desk {
+impl TestCorpus {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -210,7 +210,7 @@ impl Desk {
 }
 
 fn run(options: &Options, roles: &dyn Roles) -> Result<Record, PipelineError> {
-    generate(options, roles, &Silent, &AtomicBool::new(false))
+    generate(options, roles, &NoProgress, &AtomicBool::new(false))
 }
 
 fn entries(corpus: &Utf8Path) -> Vec<Entry> {
@@ -243,7 +243,7 @@ fn feedback(calls: &[SeenCall]) -> Vec<Option<&str>> {
 
 #[test]
 fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
-    let (ours, theirs) = (Desk::new(), Desk::new());
+    let (ours, theirs) = (TestCorpus::new(), TestCorpus::new());
     let twice = |seen: &SeenCall| {
         (seen.role == RoleName::Developer && seen.index < 2).then_some(Trouble::Refusal)
     };
@@ -280,7 +280,7 @@ fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
 
 #[test]
 fn role_that_cannot_answer_differently_is_asked_once_an_attempt() {
-    let desk = Desk::new();
+    let desk = TestCorpus::new();
     let early = |seen: &SeenCall| {
         (seen.role == RoleName::Developer && seen.attempt < 2).then_some(Trouble::Refusal)
     };
@@ -303,7 +303,7 @@ fn role_that_cannot_answer_differently_is_asked_once_an_attempt() {
 
 #[test]
 fn evaluator_that_is_refused_three_times_ends_the_attempt() {
-    let desk = Desk::new();
+    let desk = TestCorpus::new();
     let never = |seen: &SeenCall| (seen.role == RoleName::Operator).then_some(Trouble::Refusal);
     let roles = Troubled { trouble: never, ..Troubled::default() };
     let limits = RoleLimits { attempts: 2, ..RoleLimits::default() };
@@ -334,7 +334,7 @@ fn evaluator_that_is_refused_three_times_ends_the_attempt() {
 
 #[test]
 fn fault_ends_the_run_and_the_same_command_finishes_it() {
-    let (whole, broken) = (Desk::new(), Desk::new());
+    let (whole, broken) = (TestCorpus::new(), TestCorpus::new());
     whole.generate(3, &Troubled::default()).unwrap();
     let unreachable = |seen: &SeenCall| {
         (seen.role == RoleName::Writer && seen.slot == 1).then_some(Trouble::Fault)
@@ -351,7 +351,7 @@ fn fault_ends_the_run_and_the_same_command_finishes_it() {
 
     broken.generate(3, &Troubled::default()).unwrap();
     assert!(files(&whole.out().join("corpus")) == files(&broken.out().join("corpus")));
-    let without_time = |desk: &Desk| -> Vec<Entry> {
+    let without_time = |desk: &TestCorpus| -> Vec<Entry> {
         desk.ledger().into_iter().map(|entry| Entry { milliseconds: 0, ..entry }).collect()
     };
     assert_eq!(without_time(&whole), without_time(&broken));
@@ -359,7 +359,7 @@ fn fault_ends_the_run_and_the_same_command_finishes_it() {
 
 #[test]
 fn page_that_prints_the_rule_is_written_again_and_the_data_stay() {
-    let desk = Desk::new();
+    let desk = TestCorpus::new();
     let page = |seen: &SeenCall, facts: &TaskFacts, page: &mut String| {
         if seen.index == 0 {
             page.push_str(&facts.blueprint.formula());
@@ -381,7 +381,7 @@ fn page_that_prints_the_rule_is_written_again_and_the_data_stay() {
 
 #[test]
 fn page_of_a_role_that_cannot_answer_differently_is_refused_by_verification() {
-    let desk = Desk::new();
+    let desk = TestCorpus::new();
     let page = |seen: &SeenCall, facts: &TaskFacts, page: &mut String| {
         if seen.attempt < 4 {
             page.push_str(&facts.blueprint.formula());
@@ -408,7 +408,7 @@ fn refusal_of_the_mechanism_goes_to_its_author_with_the_scores_of_the_ladder() {
     for (author, other) in
         [(RoleName::Strategist, RoleName::Developer), (RoleName::Developer, RoleName::Strategist)]
     {
-        let desk = Desk::new();
+        let desk = TestCorpus::new();
         let facts = |seen: &SeenCall, facts: &mut TaskFacts| {
             if seen.attempt == 0 {
                 facts.ladder.baselines.ladder[3] = facts.ladder.baselines.ladder[0];
@@ -429,7 +429,7 @@ fn refusal_of_the_mechanism_goes_to_its_author_with_the_scores_of_the_ladder() {
 
 #[test]
 fn third_refusal_that_no_role_explains_ends_the_run() {
-    let desk = Desk::new();
+    let desk = TestCorpus::new();
     // What is on disk is not what a rebuild makes.
     let evaluator = |code: &mut String| code.push_str("# changed\n");
     let roles = Troubled { evaluator, ..Troubled::default() };
@@ -442,7 +442,7 @@ fn third_refusal_that_no_role_explains_ends_the_run() {
 
 #[test]
 fn shard_with_its_own_limits_merges_when_its_attempts_are_used_up() {
-    let desk = Desk::new();
+    let desk = TestCorpus::new();
     let never = |seen: &SeenCall| (seen.role == RoleName::Operator).then_some(Trouble::Refusal);
     let roles = Troubled { trouble: never, repeatable: false, ..Troubled::default() };
     let limits = RoleLimits { attempts: 2, ..RoleLimits::default() };
@@ -455,7 +455,7 @@ fn shard_with_its_own_limits_merges_when_its_attempts_are_used_up() {
 
 #[test]
 fn limits_are_kept_in_the_record_and_others_do_not_continue_it() {
-    let desk = Desk::new();
+    let desk = TestCorpus::new();
     let limits = RoleLimits { attempts: 9, ..RoleLimits::default() };
     let options = Options { limits, ..desk.options(1) };
     run(&options, &Builtin).unwrap();
@@ -468,7 +468,7 @@ fn limits_are_kept_in_the_record_and_others_do_not_continue_it() {
 
 #[test]
 fn ledger_of_built_in_roles_has_no_costs() {
-    let desk = Desk::new();
+    let desk = TestCorpus::new();
     desk.generate(1, &Builtin).unwrap();
     let text = fs::read_to_string(desk.out().join("corpus/ledger.jsonl")).unwrap();
     let entry: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();

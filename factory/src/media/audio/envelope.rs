@@ -51,7 +51,7 @@ pub(super) struct Track {
 impl Track {
     /// The track on a grid along which the first partials are strongest.
     pub(super) fn coarse(spectrogram: &Array2<f64>) -> Self {
-        let grid = Grid::of(spectrogram.nrows());
+        let grid = SearchGrid::of(spectrogram.nrows());
         let heard = spectrogram.slice(s![.., ..HEARD]);
         let amplitudes: Vec<f64> = heard.iter().map(|power| power.sqrt()).collect();
         let mut best = (f64::NEG_INFINITY, Self { pitch: PITCHES.0, chirp: 0.0 });
@@ -109,17 +109,17 @@ impl Track {
 
 /// The tracks of the coarse search.
 #[derive(Debug)]
-struct Grid {
+struct SearchGrid {
     tracks: Vec<Track>,
     /// Where the first partials' amplitudes stand, for every track (outer) and frame (inner), in
     /// a list of the first [`HEARD`] frequencies of every frame.
     places: Vec<[u16; COARSE_WEIGHTS.len()]>,
 }
 
-impl Grid {
+impl SearchGrid {
     /// The grid for recordings of so many frames, made once.
     fn of(frames: usize) -> &'static Self {
-        static GRIDS: [OnceLock<Grid>; 2 * LONGEST * UNIT / FRAME] =
+        static GRIDS: [OnceLock<SearchGrid>; 2 * LONGEST * UNIT / FRAME] =
             [const { OnceLock::new() }; 2 * LONGEST * UNIT / FRAME];
         GRIDS[frames].get_or_init(|| Self::new(frames))
     }

@@ -50,7 +50,7 @@ pub(super) struct Blobs {
 
 /// The form of one piece.
 #[derive(Debug, Clone, Copy)]
-struct Form {
+struct BlobForm {
     /// Radius of the disc of the same spread.
     radius: f64,
     /// Length of the piece over its width.
@@ -62,7 +62,7 @@ struct Form {
 
 /// Sums over the pixels of one connected piece.
 #[derive(Debug, Clone, Copy, Default)]
-struct Piece {
+struct BlobSums {
     pixels: f64,
     /// Sums of x, y, x², xy, y².
     sums: [f64; 5],
@@ -104,9 +104,9 @@ pub(super) fn measure(picture: &Picture) -> Blobs {
     blobs
 }
 
-impl Piece {
+impl BlobSums {
     /// From the second moments of its pixels.
-    fn form(&self) -> Form {
+    fn form(&self) -> BlobForm {
         let [x, y, xx, xy, yy] = self.sums.map(|sum| sum / self.pixels);
         let (a, b, c) = (xx - x * x + PIXEL, xy - x * y, yy - y * y + PIXEL);
         let determinant = a * c - b * b;
@@ -121,7 +121,7 @@ impl Piece {
         let elongation = ((middle + apart) / (middle - apart)).sqrt();
         // The axes' difference and the mixed moment are `apart` times cosine and sine.
         let heading = ((a - c) / 2.0 / apart.max(TINY), b / apart.max(TINY));
-        Form { radius, elongation, hollow, heading }
+        BlobForm { radius, elongation, hollow, heading }
     }
 }
 
@@ -177,7 +177,7 @@ fn contrast(difference: &Array2<f64>) -> f64 {
 }
 
 /// Connected pieces (by sides and corners) that differ by more than the threshold either way.
-fn pieces(difference: &Array2<f64>, threshold: f64) -> Vec<Piece> {
+fn pieces(difference: &Array2<f64>, threshold: f64) -> Vec<BlobSums> {
     let side = difference.nrows();
     // With a border all around, every pixel has eight neighbours.
     let mut open = Array2::from_elem((side + 2, side + 2), false);
@@ -189,7 +189,7 @@ fn pieces(difference: &Array2<f64>, threshold: f64) -> Vec<Piece> {
             continue;
         }
         stack.push(start);
-        let mut piece = Piece::default();
+        let mut piece = BlobSums::default();
         let mut pixels = 0;
         while let Some((y, x)) = stack.pop() {
             let (u, v) = (x as f64, y as f64);

@@ -126,7 +126,7 @@ impl Medium for Objects {
             return Vec::new();
         };
         let mut scene = Backdrop::of(look, camera.side).scene(background);
-        let shape = Shape::of(look);
+        let shape = ThingOutline::of(look);
         let mut cells: Vec<usize> = (0..CELLS * CELLS).collect();
         draws.shuffle(&mut cells);
         cells.truncate(floor(count + 0.5));
@@ -213,14 +213,14 @@ impl Backdrop {
 
 /// The outline of a task's things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum ThingOutline {
     /// x² + y² = 1
     Round,
     /// x⁴ + y⁴ = 1
     Blocky,
 }
 
-impl Shape {
+impl ThingOutline {
     fn of(look: &Look<'_>) -> Self {
         *Draws::new(look.stream.child("shape")).pick(&[Self::Round, Self::Blocky])
     }
@@ -259,7 +259,7 @@ struct Thing {
     turn: f64,
     /// Size of the hole over its own; 0 for none.
     hole: f64,
-    shape: Shape,
+    shape: ThingOutline,
     /// Added to the background.
     tone: f64,
 }

@@ -25,7 +25,7 @@ const TINY: f64 = 1e-12;
 
 /// What is measured of a striped surface.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stripes {
+pub(super) struct StripeMeasures {
     /// Grey value at the middle.
     pub(super) brightness: f64,
     /// How much brighter the right edge is than the left.
@@ -43,14 +43,14 @@ pub(super) struct Stripes {
 }
 
 /// Measures the stripes of a picture and its light.
-pub(super) fn measure(picture: &Picture) -> Stripes {
+pub(super) fn measure(picture: &Picture) -> StripeMeasures {
     let (brightness, tilt, mut rest) = flattened(picture);
     let specks = without_specks(picture, &mut rest);
     let (across, down) = strongest(&rest);
     let side = picture.side() as f64;
     let frequency = (across / side, down / side);
     let length = (frequency.0 * frequency.0 + frequency.1 * frequency.1).sqrt().max(TINY);
-    // Stripes run at a right angle to their wave vector.
+    // StripeMeasures run at a right angle to their wave vector.
     let angle = libm::atan2(across, -down).to_degrees();
     let (contrast, crossed) = strengths(&rest, &picture.valid, frequency);
     let (angle, crossed) = if crossed > 0.5 {
@@ -59,7 +59,7 @@ pub(super) fn measure(picture: &Picture) -> Stripes {
     } else {
         (angle, crossed)
     };
-    Stripes { brightness, tilt, contrast, specks, angle, period: 1.0 / length, crossed }
+    StripeMeasures { brightness, tilt, contrast, specks, angle, period: 1.0 / length, crossed }
 }
 
 /// The least-squares plane of measured pixels: its middle, its rise from left to right, and

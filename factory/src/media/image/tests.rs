@@ -4,7 +4,7 @@ use super::picture::{decode, encode_grey};
 use super::{Objects, Surface};
 use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
 use crate::numeric::draws::Draws;
-use crate::numeric::forest::{self, Settings};
+use crate::numeric::forest::{self, ForestSettings};
 use crate::numeric::linear::Linear;
 use crate::numeric::matrix::{from_columns, from_rows};
 use crate::numeric::rounding::round;
@@ -17,9 +17,9 @@ use std::process::{Command, Stdio};
 use tasks::stream::Stream;
 
 /// A medium, and what its pictures are written as.
-type Subject = (&'static dyn Medium, Format);
+type ImageSubject = (&'static dyn Medium, Format);
 
-const SUBJECTS: [Subject; 4] = [
+const SUBJECTS: [ImageSubject; 4] = [
     (&Surface, Format::Png),
     (&Surface, Format::Jpeg),
     (&Objects, Format::Png),
@@ -29,14 +29,14 @@ const TRAIN: usize = 150;
 const TEST: usize = 300;
 
 /// Items of one task, read back.
-struct Sample {
+struct ImageSample {
     /// One column per statistic.
     drawn: Vec<Vec<f64>>,
     readings: Vec<Reading>,
 }
 
 fn render(
-    (medium, format): Subject,
+    (medium, format): ImageSubject,
     task: u64,
     blemishes: &BTreeMap<String, f64>,
     rows: usize,
@@ -58,11 +58,16 @@ fn render(
     (values, items)
 }
 
-fn sample(subject: Subject, task: u64, blemishes: &BTreeMap<String, f64>, rows: usize) -> Sample {
+fn sample(
+    subject: ImageSubject,
+    task: u64,
+    blemishes: &BTreeMap<String, f64>,
+    rows: usize,
+) -> ImageSample {
     let (values, items) = render(subject, task, blemishes, rows);
     let readings = items.iter().map(|item| subject.0.read(item).unwrap()).collect();
     let drawn = (0..values[0].len()).map(|s| values.iter().map(|row| row[s]).collect()).collect();
-    Sample { drawn, readings }
+    ImageSample { drawn, readings }
 }
 
 fn r2(truth: &[f64], forecast: &[f64]) -> f64 {
@@ -75,18 +80,18 @@ fn matrix(readings: &[Reading], part: impl Fn(&Reading) -> &Vec<f64>) -> Array2<
     from_rows(&readings.iter().map(part).collect::<Vec<_>>())
 }
 
-fn ridge(sample: &Sample, y: &[f64]) -> f64 {
+fn ridge(sample: &ImageSample, y: &[f64]) -> f64 {
     let (train, test) = sample.readings.split_at(TRAIN);
     let model = Linear::ridge(&matrix(train, |r| &r.plain), &y[..TRAIN], 1.0);
     r2(&y[TRAIN..], &model.score(&matrix(test, |r| &r.plain)))
 }
 
-fn wood(sample: &Sample, y: &[f64]) -> f64 {
+fn wood(sample: &ImageSample, y: &[f64]) -> f64 {
     let (train, test) = sample.readings.split_at(TRAIN);
     let (train, test) = (matrix(train, |r| &r.generic), matrix(test, |r| &r.generic));
     [
-        Settings { trees: 60, tried: 5, leaf: 1 },
-        Settings { trees: 60, tried: train.ncols() / 2, leaf: 2 },
+        ForestSettings { trees: 60, tried: 5, leaf: 1 },
+        ForestSettings { trees: 60, tried: train.ncols() / 2, leaf: 2 },
     ]
     .map(|settings| {
         let grown = forest::grow(&train, &y[..TRAIN].to_vec(), settings, 1).unwrap();
@@ -101,7 +106,7 @@ fn middle(blemish: &Blemish) -> BTreeMap<String, f64> {
 }
 
 /// The estimates of a statistic against what was drawn.
-fn recovered(sample: &Sample, index: usize) -> f64 {
+fn recovered(sample: &ImageSample, index: usize) -> f64 {
     let estimates: Vec<f64> = sample.readings.iter().map(|r| r.estimates[index]).collect();
     r2(&sample.drawn[index], &estimates)
 }

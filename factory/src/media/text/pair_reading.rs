@@ -5,7 +5,7 @@
 
 use super::lexicon::Class;
 use super::pair::detail_classes;
-use super::tokens::{Token, distinct, lines, mean_and_spread, quantity, range, tokens};
+use super::tokens::{WordToken, distinct, lines, mean_and_spread, quantity, range, tokens};
 use crate::media::{MediumError, Reading};
 use std::collections::BTreeSet;
 
@@ -31,11 +31,11 @@ fn common<T: Ord>(first: &BTreeSet<T>, second: &BTreeSet<T>) -> [f64; 3] {
     [shared, shared / union.max(1.0), shared / smaller]
 }
 
-fn long_words(note: &[Token]) -> BTreeSet<&str> {
+fn long_words(note: &[WordToken]) -> BTreeSet<&str> {
     distinct(note.iter().filter(|token| token.word.len() >= WORTHY))
 }
 
-fn plain(notes: &[Vec<Token>; 2], lines: &[&str; 2]) -> Vec<f64> {
+fn plain(notes: &[Vec<WordToken>; 2], lines: &[&str; 2]) -> Vec<f64> {
     let [first, second] = notes;
     let words = [first.len() as f64, second.len() as f64];
     let mut plain = vec![
@@ -54,7 +54,7 @@ fn gap(a: f64, b: f64) -> f64 {
     (a - b).abs() / a.max(b).max(1.0)
 }
 
-fn generic(notes: &[Vec<Token>; 2], lines: &[&str; 2]) -> Vec<f64> {
+fn generic(notes: &[Vec<WordToken>; 2], lines: &[&str; 2]) -> Vec<f64> {
     let [first, second] = notes;
     let word_pairs = notes.each_ref().map(|note| {
         note.windows(2).map(|pair| (&*pair[0].word, &*pair[1].word)).collect::<BTreeSet<_>>()
@@ -62,9 +62,9 @@ fn generic(notes: &[Vec<Token>; 2], lines: &[&str; 2]) -> Vec<f64> {
     let lower = lines.map(str::to_ascii_lowercase);
     let triples = lower.each_ref().map(|line| line.as_bytes().windows(3).collect::<BTreeSet<_>>());
     let numbers =
-        notes.each_ref().map(|note| note.iter().filter_map(Token::digits).collect::<Vec<_>>());
+        notes.each_ref().map(|note| note.iter().filter_map(WordToken::digits).collect::<Vec<_>>());
     let clocks =
-        notes.each_ref().map(|note| note.iter().filter_map(Token::clock).collect::<Vec<_>>());
+        notes.each_ref().map(|note| note.iter().filter_map(WordToken::clock).collect::<Vec<_>>());
     let largest = numbers.each_ref().map(|numbers| range(numbers).1);
     let mean = numbers.each_ref().map(|numbers| mean_and_spread(numbers).0);
     let head = |values: &Vec<f64>| values.first().copied().unwrap_or(0.0);
@@ -93,7 +93,7 @@ fn generic(notes: &[Vec<Token>; 2], lines: &[&str; 2]) -> Vec<f64> {
 }
 
 /// The statistics, in the medium's order.
-fn estimates(notes: &[Vec<Token>; 2]) -> Vec<f64> {
+fn estimates(notes: &[Vec<WordToken>; 2]) -> Vec<f64> {
     let [first, second] = notes;
     let remarks = notes.each_ref().map(|note| {
         note.iter().filter_map(|token| token.concept(Class::Remark)).collect::<BTreeSet<_>>()
@@ -119,14 +119,14 @@ fn estimates(notes: &[Vec<Token>; 2]) -> Vec<f64> {
 }
 
 /// The time of the finding: `found at 10:20`.
-fn time(note: &[Token]) -> Option<f64> {
+fn time(note: &[WordToken]) -> Option<f64> {
     let mut verbs = (0..note.len()).filter(|index| note[*index].concept(Class::Sighting).is_some());
-    verbs.find_map(|index| note.get(index + 2).and_then(Token::clock))
+    verbs.find_map(|index| note.get(index + 2).and_then(WordToken::clock))
 }
 
 /// Where a detail is given, and what.
-fn mention(note: &[Token], class: Class) -> Option<(usize, usize)> {
-    let found = |(place, token): (usize, &Token)| token.concept(class).map(|c| (place, c));
+fn mention(note: &[WordToken], class: Class) -> Option<(usize, usize)> {
+    let found = |(place, token): (usize, &WordToken)| token.concept(class).map(|c| (place, c));
     note.iter().enumerate().find_map(found)
 }
 

@@ -133,7 +133,7 @@ pub(super) const DETAILS: [Class; 5] =
 const LINKS: [&str; 4] = [";", "and", "while", "then"];
 
 /// What all reports of a task share.
-struct Form {
+struct ReportForm {
     dialect: Dialect,
     sentences: usize,
     /// The order of the blocks: first entry, findings, counts, times, last entry.
@@ -144,7 +144,7 @@ struct Form {
     findings: Vec<usize>,
 }
 
-impl Form {
+impl ReportForm {
     fn new(look: &Look<'_>) -> Self {
         let mut draws = Draws::new(look.stream.child("form"));
         let mut some = |class: Class, count: usize| {
@@ -183,7 +183,7 @@ struct Stock {
 
 impl Stock {
     /// Enough for these templates.
-    fn new(templates: &[&str], values: &[f64], form: &Form, draws: &mut Draws) -> Self {
+    fn new(templates: &[&str], values: &[f64], form: &ReportForm, draws: &mut Draws) -> Self {
         let slots =
             |name: &str| -> usize { templates.iter().map(|t| t.matches(name).count()).sum() };
         let mut named = form.staff.clone();
@@ -229,7 +229,7 @@ fn details(agreeing: usize, draws: &mut Draws) -> [Vec<usize>; 2] {
 
 impl Report {
     /// The sentences of a report before its blemishes.
-    fn sentences(values: &[f64], form: &Form, draws: &mut Draws) -> Vec<Vec<String>> {
+    fn sentences(values: &[f64], form: &ReportForm, draws: &mut Draws) -> Vec<Vec<String>> {
         // Which template for which clause, block by block.
         let denied = marks(count(values, 4), FINDING_COUNT, draws);
         let mut findings: Vec<&str> =
@@ -302,7 +302,7 @@ impl Medium for Report {
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
-        let form = Form::new(look);
+        let form = ReportForm::new(look);
         let mut sentences = Self::sentences(values, &form, draws);
         for aside in blemish::asides(look, &form.dialect, draws) {
             sentences.insert(draws.whole(0, sentences.len()), aside);

@@ -6,7 +6,7 @@
 use super::lexicon::Class;
 use super::report::DETAILS;
 use super::tokens::{
-    Token, distinct, mean_and_spread, quantity, range, sentence_lengths, tokens, whole,
+    WordToken, distinct, mean_and_spread, quantity, range, sentence_lengths, tokens, whole,
 };
 use crate::media::{MediumError, Reading};
 
@@ -29,33 +29,33 @@ pub(super) fn read(bytes: &[u8]) -> Result<Reading, MediumError> {
 }
 
 /// How many rightly spelled words are among the first ones of a class.
-fn members(tokens: &[Token], class: Class, first: usize) -> f64 {
-    let counts = |token: &&Token| {
+fn members(tokens: &[WordToken], class: Class, first: usize) -> f64 {
+    let counts = |token: &&WordToken| {
         token.meaning.is_some_and(|m| m.class == class && m.exact && m.concept < first)
     };
     tokens.iter().filter(counts).count() as f64
 }
 
 /// Rightly spelled words of the lists.
-fn listed(tokens: &[Token]) -> impl Iterator<Item = f64> {
+fn listed(tokens: &[WordToken]) -> impl Iterator<Item = f64> {
     LISTED.iter().map(|class| members(tokens, *class, class.concepts().len()))
 }
 
 /// The same for shorter lists, of the first three quarters of each class.
-fn hastily_listed(tokens: &[Token]) -> impl Iterator<Item = f64> {
+fn hastily_listed(tokens: &[WordToken]) -> impl Iterator<Item = f64> {
     LISTED.iter().map(|class| {
         let words = class.concepts().len();
         members(tokens, *class, words - words / 4)
     })
 }
 
-fn plain(tokens: &[Token], text: &str) -> Vec<f64> {
+fn plain(tokens: &[WordToken], text: &str) -> Vec<f64> {
     let count = |word: &&str| tokens.iter().filter(|token| token.word == **word).count() as f64;
     let lengths = [tokens.len() as f64, text.len() as f64];
     hastily_listed(tokens).chain(COMMON.iter().map(count)).chain(lengths).collect()
 }
 
-fn generic(tokens: &[Token]) -> Vec<f64> {
+fn generic(tokens: &[WordToken]) -> Vec<f64> {
     let words = tokens.len() as f64;
     let sentences = sentence_lengths(tokens);
     let capitals = tokens.iter().filter(|token| token.capital);
@@ -65,9 +65,9 @@ fn generic(tokens: &[Token]) -> Vec<f64> {
     // Words that are never written without their capital are names.
     let small = distinct(tokens.iter().filter(|token| !token.capital));
     let named = capitals.clone().filter(|token| !small.contains(token.word.as_str()));
-    let numbers: Vec<f64> = tokens.iter().filter_map(Token::digits).collect();
+    let numbers: Vec<f64> = tokens.iter().filter_map(WordToken::digits).collect();
     let (smallest, largest) = range(&numbers);
-    let clocks: Vec<f64> = tokens.iter().filter_map(Token::clock).collect();
+    let clocks: Vec<f64> = tokens.iter().filter_map(WordToken::clock).collect();
     let (earliest, latest) = range(&clocks);
     let mut generic = vec![
         words,
@@ -89,7 +89,7 @@ fn generic(tokens: &[Token]) -> Vec<f64> {
 }
 
 /// The statistics, in the medium's order.
-fn estimates(tokens: &[Token]) -> Vec<f64> {
+fn estimates(tokens: &[WordToken]) -> Vec<f64> {
     let denials = (0..tokens.len()).filter(|index| denied(tokens, *index)).count();
     let agreement = DETAILS.iter().filter(|class| agrees(tokens, **class)).count();
     let opened = time_of(tokens, Class::Opening);
@@ -107,12 +107,12 @@ fn estimates(tokens: &[Token]) -> Vec<f64> {
 }
 
 /// How many words belong to the class, spelling forgiven.
-fn known(tokens: &[Token], class: Class) -> f64 {
+fn known(tokens: &[WordToken], class: Class) -> f64 {
     tokens.iter().filter(|token| token.concept(class).is_some()).count() as f64
 }
 
 /// How many different persons are named.
-fn people(tokens: &[Token]) -> f64 {
+fn people(tokens: &[WordToken]) -> f64 {
     let mut named: Vec<usize> = tokens.iter().filter_map(|t| t.concept(Class::Person)).collect();
     named.sort_unstable();
     named.dedup();
@@ -121,7 +121,7 @@ fn people(tokens: &[Token]) -> f64 {
 
 /// Whether the word at `index` is a finding within the scope of a negation: `no x`, `without a
 /// x`, `never named a x`, `a x was not`, `free of any x` unless it is `not free`.
-fn denied(tokens: &[Token], index: usize) -> bool {
+fn denied(tokens: &[WordToken], index: usize) -> bool {
     if tokens[index].concept(Class::Finding).is_none() {
         return false;
     }
@@ -145,15 +145,15 @@ fn denied(tokens: &[Token], index: usize) -> bool {
 }
 
 /// Whether the first and the last mention of a detail are the same.
-fn agrees(tokens: &[Token], class: Class) -> bool {
+fn agrees(tokens: &[WordToken], class: Class) -> bool {
     let mentions: Vec<usize> = tokens.iter().filter_map(|token| token.concept(class)).collect();
     mentions.len() > 1 && mentions.first() == mentions.last()
 }
 
 /// The time of an event: `the event at 10:20`, otherwise the last time before it.
-fn time_of(tokens: &[Token], event: Class) -> Option<f64> {
+fn time_of(tokens: &[WordToken], event: Class) -> Option<f64> {
     let place = tokens.iter().position(|token| token.concept(event).is_some())?;
     let follows = tokens.get(place + 1).is_some_and(|token| token.word == "at");
-    let after = tokens.get(place + 2).filter(|_| follows).and_then(Token::clock);
-    after.or_else(|| tokens[..place].iter().rev().find_map(Token::clock))
+    let after = tokens.get(place + 2).filter(|_| follows).and_then(WordToken::clock);
+    after.or_else(|| tokens[..place].iter().rev().find_map(WordToken::clock))
 }

@@ -3,7 +3,7 @@
 use super::{Pair, Report};
 use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
 use crate::numeric::draws::Draws;
-use crate::numeric::forest::{self, Settings};
+use crate::numeric::forest::{self, ForestSettings};
 use crate::numeric::linear::Linear;
 use crate::numeric::matrix::{from_columns, from_rows};
 use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
@@ -12,17 +12,17 @@ use std::process::Command;
 use tasks::stream::Stream;
 
 /// A medium, and what its texts are written as.
-type Subject = (&'static dyn Medium, Format);
+type TextSubject = (&'static dyn Medium, Format);
 
-const REPORT: Subject = (&Report, Format::Cells);
-const DOCUMENT: Subject = (&Report, Format::Text);
-const PAIR: Subject = (&Pair, Format::Cells);
-const SUBJECTS: [Subject; 3] = [REPORT, DOCUMENT, PAIR];
+const REPORT: TextSubject = (&Report, Format::Cells);
+const DOCUMENT: TextSubject = (&Report, Format::Text);
+const PAIR: TextSubject = (&Pair, Format::Cells);
+const SUBJECTS: [TextSubject; 3] = [REPORT, DOCUMENT, PAIR];
 const TRAIN: usize = 150;
 const ROWS: usize = 450;
 
 /// Items of one task with the values drawn for them.
-struct Sample {
+struct TextSample {
     values: Vec<Vec<f64>>,
     items: Vec<Vec<u8>>,
     readings: Vec<Reading>,
@@ -41,12 +41,16 @@ fn drawn(medium: &dyn Medium, draws: &mut Draws) -> Vec<f64> {
     medium.statistics().iter().map(|s| value(s, draws)).collect()
 }
 
-fn sample((medium, format): Subject, task: u64, blemishes: &BTreeMap<String, f64>) -> Sample {
+fn sample(
+    (medium, format): TextSubject,
+    task: u64,
+    blemishes: &BTreeMap<String, f64>,
+) -> TextSample {
     let stream = Stream::root(task);
     let vocabulary = ["hinge", "valve", "gasket", "motor", "bearing", "pump"].map(str::to_owned);
     let look = Look { format, stream: stream.child("look"), vocabulary: &vocabulary, blemishes };
     let mut draws = Draws::new(stream.child("values"));
-    let mut sample = Sample { values: vec![], items: vec![], readings: vec![] };
+    let mut sample = TextSample { values: vec![], items: vec![], readings: vec![] };
     for row in 0..ROWS {
         let values = drawn(medium, &mut draws);
         let mut own = Draws::new(stream.child("item").index(row as u64));
@@ -77,7 +81,7 @@ fn by_forest(x: &[Vec<f64>], y: &[f64]) -> f64 {
     let train = from_rows(&x[..TRAIN]);
     let tried = [train.ncols().isqrt(), train.ncols().div_ceil(2)];
     let fit = |tried| {
-        let settings = Settings { trees: 60, tried, leaf: 1 };
+        let settings = ForestSettings { trees: 60, tried, leaf: 1 };
         let grown = forest::grow(&train, &y[..TRAIN].to_vec(), settings, 1).unwrap();
         let bag = r2(&y[..TRAIN], &grown.out_of_bag(&train).unwrap());
         (bag, r2(&y[TRAIN..], &grown.predict(&from_rows(&x[TRAIN..])).unwrap()))
@@ -96,7 +100,7 @@ fn worlds(medium: &dyn Medium) -> [BTreeMap<String, f64>; 2] {
 }
 
 /// Each statistic's R² by a line on `plain`, by a forest on `generic`, and as estimated.
-fn check_reach(subject: Subject) {
+fn check_reach(subject: TextSubject) {
     let medium = subject.0;
     for blemishes in worlds(medium) {
         for task in [1, 2] {
@@ -157,13 +161,19 @@ fn above(medium: &dyn Medium, name: &str) -> Test {
 }
 
 /// A floor, a step and a mechanism, the last with the largest share of the variance.
-fn rule(medium: &dyn Medium, floor: &str, step: &str, mechanism: Expr, sample: &Sample) -> Rule {
+fn rule(
+    medium: &dyn Medium,
+    floor: &str,
+    step: &str,
+    mechanism: Expr,
+    sample: &TextSample,
+) -> Rule {
     let step = Expr::Count { of: vec![above(medium, step)] };
     let parts = vec![(0.3, deviation(medium, floor)), (0.3, step), (0.4, mechanism)];
     Rule::balanced(Family::Products, parts, &frame(medium, &sample.values)).unwrap()
 }
 
-fn check_ladder(subject: Subject, floor: &str, step: &str, mechanism: &Expr) {
+fn check_ladder(subject: TextSubject, floor: &str, step: &str, mechanism: &Expr) {
     let medium = subject.0;
     for (task, blemishes) in worlds(medium).iter().enumerate() {
         let sample = sample(subject, 20 + task as u64, blemishes);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// One word of a text.
 #[derive(Debug, Clone)]
-pub(super) struct Token {
+pub(super) struct WordToken {
     /// Lower case, without punctuation.
     pub(super) word: String,
     /// Whether it begins with a capital.
@@ -18,7 +18,7 @@ pub(super) struct Token {
     pub(super) meaning: Option<Meaning>,
 }
 
-impl Token {
+impl WordToken {
     /// Which member of the class it is, if any.
     pub(super) fn concept(&self, class: Class) -> Option<usize> {
         self.meaning.filter(|meaning| meaning.class == class).map(|meaning| meaning.concept)
@@ -39,12 +39,12 @@ impl Token {
 }
 
 /// The words of a text.
-pub(super) fn tokens(text: &str) -> Vec<Token> {
+pub(super) fn tokens(text: &str) -> Vec<WordToken> {
     text.split_ascii_whitespace()
         .map(|part| {
             let core = part.trim_matches(|c: char| !c.is_ascii_alphanumeric());
             let word = core.to_ascii_lowercase();
-            Token {
+            WordToken {
                 meaning: lexicon::meaning(&word),
                 capital: core.starts_with(|c: char| c.is_ascii_uppercase()),
                 ends: part.ends_with('.'),
@@ -81,7 +81,7 @@ pub(super) fn lines<const N: usize>(bytes: &[u8]) -> Result<[&str; N], MediumErr
 const SHORTEST: usize = 20;
 
 /// The number that begins at `index`, in digits or in words.
-fn number_at(tokens: &[Token], index: usize) -> Option<f64> {
+fn number_at(tokens: &[WordToken], index: usize) -> Option<f64> {
     let token = tokens.get(index)?;
     if let Some(value) = token.digits() {
         return Some(value);
@@ -95,7 +95,7 @@ fn number_at(tokens: &[Token], index: usize) -> Option<f64> {
 }
 
 /// The number right after a verb of counting.
-pub(super) fn quantity(tokens: &[Token]) -> Option<f64> {
+pub(super) fn quantity(tokens: &[WordToken]) -> Option<f64> {
     let mut verbs =
         (0..tokens.len()).filter(|index| tokens[*index].concept(Class::Tally).is_some());
     verbs.find_map(|index| number_at(tokens, index + 1))
@@ -116,11 +116,11 @@ pub(super) fn range(values: &[f64]) -> (f64, f64) {
 }
 
 /// Words per sentence; a text without full stops is one sentence.
-pub(super) fn sentence_lengths(tokens: &[Token]) -> Vec<f64> {
+pub(super) fn sentence_lengths(tokens: &[WordToken]) -> Vec<f64> {
     tokens.split_inclusive(|token| token.ends).map(|sentence| sentence.len() as f64).collect()
 }
 
 /// The distinct words among some.
-pub(super) fn distinct<'a>(tokens: impl IntoIterator<Item = &'a Token>) -> BTreeSet<&'a str> {
+pub(super) fn distinct<'a>(tokens: impl IntoIterator<Item = &'a WordToken>) -> BTreeSet<&'a str> {
     tokens.into_iter().map(|token| token.word.as_str()).collect()
 }

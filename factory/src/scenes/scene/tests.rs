@@ -95,17 +95,17 @@ fn measured(rule: &SceneRule, grid: &Array2<f64>) -> Vec<(Value, Vec<f64>)> {
     let picture = rows(grid);
     match rule {
         SceneRule::Segmentation(scene) => {
-            let maps = segmentation::Matched::new(scene).maps(grid);
+            let maps = segmentation::RegionFilters::new(scene).maps(grid);
             let pixel = |(pixel, _): ((usize, usize), &f64)| maps.iter().map(move |map| map[pixel]);
             let ours = grid.indexed_iter().flat_map(pixel).collect();
             vec![(json!([[picture]]), ours)]
         }
         SceneRule::Detection(scene) => {
             let finder = detection::Finder { bright: scene.tone > 0.0, level: 0.5, margin: 0.0 };
-            let one = |piece: &detection::Piece| {
+            let one = |piece: &detection::DetectedRegion| {
                 let mut set = Array2::from_elem(grid.dim(), false);
                 piece.pixels.iter().for_each(|pixel| set[*pixel] = true);
-                let ours = detection::Matched::new(scene).powers(grid, piece);
+                let ours = detection::ThingFilters::new(scene).powers(grid, piece);
                 (json!([[0, 0], picture, rows(&set)]), ours)
             };
             finder.pieces(grid).iter().map(one).collect()

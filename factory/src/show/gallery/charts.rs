@@ -1,6 +1,6 @@
 //! Charts of numbers: the ladder, how the target is spread, and series over time.
 
-use super::task::{Target, Task};
+use super::task::{GalleryTarget, GalleryTask};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use tasks::metrics::Direction;
@@ -31,10 +31,10 @@ pub(super) fn ladder(manifest: &Manifest) -> Markup {
 }
 
 /// How each target is spread in the two tables.
-pub(super) fn targets(task: &Task) -> Markup {
+pub(super) fn targets(task: &GalleryTask) -> Markup {
     let rows = (task.train.rows.len(), task.test.rows.len());
     let hits = |values: &[f64], class: f64| values.iter().filter(|v| **v == class).count();
-    let row = |name: &str, target: &Target, class: f64| {
+    let row = |name: &str, target: &GalleryTarget, class: f64| {
         shares(name, hits(&target.train, class), hits(&target.test, class), rows)
     };
     let flags = task.targets.len() > 1 && task.targets.iter().all(|t| t.classes.len() == 2);
@@ -43,7 +43,7 @@ pub(super) fn targets(task: &Task) -> Markup {
         let labels = task.targets.iter().map(|target| row(&target.name, target, 1.0));
         vec![classes("rows for which each label holds", labels.collect())]
     } else {
-        let chart = |target: &Target| {
+        let chart = |target: &GalleryTarget| {
             if target.classes.is_empty() {
                 return histogram(target);
             }
@@ -79,7 +79,7 @@ fn classes(title: &str, rows: Vec<ChartRow>) -> Markup {
 }
 
 /// Filled bars for training rows, an outline over them for test rows.
-fn histogram(target: &Target) -> Markup {
+fn histogram(target: &GalleryTarget) -> Markup {
     let chart = Histogram {
         title: target.name.clone(),
         x_label: "height: % of rows".to_owned(),
@@ -91,7 +91,7 @@ fn histogram(target: &Target) -> Markup {
 }
 
 /// Each series of a forecasting task: what is known, and what is to be forecast.
-pub(super) fn series(task: &Task) -> Option<Markup> {
+pub(super) fn series(task: &GalleryTask) -> Option<Markup> {
     let (Some(spec), [target]) = (task.blueprint.series(), &task.targets[..]) else {
         return None;
     };

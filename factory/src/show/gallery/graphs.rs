@@ -7,7 +7,7 @@
 
 use super::GalleryError;
 use super::rows::Rows;
-use super::task::{Items, Task};
+use super::task::{GalleryTask, ItemColumn};
 use crate::data::network::EDGES;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const TURN: f64 = 2.399_963_229_728_653;
 
 /// Nodes by number and links between them.
 #[derive(Debug)]
-struct Graph {
+struct DrawnGraph {
     names: Vec<String>,
     /// The kind of each node.
     kinds: Vec<String>,
@@ -42,7 +42,7 @@ struct Graph {
 }
 
 /// The graphs of the example rows; fails if a file is unreadable.
-pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
+pub(super) fn show(task: &GalleryTask, items: ItemColumn) -> Result<Markup, GalleryError> {
     let mut figures = Vec::new();
     for row in task.examples(COUNT) {
         let cell = &task.train.rows[row][items.column];
@@ -52,7 +52,7 @@ pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
             let fault = "a list of links has two columns or more".to_owned();
             return Err(GalleryError::Unreadable { path, fault });
         }
-        let graph = Graph::of(&list);
+        let graph = DrawnGraph::of(&list);
         let size = format!("{cell}: {} lines, {} nodes", list.rows.len(), graph.names.len());
         figures.push(graph.figure(&task.label(row), &size));
     }
@@ -60,7 +60,7 @@ pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
 }
 
 /// The links between rows, where rows are nodes.
-pub(super) fn network(task: &Task) -> Result<Option<Rows>, GalleryError> {
+pub(super) fn network(task: &GalleryTask) -> Result<Option<Rows>, GalleryError> {
     if task.blueprint.network().is_none() {
         return Ok(None);
     }
@@ -74,7 +74,7 @@ pub(super) fn network(task: &Task) -> Result<Option<Rows>, GalleryError> {
 }
 
 /// The surroundings of one training row in the network of all rows, coloured by class.
-pub(super) fn neighbourhood(task: &Task) -> Result<Option<Markup>, GalleryError> {
+pub(super) fn neighbourhood(task: &GalleryTask) -> Result<Option<Markup>, GalleryError> {
     let Some(list) = network(task)? else { return Ok(None) };
     let mut near: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in &list.rows {
@@ -103,7 +103,7 @@ pub(super) fn neighbourhood(task: &Task) -> Result<Option<Markup>, GalleryError>
     let place = |name: &String| names.iter().position(|other| other == name);
     let link = |row: &Vec<String>| Some((place(&row[0])?, place(&row[1])?, 1.0));
     let kind = |name: &&str| classes.get(name).cloned().unwrap_or_else(|| ASKED.to_owned());
-    let graph = Graph {
+    let graph = DrawnGraph {
         kinds: names.iter().map(kind).collect(),
         directed: false,
         links: list.rows.iter().filter_map(link).collect(),
@@ -115,7 +115,7 @@ pub(super) fn neighbourhood(task: &Task) -> Result<Option<Markup>, GalleryError>
     Ok(Some(html! { div.cards.wide { (figure) } }))
 }
 
-impl Graph {
+impl DrawnGraph {
     fn of(list: &Rows) -> Self {
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
         let mut graph =

@@ -5,7 +5,7 @@
 
 use super::nearness::{self, Nearness};
 use super::rows::Rows;
-use super::task::{Target, Task};
+use super::task::{GalleryTarget, GalleryTask};
 use super::{GalleryError, graphs};
 use crate::data::items::Item;
 use crate::verify::leaks::CLOSEST;
@@ -21,7 +21,7 @@ use web::chart::short;
 use web::page::scroll;
 
 /// The report as a table.
-pub(super) fn report(task: &Task) -> Result<Markup, GalleryError> {
+pub(super) fn report(task: &GalleryTask) -> Result<Markup, GalleryError> {
     let items = items(task)?;
     let suspects = suspects(task, &items)?;
     let mut rows: Vec<(String, String, bool)> = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn report(task: &Task) -> Result<Markup, GalleryError> {
 }
 
 /// Every row's item, the rows of `train.csv` first; none where rows have none.
-fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
+fn items(task: &GalleryTask) -> Result<Vec<Item>, GalleryError> {
     let kind = task.blueprint.kind();
     let names = kind.item_columns(&task.blueprint);
     if names.is_empty() {
@@ -107,7 +107,7 @@ fn items(task: &Task) -> Result<Vec<Item>, GalleryError> {
 }
 
 /// What probes look at.
-fn suspects<'a>(task: &'a Task, items: &'a [Item]) -> Result<Suspects<'a>, GalleryError> {
+fn suspects<'a>(task: &'a GalleryTask, items: &'a [Item]) -> Result<Suspects<'a>, GalleryError> {
     let cells = |column: &str| -> Vec<&'a str> {
         let of = |table: &'a Rows| table.place(column).map(|place| table.column(place));
         of(&task.train).into_iter().flatten().chain(of(&task.test).into_iter().flatten()).collect()
@@ -119,7 +119,7 @@ fn suspects<'a>(task: &'a Task, items: &'a [Item]) -> Result<Suspects<'a>, Galle
         list.rows.iter().filter_map(|row| Some([end(&row[0])?, end(&row[1])?])).collect()
     });
     let graded = matches!(task.dir.manifest().prediction, Prediction::Relevance { .. });
-    let truths = |target: &Target| Truths {
+    let truths = |target: &GalleryTarget| Truths {
         values: [&target.train[..], &target.test].concat(),
         classes: if graded { 0 } else { target.classes.len() },
     };
@@ -140,7 +140,7 @@ fn suspects<'a>(task: &'a Task, items: &'a [Item]) -> Result<Suspects<'a>, Galle
 }
 
 /// What checks say that ask for no effect.
-fn findings(task: &Task, items: &[Item]) -> Vec<(&'static str, Result<(), Refusal>)> {
+fn findings(task: &GalleryTask, items: &[Item]) -> Vec<(&'static str, Result<(), Refusal>)> {
     let mut found = vec![
         ("times of files", files::times_say_nothing(&task.dir)),
         ("headers and chunks of files", files::headers_say_nothing(&task.dir)),

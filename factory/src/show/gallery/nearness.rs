@@ -1,7 +1,7 @@
 //! How close test rows come to training rows.
 
 use super::rows::Rows;
-use super::task::Task;
+use super::task::GalleryTask;
 use crate::data::items::Item;
 use crate::numeric::moments::moments;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub(super) struct Nearness {
 
 /// Compares the two tables by everything but ids and truth; `items` has one entry per row, the
 /// rows of `train.csv` first, or none.
-pub(super) fn between(task: &Task, items: &[Item]) -> Nearness {
+pub(super) fn between(task: &GalleryTask, items: &[Item]) -> Nearness {
     let names = features(task);
     let rows = task.train.rows.len();
     let (known, new) = items.split_at(rows.min(items.len()));
@@ -87,7 +87,7 @@ pub(super) fn between(task: &Task, items: &[Item]) -> Nearness {
 }
 
 /// The columns of both tables that describe a row without naming it or its files.
-fn features(task: &Task) -> Vec<String> {
+fn features(task: &GalleryTask) -> Vec<String> {
     let truth = task.truth_columns();
     let files: Vec<usize> = task.items().iter().map(|items| items.column).collect();
     let named = |(place, name): &(usize, &String)| {

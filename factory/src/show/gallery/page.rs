@@ -2,7 +2,7 @@
 
 use super::choice::{self, Choice, Wish};
 use super::parts::section;
-use super::task::{Kind, Task};
+use super::task::{FileKind, GalleryTask};
 use super::{GalleryError, charts, graphs, leaks, markdown, pictures, sounds, tables, texts};
 use crate::corpus::folder;
 use crate::spec::blueprint::{Derivation, Link, Target};
@@ -26,12 +26,12 @@ const STYLE: &str = include_str!("style.css");
 /// [`GalleryError`], which names the file or option that is to blame.
 pub fn page(dir: &Utf8Path, wish: &Wish) -> Result<String, GalleryError> {
     if dir.join("task.json").is_file() {
-        let task = Task::open(TaskDir::open(dir)?)?;
+        let task = GalleryTask::open(TaskDir::open(dir)?)?;
         let title = &task.dir.manifest().title;
         return Ok(Document { title, style: STYLE, body: part(&task, true)? }.html());
     }
     let Choice { tasks, matching, left_out } = choice::choose(dir, wish)?;
-    let part = |dir: &TaskDir| part(&Task::open(dir.clone())?, false);
+    let part = |dir: &TaskDir| part(&GalleryTask::open(dir.clone())?, false);
     let parts = tasks.par_iter().map(part).collect::<Result<Vec<_>, GalleryError>>()?;
     let title = dir.file_name().unwrap_or("corpus");
     let body = html! {
@@ -70,16 +70,16 @@ fn index(tasks: &[TaskDir]) -> Markup {
 }
 
 /// All there is to see of one task; `alone` if the page has no other.
-fn part(task: &Task, alone: bool) -> Result<Markup, GalleryError> {
+fn part(task: &GalleryTask, alone: bool) -> Result<Markup, GalleryError> {
     let manifest = task.dir.manifest();
     let id = manifest.id.as_str();
     let mut sections = Vec::new();
     for items in task.items() {
         sections.push(match items.kind {
-            Kind::Picture => ("Pictures", Some(pictures::show(task, items)?)),
-            Kind::Sound => ("Recordings", Some(sounds::show(task, items)?)),
-            Kind::Graph => ("Graphs", Some(graphs::show(task, items)?)),
-            Kind::Document => ("Documents", Some(texts::documents(task, items)?)),
+            FileKind::Picture => ("Pictures", Some(pictures::show(task, items)?)),
+            FileKind::Sound => ("Recordings", Some(sounds::show(task, items)?)),
+            FileKind::Graph => ("Graphs", Some(graphs::show(task, items)?)),
+            FileKind::Document => ("Documents", Some(texts::documents(task, items)?)),
         });
     }
     sections.push(("Network", graphs::neighbourhood(task)?));
@@ -109,7 +109,7 @@ fn part(task: &Task, alone: bool) -> Result<Markup, GalleryError> {
     })
 }
 
-fn facts(task: &Task) -> Markup {
+fn facts(task: &GalleryTask) -> Markup {
     let manifest = task.dir.manifest();
     let direction = match manifest.direction() {
         Direction::LowerIsBetter => "lower is better",
@@ -142,7 +142,7 @@ fn facts(task: &Task) -> Markup {
 
 /// Each target's terms, one per line, and how the target follows from their sum; the rule of
 /// pictures, which have no such targets, clause by clause.
-fn rule(task: &Task) -> Markup {
+fn rule(task: &GalleryTask) -> Markup {
     if task.blueprint.targets.is_empty() {
         let clauses = task.blueprint.formula().replace("; ", ";\n");
         return html! { pre.rule { (clauses) } };
@@ -172,7 +172,7 @@ fn rule(task: &Task) -> Markup {
 }
 
 /// What the statistics mean that the rule uses, with their ranges.
-fn statistics(task: &Task, layout: &ItemLayout) -> Markup {
+fn statistics(task: &GalleryTask, layout: &ItemLayout) -> Markup {
     let used = |name: &str| {
         let column = format!("{}.{name}", layout.column);
         task.blueprint.targets.iter().any(|target| target.rule.to_string().contains(&column))
@@ -217,7 +217,7 @@ fn link(link: &Link, classes: &[String]) -> String {
     }
 }
 
-fn mutations(task: &Task) -> Markup {
+fn mutations(task: &GalleryTask) -> Markup {
     let texts = task.blueprint.mutations.iter().map(|mutation| in_words(task, mutation));
     html! {
         @if task.blueprint.mutations.is_empty() {
@@ -229,7 +229,7 @@ fn mutations(task: &Task) -> Markup {
 }
 
 /// A mutation in words, as Markdown.
-fn in_words(task: &Task, mutation: &Mutation) -> String {
+fn in_words(task: &GalleryTask, mutation: &Mutation) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     match mutation {
         Mutation::LabelNoise { share } => {

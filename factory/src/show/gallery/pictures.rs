@@ -2,7 +2,7 @@
 
 use super::GalleryError;
 use super::parts::data_uri;
-use super::task::{Items, Task};
+use super::task::{GalleryTask, ItemColumn};
 use crate::media::image::jpeg;
 use camino::Utf8Path;
 use fs_err as fs;
@@ -24,14 +24,14 @@ const BYTES: u64 = 1 << 24;
 
 /// Pixels of one byte per channel.
 #[derive(Debug)]
-pub(super) struct Picture {
+pub(super) struct GalleryPicture {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) color: ColorType,
     pub(super) pixels: Vec<u8>,
 }
 
-impl Picture {
+impl GalleryPicture {
     /// A compressed PNG file.
     pub(super) fn encoded(&self) -> Vec<u8> {
         let edge = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
@@ -78,11 +78,11 @@ impl Picture {
 }
 
 /// The pictures of the example rows; fails if a file is unreadable.
-pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
+pub(super) fn show(task: &GalleryTask, items: ItemColumn) -> Result<Markup, GalleryError> {
     let mut figures = Vec::new();
     for row in task.examples(COUNT) {
         let cell = &task.train.rows[row][items.column];
-        let picture = Picture::read(&task.item_path(cell)?)?;
+        let picture = GalleryPicture::read(&task.item_path(cell)?)?;
         figures.push(html! {
             figure { (with_truth(task, row, &picture, cell)) figcaption { (task.label(row)) } }
         });
@@ -91,7 +91,7 @@ pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
 }
 
 /// A picture and whatever of the truth can be drawn on it.
-fn with_truth(task: &Task, row: usize, picture: &Picture, name: &str) -> Markup {
+fn with_truth(task: &GalleryTask, row: usize, picture: &GalleryPicture, name: &str) -> Markup {
     let over = match (&task.dir.manifest().prediction, &task.truth) {
         (Prediction::Mask { width, height, .. }, Values::Masks(masks)) => {
             masked(&masks[row], *width, *height)
@@ -110,8 +110,8 @@ fn with_truth(task: &Task, row: usize, picture: &Picture, name: &str) -> Markup 
 }
 
 /// A picture with what is drawn over it, in units of its pixels.
-fn drawn(picture: &Picture, name: &str, over: &Markup) -> Markup {
-    let Picture { width, height, .. } = picture;
+fn drawn(picture: &GalleryPicture, name: &str, over: &Markup) -> Markup {
+    let GalleryPicture { width, height, .. } = picture;
     html! {
         svg.picture viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(name) {
             image width=(width) height=(height) href=(picture.uri()) {}
@@ -139,7 +139,7 @@ fn masked(mask: &Mask, width: usize, height: usize) -> Markup {
 }
 
 /// Boxes in the picture's pixels, with a colour for each class.
-fn framed(objects: &[Object], classes: &[String], picture: &Picture) -> Markup {
+fn framed(objects: &[Object], classes: &[String], picture: &GalleryPicture) -> Markup {
     let thick = format!("{:.2}", picture.width.max(picture.height) as f64 / 64.0);
     let number = |value: f64| format!("{value:.2}");
     html! {
@@ -157,7 +157,7 @@ fn framed(objects: &[Object], classes: &[String], picture: &Picture) -> Markup {
 fn undamaged(image: &[u16], frame: ImageFormat) -> Markup {
     let most = u64::from(frame.levels.max(2) - 1);
     let byte = |pixel: &u16| u8::try_from(u64::from(*pixel) * 255 / most).unwrap_or(u8::MAX);
-    let picture = Picture {
+    let picture = GalleryPicture {
         width: frame.width,
         height: frame.height,
         color: ColorType::L8,
@@ -181,8 +181,12 @@ mod tests {
 
     #[test]
     fn boxes_and_images_stay_in_their_elements() {
-        let picture =
-            Picture { width: 2, height: 2, color: ColorType::L8, pixels: vec![0, 80, 160, 255] };
+        let picture = GalleryPicture {
+            width: 2,
+            height: 2,
+            color: ColorType::L8,
+            pixels: vec![0, 80, 160, 255],
+        };
         let object = Object { class: 0, x: 0.5, y: 0.0, w: 1.0, h: 1.5 };
         let html = framed(&[object], &["<b>".to_owned()], &picture).into_string();
         assert!(

@@ -2,8 +2,8 @@
 
 use super::GalleryError;
 use super::parts::data_uri;
-use super::pictures::Picture;
-use super::task::{Items, Task};
+use super::pictures::GalleryPicture;
+use super::task::{GalleryTask, ItemColumn};
 use crate::numeric::draws::floor;
 use crate::numeric::fourier::{forward, hann};
 use fs_err as fs;
@@ -29,13 +29,13 @@ const SILENCE: f64 = 1e-12;
 
 /// Samples of the first channel, from -1 to 1.
 #[derive(Debug)]
-struct Recording {
+struct PcmRecording {
     rate: u32,
     samples: Vec<f64>,
 }
 
 /// The recordings of the example rows; fails if a file is unreadable.
-pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
+pub(super) fn show(task: &GalleryTask, items: ItemColumn) -> Result<Markup, GalleryError> {
     let mut figures = Vec::new();
     for row in task.examples(COUNT) {
         let name = &task.train.rows[row][items.column];
@@ -62,7 +62,7 @@ pub(super) fn show(task: &Task, items: Items) -> Result<Markup, GalleryError> {
 }
 
 /// The samples of a WAV file with 16 bits each.
-fn parsed(bytes: &[u8]) -> Option<Recording> {
+fn parsed(bytes: &[u8]) -> Option<PcmRecording> {
     let mut reader = WavReader::new(bytes).ok()?;
     let spec = reader.spec();
     if (spec.sample_format, spec.bits_per_sample) != (SampleFormat::Int, 16) {
@@ -71,7 +71,7 @@ fn parsed(bytes: &[u8]) -> Option<Recording> {
     let all = reader.samples().collect::<Result<Vec<i16>, _>>().ok()?;
     let first = all.iter().step_by(usize::from(spec.channels));
     let samples = first.map(|sample| f64::from(*sample) / 32768.0).collect();
-    Some(Recording { rate: spec.sample_rate, samples })
+    Some(PcmRecording { rate: spec.sample_rate, samples })
 }
 
 /// A spectrogram: time from left to right, frequency from bottom to top, decibels as brightness.
@@ -97,10 +97,10 @@ fn shades(samples: &[f64]) -> Array2<u8> {
 }
 
 /// Shades as colours, from black over purple and orange to a light yellow.
-fn painted(shades: &Array2<u8>) -> Picture {
+fn painted(shades: &Array2<u8>) -> GalleryPicture {
     let (height, width) = shades.dim();
     let pixels = shades.iter().flat_map(|shade| heat(*shade)).collect();
-    Picture { width, height, color: ColorType::Rgb8, pixels }
+    GalleryPicture { width, height, color: ColorType::Rgb8, pixels }
 }
 
 /// Red, green and blue of a shade.

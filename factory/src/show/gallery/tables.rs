@@ -1,7 +1,7 @@
 //! The head of a table.
 
 use super::parts::shortened;
-use super::task::Task;
+use super::task::GalleryTask;
 use maud::{Markup, html};
 use web::page::scroll;
 
@@ -11,7 +11,7 @@ const HEAD: usize = 8;
 const WIDTH: usize = 40;
 
 /// The first rows of `train.csv`, the target's columns marked.
-pub(super) fn head(task: &Task) -> Markup {
+pub(super) fn head(task: &GalleryTask) -> Markup {
     let truth = task.truth_columns();
     let table = &task.train;
     let mark = |name: &String| truth.contains(&name.as_str()).then_some("truth");

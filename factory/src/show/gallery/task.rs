@@ -12,7 +12,7 @@ use tasks::values::Values;
 
 /// What can be shown of a file beside a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Picture,
     Sound,
     Graph,
@@ -21,14 +21,14 @@ pub(super) enum Kind {
 
 /// A column that names files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Items {
+pub(super) struct ItemColumn {
     pub(super) column: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
 }
 
 /// One thing to be predicted, as numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Target {
+pub(super) struct GalleryTarget {
     /// What the numbers are.
     pub(super) name: String,
     /// Names of the values 0, 1, ...; none if they are plain numbers.
@@ -41,7 +41,7 @@ pub(super) struct Target {
 
 /// Everything about a task that its page is made from.
 #[derive(Debug)]
-pub(super) struct Task {
+pub(super) struct GalleryTask {
     pub(super) dir: TaskDir,
     pub(super) blueprint: Blueprint,
     pub(super) description: String,
@@ -49,10 +49,10 @@ pub(super) struct Task {
     pub(super) test: Rows,
     /// The truth of `train.csv`, as graders read it.
     pub(super) truth: Values,
-    pub(super) targets: Vec<Target>,
+    pub(super) targets: Vec<GalleryTarget>,
 }
 
-impl Task {
+impl GalleryTask {
     /// Reads a task whose files are all as its manifest says.
     pub(super) fn open(dir: TaskDir) -> Result<Self, GalleryError> {
         dir.check_files()?;
@@ -74,16 +74,17 @@ impl Task {
     }
 
     /// The columns of `train.csv` that name files.
-    pub(super) fn items(&self) -> Vec<Items> {
+    pub(super) fn items(&self) -> Vec<ItemColumn> {
         let Some(first) = self.train.rows.first() else { return Vec::new() };
         let kind = |cell: &str| match (cell.contains('/'), Utf8Path::new(cell).extension()) {
-            (true, Some("png" | "jpg")) => Some(Kind::Picture),
-            (true, Some("wav")) => Some(Kind::Sound),
-            (true, Some("csv")) => Some(Kind::Graph),
-            (true, Some("txt")) => Some(Kind::Document),
+            (true, Some("png" | "jpg")) => Some(FileKind::Picture),
+            (true, Some("wav")) => Some(FileKind::Sound),
+            (true, Some("csv")) => Some(FileKind::Graph),
+            (true, Some("txt")) => Some(FileKind::Document),
             _ => None,
         };
-        let column = |(column, cell): (usize, &String)| Some(Items { column, kind: kind(cell)? });
+        let column =
+            |(column, cell): (usize, &String)| Some(ItemColumn { column, kind: kind(cell)? });
         first.iter().enumerate().filter_map(column).collect()
     }
 
@@ -179,7 +180,7 @@ fn targets(
     test: &Values,
     asked: &Prediction,
     blueprint: &Blueprint,
-) -> Vec<Target> {
+) -> Vec<GalleryTarget> {
     let classes = match asked {
         Prediction::Label { classes, .. } | Prediction::ClassProbabilities { classes, .. } => {
             classes.clone()
@@ -222,7 +223,7 @@ fn targets(
             }
             _ => (plain.to_owned(), low_to_high.clone()),
         };
-        Target { name, classes, train, test }
+        GalleryTarget { name, classes, train, test }
     };
     train.into_iter().zip(test).enumerate().map(target).collect()
 }

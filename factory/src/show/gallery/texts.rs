@@ -1,7 +1,7 @@
 //! Texts beside their targets; texts of one row side by side, those in files as documents.
 
 use super::GalleryError;
-use super::task::{Items, Task};
+use super::task::{GalleryTask, ItemColumn};
 use fs_err as fs;
 use maud::{Markup, html};
 
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 const COUNT: usize = 5;
 
 /// Some rows' texts, or nothing if the rows have none.
-pub(super) fn show(task: &Task) -> Option<Markup> {
+pub(super) fn show(task: &GalleryTask) -> Option<Markup> {
     let truth = task.truth_columns();
     let columns: Vec<usize> = task
         .train
@@ -31,7 +31,7 @@ pub(super) fn show(task: &Task) -> Option<Markup> {
 }
 
 /// The documents of the example rows; fails if a file is unreadable.
-pub(super) fn documents(task: &Task, items: Items) -> Result<Markup, GalleryError> {
+pub(super) fn documents(task: &GalleryTask, items: ItemColumn) -> Result<Markup, GalleryError> {
     let mut articles = Vec::new();
     for row in task.examples(COUNT) {
         let path = task.item_path(&task.train.rows[row][items.column])?;

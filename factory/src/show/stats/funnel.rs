@@ -2,7 +2,7 @@
 
 use super::groups::{ALL, counts, groups, integers, numbers, rows, with_value};
 use super::paper;
-use crate::corpus::ledger::{Outcome, Stage};
+use crate::corpus::ledger::{AttemptOutcome, Stage};
 use crate::numeric::intervals::{Interval, Quantiles, wilson};
 use crate::roles::RoleCost;
 use crate::spec::mix::name;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// What comes through one stage, beside the paper's stage of the same place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct FunnelStep {
     /// Name of the stage in this project.
     pub name: String,
     /// Name of the paper's stage.
@@ -55,7 +55,7 @@ impl Rate {
 #[serde(deny_unknown_fields)]
 pub struct Passage {
     /// The stages, from first to last.
-    pub steps: Vec<Step>,
+    pub steps: Vec<FunnelStep>,
     /// Attempts that became tasks: every attempt counts, so that repeating does not flatter.
     pub accepted: Rate,
     /// Slots that hold a task in the end. This is what the paper counts, whose stages repeat up
@@ -81,7 +81,7 @@ pub(super) fn follow(attempts: &DataFrame) -> Passage {
     let passed = numbers(attempts, "stages_passed");
     let past =
         |stage: Stage| passed.iter().filter(|passed| **passed > f64::from(stage as u8)).count();
-    let accepted = rows(attempts, "outcome", &name(&Outcome::Accepted));
+    let accepted = rows(attempts, "outcome", &name(&AttemptOutcome::Accepted));
     let slots = counts(attempts, "slot");
     let counted =
         [attempts.height(), past(Stage::Development), past(Stage::Operation), accepted.height()];
@@ -96,7 +96,7 @@ pub(super) fn follow(attempts: &DataFrame) -> Passage {
         .into_iter()
         .zip(counted)
         .zip(paper::FUNNEL)
-        .map(|(((name, paper_name), count), paper)| Step {
+        .map(|(((name, paper_name), count), paper)| FunnelStep {
             name: name.to_owned(),
             paper_name: paper_name.to_owned(),
             count,
@@ -151,7 +151,7 @@ mod tests {
         let accepted = stage == Stage::Packaged;
         Entry {
             stage,
-            outcome: if accepted { Outcome::Accepted } else { Outcome::Refused },
+            outcome: if accepted { AttemptOutcome::Accepted } else { AttemptOutcome::Refused },
             reason: (!accepted).then(|| "unlearnable".to_owned()),
             milliseconds: 100 * (slot + 1),
             ..Entry::for_tests(slot, attempt)

@@ -221,7 +221,7 @@ fn ledger(path: &Utf8Path) -> Result<Vec<Entry>, StatisticsError> {
 mod tests {
     use super::*;
     use crate::corpus::folder::{Funnel, RECORD_VERSION};
-    use crate::corpus::ledger::{Outcome, Stage};
+    use crate::corpus::ledger::{AttemptOutcome, Stage};
     use crate::spec::config::Request;
     use serde_json::json;
 
@@ -265,7 +265,11 @@ mod tests {
         ];
         let attempt = |slot, attempt, stage, reason: Option<&str>| Entry {
             stage,
-            outcome: if reason.is_some() { Outcome::Refused } else { Outcome::Accepted },
+            outcome: if reason.is_some() {
+                AttemptOutcome::Refused
+            } else {
+                AttemptOutcome::Accepted
+            },
             reason: reason.map(str::to_owned),
             milliseconds: 100 * (slot + 1),
             ..Entry::for_tests(slot, attempt)

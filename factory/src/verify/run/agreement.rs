@@ -5,7 +5,7 @@
 //! ours, into a work dir that is thrown away with it. No agent's script ever shares a work dir
 //! with them.
 
-use super::submissions::{self, Submission};
+use super::submissions::{self, TrialSubmission};
 use super::trial::{COLLECT_LIMIT, Failure};
 use crate::verify::Refusal;
 use fs_err as fs;
@@ -66,7 +66,7 @@ pub(super) fn check(sandbox: &Sandbox, task: &TaskDir, policy: &RunLimits) -> Re
     Ok(())
 }
 
-fn code(task: &TaskDir, submissions: &[Submission]) -> Result<String, Refusal> {
+fn code(task: &TaskDir, submissions: &[TrialSubmission]) -> Result<String, Refusal> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for name in
         ["source/evaluator.py", "prepared/private/answer.csv", "prepared/private/threshold.json"]
@@ -83,7 +83,7 @@ fn code(task: &TaskDir, submissions: &[Submission]) -> Result<String, Refusal> {
     Ok(format!("FILES = {files}\nSUBMISSIONS = {}\n{EVALUATE}", submissions.len()))
 }
 
-fn unfinished(run: &Run, submission: &Submission) -> Refusal {
+fn unfinished(run: &Run, submission: &TrialSubmission) -> Refusal {
     let complaint = run.stderr.text();
     let complaint = complaint.trim_end().lines().last().unwrap_or_default().to_owned();
     Refusal::EvaluatorDisagrees(format!("on {} it {} {complaint}", submission.what, run.outcome))

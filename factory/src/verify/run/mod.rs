@@ -11,4 +11,4 @@ mod submissions;
 mod trial;
 
 pub use report::{Attempt, Ending, Tally, Trials};
-pub use trial::{BUDGET, Settings, TrialError, rehearse, run};
+pub use trial::{BUDGET, TrialError, TrialSettings, rehearse, run};

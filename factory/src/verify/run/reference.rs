@@ -6,7 +6,7 @@
 //! that is filled in is the name of the metric, as it stands on the task's page.
 
 use super::report::Attempt;
-use super::trial::{COLLECT_LIMIT, Failure, Settings};
+use super::trial::{COLLECT_LIMIT, Failure, TrialSettings};
 use crate::verify::Refusal;
 use jail::exec::{Outcome, Run, Sandbox};
 use tasks::grade::NativeGrader;
@@ -70,7 +70,7 @@ pub(super) fn attempt(
     sandbox: &Sandbox,
     task: &TaskDir,
     code: &str,
-    settings: &Settings,
+    settings: &TrialSettings,
 ) -> Result<Attempt, Failure> {
     let attempt = once(sandbox, task, code, settings)?;
     let budget = settings.budget.as_secs_f64();
@@ -85,7 +85,7 @@ fn once(
     sandbox: &Sandbox,
     task: &TaskDir,
     code: &str,
-    settings: &Settings,
+    settings: &TrialSettings,
 ) -> Result<Attempt, Failure> {
     let workspace = sandbox.workspace(task.id())?;
     let run = workspace.run(code, &settings.policy)?;

@@ -15,7 +15,7 @@ const EXCHANGED: f64 = 0.3;
 
 /// A submission with its name in messages.
 #[derive(Debug)]
-pub(super) struct Submission {
+pub(super) struct TrialSubmission {
     /// What messages call it, such as `the sample`.
     pub(super) what: &'static str,
     /// Its text, as CSV with a header.
@@ -24,34 +24,34 @@ pub(super) struct Submission {
 
 /// The sample, the truth, three submissions between them with scores of their own, and two that
 /// no grader may accept.
-pub(super) fn all(task: &TaskDir) -> Result<Vec<Submission>, Refusal> {
+pub(super) fn all(task: &TaskDir) -> Result<Vec<TrialSubmission>, Refusal> {
     let contract = |error: std::io::Error| Refusal::Contract(error.to_string());
     let sample = fs::read(task.public().path().join("sample_submission.csv")).map_err(contract)?;
     let sample = String::from_utf8_lossy(&sample).into_owned();
     let perfect = String::from_utf8_lossy(&perfect(task)?).into_owned();
-    let truth = Rows::of(&perfect);
+    let truth = SubmissionRows::of(&perfect);
     let mut csvs = vec![
         ("the sample", sample.clone()),
         ("the perfect submission", perfect.clone()),
         ("the perfect submission with rows exchanged", truth.exchanged(task)),
-        ("the mean of sample and truth", truth.halfway(&Rows::of(&sample), task)),
+        ("the mean of sample and truth", truth.halfway(&SubmissionRows::of(&sample), task)),
         ("the perfect submission backwards", truth.backwards()),
         ("a submission without its last row", truth.shortened()),
     ];
     csvs.push(("a cell of the wrong form", truth.broken(&task.manifest().prediction)));
-    Ok(csvs.into_iter().map(|(what, csv)| Submission { what, csv }).collect())
+    Ok(csvs.into_iter().map(|(what, csv)| TrialSubmission { what, csv }).collect())
 }
 
 /// A submission's header, ids and cells.
 #[derive(Debug)]
-struct Rows<'a> {
+struct SubmissionRows<'a> {
     header: &'a str,
     ids: Vec<&'a str>,
     /// A row's cells, with the commas between them.
     cells: Vec<&'a str>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> SubmissionRows<'a> {
     fn of(csv: &'a str) -> Self {
         let mut lines = csv.lines();
         let header = lines.next().unwrap_or_default();
@@ -80,7 +80,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Every number half way to that of `other`; where cells are no numbers, every other row's.
-    fn halfway(&self, other: &Rows<'_>, task: &TaskDir) -> String {
+    fn halfway(&self, other: &SubmissionRows<'_>, task: &TaskDir) -> String {
         let others: BTreeMap<&str, &str> =
             other.ids.iter().copied().zip(other.cells.iter().copied()).collect();
         let numeric = matches!(

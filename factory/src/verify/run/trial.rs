@@ -25,7 +25,7 @@ pub(super) const COLLECT_LIMIT: ByteSize = ByteSize::mib(64);
 
 /// How tasks are tried.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct TrialSettings {
     /// Runs at a time.
     pub jobs: usize,
     /// What a reference script may take.
@@ -34,7 +34,7 @@ pub struct Settings {
     pub policy: RunLimits,
 }
 
-impl Default for Settings {
+impl Default for TrialSettings {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         Self { jobs, budget: BUDGET, policy: RunLimits::default() }
@@ -90,7 +90,7 @@ pub fn rehearse() -> Result<(), TrialError> {
 /// [`TrialError`] if scripts cannot be run at all.
 pub fn run(
     tasks: &[&TaskDir],
-    settings: &Settings,
+    settings: &TrialSettings,
     tick: impl Fn() + Sync,
     stop: &AtomicBool,
 ) -> Result<Trials, TrialError> {
@@ -122,7 +122,7 @@ pub fn run(
 }
 
 /// Both trials of one task, the evaluator's first.
-fn one(sandbox: &Sandbox, task: &TaskDir, settings: &Settings) -> Ending {
+fn one(sandbox: &Sandbox, task: &TaskDir, settings: &TrialSettings) -> Ending {
     let code = reference::script(task);
     let tried = agreement::check(sandbox, task, &settings.policy)
         .and_then(|()| reference::attempt(sandbox, task, &code, settings));

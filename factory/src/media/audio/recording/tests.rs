@@ -2,7 +2,7 @@
 
 use super::super::level::mean;
 use super::*;
-use crate::numeric::forest::{self, Settings};
+use crate::numeric::forest::{self, ForestSettings};
 use crate::numeric::linear::Linear;
 use crate::numeric::matrix::{from_columns, from_rows};
 use crate::numeric::moments::moments;
@@ -14,7 +14,7 @@ const TRAIN: usize = 150;
 const TEST: usize = 300;
 
 /// The items of one task and what was read off them.
-struct Items {
+struct RecordedItems {
     /// Drawn values, a column per statistic.
     values: Vec<Vec<f64>>,
     readings: Vec<Reading>,
@@ -38,7 +38,7 @@ fn middle(blemish: &Blemish) -> BTreeMap<String, f64> {
     blemished(blemish.name, 0.5 * (blemish.low + blemish.high))
 }
 
-fn items(task: u64, blemishes: &BTreeMap<String, f64>, count: usize) -> Items {
+fn items(task: u64, blemishes: &BTreeMap<String, f64>, count: usize) -> RecordedItems {
     let stream = Stream::root(task);
     let look =
         Look { format: Format::Wav, stream: stream.child("look"), vocabulary: &[], blemishes };
@@ -50,10 +50,10 @@ fn items(task: u64, blemishes: &BTreeMap<String, f64>, count: usize) -> Items {
         readings.push(Recording.read(&Recording.render(&row, &look, &mut draws)).unwrap());
         values.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
     }
-    Items { values, readings }
+    RecordedItems { values, readings }
 }
 
-impl Items {
+impl RecordedItems {
     fn matrix(&self, of: fn(&Reading) -> &Vec<f64>, rows: std::ops::Range<usize>) -> Array2<f64> {
         from_rows(&self.readings[rows].iter().map(of).collect::<Vec<_>>())
     }
@@ -73,7 +73,7 @@ impl Items {
         let [train, test] =
             [0..TRAIN, TRAIN..y.len()].map(|rows| self.matrix(|r| &r.generic, rows));
         let fitted = |tried: usize| {
-            let settings = Settings { trees: 150, tried, leaf: 2 };
+            let settings = ForestSettings { trees: 150, tried, leaf: 2 };
             let grown = forest::grow(&train, &y[..TRAIN].to_vec(), settings, 1).unwrap();
             r2(&y[TRAIN..], &grown.predict(&test).unwrap())
         };
@@ -190,9 +190,9 @@ fn statistics_are_within_the_reach_they_claim() {
 }
 
 /// The terms of a rule, given the value of every statistic in units of its spread.
-type Rule = fn(&dyn Fn(&str) -> f64) -> [f64; 3];
+type RuleTerms = fn(&dyn Fn(&str) -> f64) -> [f64; 3];
 
-const RULES: [(&str, Rule); 3] = [
+const RULES: [(&str, RuleTerms); 3] = [
     ("product", |z| [z("loudness"), step(z("pitch")), z("tremolo_rate") * z("chirp")]),
     ("mismatch", |z| {
         [z("swell"), step(z("tremolo_depth")), (z("falloff") - z("hollowness")).abs()]

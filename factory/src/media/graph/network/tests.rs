@@ -1,7 +1,7 @@
 //! What the medium promises, measured on rendered graphs.
 
 use super::*;
-use crate::numeric::forest::{self, Settings};
+use crate::numeric::forest::{self, ForestSettings};
 use crate::numeric::linear::Linear;
 use crate::numeric::matrix::{from_columns, from_rows};
 use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
@@ -13,14 +13,14 @@ const TRAIN: usize = 150;
 const ROWS: usize = 450;
 
 /// Items with independent statistics, and what was read from them.
-struct Sample {
+struct GraphSample {
     /// Per statistic, the drawn values.
     drawn: Vec<Vec<f64>>,
     items: Vec<Vec<u8>>,
     readings: Vec<Reading>,
 }
 
-fn sample(seed: u64, blemishes: &[(&str, f64)]) -> Sample {
+fn sample(seed: u64, blemishes: &[(&str, f64)]) -> GraphSample {
     let blemishes = blemishes.iter().map(|(name, s)| ((*name).to_owned(), *s)).collect();
     let stream = Stream::root(seed);
     let look = Look {
@@ -29,7 +29,7 @@ fn sample(seed: u64, blemishes: &[(&str, f64)]) -> Sample {
         vocabulary: &[],
         blemishes: &blemishes,
     };
-    let mut sample = Sample {
+    let mut sample = GraphSample {
         drawn: vec![Vec::new(); STATISTICS.len()],
         items: Vec::new(),
         readings: Vec::new(),
@@ -68,7 +68,7 @@ fn r2(truth: &[f64], forecast: &[f64]) -> f64 {
     1.0 - error / truth.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>()
 }
 
-impl Sample {
+impl GraphSample {
     fn split(&self, part: impl Fn(&Reading) -> &Vec<f64> + Copy) -> (Array2<f64>, Array2<f64>) {
         (matrix(&self.readings[..TRAIN], part), matrix(&self.readings[TRAIN..], part))
     }
@@ -85,7 +85,7 @@ impl Sample {
         let settings = [(train.ncols().isqrt(), 1), (train.ncols() / 2, 2)];
         let scores = settings.map(|(tried, leaf)| {
             let forest =
-                forest::grow(&train, &own, Settings { trees: 60, tried, leaf }, 1).unwrap();
+                forest::grow(&train, &own, ForestSettings { trees: 60, tried, leaf }, 1).unwrap();
             let unseen = r2(&own, &forest.out_of_bag(&train).unwrap());
             (unseen, r2(&y[TRAIN..], &forest.predict(&test).unwrap()))
         });

@@ -67,7 +67,7 @@ fn sound_tasks_pass_and_are_counted() {
     let corpus = corpus(Utf8Path::from_path(folder.path()).unwrap());
     let tasks: Vec<&TaskDir> = corpus.tasks().iter().collect();
     // What processors take in a debug build on a busy machine is not what is tested here.
-    let settings = Settings { budget: Duration::from_secs(80), ..Settings::default() };
+    let settings = TrialSettings { budget: Duration::from_secs(80), ..TrialSettings::default() };
     let trials = run(&tasks, &settings, || (), &AtomicBool::new(false)).unwrap();
     assert!(trials.clean(), "{trials}");
     assert_eq!((trials.whole.tasks, trials.whole.valid, trials.cells.len()), (2, 2, 2));
@@ -121,7 +121,7 @@ fn scripts_that_take_too_long_or_submit_nothing_are_caught() {
     let sandbox = started(&[task]);
     let tried = |code: &str, budget: f64| {
         let budget = Duration::from_secs_f64(budget);
-        let settings = Settings { budget, policy: hasty(5), jobs: 1 };
+        let settings = TrialSettings { budget, policy: hasty(5), jobs: 1 };
         reference::attempt(&sandbox, task, code, &settings).map(|_| ())
     };
     let sample = "import shutil\n\
