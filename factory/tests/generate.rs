@@ -226,6 +226,21 @@ fn other_options_do_not_continue_a_corpus() {
 }
 
 #[test]
+fn corpus_of_an_older_version_is_not_continued() {
+    let desk = GenerateCommand::new();
+    let out = desk.path("corpus");
+    assert!(run(GenerateCommand::generate(&out, &[])).status.success());
+    let record = fs::read_to_string(out.join("corpus.json")).unwrap();
+    fs::write(out.join("corpus.json"), record.replacen("\"version\": 2", "\"version\": 1", 1))
+        .unwrap();
+    let before = files(&out);
+    let text = complaint(&run(GenerateCommand::generate(&out, &["--resume"])));
+    assert!(text.contains("version 1, and this build makes version 2"), "{text}");
+    assert!(text.contains("another `--out`"), "{text}");
+    assert!(before == files(&out));
+}
+
+#[test]
 fn a_seed_file_of_ones_own_serves_alone() {
     let desk = GenerateCommand::new();
     let seed = desk.path("pump.toml");

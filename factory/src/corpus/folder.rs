@@ -15,8 +15,10 @@ use std::io;
 use tasks::files;
 use tasks::task::{Manifest, Split, TaskDir};
 
-/// The version of [`Record`] that this build reads and writes.
-pub const RECORD_VERSION: u32 = 1;
+/// The version of the corpora that this build makes. It is raised when [`Record`] changes or when
+/// the same request gives other bytes: 2 since tables, fits and media come from libraries. Older
+/// records are read, but such a corpus cannot be continued.
+pub const RECORD_VERSION: u32 = 2;
 
 /// The content of `corpus.json`: what was requested and what was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,6 +88,17 @@ pub enum CorpusError {
         /// The value that was requested now.
         asked: String,
     },
+    /// Begun by a build that makes other bytes.
+    #[error(
+        "`{out}` holds a corpus of version {found}, and this build makes version {RECORD_VERSION}. \
+         Continue it with the build that began it, or choose another `--out`"
+    )]
+    OtherVersion {
+        /// Path of the corpus folder.
+        out: Utf8PathBuf,
+        /// The version in its record.
+        found: u32,
+    },
     /// The folder holds files, but no corpus.
     #[error("`{0}` is not empty and holds no `corpus.json`; choose another `--out`")]
     NotACorpus(Utf8PathBuf),
@@ -141,6 +154,9 @@ pub fn enter(out: &Utf8Path, request: &Request, shard: Option<Shard>) -> Result<
     // This process holds the lock, so the process that wrote them has ended.
     files::remove_leftovers(out)?;
     if let Some(record) = read(out)? {
+        if record.version != RECORD_VERSION {
+            return Err(CorpusError::OtherVersion { out: out.to_owned(), found: record.version });
+        }
         compare(out, (&record.request, record.shard), (request, shard))?;
     } else {
         for entry in out.read_dir_utf8()? {

@@ -170,7 +170,9 @@ fn fits(one: &MergedShard, other: &MergedShard) -> Result<(), MergeError> {
     let difference = folder::difference((&one.record.request, None), (&other.record.request, None))
         .or_else(|| (count(one) != count(other)).then(|| ("shard", count(one), count(other))))
         .or_else(|| {
-            let version = |part: &MergedShard| part.record.factory.clone();
+            let version = |part: &MergedShard| {
+                format!("{} of corpora, {} of factory", part.record.version, part.record.factory)
+            };
             let differ = version(one) != version(other);
             differ.then(|| ("version", version(one), version(other)))
         });

@@ -3,7 +3,7 @@
 use super::Refusal;
 use crate::package::{Draft, Staged};
 use crate::roles::TaskFacts;
-use crate::spec::blueprint::Blueprint;
+use crate::spec::blueprint::{BLUEPRINT_VERSION, Blueprint};
 use camino::Utf8Path;
 use fs_err as fs;
 use std::fmt::Write as _;
@@ -261,7 +261,12 @@ fn contract(error: std::io::Error) -> Refusal {
 /// The blueprint in the task's folder.
 pub(super) fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
     let bytes = fs::read(dir.path().join("source/blueprint.json")).map_err(contract)?;
-    serde_json::from_slice(&bytes).map_err(|error| Refusal::Contract(error.to_string()))
+    let blueprint: Blueprint =
+        serde_json::from_slice(&bytes).map_err(|error| Refusal::Contract(error.to_string()))?;
+    if blueprint.version != BLUEPRINT_VERSION {
+        return Err(Refusal::OtherVersion { found: blueprint.version });
+    }
+    Ok(blueprint)
 }
 
 /// The draft's files are those on disk.

@@ -2,6 +2,7 @@
 
 use super::suspects::Carrier;
 use crate::roles::{RoleRefusal, TaskPart};
+use crate::spec::blueprint::BLUEPRINT_VERSION;
 use tasks::grade::GradeError;
 
 /// A failed check. [`Refusal::code`] is what ledgers and funnels count.
@@ -141,6 +142,15 @@ pub enum Refusal {
     /// Building again gives other bytes.
     #[error("building the task again gives another `{0}`")]
     NotReproducible(String),
+    /// Made by a build that makes other files of the same blueprint.
+    #[error(
+        "its blueprint has version {found}, and this build rebuilds version {BLUEPRINT_VERSION}; \
+         verify it with the build that made it"
+    )]
+    OtherVersion {
+        /// The version in the task's blueprint.
+        found: u32,
+    },
     /// Files are missing, damaged or not of the contract's form.
     #[error("a file of the task cannot be used: {0}")]
     Contract(String),
@@ -191,6 +201,7 @@ impl Refusal {
             Self::TextCopy { .. } => "text_copy",
             Self::RulePrinted(_) => "rule_printed",
             Self::NotReproducible(_) => "not_reproducible",
+            Self::OtherVersion { .. } => "other_version",
             Self::Contract(_) => "contract",
             Self::EvaluatorDisagrees(_) => "evaluator_disagrees",
             Self::NoSubmission(_) => "no_submission",
@@ -224,6 +235,7 @@ impl Refusal {
             | Self::MetadataLeak { .. }
             | Self::StrayFile(_)
             | Self::NotReproducible(_)
+            | Self::OtherVersion { .. }
             | Self::Contract(_)
             | Self::NoSubmission(_) => None,
         }
