@@ -26,7 +26,7 @@ n = len(a)
 x = pd.concat([a, b]).drop(columns=s.columns[0]).reset_index(drop=True)
 ";
 
-/// NumberColumns of numbers.
+/// Columns of numbers.
 type NumberColumns = Vec<Vec<f64>>;
 
 /// What Python makes of the public files alone: places in the network, and the rule's terms.

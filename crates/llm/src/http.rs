@@ -436,7 +436,7 @@ fn http_client(endpoint: &Endpoint) -> Result<reqwest::Client, String> {
         }
         builder = builder.tls_certs_merge(certificates);
     }
-    builder.build().map_err(|error| error_text(error))
+    builder.build().map_err(error_text)
 }
 
 /// An error with its causes, on one line and without the address.

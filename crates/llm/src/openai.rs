@@ -81,32 +81,32 @@ fn insert_some<T: serde::Serialize>(body: &mut Map<String, Value>, name: &str, v
 struct Body {
     id: Option<String>,
     model: Option<String>,
-    choices: Option<Vec<Choice>>,
+    choices: Option<Vec<AnswerChoice>>,
     usage: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct AnswerChoice {
     /// Of a whole answer.
-    message: Option<Content>,
+    message: Option<AnswerMessage>,
     /// Of a chunk.
-    delta: Option<Content>,
+    delta: Option<AnswerMessage>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Content {
+struct AnswerMessage {
     content: Option<String>,
     refusal: Option<String>,
     /// Thoughts, as vLLM names them.
     reasoning: Option<String>,
     /// Thoughts, as `SGLang` and older versions of vLLM name them.
     reasoning_content: Option<String>,
-    tool_calls: Option<Vec<ToolCall>>,
+    tool_calls: Option<Vec<AnswerToolCall>>,
 }
 
 #[derive(Deserialize)]
-struct ToolCall {
+struct AnswerToolCall {
     index: Option<usize>,
     function: Option<ToolArguments>,
 }
@@ -222,7 +222,7 @@ impl OpenAiAnswer {
         Ok(())
     }
 
-    fn add(&mut self, content: Content) -> Result<(), WireFault> {
+    fn add(&mut self, content: AnswerMessage) -> Result<(), WireFault> {
         self.text += content.content.as_deref().unwrap_or_default();
         self.refusal += content.refusal.as_deref().unwrap_or_default();
         let thoughts = content.reasoning.or(content.reasoning_content);
