@@ -187,7 +187,7 @@ impl<'a> Narrower<'a> {
         let plain: Vec<&Value> = options.iter().filter(|option| **option != null).collect();
         match plain[..] {
             [plain] if options.len() == 2 => {
-                Ok(json!({"anyOf": [self.narrow(plain, path, level)?, null]}))
+                Ok(json!({"anyOf": [self.narrow(plain, path, level)?, {"type": "null"}]}))
             }
             _ => Err(error(path, "a choice between types is not taken; use optional fields")),
         }

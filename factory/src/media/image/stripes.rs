@@ -50,7 +50,7 @@ pub(super) fn measure(picture: &Picture) -> StripeMeasures {
     let side = picture.side() as f64;
     let frequency = (across / side, down / side);
     let length = (frequency.0 * frequency.0 + frequency.1 * frequency.1).sqrt().max(TINY);
-    // StripeMeasures run at a right angle to their wave vector.
+    // Stripes run at a right angle to their wave vector.
     let angle = libm::atan2(across, -down).to_degrees();
     let (contrast, crossed) = strengths(&rest, &picture.valid, frequency);
     let (angle, crossed) = if crossed > 0.5 {
