@@ -1,7 +1,7 @@
 //! What scenes are drawn and read with: outlines, stripes, uneven light, and Gaussian bells.
 
 use crate::media::image::camera::noise;
-use crate::media::image::picture::{coordinate, rows};
+use crate::media::image::picture::{coordinate, rows, rows_mut};
 use crate::media::image::wave::Wave;
 use crate::numeric::draws::{Draws, floor};
 use crate::spec::scene::Stripes;
@@ -56,7 +56,7 @@ impl Bell {
         let (side, reach) = (grid.nrows(), self.weights.len() / 2);
         let mut across = Array2::zeros((side, side));
         let mut padded = vec![0.0; side + 2 * reach];
-        for (row, mut out) in rows(grid).zip(across.rows_mut()) {
+        for (row, out) in rows(grid).zip(rows_mut(&mut across)) {
             padded[..reach].fill(row[0]);
             padded[reach..reach + side].copy_from_slice(row);
             padded[reach + side..].fill(row[side - 1]);
@@ -67,10 +67,11 @@ impl Bell {
             }
         }
         let mut blurred = Array2::zeros((side, side));
-        for (y, mut out) in blurred.rows_mut().into_iter().enumerate() {
+        let across: Vec<&[f64]> = rows(&across).collect();
+        for (y, out) in rows_mut(&mut blurred).enumerate() {
             for (shift, weight) in self.weights.iter().enumerate() {
-                let from = (y + shift).saturating_sub(reach).min(side - 1);
-                out.scaled_add(*weight, &across.row(from));
+                let from = across[(y + shift).saturating_sub(reach).min(side - 1)];
+                out.iter_mut().zip(from).for_each(|(out, value)| *out += weight * value);
             }
         }
         blurred

@@ -61,7 +61,7 @@ impl Oscillator {
     pub(super) fn next(&mut self) -> Complex<f64> {
         let now = self.now;
         self.now = now * self.step;
-        self.step = self.step * self.bend;
+        self.step *= self.bend;
         now
     }
 }

@@ -16,15 +16,25 @@ static WINDOW: LazyLock<Vec<f64>> = LazyLock::new(|| hann(FRAME));
 /// The powers of samples that last a frame or longer, of shape `[frames, BINS]`, with Hann's
 /// window on each frame.
 pub(super) fn spectrogram(samples: &[f64]) -> Array2<f64> {
-    let frames = 2 * samples.len() / FRAME - 1;
-    let mut spectra = Vec::with_capacity(frames * FRAME);
-    for frame in samples.windows(FRAME).step_by(FRAME / 2) {
-        spectra.extend(frame.iter().zip(&*WINDOW).map(|(sample, w)| Complex::from(w * sample)));
+    let frames: Vec<&[f64]> = samples.windows(FRAME).step_by(FRAME / 2).collect();
+    // Two real frames fit into one complex transform, as real and as imaginary parts.
+    let mut spectra = Vec::with_capacity(frames.len().div_ceil(2) * FRAME);
+    for pair in frames.chunks(2) {
+        let imaginary = pair.get(1).copied().unwrap_or(&[0.0; FRAME]);
+        let values = pair[0].iter().zip(imaginary).zip(&*WINDOW);
+        spectra.extend(values.map(|((re, im), w)| Complex::new(w * re, w * im)));
     }
     forward(FRAME).process(&mut spectra);
-    let powers = |frame: &[Complex<f64>]| frame[..BINS].iter().map(Complex::norm_sqr).collect();
-    let powers: Vec<Vec<f64>> = spectra.chunks_exact(FRAME).map(powers).collect();
-    Array2::from_shape_vec((frames, BINS), powers.concat()).expect("whole frames follow each other")
+    let mut powers = Vec::with_capacity(2 * spectra.len());
+    for spectrum in spectra.chunks_exact(FRAME) {
+        // Real values have a spectrum that mirrors into its conjugate; that of i times real values
+        // mirrors into the negative of it.
+        let pairs = (0..BINS).map(|bin| (spectrum[bin], spectrum[(FRAME - bin) % FRAME].conj()));
+        powers.extend(pairs.clone().map(|(here, mirrored)| 0.25 * (here + mirrored).norm_sqr()));
+        powers.extend(pairs.map(|(here, mirrored)| 0.25 * (here - mirrored).norm_sqr()));
+    }
+    powers.truncate(frames.len() * BINS);
+    Array2::from_shape_vec((frames.len(), BINS), powers).expect("a power for each frequency")
 }
 
 #[cfg(test)]

@@ -34,7 +34,9 @@ fn written(steps: &[i16]) -> Result<Vec<u8>, hound::Error> {
     let mut writer = WavWriter::new(&mut file, SPEC)?;
     let count = u32::try_from(steps.len()).map_err(|_| hound::Error::TooWide)?;
     let mut block = writer.get_i16_writer(count);
-    steps.iter().for_each(|step| block.write_sample(*step));
+    for step in steps {
+        block.write_sample(*step);
+    }
     block.flush()?;
     writer.finalize()?;
     Ok(file.into_inner())
@@ -48,7 +50,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Vec<i16>, MediumError> {
     let wrong = |error: hound::Error| MediumError(format!("not a WAV file: {error}"));
     let mut reader = WavReader::new(bytes).map_err(wrong)?;
     let count = reader.len() as usize;
-    if reader.spec() != SPEC || count % UNIT != 0 || !UNITS.contains(&(count / UNIT)) {
+    if reader.spec() != SPEC || !count.is_multiple_of(UNIT) || !UNITS.contains(&(count / UNIT)) {
         let spec = reader.spec();
         return Err(MediumError(format!("a recording cannot have {count} samples of {spec:?}")));
     }

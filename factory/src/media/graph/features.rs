@@ -111,7 +111,9 @@ fn core(graph: &LinkGraph<'_>) -> [f64; 2] {
             if weak.is_empty() {
                 break;
             }
-            weak.iter().for_each(|node| alive[node.index()] = false);
+            for node in weak {
+                alive[node.index()] = false;
+            }
         }
         if !alive.contains(&true) {
             return [(least - 1) as f64, inside as f64 / alive.len() as f64];

@@ -1,7 +1,7 @@
 //! From a scene to a file: what a task's camera does to all its pictures, and what is wrong
 //! with it.
 
-use super::picture::{byte, coordinates, encode, rows};
+use super::picture::{byte, coordinates, encode, rows, rows_mut};
 use crate::media::{Blemish, Format, Look};
 use crate::numeric::draws::{Draws, floor};
 use ndarray::{Array2, Array3, Axis};
@@ -119,7 +119,7 @@ impl Camera {
         let slope = (libm::cos(turn) * shade / 2.0, libm::sin(turn) * shade / 2.0);
         let along = coordinates(self.side);
         let mean = 2.0 * along.iter().map(|v| v * v).sum::<f64>() / self.side as f64;
-        for (mut row, y) in grid.rows_mut().into_iter().zip(&along) {
+        for (row, y) in rows_mut(grid).zip(&along) {
             for (value, x) in row.iter_mut().zip(&along) {
                 *value += slope.0 * x + slope.1 * y - self.vignette * (x * x + y * y - mean);
             }
@@ -157,8 +157,11 @@ impl Camera {
 fn add_noise(grid: &mut Array2<f64>, sigma: f64, draws: &mut Draws) {
     let mut units = vec![0.0; 3 * grid.len()];
     draws.units(&mut units);
-    for (value, [a, b, c]) in grid.iter_mut().zip(units.as_chunks::<3>().0) {
-        *value += sigma * (2.0 * (a + b + c - 1.5));
+    let width = 3 * grid.ncols();
+    for (row, units) in rows_mut(grid).zip(units.chunks_exact(width)) {
+        for (value, [a, b, c]) in row.iter_mut().zip(units.as_chunks::<3>().0) {
+            *value += sigma * (2.0 * (a + b + c - 1.5));
+        }
     }
 }
 

@@ -87,8 +87,12 @@ fn dot(left: &[u8], right: &[u8]) -> u64 {
 fn histogram(bytes: &Array2<u8>) -> [u32; 256] {
     // Two tables, because equal bytes in a row would wait for each other.
     let mut tables = [[0; 256]; 2];
-    for (place, byte) in bytes.iter().enumerate() {
-        tables[place % 2][usize::from(*byte)] += 1;
+    for row in rows(bytes) {
+        for pair in row.chunks(2) {
+            for (table, byte) in tables.iter_mut().zip(pair) {
+                table[usize::from(*byte)] += 1;
+            }
+        }
     }
     let [mut histogram, second] = tables;
     histogram.iter_mut().zip(second).for_each(|(count, more)| *count += more);
@@ -149,10 +153,12 @@ fn slopes(bytes: &Array2<u8>) -> ([u32; 2], [u32; 2]) {
 /// Half the side, each value the sum of four; an odd last row and column are dropped.
 fn halved(levels: &Array2<i32>) -> Array2<i32> {
     let half = levels.nrows() / 2;
-    let part = |y: usize, x: usize| levels.slice(s![y..2 * half; 2, x..2 * half; 2]);
-    let mut sums = part(0, 0).to_owned();
-    azip!((sum in &mut sums, b in part(0, 1), c in part(1, 0), d in part(1, 1)) *sum += b + c + d);
-    sums
+    let mut sums = Vec::with_capacity(half * half);
+    for lines in rows(levels).collect::<Vec<_>>().chunks_exact(2) {
+        let (upper, lower) = (lines[0].as_chunks::<2>().0, lines[1].as_chunks::<2>().0);
+        sums.extend(upper.iter().zip(lower).map(|([a, b], [c, d])| a + b + c + d));
+    }
+    Array2::from_shape_vec((half, half), sums).expect("a sum for each two by two")
 }
 
 /// Laplace's operator on inner pixels.

@@ -59,6 +59,16 @@ pub(crate) fn rows<T>(array: &Array2<T>) -> impl ExactSizeIterator<Item = &[T]> 
     rows.map(|row| row.to_slice().expect("pictures are in standard layout"))
 }
 
+/// The rows of an array, from the top, to be written to. In loops over them, slices are quicker
+/// than views, whose iterators ask at every step how they are laid out.
+///
+/// # Panics
+/// As [`rows`].
+pub(crate) fn rows_mut<T>(array: &mut Array2<T>) -> impl ExactSizeIterator<Item = &mut [T]> {
+    let rows = array.rows_mut().into_iter();
+    rows.map(|row| row.into_slice().expect("pictures are in standard layout"))
+}
+
 /// Half the sides, each value the sum of four; an odd last row and column are dropped.
 pub(super) fn pooled(grid: &Array2<f64>) -> Array2<f64> {
     let (height, width) = grid.dim();
@@ -98,12 +108,11 @@ pub(crate) fn byte(value: f64) -> u8 {
 /// Writes pixels of shape `[down, across, 1 or 3]` as a file of a format of pictures.
 pub(crate) fn encode(format: Format, pixels: ArrayView3<'_, u8>) -> Vec<u8> {
     let mut file = Vec::new();
-    let written = match format {
-        Format::Jpeg => write(jpeg::encoder(&mut file), pixels),
-        _ => {
-            let stored = (CompressionType::Uncompressed, FilterType::NoFilter);
-            write(PngEncoder::new_with_quality(&mut file, stored.0, stored.1), pixels)
-        }
+    let written = if format == Format::Jpeg {
+        write(jpeg::encoder(&mut file), pixels)
+    } else {
+        let stored = (CompressionType::Uncompressed, FilterType::NoFilter);
+        write(PngEncoder::new_with_quality(&mut file, stored.0, stored.1), pixels)
     };
     debug_assert!(written.is_ok(), "writing to memory fails only for other channels: {written:?}");
     file

@@ -1,6 +1,6 @@
 //! Least-squares planes through grids.
 
-use super::picture::{coordinates, rows};
+use super::picture::{coordinates, rows, rows_mut};
 use ndarray::Array2;
 
 /// Sums that are kept side by side, so that additions need not wait for each other.
@@ -46,7 +46,7 @@ impl Plane {
     pub(super) fn below(&self, grid: &Array2<f64>) -> Array2<f64> {
         let along = coordinates(grid.nrows());
         let mut rest = grid.clone();
-        for (mut row, v) in rest.rows_mut().into_iter().zip(&along) {
+        for (row, v) in rows_mut(&mut rest).zip(&along) {
             let level = self.middle + self.down * v;
             for (value, u) in row.iter_mut().zip(&along) {
                 *value -= level + self.across * u;

@@ -1,7 +1,7 @@
 //! Reading stripes: their light, specks, direction, wavelength, and the share of the area where
 //! they run across.
 
-use super::picture::{Picture, around, pooled, rows};
+use super::picture::{Picture, around, pooled, rows, rows_mut};
 use super::plane::Plane;
 use super::spectrum::strongest;
 use super::wave::Wave;
@@ -105,8 +105,9 @@ fn highest_around(picture: &Picture) -> Array2<u8> {
     let measured = picture.bytes.mapv(|byte| if byte < u8::MAX { byte } else { 0 });
     known.slice_mut(s![1..=side, 1..=side]).assign(&measured);
     let mut highest = Array2::zeros((side, side));
-    for (y, mut highest) in highest.rows_mut().into_iter().enumerate() {
-        let [above, here, below] = [0, 1, 2].map(|down| known.row(y + down));
+    let known: Vec<&[u8]> = rows(&known).collect();
+    for (highest, near) in rows_mut(&mut highest).zip(known.windows(3)) {
+        let (above, here, below) = (near[0], near[1], near[2]);
         for (x, highest) in highest.iter_mut().enumerate() {
             let upper = above[x].max(above[x + 1]).max(above[x + 2]);
             let lower = below[x].max(below[x + 1]).max(below[x + 2]);
@@ -157,9 +158,8 @@ fn smoothed(mut grid: Array2<f64>) -> Array2<f64> {
             padded[REACH..REACH + side].copy_from_slice(row);
             add_up(sums, &padded, 1);
         }
-        for (y, mut sums) in grid.rows_mut().into_iter().enumerate() {
-            let near = &summed[y * side..(y + 2 * REACH + 1) * side];
-            add_up(sums.as_slice_mut().expect("the layout is standard"), near, side);
+        for (y, sums) in rows_mut(&mut grid).enumerate() {
+            add_up(sums, &summed[y * side..(y + 2 * REACH + 1) * side], side);
         }
     }
     grid

@@ -1,6 +1,6 @@
 //! Plane waves on a grid.
 
-use super::picture::rows;
+use super::picture::{rows, rows_mut};
 use ndarray::Array2;
 
 /// A wave of some frequency over a square grid, from tables: the sine of a sum needs no more
@@ -27,7 +27,7 @@ impl Wave {
 
     /// Adds the sines of the phases to a grid.
     pub(crate) fn add_sines(&self, grid: &mut Array2<f64>) {
-        for (mut row, (sine, cosine)) in grid.rows_mut().into_iter().zip(&self.down) {
+        for (row, (sine, cosine)) in rows_mut(grid).zip(&self.down) {
             for (value, (own_sine, own_cosine)) in row.iter_mut().zip(&self.across) {
                 *value += own_sine * cosine + own_cosine * sine;
             }
@@ -40,14 +40,17 @@ impl Wave {
         let half = grid.nrows() / 2;
         let [mut real, mut imaginary] = [(); 2].map(|()| Array2::zeros((half, half)));
         let turns = self.across.as_chunks::<2>().0;
-        for (y, (row, (sine, cosine))) in rows(grid).zip(&self.down).take(2 * half).enumerate() {
-            let (mut real, mut imaginary) = (real.row_mut(y / 2), imaginary.row_mut(y / 2));
-            for (([a, b], [(sa, ca), (sb, cb)]), (real, imaginary)) in
-                row.as_chunks::<2>().0.iter().zip(turns).zip(real.iter_mut().zip(&mut imaginary))
-            {
-                let (across, against) = (a * ca + b * cb, a * sa + b * sb);
-                *real += across * cosine - against * sine;
-                *imaginary -= against * cosine + across * sine;
+        let mut lines = rows(grid).zip(&self.down);
+        for (real, imaginary) in rows_mut(&mut real).zip(rows_mut(&mut imaginary)) {
+            for (row, (sine, cosine)) in lines.by_ref().take(2) {
+                let pairs = row.as_chunks::<2>().0.iter().zip(turns);
+                for (([a, b], [(sa, ca), (sb, cb)]), (real, imaginary)) in
+                    pairs.zip(real.iter_mut().zip(&mut *imaginary))
+                {
+                    let (across, against) = (a * ca + b * cb, a * sa + b * sb);
+                    *real += across * cosine - against * sine;
+                    *imaginary -= against * cosine + across * sine;
+                }
             }
         }
         [real, imaginary]
