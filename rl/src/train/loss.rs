@@ -101,8 +101,8 @@ impl Default for Kl {
 }
 
 /// `log p(target)` under the policy's own distribution, as
-/// [`Drawn::log_prob`](crate::generate::sample::Drawn::log_prob): logits `[N, V]` in f32 and targets `[N]` to
-/// `[N]`.
+/// [`SampledToken::log_prob`](crate::generate::sample::SampledToken::log_prob): logits `[N, V]`
+/// in f32 and targets `[N]` to `[N]`.
 ///
 /// Tokens below the min-p floor are not part of it, so that no gradient moves mass to tokens that
 /// are never drawn. Targets always are.
