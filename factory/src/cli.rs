@@ -75,7 +75,7 @@ where that is possible.")]
         #[arg(required = true)]
         shards: Vec<Utf8PathBuf>,
     },
-    /// Write a corpus in the form of another benchmark.
+    /// Write a corpus in the form of another benchmark, or as tables in Parquet.
     Export {
         /// A corpus folder.
         dir: Utf8PathBuf,
@@ -83,7 +83,7 @@ where that is possible.")]
         #[arg(long, value_enum, default_value = "mlebench")]
         format: ExportFormat,
         /// With `--format parquet`: writes the answers of the test rows too, as `answer.parquet`.
-        /// Whoever reads the export can then see them.
+        /// Everyone who can read the export can then see them.
         #[arg(long)]
         answers: bool,
         /// Where it goes: a folder that does not exist yet.

@@ -20,17 +20,17 @@ impl MoneyAccount {
         Self { limit, spent, ..Self::default() }
     }
 
-    /// The limit.
+    /// The most that may be spent, over all runs of the account; `None` without a limit.
     pub(crate) fn limit(&self) -> Option<MicroUsd> {
         self.limit
     }
 
-    /// Money spent.
+    /// What has been booked so far, reservations of calls in flight not included.
     pub(crate) fn spent(&self) -> MicroUsd {
         self.spent
     }
 
-    /// Reserves `most`.
+    /// Sets aside the most that a call can cost, before it is sent.
     ///
     /// # Errors
     /// [`ChatError::Budget`] if it could exceed the limit.

@@ -20,9 +20,9 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum CallLine {
-    /// The first line.
+    /// The first line of every file.
     Header {
-        /// Of the format.
+        /// Version of the file's format.
         version: u32,
     },
     /// A try is about to be sent.
@@ -74,7 +74,7 @@ pub enum CallLine {
 /// How a try ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TryOutcome {
-    /// With an answer.
+    /// The provider answered, and its usage is billed.
     Answered {
         /// Why the answer ended.
         finish: Finish,

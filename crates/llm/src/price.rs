@@ -102,7 +102,7 @@ pub enum PriceError {
     /// An amount is malformed.
     #[error("the price of `{model}`")]
     Amount {
-        /// Whose price.
+        /// Name of the model whose amount is malformed.
         model: String,
         /// What is wrong with it.
         #[source]

@@ -5,8 +5,8 @@ use crate::data::assets::Assets;
 use crate::spec::blueprint::Blueprint;
 use tasks::thresholds::Thresholds;
 
-/// What the ML developer hands over, whoever plays it. The files of the task are written from
-/// it, and verification takes from it what files do not hold.
+/// What the ML developer hands over, built in or played by a model. The files of the task are
+/// written from it, and verification takes from it what files do not hold.
 #[derive(Debug, Clone)]
 pub struct TaskFacts {
     /// How the task is built: question, metric, prediction, sizes, and the hidden rule.

@@ -44,7 +44,7 @@ pub struct ChartRow {
 pub enum Mark {
     /// A bar from 0.
     Bar {
-        /// Where it ends.
+        /// Where the bar ends, in units of the axis.
         value: f64,
         /// Number of its series, which decides its colour.
         series: usize,
@@ -64,7 +64,7 @@ pub enum Mark {
     },
     /// A point at the end of a thin line.
     Point {
-        /// Its place.
+        /// Where the point lies, in units of the axis.
         value: f64,
         /// Its colour and shape.
         style: PointStyle,
