@@ -9,6 +9,7 @@ pub mod developer;
 mod error;
 mod facts;
 pub mod families;
+pub mod model;
 mod mutations;
 mod name;
 pub mod operator;

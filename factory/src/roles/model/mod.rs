@@ -1,0 +1,5 @@
+//! Roles that chat models play.
+
+mod question;
+
+pub use question::Question;
