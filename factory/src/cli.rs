@@ -5,7 +5,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use factory::show::gallery;
 use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
+use factory::spec::role_settings::{RoleChoice, RoleSettings};
 use factory::spec::shard::Shard;
+use llm::MicroUsd;
 
 /// Turns seed tasks into verified, micro-scale machine-learning tasks.
 #[derive(Debug, Parser)]
@@ -30,7 +32,19 @@ pub(crate) enum Command {
 Example: factory generate --seeds mlebench --count 72 --out generated/quickstart
 
 A run that was interrupted, or killed, is continued by the same command: finished tasks are \
-kept, the others made, and the result is byte for byte that of an uninterrupted run.")]
+kept, the others made, and the result is byte for byte that of an uninterrupted run.
+
+Chat models can play roles; without --roles, none is asked:
+  pages in a model's prose:
+    factory generate --count 72 --out out --roles writer:openai:NAME --budget-usd 1 \
+--prices prices.toml
+  stories, hidden rules and prose:
+    factory generate --count 72 --out out --roles blueprint:anthropic:NAME
+  a server of your own, listed in models.toml:
+    factory generate --count 72 --out out --models models.toml --roles blueprint:local
+  what that would cost, without a call:
+    factory generate --count 72 --out out --roles blueprint:openai:NAME --dry-run
+docs/ROLES.md explains modes, costs and the terms of providers.")]
     Generate(Generate),
     /// Verify every task of a corpus again, from its files.
     #[command(after_help = "\
@@ -75,6 +89,12 @@ where that is possible.")]
         #[arg(required = true)]
         shards: Vec<Utf8PathBuf>,
     },
+    /// Check chat models: whether they answer, how fast, and what they cost.
+    #[command(subcommand)]
+    Models(ModelsCommand),
+    /// Work with the answers of chat models that a corpus keeps.
+    #[command(subcommand)]
+    Calls(CallsCommand),
     /// Write a corpus in the form of another benchmark, or as tables in Parquet.
     Export {
         /// A corpus folder.
@@ -89,6 +109,75 @@ where that is possible.")]
         /// Where it goes: a folder that does not exist yet.
         out: Utf8PathBuf,
     },
+}
+
+/// The commands on chat models.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// Ask each model for one word.
+    #[command(after_help = "\
+Example: factory models check openai:NAME
+
+Keys come from the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, or what `key_env` names in \
+models.toml), never from the command line.")]
+    Check {
+        /// Models, each `endpoint:name` [default: those of the table `[roles]`].
+        names: Vec<String>,
+        #[command(flatten)]
+        files: ModelFiles,
+    },
+}
+
+/// The commands on kept answers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CallsCommand {
+    /// Write all answers that a corpus keeps to one file, for `generate --replay`.
+    Export {
+        /// A corpus folder.
+        dir: Utf8PathBuf,
+        /// The recording, which is replaced if it exists.
+        file: Utf8PathBuf,
+    },
+}
+
+/// Files that say where models are and what they cost.
+#[derive(Debug, Args)]
+pub(crate) struct ModelFiles {
+    /// Endpoints of models, and the table `[roles]` [default: `openai` and `anthropic`].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) models: Option<Utf8PathBuf>,
+    /// Prices of models.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<Utf8PathBuf>,
+}
+
+/// Flags of `generate` on chat models.
+#[derive(Debug, Args)]
+pub(crate) struct ModelFlags {
+    /// What plays the roles: `builtin`, `writer:MODEL`, `blueprint:MODEL`, or `MODEL` for the last,
+    /// where MODEL is `endpoint:name` [default: the table `[roles]`, else `builtin`].
+    #[arg(long, value_name = "ROLES")]
+    pub(crate) roles: Option<RoleChoice>,
+    #[command(flatten)]
+    pub(crate) files: ModelFiles,
+    /// Most money to spend on this corpus in US dollars, over all runs of it.
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) budget_usd: Option<MicroUsd>,
+    /// Slots at a time, those included that wait for a model.
+    #[arg(long, default_value_t = 16)]
+    pub(crate) concurrency: usize,
+    /// Folder that keeps the answers of models [default: `calls` in the corpus folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<Utf8PathBuf>,
+    /// Ask models anew instead of taking kept answers; the new answers are kept.
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// Take every answer from a recording of `calls export`, and ask no model.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["budget_usd", "cache", "no_cache"])]
+    pub(crate) replay: Option<Utf8PathBuf>,
+    /// Say what models would be asked and what that would cost, and make nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// The form of an export, given by `--format`.
@@ -193,17 +282,22 @@ pub(crate) struct Generate {
     /// Refuse to begin anew: there must be a corpus to continue.
     #[arg(long)]
     pub(crate) resume: bool,
+    #[command(flatten, next_help_heading = "Chat models")]
+    pub(crate) models: ModelFlags,
 }
 
-impl From<&Generate> for Options {
-    fn from(flags: &Generate) -> Self {
-        Self {
+impl Generate {
+    /// The options of a corpus whose roles are played as `roles` say.
+    pub(crate) fn options(&self, roles: RoleSettings) -> Options {
+        let flags = self;
+        Options {
             seeds: flags.seeds.clone(),
             count: flags.count,
             val_count: flags.val_count,
             out: flags.out.clone(),
             seed: flags.seed,
             jobs: flags.jobs,
+            concurrency: flags.models.concurrency,
             modalities: flags.modality.clone(),
             formulations: flags.formulation.clone(),
             shares: flags.shares.clone(),
@@ -212,6 +306,7 @@ impl From<&Generate> for Options {
                 Size::Paper => Preset::Paper,
             },
             limits: RoleLimits::default(),
+            roles,
             shard: flags.shard,
         }
     }

@@ -1,24 +1,29 @@
 //! `factory`: makes, verifies and shows corpora of tasks.
 
 mod cli;
+mod models;
 
 use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
-use cli::{Calibrate, Cli, Command, ExportFormat, Generate, Half, Inspect, Verify};
+use cli::{
+    Calibrate, CallsCommand, Cli, Command, ExportFormat, Generate, Half, Inspect, ModelsCommand, Verify,
+};
 use evals::calibration::{self, CalibrationSettings};
 use factory::corpus::export;
 use factory::corpus::folder::{self, CorpusError, Record};
 use factory::corpus::pipeline::{self, Progress};
-use factory::roles::Builtin;
-use factory::spec::config::Options;
+use factory::roles::{Builtin, Roles};
 use factory::spec::plan::Slot;
+use factory::spec::role_settings::RoleSettings;
 use factory::verify::run;
 use indicatif::{ProgressBar, ProgressStyle};
+use llm::CallRecord;
+use models::ModelsFile;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tasks::task::{Corpus, Split, TaskDir};
 use tracing_subscriber::EnvFilter;
 
@@ -26,6 +31,8 @@ use tracing_subscriber::EnvFilter;
 const FAILED: u8 = 1;
 /// Some slots stayed empty, or some tasks failed verification.
 const INCOMPLETE: u8 = 3;
+/// Slots between two reports on models where there is no bar.
+const REPORTED: u64 = 50;
 /// Stopped by a signal; the same command continues.
 const INTERRUPTED: u8 = 130;
 
@@ -44,6 +51,8 @@ fn main() -> ExitCode {
         Command::Inspect(flags) => inspect(&flags),
         Command::Calibrate(flags) => calibrate(&flags),
         Command::Stats { dir, json, html } => stats(&dir, json, html.as_deref()),
+        Command::Models(ModelsCommand::Check { names, files }) => check_models(&names, &files),
+        Command::Calls(CallsCommand::Export { dir, file }) => export_calls(&dir, &file),
         Command::Merge { out, shards } => merge(&out, &shards),
         Command::Export { dir, format, answers, out } => export(&dir, format, answers, &out),
     };
@@ -53,8 +62,38 @@ fn main() -> ExitCode {
     })
 }
 
-/// A bar on stderr with rate and remaining time.
-struct Bar(ProgressBar);
+/// A bar on stderr with rate, remaining time, and what models have cost.
+struct Bar {
+    bar: ProgressBar,
+    calls: Option<Arc<CallRecord>>,
+    accepted: AtomicUsize,
+}
+
+impl Bar {
+    fn new(calls: Option<Arc<CallRecord>>) -> Result<Self> {
+        let style =
+            ProgressStyle::with_template("{bar:40} {pos}/{len} tasks, {per_sec}, {eta} left{msg}")?;
+        let (bar, accepted) = (ProgressBar::new(0).with_style(style), AtomicUsize::new(0));
+        Ok(Self { bar, calls, accepted })
+    }
+
+    /// Calls and money so far, nothing where no model is asked.
+    fn spent(&self) -> String {
+        let Some(calls) = &self.calls else { return String::new() };
+        let totals = calls.totals();
+        let tasks = self.accepted.load(Ordering::Relaxed);
+        let mut text = format!(", {} calls, {} kept answers", totals.tries, totals.cached);
+        match totals.unpriced {
+            0 => text.push_str(&format!(", {} spent", totals.spent)),
+            unpriced => text.push_str(&format!(", {unpriced} calls of unknown price")),
+        }
+        if tasks > 0 && totals.unpriced == 0 {
+            let each = totals.spent.0 / tasks as u64;
+            text.push_str(&format!(", {} a task", llm::MicroUsd(each)));
+        }
+        text
+    }
+}
 
 impl Progress for Bar {
     fn planned(&self, total: usize, finished: usize, notes: &[String]) {
@@ -64,17 +103,24 @@ impl Progress for Bar {
         if finished > 0 {
             complain(&format!("continuing: {finished} of {total} slots are finished"));
         }
-        self.0.set_length((total - finished) as u64);
+        self.bar.set_length((total - finished) as u64);
     }
 
     fn finished(&self, slot: &Slot, accepted: bool) {
+        self.accepted.fetch_add(usize::from(accepted), Ordering::Relaxed);
         if !accepted {
-            self.0.println(format!(
+            self.bar.println(format!(
                 "slot {} stays empty: no attempt at `{}` passed",
                 slot.index, slot.task
             ));
         }
-        self.0.inc(1);
+        self.bar.inc(1);
+        self.bar.set_message(self.spent());
+        // A log has no bar.
+        let finished = self.bar.position();
+        if self.bar.is_hidden() && self.calls.is_some() && finished.is_multiple_of(REPORTED) {
+            complain(&format!("{finished} slots finished{}", self.spent()));
+        }
     }
 }
 
@@ -95,23 +141,55 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>> {
 }
 
 fn generate(flags: &Generate) -> Result<ExitCode> {
-    let options = Options::from(flags);
+    let file = ModelsFile::read(&flags.models.files)?;
+    let settings = RoleSettings::new(&file.roles, flags.models.roles.as_ref())?;
+    let options = flags.options(settings.clone());
     if flags.resume && folder::read(&options.out)?.is_none() {
         return Err(CorpusError::NothingToResume(options.out).into());
     }
+    if flags.models.dry_run {
+        say(&models::forecast(&file, &settings, &options)?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let stop = stop_on_signal()?;
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} tasks, {per_sec}, {eta} left")?;
-    let bar = Bar(ProgressBar::new(0).with_style(style));
+    let asked = match settings.is_builtin() {
+        true => None,
+        false => Some(file.open(settings, &flags.models, &options)?),
+    };
+    let roles: &dyn Roles = asked.as_ref().map_or(&Builtin, |asked| &asked.roles);
+    let bar = Bar::new(asked.as_ref().and_then(|asked| asked.calls.clone()))?;
     let started = std::time::Instant::now();
-    let record = pipeline::generate(&options, &Builtin, &bar, &stop)?;
-    bar.0.finish_and_clear();
+    let record = match pipeline::generate(&options, roles, &bar, &stop) {
+        Ok(record) => record,
+        Err(error) => {
+            bar.bar.finish_and_clear();
+            return models::stopped(error, &options, &bar.spent());
+        }
+    };
+    bar.bar.finish_and_clear();
     say(&factory::show::inspect::summary(&record));
-    complain(&format!("`{}` took {:.1} s", options.out, started.elapsed().as_secs_f64()));
+    let seconds = started.elapsed().as_secs_f64();
+    complain(&format!("`{}` took {seconds:.1} s{}", options.out, bar.spent()));
     if stop.load(Ordering::Relaxed) && !record.complete {
         complain("interrupted; run the same command again to continue");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(ending(&record))
+}
+
+fn check_models(names: &[String], files: &cli::ModelFiles) -> Result<ExitCode> {
+    let failed = ModelsFile::read(files)?.check(names)?;
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+fn export_calls(dir: &Utf8Path, file: &Utf8Path) -> Result<ExitCode> {
+    let cache = dir.join(folder::CACHE);
+    if !cache.is_dir() {
+        bail!("`{dir}` keeps no answers of models; name a corpus that models had a part in");
+    }
+    let count = llm::export(&cache, file).with_context(|| format!("failed to write `{file}`"))?;
+    say(&format!("{count} answers; play them with `factory generate --replay {file}`"));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Whether every slot of a finished corpus holds a task, as an exit code.

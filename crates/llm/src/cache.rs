@@ -1,7 +1,7 @@
 //! Completions kept by the key of their request, so that a call is paid once.
 
 use crate::calls::CallRecord;
-use crate::chat::{ChatError, ChatModel, Completion, Finish, Purpose, Request};
+use crate::chat::{ChatError, ChatModel, Completion, Purpose, Request};
 use crate::record::{RecordedExchange, write_whole};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -17,8 +17,9 @@ pub enum CacheUse {
     WriteOnly,
 }
 
-/// A model whose whole answers are kept in `FOLDER/KK/KEY.json`, where `KK` begins the key. Cut and
-/// refused answers are not kept. Several processes may share a folder.
+/// A model whose answers are kept in `FOLDER/KK/KEY.json`, where `KK` begins the key. Cut and refused
+/// answers are kept too: they are paid, and what is done after them depends on them. Several
+/// processes may share a folder.
 ///
 /// # Examples
 /// ```rust
@@ -50,14 +51,11 @@ impl<M: ChatModel> CachedModel<M> {
         Self { model, folder: folder.to_owned(), cache_use, calls }
     }
 
-    fn path(&self, key: &str) -> Utf8PathBuf {
-        self.folder.join(&key[..2]).join(format!("{key}.json"))
-    }
 }
 
 impl<M: ChatModel> ChatModel for CachedModel<M> {
     fn complete(&self, request: &Request, purpose: &Purpose) -> Result<Completion, ChatError> {
-        let path = self.path(&request.key());
+        let path = entry_path(&self.folder, &request.key());
         if self.cache_use == CacheUse::ReadAndWrite
             && let Some(completion) = read_entry(&path, request)?
         {
@@ -67,13 +65,25 @@ impl<M: ChatModel> ChatModel for CachedModel<M> {
             return Ok(completion);
         }
         let completion = self.model.complete(request, purpose)?;
-        if completion.finish == Finish::Stop {
-            fs::create_dir_all(path.parent().expect("the path has a folder"))?;
-            let exchange = RecordedExchange::new(request.clone(), completion.clone());
-            write_whole(&path, &exchange.to_line()?)?;
-        }
+        write_entry(&self.folder, request, &completion)?;
         Ok(completion)
     }
+}
+
+fn entry_path(folder: &Utf8Path, key: &str) -> Utf8PathBuf {
+    folder.join(&key[..2]).join(format!("{key}.json"))
+}
+
+/// Keeps the answer to a request in a cache.
+pub(crate) fn write_entry(
+    folder: &Utf8Path,
+    request: &Request,
+    completion: &Completion,
+) -> Result<(), ChatError> {
+    let path = entry_path(folder, &request.key());
+    fs::create_dir_all(path.parent().expect("the path has a folder"))?;
+    let exchange = RecordedExchange::new(request.clone(), completion.clone());
+    Ok(write_whole(&path, &exchange.to_line()?)?)
 }
 
 /// `None` if there is no entry, or a damaged one, which is written again.
@@ -99,7 +109,7 @@ fn read_entry(path: &Utf8Path, request: &Request) -> Result<Option<Completion>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Message, Role, Usage};
+    use crate::chat::{Finish, Message, Role, Usage};
     use crate::price::PriceList;
     use crate::record::export;
     use crate::replay::Replay;
@@ -135,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_answers_are_kept_and_others_are_not() {
+    fn answers_are_kept_whole_and_cut_ones() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Utf8Path::from_path(dir.path()).unwrap();
         let calls = CallRecord::open(&folder.join("calls.jsonl"), PriceList::default(), None);
@@ -144,11 +154,11 @@ mod tests {
         let cache =
             CachedModel::new(&model, folder, CacheUse::ReadAndWrite, Some(Arc::clone(&calls)));
         let texts = ["a", "b", "a", "cut", "cut"].map(|content| text(&cache, content));
-        assert_eq!(texts, ["0", "1", "0", "2", "3"]);
-        assert_eq!(calls.totals().cached, 1);
+        assert_eq!(texts, ["0", "1", "0", "2", "2"]);
+        assert_eq!(calls.totals().cached, 2);
         let always = CachedModel::new(&model, folder, CacheUse::WriteOnly, None);
-        assert_eq!(text(&always, "a"), "4");
-        assert_eq!(text(&cache, "a"), "4", "it keeps what it asked for anew");
+        assert_eq!(text(&always, "a"), "3");
+        assert_eq!(text(&cache, "a"), "3", "it keeps what it asked for anew");
     }
 
     #[test]
@@ -158,9 +168,9 @@ mod tests {
         let model = CountingModel::default();
         let cache = CachedModel::new(&model, folder, CacheUse::ReadAndWrite, None);
         text(&cache, "a");
-        let path = cache.path(&request("a").key());
+        let path = entry_path(folder, &request("a").key());
         let whole = fs::read(&path).unwrap();
-        let other = cache.path(&request("b").key());
+        let other = entry_path(folder, &request("b").key());
         text(&cache, "b");
         let other = fs::read(other).unwrap();
         let mut expected = 1;
@@ -173,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn export_replays_every_whole_answer_in_the_order_of_keys() {
+    fn export_replays_every_answer_in_the_order_of_keys() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Utf8Path::from_path(dir.path()).unwrap();
         let model = CountingModel::default();
@@ -181,12 +191,11 @@ mod tests {
         let contents = ["a", "b", "c", "cut"];
         let texts = contents.map(|content| text(&cache, content));
         let recording = folder.join("recording.jsonl");
-        assert_eq!(export(&folder.join("calls"), &recording).unwrap(), 3);
+        assert_eq!(export(&folder.join("calls"), &recording).unwrap(), 4);
         let replay = Replay::open(&recording).unwrap();
-        for (content, expected) in contents.iter().zip(&texts).take(3) {
+        for (content, expected) in contents.iter().zip(&texts) {
             assert_eq!(text(&replay, content), *expected);
         }
-        assert!(replay.complete(&request("cut"), &Purpose::default()).is_err());
         let text = fs::read_to_string(&recording).unwrap();
         let keys: Vec<String> = text
             .lines()

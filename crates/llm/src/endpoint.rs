@@ -16,6 +16,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use reqwest::Url;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -149,6 +150,7 @@ struct EndpointFields {
     tokens_per_minute: u32,
     #[serde(default)]
     capabilities: CapabilityFields,
+    model: Option<String>,
     ca_file: Option<Utf8PathBuf>,
     #[serde(default)]
     insecure: bool,
@@ -165,6 +167,9 @@ fn default_concurrency() -> usize {
 struct EndpointsFile {
     #[serde(default)]
     endpoint: BTreeMap<String, EndpointFields>,
+    /// For programs in which models play roles; it is read there.
+    #[serde(default, rename = "roles")]
+    _roles: IgnoredAny,
 }
 
 /// An endpoint, checked.
@@ -211,6 +216,17 @@ pub struct Endpoint {
     pub timeouts: Timeouts,
     /// When to try again.
     pub retry: RetryPolicy,
+}
+
+/// The parts of a model's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelName<'a> {
+    /// Name of the endpoint.
+    pub endpoint: &'a str,
+    /// The provider's name of the model.
+    pub model: &'a str,
+    /// Calls cost nothing.
+    pub free: bool,
 }
 
 /// What is wrong with a model's name, a file of endpoints, or an endpoint.
@@ -297,6 +313,7 @@ impl Endpoints {
                 requests_per_minute: 0,
                 tokens_per_minute: 0,
                 capabilities: CapabilityFields::default(),
+                model: None,
                 ca_file: None,
                 insecure: false,
                 free: false,
@@ -346,15 +363,41 @@ impl Endpoints {
         Self::from_toml(&fs::read_to_string(path)?)
     }
 
-    /// The endpoint and the provider's name of a model written `endpoint:name`.
+    /// The endpoint and the provider's name of a model written `endpoint:name`, or `endpoint` alone
+    /// if its `model` is set.
     ///
     /// # Errors
     /// [`EndpointError`].
-    pub fn resolve<'a>(&self, model: &'a str) -> Result<(Endpoint, &'a str), EndpointError> {
-        match model.split_once(':') {
-            Some((endpoint, name)) if !name.is_empty() => Ok((self.endpoint(endpoint)?, name)),
-            _ => Err(EndpointError::Unnamed(model.to_owned())),
+    pub fn resolve<'a>(&'a self, model: &'a str) -> Result<(Endpoint, &'a str), EndpointError> {
+        let ModelName { endpoint, model, .. } = self.model(model)?;
+        Ok((self.endpoint(endpoint)?, model))
+    }
+
+    /// The parts of a model's name, written as [`Endpoints::resolve`] takes it. No key is read.
+    ///
+    /// # Errors
+    /// [`EndpointError::Unnamed`], [`EndpointError::Unknown`].
+    pub fn model<'a>(&'a self, name: &'a str) -> Result<ModelName<'a>, EndpointError> {
+        let (endpoint, model) = match name.split_once(':') {
+            Some((endpoint, model)) => (endpoint, Some(model)),
+            None => (name, None),
+        };
+        let unnamed = || EndpointError::Unnamed(name.to_owned());
+        if model.is_some_and(str::is_empty) {
+            return Err(unnamed());
         }
+        let fields = match (self.entries.get(endpoint), model) {
+            (Some(fields), _) => fields,
+            (None, None) => return Err(unnamed()),
+            (None, Some(_)) => return Err(self.unknown(endpoint)),
+        };
+        let model = model.or(fields.model.as_deref()).ok_or_else(unnamed)?;
+        Ok(ModelName { endpoint, model, free: fields.free })
+    }
+
+    fn unknown(&self, name: &str) -> EndpointError {
+        let known: Vec<String> = self.entries.keys().map(|name| format!("`{name}`")).collect();
+        EndpointError::Unknown { name: name.to_owned(), known: known.join(", ") }
     }
 
     /// The endpoint `name`, with its key.
@@ -362,10 +405,7 @@ impl Endpoints {
     /// # Errors
     /// [`EndpointError`].
     pub fn endpoint(&self, name: &str) -> Result<Endpoint, EndpointError> {
-        let fields = self.entries.get(name).ok_or_else(|| {
-            let known: Vec<String> = self.entries.keys().map(|name| format!("`{name}`")).collect();
-            EndpointError::Unknown { name: name.to_owned(), known: known.join(", ") }
-        })?;
+        let fields = self.entries.get(name).ok_or_else(|| self.unknown(name))?;
         let wrong =
             |what: &str| EndpointError::Setting { name: name.to_owned(), what: what.to_owned() };
         let base_url = base_url(&fields.base_url).map_err(|what| wrong(&what))?;
@@ -552,6 +592,13 @@ mod tests {
         .unwrap();
         let (endpoint, model) = endpoints.resolve("local:qwen3:8b").unwrap();
         assert_eq!((endpoint.protocol, model), (WireProtocol::Anthropic, "qwen3:8b"));
+        let named = Endpoints::from_toml(
+            "[endpoint.local]\nprotocol = \"openai\"\nbase_url = \"http://localhost:1\"\n\
+             model = \"qwen3:8b\"\n[roles]\nmodel = \"local\"",
+        )
+        .unwrap();
+        assert_eq!(named.resolve("local").unwrap().1, "qwen3:8b");
+        assert_eq!(named.resolve("local:other").unwrap().1, "other");
         for (model, said) in [
             ("local", "`local` is not a model of the form"),
             ("local:", "`local:` is not a model of the form"),

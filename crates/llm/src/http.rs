@@ -5,6 +5,7 @@
 //! before anything else looks at it.
 
 use crate::anthropic::{self, AnthropicAnswer};
+use crate::cache::write_entry;
 use crate::calls::{CallRecord, TryOutcome};
 use crate::chat::{ChatError, ChatModel, Completion, Message, Purpose, Request, Role};
 use crate::endpoint::{Capabilities, Endpoint, EndpointError, WireProtocol, is_loopback};
@@ -14,6 +15,7 @@ use crate::retry::{Advice, Backoff, NextStep, TryFault, hold, next_step};
 use crate::secret::scrub;
 use crate::sse::{SseError, SseEvent, SseReader};
 use crate::wire::{ApiFailure, WireFault};
+use camino::{Utf8Path, Utf8PathBuf};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{Response, Url};
 use std::collections::BTreeMap;
@@ -54,6 +56,8 @@ pub struct ChatClient {
     /// The model that answered first, for each model that was asked for.
     answered_by: Mutex<BTreeMap<String, String>>,
     calls: Option<Arc<CallRecord>>,
+    /// The folder of a cache that keeps the answers.
+    kept_in: Option<Utf8PathBuf>,
     /// Dropped last: connections live in it.
     runtime: tokio::runtime::Runtime,
 }
@@ -86,7 +90,33 @@ impl ChatClient {
         let limiter = Limiter::new(&endpoint);
         let capabilities = Mutex::new(endpoint.capabilities);
         let answered_by = Mutex::default();
-        Ok(Self { endpoint, url, http, limiter, capabilities, answered_by, calls, runtime })
+        let kept_in = None;
+        Ok(Self {
+            endpoint,
+            url,
+            http,
+            limiter,
+            capabilities,
+            answered_by,
+            calls,
+            kept_in,
+            runtime,
+        })
+    }
+
+    /// The same client, which books its calls in `calls`.
+    #[must_use]
+    pub fn booked_in(self, calls: Arc<CallRecord>) -> Self {
+        Self { calls: Some(calls), ..self }
+    }
+
+    /// The same client, which keeps each answer in the folder of a [`CachedModel`] before it books
+    /// it, so that no answer that is booked can be lost when the process is killed.
+    ///
+    /// [`CachedModel`]: crate::CachedModel
+    #[must_use]
+    pub fn keeping_answers(self, folder: &Utf8Path) -> Self {
+        Self { kept_in: Some(folder.to_owned()), ..self }
     }
 
     /// The endpoint's capabilities, less those that the server has refused.
@@ -130,11 +160,16 @@ impl ChatClient {
                 ))),
                 request_id: None,
             });
+            let kept = match (&tried.result, &self.kept_in) {
+                (Ok(completion), Some(folder)) => write_entry(folder, request, completion),
+                _ => Ok(()),
+            };
             if let (Some(calls), Some(reservation)) = (&self.calls, reservation) {
                 let milliseconds = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
                 let outcome = booking(&tried.result);
                 calls.settle(reservation, outcome, milliseconds, tried.request_id)?;
             }
+            kept?;
             drop(permit);
             tries += 1;
             let fault = match tried.result {

@@ -43,7 +43,9 @@ pub use chat::{
     Role, Usage,
 };
 #[cfg(feature = "http")]
-pub use endpoint::{Capabilities, Endpoint, EndpointError, Endpoints, SchemaMode, WireProtocol};
+pub use endpoint::{
+    Capabilities, Endpoint, EndpointError, Endpoints, ModelName, SchemaMode, WireProtocol,
+};
 #[cfg(feature = "http")]
 pub use http::ChatClient;
 pub use price::{AmountError, MicroUsd, Price, PriceError, PriceList};

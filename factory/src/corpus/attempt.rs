@@ -3,13 +3,14 @@
 use crate::corpus::ledger::Stage;
 use crate::package::{Draft, PackageError, Staged};
 use crate::roles::{
-    Brief, RoleCall, RoleCost, RoleFault, RoleFeedback, RoleName, RoleRefusal, RoleReply, Roles,
-    TaskPart,
+    Brief, RoleAuthor, RoleCall, RoleCost, RoleFault, RoleFeedback, RoleName, RoleRefusal,
+    RoleReply, Roles, SPENT, TaskPart, WorkPermit,
 };
 use crate::spec::limits::RoleLimits;
 use crate::spec::rule::Family;
 use crate::verify::{self, Rebuild, Refusal, Verified, VerifyError};
 use camino::Utf8Path;
+use std::collections::BTreeMap;
 use tasks::metrics::Metric;
 use tasks::task::Baselines;
 
@@ -25,8 +26,14 @@ pub(super) struct SlotAttempt<'a> {
     brief: Brief<'a>,
     /// Why the attempt before this one was refused, for one of the roles.
     last: Option<&'a RoleFeedback>,
+    /// The slot's permit to use a processor.
+    permit: &'a WorkPermit<'a>,
+    /// The models that made the products of roles.
+    authors: BTreeMap<RoleName, RoleAuthor>,
     /// What its calls consumed.
     pub(super) cost: RoleCost,
+    /// Roles that their stand-ins played.
+    pub(super) fallbacks: Vec<RoleName>,
     /// Scoring, once there is a blueprint.
     pub(super) metric: Option<Metric>,
     /// Kind of rule, once there is a blueprint.
@@ -68,8 +75,20 @@ impl<'a> SlotAttempt<'a> {
         limits: RoleLimits,
         brief: Brief<'a>,
         last: Option<&'a RoleFeedback>,
+        permit: &'a WorkPermit<'a>,
     ) -> Self {
-        Self { roles, limits, brief, last, cost: RoleCost::ZERO, metric: None, family: None }
+        Self {
+            roles,
+            limits,
+            brief,
+            last,
+            permit,
+            authors: BTreeMap::new(),
+            cost: RoleCost::ZERO,
+            fallbacks: Vec::new(),
+            metric: None,
+            family: None,
+        }
     }
 
     /// From the brief to a verified folder below `work` that is not yet in the corpus.
@@ -77,25 +96,28 @@ impl<'a> SlotAttempt<'a> {
     /// # Errors
     /// [`AttemptEnd`].
     pub(super) fn run(&mut self, work: &Utf8Path) -> Result<Verified<Staged>, AttemptEnd> {
-        let (roles, brief) = (self.roles, self.brief.clone());
-        let blueprint = self.ask(RoleName::Strategist, |call| roles.strategise(&brief, call))?;
+        let brief = self.brief.clone();
+        let blueprint =
+            self.ask(RoleName::Strategist, |roles, call| roles.strategise(&brief, call))?;
         (self.metric, self.family) = (Some(blueprint.metric), blueprint.family());
-        let facts = self.ask(RoleName::Developer, |call| roles.develop(&blueprint, call))?;
-        let evaluator = self.ask(RoleName::Operator, |call| roles.operate(&facts, call))?;
-        let description = self.ask(RoleName::Writer, |call| {
-            let mut reply = roles.write(&facts, brief.scenario, call)?;
+        let facts =
+            self.ask(RoleName::Developer, |roles, call| roles.develop(&blueprint, call))?;
+        let evaluator = self.ask(RoleName::Operator, |roles, call| roles.operate(&facts, call))?;
+        let page = self.ask(RoleName::Writer, |roles, call| {
+            let reply = roles.write(&facts, brief.scenario, call)?;
             // Data need not be made anew because of a page that can be written anew. A page that
             // cannot is refused by verification.
-            if roles.repeatable(RoleName::Writer) {
-                reply.product = reply.product.and_then(|page| {
-                    verify::rule_is_not_on_page(&page, &blueprint)?;
-                    Ok(page)
-                });
+            if !roles.repeatable(RoleName::Writer) {
+                return Ok(reply);
             }
-            Ok(reply)
+            Ok(reply.and_then(|page| {
+                verify::rule_is_not_on_page(&page.text, &blueprint)?;
+                Ok(page)
+            }))
         })?;
         let baselines = facts.ladder.baselines.clone();
-        let draft = Draft::new(facts, evaluator, description, roles.backend(brief.slot))
+        let played = self.roles.backend(brief.slot, std::mem::take(&mut self.authors));
+        let draft = Draft::new(facts, evaluator, page, played)
             .map_err(|error| AttemptEnd::Write(error.into()))?;
         let refitted = brief.origin.slot.is_multiple_of(REFITTED);
         let rebuild = if refitted { Rebuild::Whole } else { Rebuild::Data };
@@ -109,12 +131,12 @@ impl<'a> SlotAttempt<'a> {
         })
     }
 
-    /// Asks a role until it delivers, at most as often as its limit allows, and once if a
-    /// repeated call cannot differ.
+    /// Asks a role until it delivers, or its calls are used up. Then its stand-in plays it, if there
+    /// is one.
     fn ask<T>(
         &mut self,
         role: RoleName,
-        mut call: impl FnMut(RoleCall<'_>) -> Result<RoleReply<T>, RoleFault>,
+        mut call: impl FnMut(&dyn Roles, RoleCall<'_>) -> Result<RoleReply<T>, RoleFault>,
     ) -> Result<T, AttemptEnd> {
         let limits = self.limits;
         let (stage, limit) = match role {
@@ -127,20 +149,28 @@ impl<'a> SlotAttempt<'a> {
         let mut feedback = self.last.filter(|feedback| feedback.role == role).cloned();
         let mut index = 0;
         loop {
-            let reply = call(RoleCall { index, feedback: feedback.as_ref() })?;
+            let permit = self.permit;
+            let reply = call(self.roles, RoleCall { index, feedback: feedback.as_ref(), permit })?;
             self.cost += reply.cost;
             index += 1;
-            let RoleRefusal { code, detail } = match reply.product {
-                Ok(product) => return Ok(product),
+            let refusal = match reply.product {
+                Ok(product) => {
+                    self.authors.extend(reply.author.map(|author| (role, author)));
+                    return Ok(product);
+                }
                 Err(refusal) => refusal,
             };
-            let latest = RoleFeedback { role, code, detail: detail.clone() };
-            if index >= limit {
-                let feedback = Some(latest);
-                let refusal = AttemptRefusal { stage, reason: code, detail, feedback };
-                return Err(AttemptEnd::Refused(refusal));
+            if index < limit && refusal.code != SPENT {
+                let RoleRefusal { code, detail } = refusal;
+                feedback = Some(RoleFeedback { role, code, detail });
+                continue;
             }
-            feedback = Some(latest);
+            if let Some(stand_in) = self.roles.stand_in(role) {
+                self.fallbacks.push(role);
+                let reply = call(stand_in, RoleCall { index, feedback: None, permit })?;
+                return reply.product.map_err(|refusal| given_up(stage, role, refusal));
+            }
+            return Err(given_up(stage, role, refusal));
         }
     }
 
@@ -161,4 +191,11 @@ impl<'a> SlotAttempt<'a> {
         let stage = Stage::Verification;
         AttemptEnd::Refused(AttemptRefusal { stage, reason: code, detail, feedback })
     }
+}
+
+/// The end of an attempt by a role's own refusal.
+fn given_up(stage: Stage, role: RoleName, refusal: RoleRefusal) -> AttemptEnd {
+    let RoleRefusal { code, detail } = refusal;
+    let feedback = Some(RoleFeedback { role, code, detail: detail.clone() });
+    AttemptEnd::Refused(AttemptRefusal { stage, reason: code, detail, feedback })
 }

@@ -20,6 +20,11 @@ use tasks::task::{Manifest, Split, TaskDir};
 /// records are read, but such a corpus cannot be continued.
 pub const RECORD_VERSION: u32 = 2;
 
+/// The file of a corpus in which calls of chat models are booked.
+pub const CALLS: &str = "calls.jsonl";
+/// The folder of a corpus that keeps the answers of chat models.
+pub const CACHE: &str = "calls";
+
 /// The content of `corpus.json`: what was requested and what was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -141,6 +146,30 @@ impl Drop for Room {
     }
 }
 
+/// The record of a folder that a corpus may be made in, without changing anything; `None` if the
+/// folder is missing or holds nothing but the calls of models.
+///
+/// # Errors
+/// [`CorpusError`].
+pub fn usable(out: &Utf8Path) -> Result<Option<Record>, CorpusError> {
+    if let Some(record) = read(out)? {
+        if record.version != RECORD_VERSION {
+            return Err(CorpusError::OtherVersion { out: out.to_owned(), found: record.version });
+        }
+        return Ok(Some(record));
+    }
+    if out.exists() {
+        for entry in out.read_dir_utf8()? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if !name.starts_with('.') && name != CALLS && name != CACHE {
+                return Err(CorpusError::NotACorpus(out.to_owned()));
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// Enters a corpus folder: a new one, or one made with the same request.
 ///
 /// # Errors
@@ -153,18 +182,9 @@ pub fn enter(out: &Utf8Path, request: &Request, shard: Option<Shard>) -> Result<
     }
     // This process holds the lock, so the process that wrote them has ended.
     files::remove_leftovers(out)?;
-    if let Some(record) = read(out)? {
-        if record.version != RECORD_VERSION {
-            return Err(CorpusError::OtherVersion { out: out.to_owned(), found: record.version });
-        }
-        compare(out, (&record.request, record.shard), (request, shard))?;
-    } else {
-        for entry in out.read_dir_utf8()? {
-            if !entry?.file_name().starts_with('.') {
-                return Err(CorpusError::NotACorpus(out.to_owned()));
-            }
-        }
-        files::write_json(&out.join("corpus.json"), &blank(request, shard))?;
+    match usable(out)? {
+        Some(record) => compare(out, (&record.request, record.shard), (request, shard))?,
+        None => files::write_json(&out.join("corpus.json"), &blank(request, shard))?,
     }
     let work = out.join(".work");
     if work.exists() {

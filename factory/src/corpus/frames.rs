@@ -3,6 +3,7 @@
 use super::folder;
 use super::ledger::Entry;
 use crate::data::table;
+use crate::roles::{RoleCost, RoleName};
 use crate::spec::mix::name;
 use polars::prelude::{Column, DataFrame};
 use tasks::task::Manifest;
@@ -86,12 +87,21 @@ pub fn mutations(manifests: &[&Manifest]) -> DataFrame {
 /// | `slot` | `Int64` |
 /// | `kind`, `stage`, `outcome`, `reason` (null where there is none) | `String` |
 /// | `stages_passed`, `milliseconds` | `Int64` |
+/// | `roles` (`builtin`, or mode and models) | `String` |
 /// | `calls`, `prompt_tokens`, `completion_tokens`, `cost_micro` (null where roles are built in or a price is unknown) | `Int64` |
+/// | `writer_fallback` (1 where the page is built in because the model's was refused, null where roles are built in) | `Int64` |
 pub fn attempts(entries: &[Entry]) -> DataFrame {
     let text = |name: &str, value: &dyn Fn(&Entry) -> String| {
         table::texts(name, entries.iter().map(value))
     };
-    let optional = |count: Option<u64>| count.map_or(f64::NAN, |count| count as f64);
+    let consumed = |entry: &Entry, part: fn(&RoleCost) -> Option<u64>| {
+        let count = entry.model.as_ref().and_then(|model| part(&model.cost));
+        count.map_or(f64::NAN, |count| count as f64)
+    };
+    let fallbacks = |entry: &Entry, role: RoleName| {
+        let model = entry.model.as_ref();
+        model.map_or(f64::NAN, |model| f64::from(u8::from(model.fallbacks.contains(&role))))
+    };
     let count = |name: &str, value: &dyn Fn(&Entry) -> f64| {
         table::numbers(name, &entries.iter().map(value).collect::<Vec<f64>>(), 0)
     };
@@ -103,9 +113,14 @@ pub fn attempts(entries: &[Entry]) -> DataFrame {
         text("outcome", &|entry| name(&entry.outcome)),
         text("reason", &|entry| entry.reason.clone().unwrap_or_default()),
         count("milliseconds", &|entry| entry.milliseconds as f64),
-        count("calls", &|entry| optional(entry.calls)),
-        count("prompt_tokens", &|entry| optional(entry.prompt_tokens)),
-        count("completion_tokens", &|entry| optional(entry.completion_tokens)),
-        count("cost_micro", &|entry| optional(entry.cost_micro)),
+        text("roles", &|entry| match &entry.model {
+            None => "builtin".to_owned(),
+            Some(model) => format!("{}:{}", model.mode, model.name),
+        }),
+        count("calls", &|entry| consumed(entry, |cost| Some(cost.calls))),
+        count("prompt_tokens", &|entry| consumed(entry, |cost| Some(cost.prompt_tokens))),
+        count("completion_tokens", &|entry| consumed(entry, |cost| Some(cost.completion_tokens))),
+        count("cost_micro", &|entry| consumed(entry, |cost| cost.cost_micro_usd)),
+        count("writer_fallback", &|entry| fallbacks(entry, RoleName::Writer)),
     ])
 }

@@ -3,6 +3,7 @@
 //! A slot's lines are appended before its task appears, so a task without lines cannot exist;
 //! lines without their task are dropped when a run is taken up again.
 
+use crate::roles::{RoleCost, RoleName, SPENT};
 use crate::spec::mix::Cell;
 use crate::spec::rule::Family;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -66,25 +67,24 @@ pub struct Entry {
     pub detail: Option<String>,
     /// Duration of the attempt, in milliseconds.
     pub milliseconds: u64,
-    /// How much a chat model decided, such as `writer`; absent where the roles are built in, as
-    /// are all fields below.
+    /// What chat models had to do with it; absent where the roles are built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<String>,
-    /// Name of the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Requests to the model, over all roles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calls: Option<u64>,
-    /// Tokens that the model read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt_tokens: Option<u64>,
-    /// Tokens that the model generated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completion_tokens: Option<u64>,
-    /// Price in millionths of a US dollar; also absent where it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_micro: Option<u64>,
+    pub model: Option<ModelUse>,
+}
+
+/// What chat models had to do with an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelUse {
+    /// How much they make, such as `writer`.
+    pub mode: String,
+    /// Their names.
+    pub name: String,
+    /// What they consumed, over all roles.
+    pub cost: RoleCost,
+    /// Roles that a built-in procedure played, because the model's work was refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<RoleName>,
 }
 
 /// A ledger that is open for reading and appending.
@@ -102,14 +102,14 @@ struct State {
 
 impl Ledger {
     /// Opens the ledger of the corpus in `out`, keeping the lines of finished slots: those
-    /// whose task exists, and those that used up all their attempts.
+    /// whose task exists, and those that used up all their `attempts`, a function of the slot.
     ///
     /// # Errors
     /// Any I/O error.
-    pub fn open(out: &Utf8Path, attempts: u64) -> io::Result<Self> {
+    pub fn open(out: &Utf8Path, attempts: impl Fn(u64) -> u64) -> io::Result<Self> {
         let path = out.join("ledger.jsonl");
         let text = read(&path)?;
-        let entries = finished(out, &text, attempts);
+        let entries = finished(out, &text, &attempts);
         let kept = lines(&entries)?;
         if kept != text.as_bytes() {
             tasks::files::write_atomic(&path, &kept)?;
@@ -152,8 +152,11 @@ impl Ledger {
 ///
 /// # Errors
 /// Any I/O error.
-pub fn finished_entries(out: &Utf8Path, attempts: u64) -> io::Result<Vec<Entry>> {
-    let mut entries = finished(out, &read(&out.join("ledger.jsonl"))?, attempts);
+pub fn finished_entries(
+    out: &Utf8Path,
+    attempts: impl Fn(u64) -> u64,
+) -> io::Result<Vec<Entry>> {
+    let mut entries = finished(out, &read(&out.join("ledger.jsonl"))?, &attempts);
     entries.sort_by_key(|entry| (entry.slot, entry.attempt));
     Ok(entries)
 }
@@ -179,19 +182,21 @@ fn read(path: &Utf8Path) -> io::Result<String> {
     }
 }
 
-/// The lines of slots whose task exists, and of those that used up all their attempts. Slots
-/// that miss one of their attempts' lines are not among them: they are done again.
-fn finished(out: &Utf8Path, text: &str, attempts: u64) -> Vec<Entry> {
+/// The lines of slots whose task exists, and of those that used up their attempts or what models
+/// may consume. Slots that miss one of their attempts' lines are not among them: they are done
+/// again.
+fn finished(out: &Utf8Path, text: &str, attempts: &dyn Fn(u64) -> u64) -> Vec<Entry> {
     let found = entries(out, text);
     let finished = |entry: &Entry| {
         let of_slot = || found.iter().filter(|other| other.slot == entry.slot);
         let accepted = of_slot().any(|other| other.outcome == AttemptOutcome::Accepted);
         let count = of_slot().count() as u64;
+        let whole = || (0..count).all(|index| of_slot().any(|other| other.attempt == index));
         if accepted {
-            let whole = (0..count).all(|index| of_slot().any(|other| other.attempt == index));
-            whole && out.join(&entry.task).join("task.json").is_file()
+            whole() && out.join(&entry.task).join("task.json").is_file()
         } else {
-            count >= attempts
+            let spent = of_slot().any(|other| other.reason.as_deref() == Some(SPENT));
+            count >= attempts(entry.slot) || (spent && whole())
         }
     };
     found.iter().filter(|entry| finished(entry)).cloned().collect()
@@ -230,12 +235,7 @@ impl Entry {
             reason: None,
             detail: None,
             milliseconds: 1,
-            mode: None,
             model: None,
-            calls: None,
-            prompt_tokens: None,
-            completion_tokens: None,
-            cost_micro: None,
         }
     }
 }
@@ -252,7 +252,7 @@ mod tests {
     fn only_finished_slots_survive_an_interruption() {
         let dir = tempfile::tempdir().unwrap();
         let out = Utf8Path::from_path(dir.path()).unwrap();
-        let ledger = Ledger::open(out, 2).unwrap();
+        let ledger = Ledger::open(out, |_| 2).unwrap();
         // Slot 0 has its task, slot 1 lost it, slot 2 gave up, slot 3 was interrupted.
         fs::create_dir_all(out.join("task-0")).unwrap();
         fs::write(out.join("task-0/task.json"), "{}").unwrap();
@@ -269,14 +269,14 @@ mod tests {
         fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"slot\":4").unwrap();
 
         let slots = |ledger: &Ledger| ledger.entries().iter().map(|e| e.slot).collect::<Vec<_>>();
-        assert_eq!(slots(&Ledger::open(out, 2).unwrap()), [0, 0, 2, 2]);
+        assert_eq!(slots(&Ledger::open(out, |_| 2).unwrap()), [0, 0, 2, 2]);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 4);
     }
     #[test]
     fn a_slot_with_a_damaged_line_is_done_again() {
         let dir = tempfile::tempdir().unwrap();
         let out = Utf8Path::from_path(dir.path()).unwrap();
-        let ledger = Ledger::open(out, 5).unwrap();
+        let ledger = Ledger::open(out, |_| 5).unwrap();
         for slot in 0..3 {
             let place = out.join(format!("task-{slot}"));
             fs::create_dir_all(&place).unwrap();
@@ -293,7 +293,7 @@ mod tests {
         bytes[line + 5..line + 20].fill(0xFF);
         fs::write(&path, bytes).unwrap();
         let slots: Vec<u64> =
-            Ledger::open(out, 5).unwrap().entries().iter().map(|entry| entry.slot).collect();
+            Ledger::open(out, |_| 5).unwrap().entries().iter().map(|entry| entry.slot).collect();
         assert_eq!(slots, [0, 0, 2, 2]);
     }
 }

@@ -160,7 +160,7 @@ pub fn merge(out: &Utf8Path, paths: &[Utf8PathBuf]) -> Result<Record, MergeError
 fn open(path: &Utf8Path) -> Result<MergedShard, MergeError> {
     let record = folder::read(path)?.ok_or_else(|| MergeError::NotACorpus(path.to_owned()))?;
     let shard = record.shard.ok_or_else(|| MergeError::NotAShard(path.to_owned()))?;
-    let entries = ledger::finished_entries(path, record.request.limits.attempts)?;
+    let entries = ledger::finished_entries(path, |slot| record.request.attempts(slot))?;
     Ok(MergedShard { path: path.to_owned(), shard, record, entries })
 }
 

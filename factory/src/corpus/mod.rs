@@ -3,6 +3,7 @@
 mod attempt;
 pub mod export;
 pub mod folder;
+pub mod forecast;
 pub mod frames;
 pub mod ledger;
 pub mod merge;

@@ -6,9 +6,11 @@ mod tests;
 
 use crate::corpus::attempt::{AttemptEnd, AttemptRefusal, SlotAttempt};
 use crate::corpus::folder::{self, CorpusError, Frame, Record};
-use crate::corpus::ledger::{AttemptOutcome, Entry, Ledger, Stage};
+use crate::corpus::ledger::{self, AttemptOutcome, Entry, Ledger, ModelUse, Stage};
 use crate::package::PackageError;
-use crate::roles::{Brief, RoleBackend, RoleFault, RoleFeedback, Roles};
+use crate::roles::{
+    Brief, Builtin, RoleBackend, RoleFault, RoleFeedback, Roles, SPENT, WorkPermits,
+};
 use crate::spec::blueprint::Origin;
 use crate::spec::config::{Options, OptionsError, Request};
 use crate::spec::plan::{self, Plan, PlanError, Slot};
@@ -17,9 +19,9 @@ use crate::spec::seed::{Seed, SeedError};
 use crate::spec::seed_set::SeedSet;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
-use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Why no corpus was made. Refused tasks are not among these: they are counted.
@@ -78,9 +80,6 @@ pub enum PipelineError {
         /// The same in words.
         detail: String,
     },
-    /// Threads could not be started.
-    #[error("failed to start {0} threads; try a smaller `--jobs`")]
-    Threads(usize),
 }
 
 /// Refusals that only a fault of this software explains, after which a run ends.
@@ -95,7 +94,8 @@ pub trait Progress: Sync {
 }
 
 /// Makes a corpus, or takes up one that was interrupted. Ends early, keeping what is done,
-/// once `stop` is set.
+/// once `stop` is set. `roles` play the slots that the options give to models, or all of them if
+/// the options give none; the built-in roles play the others.
 ///
 /// # Errors
 /// [`PipelineError`].
@@ -105,18 +105,9 @@ pub fn generate(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Record, PipelineError> {
-    let seeds = SeedSet::resolve(&options.seeds)?;
-    let stories = scenario::all()?;
-    let request = options.check(seeds.fingerprint(), &scenario::domains(&stories))?;
-    let mut plan = plan::plan(&request, seeds.seeds(), &stories)?;
-    plan.slots.retain(|slot| options.shard.is_none_or(|shard| shard.holds(slot.index)));
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.jobs)
-        .build()
-        .map_err(|_| PipelineError::Threads(options.jobs))?;
-
+    let Planned { request, seeds, stories, plan } = Planned::new(options)?;
     let room = folder::enter(&options.out, &request, options.shard)?;
-    let ledger = Ledger::open(&options.out, request.limits.attempts).map_err(CorpusError::Io)?;
+    let ledger = Ledger::open(&options.out, |slot| request.attempts(slot)).map_err(CorpusError::Io)?;
     let done: BTreeSet<u64> = ledger.entries().iter().map(|entry| entry.slot).collect();
     let todo: Vec<&Slot> = plan.slots.iter().filter(|slot| !done.contains(&slot.index)).collect();
     let notes = notes(&plan);
@@ -131,19 +122,56 @@ pub fn generate(
         out: &options.out,
         own_faults: AtomicUsize::new(0),
     };
-    let work = room.work();
-    pool.install(|| {
-        todo.par_iter().try_for_each(|slot| {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let accepted = factory.fill(slot, work)?;
-            progress.finished(slot, accepted);
-            Ok::<(), PipelineError>(())
-        })
-    })?;
+    factory.fill_all(&todo, options, room.work(), progress, stop)?;
     let frame = Frame { request: &request, shard: options.shard, reserved: plan.reserved, notes };
     Ok(folder::record(&options.out, frame, &ledger.entries())?)
+}
+
+/// What a corpus is made from.
+struct Planned {
+    request: Request,
+    seeds: SeedSet,
+    stories: Vec<Scenario>,
+    /// The slots of the shard.
+    plan: Plan,
+}
+
+impl Planned {
+    fn new(options: &Options) -> Result<Self, PipelineError> {
+        let seeds = SeedSet::resolve(&options.seeds)?;
+        let stories = scenario::all()?;
+        let request = options.check(seeds.fingerprint(), &scenario::domains(&stories))?;
+        let mut plan = plan::plan(&request, seeds.seeds(), &stories)?;
+        plan.slots.retain(|slot| options.shard.is_none_or(|shard| shard.holds(slot.index)));
+        Ok(Self { request, seeds, stories, plan })
+    }
+}
+
+/// Slots of a corpus that are not finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenSlots {
+    /// Those that the built-in roles play.
+    pub builtin: usize,
+    /// Those that chat models play.
+    pub models: usize,
+}
+
+/// Counts the slots that [`generate`] would have to fill, changing nothing.
+///
+/// # Errors
+/// [`PipelineError`].
+pub fn open_slots(options: &Options) -> Result<OpenSlots, PipelineError> {
+    let Planned { request, plan, .. } = Planned::new(options)?;
+    let finished = match folder::usable(&options.out)? {
+        Some(_) => ledger::finished_entries(&options.out, |slot| request.attempts(slot)),
+        None => Ok(Vec::new()),
+    };
+    let finished: BTreeSet<u64> =
+        finished.map_err(CorpusError::Io)?.iter().map(|entry| entry.slot).collect();
+    let open = plan.slots.iter().filter(|slot| !finished.contains(&slot.index));
+    let (models, builtin): (Vec<&Slot>, Vec<&Slot>) =
+        open.partition(|slot| request.roles.plays(request.seed, slot.index));
+    Ok(OpenSlots { builtin: builtin.len(), models: models.len() })
 }
 
 /// What every slot needs.
@@ -159,22 +187,73 @@ struct Factory<'a> {
 }
 
 impl Factory<'_> {
+    /// Fills slots in order, several at a time, until all are finished or one of them ends in an
+    /// error; slots that are begun by then are finished.
+    fn fill_all(
+        &self,
+        slots: &[&Slot],
+        options: &Options,
+        work: &Utf8Path,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<(), PipelineError> {
+        let jobs = match options.jobs {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            jobs => jobs,
+        };
+        let builtin = self.request.roles.is_builtin();
+        let threads = if builtin { jobs } else { jobs.max(options.concurrency) };
+        let permits = WorkPermits::new(jobs);
+        let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
+        let failed = || failure.lock().unwrap_or_else(PoisonError::into_inner);
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(slots.len()) {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) && failed().is_none() {
+                        let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                            break;
+                        };
+                        match self.fill(slot, work, &permits) {
+                            Ok(accepted) => progress.finished(slot, accepted),
+                            Err(error) => {
+                                failed().get_or_insert(error);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+
+    /// What plays the roles at a slot.
+    fn roles(&self, slot: &Slot) -> &dyn Roles {
+        let Request { roles, seed, .. } = self.request;
+        if roles.is_builtin() || roles.plays(*seed, slot.index) { self.roles } else { &Builtin }
+    }
+
     /// Attempts a slot until a task passes or the attempts are used up; returns whether one
     /// passed. A slot that ends in an error leaves no line in the ledger and is made again.
-    fn fill(&self, slot: &Slot, work: &Utf8Path) -> Result<bool, PipelineError> {
-        let out = self.out;
+    fn fill(
+        &self,
+        slot: &Slot,
+        work: &Utf8Path,
+        permits: &WorkPermits,
+    ) -> Result<bool, PipelineError> {
+        let permit = permits.acquire();
+        let (out, roles) = (self.out, self.roles(slot));
         let write = |source| PipelineError::Write { out: out.to_owned(), source };
         let work = work.join(slot.index.to_string());
         let mut entries: Vec<Entry> = Vec::new();
         let mut feedback: Option<RoleFeedback> = None;
         let mut accepted = None;
-        for attempt in 0..self.request.limits.attempts {
+        for attempt in 0..self.request.attempts(slot.index) {
             let started = Instant::now();
             let brief = self.brief(slot, attempt);
             let limits = self.request.limits;
-            let mut running = SlotAttempt::new(self.roles, limits, brief, feedback.as_ref());
+            let mut running = SlotAttempt::new(roles, limits, brief, feedback.as_ref(), &permit);
             let result = running.run(&work);
-            let (cost, metric, family) = (running.cost, running.metric, running.family);
+            let SlotAttempt { cost, fallbacks, metric, family, .. } = running;
             let (stage, outcome, reason, detail) = match result {
                 Ok(task) => {
                     accepted = Some(task);
@@ -194,7 +273,8 @@ impl Factory<'_> {
                 Err(AttemptEnd::Write(source)) => return Err(write(source)),
             };
             let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let entry = Entry {
+            let spent = reason.as_deref() == Some(SPENT);
+            entries.push(Entry {
                 slot: slot.index,
                 task: slot.task.to_string(),
                 attempt,
@@ -206,26 +286,14 @@ impl Factory<'_> {
                 reason,
                 detail,
                 milliseconds,
-                mode: None,
-                model: None,
-                calls: None,
-                prompt_tokens: None,
-                completion_tokens: None,
-                cost_micro: None,
-            };
-            entries.push(match self.roles.backend(slot) {
-                RoleBackend::Builtin => entry,
-                RoleBackend::Model { mode, model } => Entry {
-                    mode: Some(mode),
-                    model: Some(model),
-                    calls: Some(cost.calls),
-                    prompt_tokens: Some(cost.prompt_tokens),
-                    completion_tokens: Some(cost.completion_tokens),
-                    cost_micro: cost.cost_micro_usd,
-                    ..entry
+                model: match roles.backend(slot, BTreeMap::new()) {
+                    RoleBackend::Builtin => None,
+                    RoleBackend::Model { mode, model, authors: _ } => {
+                        Some(ModelUse { mode, name: model, cost, fallbacks })
+                    }
                 },
             });
-            if accepted.is_some() {
+            if accepted.is_some() || spent {
                 break;
             }
         }

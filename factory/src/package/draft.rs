@@ -5,7 +5,7 @@ use crate::data::labels::Truth;
 use crate::data::score::Forecast;
 use crate::data::table;
 use crate::numeric::rounding::round;
-use crate::roles::{RoleBackend, TaskFacts};
+use crate::roles::{RoleBackend, TaskFacts, TaskPage};
 use crate::spec::blueprint::Blueprint;
 use polars::prelude::{Column, DataFrame};
 use std::collections::BTreeMap;
@@ -27,17 +27,17 @@ pub struct Draft {
 
 impl Draft {
     /// Writes the files of a task from the products of its roles: the developer's facts, the
-    /// code of `source/evaluator.py`, the text of `description.md`.
+    /// code of `source/evaluator.py`, the description page.
     ///
     /// # Errors
     /// If the blueprint cannot be serialised.
     pub fn new(
         facts: TaskFacts,
         evaluator: String,
-        description: String,
+        page: TaskPage,
         backend: RoleBackend,
     ) -> io::Result<Self> {
-        let files = Self::files(&facts, evaluator, description)?;
+        let files = Self::files(&facts, evaluator, page)?;
         Ok(Self { files, facts, backend })
     }
 
@@ -45,7 +45,7 @@ impl Draft {
     fn files(
         facts: &TaskFacts,
         evaluator: String,
-        description: String,
+        page: TaskPage,
     ) -> io::Result<BTreeMap<String, Vec<u8>>> {
         let TaskFacts { blueprint, assets, ladder, thresholds } = facts;
         let kind = blueprint.kind();
@@ -73,7 +73,7 @@ impl Draft {
 
         let mut files = BTreeMap::new();
         let mut add = |path: &str, bytes: Vec<u8>| files.insert(path.to_owned(), bytes);
-        add("prepared/public/description.md", description.into_bytes());
+        add("prepared/public/description.md", page.text.into_bytes());
         add("prepared/public/train.csv", csv(train));
         add("prepared/public/test.csv", csv(test));
         add("prepared/public/sample_submission.csv", sample);

@@ -39,8 +39,8 @@ impl<'a> Provenance<'a> {
             // A word where no model had a part, as in every corpus so far.
             roles: match backend {
                 RoleBackend::Builtin => "builtin".into(),
-                RoleBackend::Model { mode, model } => {
-                    serde_json::json!({ "mode": mode, "model": model })
+                RoleBackend::Model { mode, authors, .. } => {
+                    serde_json::json!({ "mode": mode, "authors": authors })
                 }
             },
             dna: &blueprint.dna,

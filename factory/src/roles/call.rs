@@ -1,6 +1,6 @@
 //! One call of a role: why it is made, what it returns and what it costs.
 
-use super::{RoleName, RoleRefusal};
+use super::{RoleName, RoleRefusal, WorkPermit};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -23,6 +23,8 @@ pub struct RoleCall<'a> {
     /// Why this role's work was refused: by the call before this one, or else by the attempt
     /// before this one. A role never gets the feedback of another.
     pub feedback: Option<&'a RoleFeedback>,
+    /// The slot's permit to use a processor, of no use while a role waits for a chat model.
+    pub permit: &'a WorkPermit<'a>,
 }
 
 /// What the chat models of a role consumed.
@@ -56,6 +58,16 @@ impl AddAssign for RoleCost {
     }
 }
 
+/// The chat model that made a role's product.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoleAuthor {
+    /// Name of the model, `endpoint:name`.
+    pub model: String,
+    /// BLAKE3 of the prompts that it was given, in hexadecimal.
+    pub prompt: String,
+}
+
 /// The result of one call, and its cost whatever the result is.
 #[derive(Debug)]
 pub struct RoleReply<T> {
@@ -63,12 +75,25 @@ pub struct RoleReply<T> {
     pub product: Result<T, RoleRefusal>,
     /// What the call consumed.
     pub cost: RoleCost,
+    /// The model that made the product; `None` where a built-in procedure did.
+    pub author: Option<RoleAuthor>,
+}
+
+impl<T> RoleReply<T> {
+    /// The same reply with what `change` makes of its product.
+    pub fn and_then<U>(
+        self,
+        change: impl FnOnce(T) -> Result<U, RoleRefusal>,
+    ) -> RoleReply<U> {
+        let Self { product, cost, author } = self;
+        RoleReply { product: product.and_then(change), cost, author }
+    }
 }
 
 impl<T> From<Result<T, RoleRefusal>> for RoleReply<T> {
     /// The reply of a role that asks no model.
     fn from(product: Result<T, RoleRefusal>) -> Self {
-        Self { product, cost: RoleCost::ZERO }
+        Self { product, cost: RoleCost::ZERO, author: None }
     }
 }
 

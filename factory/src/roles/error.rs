@@ -5,6 +5,9 @@ use crate::baselines::ladder::LadderError;
 use crate::media::MediumError;
 use std::error::Error;
 
+/// Reason code of a slot whose models have used up their calls or tokens. No attempt follows it.
+pub const SPENT: &str = "spent";
+
 /// A role cannot deliver, or its work is not accepted. The attempt is refused and counted, and
 /// the next one begins.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,9 +1,11 @@
 //! Names of the roles, and of the parts of a task that they write.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The four roles that make a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RoleName {
     /// Data Strategist: the blueprint.
     Strategist,

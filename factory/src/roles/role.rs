@@ -4,7 +4,7 @@
 mod tests;
 
 use super::{
-    RoleCall, RoleFault, RoleName, RoleReply, TaskFacts, TaskPart, developer, operator, strategist,
+    RoleAuthor, RoleCall, RoleFault, RoleName, RoleReply, TaskFacts, TaskPart, developer, operator, strategist,
     writer,
 };
 use crate::spec::blueprint::{Blueprint, Origin};
@@ -12,6 +12,7 @@ use crate::spec::config::Preset;
 use crate::spec::plan::Slot;
 use crate::spec::scenario::Scenario;
 use crate::spec::seed::Seed;
+use std::collections::BTreeMap;
 
 /// What the strategist starts from.
 #[derive(Debug, Clone)]
@@ -35,11 +36,20 @@ pub enum RoleBackend {
     Builtin,
     /// A chat model, in some of the roles or in all.
     Model {
-        /// How much the model decides, such as `writer`.
+        /// How much the model makes, such as `writer`.
         mode: String,
-        /// Name of the model, as its provider reports it.
+        /// Names of the models, `endpoint:name`.
         model: String,
+        /// The models whose products are in the task, by role; the other roles are built in.
+        authors: BTreeMap<RoleName, RoleAuthor>,
     },
+}
+
+/// The description page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskPage {
+    /// The text of `description.md`.
+    pub text: String,
 }
 
 /// The roles that make a task: strategist, developer, engineer, technical writer.
@@ -48,8 +58,8 @@ pub enum RoleBackend {
 /// A product depends on the arguments of its call alone, never on other slots, so that a corpus
 /// does not depend on the number of threads.
 pub trait Roles: Sync {
-    /// What plays the roles of a slot.
-    fn backend(&self, slot: &Slot) -> RoleBackend;
+    /// What plays the roles of a slot, where models made the products of `authors`.
+    fn backend(&self, slot: &Slot, authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend;
 
     /// Whether a repeated call of a role can return something else. If not, a refused role is
     /// not asked again within an attempt.
@@ -64,6 +74,12 @@ pub trait Roles: Sync {
             TaskPart::Evaluator => RoleName::Operator,
             TaskPart::Description => RoleName::Writer,
         }
+    }
+
+    /// What plays a role at an attempt whose own role does not deliver; `None` if the attempt is
+    /// refused then.
+    fn stand_in(&self, _role: RoleName) -> Option<&dyn Roles> {
+        None
     }
 
     /// Data Strategist: seed, story and mutations become a blueprint.
@@ -96,7 +112,7 @@ pub trait Roles: Sync {
         call: RoleCall<'_>,
     ) -> Result<RoleReply<String>, RoleFault>;
 
-    /// Technical Writer: the text of the description page.
+    /// Technical Writer: the description page.
     ///
     /// # Errors
     /// [`RoleFault`] if the role cannot be asked.
@@ -105,7 +121,7 @@ pub trait Roles: Sync {
         facts: &TaskFacts,
         scenario: &Scenario,
         call: RoleCall<'_>,
-    ) -> Result<RoleReply<String>, RoleFault>;
+    ) -> Result<RoleReply<TaskPage>, RoleFault>;
 }
 
 /// Seeded procedures; no model, no network. Each product is a function of brief and attempt, so
@@ -114,7 +130,7 @@ pub trait Roles: Sync {
 pub struct Builtin;
 
 impl Roles for Builtin {
-    fn backend(&self, _slot: &Slot) -> RoleBackend {
+    fn backend(&self, _slot: &Slot, _authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend {
         RoleBackend::Builtin
     }
 
@@ -151,7 +167,8 @@ impl Roles for Builtin {
         facts: &TaskFacts,
         scenario: &Scenario,
         _call: RoleCall<'_>,
-    ) -> Result<RoleReply<String>, RoleFault> {
-        Ok(Ok(writer::describe(&facts.blueprint, scenario, &facts.assets)).into())
+    ) -> Result<RoleReply<TaskPage>, RoleFault> {
+        let text = writer::describe(&facts.blueprint, scenario, &facts.assets);
+        Ok(Ok(TaskPage { text }).into())
     }
 }

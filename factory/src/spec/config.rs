@@ -2,12 +2,13 @@
 
 use crate::spec::limits::RoleLimits;
 use crate::spec::mix::{self, Mix, MixError};
+use crate::spec::role_settings::RoleSettings;
 use crate::spec::shard::Shard;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// Options as they come from the command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Name of a seed set, a folder or a file.
     pub seeds: String,
@@ -19,8 +20,11 @@ pub struct Options {
     pub out: Utf8PathBuf,
     /// The seed of all random streams of the corpus; not a seed competition.
     pub seed: u64,
-    /// Threads; 0 for all cores.
+    /// Slots that are worked on at a time; 0 for one per core.
     pub jobs: usize,
+    /// Slots at a time, those included that wait for a chat model. Of no effect where all roles
+    /// are built in.
+    pub concurrency: usize,
     /// Modalities to make; all if empty.
     pub modalities: Vec<String>,
     /// Formulations to make; all if empty.
@@ -31,6 +35,8 @@ pub struct Options {
     pub preset: Preset,
     /// How often roles are asked.
     pub limits: RoleLimits,
+    /// What plays the roles.
+    pub roles: RoleSettings,
     /// The part of the corpus to make; all of it if not given.
     pub shard: Option<Shard>,
 }
@@ -67,6 +73,9 @@ pub struct Request {
     /// How often roles are asked. Left out of a record where they are the default ones.
     #[serde(default, skip_serializing_if = "RoleLimits::is_default")]
     pub limits: RoleLimits,
+    /// What plays the roles. Left out of a record where all of them are built in.
+    #[serde(default, skip_serializing_if = "RoleSettings::is_builtin")]
+    pub roles: RoleSettings,
 }
 
 /// Why options cannot be used.
@@ -83,6 +92,9 @@ pub enum OptionsError {
         /// The requested number of all tasks.
         count: usize,
     },
+    /// Nothing would be made.
+    #[error("`--concurrency 0` makes nothing; at least one slot must be made at a time")]
+    NoConcurrency,
     /// A limit that leaves no call.
     #[error("the limit `{0}` is 0; every limit must be at least 1")]
     ZeroLimit(&'static str),
@@ -103,6 +115,9 @@ impl Options {
     ) -> Result<Request, OptionsError> {
         if self.count == 0 {
             return Err(OptionsError::NoTasks);
+        }
+        if self.concurrency == 0 {
+            return Err(OptionsError::NoConcurrency);
         }
         if let Some(limit) = self.limits.zero() {
             return Err(OptionsError::ZeroLimit(limit));
@@ -125,7 +140,15 @@ impl Options {
             mix,
             preset: self.preset,
             limits: self.limits,
+            roles: self.roles.clone(),
         })
+    }
+}
+
+impl Request {
+    /// Largest number of attempts at a slot.
+    pub fn attempts(&self, slot: u64) -> u64 {
+        self.roles.attempts(self.limits, self.seed, slot)
     }
 }
 
@@ -142,6 +165,7 @@ impl Request {
             mix: Mix::paper(),
             preset: Preset::Large,
             limits: RoleLimits::default(),
+            roles: RoleSettings::default(),
         }
     }
 }
@@ -158,11 +182,13 @@ mod tests {
             out: Utf8PathBuf::from("corpus"),
             seed: 0,
             jobs: 0,
+            concurrency: 16,
             modalities: Vec::new(),
             formulations: Vec::new(),
             shares: Vec::new(),
             preset: Preset::Large,
             limits: RoleLimits::default(),
+            roles: RoleSettings::default(),
             shard: None,
         }
     }

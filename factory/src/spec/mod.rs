@@ -11,6 +11,7 @@ pub mod limits;
 pub mod mix;
 pub mod mutation;
 pub mod plan;
+pub mod role_settings;
 pub mod rule;
 pub mod scenario;
 pub mod scene;

@@ -145,7 +145,7 @@ fn consumed(attempts: &DataFrame) -> Option<RoleCost> {
 mod tests {
     use super::*;
     use crate::corpus::frames;
-    use crate::corpus::ledger::Entry;
+    use crate::corpus::ledger::{Entry, ModelUse};
 
     fn entry(slot: u64, attempt: u64, stage: Stage) -> Entry {
         let accepted = stage == Stage::Packaged;
@@ -180,11 +180,18 @@ mod tests {
 
     #[test]
     fn costs_of_all_attempts_are_added_up() {
-        let of_model = |slot, cost_micro| Entry {
-            calls: Some(3),
-            prompt_tokens: Some(1000),
-            completion_tokens: Some(200),
-            cost_micro,
+        let of_model = |slot, cost_micro_usd| Entry {
+            model: Some(ModelUse {
+                mode: "writer".to_owned(),
+                name: "local:m".to_owned(),
+                cost: RoleCost {
+                    calls: 3,
+                    prompt_tokens: 1000,
+                    completion_tokens: 200,
+                    cost_micro_usd,
+                },
+                fallbacks: Vec::new(),
+            }),
             ..entry(slot, 0, Stage::Packaged)
         };
         let builtin = entry(0, 0, Stage::Packaged);
