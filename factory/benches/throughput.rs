@@ -19,6 +19,7 @@ use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
 use factory::spec::mix::Cell;
 use factory::spec::plan::{self, Slot};
+use factory::spec::role_settings::RoleSettings;
 use factory::spec::scenario::{self, Scenario};
 use factory::spec::seed::Seed;
 use factory::spec::seed_set::{MLEBENCH, SeedSet};
@@ -61,11 +62,13 @@ fn main() -> Result<()> {
             out: work.to_owned(),
             seed: 0,
             jobs: 1,
+            concurrency: 1,
             modalities: Vec::new(),
             formulations: Vec::new(),
             shares: vec![format!("{cell}=1")],
             preset: Preset::Large,
             limits: RoleLimits::default(),
+            roles: RoleSettings::default(),
             shard: None,
         }
         .check(seeds.fingerprint(), &scenario::domains(&stories))?;

@@ -12,6 +12,7 @@ use factory::roles::Builtin;
 use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
 use factory::spec::plan::Slot;
+use factory::spec::role_settings::RoleSettings;
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 use tasks::task::Corpus;
@@ -34,11 +35,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         out: folder.join("corpus"),
         seed: 0,
         jobs: 1,
+        concurrency: 1,
         modalities: vec!["tabular".to_owned()],
         formulations: vec!["regression".to_owned()],
         shares: Vec::new(),
         preset: Preset::Paper,
         limits: RoleLimits::default(),
+        roles: RoleSettings::default(),
         shard: None,
     };
     pipeline::generate(&options, &Builtin, &Silent, &AtomicBool::new(false))?;

@@ -8,6 +8,7 @@ pub mod folders;
 pub mod manifest;
 pub mod mutation;
 pub mod process;
+pub mod provider;
 pub mod random;
 pub mod reference;
 pub mod rounds;

@@ -5,6 +5,7 @@ use crate::package::{PackageError, Staged};
 use crate::spec::config::Request;
 use crate::spec::limits::RoleLimits;
 use crate::spec::mix::{Mix, name};
+use crate::spec::role_settings::{ModelLimits, RoleSettings};
 use crate::spec::shard::Shard;
 use crate::verify::Verified;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -333,6 +334,19 @@ fn blank(request: &Request, shard: Option<Shard>) -> Record {
     }
 }
 
+fn roles(settings: &RoleSettings) -> String {
+    let RoleSettings { mode, strategist, writer, share, effort, limits } = settings;
+    let ModelLimits { attempts, repairs, calls_per_slot, tokens_per_slot } = limits;
+    let model = |model: &Option<String>| model.clone().unwrap_or_else(|| "builtin".to_owned());
+    let (strategist, writer) = (model(strategist), model(writer));
+    let effort = effort.map_or("usual", |effort| effort.name());
+    format!(
+        "{mode} (strategist {strategist}, writer {writer}, share {share}, effort {effort}, limits \
+         {attempts}, {repairs}, {calls_per_slot}, {tokens_per_slot})"
+    )
+}
+
+
 /// Limits as one line.
 fn limits(limits: &RoleLimits) -> String {
     let RoleLimits { attempts, strategist, developer, operator, writer } = *limits;
@@ -374,6 +388,7 @@ pub fn difference(
             ("val-count", request.val_count.to_string()),
             ("preset", name(&request.preset)),
             ("limits of the roles", limits(&request.limits)),
+            ("roles", roles(&request.roles)),
             ("modality, formulation and shares", mix(&request.mix)),
             ("seeds", request.seeds.clone()),
             ("contents of the seeds", request.seeds_fingerprint.clone()),

@@ -1,6 +1,6 @@
 //! What needs a process of its own: calls that are killed, and proxies from the environment.
 
-use crate::fake::{FakeProvider, Piece, answer, hello, openai_events, stream};
+use support::provider::{FakeProvider, Piece, answer, hello, openai_events, stream};
 use crate::{endpoint, request};
 use camino::Utf8Path;
 use llm::{

@@ -1,6 +1,6 @@
 //! Every way in which a provider fails.
 
-use crate::fake::{FakeProvider, Piece, USAGE, answer, hello, openai_events, stream};
+use support::provider::{FakeProvider, Piece, USAGE, answer, hello, openai_events, stream};
 use crate::{client, endpoint, request};
 use llm::{
     AnswerSchema, ChatClient, ChatError, ChatModel as _, Endpoint, Purpose, Request, RetryPolicy,

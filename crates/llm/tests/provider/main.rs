@@ -3,13 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod child;
-mod fake;
 mod faults;
 mod secrets;
 mod tls;
 mod wire;
 
-use fake::FakeProvider;
+use support::provider::FakeProvider;
 use llm::{ChatClient, Endpoint, Endpoints, Message, Request, RetryPolicy, Role, Timeouts};
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Keys are shown nowhere, whatever a provider does with them.
 
-use crate::fake::{FakeProvider, Piece, USAGE, answer, openai_events, stream};
+use support::provider::{FakeProvider, Piece, USAGE, answer, openai_events, stream};
 use crate::{KEY, endpoint, request};
 use camino::Utf8Path;
 use llm::{

@@ -3,7 +3,7 @@
 //! `certificates/` was made with `openssl req -x509` and `openssl x509 -req`; the key is for this test
 //! alone, and the authority's was thrown away.
 
-use crate::fake::{FakeProvider, hello};
+use support::provider::{FakeProvider, hello};
 use crate::request;
 use camino::Utf8Path;
 use llm::{ChatClient, ChatModel as _, Endpoints, Purpose};

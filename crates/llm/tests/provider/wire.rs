@@ -1,6 +1,6 @@
 //! What is sent, and how whole answers are read.
 
-use crate::fake::{
+use support::provider::{
     FakeProvider, Piece, USAGE, answer, anthropic_events, hello, openai_events, stream,
 };
 use crate::{KEY, client, request};

@@ -3,11 +3,13 @@
 use super::*;
 use crate::corpus::merge;
 use crate::roles::{
-    Builtin, RoleCall, RoleCost, RoleName, RoleRefusal, RoleReply, TaskFacts, TaskPart,
+    Builtin, RoleAuthor, RoleCall, RoleCost, RoleName, RoleRefusal, RoleReply, TaskFacts,
+    TaskPage, TaskPart,
 };
 use crate::spec::blueprint::Blueprint;
 use crate::spec::config::Preset;
 use crate::spec::limits::RoleLimits;
+use crate::spec::role_settings::RoleSettings;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -33,6 +35,8 @@ struct SeenCall {
 /// What goes wrong with a call.
 enum Trouble {
     Refusal,
+    /// The slot's models have used up what they may.
+    Spent,
     Fault,
 }
 
@@ -41,6 +45,8 @@ struct Troubled {
     /// What goes wrong with a call.
     trouble: fn(&SeenCall) -> Option<Trouble>,
     repeatable: bool,
+    /// The roles that the built-in ones play if they do not deliver.
+    stand_ins: &'static [RoleName],
     mechanism: RoleName,
     /// What happens to the developer's facts.
     facts: fn(&SeenCall, &mut TaskFacts),
@@ -60,6 +66,7 @@ impl Default for Troubled {
         Self {
             trouble: |_| None,
             repeatable: true,
+            stand_ins: &[],
             mechanism: RoleName::Strategist,
             facts: |_, _| {},
             evaluator: |_| {},
@@ -91,9 +98,13 @@ impl Troubled {
                 code: "bad_answer",
                 detail: format!("call {} of attempt {attempt}", call.index),
             }),
+            Some(Trouble::Spent) => {
+                Err(RoleRefusal { code: SPENT, detail: "24 of 24 calls".to_owned() })
+            }
             None => product(&seen)?.product,
         };
-        Ok(RoleReply { product, cost: COST })
+        let (model, prompt) = ("troubled".to_owned(), format!("{role}"));
+        Ok(RoleReply { product, cost: COST, author: Some(RoleAuthor { model, prompt }) })
     }
 
     /// The calls of a role at slot 0.
@@ -104,8 +115,12 @@ impl Troubled {
 }
 
 impl Roles for Troubled {
-    fn backend(&self, _slot: &Slot) -> RoleBackend {
-        RoleBackend::Model { mode: "test".to_owned(), model: "troubled".to_owned() }
+    fn backend(&self, _slot: &Slot, authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend {
+        RoleBackend::Model { mode: "test".to_owned(), model: "troubled".to_owned(), authors }
+    }
+
+    fn stand_in(&self, role: RoleName) -> Option<&dyn Roles> {
+        self.stand_ins.contains(&role).then_some(&Builtin as &dyn Roles)
     }
 
     fn repeatable(&self, _role: RoleName) -> bool {
@@ -160,11 +175,11 @@ impl Roles for Troubled {
         facts: &TaskFacts,
         scenario: &Scenario,
         call: RoleCall<'_>,
-    ) -> Result<RoleReply<String>, RoleFault> {
+    ) -> Result<RoleReply<TaskPage>, RoleFault> {
         self.reply(RoleName::Writer, facts.blueprint.origin, call, |seen| {
             let mut reply = Builtin.write(facts, scenario, call)?;
             if let Ok(page) = &mut reply.product {
-                (self.page)(seen, facts, page);
+                (self.page)(seen, facts, &mut page.text);
             }
             Ok(reply)
         })
@@ -195,7 +210,9 @@ impl TestCorpus {
             formulations: vec!["binary".to_owned(), "regression".to_owned()],
             shares: Vec::new(),
             preset: Preset::Large,
+            concurrency: 1,
             limits: RoleLimits::default(),
+            roles: RoleSettings::default(),
             shard: None,
         }
     }
@@ -257,12 +274,11 @@ fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
     assert_eq!(feedback(&calls), expected);
     // One call of each other role, three of the developer.
     for entry in ours.ledger() {
-        assert_eq!((entry.calls, entry.prompt_tokens), (Some(6), Some(600)));
-        assert_eq!((entry.completion_tokens, entry.cost_micro), (Some(60), Some(18)));
-        assert_eq!(
-            (entry.mode.as_deref(), entry.model.as_deref()),
-            (Some("test"), Some("troubled"))
-        );
+        let model = entry.model.unwrap();
+        let RoleCost { calls, prompt_tokens, completion_tokens, cost_micro_usd } = model.cost;
+        assert_eq!((calls, prompt_tokens), (6, 600));
+        assert_eq!((completion_tokens, cost_micro_usd), (60, Some(18)));
+        assert_eq!((&*model.mode, &*model.name), ("test", "troubled"));
     }
     // The task is the built-in one, but for its provenance.
     let (ours, theirs) = (files(&ours.out().join("corpus")), files(&theirs.out().join("corpus")));
@@ -270,8 +286,10 @@ fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
     for (path, bytes) in &ours {
         if path.ends_with("task.json") {
             let manifest: serde_json::Value = serde_json::from_slice(bytes).unwrap();
-            let roles = serde_json::json!({ "mode": "test", "model": "troubled" });
-            assert_eq!(manifest["provenance"]["roles"], roles);
+            let roles = &manifest["provenance"]["roles"];
+            assert_eq!(roles["mode"], "test");
+            let author = serde_json::json!({ "model": "troubled", "prompt": "technical writer" });
+            assert_eq!(roles["authors"]["writer"], author);
         } else {
             assert!(*bytes == theirs[path], "{path}");
         }
@@ -292,7 +310,7 @@ fn role_that_cannot_answer_differently_is_asked_once_an_attempt() {
             (entry.stage, entry.reason.as_deref()),
             (Stage::Development, Some("bad_answer"))
         );
-        assert_eq!(entry.calls, Some(2));
+        assert_eq!(entry.model.as_ref().unwrap().cost.calls, 2);
     }
     let calls = roles.calls(RoleName::Developer);
     assert!(calls.iter().all(|seen| seen.index == 0));
@@ -314,7 +332,7 @@ fn evaluator_that_is_refused_three_times_ends_the_attempt() {
     let ledger = desk.ledger();
     assert_eq!(ledger.len(), 2);
     for entry in ledger {
-        assert_eq!((entry.stage, entry.calls), (Stage::Operation, Some(5)));
+        assert_eq!((entry.stage, entry.model.unwrap().cost.calls), (Stage::Operation, 5));
     }
     let calls = roles.calls(RoleName::Operator);
     let expected = [
@@ -330,6 +348,51 @@ fn evaluator_that_is_refused_three_times_ends_the_attempt() {
     // A slot that used up the attempts of its corpus is not made again.
     assert_eq!(run(&options, &roles).unwrap(), record);
     assert_eq!(roles.calls(RoleName::Operator).len(), calls.len());
+}
+
+#[test]
+fn stand_in_plays_a_role_that_does_not_deliver() {
+    let (ours, theirs) = (TestCorpus::new(), TestCorpus::new());
+    let never = |seen: &SeenCall| (seen.role == RoleName::Writer).then_some(Trouble::Refusal);
+    let stand_ins = &[RoleName::Writer];
+    let roles = Troubled { trouble: never, stand_ins, ..Troubled::default() };
+    let record = ours.generate(2, &roles).unwrap();
+    assert_eq!(record, theirs.generate(2, &Builtin).unwrap());
+    for entry in ours.ledger() {
+        let model = entry.model.unwrap();
+        assert_eq!(model.fallbacks, [RoleName::Writer]);
+        // Three refused calls of the writer, and one of each other role.
+        assert_eq!(model.cost.calls, 6);
+    }
+    let (ours, theirs) = (files(&ours.out().join("corpus")), files(&theirs.out().join("corpus")));
+    for (path, bytes) in ours.iter().filter(|(path, _)| path.ends_with("description.md")) {
+        assert!(*bytes == theirs[path], "{path}");
+    }
+    let manifest = ours.iter().find(|(path, _)| path.ends_with("task.json")).unwrap().1;
+    let manifest: serde_json::Value = serde_json::from_slice(manifest).unwrap();
+    assert!(manifest["provenance"]["roles"]["authors"].get("writer").is_none());
+}
+
+#[test]
+fn slot_that_has_spent_its_calls_ends_and_stays_ended() {
+    let desk = TestCorpus::new();
+    let spent = |seen: &SeenCall| {
+        (seen.role == RoleName::Developer && seen.attempt == 1).then_some(Trouble::Spent)
+    };
+    let first = |seen: &SeenCall, facts: &mut TaskFacts| {
+        if seen.attempt == 0 {
+            facts.ladder.baselines.ladder[3] = facts.ladder.baselines.ladder[0];
+        }
+    };
+    let roles = Troubled { trouble: spent, facts: first, ..Troubled::default() };
+    let record = desk.generate(1, &roles).unwrap();
+    assert_eq!((record.complete, &record.empty_slots[..]), (true, &[0][..]));
+    let ledger = desk.ledger();
+    assert_eq!(ledger.len(), 2);
+    assert_eq!((ledger[1].stage, ledger[1].reason.as_deref()), (Stage::Development, Some(SPENT)));
+    let calls = roles.calls(RoleName::Developer).len();
+    assert_eq!(desk.generate(1, &roles).unwrap(), record);
+    assert_eq!(roles.calls(RoleName::Developer).len(), calls, "the slot is not made again");
 }
 
 #[test]
@@ -487,5 +550,5 @@ fn ledger_of_built_in_roles_has_no_costs() {
         "task",
     ];
     assert_eq!(keys, known);
-    assert!(desk.ledger().iter().all(|entry| entry.calls.is_none()));
+    assert!(desk.ledger().iter().all(|entry| entry.model.is_none()));
 }

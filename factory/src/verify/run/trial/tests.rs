@@ -7,6 +7,7 @@ use crate::roles::Builtin;
 use crate::spec::config::{Options as Request, Preset};
 use crate::spec::limits::RoleLimits;
 use crate::spec::plan::Slot;
+use crate::spec::role_settings::RoleSettings;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use tasks::task::Corpus;
@@ -28,11 +29,13 @@ fn corpus(dir: &Utf8Path) -> Corpus {
         out: dir.to_owned(),
         seed: 0,
         jobs: 1,
+        concurrency: 1,
         modalities: vec!["tabular".to_owned()],
         formulations: vec!["regression".to_owned(), "multiclass".to_owned()],
         shares: vec!["tabular/regression=0.5".to_owned()],
         preset: Preset::Paper,
         limits: RoleLimits::default(),
+        roles: RoleSettings::default(),
         shard: None,
     };
     pipeline::generate(&request, &Builtin, &Quiet, &AtomicBool::new(false)).unwrap();

@@ -1,4 +1,4 @@
-//! A provider on this machine that answers as a test says, byte by byte.
+//! A provider of chat models on this machine that answers as a test says, byte by byte.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What a test does with a connection.
 #[derive(Debug, Clone)]
-pub(crate) enum Piece {
+pub enum Piece {
     /// Sends bytes.
     Bytes(Vec<u8>),
     /// Waits.
@@ -19,29 +19,30 @@ pub(crate) enum Piece {
 
 /// A request that came in.
 #[derive(Debug, Clone)]
-pub(crate) struct SeenRequest {
+pub struct SeenRequest {
     /// The request line and the headers.
-    pub(crate) head: String,
+    pub head: String,
     /// The body.
-    pub(crate) body: String,
+    pub body: String,
 }
 
 /// A running provider. Its threads end with the process.
-pub(crate) struct FakeProvider {
-    pub(crate) address: SocketAddr,
+#[derive(Debug)]
+pub struct FakeProvider {
+    pub address: SocketAddr,
     seen: Arc<Mutex<Vec<SeenRequest>>>,
 }
 
 impl FakeProvider {
     /// Starts one that answers the `n`-th request, from 0, with `script(n, request)`.
-    pub(crate) fn start(
+    pub fn start(
         script: impl Fn(usize, &SeenRequest) -> Vec<Piece> + Send + Sync + 'static,
     ) -> Self {
         Self::start_encrypted(None, script)
     }
 
     /// The same, over TLS if there is a configuration.
-    pub(crate) fn start_encrypted(
+    pub fn start_encrypted(
         tls: Option<Arc<rustls::ServerConfig>>,
         script: impl Fn(usize, &SeenRequest) -> Vec<Piece> + Send + Sync + 'static,
     ) -> Self {
@@ -71,12 +72,12 @@ impl FakeProvider {
     }
 
     /// The number of requests so far.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.seen.lock().unwrap().len()
     }
 
     /// All requests so far.
-    pub(crate) fn seen(&self) -> Vec<SeenRequest> {
+    pub fn seen(&self) -> Vec<SeenRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -132,7 +133,7 @@ fn read_request(stream: &mut impl Read) -> Option<SeenRequest> {
 }
 
 /// An answer of known length.
-pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+pub fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let headers: Vec<String> =
         headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let headers = headers.concat();
@@ -141,7 +142,7 @@ pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<u
 }
 
 /// An answer in chunks, one for each event.
-pub(crate) fn stream(events: &[String]) -> Vec<u8> {
+pub fn stream(events: &[String]) -> Vec<u8> {
     let mut bytes =
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
             .to_vec();
@@ -153,7 +154,7 @@ pub(crate) fn stream(events: &[String]) -> Vec<u8> {
 }
 
 /// The events of an answer in OpenAI's protocol.
-pub(crate) fn openai_events(texts: &[&str], usage: &str) -> Vec<String> {
+pub fn openai_events(texts: &[&str], usage: &str) -> Vec<String> {
     let mut events: Vec<String> = texts
         .iter()
         .map(|text| {
@@ -170,7 +171,7 @@ pub(crate) fn openai_events(texts: &[&str], usage: &str) -> Vec<String> {
 }
 
 /// The events of an answer in Anthropic's protocol.
-pub(crate) fn anthropic_events(texts: &[&str]) -> Vec<String> {
+pub fn anthropic_events(texts: &[&str]) -> Vec<String> {
     let mut events = vec![(
         "message_start",
         r#"{"type":"message_start","message":{"id":"i","model":"m-1","content":[],"usage":{"input_tokens":9,"output_tokens":1}}}"#.to_owned(),
@@ -196,9 +197,9 @@ pub(crate) fn anthropic_events(texts: &[&str]) -> Vec<String> {
 }
 
 /// The usage that [`openai_events`] takes.
-pub(crate) const USAGE: &str = r#"{"prompt_tokens":9,"completion_tokens":5}"#;
+pub const USAGE: &str = r#"{"prompt_tokens":9,"completion_tokens":5}"#;
 
 /// A good answer in OpenAI's protocol.
-pub(crate) fn hello() -> Vec<Piece> {
+pub fn hello() -> Vec<Piece> {
     vec![Piece::Bytes(stream(&openai_events(&["he", "llo"], USAGE)))]
 }
