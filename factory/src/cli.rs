@@ -74,6 +74,9 @@ that is fit for use lets each win more often than the one below it.")]
         /// Also write a page for a browser to this file.
         #[arg(long, value_name = "FILE")]
         html: Option<Utf8PathBuf>,
+        /// Show the funnel alone, by what played the roles, beside the paper's.
+        #[arg(long, value_enum, conflicts_with = "json")]
+        by: Option<StatsGroup>,
     },
     /// Put the shards of a corpus together.
     #[command(after_help = "\
@@ -178,6 +181,13 @@ pub(crate) struct ModelFlags {
     /// Say what models would be asked and what that would cost, and make nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// What attempts are grouped by, given by `--by`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum StatsGroup {
+    /// Mode and model of the roles.
+    Model,
 }
 
 /// The form of an export, given by `--format`.

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{
-    Calibrate, CallsCommand, Cli, Command, ExportFormat, Generate, Half, Inspect, ModelsCommand, Verify,
+    Calibrate, CallsCommand, Cli, Command, ExportFormat, Generate, Half, Inspect, ModelsCommand,
+    StatsGroup, Verify,
 };
 use evals::calibration::{self, CalibrationSettings};
 use factory::corpus::export;
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
         Command::Verify(flags) => verify(&flags),
         Command::Inspect(flags) => inspect(&flags),
         Command::Calibrate(flags) => calibrate(&flags),
-        Command::Stats { dir, json, html } => stats(&dir, json, html.as_deref()),
+        Command::Stats { dir, json, html, by } => stats(&dir, json, html.as_deref(), by),
         Command::Models(ModelsCommand::Check { names, files }) => check_models(&names, &files),
         Command::Calls(CallsCommand::Export { dir, file }) => export_calls(&dir, &file),
         Command::Merge { out, shards } => merge(&out, &shards),
@@ -272,7 +273,12 @@ fn calibrate(flags: &Calibrate) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn stats(dir: &Utf8Path, json: bool, html: Option<&Utf8Path>) -> Result<ExitCode> {
+fn stats(
+    dir: &Utf8Path,
+    json: bool,
+    html: Option<&Utf8Path>,
+    by: Option<StatsGroup>,
+) -> Result<ExitCode> {
     let statistics = factory::show::stats::gather(dir)?;
     if let Some(file) = html {
         let page = factory::show::stats::page::page(&statistics);
@@ -280,7 +286,9 @@ fn stats(dir: &Utf8Path, json: bool, html: Option<&Utf8Path>) -> Result<ExitCode
             format!("failed to write `{file}`; name a file in a folder that exists")
         })?;
     }
-    if json {
+    if let Some(StatsGroup::Model) = by {
+        say(factory::show::stats::by_model::text(&statistics.by_model).trim_end());
+    } else if json {
         say(&serde_json::to_string_pretty(&statistics)?);
     } else {
         say(&factory::show::stats::text::text(&statistics));

@@ -7,6 +7,7 @@ use fs_err as fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
+use support::folders::corpus_files;
 
 const COUNT: &str = "6";
 
@@ -33,25 +34,6 @@ fn run(mut command: Command) -> Output {
     command.output().unwrap()
 }
 
-/// Public, private and source files and manifests by path.
-fn files(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![corpus.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in folder.read_dir_utf8().unwrap() {
-            let path = entry.unwrap().into_path();
-            let name = path.strip_prefix(corpus).unwrap().to_string();
-            if path.is_dir() {
-                folders.push(path);
-            } else if name != "ledger.jsonl" && name != ".lock" {
-                // The ledger holds durations, the lock nothing.
-                found.insert(name, fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
-}
-
 fn complaint(output: &Output) -> String {
     assert!(!output.status.success(), "it succeeded");
     assert_eq!(output.status.code(), Some(1));
@@ -68,7 +50,7 @@ fn threads_and_folders_leave_no_trace() {
         let output = run(command);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    let (one, two) = (files(&one), files(&two));
+    let (one, two) = (corpus_files(&one), corpus_files(&two));
     assert!(one.len() > 6 * 8);
     assert!(one == two, "the corpora differ");
 }
@@ -80,7 +62,7 @@ fn another_seed_shares_nothing() {
     let rows = |seed: &str| {
         let out = desk.path(seed);
         assert!(run(GenerateCommand::generate(&out, &["--seed", seed])).status.success());
-        let files = files(&out);
+        let files = corpus_files(&out);
         let mut rows = BTreeSet::new();
         for (path, table) in files.iter().filter(|(path, _)| path.ends_with("train.csv")) {
             let folder = path.trim_end_matches("train.csv");
@@ -116,7 +98,7 @@ fn a_killed_run_is_finished_by_the_same_command() {
     fs::write(broken.join(".corpus.json.1.tmp"), "{").unwrap();
     let output = run(GenerateCommand::generate(&broken, &["--resume"]));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(files(&whole) == files(&broken), "the corpora differ");
+    assert!(corpus_files(&whole) == corpus_files(&broken), "the corpora differ");
     // Nothing is lost or doubled in the ledger either.
     let slots = |corpus: &Utf8Path| -> Vec<(u64, u64)> {
         let text = fs::read_to_string(corpus.join("ledger.jsonl")).unwrap();
@@ -138,7 +120,7 @@ fn a_damaged_line_of_the_ledger_is_named_and_made_again() {
     let desk = GenerateCommand::new();
     let corpus = desk.path("corpus");
     assert!(run(GenerateCommand::generate(&corpus, &[])).status.success());
-    let whole = files(&corpus);
+    let whole = corpus_files(&corpus);
     let ledger = corpus.join("ledger.jsonl");
     let text = fs::read_to_string(&ledger).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
@@ -148,7 +130,7 @@ fn a_damaged_line_of_the_ledger_is_named_and_made_again() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("ledger.jsonl` is damaged in line 2"), "{said}");
-    assert!(files(&corpus) == whole, "the corpus changed");
+    assert!(corpus_files(&corpus) == whole, "the corpus changed");
 }
 
 #[test]
@@ -217,12 +199,12 @@ fn other_options_do_not_continue_a_corpus() {
     let desk = GenerateCommand::new();
     let out = desk.path("corpus");
     assert!(run(GenerateCommand::generate(&out, &[])).status.success());
-    let before = files(&out);
+    let before = corpus_files(&out);
     let text = complaint(&run(GenerateCommand::generate(&out, &["--seed", "9"])));
     assert!(text.contains("`seed` = 0, not 9"), "{text}");
     let text = complaint(&run(GenerateCommand::generate(&out, &["--modality", "tabular"])));
     assert!(text.contains("modality, formulation and shares"), "{text}");
-    assert!(before == files(&out));
+    assert!(before == corpus_files(&out));
 }
 
 #[test]
@@ -233,11 +215,11 @@ fn corpus_of_an_older_version_is_not_continued() {
     let record = fs::read_to_string(out.join("corpus.json")).unwrap();
     fs::write(out.join("corpus.json"), record.replacen("\"version\": 2", "\"version\": 1", 1))
         .unwrap();
-    let before = files(&out);
+    let before = corpus_files(&out);
     let text = complaint(&run(GenerateCommand::generate(&out, &["--resume"])));
     assert!(text.contains("version 1, and this build makes version 2"), "{text}");
     assert!(text.contains("another `--out`"), "{text}");
-    assert!(before == files(&out));
+    assert!(before == corpus_files(&out));
 }
 
 #[test]

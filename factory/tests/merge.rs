@@ -31,19 +31,7 @@ fn refused(out: &Utf8Path, shards: &[&Utf8PathBuf]) -> String {
 
 /// Every file by path; the ledger's lines in order and without durations.
 fn files(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![corpus.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in folder.read_dir_utf8().unwrap() {
-            let path = entry.unwrap().into_path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(corpus).unwrap().to_string();
-                found.insert(name, fs::read(&path).unwrap());
-            }
-        }
-    }
+    let mut found = support::folders::files(corpus);
     let ledger = String::from_utf8(found["ledger.jsonl"].clone()).unwrap();
     let mut lines: Vec<String> = ledger
         .lines()

@@ -2,6 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use std::collections::BTreeMap;
 use tasks::task::{Collection, Opening, Task, TaskError};
 use tempfile::TempDir;
 
@@ -73,6 +74,35 @@ impl TemporaryFolder {
         self.write(&of("notes/copy.txt"), &table(CANARY));
         self.write(&of("evaluator.py"), EVALUATOR);
     }
+}
+
+/// The contents of every file below a folder, by path within it.
+pub fn files(folder: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in next.read_dir_utf8().unwrap() {
+            let path = entry.unwrap().into_path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_string();
+                found.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// The files of a corpus that are the same bytes whenever it is made: all but the ledger, which
+/// holds durations, the lock, and what calls of models left.
+pub fn corpus_files(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = files(corpus);
+    found.retain(|path, _| {
+        !matches!(path.as_str(), "ledger.jsonl" | ".lock" | "calls.jsonl")
+            && !path.starts_with("calls/")
+    });
+    found
 }
 
 /// So many lines.

@@ -12,6 +12,7 @@ use crate::spec::limits::RoleLimits;
 use crate::spec::role_settings::RoleSettings;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use support::folders::corpus_files;
 
 /// Shows nothing.
 struct NoProgress;
@@ -235,24 +236,6 @@ fn entries(corpus: &Utf8Path) -> Vec<Entry> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Every file of a corpus but ledger and lock, by path.
-fn files(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![corpus.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in folder.read_dir_utf8().unwrap() {
-            let path = entry.unwrap().into_path();
-            let name = path.strip_prefix(corpus).unwrap().to_string();
-            if path.is_dir() {
-                folders.push(path);
-            } else if name != "ledger.jsonl" && name != ".lock" {
-                found.insert(name, fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
-}
-
 /// The feedback of calls, in order.
 fn feedback(calls: &[SeenCall]) -> Vec<Option<&str>> {
     calls.iter().map(|seen| seen.feedback.as_ref().map(|(_, detail)| detail.as_str())).collect()
@@ -281,7 +264,7 @@ fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
         assert_eq!((&*model.mode, &*model.name), ("test", "troubled"));
     }
     // The task is the built-in one, but for its provenance.
-    let (ours, theirs) = (files(&ours.out().join("corpus")), files(&theirs.out().join("corpus")));
+    let (ours, theirs) = (corpus_files(&ours.out().join("corpus")), corpus_files(&theirs.out().join("corpus")));
     assert!(ours.keys().eq(theirs.keys()));
     for (path, bytes) in &ours {
         if path.ends_with("task.json") {
@@ -364,7 +347,7 @@ fn stand_in_plays_a_role_that_does_not_deliver() {
         // Three refused calls of the writer, and one of each other role.
         assert_eq!(model.cost.calls, 6);
     }
-    let (ours, theirs) = (files(&ours.out().join("corpus")), files(&theirs.out().join("corpus")));
+    let (ours, theirs) = (corpus_files(&ours.out().join("corpus")), corpus_files(&theirs.out().join("corpus")));
     for (path, bytes) in ours.iter().filter(|(path, _)| path.ends_with("description.md")) {
         assert!(*bytes == theirs[path], "{path}");
     }
@@ -413,7 +396,7 @@ fn fault_ends_the_run_and_the_same_command_finishes_it() {
     assert!(broken.ledger().iter().all(|entry| entry.slot == 0));
 
     broken.generate(3, &Troubled::default()).unwrap();
-    assert!(files(&whole.out().join("corpus")) == files(&broken.out().join("corpus")));
+    assert!(corpus_files(&whole.out().join("corpus")) == corpus_files(&broken.out().join("corpus")));
     let without_time = |desk: &TestCorpus| -> Vec<Entry> {
         desk.ledger().into_iter().map(|entry| Entry { milliseconds: 0, ..entry }).collect()
     };

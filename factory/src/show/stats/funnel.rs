@@ -74,6 +74,14 @@ pub struct Passage {
     /// What chat models consumed over all attempts; absent where all roles are built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<RoleCost>,
+    /// Attempts whose page is built in because a model's was refused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub writer_fallbacks: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Follows attempts, one per row of [`frames::attempts`](crate::corpus::frames::attempts).
@@ -126,7 +134,21 @@ pub(super) fn follow(attempts: &DataFrame) -> Passage {
         milliseconds: kinds.filter_map(times).collect(),
         seconds: numbers(attempts, "milliseconds").iter().map(|time| time / 1000.0).sum(),
         cost: consumed(attempts),
+        writer_fallbacks: numbers(attempts, "writer_fallback")
+            .iter()
+            .filter(|fallback| **fallback > 0.0)
+            .count(),
     }
+}
+
+/// The attempts by what played the roles: `builtin`, or mode and models. Empty where all roles are
+/// built in.
+pub(super) fn by_model(attempts: &DataFrame) -> BTreeMap<String, Passage> {
+    let groups = groups(attempts, "roles");
+    if groups.keys().all(|roles| roles == "builtin") {
+        return BTreeMap::new();
+    }
+    groups.into_iter().map(|(roles, attempts)| (roles, follow(&attempts))).collect()
 }
 
 /// What chat models consumed in all attempts; `None` where no attempt asked one.

@@ -4,6 +4,7 @@
 //! three views of it. [`paper`] holds what it is compared with, and
 //! [`intervals`](crate::numeric::intervals) the formulas.
 
+pub mod by_model;
 pub mod figure;
 pub mod funnel;
 pub mod groups;

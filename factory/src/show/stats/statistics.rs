@@ -45,6 +45,10 @@ pub struct Statistics {
     pub sizes: Sizes,
     /// How many attempts came through each stage, beside the paper's funnel.
     pub passage: Passage,
+    /// The same by what played the roles: `builtin`, or mode and models, such as
+    /// `writer:openai:NAME`. Empty where all roles are built in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_model: BTreeMap<String, Passage>,
     /// Tasks by modality and formulation.
     pub coverage: BTreeMap<String, Counts>,
     /// Tasks by kind of rule.
@@ -135,6 +139,7 @@ fn of_tables(
         figures: figures(manifests, &record.request.mix),
         sizes: Sizes::from_tasks(&tasks),
         passage: funnel::follow(attempts),
+        by_model: funnel::by_model(attempts),
         coverage: modalities
             .iter()
             .map(|(modality, tasks)| (modality.clone(), counts(tasks, "formulation")))

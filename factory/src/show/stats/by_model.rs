@@ -1,0 +1,147 @@
+//! The funnel by what played the roles, beside the paper's.
+
+use super::funnel::Passage;
+use super::paper;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Reasons of refusals that are listed per group.
+const REASONS: usize = 5;
+
+/// The funnels of groups of attempts as text for a terminal: a column for the paper and one for
+/// each group, then the most frequent reasons of refusals.
+pub fn text(groups: &BTreeMap<String, Passage>) -> String {
+    if groups.is_empty() {
+        return "All roles are built in: no model had a part in this corpus.\n".to_owned();
+    }
+    let mut text = String::from("Roles\n");
+    for (index, name) in groups.keys().enumerate() {
+        let _ = writeln!(text, "  {}  {name}", letter(index));
+    }
+    let heads: Vec<String> = (0..groups.len()).map(letter).collect();
+    let _ = write!(text, "\n{:<26}{:>18}", "Funnel", "paper");
+    line(&mut text, heads);
+    let steps = groups.values().next().map_or(&[][..], |passage| &passage.steps[..]);
+    for (index, step) in steps.iter().enumerate() {
+        let _ = write!(text, "  {:<24}{:>18}", step.name, share(step.paper, step.paper_share));
+        let ours = |passage: &Passage| {
+            share(passage.steps[index].count, passage.steps[index].share)
+        };
+        line(&mut text, groups.values().map(ours));
+    }
+    let rows: [(&str, String, &dyn Fn(&Passage) -> String); 7] = [
+        ("attempts accepted, 95 %", "-".to_owned(), &|passage| {
+            let interval = &passage.accepted.interval;
+            format!("{:.1} - {:.1} %", 100.0 * interval.low, 100.0 * interval.high)
+        }),
+        ("slots filled", percent(paper_filled()), &|passage| percent(passage.filled.share)),
+        ("attempts a task", "-".to_owned(), &|passage| per_task(passage, passage.accepted.total)),
+        ("calls a task", "-".to_owned(), &|passage| {
+            passage.cost.map_or("-".to_owned(), |cost| mean(passage, cost.calls))
+        }),
+        ("tokens read a task", "-".to_owned(), &|passage| {
+            passage.cost.map_or("-".to_owned(), |cost| mean(passage, cost.prompt_tokens))
+        }),
+        ("tokens generated a task", "-".to_owned(), &|passage| {
+            passage.cost.map_or("-".to_owned(), |cost| mean(passage, cost.completion_tokens))
+        }),
+        ("USD a task", "-".to_owned(), &|passage| {
+            let micro = passage.cost.and_then(|cost| cost.cost_micro_usd);
+            let tasks = passage.accepted.count.max(1) as f64;
+            micro.map_or("?".to_owned(), |micro| format!("{:.4}", micro as f64 / 1e6 / tasks))
+        }),
+    ];
+    for (name, paper, ours) in rows {
+        let _ = write!(text, "  {name:<24}{paper:>18}");
+        line(&mut text, groups.values().map(ours));
+    }
+    let _ = write!(text, "  {:<24}{:>18}", "writer_fallback", "-");
+    line(&mut text, groups.values().map(|passage| passage.writer_fallbacks.to_string()));
+    for (index, passage) in groups.values().enumerate() {
+        let reasons = passage.reasons.iter().flat_map(|(stage, reasons)| {
+            reasons.iter().map(move |(reason, count)| (*count, stage, reason))
+        });
+        let mut reasons: Vec<_> = reasons.collect();
+        reasons.sort_by(|one, other| other.0.cmp(&one.0).then(one.cmp(other)));
+        for (count, stage, reason) in reasons.into_iter().take(REASONS) {
+            let _ = writeln!(text, "  {} refused {count:>5}  {stage}: {reason}", letter(index));
+        }
+    }
+    text
+}
+
+/// The name of a column: A, B, ...
+fn letter(index: usize) -> String {
+    char::from(b'A' + u8::try_from(index % 26).unwrap_or(0)).to_string()
+}
+
+fn line(text: &mut String, cells: impl IntoIterator<Item = String>) {
+    for cell in cells {
+        let _ = write!(text, "{cell:>18}");
+    }
+    text.push('\n');
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn share(count: usize, share: f64) -> String {
+    format!("{count} ({})", percent(share))
+}
+
+fn paper_filled() -> f64 {
+    paper::FUNNEL[3] as f64 / paper::FUNNEL[0] as f64
+}
+
+fn per_task(passage: &Passage, count: usize) -> String {
+    format!("{:.2}", count as f64 / passage.accepted.count.max(1) as f64)
+}
+
+fn mean(passage: &Passage, sum: u64) -> String {
+    format!("{:.1}", sum as f64 / passage.accepted.count.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::funnel;
+    use super::*;
+    use crate::corpus::frames;
+    use crate::corpus::ledger::{AttemptOutcome, Entry, ModelUse, Stage};
+    use crate::roles::{RoleCost, RoleName};
+
+    fn entry(slot: u64, accepted: bool, fallback: bool, model: bool) -> Entry {
+        let cost = RoleCost {
+            calls: 4,
+            prompt_tokens: 11_000,
+            completion_tokens: 4000,
+            cost_micro_usd: Some(2500),
+        };
+        let fallbacks = if fallback { vec![RoleName::Writer] } else { Vec::new() };
+        let (mode, name) = ("blueprint".to_owned(), "local:m".to_owned());
+        Entry {
+            stage: if accepted { Stage::Packaged } else { Stage::Verification },
+            outcome: if accepted { AttemptOutcome::Accepted } else { AttemptOutcome::Refused },
+            reason: (!accepted).then(|| "unlearnable".to_owned()),
+            model: model.then_some(ModelUse { mode, name, cost, fallbacks }),
+            ..Entry::for_tests(slot, 0)
+        }
+    }
+
+    #[test]
+    fn funnels_stand_side_by_side() {
+        let entries = [
+            entry(0, true, false, false),
+            entry(1, true, true, true),
+            entry(2, false, false, true),
+            entry(3, true, false, true),
+        ];
+        insta::assert_snapshot!(text(&funnel::by_model(&frames::attempts(&entries))));
+    }
+
+    #[test]
+    fn corpus_of_built_in_roles_has_no_groups() {
+        let groups = funnel::by_model(&frames::attempts(&[entry(0, true, false, false)]));
+        assert!(groups.is_empty() && text(&groups).contains("built in"));
+    }
+}
