@@ -7,11 +7,6 @@
 
 #![expect(clippy::print_stdout, reason = "it prints what it measures")]
 
-#[expect(dead_code, clippy::unwrap_used, reason = "the tests use all of it, and may unwrap")]
-#[path = "../tests/provider/fake.rs"]
-mod fake;
-
-use fake::{FakeProvider, Piece, USAGE, answer, openai_events, stream};
 use llm::{
     CallRecord, ChatClient, ChatModel as _, Endpoint, Endpoints, Message, PriceList, Purpose,
     Request, Role,
@@ -20,6 +15,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use support::provider::{FakeProvider, Piece, USAGE, answer, openai_events, stream};
 
 const CALLS: u64 = 1000;
 const CONCURRENCY: u64 = 32;
