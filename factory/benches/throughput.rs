@@ -63,6 +63,7 @@ fn main() -> Result<()> {
             seed: 0,
             jobs: 1,
             concurrency: 1,
+            carry_on: false,
             modalities: Vec::new(),
             formulations: Vec::new(),
             shares: vec![format!("{cell}=1")],

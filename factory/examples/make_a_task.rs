@@ -36,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         seed: 0,
         jobs: 1,
         concurrency: 1,
+        carry_on: false,
         modalities: vec!["tabular".to_owned()],
         formulations: vec!["regression".to_owned()],
         shares: Vec::new(),

@@ -178,6 +178,9 @@ pub(crate) struct ModelFlags {
     /// Take every answer from a recording of `calls export`, and ask no model.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["budget_usd", "cache", "no_cache"])]
     pub(crate) replay: Option<Utf8PathBuf>,
+    /// Go on even if models fill fewer than one slot in five.
+    #[arg(long)]
+    pub(crate) carry_on: bool,
     /// Say what models would be asked and what that would cost, and make nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -308,6 +311,7 @@ impl Generate {
             seed: flags.seed,
             jobs: flags.jobs,
             concurrency: flags.models.concurrency,
+            carry_on: flags.models.carry_on,
             modalities: flags.modality.clone(),
             formulations: flags.formulation.clone(),
             shares: flags.shares.clone(),

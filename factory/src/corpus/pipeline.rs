@@ -66,6 +66,19 @@ pub enum PipelineError {
         #[source]
         source: RoleFault,
     },
+    /// Models fill hardly any slot, each time for one reason.
+    #[error(
+        "{empty} of {slots} slots of models stay empty, most of them because of `{reason}`. Finished \
+         tasks are kept; choose another model or mode, or continue with `--carry-on`"
+    )]
+    MostlyRefused {
+        /// Slots without a task.
+        empty: usize,
+        /// Finished slots.
+        slots: usize,
+        /// The reason code that ended most of them.
+        reason: String,
+    },
     /// Checks failed that no role can answer for.
     #[error(
         "{OWN_FAULTS} attempts failed checks that only a fault of this software can fail, the last \
@@ -81,6 +94,11 @@ pub enum PipelineError {
         detail: String,
     },
 }
+
+/// Slots of models after which a run may be ended because most of them stay empty.
+const JUDGED_FROM: usize = 10;
+/// The share of empty slots that ends it.
+const MOSTLY: f64 = 0.8;
 
 /// Refusals that only a fault of this software explains, after which a run ends.
 const OWN_FAULTS: usize = 3;
@@ -121,6 +139,7 @@ pub fn generate(
         ledger: &ledger,
         out: &options.out,
         own_faults: AtomicUsize::new(0),
+        endings: Mutex::default(),
     };
     factory.fill_all(&todo, options, room.work(), progress, stop)?;
     let frame = Frame { request: &request, shard: options.shard, reserved: plan.reserved, notes };
@@ -184,6 +203,8 @@ struct Factory<'a> {
     out: &'a Utf8Path,
     /// Refusals so far that only a fault of this software explains.
     own_faults: AtomicUsize,
+    /// How the slots of models ended: the last reason of those that stay empty.
+    endings: Mutex<Vec<Option<String>>>,
 }
 
 impl Factory<'_> {
@@ -213,8 +234,12 @@ impl Factory<'_> {
                         let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) else {
                             break;
                         };
-                        match self.fill(slot, work, &permits) {
-                            Ok(accepted) => progress.finished(slot, accepted),
+                        let filled = self.fill(slot, work, &permits);
+                        match filled.and_then(|reason| {
+                            progress.finished(slot, reason.is_none());
+                            if options.carry_on { Ok(()) } else { self.judge(slot, reason) }
+                        }) {
+                            Ok(()) => {}
                             Err(error) => {
                                 failed().get_or_insert(error);
                             }
@@ -226,20 +251,44 @@ impl Factory<'_> {
         failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
+    /// Ends the run if models fill hardly any slot for one reason, before that costs more.
+    fn judge(&self, slot: &Slot, reason: Option<String>) -> Result<(), PipelineError> {
+        if matches!(self.roles(slot).backend(slot, BTreeMap::new()), RoleBackend::Builtin) {
+            return Ok(());
+        }
+        let mut endings = self.endings.lock().unwrap_or_else(PoisonError::into_inner);
+        endings.push(reason);
+        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+        for reason in endings.iter().flatten() {
+            *reasons.entry(reason).or_default() += 1;
+        }
+        let worst = reasons.iter().max_by_key(|(_, count)| **count);
+        match worst {
+            Some((reason, count))
+                if endings.len() >= JUDGED_FROM
+                    && *count as f64 >= MOSTLY * endings.len() as f64 =>
+            {
+                let (slots, reason) = (endings.len(), (*reason).to_owned());
+                Err(PipelineError::MostlyRefused { empty: *count, slots, reason })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What plays the roles at a slot.
     fn roles(&self, slot: &Slot) -> &dyn Roles {
         let Request { roles, seed, .. } = self.request;
         if roles.is_builtin() || roles.plays(*seed, slot.index) { self.roles } else { &Builtin }
     }
 
-    /// Attempts a slot until a task passes or the attempts are used up; returns whether one
-    /// passed. A slot that ends in an error leaves no line in the ledger and is made again.
+    /// Attempts a slot until a task passes or the attempts are used up; returns the last reason if
+    /// none passed. A slot that ends in an error leaves no line in the ledger and is made again.
     fn fill(
         &self,
         slot: &Slot,
         work: &Utf8Path,
         permits: &WorkPermits,
-    ) -> Result<bool, PipelineError> {
+    ) -> Result<Option<String>, PipelineError> {
         let permit = permits.acquire();
         let (out, roles) = (self.out, self.roles(slot));
         let write = |source| PipelineError::Write { out: out.to_owned(), source };
@@ -304,7 +353,8 @@ impl Factory<'_> {
             folder::publish(task, out).map_err(write)?;
         }
         remove(&work).map_err(write)?;
-        Ok(accepted.is_some())
+        let last = entries.pop().and_then(|entry| entry.reason);
+        Ok(if accepted.is_some() { None } else { last.or_else(|| Some(String::new())) })
     }
 
     /// What the strategist starts from at an attempt.

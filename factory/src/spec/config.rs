@@ -25,6 +25,8 @@ pub struct Options {
     /// Slots at a time, those included that wait for a chat model. Of no effect where all roles
     /// are built in.
     pub concurrency: usize,
+    /// Go on even if models fill hardly any slot.
+    pub carry_on: bool,
     /// Modalities to make; all if empty.
     pub modalities: Vec<String>,
     /// Formulations to make; all if empty.
@@ -183,6 +185,7 @@ mod tests {
             seed: 0,
             jobs: 0,
             concurrency: 16,
+            carry_on: false,
             modalities: Vec::new(),
             formulations: Vec::new(),
             shares: Vec::new(),

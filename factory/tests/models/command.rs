@@ -56,6 +56,7 @@ fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Options {
         seed: 4,
         jobs: 0,
         concurrency: 8,
+        carry_on: false,
         modalities: Vec::new(),
         formulations: Vec::new(),
         shares: Vec::new(),

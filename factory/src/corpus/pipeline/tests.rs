@@ -212,6 +212,7 @@ impl TestCorpus {
             shares: Vec::new(),
             preset: Preset::Large,
             concurrency: 1,
+            carry_on: false,
             limits: RoleLimits::default(),
             roles: RoleSettings::default(),
             shard: None,
@@ -376,6 +377,21 @@ fn slot_that_has_spent_its_calls_ends_and_stays_ended() {
     let calls = roles.calls(RoleName::Developer).len();
     assert_eq!(desk.generate(1, &roles).unwrap(), record);
     assert_eq!(roles.calls(RoleName::Developer).len(), calls, "the slot is not made again");
+}
+
+#[test]
+fn run_ends_if_models_fill_hardly_any_slot() {
+    let desk = TestCorpus::new();
+    let never = |seen: &SeenCall| (seen.role == RoleName::Operator).then_some(Trouble::Refusal);
+    let roles = Troubled { trouble: never, repeatable: false, ..Troubled::default() };
+    let limits = RoleLimits { attempts: 1, ..RoleLimits::default() };
+    let options = Options { limits, ..desk.options(14) };
+    let error = run(&options, &roles).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("10 of 10 slots") && text.contains("`bad_answer`"), "{text}");
+    let carried_on = Options { carry_on: true, ..options };
+    let record = run(&carried_on, &roles).unwrap();
+    assert_eq!((record.complete, record.empty_slots.len()), (true, 14));
 }
 
 #[test]

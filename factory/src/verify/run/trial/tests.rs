@@ -30,6 +30,7 @@ fn corpus(dir: &Utf8Path) -> Corpus {
         seed: 0,
         jobs: 1,
         concurrency: 1,
+        carry_on: false,
         modalities: vec!["tabular".to_owned()],
         formulations: vec!["regression".to_owned(), "multiclass".to_owned()],
         shares: vec!["tabular/regression=0.5".to_owned()],
