@@ -6,7 +6,7 @@ use crate::roles::{
 };
 use crate::spec::role_settings::ModelLimits;
 use llm::{ChatError, Completion, Effort, Finish, Message, Purpose, Request, Role};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Failures of an endpoint in a row, over all conversations, after which the run ends. Each of
@@ -33,7 +33,7 @@ pub(super) struct Conversations {
 }
 
 /// Where in a run a conversation takes place.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Place<'a> {
     pub(super) role: RoleName,
     pub(super) slot: u64,
@@ -42,7 +42,7 @@ pub(super) struct Place<'a> {
     /// Number of conversations of this role in this attempt before this one.
     pub(super) index: u64,
     /// What the slot has consumed so far.
-    pub(super) used: &'a Mutex<SlotUse>,
+    pub(super) used: Arc<Mutex<SlotUse>>,
     pub(super) permit: &'a WorkPermit<'a>,
 }
 
@@ -60,7 +60,7 @@ impl Conversations {
         model: &RoleModel,
         name: &str,
         question: &Question,
-        place: Place<'_>,
+        place: &Place<'_>,
         mut check: impl FnMut(&str) -> Result<T, RoleRefusal>,
     ) -> Result<RoleReply<T>, RoleFault> {
         let prompt = [question.system.as_bytes(), b"\n", question.prompt.as_bytes()].concat();
@@ -75,7 +75,7 @@ impl Conversations {
         let mut lengthened = false;
         let mut repair = 0;
         let refusal = loop {
-            if let Err(refusal) = self.allowed(place.used) {
+            if let Err(refusal) = self.allowed(&place.used) {
                 break refusal;
             }
             let request = Request {
@@ -89,7 +89,7 @@ impl Conversations {
                 ..Request::new(model.name.clone(), messages.clone(), max_tokens)
             };
             let completion = self.complete(model, &request, question.name, place, repair)?;
-            cost += book(model, &completion, place.used);
+            cost += book(model, &completion, &place.used);
             let (refusal, answer) = match completion.finish {
                 Finish::Length if !lengthened => {
                     (max_tokens, lengthened) = (max_tokens * 2, true);
@@ -156,7 +156,7 @@ impl Conversations {
         model: &RoleModel,
         request: &Request,
         question: &str,
-        place: Place<'_>,
+        place: &Place<'_>,
         repair: u32,
     ) -> Result<Completion, RoleFault> {
         let purpose = Purpose {

@@ -1,15 +1,16 @@
 //! The roles of a task, some of them played by chat models.
 
 use super::conversation::{Conversations, Place, SlotUse};
+use super::author::{ModelStrategist, StrategistError};
 use super::{Question, RoleModel, writer};
 use crate::roles::{
     Brief, Builtin, RoleAuthor, RoleBackend, RoleCall, RoleFault, RoleName, RoleRefusal,
-    RoleReply, Roles, TaskFacts, TaskPage,
+    RoleReply, Roles, TaskFacts, TaskPage, strategist,
 };
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::plan::Slot;
 use crate::spec::role_settings::{RoleMode, RoleSettings};
-use crate::spec::scenario::Scenario;
+use crate::spec::scenario::{Scenario, Story};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,6 +27,8 @@ pub struct ModelRoles {
     conversations: Conversations,
     /// What the slots that are being worked on have consumed.
     used: Mutex<BTreeMap<u64, Arc<Mutex<SlotUse>>>>,
+    /// The accepted story of each slot that is being worked on.
+    stories: Mutex<BTreeMap<u64, Story>>,
 }
 
 impl ModelRoles {
@@ -42,7 +45,18 @@ impl ModelRoles {
             return Err(MissingModel(name.to_owned()));
         }
         let conversations = Conversations::new(settings.limits, settings.effort);
-        Ok(Self { settings, models, conversations, used: Mutex::default() })
+        let (used, stories) = (Mutex::default(), Mutex::default());
+        Ok(Self { settings, models, conversations, used, stories })
+    }
+
+    fn story(&self, slot: u64) -> Option<Story> {
+        self.stories.lock().unwrap_or_else(PoisonError::into_inner).get(&slot).cloned()
+    }
+
+    fn keep_story(&self, slot: u64, story: Story) -> Story {
+        let mut stories = self.stories.lock().unwrap_or_else(PoisonError::into_inner);
+        stories.insert(slot, story.clone());
+        story
     }
 
     /// The model of a role; `None` where the role is built in.
@@ -55,24 +69,45 @@ impl ModelRoles {
         self.models.get(name).map(|model| (name, model))
     }
 
-    /// Asks the model of a role a question at a place of the run.
-    fn ask<T>(
-        &self,
+    /// The model of a role at a place of the run; `None` where the role is built in.
+    fn asked<'a>(
+        &'a self,
         role: RoleName,
-        (name, model): (&str, &RoleModel),
-        question: &Question,
         origin: Origin,
-        call: RoleCall<'_>,
-        check: impl FnMut(&str) -> Result<T, RoleRefusal>,
-    ) -> Result<RoleReply<T>, RoleFault> {
+        call: RoleCall<'a>,
+    ) -> Option<Asked<'a>> {
+        let (name, model) = self.model(role)?;
         let Origin { slot, attempt, .. } = origin;
         let used = {
             let mut slots = self.used.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(slots.entry(slot).or_default())
         };
         let RoleCall { index, permit, .. } = call;
-        let place = Place { role, slot, attempt, index, used: &used, permit };
-        self.conversations.ask(model, name, question, place, check)
+        let place = Place { role, slot, attempt, index, used, permit };
+        Some(Asked { conversations: &self.conversations, name, model, place })
+    }
+}
+
+/// A model that plays a role at a place of the run.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    conversations: &'a Conversations,
+    name: &'a str,
+    model: &'a RoleModel,
+    place: Place<'a>,
+}
+
+impl Asked<'_> {
+    /// Asks a question until `check` takes an answer, or the repairs are used up.
+    ///
+    /// # Errors
+    /// [`RoleFault`] if the model cannot be asked.
+    pub(super) fn ask<T>(
+        &self,
+        question: &Question,
+        check: impl FnMut(&str) -> Result<T, RoleRefusal>,
+    ) -> Result<RoleReply<T>, RoleFault> {
+        self.conversations.ask(self.model, self.name, question, &self.place, check)
     }
 }
 
@@ -97,9 +132,26 @@ impl Roles for ModelRoles {
         brief: &Brief<'_>,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<Blueprint>, RoleFault> {
-        match self.model(RoleName::Strategist) {
-            None => Builtin.strategise(brief, call),
-            Some(_model) => todo!(),
+        let origin = brief.origin;
+        let Some(asked) = self.asked(RoleName::Strategist, origin, call) else {
+            return Builtin.strategise(brief, call);
+        };
+        let mut author = ModelStrategist::new(asked, call.feedback);
+        // A story that was accepted stays the slot's; only rules are written anew.
+        let known = self.story(origin.slot);
+        let story = match known {
+            Some(story) => Ok(story),
+            None => author.story(brief).map(|story| self.keep_story(origin.slot, story)),
+        };
+        let product =
+            story.and_then(|story| strategist::strategise_with(brief, &story, &mut author));
+        let (cost, author) = (author.cost, author.author());
+        match product {
+            Ok(blueprint) => Ok(RoleReply { product: Ok(blueprint), cost, author }),
+            Err(StrategistError::Refused(refusal)) => {
+                Ok(RoleReply { product: Err(refusal), cost, author })
+            }
+            Err(StrategistError::Fault(fault)) => Err(fault),
         }
     }
 
@@ -125,18 +177,11 @@ impl Roles for ModelRoles {
         scenario: &Scenario,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskPage>, RoleFault> {
-        let Some(model) = self.model(RoleName::Writer) else {
+        let Some(asked) = self.asked(RoleName::Writer, facts.blueprint.origin, call) else {
             return Builtin.write(facts, scenario, call);
         };
         let question = writer::question(facts, scenario, call.feedback);
-        let reply = self.ask(
-            RoleName::Writer,
-            model,
-            &question,
-            facts.blueprint.origin,
-            call,
-            |answer| writer::parse(answer, facts, scenario),
-        )?;
+        let reply = asked.ask(&question, |answer| writer::parse(answer, facts, scenario))?;
         Ok(reply.and_then(|prose| Ok(writer::page(prose, facts, scenario))))
     }
 }
