@@ -4,6 +4,8 @@
 //! implements [`Roles`] and goes through the same blueprint, packaging and verification. Why its
 //! work was refused comes back to a role as [`RoleFeedback`].
 
+#[cfg(test)]
+mod briefs;
 mod call;
 pub mod developer;
 mod error;
@@ -15,6 +17,7 @@ mod name;
 pub mod operator;
 mod parts;
 mod role;
+mod rule_request;
 pub mod scoring;
 mod series;
 pub mod strategist;
@@ -25,3 +28,4 @@ pub use error::{RoleFault, RoleRefusal};
 pub use facts::TaskFacts;
 pub use name::{RoleName, TaskPart};
 pub use role::{Brief, Builtin, RoleBackend, Roles};
+pub use rule_request::{RuleAuthor, RuleColumn, RuleColumns, RuleDraft, RuleRequest};
