@@ -11,6 +11,7 @@ use crate::spec::rule::Family;
 use crate::verify::{self, Rebuild, Refusal, Verified, VerifyError};
 use camino::Utf8Path;
 use std::collections::BTreeMap;
+use std::slice;
 use tasks::metrics::Metric;
 use tasks::task::Baselines;
 
@@ -100,11 +101,17 @@ impl<'a> SlotAttempt<'a> {
         let blueprint =
             self.ask(RoleName::Strategist, |roles, call| roles.strategise(&brief, call))?;
         (self.metric, self.family) = (Some(blueprint.metric), blueprint.family());
+        // The strategist may have replaced the brief's story by one of its own.
+        let scenario =
+            blueprint.scenario_among(slice::from_ref(brief.scenario)).map_err(|error| {
+                let (stage, reason, detail) = (Stage::Strategy, "scenario", error.to_string());
+                AttemptEnd::Refused(AttemptRefusal { stage, reason, detail, feedback: None })
+            })?;
         let facts =
             self.ask(RoleName::Developer, |roles, call| roles.develop(&blueprint, call))?;
         let evaluator = self.ask(RoleName::Operator, |roles, call| roles.operate(&facts, call))?;
         let page = self.ask(RoleName::Writer, |roles, call| {
-            let reply = roles.write(&facts, brief.scenario, call)?;
+            let reply = roles.write(&facts, &scenario, call)?;
             // Data need not be made anew because of a page that can be written anew. A page that
             // cannot is refused by verification.
             if !roles.repeatable(RoleName::Writer) {
@@ -122,7 +129,7 @@ impl<'a> SlotAttempt<'a> {
         let refitted = brief.origin.slot.is_multiple_of(REFITTED);
         let rebuild = if refitted { Rebuild::Whole } else { Rebuild::Data };
         let verified = verify::verify(draft, work).and_then(|task| {
-            verify::rebuilds(task.get(), brief.scenario, rebuild)?;
+            verify::rebuilds(task.get(), &scenario, rebuild)?;
             Ok(task)
         });
         verified.map_err(|error| match error {

@@ -4,6 +4,8 @@
 //! implements [`Roles`] and goes through the same blueprint, packaging and verification. Why its
 //! work was refused comes back to a role as [`RoleFeedback`].
 
+#[cfg(test)]
+mod briefs;
 mod call;
 pub mod developer;
 mod error;
@@ -16,6 +18,7 @@ pub mod operator;
 mod parts;
 mod permits;
 mod role;
+mod rule_request;
 pub mod scoring;
 mod series;
 pub mod strategist;
@@ -27,3 +30,4 @@ pub use facts::TaskFacts;
 pub use name::{RoleName, TaskPart};
 pub use permits::{WorkPermit, WorkPermits};
 pub use role::{Brief, Builtin, RoleBackend, Roles, TaskPage};
+pub use rule_request::{RuleAuthor, RuleColumn, RuleColumns, RuleDraft, RuleRequest};

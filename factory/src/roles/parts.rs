@@ -1,12 +1,14 @@
 //! The columns of a blueprint by the part that they can play in a rule, and how they are dealt.
 
 use super::families::{Columns, Shares, Step};
+use super::rule_request::{RuleColumn, RuleColumns};
 use super::strategist::RULED;
 use crate::media::Reach;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::NetworkLayout;
 use crate::spec::rule::Frame;
+use crate::spec::scenario::WordColumn;
 
 /// The columns of a blueprint, by the part that they can play in a rule.
 pub(super) struct Parts {
@@ -118,4 +120,59 @@ impl Parts {
         };
         Some(Columns { floor, step, shares: self.shares, rest, population })
     }
+
+    /// All columns that a rule may use, with their ranges in the population.
+    pub(super) fn columns(&self, blueprint: &Blueprint, population: &Frame) -> RuleColumns {
+        let kinds = if self.second.is_empty() {
+            ["mechanism"; 2]
+        } else {
+            ["mechanism, first kind", "mechanism, second kind"]
+        };
+        let lists = [
+            ("floor", &self.floors),
+            ("step", &self.jumps),
+            (kinds[0], &self.first),
+            (kinds[1], &self.second),
+        ];
+        let mut names: Vec<&String> = Vec::new();
+        for name in lists.iter().flat_map(|(_, list)| list.iter()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let column = |name: &String| {
+            let suits = lists.iter().filter(|(_, list)| list.contains(name));
+            let suits = suits.map(|(suits, _)| *suits).collect();
+            RuleColumn::new(name, meaning(blueprint, name), suits, population)
+        };
+        let words = self.words.iter().cloned();
+        RuleColumns {
+            numbers: names.into_iter().map(column).collect(),
+            words: words.map(|(name, words)| WordColumn { name, words }).collect(),
+        }
+    }
+}
+
+/// What a column measures that stands in no table, or is shared by rows.
+fn meaning(blueprint: &Blueprint, name: &String) -> String {
+    if let Some(item) = blueprint.item() {
+        let mut known = item.medium.medium().statistics().iter().zip(&item.statistics);
+        if let Some((statistic, _)) = known.find(|(_, spec)| spec.column.name == *name) {
+            return format!("read from the item: {}", statistic.means);
+        }
+    }
+    if let Some(network) = blueprint.network() {
+        let [degree, near_degree] = NetworkLayout::STRUCTURE;
+        let mut near = network.near.iter();
+        return match near.find(|column| NetworkLayout::hidden(column) == *name) {
+            Some(column) => format!("mean of `{column}` over the row's neighbours"),
+            None if name == degree => "number of the row's links".to_owned(),
+            None if name == near_degree => "mean number of links of its neighbours".to_owned(),
+            None => String::new(),
+        };
+    }
+    if blueprint.queries().is_some_and(|queries| queries.own.contains(name)) {
+        return "the same in all rows of a query".to_owned();
+    }
+    String::new()
 }

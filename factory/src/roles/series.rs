@@ -1,24 +1,26 @@
 //! Strategy for several series over time.
 
+use super::RoleRefusal;
 use super::families::{self, Columns, Shares, Step};
-use super::strategist::{POPULATION, balanced, outline, percent};
-use super::{Brief, RoleRefusal};
+use super::rule_request::{RuleAuthor, RuleColumn, RuleColumns, RuleRequest};
+use super::strategist::{POPULATION, balanced, percent};
 use crate::data::assets;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::{Blueprint, Link, NumberSpec, Target};
 use crate::spec::layout::{Layout, SeriesSpec};
-use crate::spec::rule::Family;
-use crate::spec::scenario::{SeriesScenario, WordColumn};
+use crate::spec::rule::{Family, Frame};
+use crate::spec::scenario::{NumberColumn, SeriesScenario, WordColumn};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::RowCounts;
 
 /// A blueprint of several series.
-pub(super) fn strategise(
-    brief: &Brief<'_>,
+pub(super) fn strategise<E: From<RoleRefusal>>(
     story: &SeriesScenario,
+    outline: Blueprint,
     draws: &mut Draws,
-) -> Result<Blueprint, RoleRefusal> {
+    author: &mut RuleAuthor<'_, E>,
+) -> Result<Blueprint, E> {
     let mut names = story.series.words.clone();
     draws.shuffle(&mut names);
     let count = draws.whole(4, 6);
@@ -48,10 +50,10 @@ pub(super) fn strategise(
         rows: RowCounts { train: train_steps * count, test: horizon * count },
         layout: Layout::Series(spec),
         numbers,
-        ..outline(brief, &story.title, &story.key)
+        ..outline
     };
     let population = assets::population(&blueprint, POPULATION);
-    let rule = balanced(&population, draws, |draws| {
+    let draft = balanced(&population, draws, |draws| {
         let mut numbers: Vec<String> =
             blueprint.numbers.iter().map(|spec| spec.column.name.clone()).collect();
         draws.shuffle(&mut numbers);
@@ -72,6 +74,33 @@ pub(super) fn strategise(
         decimals: story.target.decimals,
     };
     let (column, classes) = (story.target.name.clone(), Vec::new());
+    let request = RuleRequest {
+        blueprint: &blueprint,
+        background: &story.story,
+        column: &column,
+        means: Some(&story.target.means),
+        classes: &classes,
+        columns: &columns(story, names, &population),
+        draft: &draft,
+        population: &population,
+    };
+    let rule = request.ask(author)?;
     blueprint.targets = vec![Target { column, classes, rule, link }];
     Ok(blueprint)
+}
+
+/// The columns that a rule may use: drivers, season, series and regime.
+fn columns(story: &SeriesScenario, names: Vec<String>, population: &Frame) -> RuleColumns {
+    let driver = |column: &NumberColumn| {
+        RuleColumn::new(&column.name, String::new(), vec!["driver, at once or late"], population)
+    };
+    let season = format!("position in a season of {} steps, from 0", story.period);
+    let season = RuleColumn::new(&story.season, season, vec!["season"], population);
+    RuleColumns {
+        numbers: story.drivers.iter().map(driver).chain([season]).collect(),
+        words: vec![
+            WordColumn { name: story.series.name.clone(), words: names },
+            story.regime.clone(),
+        ],
+    }
 }

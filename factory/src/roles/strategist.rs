@@ -1,6 +1,10 @@
 //! Data Strategist: seed, story, columns, mutations, rule and link become a blueprint.
+//!
+//! Story and terms of the rules can come from outside. Everything else is drawn here from the
+//! streams of the brief, and the draws do not depend on who wrote story and terms.
 
 use super::parts::Parts;
+use super::rule_request::{LEAST_SHARE, RuleAuthor, RuleDraft, RuleRequest};
 use super::{Brief, RoleRefusal, families, mutations, scoring, series};
 use crate::data::assets;
 use crate::media::graph::nodes::Knit;
@@ -30,36 +34,50 @@ const DRAFTS: usize = 40;
 pub(super) const RULED: usize = 5;
 /// Those among them whose means over a node's neighbours rules may use, too.
 const SURROUNDED: usize = 3;
-/// The least share of the variance that a term may carry.
-pub const LEAST_SHARE: f64 = 0.10;
 
-/// Makes the blueprint.
+/// Makes the blueprint from the brief's story and rules of its own.
 ///
 /// # Errors
 /// [`RoleRefusal`] with the code `no_rule` or `scenario`.
 pub fn strategise(brief: &Brief<'_>) -> Result<Blueprint, RoleRefusal> {
+    strategise_with(brief, &brief.scenario.story, &mut |request| Ok(request.drafted()))
+}
+
+/// Makes the blueprint from a story, which need not be the brief's, and the terms of an author.
+/// `author` is asked once per target, in order; never for a scene.
+///
+/// With the brief's story and the terms of every draft, the blueprint is that of [`strategise`].
+///
+/// # Errors
+/// [`RoleRefusal`] with the code `no_rule`, `scenario` or one of [`RuleRequest::rule`]; the
+/// author's own error.
+pub fn strategise_with<E: From<RoleRefusal>>(
+    brief: &Brief<'_>,
+    story: &Story,
+    author: &mut RuleAuthor<'_, E>,
+) -> Result<Blueprint, E> {
     let mut draws = Draws::new(brief.origin.stream("strategy"));
-    if !brief.scenario.serves(brief.slot.cell) {
+    if !story.serves(brief.slot.cell) {
         let key = brief.scenario.key();
         let detail = format!("the scenario `{key}` does not serve the formulation");
-        return Err(RoleRefusal { code: "scenario", detail });
+        return Err(RoleRefusal { code: "scenario", detail }.into());
     }
-    match &brief.scenario.story {
-        Story::Table(story) => rows(brief, story, &mut draws),
-        Story::Series(story) => series::strategise(brief, story, &mut draws),
-        Story::Scene(story) => {
-            let outline = outline(brief, &story.title, &story.key);
-            Ok(scenes::strategise(story, outline, &mut draws))
-        }
+    let outline = outline(brief, story);
+    match story {
+        Story::Table(story) => rows(brief, story, outline, &mut draws, author),
+        Story::Series(story) => series::strategise(story, outline, &mut draws, author),
+        Story::Scene(story) => Ok(scenes::strategise(story, outline, &mut draws)),
     }
 }
 
 /// A blueprint of independent rows, with or without items, or of rows that answer queries.
-fn rows(
+fn rows<E: From<RoleRefusal>>(
     brief: &Brief<'_>,
     story: &TableScenario,
+    outline: Blueprint,
     draws: &mut Draws,
-) -> Result<Blueprint, RoleRefusal> {
+    author: &mut RuleAuthor<'_, E>,
+) -> Result<Blueprint, E> {
     let dna = Dna::of(brief.seed);
     let cell = brief.slot.cell;
     let ranks = cell.formulation == Formulation::Ranking;
@@ -87,18 +105,26 @@ fn rows(
         },
         numbers: specs,
         words,
-        ..outline(brief, &story.title, &story.key)
+        ..outline
     };
     let population = assets::population(&blueprint, POPULATION);
-    blueprint.targets = scoring
-        .targets
-        .iter()
-        .map(|(column, classes)| {
-            let rule = rule(&blueprint, &population, draws)?;
-            let classes = classes.clone();
-            Ok(Target { column: column.clone(), classes, rule, link: unlinked() })
-        })
-        .collect::<Result<_, RoleRefusal>>()?;
+    let parts = Parts::of(&blueprint);
+    let columns = parts.columns(&blueprint, &population);
+    for (column, classes) in scoring.targets {
+        let draft = draft(&blueprint, &parts, &population, draws)?;
+        let request = RuleRequest {
+            blueprint: &blueprint,
+            background: &story.story,
+            column: &column,
+            means: story.meaning(&column),
+            classes: &classes,
+            columns: &columns,
+            draft: &draft,
+            population: &population,
+        };
+        let rule = request.ask(author)?;
+        blueprint.targets.push(Target { column, classes, rule, link: unlinked() });
+    }
     blueprint.mutations = mutations::choose(&blueprint, draws);
     for index in 0..blueprint.targets.len() {
         let number = scoring::number(cell.formulation, story, index);
@@ -219,31 +245,38 @@ fn sizes(
     RowCounts { train: train / unit * unit, test: test.div_ceil(unit) * unit }
 }
 
-/// A rule over the columns that the blueprint has.
-fn rule(blueprint: &Blueprint, population: &Frame, draws: &mut Draws) -> Result<Rule, RoleRefusal> {
-    let roles = Parts::of(blueprint);
+/// The draft of a rule over the columns that the blueprint has.
+fn draft(
+    blueprint: &Blueprint,
+    parts: &Parts,
+    population: &Frame,
+    draws: &mut Draws,
+) -> Result<RuleDraft, RoleRefusal> {
     let family = match blueprint.queries() {
         Some(_) => *draws.pick(&[Family::Products, Family::Products, Family::Conditional]),
-        None => families::pick(roles.rest(), draws),
+        None => families::pick(parts.rest(), draws),
     };
     balanced(population, draws, |draws| {
-        let columns = roles.deal(population, draws)?;
-        families::draft(family, &columns, draws).map(|parts| (family, parts))
+        let columns = parts.deal(population, draws)?;
+        families::draft(family, &columns, draws).map(|terms| (family, terms))
     })
 }
 
-/// What a blueprint takes from its brief; the rest is still to be drawn.
-pub(super) fn outline(brief: &Brief<'_>, title: &str, scenario: &str) -> Blueprint {
+/// What a blueprint takes from its brief and its story; the rest is still to be drawn.
+fn outline(brief: &Brief<'_>, story: &Story) -> Blueprint {
+    let embedded = *story == brief.scenario.story;
     Blueprint {
         version: BLUEPRINT_VERSION,
         task: brief.slot.task.clone(),
-        title: titled(title, brief.slot.variant),
+        // A story of its own is told once.
+        title: titled(story.title(), if embedded { brief.slot.variant } else { 0 }),
         origin: brief.origin,
         seed: brief.seed.id.clone(),
         derivation: derivation(brief),
         dna: Dna::of(brief.seed),
         domain: brief.scenario.domain.clone(),
-        scenario: scenario.to_owned(),
+        scenario: brief.scenario.key().to_owned(),
+        story: (!embedded).then(|| story.clone()),
         variant: brief.slot.variant,
         modality: brief.slot.cell.modality,
         formulation: brief.slot.cell.formulation,
@@ -266,12 +299,13 @@ pub(super) fn balanced(
     population: &Frame,
     draws: &mut Draws,
     mut draft: impl FnMut(&mut Draws) -> Option<(Family, Vec<(f64, Expr)>)>,
-) -> Result<Rule, RoleRefusal> {
+) -> Result<RuleDraft, RoleRefusal> {
     for _ in 0..DRAFTS {
-        let Some((family, parts)) = draft(draws) else { continue };
-        let Some(rule) = Rule::balanced(family, parts, population) else { continue };
+        let Some((family, terms)) = draft(draws) else { continue };
+        let shares = terms.iter().map(|(share, _)| *share).collect();
+        let Some(rule) = Rule::balanced(family, terms, population) else { continue };
         if rule.shares(population).iter().all(|share| *share >= LEAST_SHARE) {
-            return Ok(rule);
+            return Ok(RuleDraft { rule, shares });
         }
     }
     let detail = format!("no balanced rule was found in {DRAFTS} drafts");

@@ -9,8 +9,9 @@ use crate::spec::dna::Dna;
 use crate::spec::layout::{ItemLayout, Layout, NetworkLayout, QueryLayout, SeriesSpec};
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Family, Rule};
-use crate::spec::scenario::{NumberColumn, WordColumn};
+use crate::spec::scenario::{NumberColumn, Scenario, Story, StoryError, WordColumn};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
@@ -18,8 +19,9 @@ use tasks::stream::Stream;
 use tasks::task::{Formulation, Modality, RowCounts, Split, TaskId};
 
 /// The version of [`Blueprint`] that this build writes and rebuilds. It is raised when the same
-/// blueprint becomes other files: since version 5, tables, fits and media come from libraries.
-pub const BLUEPRINT_VERSION: u32 = 5;
+/// blueprint becomes other files: since version 6, pages are worded differently and a blueprint may
+/// have a story of its own.
+pub const BLUEPRINT_VERSION: u32 = 6;
 
 /// Where a blueprint's random streams start: one per attempt at one place of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -150,8 +152,11 @@ pub struct Blueprint {
     pub derivation: Derivation,
     /// Application domain of the story, such as `healthcare`.
     pub domain: String,
-    /// Key of the scenario that names the columns and the target.
+    /// Key of the embedded scenario that names the columns and the target, or in whose place
+    /// `story` does.
     pub scenario: String,
+    /// The story itself; `None` if it is the embedded one of that key.
+    pub story: Option<Story>,
     /// 0 for the scenario's first use in a corpus, then 1, 2, ...
     pub variant: usize,
     /// Kind of data that the task offers.
@@ -182,7 +187,36 @@ pub struct Blueprint {
     pub mutations: Vec<Mutation>,
 }
 
+/// Why a blueprint has no story that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BlueprintStoryError {
+    /// It names an embedded story that does not exist.
+    #[error("there is no story `{0}`")]
+    Unknown(String),
+    /// Its own story is not fit for use.
+    #[error("its story cannot be used: {0}")]
+    Broken(#[from] StoryError),
+}
+
 impl Blueprint {
+    /// The story of the task in its domain: the blueprint's own, or else the one that it names
+    /// among the embedded ones.
+    ///
+    /// # Errors
+    /// [`BlueprintStoryError`].
+    pub fn scenario_among<'a>(
+        &self,
+        embedded: &'a [Scenario],
+    ) -> Result<Cow<'a, Scenario>, BlueprintStoryError> {
+        if let Some(story) = &self.story {
+            story.check()?;
+            let (domain, key) = (self.domain.clone(), self.scenario.clone());
+            return Ok(Cow::Owned(Scenario::new(domain, key, story.clone())));
+        }
+        let named = embedded.iter().find(|scenario| scenario.key() == self.scenario);
+        named.map(Cow::Borrowed).ok_or_else(|| BlueprintStoryError::Unknown(self.scenario.clone()))
+    }
+
     /// The layout of the series, where rows are steps in time.
     pub fn series(&self) -> Option<&SeriesSpec> {
         match &self.layout {

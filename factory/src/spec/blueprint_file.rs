@@ -1,7 +1,7 @@
 //! `blueprint.json`: a blueprint as it is written.
 //!
 //! The file has a field for each layout, all but one of them null. Reading refuses layouts that
-//! exclude each other.
+//! exclude each other. The field `story` is there only if the story is not an embedded one.
 
 use crate::spec::blueprint::{Blueprint, Derivation, NumberSpec, Origin, Target, WordSpec};
 use crate::spec::config::Preset;
@@ -10,6 +10,7 @@ use crate::spec::layout::{
     ItemLayout, Layout, NetworkLayout, QueryLayout, RankingLayout, RowLayout, SeriesSpec,
 };
 use crate::spec::mutation::Mutation;
+use crate::spec::scenario::Story;
 use crate::spec::scene::SceneLayout;
 use serde::{Deserialize, Serialize};
 use tasks::metrics::Metric;
@@ -29,6 +30,8 @@ pub(super) struct BlueprintFile {
     derivation: Derivation,
     domain: String,
     scenario: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    story: Option<Story>,
     variant: usize,
     modality: Modality,
     formulation: Formulation,
@@ -78,6 +81,7 @@ impl TryFrom<BlueprintFile> for Blueprint {
             derivation: file.derivation,
             domain: file.domain,
             scenario: file.scenario,
+            story: file.story,
             variant: file.variant,
             modality: file.modality,
             formulation: file.formulation,
@@ -120,6 +124,7 @@ impl From<Blueprint> for BlueprintFile {
             derivation: blueprint.derivation,
             domain: blueprint.domain,
             scenario: blueprint.scenario,
+            story: blueprint.story,
             variant: blueprint.variant,
             modality: blueprint.modality,
             formulation: blueprint.formulation,

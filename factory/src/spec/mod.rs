@@ -6,6 +6,7 @@ mod blueprint_file;
 pub mod config;
 pub mod dna;
 mod embedded;
+pub mod evaluation;
 pub mod layout;
 pub mod limits;
 pub mod mix;

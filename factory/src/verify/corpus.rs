@@ -63,11 +63,9 @@ pub fn audit(corpus: &Corpus) -> Result<Audit, ScenarioError> {
 
 fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), Refusal> {
     let blueprint = verify::blueprint(task)?;
-    let story = stories
-        .iter()
-        .find(|story| story.key() == blueprint.scenario)
-        .ok_or_else(|| Refusal::Contract(format!("no story `{}`", blueprint.scenario)))?;
-    let draft = package::rebuild(&blueprint, story, None)
+    let scenario =
+        blueprint.scenario_among(stories).map_err(|error| Refusal::Contract(error.to_string()))?;
+    let draft = package::rebuild(&blueprint, &scenario, None)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     let staged = Staged { draft, dir: task.clone() };
     verify::same_files(&staged)?;

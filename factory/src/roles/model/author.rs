@@ -1,7 +1,9 @@
 //! The data strategist as a chat model: a story, and the terms of each rule.
 
 use super::roles::Asked;
-use super::strategist::{parse_story, parse_terms, rule_question, story_question};
+use super::{
+    Facets, is_about_story, parse_story, parse_terms, rule_question, story_question,
+};
 use crate::roles::{
     Brief, RoleAuthor, RoleCost, RoleFault, RoleFeedback, RoleRefusal, RoleReply, RuleAuthor,
     RuleRequest,
@@ -46,7 +48,8 @@ impl<'a> ModelStrategist<'a> {
 
     /// Asks for a story.
     pub(super) fn story(&mut self, brief: &Brief<'_>) -> Result<Story, StrategistError> {
-        let question = story_question(brief, self.feedback.filter(|feedback| on_story(feedback)));
+        let feedback = self.feedback.filter(|feedback| is_about_story(feedback));
+        let question = story_question(brief, Facets::draw(brief.origin), feedback);
         let reply = self.asked.ask(&question, |answer| parse_story(answer, brief))?;
         Ok(self.booked(reply)?)
     }
@@ -71,16 +74,12 @@ impl<'a> ModelStrategist<'a> {
     }
 }
 
-/// Whether a refusal is of a story; all others of the strategist's work are of a rule.
-fn on_story(feedback: &RoleFeedback) -> bool {
-    feedback.code.starts_with("story_") || feedback.code == "evaluation_only"
-}
-
 impl RuleAuthor for ModelStrategist<'_> {
     type Error = StrategistError;
 
     fn terms(&mut self, request: &RuleRequest<'_>) -> Result<Vec<Expr>, StrategistError> {
-        let question = rule_question(request, self.feedback.filter(|feedback| !on_story(feedback)));
+        let feedback = self.feedback.filter(|feedback| !is_about_story(feedback));
+        let question = rule_question(request, feedback);
         let reply = self.asked.ask(&question, |answer| parse_terms(answer, request))?;
         Ok(self.booked(reply)?)
     }

@@ -2,7 +2,7 @@
 
 use super::conversation::{Conversations, Place, SlotUse};
 use super::author::{ModelStrategist, StrategistError};
-use super::{Question, RoleModel, writer};
+use super::{Question, RoleModel, is_about_story};
 use crate::roles::{
     Brief, Builtin, RoleAuthor, RoleBackend, RoleCall, RoleFault, RoleName, RoleRefusal,
     RoleReply, Roles, TaskFacts, TaskPage, strategist,
@@ -137,8 +137,12 @@ impl Roles for ModelRoles {
             return Builtin.strategise(brief, call);
         };
         let mut author = ModelStrategist::new(asked, call.feedback);
-        // A story that was accepted stays the slot's; only rules are written anew.
-        let known = self.story(origin.slot);
+        // A story that was accepted stays the slot's, and only rules are written anew, unless no
+        // rule was found for it.
+        let known = match call.feedback {
+            Some(feedback) if is_about_story(feedback) => None,
+            _ => self.story(origin.slot),
+        };
         let story = match known {
             Some(story) => Ok(story),
             None => author.story(brief).map(|story| self.keep_story(origin.slot, story)),
@@ -177,11 +181,6 @@ impl Roles for ModelRoles {
         scenario: &Scenario,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskPage>, RoleFault> {
-        let Some(asked) = self.asked(RoleName::Writer, facts.blueprint.origin, call) else {
-            return Builtin.write(facts, scenario, call);
-        };
-        let question = writer::question(facts, scenario, call.feedback);
-        let reply = asked.ask(&question, |answer| writer::parse(answer, facts, scenario))?;
-        Ok(reply.and_then(|prose| Ok(writer::page(prose, facts, scenario))))
+        Builtin.write(facts, scenario, call)
     }
 }

@@ -3,37 +3,15 @@
 use super::*;
 use crate::data::labels::Truth;
 use crate::media::Blemish;
-use crate::spec::mix::Cell;
+use crate::roles::briefs::BriefSet;
 use crate::spec::mutation::Mutation;
-use crate::spec::scenario;
-use crate::spec::seed_set::{MLEBENCH, SeedSet};
 use std::collections::BTreeSet;
 use tasks::metrics::Metric;
-use tasks::task::{Split, TaskId};
 
 /// Blueprints of one kind of task, over all of its stories.
 fn blueprints(cell: &str, count: u64) -> Vec<Blueprint> {
-    let cell: Cell = cell.parse().unwrap();
-    let seeds = SeedSet::resolve(MLEBENCH).unwrap();
-    let stories = scenario::all().unwrap();
-    let fitting: Vec<usize> =
-        (0..stories.len()).filter(|story| stories[*story].serves(cell)).collect();
-    let drawn = (0..count).map(|index| {
-        let scenario = fitting.iter().cycle().nth(usize::try_from(index).unwrap()).unwrap();
-        let task = TaskId::new(&format!("{index:04}-test")).unwrap();
-        let split = Split::Train;
-        let slot = Slot { index, task, cell, split, seed: 0, scenario: *scenario, variant: 0 };
-        let origin = Origin { corpus_seed: 3, slot: index, attempt: 0 };
-        let brief = Brief {
-            slot: &slot,
-            seed: &seeds.seeds()[0],
-            scenario: &stories[*scenario],
-            origin,
-            preset: Preset::Large,
-        };
-        strategist::strategise(&brief).unwrap()
-    });
-    drawn.collect()
+    let set = BriefSet::new(cell, count);
+    set.briefs().map(|brief| strategist::strategise(&brief).unwrap()).collect()
 }
 
 #[test]

@@ -386,7 +386,7 @@ fn a_damaged_blueprint_is_a_broken_contract() {
 #[test]
 fn blueprint_of_an_older_version_is_told_from_a_damaged_one() {
     let bench = binary();
-    let older = |text: String| text.replacen("\"version\": 5", "\"version\": 4", 1);
+    let older = |text: String| text.replacen("\"version\": 6", "\"version\": 5", 1);
     let task = bench.with_file("source/blueprint.json", older);
     assert_eq!(code(rebuilds(&task, &bench.story, Rebuild::Whole)), "other_version");
 }

@@ -1,0 +1,29 @@
+//! Stories about several series over time.
+
+use super::{NumberColumn, NumberTarget, WordColumn};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A story about series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesScenario {
+    /// Heading of the task's description page.
+    pub title: String,
+    /// Two sentences of background.
+    pub story: String,
+    /// The series column and the names of the series.
+    pub series: WordColumn,
+    /// The time column: whole steps.
+    pub step: String,
+    /// The position in the season, and its length.
+    pub season: String,
+    /// Length of a season, in steps.
+    pub period: usize,
+    /// Drivers that are known ahead.
+    pub drivers: Vec<NumberColumn>,
+    /// The column that names the regime, known ahead.
+    pub regime: WordColumn,
+    /// The number column that is forecast.
+    pub target: NumberTarget,
+}

@@ -1,0 +1,107 @@
+//! A story of any kind, and which kinds of tasks it can be told of.
+
+use super::{SceneScenario, SeriesScenario, TableScenario};
+use crate::media::MediumKind;
+use crate::spec::mix::Cell;
+use serde::{Deserialize, Serialize};
+use tasks::task::{Formulation, Modality};
+
+/// A story of any kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Story {
+    /// A table whose rows are independent or nodes of one network.
+    Table(Box<TableScenario>),
+    /// Several series over time.
+    Series(Box<SeriesScenario>),
+    /// Pictures with masks, boxes or clean copies.
+    Scene(Box<SceneScenario>),
+}
+
+impl Story {
+    /// The sentences that open a page.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Table(story) => &story.story,
+            Self::Series(story) => &story.story,
+            Self::Scene(story) => &story.story,
+        }
+    }
+
+    /// Heading of the description page.
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Table(story) => &story.title,
+            Self::Series(story) => &story.title,
+            Self::Scene(story) => &story.title,
+        }
+    }
+
+    /// Whether it can tell tasks of this kind.
+    pub fn serves(&self, cell: Cell) -> bool {
+        let story = match self {
+            Self::Series(_) => {
+                return cell.modality == Modality::TimeSeries
+                    && cell.formulation == Formulation::Forecasting;
+            }
+            Self::Scene(story) => {
+                return cell.modality == Modality::Image && cell.formulation == story.formulation;
+            }
+            Self::Table(story) => story,
+        };
+        let pair = story.item.as_ref().is_some_and(|item| item.medium == MediumKind::Pair);
+        if pair || cell.formulation == Formulation::Matching {
+            return pair
+                && cell.modality == Modality::Text
+                && cell.formulation == Formulation::Matching;
+        }
+        // A graph per row answers yes or no or with a number, one graph of all rows with a class.
+        let nodes = cell.modality == Modality::Graph && cell.formulation == Formulation::Multiclass;
+        if nodes || story.network.is_some() {
+            return nodes && story.network.is_some();
+        }
+        let data = match &story.item {
+            None => cell.modality == Modality::Tabular,
+            Some(item) => {
+                cell.modality == item.medium.modality() || cell.modality == Modality::Multimodal
+            }
+        };
+        let question = match cell.formulation {
+            Formulation::Binary | Formulation::Multiclass | Formulation::Regression => true,
+            Formulation::Multilabel => !story.labels.is_empty(),
+            Formulation::MultiTarget => !story.targets.is_empty(),
+            Formulation::Ranking => story.ranking.is_some(),
+            _ => false,
+        };
+        data && question
+    }
+}
+
+/// A story within its domain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Name of the domain, such as `healthcare`.
+    pub domain: String,
+    /// Name of the story, unique among the embedded ones.
+    key: String,
+    /// The story that gives columns and target their meaning.
+    pub story: Story,
+}
+
+impl Scenario {
+    /// A story in a domain; `key` is the name of the story, or of the embedded one that it takes
+    /// the place of.
+    pub fn new(domain: String, key: String, story: Story) -> Self {
+        Self { domain, key, story }
+    }
+
+    /// The story's name, unique among the embedded ones.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Whether it can tell tasks of this kind.
+    pub fn serves(&self, cell: Cell) -> bool {
+        self.story.serves(cell)
+    }
+}

@@ -1,0 +1,81 @@
+//! Stories about the rows of a table.
+
+use super::{BinaryTarget, NumberColumn, NumberTarget, RankingTarget, WordColumn};
+use crate::media::MediumKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A story about rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TableScenario {
+    /// Heading of the task's description page.
+    pub title: String,
+    /// What one row is.
+    pub row: String,
+    /// Name of the id column.
+    pub id: String,
+    /// Two sentences of background.
+    pub story: String,
+    /// Number columns that a task can have.
+    pub numbers: Vec<NumberColumn>,
+    /// Word columns that a task can have.
+    pub words: Vec<WordColumn>,
+    /// The target of binary tasks.
+    pub binary: BinaryTarget,
+    /// The target of multiclass tasks, classes from low to high.
+    pub graded: WordColumn,
+    /// The target of regression tasks.
+    pub number: NumberTarget,
+    /// The targets of multilabel tasks; none if the story has no such question.
+    #[serde(default)]
+    pub labels: Vec<BinaryTarget>,
+    /// The targets of multi-target tasks; none if the story has no such question.
+    #[serde(default)]
+    pub targets: Vec<NumberTarget>,
+    /// What ranking tasks order, if the story has such a question.
+    pub ranking: Option<RankingTarget>,
+    /// What each row comes with beside its columns.
+    pub item: Option<ItemSpec>,
+    /// What joins the rows, if they are the nodes of one network.
+    pub network: Option<NetworkSpec>,
+}
+
+impl TableScenario {
+    /// What the target of this name stands for; `None` where the story does not say.
+    pub fn meaning(&self, target: &str) -> Option<&str> {
+        let flags = self.labels.iter().chain([&self.binary]);
+        let flags = flags.map(|target| (&target.name, &target.means));
+        let numbers = self.targets.iter().chain([&self.number]);
+        let numbers = numbers.map(|target| (&target.name, &target.means));
+        let grades = self.ranking.iter().map(|target| (&target.name, &target.means));
+        let mut known = flags.chain(numbers).chain(grades);
+        known.find(|(name, _)| *name == target).map(|(_, means)| means.as_str())
+    }
+}
+
+/// How a story describes the links between rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkSpec {
+    /// What a link stands for, such as `two patients who shared a ward`.
+    pub shows: String,
+}
+
+/// An item per row: a picture, a sound, a text, a graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ItemSpec {
+    /// What it is made of: `surface` or `objects` (pictures), `recording`, `report` or `pair` (texts),
+    /// `network`.
+    #[schemars(with = "String")]
+    pub medium: MediumKind,
+    /// The column that holds it, or the name of its file.
+    pub column: String,
+    /// What it is and how it came about, such as `a photo of the bolt of cloth under side
+    /// light`.
+    pub shows: String,
+    /// Nouns of the trade, for items of text; none for others.
+    #[serde(default)]
+    pub vocabulary: Vec<String>,
+}
