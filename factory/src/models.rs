@@ -6,15 +6,15 @@ use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
 use factory::corpus::folder::{self, CACHE, CALLS};
 use factory::corpus::forecast::{CostForecast, TaskCost};
-use factory::corpus::pipeline::{self, PipelineError};
 use factory::corpus::ledger;
+use factory::corpus::pipeline::{self, PipelineError};
 use factory::roles::model::{ModelRoles, RoleModel};
 use factory::spec::config::Options;
 use factory::spec::role_settings::{RoleSettings, RolesTable};
 use fs_err as fs;
 use llm::{
-    CacheUse, CachedModel, CallRecord, ChatClient, ChatError, ChatModel, Endpoints, ModelName, Price,
-    PriceList, Replay,
+    CacheUse, CachedModel, CallRecord, ChatClient, ChatError, ChatModel, Endpoints, ModelName,
+    Price, PriceList, Replay,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -115,8 +115,9 @@ impl ModelsFile {
             clients.insert(name.to_owned(), (ChatClient::new(endpoint, None)?, model, price));
         }
         fs::create_dir_all(&options.out)?;
-        let calls = CallRecord::open(&options.out.join(CALLS), self.prices.clone(), flags.budget_usd)
-            .context("failed to open the record of calls")?;
+        let calls =
+            CallRecord::open(&options.out.join(CALLS), self.prices.clone(), flags.budget_usd)
+                .context("failed to open the record of calls")?;
         let calls = Arc::new(calls);
         let cache = flags.cache.clone().unwrap_or_else(|| options.out.join(CACHE));
         let mut models = BTreeMap::new();
@@ -202,7 +203,9 @@ pub(crate) fn forecast(
     let open = pipeline::open_slots(options)?;
     let entries = match folder::usable(&options.out)? {
         None => Vec::new(),
-        Some(record) => ledger::finished_entries(&options.out, |slot| record.request.attempts(slot))?,
+        Some(record) => {
+            ledger::finished_entries(&options.out, |slot| record.request.attempts(slot))?
+        }
     };
     let Some(per_task) = TaskCost::new(settings.mode, &entries) else {
         return Ok(format!("{} slots for the built-in roles; no model is asked", open.builtin));

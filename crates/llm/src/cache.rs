@@ -50,7 +50,6 @@ impl<M: ChatModel> CachedModel<M> {
     ) -> Self {
         Self { model, folder: folder.to_owned(), cache_use, calls }
     }
-
 }
 
 impl<M: ChatModel> ChatModel for CachedModel<M> {

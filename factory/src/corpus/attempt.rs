@@ -107,8 +107,7 @@ impl<'a> SlotAttempt<'a> {
                 let (stage, reason, detail) = (Stage::Strategy, "scenario", error.to_string());
                 AttemptEnd::Refused(AttemptRefusal { stage, reason, detail, feedback: None })
             })?;
-        let facts =
-            self.ask(RoleName::Developer, |roles, call| roles.develop(&blueprint, call))?;
+        let facts = self.ask(RoleName::Developer, |roles, call| roles.develop(&blueprint, call))?;
         let evaluator = self.ask(RoleName::Operator, |roles, call| roles.operate(&facts, call))?;
         let page = self.ask(RoleName::Writer, |roles, call| {
             let reply = roles.write(&facts, &scenario, call)?;

@@ -346,7 +346,6 @@ fn roles(settings: &RoleSettings) -> String {
     )
 }
 
-
 /// Limits as one line.
 fn limits(limits: &RoleLimits) -> String {
     let RoleLimits { attempts, strategist, developer, operator, writer } = *limits;

@@ -27,9 +27,8 @@ impl TaskCost {
     /// the mode, `None` where no model is asked.
     pub fn new(mode: RoleMode, entries: &[Entry]) -> Option<Self> {
         let of_models = || entries.iter().filter_map(|entry| Some((entry, entry.model.as_ref()?)));
-        let tasks = of_models()
-            .filter(|(entry, _)| entry.outcome == AttemptOutcome::Accepted)
-            .count();
+        let tasks =
+            of_models().filter(|(entry, _)| entry.outcome == AttemptOutcome::Accepted).count();
         if tasks >= MEASURED_FROM {
             let mean = |part: fn(&crate::roles::RoleCost) -> u64| {
                 of_models().map(|(_, model)| part(&model.cost)).sum::<u64>() as f64 / tasks as f64
@@ -73,7 +72,11 @@ impl fmt::Display for CostForecast {
             tasks => writeln!(f, "by the {tasks} accepted tasks in this corpus:")?,
         }
         writeln!(f, "  calls             {:>12.0}  {calls:.1} a task", calls * slots)?;
-        writeln!(f, "  prompt tokens     {:>12.0}  {prompt_tokens:.0} a task", prompt_tokens * slots)?;
+        writeln!(
+            f,
+            "  prompt tokens     {:>12.0}  {prompt_tokens:.0} a task",
+            prompt_tokens * slots
+        )?;
         writeln!(
             f,
             "  completion tokens {:>12.0}  {completion_tokens:.0} a task",
@@ -100,12 +103,8 @@ mod tests {
     use crate::roles::RoleCost;
 
     fn entry(slot: u64, outcome: AttemptOutcome, prompt_tokens: u64) -> Entry {
-        let cost = RoleCost {
-            calls: 2,
-            prompt_tokens,
-            completion_tokens: 100,
-            cost_micro_usd: Some(5),
-        };
+        let cost =
+            RoleCost { calls: 2, prompt_tokens, completion_tokens: 100, cost_micro_usd: Some(5) };
         let (mode, name) = ("blueprint".to_owned(), "a:b".to_owned());
         let model = Some(ModelUse { mode, name, cost, fallbacks: Vec::new() });
         Entry { outcome, model, ..Entry::for_tests(slot, 0) }

@@ -152,10 +152,7 @@ impl Ledger {
 ///
 /// # Errors
 /// Any I/O error.
-pub fn finished_entries(
-    out: &Utf8Path,
-    attempts: impl Fn(u64) -> u64,
-) -> io::Result<Vec<Entry>> {
+pub fn finished_entries(out: &Utf8Path, attempts: impl Fn(u64) -> u64) -> io::Result<Vec<Entry>> {
     let mut entries = finished(out, &read(&out.join("ledger.jsonl"))?, &attempts);
     entries.sort_by_key(|entry| (entry.slot, entry.attempt));
     Ok(entries)

@@ -125,7 +125,8 @@ pub fn generate(
 ) -> Result<Record, PipelineError> {
     let Planned { request, seeds, stories, plan } = Planned::new(options)?;
     let room = folder::enter(&options.out, &request, options.shard)?;
-    let ledger = Ledger::open(&options.out, |slot| request.attempts(slot)).map_err(CorpusError::Io)?;
+    let ledger =
+        Ledger::open(&options.out, |slot| request.attempts(slot)).map_err(CorpusError::Io)?;
     let done: BTreeSet<u64> = ledger.entries().iter().map(|entry| entry.slot).collect();
     let todo: Vec<&Slot> = plan.slots.iter().filter(|slot| !done.contains(&slot.index)).collect();
     let notes = notes(&plan);

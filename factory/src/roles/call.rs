@@ -81,10 +81,7 @@ pub struct RoleReply<T> {
 
 impl<T> RoleReply<T> {
     /// The same reply with what `change` makes of its product.
-    pub fn and_then<U>(
-        self,
-        change: impl FnOnce(T) -> Result<U, RoleRefusal>,
-    ) -> RoleReply<U> {
+    pub fn and_then<U>(self, change: impl FnOnce(T) -> Result<U, RoleRefusal>) -> RoleReply<U> {
         let Self { product, cost, author } = self;
         RoleReply { product: product.and_then(change), cost, author }
     }

@@ -4,8 +4,8 @@
 mod tests;
 
 use super::{
-    RoleAuthor, RoleCall, RoleFault, RoleName, RoleReply, TaskFacts, TaskPart, developer, operator, strategist,
-    writer,
+    RoleAuthor, RoleCall, RoleFault, RoleName, RoleReply, TaskFacts, TaskPart, developer, operator,
+    strategist, writer,
 };
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::config::Preset;

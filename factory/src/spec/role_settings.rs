@@ -203,11 +203,8 @@ impl RoleSettings {
     pub fn new(table: &RolesTable, flag: Option<&RoleChoice>) -> Result<Self, RoleSettingsError> {
         let model = flag.map_or(table.model.as_ref(), |flag| flag.model.as_ref());
         let any = [model, table.strategist.as_ref(), table.writer.as_ref()];
-        let usual = if any.iter().any(Option::is_some) {
-            RoleMode::Blueprint
-        } else {
-            RoleMode::Builtin
-        };
+        let usual =
+            if any.iter().any(Option::is_some) { RoleMode::Blueprint } else { RoleMode::Builtin };
         let mode = flag.map(|flag| flag.mode).or(table.mode).unwrap_or(usual);
         if mode == RoleMode::Builtin {
             return Ok(Self::default());

@@ -206,8 +206,7 @@ fn killed_runs_end_in_the_same_corpus_and_pay_no_answer_twice() {
     let broken = folder.path().join("broken");
     for kill in 0..kills() {
         let mut command = generate(&broken, count(), &flags);
-        let mut child =
-            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(300 + 470 * kill));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -59,11 +59,7 @@ impl PuppetModel {
 }
 
 impl ChatModel for PuppetModel {
-    fn complete(
-        &self,
-        request: &ChatRequest,
-        purpose: &Purpose,
-    ) -> Result<Completion, ChatError> {
+    fn complete(&self, request: &ChatRequest, purpose: &Purpose) -> Result<Completion, ChatError> {
         let text = self.answer(request, purpose);
         let prompt: usize = request.messages.iter().map(|message| message.content.len()).sum();
         let usage = Usage {

@@ -1,6 +1,5 @@
 //! What needs a process of its own: calls that are killed, and proxies from the environment.
 
-use support::provider::{FakeProvider, Piece, answer, hello, openai_events, stream};
 use crate::{endpoint, request};
 use camino::Utf8Path;
 use llm::{
@@ -11,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use support::provider::{FakeProvider, Piece, answer, hello, openai_events, stream};
 
 const LIMIT: MicroUsd = MicroUsd(300_000);
 const PRICES: &str = "[[price]]\nmodel = \"m\"\ninput = \"1\"\noutput = \"10\"\n";

@@ -1,12 +1,12 @@
 //! Every way in which a provider fails.
 
-use support::provider::{FakeProvider, Piece, USAGE, answer, hello, openai_events, stream};
 use crate::{client, endpoint, request};
 use llm::{
     AnswerSchema, ChatClient, ChatError, ChatModel as _, Endpoint, Purpose, Request, RetryPolicy,
     SchemaMode,
 };
 use std::time::{Duration, Instant};
+use support::provider::{FakeProvider, Piece, USAGE, answer, hello, openai_events, stream};
 
 /// Answers the first request with `bytes` and the others well.
 fn first(bytes: Vec<u8>) -> FakeProvider {

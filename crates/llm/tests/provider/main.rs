@@ -9,9 +9,9 @@ mod secrets;
 mod tls;
 mod wire;
 
-use support::provider::FakeProvider;
 use llm::{ChatClient, Endpoint, Endpoints, Message, Request, RetryPolicy, Role, Timeouts};
 use std::time::Duration;
+use support::provider::FakeProvider;
 
 /// A key that occurs nowhere else.
 const KEY: &str = "tEsT-pRiVaTe-0123456789";

@@ -1,6 +1,5 @@
 //! Keys are shown nowhere, whatever a provider does with them.
 
-use support::provider::{FakeProvider, Piece, USAGE, answer, openai_events, stream};
 use crate::{KEY, endpoint, request};
 use camino::Utf8Path;
 use llm::{
@@ -8,6 +7,7 @@ use llm::{
 };
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use support::provider::{FakeProvider, Piece, USAGE, answer, openai_events, stream};
 
 /// Logs in memory.
 #[derive(Clone, Default)]

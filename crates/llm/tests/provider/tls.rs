@@ -3,13 +3,13 @@
 //! `certificates/` was made with `openssl req -x509` and `openssl x509 -req`; the key is for this test
 //! alone, and the authority's was thrown away.
 
-use support::provider::{FakeProvider, hello};
 use crate::request;
 use camino::Utf8Path;
 use llm::{ChatClient, ChatModel as _, Endpoints, Purpose};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::sync::Arc;
+use support::provider::{FakeProvider, hello};
 
 const CERTIFICATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/provider/certificates");
 

@@ -1,11 +1,11 @@
 //! What is sent, and how whole answers are read.
 
-use support::provider::{
-    FakeProvider, Piece, USAGE, answer, anthropic_events, hello, openai_events, stream,
-};
 use crate::{KEY, client, request};
 use llm::{ChatModel as _, Finish, Purpose, Request};
 use std::time::Duration;
+use support::provider::{
+    FakeProvider, Piece, USAGE, answer, anthropic_events, hello, openai_events, stream,
+};
 
 #[test]
 fn openai_stream_is_answered() {

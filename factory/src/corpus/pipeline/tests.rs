@@ -3,8 +3,8 @@
 use super::*;
 use crate::corpus::merge;
 use crate::roles::{
-    Builtin, RoleAuthor, RoleCall, RoleCost, RoleName, RoleRefusal, RoleReply, TaskFacts,
-    TaskPage, TaskPart,
+    Builtin, RoleAuthor, RoleCall, RoleCost, RoleName, RoleRefusal, RoleReply, TaskFacts, TaskPage,
+    TaskPart,
 };
 use crate::spec::blueprint::Blueprint;
 use crate::spec::config::Preset;
@@ -265,7 +265,8 @@ fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
         assert_eq!((&*model.mode, &*model.name), ("test", "troubled"));
     }
     // The task is the built-in one, but for its provenance.
-    let (ours, theirs) = (corpus_files(&ours.out().join("corpus")), corpus_files(&theirs.out().join("corpus")));
+    let (ours, theirs) =
+        (corpus_files(&ours.out().join("corpus")), corpus_files(&theirs.out().join("corpus")));
     assert!(ours.keys().eq(theirs.keys()));
     for (path, bytes) in &ours {
         if path.ends_with("task.json") {
@@ -348,7 +349,8 @@ fn stand_in_plays_a_role_that_does_not_deliver() {
         // Three refused calls of the writer, and one of each other role.
         assert_eq!(model.cost.calls, 6);
     }
-    let (ours, theirs) = (corpus_files(&ours.out().join("corpus")), corpus_files(&theirs.out().join("corpus")));
+    let (ours, theirs) =
+        (corpus_files(&ours.out().join("corpus")), corpus_files(&theirs.out().join("corpus")));
     for (path, bytes) in ours.iter().filter(|(path, _)| path.ends_with("description.md")) {
         assert!(*bytes == theirs[path], "{path}");
     }
@@ -412,7 +414,9 @@ fn fault_ends_the_run_and_the_same_command_finishes_it() {
     assert!(broken.ledger().iter().all(|entry| entry.slot == 0));
 
     broken.generate(3, &Troubled::default()).unwrap();
-    assert!(corpus_files(&whole.out().join("corpus")) == corpus_files(&broken.out().join("corpus")));
+    assert!(
+        corpus_files(&whole.out().join("corpus")) == corpus_files(&broken.out().join("corpus"))
+    );
     let without_time = |desk: &TestCorpus| -> Vec<Entry> {
         desk.ledger().into_iter().map(|entry| Entry { milliseconds: 0, ..entry }).collect()
     };

@@ -1,12 +1,9 @@
 //! The data strategist as a chat model: a story, and the terms of each rule.
 
 use super::roles::Asked;
-use super::{
-    Facets, is_about_story, parse_story, parse_terms, rule_question, story_question,
-};
+use super::{Facets, is_about_story, parse_story, parse_terms, rule_question, story_question};
 use crate::roles::{
-    Brief, RoleAuthor, RoleCost, RoleFault, RoleFeedback, RoleRefusal, RoleReply, RuleAuthor,
-    RuleRequest,
+    Brief, RoleAuthor, RoleCost, RoleFault, RoleFeedback, RoleRefusal, RoleReply, RuleRequest,
 };
 use crate::spec::rule::Expr;
 use crate::spec::scenario::Story;
@@ -54,6 +51,17 @@ impl<'a> ModelStrategist<'a> {
         Ok(self.booked(reply)?)
     }
 
+    /// Asks for the terms of a target's rule.
+    pub(super) fn terms(
+        &mut self,
+        request: &RuleRequest<'_>,
+    ) -> Result<Vec<Expr>, StrategistError> {
+        let feedback = self.feedback.filter(|feedback| !is_about_story(feedback));
+        let question = rule_question(request, feedback);
+        let reply = self.asked.ask(&question, |answer| parse_terms(answer, request))?;
+        Ok(self.booked(reply)?)
+    }
+
     fn booked<T>(&mut self, reply: RoleReply<T>) -> Result<T, RoleRefusal> {
         self.cost += reply.cost;
         self.authors.extend(reply.author);
@@ -71,16 +79,5 @@ impl<'a> ModelStrategist<'a> {
             hasher.update(author.prompt.as_bytes());
         }
         Some(RoleAuthor { prompt: hasher.finalize().to_hex().to_string(), ..first.clone() })
-    }
-}
-
-impl RuleAuthor for ModelStrategist<'_> {
-    type Error = StrategistError;
-
-    fn terms(&mut self, request: &RuleRequest<'_>) -> Result<Vec<Expr>, StrategistError> {
-        let feedback = self.feedback.filter(|feedback| !is_about_story(feedback));
-        let question = rule_question(request, feedback);
-        let reply = self.asked.ask(&question, |answer| parse_terms(answer, request))?;
-        Ok(self.booked(reply)?)
     }
 }

@@ -6,8 +6,8 @@ use crate::roles::{
 };
 use crate::spec::role_settings::ModelLimits;
 use llm::{ChatError, Completion, Effort, Finish, Message, Purpose, Request, Role};
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Failures of an endpoint in a row, over all conversations, after which the run ends. Each of
 /// them has used up all tries of the client.
@@ -64,8 +64,10 @@ impl Conversations {
         mut check: impl FnMut(&str) -> Result<T, RoleRefusal>,
     ) -> Result<RoleReply<T>, RoleFault> {
         let prompt = [question.system.as_bytes(), b"\n", question.prompt.as_bytes()].concat();
-        let author =
-            RoleAuthor { model: name.to_owned(), prompt: blake3::hash(&prompt).to_hex().to_string() };
+        let author = RoleAuthor {
+            model: name.to_owned(),
+            prompt: blake3::hash(&prompt).to_hex().to_string(),
+        };
         let mut messages = vec![
             Message::new(Role::System, question.system.clone()),
             Message::new(Role::User, question.prompt.clone()),

@@ -18,7 +18,10 @@ pub struct RoleModel {
 impl fmt::Debug for RoleModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { chat: _, name, price } = self;
-        f.debug_struct("RoleModel").field("name", name).field("price", price).finish_non_exhaustive()
+        f.debug_struct("RoleModel")
+            .field("name", name)
+            .field("price", price)
+            .finish_non_exhaustive()
     }
 }
 

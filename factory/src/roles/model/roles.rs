@@ -1,15 +1,15 @@
 //! The roles of a task, some of them played by chat models.
 
-use super::conversation::{Conversations, Place, SlotUse};
 use super::author::{ModelStrategist, StrategistError};
+use super::conversation::{Conversations, Place, SlotUse};
 use super::{Question, RoleModel, is_about_story};
 use crate::roles::{
-    Brief, Builtin, RoleAuthor, RoleBackend, RoleCall, RoleFault, RoleName, RoleRefusal,
-    RoleReply, Roles, TaskFacts, TaskPage, strategist,
+    Brief, Builtin, RoleAuthor, RoleBackend, RoleCall, RoleFault, RoleName, RoleRefusal, RoleReply,
+    Roles, TaskFacts, TaskPage, strategist,
 };
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::plan::Slot;
-use crate::spec::role_settings::{RoleMode, RoleSettings};
+use crate::spec::role_settings::RoleSettings;
 use crate::spec::scenario::{Scenario, Story};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -147,8 +147,9 @@ impl Roles for ModelRoles {
             Some(story) => Ok(story),
             None => author.story(brief).map(|story| self.keep_story(origin.slot, story)),
         };
-        let product =
-            story.and_then(|story| strategist::strategise_with(brief, &story, &mut author));
+        let product = story.and_then(|story| {
+            strategist::strategise_with(brief, &story, &mut |request| author.terms(request))
+        });
         let (cost, author) = (author.cost, author.author());
         match product {
             Ok(blueprint) => Ok(RoleReply { product: Ok(blueprint), cost, author }),

@@ -24,9 +24,8 @@ pub fn text(groups: &BTreeMap<String, Passage>) -> String {
     let steps = groups.values().next().map_or(&[][..], |passage| &passage.steps[..]);
     for (index, step) in steps.iter().enumerate() {
         let _ = write!(text, "  {:<24}{:>18}", step.name, share(step.paper, step.paper_share));
-        let ours = |passage: &Passage| {
-            share(passage.steps[index].count, passage.steps[index].share)
-        };
+        let ours =
+            |passage: &Passage| share(passage.steps[index].count, passage.steps[index].share);
         line(&mut text, groups.values().map(ours));
     }
     let rows: [(&str, String, &dyn Fn(&Passage) -> String); 7] = [
