@@ -1,7 +1,8 @@
 //! Builds a task once more from what its folder keeps. No role is asked.
 
 use super::Draft;
-use crate::roles::{RoleBackend, RoleRefusal, TaskFacts, developer, operator, writer};
+use crate::page;
+use crate::roles::{RoleBackend, RoleRefusal, TaskFacts, developer, operator};
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
 use std::io;
@@ -37,6 +38,6 @@ pub fn rebuild(
         },
     };
     let evaluator = operator::evaluator(blueprint);
-    let description = writer::describe(blueprint, scenario, &facts.assets);
+    let description = page::builtin(blueprint, scenario, &facts.assets);
     Ok(Draft::new(facts, evaluator, description, RoleBackend::Builtin)?)
 }

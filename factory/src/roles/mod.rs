@@ -18,7 +18,6 @@ mod role;
 pub mod scoring;
 mod series;
 pub mod strategist;
-pub mod writer;
 
 pub use call::{RoleCall, RoleCost, RoleFeedback, RoleReply};
 pub use error::{RoleFault, RoleRefusal};

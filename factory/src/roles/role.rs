@@ -5,8 +5,8 @@ mod tests;
 
 use super::{
     RoleCall, RoleFault, RoleName, RoleReply, TaskFacts, TaskPart, developer, operator, strategist,
-    writer,
 };
+use crate::page;
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::config::Preset;
 use crate::spec::plan::Slot;
@@ -152,6 +152,6 @@ impl Roles for Builtin {
         scenario: &Scenario,
         _call: RoleCall<'_>,
     ) -> Result<RoleReply<String>, RoleFault> {
-        Ok(Ok(writer::describe(&facts.blueprint, scenario, &facts.assets)).into())
+        Ok(Ok(page::builtin(&facts.blueprint, scenario, &facts.assets)).into())
     }
 }

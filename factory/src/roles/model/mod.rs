@@ -1,5 +1,6 @@
 //! Roles that chat models play.
 
 mod question;
+pub mod writer;
 
 pub use question::Question;
