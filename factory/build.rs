@@ -1,4 +1,5 @@
-//! Embeds the hand-written seeds and scenarios, so that the binary works from any folder.
+//! Embeds the hand-written seeds, scenarios and phrases of pages, so that the binary works from any
+//! folder.
 
 use fs_err as fs;
 use std::fmt::Write as _;
@@ -10,6 +11,7 @@ fn main() -> io::Result<()> {
     let mut code = String::new();
     embed(&mut code, "MLEBENCH", &root.join("../seeds/mlebench"))?;
     embed(&mut code, "SCENARIOS", &root.join("scenarios"))?;
+    embed(&mut code, "PAGES", &root.join("pages"))?;
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join("embedded.rs"), code)
 }

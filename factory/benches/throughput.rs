@@ -13,7 +13,8 @@ use camino::Utf8Path;
 use factory::baselines::{features, thresholds};
 use factory::data::assets::Assets;
 use factory::package::Draft;
-use factory::roles::{Brief, RoleBackend, TaskFacts, operator, strategist, writer};
+use factory::page;
+use factory::roles::{Brief, RoleBackend, TaskFacts, operator, strategist};
 use factory::spec::blueprint::{Blueprint, Origin};
 use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
@@ -122,7 +123,7 @@ impl Total {
             };
             let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
             let evaluator = operator::evaluator(&blueprint);
-            let description = writer::describe(&blueprint, story, &assets);
+            let description = page::builtin(&blueprint, story, &assets);
             let facts = TaskFacts { blueprint, assets, ladder, thresholds };
             let draft = Draft::new(facts, evaluator, description, RoleBackend::Builtin)?;
             let Ok(task) = self.timed(3, || verify::verify(draft, work)) else { continue };

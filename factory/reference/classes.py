@@ -7,7 +7,7 @@ known = train[target].astype(str)
 classes = sorted(known.unique())
 if sample.shape[1] > 2:
     classes = list(sample.columns[1:])
-listed = re.search(r"classes ((?:`[^`]+`(?:, | and )?)+)", page)
+listed = re.search(r"training file only; from low to high: ((?:`[^`]+`(?:, )?)+)", page)
 if METRIC == "quadratic_kappa" and listed:
     classes = re.findall(r"`([^`]+)`", listed.group(1))
 y = known.map({name: i for i, name in enumerate(classes)}).to_numpy()

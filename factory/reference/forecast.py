@@ -7,8 +7,10 @@ import pandas as pd
 train, test = pd.read_csv("input/train.csv"), pd.read_csv("input/test.csv")
 sample, page = pd.read_csv("input/sample_submission.csv"), open("input/description.md").read()
 ID, TARGET = sample.columns[:2]
-series, step = re.search(r"one row per `(\w+)` and `(\w+)`", page).groups()
-cycle = re.search(r"`(\w+)` is the position within a cycle", page)
+series, step, cycle = (
+    re.search(rf"^\| `(\w+)` \| {kind} \|", page, re.M) for kind in ("series", "step", "position in a cycle")
+)
+series, step = series.group(1), step.group(1)
 x = pd.concat([train, test], ignore_index=True)
 N = len(train)
 order = x.sort_values([series, step]).index

@@ -16,7 +16,7 @@ train, test = pd.read_csv("input/train.csv"), pd.read_csv("input/test.csv")
 sample, page = pd.read_csv("input/sample_submission.csv"), open("input/description.md").read()
 ID, TARGET = sample.columns
 FILE = test.columns[1]
-LEVELS = int(re.search(r"have (\d+) intensities", page).group(1))
+LEVELS = int(re.search(r"; (\d+) intensities \|", page).group(1))
 both = pd.concat([train, test], ignore_index=True)
 damaged = np.stack([np.asarray(Image.open(f"input/{path}").convert("L"), float) for path in both[FILE]])
 damaged *= (LEVELS - 1) / 255

@@ -42,11 +42,10 @@ for name in names:
 for name in words:
     if name in files or name in texts:
         continue
-    unit = re.search(rf"`{name}` names the unit of `(\w+)`.*?a unit ([\d.]+) times (\w+)", page)
+    unit = re.search(rf"^\| `{name}` \| unit of `(\w+)` \| .*?1 std = ([\d.]+) alt", page, re.M)
     if unit:
-        owner, factor, which = unit.group(1), float(unit.group(2)), unit.group(3)
-        value = columns[owner]
-        columns[owner] = value.where(x[name] != "alt", value / factor if which == "smaller" else value * factor)
+        owner, factor = unit.group(1), float(unit.group(2))
+        columns[owner] = columns[owner].where(x[name] != "alt", columns[owner] / factor)
         continue
     kinds = x[name].value_counts().index
     for kind in kinds[:12]:

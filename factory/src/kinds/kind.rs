@@ -1,17 +1,15 @@
 //! What every kind of task answers for.
 
-use super::{pandas, wording};
+use super::pandas;
 use crate::baselines::ladder::{self, Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::{self, Item};
 use crate::media::{Blemish, Format, MediumError, MediumKind, Reading, Storage};
-use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::{ItemLayout, Layout};
-use crate::spec::scenario::Story;
 use polars::prelude::Column;
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use tasks::prediction::Prediction;
 use tasks::task::{Modality, OracleScript, TaskScripts};
 use tasks::values::Values;
@@ -93,23 +91,6 @@ pub trait TaskKind: fmt::Debug + Sync {
         Vec::new()
     }
 
-    /// What is asked for, as the page says it after the story.
-    fn goal(&self, blueprint: &Blueprint, story: &Story, draws: &mut Draws) -> String {
-        let Story::Table(story) = story else { return String::new() };
-        wording::table_goal(blueprint, story, draws)
-    }
-
-    /// How the page's section on the data begins.
-    fn opening(&self, blueprint: &Blueprint, story: &Story, draws: &mut Draws) -> String {
-        let Story::Table(story) = story else { return String::new() };
-        wording::rows(blueprint, &story.row, "target", draws)
-    }
-
-    /// What a cell of the submission holds, where truth is structured.
-    fn cell(&self, _prediction: &Prediction, _draws: &mut Draws) -> String {
-        String::new()
-    }
-
     /// What a row is made of, in the plural, as the page says it.
     fn made_of(&self, blueprint: &Blueprint) -> String {
         match (blueprint.item().map(noun), blueprint.modality) {
@@ -117,16 +98,6 @@ pub trait TaskKind: fmt::Debug + Sync {
             (Some(item), _) => item.to_owned(),
             (None, _) => "a table".to_owned(),
         }
-    }
-
-    /// The page's lines on columns between the id and the features.
-    fn column_lines(&self, blueprint: &Blueprint, story: &Story) -> String {
-        item_lines(blueprint, story)
-    }
-
-    /// What the page says on the data below the table of columns.
-    fn notes(&self, _blueprint: &Blueprint, _story: &Story, _draws: &mut Draws) -> String {
-        String::new()
     }
 
     /// The page's lines on files beside the tables.
@@ -163,20 +134,4 @@ fn noun(layout: &ItemLayout) -> &'static str {
         (MediumKind::Pair, _) => "pairs of texts",
         (MediumKind::Network, _) => "graphs",
     }
-}
-
-/// The page's lines on the columns of items.
-pub(super) fn item_lines(blueprint: &Blueprint, story: &Story) -> String {
-    let mut text = String::new();
-    if let (Some(layout), Story::Table(story)) = (blueprint.item(), story) {
-        let shows = story.item.as_ref().map_or("", |item| item.shows.as_str());
-        let kind = match layout.storage() {
-            Storage::Files { .. } => "file name",
-            Storage::Cells(_) => "text",
-        };
-        for column in layout.columns() {
-            let _ = writeln!(text, "| `{column}` | {kind} | {shows} |");
-        }
-    }
-    text
 }

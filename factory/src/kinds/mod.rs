@@ -1,5 +1,5 @@
 //! Kinds of task: what differs between independent rows, rankings, series and networks, from
-//! their data to their page.
+//! their data to their files.
 //!
 //! The blueprint's layout decides the kind. Everything that all kinds share lies elsewhere and
 //! asks [`TaskKind`], so that a new kind is one more layout and one more implementation.
@@ -11,7 +11,5 @@ mod pandas;
 mod ranking;
 mod rows;
 mod series;
-mod wording;
 
 pub use kind::TaskKind;
-pub(crate) use wording::{quoted, rows};

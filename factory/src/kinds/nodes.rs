@@ -9,7 +9,6 @@ use crate::media::graph::nodes;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::NetworkLayout;
-use crate::spec::scenario::Story;
 use std::collections::BTreeMap;
 
 impl TaskKind for NetworkLayout {
@@ -28,20 +27,6 @@ impl TaskKind for NetworkLayout {
 
     fn made_of(&self, _blueprint: &Blueprint) -> String {
         "a network and a table".to_owned()
-    }
-
-    fn notes(&self, blueprint: &Blueprint, story: &Story, draws: &mut Draws) -> String {
-        let Story::Table(story) = story else { return String::new() };
-        let shows = story.network.as_ref().map_or("", |network| network.shows.as_str());
-        let hint = draws.pick(&[
-            "the network covers all rows, and links join rows of either table",
-            "rows of both tables are nodes of this one network",
-        ]);
-        format!(
-            "- Rows are linked: each line of `{EDGES}` joins {shows}. `source` and `target` are \
-             values of `{}`; {hint}. Links have no direction.\n",
-            blueprint.id_column
-        )
     }
 
     fn file_lines(&self, _blueprint: &Blueprint, assets: &Assets) -> String {

@@ -1,14 +1,12 @@
 //! Rows that answer queries: a submission orders the rows of each query.
 
 use super::TaskKind;
-use super::kind::item_lines;
 use crate::data::assets::{self, Assets, Attachments};
 use crate::data::{items, tabular};
 use crate::media::MediumError;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::RankingLayout;
-use crate::spec::scenario::Story;
 
 impl TaskKind for RankingLayout {
     fn render(&self, blueprint: &Blueprint) -> Result<Assets, MediumError> {
@@ -24,11 +22,5 @@ impl TaskKind for RankingLayout {
         let queries = (0..frame.rows).map(|row| names[row / self.queries.rows].clone()).collect();
         let attachments = Attachments { items, queries, ..Attachments::default() };
         Ok(assets::labelled(blueprint, rows, attachments, stream))
-    }
-
-    fn column_lines(&self, blueprint: &Blueprint, story: &Story) -> String {
-        let queries = &self.queries;
-        let line = format!("| `{}` | query | {} rows each |\n", queries.column, queries.rows);
-        line + &item_lines(blueprint, story)
     }
 }

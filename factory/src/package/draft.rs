@@ -14,6 +14,9 @@ use tasks::cells;
 use tasks::prediction::Prediction;
 use tasks::values::Values;
 
+/// The file of a task that keeps the prose of a chat model, if one wrote the page.
+pub const PROSE: &str = "source/prose.json";
+
 /// Everything about a task that is not yet on disk.
 #[derive(Debug, Clone)]
 pub struct Draft {
@@ -73,6 +76,9 @@ impl Draft {
 
         let mut files = BTreeMap::new();
         let mut add = |path: &str, bytes: Vec<u8>| files.insert(path.to_owned(), bytes);
+        if let Some(prose) = &page.prose {
+            add(PROSE, json(prose)?);
+        }
         add("prepared/public/description.md", page.text.into_bytes());
         add("prepared/public/train.csv", csv(train));
         add("prepared/public/test.csv", csv(test));

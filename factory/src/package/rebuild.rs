@@ -1,7 +1,8 @@
 //! Builds a task once more from what its folder keeps. No role is asked.
 
 use super::Draft;
-use crate::roles::{RoleBackend, RoleRefusal, TaskFacts, TaskPage, developer, operator, writer};
+use crate::page::{self, Prose};
+use crate::roles::{RoleBackend, RoleRefusal, TaskFacts, TaskPage, developer, operator};
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
 use std::io;
@@ -17,14 +18,15 @@ pub enum RebuildError {
     Io(#[from] io::Error),
 }
 
-/// Builds a task from its blueprint and the story that the blueprint names, by the built-in
-/// procedures. Baselines and thresholds are those of `known`; without it, they are fitted again.
+/// Builds a task from its blueprint, the blueprint's story, and the prose that a model wrote for its
+/// page, by the built-in procedures. Baselines and thresholds are those of `known`; without it, they are fitted again.
 ///
 /// # Errors
 /// [`RebuildError`].
 pub fn rebuild(
     blueprint: &Blueprint,
     scenario: &Scenario,
+    prose: Option<&Prose>,
     known: Option<&TaskFacts>,
 ) -> Result<Draft, RebuildError> {
     let facts = match known {
@@ -37,6 +39,10 @@ pub fn rebuild(
         },
     };
     let evaluator = operator::evaluator(blueprint);
-    let page = TaskPage { text: writer::describe(blueprint, scenario, &facts.assets) };
+    let text = match prose {
+        None => page::builtin(blueprint, scenario, &facts.assets),
+        Some(prose) => page::with_prose(blueprint, scenario, &facts.assets, prose),
+    };
+    let page = TaskPage { text, prose: prose.cloned() };
     Ok(Draft::new(facts, evaluator, page, RoleBackend::Builtin)?)
 }

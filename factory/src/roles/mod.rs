@@ -22,7 +22,6 @@ mod rule_request;
 pub mod scoring;
 mod series;
 pub mod strategist;
-pub mod writer;
 
 pub use call::{RoleAuthor, RoleCall, RoleCost, RoleFeedback, RoleReply};
 pub use error::{RoleFault, RoleRefusal, SPENT};

@@ -5,8 +5,9 @@ mod tests;
 
 use super::{
     RoleAuthor, RoleCall, RoleFault, RoleName, RoleReply, TaskFacts, TaskPart, developer, operator,
-    strategist, writer,
+    strategist,
 };
+use crate::page::{self, Prose};
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::config::Preset;
 use crate::spec::plan::Slot;
@@ -50,6 +51,8 @@ pub enum RoleBackend {
 pub struct TaskPage {
     /// The text of `description.md`.
     pub text: String,
+    /// The prose that a model wrote, from which the text was laid out; `None` for a built-in page.
+    pub prose: Option<Prose>,
 }
 
 /// The roles that make a task: strategist, developer, engineer, technical writer.
@@ -168,7 +171,7 @@ impl Roles for Builtin {
         scenario: &Scenario,
         _call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskPage>, RoleFault> {
-        let text = writer::describe(&facts.blueprint, scenario, &facts.assets);
-        Ok(Ok(TaskPage { text }).into())
+        let text = page::builtin(&facts.blueprint, scenario, &facts.assets);
+        Ok(Ok(TaskPage { text, prose: None }).into())
     }
 }

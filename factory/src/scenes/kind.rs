@@ -1,19 +1,18 @@
 //! Pictures with an answer of their own, as a kind of task.
 
-use super::{constants, files, page, python, scene};
+use super::{constants, files, python, scene};
 use crate::baselines::ladder::{Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::Item;
-use crate::kinds::{TaskKind, rows};
+use crate::kinds::TaskKind;
 use crate::media::{Blemish, MediumError, Reading};
-use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
-use crate::spec::scenario::Story;
 use crate::spec::scene::SceneLayout;
 use polars::prelude::Column;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use tasks::prediction::Prediction;
-use tasks::task::{OracleScript, TaskScripts};
+use tasks::task::{Formulation, OracleScript, TaskScripts};
 use tasks::values::Values;
 
 impl TaskKind for SceneLayout {
@@ -62,37 +61,28 @@ impl TaskKind for SceneLayout {
         constants::constants(prediction, train, self.rule.scene().side())
     }
 
-    fn goal(&self, blueprint: &Blueprint, story: &Story, draws: &mut Draws) -> String {
-        let Story::Scene(story) = story else { return String::new() };
-        page::goal(story, &blueprint.prediction, draws)
-    }
-
-    fn opening(&self, blueprint: &Blueprint, story: &Story, draws: &mut Draws) -> String {
-        let Story::Scene(story) = story else { return String::new() };
-        rows(blueprint, &story.row, "truth", draws)
-    }
-
-    fn cell(&self, prediction: &Prediction, draws: &mut Draws) -> String {
-        page::cell(prediction, draws).unwrap_or_default()
-    }
-
     fn made_of(&self, _blueprint: &Blueprint) -> String {
         "pictures".to_owned()
     }
 
-    fn column_lines(&self, _blueprint: &Blueprint, story: &Story) -> String {
-        let Story::Scene(story) = story else { return String::new() };
-        format!(
-            "| `{}` | file name | {} |\n| `{}` | target | training file only: {} |\n",
-            self.column, story.shows, self.target, story.means
-        )
-    }
-
-    fn notes(&self, blueprint: &Blueprint, _story: &Story, draws: &mut Draws) -> String {
-        page::data(self, &blueprint.prediction, draws)
-    }
-
     fn file_lines(&self, blueprint: &Blueprint, _assets: &Assets) -> String {
-        page::files(self, blueprint.formulation)
+        let mut text = format!(
+            "- `{}/`: one `.png` file per row of both tables; `{}` names it\n",
+            files::PICTURES,
+            self.column
+        );
+        match blueprint.formulation {
+            Formulation::Segmentation => {
+                let _ =
+                    writeln!(text, "- `{}/`: the masks of the training rows, by id", files::MASKS);
+            }
+            Formulation::Reconstruction => {
+                let folder = files::CLEAN;
+                let _ =
+                    writeln!(text, "- `{folder}/`: the clean pictures of the training rows, by id");
+            }
+            _ => {}
+        }
+        text
     }
 }

@@ -11,7 +11,6 @@ pub mod detection;
 pub mod files;
 mod fitting;
 mod kind;
-pub mod page;
 mod python;
 pub mod reconstruction;
 mod scene;

@@ -5,7 +5,7 @@ pub mod blueprint;
 mod blueprint_file;
 pub mod config;
 pub mod dna;
-mod embedded;
+pub(crate) mod embedded;
 pub mod evaluation;
 pub mod layout;
 pub mod limits;

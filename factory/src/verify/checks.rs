@@ -6,6 +6,7 @@ mod tests;
 use super::suspects::Carrier;
 use super::{Refusal, copies, disk, files, ladder, leaks, printed};
 use crate::package::{self, Draft, PackageError, Staged};
+use crate::page::Prose;
 use crate::roles::TaskFacts;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
@@ -98,7 +99,8 @@ pub enum Rebuild {
 pub fn rebuilds(task: &Staged, scenario: &Scenario, rebuild: Rebuild) -> Result<(), Refusal> {
     let known = &task.draft.facts;
     let kept = (rebuild == Rebuild::Data).then_some(known);
-    let again = package::rebuild(&blueprint(&task.dir)?, scenario, kept)
+    let prose = prose(&task.dir)?;
+    let again = package::rebuild(&blueprint(&task.dir)?, scenario, prose.as_ref(), kept)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     if again.facts.assets.test_scores != known.assets.test_scores {
         return Err(Refusal::NotReproducible("the noise-free scores".to_owned()));
@@ -120,4 +122,12 @@ pub fn same_files(task: &Staged) -> Result<(), Refusal> {
 /// [`Refusal::Contract`].
 pub fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
     disk::blueprint(dir)
+}
+
+/// The prose in a task's folder, if a model wrote its page.
+///
+/// # Errors
+/// [`Refusal::Contract`].
+pub fn prose(dir: &TaskDir) -> Result<Option<Prose>, Refusal> {
+    disk::prose(dir)
 }

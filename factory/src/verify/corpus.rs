@@ -65,7 +65,7 @@ fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), Refusal> {
     let blueprint = verify::blueprint(task)?;
     let scenario =
         blueprint.scenario_among(stories).map_err(|error| Refusal::Contract(error.to_string()))?;
-    let draft = package::rebuild(&blueprint, &scenario, None)
+    let draft = package::rebuild(&blueprint, &scenario, verify::prose(task)?.as_ref(), None)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     let staged = Staged { draft, dir: task.clone() };
     verify::same_files(&staged)?;

@@ -1,7 +1,8 @@
 //! Checks on the files themselves, through the sandbox's own grader.
 
 use super::Refusal;
-use crate::package::{Draft, Staged};
+use crate::package::{Draft, PROSE, Staged};
+use crate::page::Prose;
 use crate::roles::TaskFacts;
 use crate::spec::blueprint::{BLUEPRINT_VERSION, Blueprint};
 use camino::Utf8Path;
@@ -267,6 +268,15 @@ pub(super) fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
         return Err(Refusal::OtherVersion { found: blueprint.version });
     }
     Ok(blueprint)
+}
+
+/// The prose in the task's folder, if there is any.
+pub(super) fn prose(dir: &TaskDir) -> Result<Option<Prose>, Refusal> {
+    let bytes = match fs::read(dir.path().join(PROSE)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(contract)?,
+    };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| Refusal::Contract(error.to_string()))
 }
 
 /// The draft's files are those on disk.

@@ -18,7 +18,9 @@ mod refusal;
 pub mod run;
 pub(crate) mod suspects;
 
-pub use checks::{Rebuild, Verified, VerifyError, blueprint, check, rebuilds, same_files, verify};
+pub use checks::{
+    Rebuild, Verified, VerifyError, blueprint, check, prose, rebuilds, same_files, verify,
+};
 pub(crate) use printed::rule_is_not_on_page;
 pub use refusal::Refusal;
 pub use suspects::Carrier;

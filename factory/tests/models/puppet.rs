@@ -2,7 +2,7 @@
 
 use factory::roles::model::puppet;
 use factory::roles::{Brief, strategist};
-use factory::spec::blueprint::{Blueprint, Origin};
+use factory::spec::blueprint::Origin;
 use factory::spec::config::{Options, Request};
 use factory::spec::plan::{self, Plan, Slot};
 use factory::spec::scenario::{self, Scenario};
@@ -42,20 +42,41 @@ impl PuppetModel {
         }
     }
 
-    fn blueprint(&self, brief: &Brief<'_>) -> Blueprint {
-        strategist::strategise(brief).unwrap()
-    }
-
     fn answer(&self, request: &ChatRequest, purpose: &Purpose) -> String {
         let brief = self.brief(purpose.slot, purpose.attempt.into());
-        let prompt = &request.messages.last().unwrap().content;
+        let prompt = &request.messages[1].content;
         match purpose.role.as_str() {
             "story" => puppet::story_answer(&brief),
-            "rule" => puppet::rule_answer(&self.blueprint(&brief), prompt),
-            "prose" => puppet::prose_answer(&self.blueprint(&brief), brief.scenario),
+            "rule" => {
+                let blueprint = strategist::strategise(&brief).unwrap();
+                let asked = |column: &str| prompt.contains(&format!("- Target: `{column}`"));
+                let target = blueprint.targets.iter().position(|target| asked(&target.column));
+                puppet::rule_answer(&blueprint, target.unwrap())
+            }
+            "prose" => prose(brief.scenario.story.title(), prompt),
             other => panic!("the puppet cannot answer `{other}`"),
         }
     }
+}
+
+/// Prose for the columns that a prompt lists.
+fn prose(title: &str, prompt: &str) -> String {
+    let names = prompt.lines().filter_map(|line| line.strip_prefix("  - `"));
+    let columns: Vec<serde_json::Value> = names
+        .map(|line| {
+            let name = line.split('`').next().unwrap();
+            let text = format!("The column `{name}` was noted for each case.");
+            serde_json::json!({ "name": name, "text": text })
+        })
+        .collect();
+    let prose = serde_json::json!({
+        "title": title,
+        "overview": "A small team keeps these records and would like to plan better.\n\nEach case \
+                     was noted by hand, and some notes are missing.",
+        "columns": columns,
+        "target": "It is what the team would like to know in advance.",
+    });
+    prose.to_string()
 }
 
 impl ChatModel for PuppetModel {

@@ -13,6 +13,7 @@ mod rule;
 mod story;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub use facets::Facets;
 pub use question::Question;

@@ -2,7 +2,8 @@
 
 use super::author::{ModelStrategist, StrategistError};
 use super::conversation::{Conversations, Place, SlotUse};
-use super::{Question, RoleModel, is_about_story};
+use super::{Question, RoleModel, is_about_story, writer};
+use crate::page;
 use crate::roles::{
     Brief, Builtin, RoleAuthor, RoleBackend, RoleCall, RoleFault, RoleName, RoleRefusal, RoleReply,
     Roles, TaskFacts, TaskPage, strategist,
@@ -182,6 +183,16 @@ impl Roles for ModelRoles {
         scenario: &Scenario,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskPage>, RoleFault> {
-        Builtin.write(facts, scenario, call)
+        let TaskFacts { blueprint, assets, .. } = facts;
+        let Some(asked) = self.asked(RoleName::Writer, blueprint.origin, call) else {
+            return Builtin.write(facts, scenario, call);
+        };
+        let question = writer::question(blueprint, scenario, assets, call.feedback);
+        let reply =
+            asked.ask(&question, |answer| writer::parse(answer, blueprint, scenario, assets))?;
+        Ok(reply.and_then(|prose| {
+            let text = page::with_prose(blueprint, scenario, assets, &prose);
+            Ok(TaskPage { text, prose: Some(prose) })
+        }))
     }
 }

@@ -6,6 +6,7 @@ use super::paper;
 use super::statistics::Statistics;
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
+use crate::page::PageDiversity;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 use web::chart::{ChartRow, Key, Mark, RowChart, legend};
@@ -31,6 +32,7 @@ pub fn page(statistics: &Statistics) -> String {
         (discovery(&statistics.discovery))
         (times(statistics))
         (likeness(statistics))
+        (pages(&statistics.pages))
     };
     Document { title: "Statistics of a corpus", style: STYLE, body }.html()
 }
@@ -369,6 +371,37 @@ fn likeness(statistics: &Statistics) -> Markup {
         div.card { (scroll("the closest pairs of descriptions", &table)) }
         @for tasks in statistics.shared_rules.values() {
             p.bad { "The same rule: " (tasks.join(", ")) }
+        }
+    }
+}
+
+fn pages(pages: &PageDiversity) -> Markup {
+    let rows = [
+        ("distinct runs of four words", percent(pages.distinct_4grams)),
+        ("the same of the prose alone", percent(pages.distinct_4grams_of_prose)),
+        ("ROUGE-L with the nearest page, mean", format!("{:.3}", pages.nearest_rouge_l)),
+        ("sentences of the prose that another page has too", percent(pages.shared_sentences_share)),
+    ];
+    let words = pages.words.as_ref().map(|words| {
+        (
+            "words of a page, median",
+            format!("{:.0} ({:.0} to {:.0})", words.median, words.least, words.most),
+        )
+    });
+    let table = html! {
+        table {
+            @for (name, value) in rows.into_iter().chain(words) {
+                tr { th scope="row" { (name) } td.number { (value) } }
+            }
+        }
+    };
+    html! {
+        h2 { "Pages" }
+        div.card { (scroll("diversity of description pages", &table)) }
+        p.note {
+            (pages.pages) " description pages, evenly spaced. Prose is what stands outside of headings, "
+            "tables, examples and the sections whose form is fixed; sentences of three words or more "
+            "count."
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::corpus::ledger::Entry;
 use crate::data::likeness::Likeness;
 use crate::data::table;
 use crate::numeric::intervals::Quantiles;
+use crate::page::PageDiversity;
 use crate::spec::mix::Mix;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -21,7 +22,7 @@ use std::io;
 use tasks::task::{Corpus, Manifest, TaskDir, TaskError};
 
 /// The version of [`Statistics`] that this build writes.
-pub const STATISTICS_VERSION: u32 = 1;
+pub const STATISTICS_VERSION: u32 = 2;
 
 /// What is in a corpus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,6 +66,8 @@ pub struct Statistics {
     pub shared_rules: BTreeMap<String, Vec<String>>,
     /// How alike descriptions are.
     pub likeness: Likeness,
+    /// How different the description pages are.
+    pub pages: PageDiversity,
 }
 
 /// Why there are no statistics.
@@ -126,6 +129,7 @@ fn of_tables(
 ) -> Statistics {
     let tasks = frames::tasks(manifests);
     let modalities = groups(&tasks, "modality");
+    let pages: Vec<&str> = descriptions.iter().map(|(_, page)| page.as_str()).collect();
     let rules = counts(&tasks, "rule_hash");
     let with_tasks = |rule: &String| (rule.clone(), texts(&rows(&tasks, "rule_hash", rule), "id"));
     let shared = rules.iter().filter(|(_, tasks)| **tasks > 1).map(|(rule, _)| rule);
@@ -155,6 +159,7 @@ fn of_tables(
         unique_rules: rules.len(),
         shared_rules: shared.map(with_tasks).collect(),
         likeness: Likeness::of(descriptions),
+        pages: PageDiversity::from_pages(&pages),
     }
 }
 

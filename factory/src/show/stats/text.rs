@@ -7,6 +7,7 @@ use super::paper;
 use super::statistics::Statistics;
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
+use crate::page::PageDiversity;
 use crate::roles::RoleCost;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -31,6 +32,7 @@ pub fn text(statistics: &Statistics) -> String {
             format!("{value:.0}")
         }),
         likeness(statistics),
+        pages(&statistics.pages),
     ];
     let mut text = sections.join("\n");
     text.truncate(text.trim_end().len());
@@ -237,6 +239,29 @@ fn likeness(statistics: &Statistics) -> String {
     for pair in &likeness.closest {
         let _ = writeln!(text, "  {:.3}  {} and {}", pair.jaccard, pair.one, pair.other);
     }
+    text
+}
+
+fn pages(pages: &PageDiversity) -> String {
+    let mut text = format!("Pages: {} looked at", pages.pages);
+    if let Some(words) = &pages.words {
+        let _ = write!(
+            text,
+            "; words {:.0} at least, {:.0} in the middle, {:.0} at most",
+            words.least, words.median, words.most
+        );
+    }
+    let _ = write!(
+        text,
+        "\n  distinct 4-grams {:.1} %, of the prose alone {:.1} %\n  ROUGE-L with the nearest page \
+         {:.3}\n  sentences of the prose that another page has too: {} of {} ({:.1} %)\n",
+        100.0 * pages.distinct_4grams,
+        100.0 * pages.distinct_4grams_of_prose,
+        pages.nearest_rouge_l,
+        pages.shared_sentences,
+        pages.sentences,
+        100.0 * pages.shared_sentences_share
+    );
     text
 }
 

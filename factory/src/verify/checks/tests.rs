@@ -8,7 +8,7 @@ use crate::data::table;
 use crate::media::Format;
 use crate::numeric::rounding::digits;
 use crate::package;
-use crate::roles::{Brief, RoleBackend, strategist};
+use crate::roles::{Brief, RoleBackend, TaskPage, strategist};
 use crate::spec::blueprint::Origin;
 use crate::spec::config::Request;
 use crate::spec::layout::ItemLayout;
@@ -76,7 +76,7 @@ impl Bench {
             if blueprint.item().is_some_and(other) {
                 continue;
             }
-            let draft = package::rebuild(&blueprint, &story, None).unwrap();
+            let draft = package::rebuild(&blueprint, &story, None, None).unwrap();
             let staged = package::stage(draft, path(&root)).unwrap();
             if check(&staged).is_ok() {
                 return Self { root, staged, story };
@@ -96,7 +96,8 @@ impl Bench {
         change(&mut draft);
         let UnwrittenDraft { facts, description } = draft;
         let evaluator = text("source/evaluator.py");
-        let draft = Draft::new(facts, evaluator, description, RoleBackend::Builtin).unwrap();
+        let page = TaskPage { text: description, prose: None };
+        let draft = Draft::new(facts, evaluator, page, RoleBackend::Builtin).unwrap();
         package::stage(draft, &self.fresh()).unwrap()
     }
 

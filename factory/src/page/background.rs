@@ -1,0 +1,118 @@
+//! The facts of a task and of the place that asks for it, for the banks of patterns.
+
+use super::english::{plural, quoted};
+use super::fixed::target_names;
+use super::phrases::Phrases;
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::scenario::{Scenario, SeriesScenario, Story, TableScenario};
+use tasks::prediction::Prediction;
+use tasks::stream::Stream;
+use tasks::task::Formulation;
+
+/// Text in a register about a task: its facts, and a place, people and records that are invented
+/// and stay the same over the page.
+pub(super) fn phrases(
+    register: &str,
+    blueprint: &Blueprint,
+    scenario: &Scenario,
+    stream: Stream,
+) -> Phrases {
+    let mut phrases = Phrases::new(register, &scenario.domain, stream.child("text"));
+    phrases.fix("place");
+    phrases.fix("year");
+    let year: u32 = phrases.text("year").parse().expect("the bank holds years");
+    phrases.set("later", (year + 1).to_string());
+    for symbol in ["period", "org", "users", "action", "source", "stake"] {
+        phrases.fix(symbol);
+    }
+    let second = phrases.text("name");
+    phrases.set("name_two", second);
+    phrases.fix("name");
+
+    let row = match &scenario.story {
+        Story::Table(story) => story.row.as_str(),
+        Story::Scene(story) => story.row.as_str(),
+        // A row is one step of one series.
+        Story::Series(_) => "reading",
+    };
+    phrases.set("row", row);
+    phrases.set("rows", plural(row));
+    let truth = if matches!(scenario.story, Story::Scene(_)) { "truth" } else { "target" };
+    phrases.set("truth", truth);
+    let items = blueprint.kind().made_of(blueprint);
+    phrases.set("items", items.strip_suffix(" and a table").unwrap_or(&items));
+    phrases.set("train", blueprint.rows.train.to_string());
+    phrases.set("test", blueprint.rows.test.to_string());
+    phrases.set("id", format!("`{}`", blueprint.id_column));
+    phrases.set("target", target_names(blueprint));
+    story(&mut phrases, scenario.story.text());
+    let mut draws = Draws::new(stream.child("labels"));
+    match &scenario.story {
+        Story::Table(story) => table(&mut phrases, blueprint, story, &mut draws),
+        Story::Series(story) => series(&mut phrases, story),
+        Story::Scene(story) => {
+            phrases.set("means", story.means.as_str());
+            if let Prediction::Boxes { classes, .. } = &blueprint.prediction {
+                phrases.set("classes", quoted(classes));
+            }
+        }
+    }
+    phrases
+}
+
+/// Names nobody and no place in the sections that our code writes beside the prose of others.
+pub(super) fn leave_out(phrases: &mut Phrases) {
+    for (symbol, text) in [
+        ("org", "the organiser"),
+        ("name", "the organiser"),
+        ("name_two", "the organiser"),
+        ("place", "the field"),
+        ("users", "the people in charge"),
+    ] {
+        phrases.set(symbol, text);
+    }
+}
+
+/// The story's first sentence, and what follows it.
+fn story(phrases: &mut Phrases, text: &str) {
+    let (first, rest) = text.split_once(". ").map_or((text, ""), |(first, rest)| (first, rest));
+    phrases.set("story_raw", text);
+    let mark = if first.ends_with(['.', '!', '?']) { "" } else { "." };
+    phrases.set("story_one_raw", format!("{first}{mark}"));
+    phrases.set("story_two_raw", rest);
+}
+
+fn table(phrases: &mut Phrases, blueprint: &Blueprint, story: &TableScenario, draws: &mut Draws) {
+    let explained = |names: Vec<(&String, &String)>| {
+        let names: Vec<String> =
+            names.into_iter().map(|(name, means)| format!("`{name}` ({means})")).collect();
+        names
+    };
+    let means = match blueprint.formulation {
+        Formulation::Ranking => story.ranking.as_ref().map_or("", |ranking| &ranking.means),
+        Formulation::Regression => story.number.means.as_str(),
+        _ => story.binary.means.as_str(),
+    };
+    phrases.set("means", means);
+    if let Some(ranking) = &story.ranking {
+        phrases.set("query", format!("`{}`", ranking.query));
+    }
+    if let Some(target) = blueprint.targets.first() {
+        phrases.set("classes", quoted(&target.classes));
+    }
+    let mut labels =
+        explained(story.labels.iter().map(|label| (&label.name, &label.means)).collect());
+    draws.shuffle(&mut labels);
+    phrases.set("labels", labels.join(", "));
+    let targets = explained(story.targets.iter().map(|one| (&one.name, &one.means)).collect());
+    phrases.set("targets", targets.join(", "));
+}
+
+fn series(phrases: &mut Phrases, story: &SeriesScenario) {
+    phrases.set("means", story.target.means.as_str());
+    phrases.set("series", format!("`{}`", story.series.name));
+    phrases.set("step", format!("`{}`", story.step));
+    phrases.set("season", format!("`{}`", story.season));
+    phrases.set("period_steps", story.period.to_string());
+}

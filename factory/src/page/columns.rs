@@ -1,0 +1,249 @@
+//! What a page may say of a task's columns: names, kinds, ranges, words, units.
+
+use crate::data::assets::Assets;
+use crate::data::table::Cells;
+use crate::media::Storage;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::layout::Layout;
+use crate::spec::mutation::{Mutation, SENTINEL};
+use crate::spec::scenario::{Scenario, Story};
+use tasks::prediction::Prediction;
+
+/// What a column holds, as far as the page tells.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ColumnContent {
+    /// The row's id.
+    Id,
+    /// The query that a row answers; so many rows each.
+    Query(usize),
+    /// An item or the name of its file, and what it shows.
+    Item {
+        /// Whether a file holds it.
+        in_file: bool,
+        /// What the item is.
+        shows: String,
+    },
+    /// Numbers between two bounds, both in the training rows; `None` where all are missing.
+    Number(Option<(f64, f64)>),
+    /// Words, sorted.
+    Category(Vec<String>),
+    /// The unit of another column: `std`, or `alt`, which is so many times smaller.
+    UnitOf(String, f64),
+    /// The name of the series.
+    Series(Vec<String>),
+    /// The position in time, between two bounds.
+    Step(Option<(f64, f64)>),
+    /// The position in a cycle of so many steps.
+    Cycle(usize),
+    /// The truth, and what the page adds to its name.
+    Target(String),
+}
+
+/// A column of the training file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ColumnFacts {
+    pub(super) name: String,
+    pub(super) content: ColumnContent,
+}
+
+impl ColumnFacts {
+    fn new(name: &str, content: ColumnContent) -> Self {
+        Self { name: name.to_owned(), content }
+    }
+
+    /// Whether it belongs to the features, of which a page tells one by one.
+    pub(super) fn is_feature(&self) -> bool {
+        !matches!(self.content, ColumnContent::Id | ColumnContent::Target(_))
+    }
+
+    /// Its kind and its values as the table of columns has them.
+    pub(super) fn cells(&self) -> (String, String) {
+        let range = |bounds: &Option<(f64, f64)>| {
+            bounds.map_or("empty".to_owned(), |(low, high)| format!("{low} to {high}"))
+        };
+        let (kind, values) = match &self.content {
+            ColumnContent::Id => ("id", "opaque".to_owned()),
+            ColumnContent::Query(rows) => ("query", format!("{rows} rows each")),
+            ColumnContent::Item { in_file: true, shows } => ("file name", shows.clone()),
+            ColumnContent::Item { in_file: false, shows } => ("text", shows.clone()),
+            ColumnContent::Number(bounds) => ("number", range(bounds)),
+            ColumnContent::Category(words) => ("category", words.join(" / ")),
+            ColumnContent::UnitOf(column, factor) => {
+                return (format!("unit of `{column}`"), format!("std / alt; 1 std = {factor} alt"));
+            }
+            ColumnContent::Series(names) => ("series", names.join(" / ")),
+            ColumnContent::Step(bounds) => ("step", range(bounds)),
+            ColumnContent::Cycle(steps) => ("position in a cycle", format!("of {steps} steps")),
+            ColumnContent::Target(note) => ("target", format!("training file only{note}")),
+        };
+        (kind.to_owned(), values)
+    }
+}
+
+/// All columns of the training file in the order of the page's table.
+pub(super) fn columns(
+    blueprint: &Blueprint,
+    scenario: &Scenario,
+    assets: &Assets,
+) -> Vec<ColumnFacts> {
+    let mut columns = vec![ColumnFacts::new(&blueprint.id_column, ColumnContent::Id)];
+    if let Some(queries) = blueprint.queries() {
+        columns.push(ColumnFacts::new(&queries.column, ColumnContent::Query(queries.rows)));
+    }
+    columns.extend(items(blueprint, scenario));
+    for column in assets.train.columns() {
+        let content = feature(blueprint, column.name(), Cells::from_column(column));
+        columns.push(ColumnFacts::new(column.name(), content));
+    }
+    columns.extend(targets(blueprint, scenario));
+    columns
+}
+
+fn items(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
+    if let (Layout::Vision(layout), Story::Scene(story)) = (&blueprint.layout, &scenario.story) {
+        let content = ColumnContent::Item { in_file: true, shows: story.shows.clone() };
+        return vec![ColumnFacts::new(&layout.column, content)];
+    }
+    let (Some(layout), Story::Table(story)) = (blueprint.item(), &scenario.story) else {
+        return Vec::new();
+    };
+    let shows = story.item.as_ref().map_or("", |item| item.shows.as_str());
+    let content = ColumnContent::Item {
+        in_file: matches!(layout.storage(), Storage::Files { .. }),
+        shows: shows.to_owned(),
+    };
+    layout.columns().iter().map(|name| ColumnFacts::new(name, content.clone())).collect()
+}
+
+fn feature(blueprint: &Blueprint, name: &str, cells: Cells<'_>) -> ColumnContent {
+    let unit = blueprint.mutations.iter().find_map(|mutation| match mutation {
+        Mutation::Units { column, companion, factor, .. } if companion == name => {
+            Some(ColumnContent::UnitOf(column.clone(), *factor))
+        }
+        _ => None,
+    });
+    if let Some(unit) = unit {
+        return unit;
+    }
+    let content = match cells {
+        Cells::Numbers(values) => ColumnContent::Number(bounds(&values)),
+        Cells::Text(mut words) => {
+            words.retain(|word| !word.is_empty());
+            words.sort_unstable();
+            words.dedup();
+            ColumnContent::Category(words.into_iter().map(str::to_owned).collect())
+        }
+    };
+    match (blueprint.series(), content) {
+        (Some(series), ColumnContent::Category(words)) if series.series.name == name => {
+            ColumnContent::Series(words)
+        }
+        (Some(series), ColumnContent::Number(bounds)) if series.step == name => {
+            ColumnContent::Step(bounds)
+        }
+        (Some(series), ColumnContent::Number(_)) if series.season == name => {
+            ColumnContent::Cycle(series.period)
+        }
+        (_, content) => content,
+    }
+}
+
+/// The range of the written numbers without gaps and sentinels.
+fn bounds(values: &[f64]) -> Option<(f64, f64)> {
+    let known = || values.iter().copied().filter(|v| !v.is_nan() && *v != SENTINEL);
+    let low = known().fold(f64::INFINITY, f64::min);
+    let high = known().fold(f64::NEG_INFINITY, f64::max);
+    low.is_finite().then_some((low, high))
+}
+
+fn targets(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
+    let target = |name: &str, note: String| ColumnFacts::new(name, ColumnContent::Target(note));
+    if let (Layout::Vision(layout), Story::Scene(story)) = (&blueprint.layout, &scenario.story) {
+        let mut note = format!(": {}", story.means);
+        if let Prediction::Pixels { levels, .. } = &blueprint.prediction {
+            note.push_str(&format!("; {levels} intensities"));
+        }
+        return vec![target(&layout.target, note)];
+    }
+    if let Prediction::Flags { column, .. } = &blueprint.prediction {
+        return vec![target(column, ": the labels that hold".to_owned())];
+    }
+    let columns = blueprint.targets.iter().map(|one| {
+        let graded = one.classes.len() > 2;
+        let note = if graded {
+            format!("; from low to high: {}", super::english::quoted(&one.classes))
+        } else {
+            String::new()
+        };
+        target(&one.column, note)
+    });
+    columns.collect()
+}
+
+/// Units at the end of a column's name that mean one thing in every story.
+const UNITS: [(&str, &str); 39] = [
+    ("_pct", "per cent"),
+    ("_km", "kilometres"),
+    ("_cm", "centimetres"),
+    ("_mm", "millimetres"),
+    ("_um", "micrometres"),
+    ("_kg", "kilograms"),
+    ("_mg", "milligrams"),
+    ("_hours", "hours"),
+    ("_minutes", "minutes"),
+    ("_seconds", "seconds"),
+    ("_days", "days"),
+    ("_weeks", "weeks"),
+    ("_months", "months"),
+    ("_years", "years"),
+    ("_nights", "nights"),
+    ("_hz", "hertz"),
+    ("_rpm", "turns per minute"),
+    ("_m2", "square metres"),
+    ("_cm2", "square centimetres"),
+    ("_m3", "cubic metres"),
+    ("_eur", "euros"),
+    ("_cents", "cents"),
+    ("_kw", "kilowatts"),
+    ("_kwh", "kilowatt hours"),
+    ("_db", "decibels"),
+    ("_bar", "bar"),
+    ("_kn", "kilonewtons"),
+    ("_ppm", "parts per million"),
+    ("_kmh", "kilometres per hour"),
+    ("_mm_s", "millimetres per second"),
+    ("_cm_s", "centimetres per second"),
+    ("_mb_s", "megabytes per second"),
+    ("_l_min", "litres per minute"),
+    ("_m_min", "metres per minute"),
+    ("_gb", "gigabytes"),
+    ("_tb", "terabytes"),
+    ("_ohm", "ohms"),
+    ("_lux", "lux"),
+    ("_mhz", "megahertz"),
+];
+
+/// The unit that a column's name ends with, in words; `None` if it names none.
+pub(super) fn unit(name: &str) -> Option<&'static str> {
+    // The longest ending is the whole unit.
+    let named = UNITS.iter().filter(|(end, _)| name.ends_with(end));
+    named.max_by_key(|(end, _)| end.len()).map(|(_, words)| *words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_those_of_the_longest_ending() {
+        assert_eq!(unit("belt_mm_s"), Some("millimetres per second"));
+        assert_eq!(unit("gap_mm"), Some("millimetres"));
+        assert_eq!((unit("wind_ms"), unit("humidity"), unit("hours")), (None, None, None));
+    }
+
+    #[test]
+    fn bounds_leave_out_gaps_and_sentinels() {
+        assert_eq!(bounds(&[2.0, f64::NAN, SENTINEL, -1.5]), Some((-1.5, 2.0)));
+        assert_eq!(bounds(&[f64::NAN, SENTINEL]), None);
+    }
+}

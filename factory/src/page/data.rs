@@ -1,0 +1,163 @@
+//! What a page says of the data in sentences: rows, flaws, columns. Everything that a solver must
+//! know of the data is said whatever the length of the page.
+
+use super::columns::{ColumnContent, ColumnFacts, unit};
+use super::english::listed;
+use super::phrases::Phrases;
+use super::style::ColumnForm;
+use crate::data::assets::Assets;
+use crate::data::table::{self, Cells};
+use crate::spec::blueprint::Blueprint;
+use crate::spec::layout::Layout;
+use crate::spec::mutation::Mutation;
+use crate::spec::scenario::{Scenario, Story};
+use tasks::metrics::images::ImageFormat;
+use tasks::prediction::Prediction;
+
+/// What rows are and how many there are.
+pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
+    match &blueprint.layout {
+        Layout::Series(_) => ["series_form", "series_test", "series_season"]
+            .map(|symbol| phrases.sentences(symbol))
+            .join(" "),
+        Layout::Vision(layout) => {
+            let ImageFormat { width, height, levels } = layout.rule.scene().frame();
+            phrases.set("size", format!("{width} x {height} pixels"));
+            phrases.set("levels", levels.to_string());
+            phrases.set("top", levels.saturating_sub(1).to_string());
+            let form = match &blueprint.prediction {
+                Prediction::Mask { .. } => "mask_files",
+                Prediction::Boxes { .. } => "box_form",
+                _ => "clean_levels",
+            };
+            ["rows_opening", "picture_size", form].map(|symbol| phrases.sentences(symbol)).join(" ")
+        }
+        Layout::Rows(_) | Layout::Ranking(_) | Layout::Nodes(_) => {
+            phrases.sentences("rows_opening")
+        }
+    }
+}
+
+/// What solvers should know of links and of flaws in the data, one sentence each.
+pub(super) fn notes(
+    blueprint: &Blueprint,
+    scenario: &Scenario,
+    assets: &Assets,
+    phrases: &mut Phrases,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let (Layout::Nodes(_), Story::Table(story)) = (&blueprint.layout, &scenario.story) {
+        phrases.set("shows", story.network.as_ref().map_or("", |network| network.shows.as_str()));
+        notes.push(phrases.sentences("links"));
+    }
+    for mutation in &blueprint.mutations {
+        notes.extend(note(mutation, blueprint, assets, phrases));
+    }
+    notes
+}
+
+fn note(
+    mutation: &Mutation,
+    blueprint: &Blueprint,
+    assets: &Assets,
+    phrases: &mut Phrases,
+) -> Option<String> {
+    let code = |name: &str| format!("`{name}`");
+    let symbol = match mutation {
+        Mutation::Sentinel { column, .. } => {
+            phrases.set("column", code(column));
+            "note_sentinel"
+        }
+        Mutation::Units { column, companion, factor, .. } => {
+            phrases.set("column", code(column));
+            phrases.set("companion", code(companion));
+            phrases.set("factor", factor.to_string());
+            "note_units"
+        }
+        Mutation::Missing { column, .. } => {
+            phrases.set("column", code(column));
+            phrases.set("share", gaps(assets, column).to_string());
+            "note_missing"
+        }
+        Mutation::Echo { column, name, .. } => {
+            phrases.set("column", code(column));
+            phrases.set("echo", code(name));
+            "note_echo"
+        }
+        Mutation::Blemish { name, .. } => {
+            let known = blueprint.kind().blemishes(blueprint);
+            let means = known.iter().find(|blemish| blemish.name == name)?.means;
+            phrases.set("blemish", means);
+            "note_blemish"
+        }
+        Mutation::LabelNoise { .. } | Mutation::Imbalance { .. } => return None,
+    };
+    Some(phrases.sentences(symbol))
+}
+
+/// Share of the training cells of a column that are empty, in whole per cent, at least 1.
+fn gaps(assets: &Assets, column: &str) -> usize {
+    let empty = match table::cells(&assets.train, column) {
+        Some(Cells::Numbers(values)) => values.iter().filter(|value| value.is_nan()).count(),
+        Some(Cells::Text(words)) => words.iter().filter(|word| word.is_empty()).count(),
+        None => 0,
+    };
+    (100 * empty / assets.train.height().max(1)).max(1)
+}
+
+/// Sentences about the features, one each, in the order of the table.
+pub(super) fn columns(columns: &[ColumnFacts], phrases: &mut Phrases) -> Vec<String> {
+    let features = columns.iter().filter(|column| column.is_feature());
+    features.filter_map(|column| sentence(column, phrases)).collect()
+}
+
+/// A sentence about a feature; `None` where the page says it elsewhere or there is nothing to say.
+fn sentence(column: &ColumnFacts, phrases: &mut Phrases) -> Option<String> {
+    phrases.set("column", format!("`{}`", column.name));
+    let symbol = match &column.content {
+        ColumnContent::Number(bounds) | ColumnContent::Step(bounds) => {
+            let (low, high) = (*bounds)?;
+            phrases.set("low", low.to_string());
+            phrases.set("high", high.to_string());
+            match unit(&column.name) {
+                Some(words) => {
+                    phrases.set("unit", words);
+                    "col_unit"
+                }
+                None => "col_number",
+            }
+        }
+        ColumnContent::Category(words) | ColumnContent::Series(words) if !words.is_empty() => {
+            phrases.set("words", listed(words));
+            phrases.set("count", words.len().to_string());
+            "col_words"
+        }
+        ColumnContent::Item { shows, .. } if !shows.is_empty() => {
+            phrases.set("shows", shows.as_str());
+            "col_item"
+        }
+        ColumnContent::Query(rows) => {
+            phrases.set("count", rows.to_string());
+            "col_query"
+        }
+        _ => return None,
+    };
+    Some(phrases.sentences(symbol))
+}
+
+/// The sentences about columns in a form.
+pub(super) fn laid_out(sentences: &[String], form: ColumnForm, phrases: &mut Phrases) -> String {
+    if sentences.is_empty() {
+        return String::new();
+    }
+    match form {
+        ColumnForm::Table => String::new(),
+        ColumnForm::Prose => format!("{}\n\n", sentences.join(" ")),
+        ColumnForm::Bullets => {
+            let lead = phrases.sentences("columns_lead");
+            let lead = lead.trim_end_matches([':', '.', ',']);
+            let lines: Vec<String> = sentences.iter().map(|line| format!("- {line}")).collect();
+            format!("{lead}:\n\n{}\n\n", lines.join("\n"))
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! How different the description pages of a corpus are.
+//!
+//! Words are runs of the letters a to z and of digits, in lower case. The *prose* of a page is what
+//! is neither a heading, nor a line of a table, nor in a fence, nor in a section whose form is
+//! fixed: `At a glance`, `Evaluation`, `Submission format`, `Files`.
+
+use super::english::{sentences, words};
+use super::rouge::NumberedTexts;
+use crate::numeric::intervals::Quantiles;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Largest number of pages that are compared with each other.
+pub const MOST_PAGES: usize = 200;
+/// Number of consecutive words in an n-gram.
+const GRAM: usize = 4;
+/// Fewest words of a text that counts as a sentence.
+const SENTENCE: usize = 3;
+/// Headings of the sections whose form is fixed.
+const FIXED: [&str; 4] = ["## At a glance", "## Evaluation", "## Submission format", "## Files"];
+
+/// How different the description pages of a corpus are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageDiversity {
+    /// Number of pages that were looked at: all, or [`MOST_PAGES`] evenly spaced ones.
+    pub pages: usize,
+    /// Quantiles of the number of words of a page; `None` without pages.
+    pub words: Option<Quantiles>,
+    /// Distinct runs of four words over all such runs, within whole pages and over all of them
+    /// together, in [0, 1].
+    pub distinct_4grams: f64,
+    /// The same of the prose alone.
+    pub distinct_4grams_of_prose: f64,
+    /// ROUGE-L F1 of each whole page with the page that is most like it, averaged, in [0, 1].
+    pub nearest_rouge_l: f64,
+    /// Number of sentences of the prose with three words or more.
+    pub sentences: usize,
+    /// Those of them whose words occur as a sentence of another page too.
+    pub shared_sentences: usize,
+    /// Their share, in [0, 1].
+    pub shared_sentences_share: f64,
+}
+
+impl PageDiversity {
+    /// Compares the pages of a corpus, in order of their tasks.
+    pub fn from_pages(pages: &[&str]) -> Self {
+        let count = pages.len().min(MOST_PAGES);
+        let pages: Vec<&str> = (0..count).map(|at| pages[at * pages.len() / count]).collect();
+        let whole: Vec<Vec<String>> = pages.iter().map(|page| words(page)).collect();
+        let prose: Vec<String> = pages.iter().map(|page| prose(page)).collect();
+        let prose_words: Vec<Vec<String>> = prose.iter().map(|text| words(text)).collect();
+
+        let of_pages: Vec<Vec<String>> = prose.iter().map(|text| normalised(text)).collect();
+        let mut found: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        for (page, sentences) in of_pages.iter().enumerate() {
+            for sentence in sentences {
+                found.entry(sentence).or_default().insert(page);
+            }
+        }
+        let shared = |sentence: &&String| found[sentence.as_str()].len() > 1;
+        let sentences = of_pages.iter().map(Vec::len).sum();
+        let shared_sentences = of_pages.iter().flatten().filter(shared).count();
+
+        let numbered = NumberedTexts::new(&whole);
+        let nearest: Vec<f64> =
+            (0..count).into_par_iter().map(|page| numbered.nearest(page)).collect();
+        Self {
+            pages: count,
+            words: Quantiles::of(whole.iter().map(|words| words.len() as f64).collect::<Vec<_>>()),
+            distinct_4grams: distinct(&whole),
+            distinct_4grams_of_prose: distinct(&prose_words),
+            nearest_rouge_l: nearest.iter().sum::<f64>() / count.max(1) as f64,
+            sentences,
+            shared_sentences,
+            shared_sentences_share: shared_sentences as f64 / sentences.max(1) as f64,
+        }
+    }
+}
+
+/// The prose of a page.
+fn prose(page: &str) -> String {
+    let (mut fixed, mut fenced) = (false, false);
+    let mut text = String::new();
+    for line in page.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if fenced {
+        } else if line.starts_with('#') {
+            fixed = FIXED.contains(&line.trim_end());
+        } else if !fixed && !line.starts_with('|') {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The sentences of a text as their words, separated by blanks.
+fn normalised(text: &str) -> Vec<String> {
+    let all = sentences(text).into_iter().map(words);
+    all.filter(|words| words.len() >= SENTENCE).map(|words| words.join(" ")).collect()
+}
+
+/// Distinct runs of [`GRAM`] words over all of them; 0 without any.
+fn distinct(texts: &[Vec<String>]) -> f64 {
+    let all = texts.iter().flat_map(|text| text.windows(GRAM));
+    let distinct: BTreeSet<&[String]> = all.clone().collect();
+    distinct.len() as f64 / all.count().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# Title here now\n\n## Overview\nOne two three. Four five six seven.\n\n\
+        ## At a glance\n- Rows: 7 train, 9 test\n\n## Data\nEight nine ten.\n\n| a | b | c |\n\n\
+        ```\nin a fence here\n```\n- Eleven twelve thirteen.\n\n## Files\n- `train.csv`: a table\n";
+
+    #[test]
+    fn prose_leaves_out_fixed_sections_tables_and_fences() {
+        let expected = ["one two three", "four five six seven", "eight nine ten"];
+        let found = normalised(&prose(PAGE));
+        assert_eq!(found[..3], expected);
+        assert_eq!(found[3..], ["eleven twelve thirteen"]);
+    }
+
+    #[test]
+    fn sentences_of_two_pages_are_shared() {
+        let other = "# T\n\n## Background\nONE two, three! Quite another sentence.\nToo short.\n";
+        let measured = PageDiversity::from_pages(&[PAGE, other]);
+        assert_eq!((measured.pages, measured.sentences, measured.shared_sentences), (2, 6, 2));
+        assert!((measured.shared_sentences_share - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn runs_of_four_words_are_counted_once_if_they_repeat() {
+        // abcd bcde | abcd: two distinct of three.
+        let measured = PageDiversity::from_pages(&["a b c d e", "a b c d"]);
+        assert!((measured.distinct_4grams - 2.0 / 3.0).abs() < 1e-12);
+        assert!((measured.nearest_rouge_l - 8.0 / 9.0).abs() < 1e-12);
+        let alone = PageDiversity::from_pages(&["a b c d e"]);
+        assert_eq!((alone.distinct_4grams, alone.nearest_rouge_l), (1.0, 0.0));
+        assert_eq!(PageDiversity::from_pages(&[]).words, None);
+    }
+
+    #[test]
+    fn pages_that_are_looked_at_are_evenly_spaced() {
+        let pages: Vec<String> = (0..500).map(|page| format!("page{page}")).collect();
+        let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+        assert_eq!(PageDiversity::from_pages(&pages).pages, MOST_PAGES);
+    }
+}

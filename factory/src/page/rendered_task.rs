@@ -1,0 +1,46 @@
+//! Tasks for tests of pages.
+
+use crate::data::assets::Assets;
+use crate::roles::{Brief, strategist};
+use crate::spec::blueprint::{Blueprint, Origin};
+use crate::spec::config::Preset;
+use crate::spec::mix::Cell;
+use crate::spec::plan::Slot;
+use crate::spec::scenario::{self, Scenario};
+use crate::spec::seed_set::{MLEBENCH, SeedSet};
+use tasks::task::{Split, TaskId};
+
+/// A task without its ladder, which pages do not need.
+pub(crate) struct RenderedTask {
+    pub(crate) blueprint: Blueprint,
+    pub(crate) scenario: Scenario,
+    pub(crate) assets: Assets,
+}
+
+impl RenderedTask {
+    /// The `index`-th task of a kind, each from another story.
+    pub(crate) fn new(cell: Cell, index: u64) -> Self {
+        let seeds = SeedSet::resolve(MLEBENCH).unwrap();
+        let stories = scenario::all().unwrap();
+        let fitting: Vec<usize> =
+            (0..stories.len()).filter(|story| stories[*story].serves(cell)).collect();
+        let chosen = fitting[usize::try_from(index).unwrap() % fitting.len()];
+        let task = TaskId::new(&format!("{index:04}-test")).unwrap();
+        let (split, scenario) = (Split::Train, stories[chosen].clone());
+        let slot = Slot { index, task, cell, split, seed: 0, scenario: chosen, variant: 0 };
+        let attempt = |attempt| {
+            let brief = Brief {
+                slot: &slot,
+                seed: &seeds.seeds()[0],
+                scenario: &scenario,
+                origin: Origin { corpus_seed: 5, slot: index, attempt },
+                preset: Preset::Paper,
+            };
+            strategist::strategise(&brief).ok()
+        };
+        // Not every attempt finds a balanced rule.
+        let blueprint = (0..20).find_map(attempt).unwrap();
+        let assets = blueprint.kind().render(&blueprint).unwrap();
+        Self { blueprint, scenario, assets }
+    }
+}
