@@ -45,7 +45,7 @@ Chat models can play roles; without --roles, none is asked:
   what that would cost, without a call:
     factory generate --count 72 --out out --roles blueprint:openai:NAME --dry-run
 docs/ROLES.md explains modes, costs and the terms of providers.")]
-    Generate(Generate),
+    Generate(Box<Generate>),
     /// Verify every task of a corpus again, from its files.
     #[command(after_help = "\
 Example: factory verify generated/quickstart --run --json trials.json

@@ -1,9 +1,11 @@
 //! `factory`: makes, verifies and shows corpora of tasks.
 
+mod bar;
 mod cli;
 mod models;
 
 use anyhow::{Context, Result, bail};
+use bar::Bar;
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{
@@ -13,18 +15,16 @@ use cli::{
 use evals::calibration::{self, CalibrationSettings};
 use factory::corpus::export;
 use factory::corpus::folder::{self, CorpusError, Record};
-use factory::corpus::pipeline::{self, Progress};
+use factory::corpus::pipeline;
 use factory::roles::{Builtin, Roles};
-use factory::spec::plan::Slot;
 use factory::spec::role_settings::RoleSettings;
 use factory::verify::run;
 use indicatif::{ProgressBar, ProgressStyle};
-use llm::CallRecord;
 use models::ModelsFile;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tasks::task::{Corpus, Split, TaskDir};
 use tracing_subscriber::EnvFilter;
 
@@ -32,8 +32,6 @@ use tracing_subscriber::EnvFilter;
 const FAILED: u8 = 1;
 /// Some slots stayed empty, or some tasks failed verification.
 const INCOMPLETE: u8 = 3;
-/// Slots between two reports on models where there is no bar.
-const REPORTED: u64 = 50;
 /// Stopped by a signal; the same command continues.
 const INTERRUPTED: u8 = 130;
 
@@ -61,68 +59,6 @@ fn main() -> ExitCode {
         complain(&format!("error: {error:#}"));
         ExitCode::from(FAILED)
     })
-}
-
-/// A bar on stderr with rate, remaining time, and what models have cost.
-struct Bar {
-    bar: ProgressBar,
-    calls: Option<Arc<CallRecord>>,
-    accepted: AtomicUsize,
-}
-
-impl Bar {
-    fn new(calls: Option<Arc<CallRecord>>) -> Result<Self> {
-        let style =
-            ProgressStyle::with_template("{bar:40} {pos}/{len} tasks, {per_sec}, {eta} left{msg}")?;
-        let (bar, accepted) = (ProgressBar::new(0).with_style(style), AtomicUsize::new(0));
-        Ok(Self { bar, calls, accepted })
-    }
-
-    /// Calls and money so far, nothing where no model is asked.
-    fn spent(&self) -> String {
-        let Some(calls) = &self.calls else { return String::new() };
-        let totals = calls.totals();
-        let tasks = self.accepted.load(Ordering::Relaxed);
-        let mut text = format!(", {} calls, {} kept answers", totals.tries, totals.cached);
-        match totals.unpriced {
-            0 => text.push_str(&format!(", {} spent", totals.spent)),
-            unpriced => text.push_str(&format!(", {unpriced} calls of unknown price")),
-        }
-        if tasks > 0 && totals.unpriced == 0 {
-            let each = totals.spent.0 / tasks as u64;
-            text.push_str(&format!(", {} a task", llm::MicroUsd(each)));
-        }
-        text
-    }
-}
-
-impl Progress for Bar {
-    fn planned(&self, total: usize, finished: usize, notes: &[String]) {
-        for note in notes {
-            complain(note);
-        }
-        if finished > 0 {
-            complain(&format!("continuing: {finished} of {total} slots are finished"));
-        }
-        self.bar.set_length((total - finished) as u64);
-    }
-
-    fn finished(&self, slot: &Slot, accepted: bool) {
-        self.accepted.fetch_add(usize::from(accepted), Ordering::Relaxed);
-        if !accepted {
-            self.bar.println(format!(
-                "slot {} stays empty: no attempt at `{}` passed",
-                slot.index, slot.task
-            ));
-        }
-        self.bar.inc(1);
-        self.bar.set_message(self.spent());
-        // A log has no bar.
-        let finished = self.bar.position();
-        if self.bar.is_hidden() && self.calls.is_some() && finished.is_multiple_of(REPORTED) {
-            complain(&format!("{finished} slots finished{}", self.spent()));
-        }
-    }
 }
 
 /// A flag that the first signal sets; the second ends the process at once, by which nothing is
@@ -153,9 +89,10 @@ fn generate(flags: &Generate) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let stop = stop_on_signal()?;
-    let asked = match settings.is_builtin() {
-        true => None,
-        false => Some(file.open(settings, &flags.models, &options)?),
+    let asked = if settings.is_builtin() {
+        None
+    } else {
+        Some(file.open(settings, &flags.models, &options)?)
     };
     let roles: &dyn Roles = asked.as_ref().map_or(&Builtin, |asked| &asked.roles);
     let bar = Bar::new(asked.as_ref().and_then(|asked| asked.calls.clone()))?;
@@ -163,11 +100,11 @@ fn generate(flags: &Generate) -> Result<ExitCode> {
     let record = match pipeline::generate(&options, roles, &bar, &stop) {
         Ok(record) => record,
         Err(error) => {
-            bar.bar.finish_and_clear();
+            bar.clear();
             return models::stopped(error, &options, &bar.spent());
         }
     };
-    bar.bar.finish_and_clear();
+    bar.clear();
     say(&factory::show::inspect::summary(&record));
     let seconds = started.elapsed().as_secs_f64();
     complain(&format!("`{}` took {seconds:.1} s{}", options.out, bar.spent()));

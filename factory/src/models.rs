@@ -133,9 +133,10 @@ impl ModelsFile {
     /// Asks models for one word each and shows how they answer; returns how many do not.
     pub(crate) fn check(&self, names: &[String]) -> Result<usize> {
         let settings = RoleSettings::new(&self.roles, None)?;
-        let names: Vec<&str> = match names.is_empty() {
-            true => settings.models(),
-            false => names.iter().map(String::as_str).collect(),
+        let names: Vec<&str> = if names.is_empty() {
+            settings.models()
+        } else {
+            names.iter().map(String::as_str).collect()
         };
         if names.is_empty() {
             bail!("name a model, for example `factory models check openai:NAME`");

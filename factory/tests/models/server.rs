@@ -70,7 +70,7 @@ pub(crate) fn provider(
             return vec![Piece::Bytes(answer(400, &[], &body.to_string()))];
         };
         // Two pieces, cut within a word.
-        let middle = (text.len() / 2..).find(|at| text.is_char_boundary(*at)).unwrap();
+        let middle = text.floor_char_boundary(text.len() / 2);
         let whole = stream(&openai_events(&[&text[..middle], &text[middle..]], usage));
         let mut pieces = vec![Piece::Wait(pause)];
         match fault(number, &whole) {

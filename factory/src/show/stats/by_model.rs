@@ -5,6 +5,9 @@ use super::paper;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+/// A row of the table: its name, the paper's cell, and the cell of a group.
+type Row<'a> = (&'static str, String, &'a dyn Fn(&Passage) -> String);
+
 /// Reasons of refusals that are listed per group.
 const REASONS: usize = 5;
 
@@ -28,7 +31,7 @@ pub fn text(groups: &BTreeMap<String, Passage>) -> String {
             |passage: &Passage| share(passage.steps[index].count, passage.steps[index].share);
         line(&mut text, groups.values().map(ours));
     }
-    let rows: [(&str, String, &dyn Fn(&Passage) -> String); 7] = [
+    let rows: [Row<'_>; 7] = [
         ("attempts accepted, 95 %", "-".to_owned(), &|passage| {
             let interval = &passage.accepted.interval;
             format!("{:.1} - {:.1} %", 100.0 * interval.low, 100.0 * interval.high)
