@@ -2,6 +2,7 @@
 
 use crate::corpus::folder::{self, CorpusError, Record};
 use crate::data::network::EDGES;
+use crate::show::authors::authors;
 use crate::show::gallery::GalleryError;
 use crate::show::gallery::rows::Rows;
 use camino::Utf8Path;
@@ -119,7 +120,8 @@ fn task(task: &TaskDir) -> Result<String, InspectError> {
     text.push_str(&ladder(manifest));
     let _ = writeln!(text, "\nrule: {}", manifest.provenance["rule"].as_str().unwrap_or("unknown"));
     let _ = writeln!(text, "mutations: {}", manifest.provenance["mutations"]);
-    let _ = write!(text, "derivation: {}", manifest.provenance["derivation"]);
+    let _ = writeln!(text, "derivation: {}", manifest.provenance["derivation"]);
+    let _ = write!(text, "made by: {}", authors(manifest));
     Ok(text)
 }
 

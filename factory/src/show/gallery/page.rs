@@ -5,6 +5,7 @@ use super::parts::section;
 use super::task::{FileKind, GalleryTask};
 use super::{GalleryError, charts, graphs, leaks, markdown, pictures, sounds, tables, texts};
 use crate::corpus::folder;
+use crate::show::authors::authors;
 use crate::spec::blueprint::{Derivation, Link, Target};
 use crate::spec::layout::ItemLayout;
 use crate::spec::mix::name;
@@ -132,6 +133,7 @@ fn facts(task: &GalleryTask) -> Markup {
         ("family", folder::family(manifest).to_owned()),
         ("seed", manifest.seed_task.clone()),
         ("derivation", derivation),
+        ("made by", authors(manifest)),
     ];
     html! {
         dl.facts {
