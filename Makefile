@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test check lint advisories build venv venv-test venv-lint fmt lock clean
+.PHONY: help quickstart test check lint advisories build record venv venv-test venv-lint fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,6 +49,11 @@ advisories: venv-lint ## Known vulnerabilities of dependencies; fetches RustSec'
 
 build: venv ## Build every command in release
 	cargo build --release --workspace --locked
+
+record: build ## Record a chat model's answers for 12 tasks: make record MODEL=openai:NAME
+	@test -n "$(MODEL)" || { echo "error: name a model: make record MODEL=openai:NAME"; exit 1; }
+	target/release/factory generate --count 12 --seed 1 --roles "blueprint:$(MODEL)" --out generated/record
+	target/release/factory calls export generated/record generated/record.jsonl
 
 venv: .venv/.locked ## The locked Python environment
 venv-test: .venv/.locked-test ## The same, with what the tests compare against

@@ -11,7 +11,7 @@ use factory::spec::limits::RoleLimits;
 use factory::spec::plan::Slot;
 use factory::spec::role_settings::{RoleSettings, RolesTable};
 use fs_err as fs;
-use llm::{CallLine, ChatRecorder};
+use llm::{CallLine, CallRecord, ChatRecorder, PriceList};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ fn recorded(folder: &TemporaryFolder, count: usize, mode: &str) -> Utf8PathBuf {
 fn models_file(folder: &TemporaryFolder, provider: &FakeProvider) -> Utf8PathBuf {
     let address = provider.address;
     folder.write(
-        "models.toml",
+        &format!("models-{}.toml", address.port()),
         &format!(
             "[endpoint.puppet]\nprotocol = \"openai\"\nbase_url = \"http://{address}/v1\"\n\
              model = \"puppet-1\"\nkey_env = \"PUPPET_KEY\"\n"
@@ -232,12 +232,18 @@ fn budget_ends_a_run_before_it_is_exceeded_and_a_higher_one_continues_it() {
         let money = ["--prices", prices.as_str(), "--budget-usd", budget];
         generate(&out, count(), &[&flags[..], &money[..]].concat()).output().unwrap()
     };
-    let stopped = run("0.05");
+    let stopped = run("0.02");
     let text = String::from_utf8_lossy(&stopped.stderr).into_owned();
+    let spent = |limit: f64| {
+        let prices = PriceList::from_toml(price).unwrap();
+        let record = CallRecord::open(&out.join("calls.jsonl"), prices, None).unwrap();
+        assert!((record.totals().spent.0 as f64) <= limit * 1e6, "{:?}", record.totals());
+    };
+    spent(0.02);
     assert_eq!(stopped.status.code(), Some(3), "{text}");
     assert!(text.contains("stopped by the budget") && text.contains("--budget-usd"), "{text}");
-    let begun = entries(&out).len();
-    assert!(begun < count(), "{begun} slots of {} for so little money", count());
+    let finished: BTreeSet<u64> = entries(&out).iter().map(|entry| entry.slot).collect();
+    assert!(finished.len() < count(), "{} slots for so little money", finished.len());
     assert!(run("10").status.success());
     assert!(corpus_files(&folder.path().join("recorded-writer")) == corpus_files(&out));
 }

@@ -2,6 +2,7 @@
 
 use super::funnel::Passage;
 use super::paper;
+use crate::roles::RoleCost;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -38,19 +39,19 @@ pub fn text(groups: &BTreeMap<String, Passage>) -> String {
         }),
         ("slots filled", percent(paper_filled()), &|passage| percent(passage.filled.share)),
         ("attempts a task", "-".to_owned(), &|passage| per_task(passage, passage.accepted.total)),
-        ("calls a task", "-".to_owned(), &|passage| {
-            passage.cost.map_or("-".to_owned(), |cost| mean(passage, cost.calls))
-        }),
+        ("calls a task", "-".to_owned(), &|passage| per_cost(passage, 1, |cost| cost.calls)),
         ("tokens read a task", "-".to_owned(), &|passage| {
-            passage.cost.map_or("-".to_owned(), |cost| mean(passage, cost.prompt_tokens))
+            per_cost(passage, 0, |cost| cost.prompt_tokens)
         }),
         ("tokens generated a task", "-".to_owned(), &|passage| {
-            passage.cost.map_or("-".to_owned(), |cost| mean(passage, cost.completion_tokens))
+            per_cost(passage, 0, |cost| cost.completion_tokens)
         }),
-        ("USD a task", "-".to_owned(), &|passage| {
-            let micro = passage.cost.and_then(|cost| cost.cost_micro_usd);
-            let tasks = passage.accepted.count.max(1) as f64;
-            micro.map_or("?".to_owned(), |micro| format!("{:.4}", micro as f64 / 1e6 / tasks))
+        ("USD a task", "-".to_owned(), &|passage| match passage.cost {
+            None => "-".to_owned(),
+            Some(RoleCost { cost_micro_usd: None, .. }) => "?".to_owned(),
+            Some(RoleCost { cost_micro_usd: Some(micro), .. }) => {
+                format!("{:.4}", micro as f64 / 1e6 / passage.accepted.count.max(1) as f64)
+            }
         }),
     ];
     for (name, paper, ours) in rows {
@@ -100,8 +101,11 @@ fn per_task(passage: &Passage, count: usize) -> String {
     format!("{:.2}", count as f64 / passage.accepted.count.max(1) as f64)
 }
 
-fn mean(passage: &Passage, sum: u64) -> String {
-    format!("{:.1}", sum as f64 / passage.accepted.count.max(1) as f64)
+/// What models consumed, per task; nothing where none was asked.
+fn per_cost(passage: &Passage, digits: usize, part: fn(&RoleCost) -> u64) -> String {
+    let tasks = passage.accepted.count.max(1) as f64;
+    let mean = |cost: &RoleCost| format!("{:.digits$}", part(cost) as f64 / tasks);
+    passage.cost.as_ref().map_or("-".to_owned(), mean)
 }
 
 #[cfg(test)]
@@ -110,7 +114,7 @@ mod tests {
     use super::*;
     use crate::corpus::frames;
     use crate::corpus::ledger::{AttemptOutcome, Entry, ModelUse, Stage};
-    use crate::roles::{RoleCost, RoleName};
+    use crate::roles::RoleName;
 
     fn entry(slot: u64, accepted: bool, fallback: bool, model: bool) -> Entry {
         let cost = RoleCost {
