@@ -52,26 +52,25 @@ fn condition() -> impl Strategy<Value = Test> {
 /// Expressions of every kind, at most four within each other.
 fn expression() -> impl Strategy<Value = Expr> {
     let words = prop::collection::btree_map("[a-z0-9_]{1,8}", number(), 1..5);
-    let leaf =
-        prop_oneof![
-            number().prop_map(|value| Expr::Number { value }),
-            (column(), number(), positive()).prop_map(|(column, reference, scale)| {
-                Expr::Deviation { column, reference, scale }
-            }),
-            (column(), column(), number()).prop_map(|(over, under, shift)| Expr::Ratio {
-                over,
-                under,
-                shift
-            }),
-            (column(), number()).prop_map(|(column, shift)| Expr::Log { column, shift }),
-            (column(), positive(), number()).prop_map(|(column, period, phase)| Expr::Wave {
-                column,
-                period,
-                phase
-            }),
-            prop::collection::vec(condition(), 1..4).prop_map(|of| Expr::Count { of }),
-            (column(), words).prop_map(|(column, values)| Expr::Offset { column, values }),
-        ];
+    let leaf = prop_oneof![
+        number().prop_map(|value| Expr::Number { value }),
+        (column(), number(), positive()).prop_map(|(column, reference, scale)| {
+            Expr::Deviation { column, reference, scale }
+        }),
+        (column(), column(), number()).prop_map(|(over, under, shift)| Expr::Ratio {
+            over,
+            under,
+            shift
+        }),
+        (column(), number()).prop_map(|(column, shift)| Expr::Log { column, shift }),
+        (column(), positive(), number()).prop_map(|(column, period, phase)| Expr::Wave {
+            column,
+            period,
+            phase
+        }),
+        prop::collection::vec(condition(), 1..4).prop_map(|of| Expr::Count { of }),
+        (column(), words).prop_map(|(column, values)| Expr::Offset { column, values }),
+    ];
     leaf.prop_recursive(3, 12, 2, |inner| {
         let boxed = || inner.clone().prop_map(Box::new);
         prop_oneof![
