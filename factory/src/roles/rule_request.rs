@@ -148,7 +148,7 @@ impl RuleRequest<'_> {
         if terms == self.drafted() {
             return Ok(self.draft.rule.clone());
         }
-        Ok(self.rule(terms)?)
+        Ok(self.rule(&terms)?)
     }
 
     /// The rule of these terms: each gets the share that the draft planned for the term in its
@@ -164,14 +164,14 @@ impl RuleRequest<'_> {
     /// | `rule_family` | the mechanism of the family is missing |
     /// | `rule_values` | a term that is not finite, has extreme values or a wave of short period |
     /// | `rule_share` | a term that carries less than [`LEAST_SHARE`] of the variance |
-    pub fn rule(&self, terms: Vec<Expr>) -> Result<Rule, RoleRefusal> {
-        self.check_form(&terms)?;
-        self.columns.check(&terms)?;
-        if !self.family().is_in(&terms) {
+    pub fn rule(&self, terms: &[Expr]) -> Result<Rule, RoleRefusal> {
+        self.check_form(terms)?;
+        self.columns.check(terms)?;
+        if !self.family().is_in(terms) {
             let detail = format!("no term is {}", self.family().mechanism());
             return Err(RoleRefusal { code: "rule_family", detail });
         }
-        self.check_values(&terms)?;
+        self.check_values(terms)?;
         let mut shares = self.draft.shares.clone();
         let stream = self.blueprint.origin.stream("weights");
         let mut draws = Draws::new(stream.index(self.blueprint.targets.len() as u64));
@@ -190,7 +190,7 @@ impl RuleRequest<'_> {
                 return Err(wrong(
                     "rule_share",
                     index,
-                    &terms,
+                    terms,
                     &format!(
                         "it carries {share:.2} of the variance, and {LEAST_SHARE:.2} is the least; \
                      make it depend on columns that the other terms leave alone"

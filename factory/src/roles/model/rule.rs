@@ -77,7 +77,7 @@ pub fn parse_terms(answer: &str, request: &RuleRequest<'_>) -> Result<Vec<Expr>,
             grammar(format!("term {}, {error}. The term is `{text}`", index + 1))
         })?);
     }
-    request.rule(terms.clone())?;
+    request.rule(&terms)?;
     Ok(terms)
 }
 
@@ -85,9 +85,12 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
+/// The planned shares in order, as parts of their sum.
 fn shares(request: &RuleRequest<'_>) -> String {
-    let shares: Vec<String> = request.shares().into_iter().map(percent).collect();
-    format!("{}, and about 30 % for a further term", shares.join(", "))
+    let shares = request.shares();
+    let sum: f64 = shares.iter().sum();
+    let shares: Vec<String> = shares.into_iter().map(|share| percent(share / sum)).collect();
+    format!("{}. A further term gets about as much as the others", shares.join(", "))
 }
 
 fn form(request: &RuleRequest<'_>) -> String {

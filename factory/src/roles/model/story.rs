@@ -233,7 +233,7 @@ fn table_needs(brief: &Brief<'_>, own: &TableScenario) -> String {
         None => "`network` is null".to_owned(),
         Some(_) => "`network` has `shows`: what a link between two rows stands for".to_owned(),
     });
-    format!("\nIn this task, {}.\n", needs.join(". Further, "))
+    format!("\nIn this task:\n\n- {}.\n", needs.join(".\n- "))
 }
 
 fn scene_fields(story: &SceneScenario) -> String {

@@ -16,7 +16,7 @@ fn verdicts(
     let mut verdicts = Vec::new();
     for brief in set.briefs() {
         strategist::strategise_with(&brief, &brief.scenario.story, &mut |request| {
-            verdicts.extend(make(request).map(|terms| request.rule(terms)));
+            verdicts.extend(make(request).map(|terms| request.rule(&terms)));
             Ok::<_, RoleRefusal>(request.drafted())
         })
         .unwrap();
@@ -41,7 +41,7 @@ fn terms_of_a_draft_make_the_rule_of_the_draft() {
         let set = BriefSet::new(cell, 12);
         for brief in set.briefs() {
             strategist::strategise_with(&brief, &brief.scenario.story, &mut |request| {
-                assert_eq!(request.rule(request.drafted())?, request.draft.rule, "{cell}");
+                assert_eq!(request.rule(&request.drafted())?, request.draft.rule, "{cell}");
                 Ok::<_, RoleRefusal>(request.drafted())
             })
             .unwrap();

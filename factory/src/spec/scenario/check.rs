@@ -26,7 +26,7 @@ const MOST_DECIMALS: usize = 6;
 /// Fewest values that a number column can have, beside the first.
 const LEAST_STEPS: f64 = 3.0;
 /// The same for a target, in which rounding must not hide the signal.
-const LEAST_TARGET_STEPS: f64 = 20.0;
+const LEAST_TARGET_STEPS: f64 = 10.0;
 /// Words that readers of CSV take for something else.
 const MISREAD: [&str; 6] = ["false", "inf", "infinity", "nan", "null", "true"];
 
