@@ -23,8 +23,9 @@ impl Facets {
     pub fn draw(origin: Origin) -> Self {
         let mut draws = Draws::new(origin.stream("facets"));
         let mut pick = |list: &'static str| -> &'static str {
-            let words: Vec<&str> = list.lines().collect();
-            draws.pick(&words)
+            let words: Vec<&'static str> = list.lines().collect();
+            let word: &&'static str = draws.pick(&words);
+            word
         };
         Self { place: pick(PLACES), season: pick(SEASONS), actor: pick(ACTORS) }
     }
