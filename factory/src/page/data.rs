@@ -30,9 +30,7 @@ pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
                 Prediction::Boxes { .. } => "box_form",
                 _ => "clean_levels",
             };
-            ["rows_opening", "picture_size", form]
-                .map(|symbol| phrases.sentences(symbol))
-                .join(" ")
+            ["rows_opening", "picture_size", form].map(|symbol| phrases.sentences(symbol)).join(" ")
         }
         Layout::Rows(_) | Layout::Ranking(_) | Layout::Nodes(_) => {
             phrases.sentences("rows_opening")

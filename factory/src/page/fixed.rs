@@ -99,11 +99,7 @@ pub(super) fn evaluation(blueprint: &Blueprint, phrases: &mut Phrases) -> String
 }
 
 /// What a submission holds, with an example.
-pub(super) fn submission(
-    blueprint: &Blueprint,
-    assets: &Assets,
-    phrases: &mut Phrases,
-) -> String {
+pub(super) fn submission(blueprint: &Blueprint, assets: &Assets, phrases: &mut Phrases) -> String {
     let content = content(&blueprint.prediction, phrases);
     phrases.set("content", content);
     let ask = phrases.sentences("submission");

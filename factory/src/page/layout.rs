@@ -41,8 +41,7 @@ struct PageDraft<'a> {
 pub fn builtin(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> String {
     let mut draft = PageDraft::new(blueprint, scenario, assets);
     let PageDraft { style, phrases, stream, columns, .. } = &mut draft;
-    let (overview, background) =
-        overview::overview(blueprint, scenario, style, phrases, *stream);
+    let (overview, background) = overview::overview(blueprint, scenario, style, phrases, *stream);
     let sentences = data::columns(columns, phrases);
     let columns = data::laid_out(&sentences, style.columns, phrases);
     draft.page(&PageProse { title: &blueprint.title, overview, background, columns })
@@ -77,11 +76,7 @@ pub fn with_prose(
 }
 
 /// The sections of a page that our code writes, without the prose of others: the facts.
-pub(super) fn fixed_text(
-    blueprint: &Blueprint,
-    scenario: &Scenario,
-    assets: &Assets,
-) -> String {
+pub(super) fn fixed_text(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> String {
     let none = || (String::new(), String::new());
     let mut draft = PageDraft::new(blueprint, scenario, assets);
     background::leave_out(&mut draft.phrases);
@@ -130,8 +125,7 @@ impl<'a> PageDraft<'a> {
     fn data(&mut self, columns: &str) -> String {
         let opening = data::opening(self.blueprint, &mut self.phrases);
         let table = fixed::table(&self.columns);
-        let notes =
-            data::notes(self.blueprint, self.scenario, self.assets, &mut self.phrases);
+        let notes = data::notes(self.blueprint, self.scenario, self.assets, &mut self.phrases);
         let mut text = format!("## Data\n{opening}\n\n{table}");
         for note in &notes {
             let _ = writeln!(text, "- {note}");

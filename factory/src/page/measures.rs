@@ -92,7 +92,9 @@ pub(super) fn names(metric: Metric) -> &'static [&'static str] {
         Metric::Mrr => &["mean reciprocal rank", "mrr"],
         Metric::Dice => &["dice coefficient", "dice score", "dice"],
         Metric::Iou => &["intersection over union", "iou"],
-        Metric::MeanIou => &["mean intersection over union", "mean iou", "intersection over union", "iou"],
+        Metric::MeanIou => {
+            &["mean intersection over union", "mean iou", "intersection over union", "iou"]
+        }
         Metric::BoxMap50 => &["box map 50", "mean average precision", "intersection over union"],
         Metric::BoxMap50To95 => {
             &["box map 50 95", "mean average precision", "intersection over union"]

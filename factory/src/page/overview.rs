@@ -53,8 +53,7 @@ pub(super) fn overview(
         ParagraphForm::Prose | ParagraphForm::Dated => ParagraphForm::Bullets,
         _ => ParagraphForm::Prose,
     };
-    let background =
-        (!second.is_empty()).then(|| write("heading_background", &second, form));
+    let background = (!second.is_empty()).then(|| write("heading_background", &second, form));
     (overview, background)
 }
 

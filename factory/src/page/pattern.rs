@@ -166,8 +166,14 @@ mod tests {
             Pattern(vec![text("has")]),
             Pattern(vec![text("keeps "), inner]),
         ]);
-        let expected =
-            [slot("org", true, false), text(" "), choice, text(" "), slot("row", false, true), text(".")];
+        let expected = [
+            slot("org", true, false),
+            text(" "),
+            choice,
+            text(" "),
+            slot("row", false, true),
+            text("."),
+        ];
         assert_eq!(parts, expected);
     }
 

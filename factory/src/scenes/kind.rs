@@ -68,15 +68,18 @@ impl TaskKind for SceneLayout {
     fn file_lines(&self, blueprint: &Blueprint, _assets: &Assets) -> String {
         let mut text = format!(
             "- `{}/`: one `.png` file per row of both tables; `{}` names it\n",
-            files::PICTURES, self.column
+            files::PICTURES,
+            self.column
         );
         match blueprint.formulation {
             Formulation::Segmentation => {
-                let _ = writeln!(text, "- `{}/`: the masks of the training rows, by id", files::MASKS);
+                let _ =
+                    writeln!(text, "- `{}/`: the masks of the training rows, by id", files::MASKS);
             }
             Formulation::Reconstruction => {
                 let folder = files::CLEAN;
-                let _ = writeln!(text, "- `{folder}/`: the clean pictures of the training rows, by id");
+                let _ =
+                    writeln!(text, "- `{folder}/`: the clean pictures of the training rows, by id");
             }
             _ => {}
         }
