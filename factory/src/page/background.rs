@@ -61,7 +61,7 @@ pub(super) fn phrases(
     phrases
 }
 
-/// Names nobody and no place in the sections that our code writes beside the prose of others.
+/// Replaces the invented place and people by general words, for a page whose prose is not ours.
 pub(super) fn leave_out(phrases: &mut Phrases) {
     for (symbol, text) in [
         ("org", "the organiser"),
@@ -84,10 +84,8 @@ fn story(phrases: &mut Phrases, text: &str) {
 }
 
 fn table(phrases: &mut Phrases, blueprint: &Blueprint, story: &TableScenario, draws: &mut Draws) {
-    let explained = |names: Vec<(&String, &String)>| {
-        let names: Vec<String> =
-            names.into_iter().map(|(name, means)| format!("`{name}` ({means})")).collect();
-        names
+    let explained = |names: Vec<(&String, &String)>| -> Vec<String> {
+        names.into_iter().map(|(name, means)| format!("`{name}` ({means})")).collect()
     };
     let means = match blueprint.formulation {
         Formulation::Ranking => story.ranking.as_ref().map_or("", |ranking| &ranking.means),

@@ -5,12 +5,13 @@ use super::english::{sentences, words};
 use super::fixed::better;
 use super::layout;
 use super::measures::{FOREIGN, names};
-use super::mentions::{competition, forbidden, holds};
+use super::mentions::{competition, forbidden, holds, runs};
 use super::prose::Prose;
 use crate::data::assets::Assets;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::Formulation;
@@ -69,8 +70,7 @@ impl PlacedSentence<'_> {
 /// | `page_number` | numbers that the facts do not have |
 /// | `page_word` | words of the workshop, names of evaluation competitions, orders to the reader |
 ///
-/// Whether the page prints the rule is checked on the whole page, by
-/// [`rule_is_not_on_page`](crate::verify::rule_is_not_on_page).
+/// Whether the page prints the rule is checked by verification, on the whole page.
 ///
 /// # Errors
 /// [`RefusedProse`] for the first check that fails, in the order of the table.
@@ -90,27 +90,29 @@ pub fn check(
     let fact_words = words(&facts);
     metrics(&places, blueprint.metric, &fact_words)?;
     numbers(&places, &facts, &columns, blueprint.formulation)?;
-    mentions(&places, &fact_words)
+    mentions(prose, &fact_words)
 }
 
-/// All sentences with their places.
-fn placed(prose: &Prose) -> Vec<PlacedSentence<'_>> {
-    let mut texts = vec![
+/// All texts with their places.
+fn fields(prose: &Prose) -> Vec<(String, &str)> {
+    let mut fields = vec![
         ("the title".to_owned(), prose.title.as_str()),
         ("the overview".to_owned(), &prose.overview),
         ("the text on the target".to_owned(), &prose.target),
     ];
     let columns = prose.columns.iter();
-    texts.extend(columns.map(|one| (format!("the text on `{}`", one.name), one.text.as_str())));
-    texts
-        .into_iter()
-        .flat_map(|(place, text)| {
-            sentences(text)
-                .into_iter()
-                .map(move |text| PlacedSentence { place: place.clone(), text })
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    fields.extend(columns.map(|one| (format!("the text on `{}`", one.name), one.text.as_str())));
+    fields
+}
+
+/// All sentences with their places.
+fn placed(prose: &Prose) -> Vec<PlacedSentence<'_>> {
+    let mut places = Vec::new();
+    for (place, text) in fields(prose) {
+        let sentences = sentences(text).into_iter();
+        places.extend(sentences.map(|text| PlacedSentence { place: place.clone(), text }));
+    }
+    places
 }
 
 fn lengths(prose: &Prose) -> Result<(), RefusedProse> {
@@ -380,13 +382,14 @@ fn metrics(
     let others = Metric::ALL.into_iter().flat_map(names).copied().chain(FOREIGN);
     let others: BTreeSet<&str> = others.filter(|name| !own.contains(name)).collect();
     for sentence in places {
-        // What the task's own metric is called is taken out first, for names within names.
-        let mut text = format!(" {} ", words(sentence.text).join(" "));
-        for name in own.iter().copied().chain([&*words(metric.name()).join(" ")]) {
-            text = text.replace(&format!(" {name} "), " . ");
-        }
-        let left = text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        if let Some(other) = others.iter().find(|name| holds(&left, name) && !holds(facts, name)) {
+        let text = words(sentence.text);
+        // A name within a longer name of the task's own metric is that metric's.
+        let own: Vec<Range<usize>> = own.iter().flat_map(|name| runs(&text, name)).collect();
+        let within =
+            |run: &Range<usize>| own.iter().any(|own| own.start <= run.start && run.end <= own.end);
+        let foreign =
+            |name: &&&str| !holds(facts, name) && runs(&text, name).iter().any(|run| !within(run));
+        if let Some(other) = others.iter().find(foreign) {
             let what = format!(
                 "`{other}` is a metric, and the task's is {metric}; the page says how submissions \
                  are scored, so leave metrics out"
@@ -394,9 +397,9 @@ fn metrics(
             return Err(sentence.refused("page_metric", &what));
         }
         for direction in ["higher is better", "lower is better"] {
-            let mentioned = holds(&left, direction)
-                || holds(&left, &direction.replace("higher is", "the higher the"))
-                || holds(&left, &direction.replace("lower is", "the lower the"));
+            let mentioned = holds(&text, direction)
+                || holds(&text, &direction.replace("higher is", "the higher the"))
+                || holds(&text, &direction.replace("lower is", "the lower the"));
             if direction != better(metric) && mentioned {
                 let what = format!("of {metric}, {}", better(metric));
                 return Err(sentence.refused("page_metric", &what));
@@ -406,16 +409,17 @@ fn metrics(
     Ok(())
 }
 
-fn mentions(places: &[PlacedSentence<'_>], facts: &[String]) -> Result<(), RefusedProse> {
-    for sentence in places {
-        let text = words(sentence.text);
-        if let Some(phrase) = forbidden(&text, facts) {
+fn mentions(prose: &Prose, facts: &[String]) -> Result<(), RefusedProse> {
+    for (place, text) in fields(prose) {
+        let found = words(text);
+        let whole = PlacedSentence { place, text };
+        if let Some(phrase) = forbidden(&found, facts) {
             let what = format!("\"{phrase}\" is not for a description page; leave it out");
-            return Err(sentence.refused("page_word", &what));
+            return Err(whole.refused("page_word", &what));
         }
-        if let Some(name) = competition(&text) {
+        if let Some(name) = competition(&found) {
             let what = format!("it names the competition `{name}`; name no competition");
-            return Err(sentence.refused("page_word", &what));
+            return Err(whole.refused("page_word", &what));
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::scenario::{Scenario, Story};
+use std::fmt::Write as _;
 use tasks::prediction::Prediction;
 
 /// What a column holds, as far as the page tells.
@@ -161,7 +162,7 @@ fn targets(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
     if let (Layout::Vision(layout), Story::Scene(story)) = (&blueprint.layout, &scenario.story) {
         let mut note = format!(": {}", story.means);
         if let Prediction::Pixels { levels, .. } = &blueprint.prediction {
-            note.push_str(&format!("; {levels} intensities"));
+            let _ = write!(note, "; {levels} intensities");
         }
         return vec![target(&layout.target, note)];
     }

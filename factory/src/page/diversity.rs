@@ -20,6 +20,28 @@ const SENTENCE: usize = 3;
 /// Headings of the sections whose form is fixed.
 const FIXED: [&str; 4] = ["## At a glance", "## Evaluation", "## Submission format", "## Files"];
 
+/// How many runs of four words differ from each other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DistinctGrams {
+    /// Number of runs, each occurrence counted.
+    pub all: usize,
+    /// Number of different runs.
+    pub distinct: usize,
+    /// `distinct` over `all`, in [0, 1]; 0 without any.
+    pub share: f64,
+}
+
+impl DistinctGrams {
+    /// Counts the runs within each of several texts.
+    fn from_texts(texts: &[Vec<String>]) -> Self {
+        let grams = texts.iter().flat_map(|text| text.windows(GRAM));
+        let distinct = grams.clone().collect::<BTreeSet<&[String]>>().len();
+        let all = grams.count();
+        Self { all, distinct, share: distinct as f64 / all.max(1) as f64 }
+    }
+}
+
 /// How different the description pages of a corpus are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,11 +50,10 @@ pub struct PageDiversity {
     pub pages: usize,
     /// Quantiles of the number of words of a page; `None` without pages.
     pub words: Option<Quantiles>,
-    /// Distinct runs of four words over all such runs, within whole pages and over all of them
-    /// together, in [0, 1].
-    pub distinct_4grams: f64,
-    /// The same of the prose alone.
-    pub distinct_4grams_of_prose: f64,
+    /// Runs of four words within whole pages, over all pages together.
+    pub whole: DistinctGrams,
+    /// Runs of four words within the prose.
+    pub prose: DistinctGrams,
     /// ROUGE-L F1 of each whole page with the page that is most like it, averaged, in [0, 1].
     pub nearest_rouge_l: f64,
     /// Number of sentences of the prose with three words or more.
@@ -69,8 +90,8 @@ impl PageDiversity {
         Self {
             pages: count,
             words: Quantiles::of(whole.iter().map(|words| words.len() as f64).collect::<Vec<_>>()),
-            distinct_4grams: distinct(&whole),
-            distinct_4grams_of_prose: distinct(&prose_words),
+            whole: DistinctGrams::from_texts(&whole),
+            prose: DistinctGrams::from_texts(&prose_words),
             nearest_rouge_l: nearest.iter().sum::<f64>() / count.max(1) as f64,
             sentences,
             shared_sentences,
@@ -86,10 +107,13 @@ fn prose(page: &str) -> String {
     for line in page.lines() {
         if line.starts_with("```") {
             fenced = !fenced;
-        } else if fenced {
-        } else if line.starts_with('#') {
+            continue;
+        }
+        if line.starts_with('#') && !fenced {
             fixed = FIXED.contains(&line.trim_end());
-        } else if !fixed && !line.starts_with('|') {
+            continue;
+        }
+        if !fenced && !fixed && !line.starts_with('|') {
             text.push_str(line);
             text.push('\n');
         }
@@ -101,13 +125,6 @@ fn prose(page: &str) -> String {
 fn normalised(text: &str) -> Vec<String> {
     let all = sentences(text).into_iter().map(words);
     all.filter(|words| words.len() >= SENTENCE).map(|words| words.join(" ")).collect()
-}
-
-/// Distinct runs of [`GRAM`] words over all of them; 0 without any.
-fn distinct(texts: &[Vec<String>]) -> f64 {
-    let all = texts.iter().flat_map(|text| text.windows(GRAM));
-    let distinct: BTreeSet<&[String]> = all.clone().collect();
-    distinct.len() as f64 / all.count().max(1) as f64
 }
 
 #[cfg(test)]
@@ -138,10 +155,11 @@ mod tests {
     fn runs_of_four_words_are_counted_once_if_they_repeat() {
         // abcd bcde | abcd: two distinct of three.
         let measured = PageDiversity::from_pages(&["a b c d e", "a b c d"]);
-        assert!((measured.distinct_4grams - 2.0 / 3.0).abs() < 1e-12);
+        assert_eq!((measured.whole.all, measured.whole.distinct), (3, 2));
+        assert!((measured.whole.share - 2.0 / 3.0).abs() < 1e-12);
         assert!((measured.nearest_rouge_l - 8.0 / 9.0).abs() < 1e-12);
         let alone = PageDiversity::from_pages(&["a b c d e"]);
-        assert_eq!((alone.distinct_4grams, alone.nearest_rouge_l), (1.0, 0.0));
+        assert_eq!((alone.whole.share, alone.nearest_rouge_l), (1.0, 0.0));
         assert_eq!(PageDiversity::from_pages(&[]).words, None);
     }
 

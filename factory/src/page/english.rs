@@ -67,8 +67,6 @@ pub(super) fn plural(noun: &str) -> String {
         noun.to_owned()
     } else if consonant_y(noun) {
         format!("{}ies", &noun[..noun.len() - 1])
-    } else if noun.ends_with("person") {
-        format!("{}people", &noun[..noun.len() - "person".len()])
     } else if ["s", "x", "z", "ch", "sh"].iter().any(|end| noun.ends_with(end)) {
         format!("{noun}es")
     } else {

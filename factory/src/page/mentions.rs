@@ -2,6 +2,7 @@
 
 use super::english::words;
 use crate::spec::seed::EVALUATION_ONLY;
+use std::ops::Range;
 
 /// Words of the workshop, which no page of a competition has.
 const WORKSHOP: [&str; 16] = [
@@ -49,10 +50,17 @@ const ORDERS: [&str; 18] = [
 const TOKENS: [&str; 8] =
     ["aptos", "aptos2019", "ranzcr", "siim", "isic", "fgvc7", "nomad2018", "mlsp"];
 
+/// The places at which words hold a phrase as successive whole words.
+pub(super) fn runs(words: &[String], phrase: &str) -> Vec<Range<usize>> {
+    let phrase: Vec<&str> = phrase.split(' ').collect();
+    let windows = words.windows(phrase.len()).enumerate();
+    let found = windows.filter(|(_, run)| run.iter().eq(&phrase));
+    found.map(|(at, run)| at..at + run.len()).collect()
+}
+
 /// Whether words hold a phrase as successive whole words.
 pub(super) fn holds(words: &[String], phrase: &str) -> bool {
-    let phrase: Vec<&str> = phrase.split(' ').collect();
-    words.windows(phrase.len()).any(|run| run.iter().eq(&phrase))
+    !runs(words, phrase).is_empty()
 }
 
 /// The first phrase of the workshop or of an order in `text` that the task's own facts do not

@@ -29,7 +29,7 @@ mod style;
 mod tests;
 
 pub use check::{RefusedProse, check};
-pub use diversity::{MOST_PAGES, PageDiversity};
+pub use diversity::{DistinctGrams, MOST_PAGES, PageDiversity};
 pub use facts::facts;
 pub use layout::{builtin, with_prose};
 pub use prose::{ColumnText, Prose};

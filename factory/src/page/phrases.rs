@@ -140,8 +140,11 @@ impl Phrases {
 /// Text without the blanks that empty choices leave.
 fn tidied(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
-    for c in text.trim().chars() {
-        if tidied.ends_with(' ') && (c == ' ' || ",.;:?!".contains(c)) {
+    let mut rest = text.trim().chars().peekable();
+    while let Some(c) = rest.next() {
+        // Three points stand for what is left out, with a blank before them.
+        let mark = ",.;:?!".contains(c) && rest.peek() != Some(&'.');
+        if tidied.ends_with(' ') && (c == ' ' || mark) {
             tidied.pop();
         }
         tidied.push(c);
@@ -272,6 +275,7 @@ mod tests {
     #[test]
     fn blanks_of_empty_choices_are_left_out() {
         assert_eq!(tidied(" a  b , c . "), "a b, c.");
+        assert_eq!(tidied("`a b ...`, c"), "`a b ...`, c");
     }
 
     #[test]

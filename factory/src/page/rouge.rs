@@ -121,6 +121,34 @@ mod tests {
         assert!((f1(reference, "the gunman kill police") - 0.5).abs() < 1e-12);
     }
 
+    /// rouge-score 0.1.2:
+    ///
+    /// ```python
+    /// from rouge_score.rouge_scorer import RougeScorer
+    /// RougeScorer(["rougeL"]).score(one, other)["rougeL"].fmeasure
+    /// ```
+    #[test]
+    fn scores_are_those_of_the_package_rouge_score() {
+        let up = "one two three four five six seven eight nine ten ".repeat(9);
+        let down = "ten nine eight seven six five four three two one ".repeat(8);
+        for (one, other, expected) in [
+            (
+                "A grid operator plans repairs from these reports.",
+                "The operator of a grid plans its repairs from reports.",
+                0.666_666_666_666_666_5,
+            ),
+            (
+                "In `low_temp`, 9.05 is the lowest value; see train.csv.",
+                "The lowest value of low_temp is 9.05 (train.csv).",
+                0.521_739_130_434_782_5,
+            ),
+            (&up, &down, 0.188_235_294_117_647_04),
+        ] {
+            let ours = f1(one, other);
+            assert!((ours - expected).abs() < 1e-12, "{ours} {expected}");
+        }
+    }
+
     #[test]
     fn texts_without_a_neighbour_or_words_score_zero() {
         assert_eq!(NumberedTexts::new(&[words("alone")]).nearest(0), 0.0);

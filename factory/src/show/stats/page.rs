@@ -377,8 +377,8 @@ fn likeness(statistics: &Statistics) -> Markup {
 
 fn pages(pages: &PageDiversity) -> Markup {
     let rows = [
-        ("distinct runs of four words", percent(pages.distinct_4grams)),
-        ("the same of the prose alone", percent(pages.distinct_4grams_of_prose)),
+        ("distinct runs of four words", percent(pages.whole.share)),
+        ("the same of the prose alone", percent(pages.prose.share)),
         ("ROUGE-L with the nearest page, mean", format!("{:.3}", pages.nearest_rouge_l)),
         ("sentences of the prose that another page has too", percent(pages.shared_sentences_share)),
     ];

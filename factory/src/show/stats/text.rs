@@ -253,10 +253,14 @@ fn pages(pages: &PageDiversity) -> String {
     }
     let _ = write!(
         text,
-        "\n  distinct 4-grams {:.1} %, of the prose alone {:.1} %\n  ROUGE-L with the nearest page \
+        "\n  distinct 4-grams: {} of {} ({:.1} %), of the prose alone {} of {} ({:.1} %)\n  ROUGE-L with the nearest page \
          {:.3}\n  sentences of the prose that another page has too: {} of {} ({:.1} %)\n",
-        100.0 * pages.distinct_4grams,
-        100.0 * pages.distinct_4grams_of_prose,
+        pages.whole.distinct,
+        pages.whole.all,
+        100.0 * pages.whole.share,
+        pages.prose.distinct,
+        pages.prose.all,
+        100.0 * pages.prose.share,
         pages.nearest_rouge_l,
         pages.shared_sentences,
         pages.sentences,
