@@ -24,7 +24,7 @@ impl Facets {
         let mut draws = Draws::new(origin.stream("facets"));
         let mut pick = |list: &'static str| -> &'static str {
             let words: Vec<&str> = list.lines().collect();
-            draws.pick(&words)
+            words[draws.whole(0, words.len() - 1)]
         };
         Self { place: pick(PLACES), season: pick(SEASONS), actor: pick(ACTORS) }
     }
