@@ -61,7 +61,8 @@ pub fn audit(corpus: &Corpus) -> Result<Audit, ScenarioError> {
     Ok(Audit { tasks: corpus.tasks().len(), refused, shared_rules })
 }
 
-fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), Refusal> {
+/// Every check on one task, whose story is its own or one of `stories`.
+pub(super) fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), Refusal> {
     let blueprint = verify::blueprint(task)?;
     let scenario =
         blueprint.scenario_among(stories).map_err(|error| Refusal::Contract(error.to_string()))?;

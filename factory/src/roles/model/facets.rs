@@ -23,9 +23,8 @@ impl Facets {
     pub fn draw(origin: Origin) -> Self {
         let mut draws = Draws::new(origin.stream("facets"));
         let mut pick = |list: &'static str| -> &'static str {
-            let words: Vec<&'static str> = list.lines().collect();
-            let word: &&'static str = draws.pick(&words);
-            word
+            let words: Vec<&str> = list.lines().collect();
+            words[draws.whole(0, words.len() - 1)]
         };
         Self { place: pick(PLACES), season: pick(SEASONS), actor: pick(ACTORS) }
     }

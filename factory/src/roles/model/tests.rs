@@ -9,6 +9,7 @@ use crate::spec::layout::Layout;
 use crate::spec::mix::Cell;
 use crate::spec::scenario::{SceneScenario, SeriesScenario, Story, TableScenario};
 use llm::AnswerSchema;
+use proptest::prelude::*;
 
 /// The blueprint of a brief whose story and rules come out of answers.
 fn by_answers(
@@ -235,4 +236,42 @@ fn story_keeps_its_kind() {
     let brief = set.briefs().next().unwrap();
     let story = parse_story(&puppet::story_answer(&brief), &brief).unwrap();
     assert!(matches!(story, Story::Scene(_)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Whatever columns a model declares, rows can be drawn of its story.
+    #[test]
+    fn story_with_any_columns_is_drawn_from(
+        columns in prop::collection::vec((-2000..2000_i32, 3..9000_i32, 0..4_usize, 0..5_usize), 7..9),
+        cell in prop::sample::select(vec!["tabular/binary", "tabular/regression", "tabular/ranking"]),
+    ) {
+        let set = BriefSet::new(cell, 1);
+        let brief = set.briefs().next().unwrap();
+        let mut answer: serde_json::Value =
+            serde_json::from_str(&puppet::story_answer(&brief)).unwrap();
+        let numbers = columns.iter().enumerate().map(|(index, (low, width, shape, decimals))| {
+            // A skewed column is positive, and counts are whole.
+            let low = if *shape == 2 { low.abs() + 1 } else { *low };
+            let decimals = if *shape == 3 { 0 } else { *decimals };
+            let shape = ["u", "b", "s", "c"][*shape];
+            format!("measure_{index} {low} {} {shape} {decimals}", low + width)
+        });
+        answer["numbers"] = numbers.collect::<Vec<_>>().into();
+        let story = match parse_story(&answer.to_string(), &brief) {
+            Ok(story) => story,
+            Err(refusal) => {
+                prop_assert!(refusal.detail.contains("too close together"), "{:?}", refusal);
+                return Ok(());
+            }
+        };
+        let drafted = strategist::strategise_with(&brief, &story, &mut |request| {
+            Ok::<_, RoleRefusal>(request.drafted())
+        });
+        match drafted {
+            Ok(blueprint) => prop_assert!(blueprint.kind().render(&blueprint).is_ok()),
+            Err(refusal) => prop_assert_eq!(refusal.code, "no_rule"),
+        }
+    }
 }

@@ -13,8 +13,10 @@ use crate::spec::blueprint::Origin;
 use crate::spec::config::Request;
 use crate::spec::layout::ItemLayout;
 use crate::spec::mix::{Cell, Mix};
+use crate::spec::scenario::Story;
 use crate::spec::seed_set::{MLEBENCH, SeedSet};
 use crate::spec::{plan, scenario};
+use crate::verify::corpus;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use std::collections::BTreeMap;
@@ -390,6 +392,28 @@ fn blueprint_of_an_older_version_is_told_from_a_damaged_one() {
     let older = |text: String| text.replacen("\"version\": 6", "\"version\": 5", 1);
     let task = bench.with_file("source/blueprint.json", older);
     assert_eq!(code(rebuilds(&task, &bench.story, Rebuild::Whole)), "other_version");
+}
+
+#[test]
+fn task_with_a_story_of_its_own_is_verified_without_the_embedded_ones() {
+    let bench = binary();
+    let mut blueprint = bench.staged.draft.facts.blueprint.clone();
+    let Story::Table(mut story) = bench.story.story.clone() else { panic!("a table") };
+    story.story = "A village keeps a book of its bees. It wants to know more.".to_owned();
+    blueprint.story = Some(Story::Table(story));
+    let scenario = blueprint.scenario_among(&[]).unwrap().into_owned();
+    let draft = package::rebuild(&blueprint, &scenario, None).unwrap();
+    let task = package::stage(draft, &bench.fresh()).unwrap();
+    let page = fs::read_to_string(task.dir.public().path().join("description.md")).unwrap();
+    assert!(page.contains("a book of its bees"), "{page}");
+    corpus::one(&task.dir, &[]).unwrap();
+
+    let place = task.dir.path().join("source/blueprint.json");
+    let text = fs::read_to_string(&place).unwrap();
+    fs::write(&place, text.replace("a book of its bees", "<b>a book</b>")).unwrap();
+    let refusal = corpus::one(&task.dir, &[]).unwrap_err();
+    assert!(refusal.to_string().contains("its story cannot be used"), "{refusal}");
+    assert_eq!(refusal.code(), "contract");
 }
 
 #[test]
