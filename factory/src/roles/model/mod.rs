@@ -1,5 +1,6 @@
 //! Roles that chat models play.
 
+pub mod developer;
 mod question;
 
 pub use question::Question;
