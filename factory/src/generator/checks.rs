@@ -33,14 +33,14 @@ const PENALTY: f64 = 1e-3;
 /// Tags of the turn grammar, which must not be in what an agent reads.
 const TAGS: [&str; 5] = ["think>", "tool_call>", "tool_response>", "answer>", "code>"];
 
-pub(super) type Checked = Result<(), GeneratorRefusal>;
+pub(super) type CheckResult = Result<(), GeneratorRefusal>;
 
-pub(super) fn refuse(flaw: GeneratorFlaw, detail: &str) -> Checked {
+pub(super) fn refuse(flaw: GeneratorFlaw, detail: &str) -> CheckResult {
     Err(GeneratorRefusal::new(flaw, detail))
 }
 
 /// Everything about the rows of run 1 that needs no other run.
-pub(super) fn made(spec: &GeneratorSpec, made: &MadeRows) -> Checked {
+pub(super) fn made(spec: &GeneratorSpec, made: &MadeRows) -> CheckResult {
     columns(spec, &made.columns)?;
     let first = |name: &str| made.columns.numbers.get(name).map_or(0.0, |values| values[0]);
     for (name, values) in &made.columns.numbers {
@@ -63,7 +63,7 @@ pub(super) fn made(spec: &GeneratorSpec, made: &MadeRows) -> Checked {
 }
 
 /// Names, types and values of columns. The words of a column need not all occur.
-pub(super) fn columns(spec: &GeneratorSpec, columns: &Frame) -> Checked {
+pub(super) fn columns(spec: &GeneratorSpec, columns: &Frame) -> CheckResult {
     for column in &spec.numbers {
         let name = &column.name;
         let Some(values) = columns.numbers.get(name) else {
@@ -133,7 +133,7 @@ fn is_hidden(name: &str) -> bool {
 }
 
 /// Scores are finite, and vary.
-pub(super) fn scores(spec: &GeneratorSpec, scores: &Array2<f64>) -> Checked {
+pub(super) fn scores(spec: &GeneratorSpec, scores: &Array2<f64>) -> CheckResult {
     if scores.ncols() != spec.targets {
         let detail =
             format!("there are scores of {} targets instead of {}", scores.ncols(), spec.targets);
@@ -154,7 +154,7 @@ pub(super) fn scores(spec: &GeneratorSpec, scores: &Array2<f64>) -> Checked {
 }
 
 /// Items are of the form that is asked for.
-fn items(spec: &GeneratorSpec, items: &GeneratedItems) -> Checked {
+fn items(spec: &GeneratorSpec, items: &GeneratedItems) -> CheckResult {
     let fits = match (spec.item, items) {
         (None, GeneratedItems::None) => true,
         (Some(ItemForm::Picture { height, width, colour }), GeneratedItems::Pictures(levels)) => {
@@ -177,7 +177,7 @@ fn items(spec: &GeneratorSpec, items: &GeneratedItems) -> Checked {
 }
 
 /// A text shows as it is, is no longer than asked for, and holds no tag of a turn.
-fn item_text(row: usize, text: &str) -> Checked {
+fn item_text(row: usize, text: &str) -> CheckResult {
     let bad = |what: &str| refuse(GeneratorFlaw::BadText, &format!("the text of row {row} {what}"));
     if text.trim().is_empty() {
         return bad("is empty");
@@ -208,7 +208,7 @@ fn shows(c: char) -> bool {
 /// Rows are exchangeable: scores do not go with those of the rows before them.
 ///
 /// r(k) = Σ (sᵢ − s̄)(sᵢ₊ₖ − s̄) / Σ (sᵢ − s̄)², whose standard error is 1/√n for independent rows.
-fn order(scores: &Array2<f64>) -> Checked {
+fn order(scores: &Array2<f64>) -> CheckResult {
     let most = LAG_ERRORS / (scores.nrows() as f64).sqrt();
     for values in scores.columns() {
         for lag in 1..=LAGS.min(values.len() / 4) {
@@ -233,7 +233,7 @@ fn autocorrelation(values: ArrayView1<'_, f64>, lag: usize) -> f64 {
 }
 
 /// Few rows repeat what another shows: written columns and item.
-fn duplicates(spec: &GeneratorSpec, made: &MadeRows) -> Checked {
+fn duplicates(spec: &GeneratorSpec, made: &MadeRows) -> CheckResult {
     let mut seen = BTreeSet::new();
     let rows = made.columns.rows;
     for row in 0..rows {
@@ -271,7 +271,7 @@ fn duplicates(spec: &GeneratorSpec, made: &MadeRows) -> Checked {
 }
 
 /// Transforms explain the scores together, and none alone.
-pub(super) fn transforms(scores: &Array2<f64>, transforms: &Array2<f64>) -> Checked {
+pub(super) fn transforms(scores: &Array2<f64>, transforms: &Array2<f64>) -> CheckResult {
     if let Some(((row, column), value)) =
         transforms.indexed_iter().find(|(_, value)| !value.is_finite())
     {
@@ -312,7 +312,7 @@ pub(super) mod tests {
     use ndarray::Array1;
     use tasks::stream::Stream;
 
-    pub(in crate::generator) fn flaw(checked: Checked) -> &'static str {
+    pub(in crate::generator) fn flaw(checked: CheckResult) -> &'static str {
         checked.unwrap_err().code()
     }
 

@@ -76,7 +76,7 @@ pub enum FramedError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum FramedKind {
     F64,
     U8,
     I16,
@@ -86,9 +86,9 @@ enum Kind {
 /// An array as the header describes it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct FramedEntry {
     name: String,
-    kind: Kind,
+    kind: FramedKind,
     shape: Vec<usize>,
     offset: usize,
 }
@@ -115,25 +115,25 @@ pub fn encode(arrays: &[FramedArray]) -> Vec<u8> {
         let (kind, shape) = match values {
             FramedValues::Numbers(values) => {
                 payload.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-                (Kind::F64, values.shape().to_vec())
+                (FramedKind::F64, values.shape().to_vec())
             }
             FramedValues::Bytes(values) => {
                 payload.extend(values.iter());
-                (Kind::U8, values.shape().to_vec())
+                (FramedKind::U8, values.shape().to_vec())
             }
             FramedValues::Shorts(values) => {
                 payload.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-                (Kind::I16, values.shape().to_vec())
+                (FramedKind::I16, values.shape().to_vec())
             }
             FramedValues::Texts(texts) => {
                 for text in texts {
                     assert!(!text.contains('\0'), "a text of a framed file has a zero byte");
                     payload.extend(text.bytes().chain([0]));
                 }
-                (Kind::Utf8, vec![texts.len(), payload.len() - offset])
+                (FramedKind::Utf8, vec![texts.len(), payload.len() - offset])
             }
         };
-        header.push(Entry { name: name.clone(), kind, shape, offset });
+        header.push(FramedEntry { name: name.clone(), kind, shape, offset });
     }
     let header = serde_json::to_vec(&header).expect("names and numbers can be written as JSON");
     let length = (header.len() as u64).to_le_bytes();
@@ -157,7 +157,7 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<FramedArray>, FramedError> {
     }
     let (header, mut payload) =
         rest.split_at_checked(length).ok_or_else(|| malformed("it ends before its length"))?;
-    let header: Vec<Entry> =
+    let header: Vec<FramedEntry> =
         serde_json::from_slice(header).map_err(|error| malformed(&error.to_string()))?;
     if header.len() > MOST_ARRAYS {
         return Err(malformed("it has more than 256 arrays"));
@@ -185,7 +185,7 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<FramedArray>, FramedError> {
     if payload.is_empty() { Ok(arrays) } else { Err(FramedError::Rest(payload.len())) }
 }
 
-impl Entry {
+impl FramedEntry {
     /// Bytes of its values; none if no array has its shape.
     fn size(&self) -> Option<usize> {
         if self.shape.is_empty() || self.shape.len() > MOST_AXES {
@@ -197,11 +197,11 @@ impl Entry {
         match self.kind {
             // No axis is longer than the file can be, also where another one is empty.
             _ if self.shape.iter().any(|length| *length > MOST_FRAMED.length()) => None,
-            Kind::F64 => count(&self.shape)?.checked_mul(8),
-            Kind::I16 => count(&self.shape)?.checked_mul(2),
-            Kind::U8 => count(&self.shape),
-            Kind::Utf8 if self.shape.len() == 2 => Some(self.shape[1]),
-            Kind::Utf8 => None,
+            FramedKind::F64 => count(&self.shape)?.checked_mul(8),
+            FramedKind::I16 => count(&self.shape)?.checked_mul(2),
+            FramedKind::U8 => count(&self.shape),
+            FramedKind::Utf8 if self.shape.len() == 2 => Some(self.shape[1]),
+            FramedKind::Utf8 => None,
         }
     }
 
@@ -210,24 +210,24 @@ impl Entry {
         let shape = IxDyn(&self.shape);
         let failed = |_| "has a shape that no array of its kind has";
         Ok(match self.kind {
-            Kind::F64 => {
+            FramedKind::F64 => {
                 let values =
                     bytes.as_chunks::<8>().0.iter().map(|value| f64::from_le_bytes(*value));
                 FramedValues::Numbers(
                     ArrayD::from_shape_vec(shape, values.collect()).map_err(failed)?,
                 )
             }
-            Kind::I16 => {
+            FramedKind::I16 => {
                 let values =
                     bytes.as_chunks::<2>().0.iter().map(|value| i16::from_le_bytes(*value));
                 FramedValues::Shorts(
                     ArrayD::from_shape_vec(shape, values.collect()).map_err(failed)?,
                 )
             }
-            Kind::U8 => {
+            FramedKind::U8 => {
                 FramedValues::Bytes(ArrayD::from_shape_vec(shape, bytes.to_vec()).map_err(failed)?)
             }
-            Kind::Utf8 => FramedValues::Texts(texts(bytes, self.shape[0])?),
+            FramedKind::Utf8 => FramedValues::Texts(texts(bytes, self.shape[0])?),
         })
     }
 }

@@ -212,7 +212,9 @@ impl Probed {
             ranks[row] = rank as f64 - (rows - 1) as f64 / 2.0;
         }
         let norm = ranks.iter().map(|rank| rank * rank).sum::<f64>().sqrt();
-        ranks.iter_mut().for_each(|rank| *rank /= norm);
+        for rank in &mut ranks {
+            *rank /= norm;
+        }
         Self { ranks }
     }
 
@@ -262,6 +264,11 @@ mod tests {
 
     fn level(value: f64) -> u8 {
         u8::try_from(crate::numeric::draws::floor(value.clamp(0.0, 255.0))).unwrap()
+    }
+
+    /// A sample of a sound.
+    fn whole(value: f64) -> i16 {
+        i16::try_from(crate::numeric::draws::floor(value + 16_000.0)).unwrap() - 16_000
     }
 
     /// Pictures whose light follows the score, with noise.
@@ -323,12 +330,13 @@ mod tests {
         let mut draws = Draws::new(Stream::root(8).child("sound"));
         let hum = Array2::from_shape_fn((ROWS, 300), |(row, at)| {
             let tone = libm::sin(at as f64 * 0.3) * (3000.0 + 800.0 * score[row]);
-            i16::try_from((tone + 200.0 * draws.normal()) as i64).unwrap()
+            whole(tone + 200.0 * draws.normal())
         });
         assert_eq!(in_samples(&hum, &score), None);
         let bit = |row: usize| i16::from(score[row] > 0.0);
-        let quiet =
-            Array2::from_shape_fn((ROWS, 300), |(row, at)| ((row * 37 + at * 11) % 64) as i16);
+        let quiet = Array2::from_shape_fn((ROWS, 300), |(row, at)| {
+            i16::try_from((row * 37 + at * 11) % 64).unwrap()
+        });
         let lone = Array2::from_shape_fn((ROWS, 300), |(row, at)| {
             if at == 299 { 9000 * bit(row) } else { quiet[[row, at]] }
         });

@@ -1,6 +1,6 @@
 //! Checks of run 4 against run 1: nothing is kept between calls, and other rows can be drawn.
 
-use super::checks::{Checked, columns, refuse, scores};
+use super::checks::{CheckResult, columns, refuse, scores};
 use super::jailed::{MadeRows, Renewal};
 use super::refusal::{GeneratorFlaw, GeneratorRefusal};
 use super::rows::GeneratedItems;
@@ -20,7 +20,7 @@ const MOVED: f64 = 0.001;
 const NEW: f64 = 0.9;
 
 /// Scores and items of run 4 are those of run 1.
-pub(super) fn renewed(given: &MadeRows, renewal: &Renewal) -> Checked {
+pub(super) fn renewed(given: &MadeRows, renewal: &Renewal) -> CheckResult {
     if renewal.scores.dim() != given.scores.dim() {
         return refuse(
             GeneratorFlaw::KeptState,
@@ -29,7 +29,9 @@ pub(super) fn renewed(given: &MadeRows, renewal: &Renewal) -> Checked {
     }
     for (first, again) in given.scores.columns().into_iter().zip(renewal.scores.columns()) {
         let (_, spread) = moments(&first.to_vec());
-        let off = |(first, again): (&f64, &f64)| !((first - again).abs() <= ROUNDING * spread);
+        let off = |(first, again): (&f64, &f64)| {
+            again.is_nan() || (first - again).abs() > ROUNDING * spread
+        };
         let count = first.iter().zip(again).filter(|pair| off(*pair)).count();
         if count > 0 {
             let detail = format!(
@@ -55,7 +57,7 @@ pub(super) fn renewed(given: &MadeRows, renewal: &Renewal) -> Checked {
 }
 
 /// Rows from another random stream are other rows, of the same kind.
-pub(super) fn fresh(spec: &GeneratorSpec, first: &MadeRows, renewal: &Renewal) -> Checked {
+pub(super) fn fresh(spec: &GeneratorSpec, first: &MadeRows, renewal: &Renewal) -> CheckResult {
     columns(spec, &renewal.fresh)?;
     scores(spec, &renewal.fresh_scores)?;
     let row = |columns: &Frame, row: usize| -> Vec<u64> {
@@ -90,11 +92,11 @@ pub(super) fn fresh(spec: &GeneratorSpec, first: &MadeRows, renewal: &Renewal) -
     Ok(())
 }
 
+/// A column's name, and its values in two draws.
+type ColumnPair<'a> = (&'a str, Vec<f64>, Vec<f64>);
+
 /// Each column in both draws, as numbers; words by their places in the alphabet.
-fn pairs<'a>(
-    first: &'a Frame,
-    other: &Frame,
-) -> Result<Vec<(&'a str, Vec<f64>, Vec<f64>)>, GeneratorRefusal> {
+fn pairs<'a>(first: &'a Frame, other: &Frame) -> Result<Vec<ColumnPair<'a>>, GeneratorRefusal> {
     let missing = |name: &str| {
         let detail = format!("the column `{name}` is missing if `rng` and `n` are others");
         GeneratorRefusal::new(GeneratorFlaw::BadName, &detail)

@@ -169,7 +169,7 @@ fn more_than_a_result_holds_is_a_fault_and_no_refusal() {
     assert!(matches!(error, GeneratorError::Fault(GeneratorFault::Spec(_))), "{error}");
 }
 
-/// The aims are 6 and 15 s on one core. A quarter of a second each is usual.
+/// The aims are 6 and 15 s on one core; a tenth and eight tenths of a second are usual.
 #[test]
 fn all_runs_of_a_generator_take_seconds() {
     let jail = jail();
