@@ -371,7 +371,7 @@ pub(super) mod tests {
         assert_eq!(changed(&|rows| rows.columns.numbers.clear()), "bad_name");
         assert_eq!(changed(&|rows| rows.columns.words.clear()), "bad_name");
         let word = |rows: &mut MadeRows| {
-            "elm".clone_into(&mut rows.columns.words.get_mut("wood").unwrap()[0])
+            "elm".clone_into(&mut rows.columns.words.get_mut("wood").unwrap()[0]);
         };
         assert_eq!(changed(&word), "bad_value");
         let still = |rows: &mut MadeRows| rows.columns.numbers.get_mut("load").unwrap().fill(1.0);

@@ -313,13 +313,13 @@ mod tests {
         let corner = changed(&|row, at, level| if at == SIDE - 1 { 255 * bit(row) } else { level });
         assert_eq!(found(&corner, &score).unwrap(), "pixel (0, 11)");
         let lowest =
-            changed(&|row, at, level| if at == 40 { level & 254 | bit(row) } else { level });
+            changed(&|row, at, level| if at == 40 { level & !1 | bit(row) } else { level });
         assert_eq!(found(&lowest, &score).unwrap(), "the lowest bit of pixel (3, 4)");
-        let plane = changed(&|row, _, level| level & 254 | bit(row));
+        let plane = changed(&|row, _, level| level & !1 | bit(row));
         assert!(found(&plane, &score).unwrap().starts_with("the lowest bit of pixel"));
         let share = changed(&|row, at, level| {
             let many = (at * 7919 + row * 104_729) % 100 < if bit(row) == 1 { 60 } else { 40 };
-            level & 254 | u8::from(many)
+            level & !1 | u8::from(many)
         });
         assert_eq!(found(&share, &score).unwrap(), "the share of odd levels in a picture");
     }
