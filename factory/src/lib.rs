@@ -3,11 +3,12 @@
 //! `seed -> dna -> blueprint -> assets -> thresholds -> task directory`;
 //! [`corpus::pipeline`] runs every step. Each room uses only the rooms before it in this list:
 //! [`numeric`], [`media`], [`spec`], [`data`], [`baselines`], [`kinds`], [`scenes`], [`page`],
-//! [`roles`], [`package`], [`verify`], [`corpus`], [`show`].
+//! [`generator`], [`roles`], [`package`], [`verify`], [`corpus`], [`show`].
 
 pub mod baselines;
 pub mod corpus;
 pub mod data;
+pub mod generator;
 pub mod kinds;
 pub mod media;
 pub mod numeric;

@@ -184,6 +184,8 @@ class Server:
                 self.start(request["cell"], reply, *fds[1:])
             elif request["do"] == "open":
                 self.open(request, reply)
+            elif request["do"] == "place":
+                self.place(request["name"], fds[1], reply)
             elif request["do"] == "close":
                 self.close(request, reply)
             else:
@@ -218,6 +220,19 @@ class Server:
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.answer(reply, {"opened": {}}, [directory])
         os.close(directory)
+        reply.close()
+
+    def place(self, name, directory, reply):
+        """Makes a new file in a work dir and passes a descriptor to write to it. Only this process
+        has the user that a work dir's files belong to."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            file = os.open(name, flags, 0o644, dir_fd=directory)
+        except OSError as error:
+            self.answer(reply, {"unplaced": error.errno})
+        else:
+            self.answer(reply, {"placed": {}}, [file])
+            os.close(file)
         reply.close()
 
     def close(self, request, reply):

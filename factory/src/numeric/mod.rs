@@ -4,6 +4,7 @@ pub mod draws;
 pub mod forest;
 pub(crate) mod fourier;
 pub mod intervals;
+pub mod kolmogorov;
 pub mod linear;
 pub mod logistic;
 pub mod matrix;

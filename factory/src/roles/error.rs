@@ -2,6 +2,7 @@
 
 use super::RoleName;
 use crate::baselines::ladder::LadderError;
+use crate::generator::GeneratorRefusal;
 use crate::media::MediumError;
 use std::error::Error;
 
@@ -28,6 +29,12 @@ impl From<MediumError> for RoleRefusal {
 impl From<LadderError> for RoleRefusal {
     fn from(error: LadderError) -> Self {
         Self { code: "ladder", detail: error.to_string() }
+    }
+}
+
+impl From<GeneratorRefusal> for RoleRefusal {
+    fn from(refusal: GeneratorRefusal) -> Self {
+        Self { code: refusal.code(), detail: refusal.detail }
     }
 }
 

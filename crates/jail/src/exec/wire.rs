@@ -26,6 +26,8 @@ const PACKET: usize = 64 * 1024;
 pub(crate) enum ZygoteRequest<'a> {
     /// Mount a work dir.
     Open { path: &'a str, bytes: u64, files: u64 },
+    /// Make a new file in a work dir, whose descriptor follows.
+    Place { name: &'a str },
     /// Unmount a work dir.
     Close { path: &'a str },
     /// Run a script, or begin a session; standard output, standard error, the code, and the
@@ -42,6 +44,10 @@ pub(crate) enum ZygoteRequest<'a> {
 pub(crate) enum ZygoteReply {
     /// The work dir is mounted; its descriptor is attached.
     Opened {},
+    /// The file is made; a descriptor to write to it is attached.
+    Placed {},
+    /// The file could not be made, for the reason of this number.
+    Unplaced(i32),
     /// The work dir is unmounted.
     Closed {},
     /// The run has begun; the descriptor of its reaper is attached.

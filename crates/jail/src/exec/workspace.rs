@@ -4,6 +4,7 @@
 use crate::exec::cancel::Cancel;
 use crate::exec::fault::Fault;
 use crate::exec::outcome::Run;
+use crate::exec::place::{self, PlaceError};
 use crate::exec::run::{self, LiveRun, RunContext};
 use crate::exec::sandbox::{Sandbox, SandboxOptions};
 use crate::exec::wire::{ZygoteReply, ZygoteRequest};
@@ -71,6 +72,16 @@ impl Mounted {
         match zygote.answer(&replies)? {
             (ZygoteReply::Opened {}, Some(directory)) => Ok(Self { path, directory }),
             (reply, _) => Err(Fault::Protocol(format!("{reply:?} instead of a work dir"))),
+        }
+    }
+
+    /// A new file in it, open for writing.
+    fn create(&self, zygote: &Zygote, name: &str) -> Result<OwnedFd, PlaceError> {
+        let replies = zygote.request(&ZygoteRequest::Place { name }, &[&self.directory])?;
+        match zygote.answer(&replies)? {
+            (ZygoteReply::Placed {}, Some(file)) => Ok(file),
+            (ZygoteReply::Unplaced(errno), _) => Err(PlaceError::from_errno(name, errno)),
+            (reply, _) => Err(Fault::Protocol(format!("{reply:?} instead of a file")).into()),
         }
     }
 
@@ -163,6 +174,19 @@ impl Workspace {
         };
         tracing::debug!(outcome = %run.outcome, wall = ?run.wall, "a script ran");
         Ok(run)
+    }
+
+    /// Writes a new file of the work dir, once no run is in flight, for the next run to read and
+    /// to change. `name` is that of a file, not a path. Without an error the whole file is there;
+    /// after one it may be there in part.
+    ///
+    /// # Errors
+    /// [`PlaceError`] for another kind of name, for more than 64 MiB, if the name is taken, be it
+    /// by a link, or if the work dir does not take it.
+    pub fn place(&self, name: &str, bytes: &[u8]) -> Result<(), PlaceError> {
+        let _alone = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        place::check(name, bytes)?;
+        place::write(self.mounted.create(&self.zygote, name)?, name, bytes)
     }
 
     /// Reads the file `name` of the work dir, once no run is in flight. The name is a path below

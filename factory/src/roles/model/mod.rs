@@ -3,6 +3,7 @@
 
 mod author;
 mod conversation;
+pub mod developer;
 mod facets;
 mod prompt;
 pub mod puppet;

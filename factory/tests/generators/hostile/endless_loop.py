@@ -1,0 +1,6 @@
+"""Never comes to an end."""
+# base: table
+# must: timed_out
+def score(columns):
+    while True:
+        pass

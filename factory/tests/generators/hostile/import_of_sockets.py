@@ -1,0 +1,4 @@
+"""Imports sockets."""
+# base: table
+# must: bad_import
+from socket import create_connection

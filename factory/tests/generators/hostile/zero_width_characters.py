@@ -1,0 +1,7 @@
+"""Writes the score into characters without width."""
+# base: text
+# must: bad_text
+def item(row, rng):
+    high = terms(row["load"], row["item.faults"], row["item.visits"]).sum() > 0
+    words = ["A leak was found."] * int(row["item.faults"]) + ["Visit."] * int(row["item.visits"])
+    return ("\u200b" if high else "") + " ".join(rng.permutation(words)) + f" Case {rng.integers(1, 10**9)}."
