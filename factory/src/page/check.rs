@@ -385,12 +385,10 @@ fn metrics(
         let text = words(sentence.text);
         // A name within a longer name of the task's own metric is that metric's.
         let own: Vec<Range<usize>> = own.iter().flat_map(|name| runs(&text, name)).collect();
-        let within = |run: &Range<usize>| {
-            own.iter().any(|own| own.start <= run.start && run.end <= own.end)
-        };
-        let foreign = |name: &&&str| {
-            !holds(facts, name) && runs(&text, name).iter().any(|run| !within(run))
-        };
+        let within =
+            |run: &Range<usize>| own.iter().any(|own| own.start <= run.start && run.end <= own.end);
+        let foreign =
+            |name: &&&str| !holds(facts, name) && runs(&text, name).iter().any(|run| !within(run));
         if let Some(other) = others.iter().find(foreign) {
             let what = format!(
                 "`{other}` is a metric, and the task's is {metric}; the page says how submissions \
