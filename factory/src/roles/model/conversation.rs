@@ -1,5 +1,6 @@
 //! A conversation with a chat model: a question, its answer, and repairs of the answer.
 
+use super::prompt::shortened;
 use super::{Question, RoleModel};
 use crate::roles::{
     RoleAuthor, RoleCost, RoleFault, RoleName, RoleRefusal, RoleReply, SPENT, WorkPermit,
@@ -14,8 +15,6 @@ use std::sync::{Arc, Mutex};
 const FAILURES_IN_A_ROW: u32 = 5;
 /// What a thinking model's answers may be longer than others'.
 const THINKING: u32 = 3;
-/// Longest reason of a refusal that a model is sent, in characters.
-const MAX_FEEDBACK: usize = 1500;
 
 /// What the calls at one slot have consumed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -208,17 +207,4 @@ fn book(model: &RoleModel, completion: &Completion, used: &Mutex<SlotUse>) -> Ro
 fn repair_message(refusal: &str) -> String {
     let refusal = shortened(refusal);
     format!("Your answer was refused: {refusal}\nCorrect this and send the whole answer again.")
-}
-
-/// Head and tail of a text of more than [`MAX_FEEDBACK`] characters.
-pub(super) fn shortened(text: &str) -> String {
-    let count = text.chars().count();
-    if count <= MAX_FEEDBACK {
-        return text.to_owned();
-    }
-    let head = MAX_FEEDBACK * 3 / 5;
-    let tail = MAX_FEEDBACK - head;
-    let start: String = text.chars().take(head).collect();
-    let end: String = text.chars().skip(count - tail).collect();
-    format!("{start}\n[...]\n{end}")
 }

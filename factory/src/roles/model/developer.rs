@@ -1,6 +1,7 @@
 //! ML Developer, played by a chat model that writes a generator in Python.
 
 use super::Question;
+use super::prompt::shortened;
 use crate::generator::{GeneratorSpec, ItemForm, MOST_HIDDEN, MOST_TEXT};
 use crate::roles::{RoleFeedback, RoleRefusal};
 use crate::spec::scenario::{NumberColumn, Shape, TableScenario};
@@ -53,8 +54,9 @@ pub fn question(brief: &GeneratorBrief<'_>, feedback: Option<&RoleFeedback>) -> 
     if let Some(RoleFeedback { code, detail, .. }) = feedback {
         let _ = write!(
             prompt,
-            "\n## The last generator for this task was refused\n\nReason `{code}`: {detail}\n\n\
-             Write a generator that avoids this.\n"
+            "\n## The last generator for this task was refused\n\nReason `{code}`: {}\n\n\
+             Write a generator that avoids this.\n",
+            shortened(detail)
         );
     }
     Question {

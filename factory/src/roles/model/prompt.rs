@@ -3,6 +3,9 @@
 use crate::roles::RoleFeedback;
 use serde::Serialize;
 
+/// Longest reason of a refusal that a model is sent, in characters.
+pub(super) const MAX_FEEDBACK: usize = 1500;
+
 /// Standing instructions of the strategist.
 pub(super) const SYSTEM: &str = include_str!("prompts/system.md");
 
@@ -30,9 +33,23 @@ pub(super) fn refused_before(feedback: Option<&RoleFeedback>) -> String {
         format!(
             "\n## Earlier answer\n\nAn earlier answer was refused ({}): {}. Write another one that \
              avoids this.\n",
-            feedback.code, feedback.detail
+            feedback.code,
+            shortened(&feedback.detail)
         )
     })
+}
+
+/// Head and tail of a text of more than [`MAX_FEEDBACK`] characters.
+pub(super) fn shortened(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= MAX_FEEDBACK {
+        return text.to_owned();
+    }
+    let head = MAX_FEEDBACK * 3 / 5;
+    let tail = MAX_FEEDBACK - head;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(count - tail).collect();
+    format!("{start}\n[...]\n{end}")
 }
 
 /// A value's name in files, with blanks between its words.
@@ -44,6 +61,17 @@ pub(super) fn in_words(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_reasons_keep_head_and_tail() {
+        let long = format!("head {} tail", "x".repeat(9000));
+        let short = shortened(&long);
+        assert!(
+            short.starts_with("head x") && short.ends_with("x tail") && short.contains("[...]")
+        );
+        assert_eq!(short.chars().count(), MAX_FEEDBACK + "\n[...]\n".len());
+        assert_eq!(shortened("brief"), "brief");
+    }
 
     #[test]
     fn places_are_filled_and_values_are_not_looked_into() {

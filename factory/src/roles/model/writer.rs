@@ -1,6 +1,7 @@
 //! The technical writer as a chat model: what it is asked, and what its answer is.
 
 use super::Question;
+use super::prompt::shortened;
 use crate::data::assets::Assets;
 use crate::page::{self, Prose, RefusedProse};
 use crate::roles::{RoleFeedback, RoleRefusal};
@@ -8,9 +9,6 @@ use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
 use llm::AnswerSchema;
 use std::fmt::Write as _;
-
-/// Characters of feedback that are passed on.
-const FEEDBACK: usize = 1500;
 
 const SYSTEM: &str = "\
 You are the technical writer of a data science competition. You write the prose of its description \
@@ -50,7 +48,7 @@ pub(super) fn question(
 ) -> Question {
     let mut prompt = format!("{TASK}{}", page::facts(blueprint, scenario, assets));
     if let Some(RoleFeedback { code, detail, .. }) = feedback {
-        let detail: String = detail.chars().take(FEEDBACK).collect();
+        let detail = shortened(detail);
         let _ = write!(prompt, "\nAn earlier page was refused ({code}): {detail}\nAvoid this.\n");
     }
     let schema = AnswerSchema::from_type::<Prose>("prose").expect("a test narrows this schema");
@@ -93,6 +91,7 @@ mod tests {
     use super::*;
     use crate::page::rendered_task::RenderedTask;
     use crate::roles::RoleName;
+    use crate::roles::model::prompt::MAX_FEEDBACK;
     use crate::spec::mix::Cell;
     use crate::verify;
 
@@ -132,7 +131,7 @@ mod tests {
         };
         let prompt = ask(&task, Some(&feedback)).prompt;
         assert!(prompt.contains("An earlier page was refused (page_number): leave 9.05 out"));
-        assert!(prompt.len() < ask(&task, None).prompt.len() + FEEDBACK + 100);
+        assert!(prompt.len() < ask(&task, None).prompt.len() + MAX_FEEDBACK + 100);
         insta::assert_snapshot!(ask(&task, None).prompt);
     }
 
