@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use camino::{Utf8Path, Utf8PathBuf};
+use factory::corpus::folder::RECORD_VERSION;
 use fs_err as fs;
 use std::collections::BTreeSet;
 use std::process::{Command, Output, Stdio};
@@ -213,11 +214,12 @@ fn corpus_of_an_older_version_is_not_continued() {
     let out = desk.path("corpus");
     assert!(run(GenerateCommand::generate(&out, &[])).status.success());
     let record = fs::read_to_string(out.join("corpus.json")).unwrap();
-    fs::write(out.join("corpus.json"), record.replacen("\"version\": 2", "\"version\": 1", 1))
-        .unwrap();
+    let now = format!("\"version\": {RECORD_VERSION}");
+    fs::write(out.join("corpus.json"), record.replacen(&now, "\"version\": 1", 1)).unwrap();
     let before = corpus_files(&out);
     let text = complaint(&run(GenerateCommand::generate(&out, &["--resume"])));
-    assert!(text.contains("version 1, and this build makes version 2"), "{text}");
+    let expected = format!("version 1, and this build makes version {RECORD_VERSION}");
+    assert!(text.contains(&expected), "{text}");
     assert!(text.contains("another `--out`"), "{text}");
     assert!(before == corpus_files(&out));
 }

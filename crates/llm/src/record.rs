@@ -42,15 +42,13 @@ impl RecordedExchange {
     /// Reads either version.
     pub(crate) fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let value: serde_json::Value = serde_json::from_str(text)?;
-        if value.get("version").is_some() {
-            let exchange = Self::deserialize(value)?;
-            if exchange.version != VERSION {
-                let version = exchange.version;
+        if let Some(version) = value.get("version") {
+            if *version != VERSION {
                 return Err(serde::de::Error::custom(format!(
                     "version {version} is not one of 1 and {VERSION}"
                 )));
             }
-            return Ok(exchange);
+            return Self::deserialize(value);
         }
         let FirstExchange { request, completion } = FirstExchange::deserialize(value)?;
         let usage = Usage {
@@ -214,7 +212,8 @@ mod tests {
         };
         assert_eq!(exchange.request, expected);
         assert_eq!((exchange.completion.usage.input, exchange.completion.usage.output), (3, 1));
-        assert!(RecordedExchange::from_json(r#"{"version":3}"#).is_err());
+        let error = RecordedExchange::from_json(r#"{"version":3}"#).unwrap_err();
+        assert!(error.to_string().contains("version 3 is not one of 1 and 2"), "{error}");
         let unknown = line.replace("\"max_tokens\"", "\"x\":1,\"max_tokens\"");
         assert!(RecordedExchange::from_json(&unknown).is_err());
     }
