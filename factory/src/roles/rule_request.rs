@@ -163,7 +163,7 @@ impl RuleRequest<'_> {
     /// | `rule_column` | a column or a word that does not exist |
     /// | `rule_family` | the mechanism of the family is missing |
     /// | `rule_values` | a term that is not finite, has extreme values or a wave of short period |
-    /// | `rule_share` | a term that carries less than [`LEAST_SHARE`] of the variance |
+    /// | `rule_share` | a term that carries less than 10 % of the variance |
     pub fn rule(&self, terms: &[Expr]) -> Result<Rule, RoleRefusal> {
         self.check_form(terms)?;
         self.columns.check(terms)?;
