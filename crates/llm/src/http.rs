@@ -38,7 +38,8 @@ const AFTER_ANSWER: Duration = Duration::from_millis(500);
 /// ```rust,no_run
 /// use llm::{ChatClient, ChatModel, Endpoints, Message, Purpose, Request, Role};
 ///
-/// let (endpoint, model) = Endpoints::builtin().resolve("openai:some-model")?;
+/// let endpoints = Endpoints::builtin();
+/// let (endpoint, model) = endpoints.resolve("openai:some-model")?;
 /// let client = ChatClient::new(endpoint, None)?;
 /// let request = Request::new(model, vec![Message::new(Role::User, "2 + 2?")], 16);
 /// let completion = client.complete(&request, &Purpose::default())?.finished()?;
