@@ -6,7 +6,6 @@ use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
 use factory::corpus::folder::{self, CACHE, CALLS};
 use factory::corpus::forecast::{CostForecast, TaskCost};
-use factory::corpus::ledger;
 use factory::corpus::pipeline::{self, PipelineError};
 use factory::roles::model::{ModelRoles, RoleModel};
 use factory::spec::config::Options;
@@ -202,13 +201,7 @@ pub(crate) fn forecast(
     options: &Options,
 ) -> Result<String> {
     let open = pipeline::open_slots(options)?;
-    let entries = match folder::usable(&options.out)? {
-        None => Vec::new(),
-        Some(record) => {
-            ledger::finished_entries(&options.out, |slot| record.request.attempts(slot))?
-        }
-    };
-    let Some(per_task) = TaskCost::new(settings.mode, &entries) else {
+    let Some(per_task) = TaskCost::new(settings.mode, &open.finished) else {
         return Ok(format!("{} slots for the built-in roles; no model is asked", open.builtin));
     };
     let mut usd = Some(0.0);

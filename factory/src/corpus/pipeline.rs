@@ -167,13 +167,15 @@ impl Planned {
     }
 }
 
-/// Slots of a corpus that are not finished.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Slots of a corpus that are not finished, and what is known of the others.
+#[derive(Debug, Clone, PartialEq)]
 pub struct OpenSlots {
     /// Those that the built-in roles play.
     pub builtin: usize,
     /// Those that chat models play.
     pub models: usize,
+    /// The attempts at finished slots.
+    pub finished: Vec<Entry>,
 }
 
 /// Counts the slots that [`generate`] would have to fill, changing nothing.
@@ -183,15 +185,15 @@ pub struct OpenSlots {
 pub fn open_slots(options: &Options) -> Result<OpenSlots, PipelineError> {
     let Planned { request, plan, .. } = Planned::new(options)?;
     let finished = match folder::usable(&options.out)? {
-        Some(_) => ledger::finished_entries(&options.out, |slot| request.attempts(slot)),
-        None => Ok(Vec::new()),
+        Some(_) => ledger::finished_entries(&options.out, |slot| request.attempts(slot))
+            .map_err(CorpusError::Io)?,
+        None => Vec::new(),
     };
-    let finished: BTreeSet<u64> =
-        finished.map_err(CorpusError::Io)?.iter().map(|entry| entry.slot).collect();
-    let open = plan.slots.iter().filter(|slot| !finished.contains(&slot.index));
+    let done: BTreeSet<u64> = finished.iter().map(|entry| entry.slot).collect();
+    let open = plan.slots.iter().filter(|slot| !done.contains(&slot.index));
     let (models, builtin): (Vec<&Slot>, Vec<&Slot>) =
         open.partition(|slot| request.roles.plays(request.seed, slot.index));
-    Ok(OpenSlots { builtin: builtin.len(), models: models.len() })
+    Ok(OpenSlots { builtin: builtin.len(), models: models.len(), finished })
 }
 
 /// What every slot needs.

@@ -34,7 +34,7 @@ const MOST_CHARACTERS: usize = 4000;
 /// Most brackets within each other.
 const MOST_LEVELS: usize = 24;
 
-/// Why a text is not an expression, for whoever wrote it.
+/// Why a text is not an expression, in words that its author can act on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("character {position}: expected {expected}, found {found}")]
 pub struct ExprError {

@@ -1,4 +1,4 @@
-//! What is wrong with a story, whoever wrote it.
+//! What is wrong with a story, embedded or written by a model.
 //!
 //! Everything that is made of a story relies on this: names that can be columns of a table and
 //! tell apart, numbers that can be drawn, words that every reader of CSV takes for words, and

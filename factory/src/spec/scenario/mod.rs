@@ -4,7 +4,7 @@
 //! write others, as JSON with the same fields. A table scenario serves binary, graded and numeric
 //! targets, or graded ones alone where its rows are the nodes of a network; a series scenario
 //! serves forecasting; a scene scenario serves one question about pictures. [`Story::check`] says
-//! what is wrong with a story, whoever wrote it.
+//! what is wrong with a story, embedded or written by a model.
 
 mod check;
 mod columns;
