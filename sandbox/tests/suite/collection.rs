@@ -79,14 +79,18 @@ fn placed_files_in(tier: IsolationLevel) {
 }
 
 #[test]
-fn placed_file_is_read_by_the_next_run_and_taken_names_are_refused() {
+fn placed_file_in_tier_1() {
     placed_files_in(IsolationLevel::T1);
+}
+
+#[test]
+fn placed_file_in_tier_2() {
     placed_files_in(IsolationLevel::T2);
 }
 
 #[test]
 fn placed_file_in_tier_2_from_an_ordinary_user() {
-    as_ordinary_user("collection::placed_file_is_read_by_the_next_run_and_taken_names_are_refused");
+    as_ordinary_user("collection::placed_file_in_tier_2");
 }
 
 #[test]
