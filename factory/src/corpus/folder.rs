@@ -335,14 +335,18 @@ fn blank(request: &Request, shard: Option<Shard>) -> Record {
 }
 
 fn roles(settings: &RoleSettings) -> String {
-    let RoleSettings { mode, strategist, writer, share, effort, limits } = settings;
+    let RoleSettings { mode, share, effort, limits, .. } = settings;
+    let RoleSettings { strategist, developer, operator, writer, judge, .. } = settings;
     let ModelLimits { attempts, repairs, calls_per_slot, tokens_per_slot } = limits;
     let model = |model: &Option<String>| model.clone().unwrap_or_else(|| "builtin".to_owned());
-    let (strategist, writer) = (model(strategist), model(writer));
+    let [strategist, developer, operator, writer] =
+        [strategist, developer, operator, writer].map(model);
+    let judge = judge.as_deref().unwrap_or("none");
     let effort = effort.map_or("usual", |effort| effort.name());
     format!(
-        "{mode} (strategist {strategist}, writer {writer}, share {share}, effort {effort}, limits \
-         {attempts}, {repairs}, {calls_per_slot}, {tokens_per_slot})"
+        "{mode} (strategist {strategist}, developer {developer}, operator {operator}, writer \
+         {writer}, judge {judge}, share {share}, effort {effort}, limits {attempts}, {repairs}, \
+         {calls_per_slot}, {tokens_per_slot})"
     )
 }
 

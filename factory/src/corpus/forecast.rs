@@ -44,6 +44,7 @@ impl TaskCost {
             RoleMode::Builtin => return None,
             RoleMode::Writer => (1.2, 3000.0, 1000.0),
             RoleMode::Blueprint => (4.0, 11_000.0, 4000.0),
+            RoleMode::Code => (6.0, 25_000.0, 13_000.0),
         };
         Some(Self { calls, prompt_tokens, completion_tokens, tasks: 0 })
     }

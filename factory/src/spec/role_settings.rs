@@ -18,11 +18,14 @@ pub enum RoleMode {
     Writer,
     /// The story and the hidden rule, as data, and the prose of the page.
     Blueprint,
+    /// The story, a program that draws the rows, and the prose of the page. Slots of a kind that
+    /// no such program serves are played as in [`RoleMode::Blueprint`].
+    Code,
 }
 
 impl RoleMode {
     /// Every mode.
-    pub const ALL: [Self; 3] = [Self::Builtin, Self::Writer, Self::Blueprint];
+    pub const ALL: [Self; 4] = [Self::Builtin, Self::Writer, Self::Blueprint, Self::Code];
 
     /// Its name in flags, files and records.
     pub fn name(self) -> &'static str {
@@ -30,7 +33,13 @@ impl RoleMode {
             Self::Builtin => "builtin",
             Self::Writer => "writer",
             Self::Blueprint => "blueprint",
+            Self::Code => "code",
         }
+    }
+
+    /// Whether a model writes stories.
+    fn has_strategist(self) -> bool {
+        matches!(self, Self::Blueprint | Self::Code)
     }
 }
 
@@ -80,7 +89,9 @@ impl FromStr for RoleChoice {
 /// | --- | --- | --- |
 /// | `mode` | how much the model makes | `blueprint` if there is a model, else `builtin` |
 /// | `model` | the model of every role that names none | – |
-/// | `strategist`, `writer` | the model of one role | `model` |
+/// | `strategist`, `developer`, `writer` | the model of one role | `model`, if the mode gives the role to a model |
+/// | `operator` | the model that writes evaluators | none: the built-in evaluator |
+/// | `judge` | the model that reads finished pages | none: pages are not read |
 /// | `share` | share of the slots that models play, above 0, at most 1 | 1 |
 /// | `effort` | how much a reasoning model thinks | the provider's |
 /// | `limits` | see [`ModelLimits`] | |
@@ -93,8 +104,14 @@ pub struct RolesTable {
     pub model: Option<String>,
     /// The model of the data strategist.
     pub strategist: Option<String>,
+    /// The model of the ML developer.
+    pub developer: Option<String>,
+    /// The model of the MLOps engineer.
+    pub operator: Option<String>,
     /// The model of the technical writer.
     pub writer: Option<String>,
+    /// The model that reads the writer's pages.
+    pub judge: Option<String>,
     /// Share of the slots that models play.
     pub share: Option<f64>,
     /// How much a reasoning model thinks.
@@ -141,9 +158,18 @@ pub struct RoleSettings {
     /// The model of the data strategist; `None` where the role is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategist: Option<String>,
+    /// The model of the ML developer, which writes generators; `None` where the role is built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub developer: Option<String>,
+    /// The model of the MLOps engineer, which writes evaluators; `None` where the role is built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<String>,
     /// The model of the technical writer; `None` where the role is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writer: Option<String>,
+    /// The model that reads the pages of the technical writer; `None` where nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<String>,
     /// Share of the slots that models play, above 0, at most 1.
     pub share: f64,
     /// How much a reasoning model thinks; `None` for the provider's default.
@@ -159,7 +185,10 @@ impl Default for RoleSettings {
         Self {
             mode: RoleMode::Builtin,
             strategist: None,
+            developer: None,
+            operator: None,
             writer: None,
+            judge: None,
             share: 1.0,
             effort: None,
             limits: ModelLimits::default(),
@@ -173,7 +202,7 @@ pub enum RoleSettingsError {
     /// A mode without a model.
     #[error(
         "`--roles {0}` names no model; write `MODE:ENDPOINT:NAME`, for example \
-         `writer:openai:NAME`, where MODE is `writer` or `blueprint`"
+         `writer:openai:NAME`, where MODE is `writer`, `blueprint` or `code`"
     )]
     NoModel(String),
     /// A model for built-in roles.
@@ -202,19 +231,30 @@ impl RoleSettings {
     /// [`RoleSettingsError`].
     pub fn new(table: &RolesTable, flag: Option<&RoleChoice>) -> Result<Self, RoleSettingsError> {
         let model = flag.map_or(table.model.as_ref(), |flag| flag.model.as_ref());
-        let any = [model, table.strategist.as_ref(), table.writer.as_ref()];
+        let RolesTable { strategist, developer, operator, writer, judge, .. } = table;
+        let any = [model, strategist.as_ref(), developer.as_ref(), writer.as_ref()];
         let usual =
             if any.iter().any(Option::is_some) { RoleMode::Blueprint } else { RoleMode::Builtin };
         let mode = flag.map(|flag| flag.mode).or(table.mode).unwrap_or(usual);
         if mode == RoleMode::Builtin {
             return Ok(Self::default());
         }
-        if mode == RoleMode::Writer && table.strategist.is_some() {
-            return Err(RoleSettingsError::BuiltinRole { role: "strategist", mode });
+        let (has_strategist, has_developer) = (mode.has_strategist(), mode == RoleMode::Code);
+        let left_out = [
+            ("strategist", strategist, has_strategist),
+            ("developer", developer, has_developer),
+            ("operator", operator, has_strategist),
+        ];
+        if let Some((role, ..)) = left_out.iter().find(|(_, own, plays)| own.is_some() && !plays) {
+            return Err(RoleSettingsError::BuiltinRole { role, mode });
         }
-        let needed = |own: &Option<String>| {
+        let played = |own: &Option<String>, plays: bool| {
             let model = own.as_ref().or(model).cloned();
-            model.ok_or_else(|| RoleSettingsError::NoModel(mode.to_string())).map(Some)
+            match model {
+                _ if !plays => Ok(None),
+                None => Err(RoleSettingsError::NoModel(mode.to_string())),
+                model => Ok(model),
+            }
         };
         let share = table.share.unwrap_or(1.0);
         if !(share > 0.0 && share <= 1.0) {
@@ -231,11 +271,11 @@ impl RoleSettings {
         }
         Ok(Self {
             mode,
-            strategist: match mode {
-                RoleMode::Blueprint => needed(&table.strategist)?,
-                _ => None,
-            },
-            writer: needed(&table.writer)?,
+            strategist: played(strategist, has_strategist)?,
+            developer: played(developer, has_developer)?,
+            operator: operator.clone(),
+            writer: played(writer, true)?,
+            judge: judge.clone(),
             share,
             effort: table.effort,
             limits: table.limits,
@@ -249,8 +289,9 @@ impl RoleSettings {
 
     /// The names of all models that play a role, each once, in order.
     pub fn models(&self) -> Vec<&str> {
-        let mut models: Vec<&str> =
-            [&self.strategist, &self.writer].into_iter().flatten().map(String::as_str).collect();
+        let Self { strategist, developer, operator, writer, judge, .. } = self;
+        let roles = [strategist, developer, operator, writer, judge];
+        let mut models: Vec<&str> = roles.into_iter().flatten().map(String::as_str).collect();
         models.sort_unstable();
         models.dedup();
         models
@@ -316,12 +357,24 @@ mod tests {
     }
 
     #[test]
+    fn operator_and_judge_are_played_by_models_of_their_own_alone() {
+        let plain = settings("model = \"a:b\"\nmode = \"code\"", None).unwrap();
+        assert_eq!(plain.developer.as_deref(), Some("a:b"));
+        assert_eq!((plain.operator, plain.judge), (None, None));
+        let named = "operator = \"c:d\"\njudge = \"e:f\"";
+        let named = settings(named, Some("code:a:b")).unwrap();
+        assert_eq!(named.models(), ["a:b", "c:d", "e:f"]);
+    }
+
+    #[test]
     fn wrong_settings_are_named() {
         for (table, named) in [
             ("model = \"a:b\"\nshare = 0.0", "share"),
             ("model = \"a:b\"\nshare = 1.5", "share"),
             ("model = \"a:b\"\nlimits = { calls_per_slot = 0 }", "calls_per_slot"),
             ("model = \"a:b\"\nmode = \"writer\"\nstrategist = \"c:d\"", "strategist"),
+            ("model = \"a:b\"\nmode = \"blueprint\"\ndeveloper = \"c:d\"", "developer"),
+            ("model = \"a:b\"\nmode = \"writer\"\noperator = \"c:d\"", "operator"),
             ("mode = \"writer\"", "names no model"),
         ] {
             let error = settings(table, None).unwrap_err().to_string();
