@@ -112,7 +112,7 @@ impl Total {
             let preset = Preset::Large;
             let brief = Brief { slot, seed, scenario: story, origin, preset };
             let Ok(blueprint) = self.timed(0, || strategist::strategise(&brief)) else { continue };
-            let assets = self.timed(1, || blueprint.kind().render(&blueprint))?;
+            let assets = self.timed(1, || blueprint.kind().render(&blueprint, None))?;
             if !blueprint.targets.is_empty() {
                 self.python.0 += python.seconds(&blueprint, &assets)?;
                 self.python.1 += 1;

@@ -253,6 +253,9 @@ pub(crate) struct Verify {
     /// Write what the runs came to as JSON to this file as well.
     #[arg(long, requires = "run", value_name = "FILE")]
     pub(crate) json: Option<Utf8PathBuf>,
+    /// Also run the generators of model-made tasks again and compare their rows.
+    #[arg(long)]
+    pub(crate) regenerate: bool,
 }
 
 /// Flags of `generate`.

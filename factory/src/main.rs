@@ -16,6 +16,7 @@ use evals::calibration::{self, CalibrationSettings};
 use factory::corpus::export;
 use factory::corpus::folder::{self, CorpusError, Record};
 use factory::corpus::pipeline;
+use factory::generator::GeneratorJail;
 use factory::roles::{Builtin, Roles};
 use factory::spec::role_settings::RoleSettings;
 use factory::verify::run;
@@ -143,9 +144,18 @@ fn verify(flags: &Verify) -> Result<ExitCode> {
     let corpus = Corpus::open(&flags.dir)?;
     let report = factory::verify::corpus::audit(&corpus)?;
     say(&report.to_string());
+    let is_same = !flags.regenerate || regenerate(&corpus)?;
     let tried =
         if flags.run { try_out(flags, &report.passed(&corpus))? } else { ExitCode::SUCCESS };
-    Ok(if report.clean() { tried } else { ExitCode::from(INCOMPLETE) })
+    Ok(if report.clean() && is_same { tried } else { ExitCode::from(INCOMPLETE) })
+}
+
+/// Runs the generators of a corpus again; whether all draw the kept rows.
+fn regenerate(corpus: &Corpus) -> Result<bool> {
+    let jail = GeneratorJail::start(1).context("failed to start the jail of generators")?;
+    let report = factory::verify::regenerate_all(&jail, corpus)?;
+    say(&report.to_string());
+    Ok(report.refused.is_empty())
 }
 
 /// The sandboxed pass, on the tasks that passed the other.

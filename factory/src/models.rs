@@ -7,6 +7,7 @@ use camino::Utf8Path;
 use factory::corpus::folder::{self, CACHE, CALLS};
 use factory::corpus::forecast::{CostForecast, TaskCost};
 use factory::corpus::pipeline::{self, PipelineError};
+use factory::generator::GeneratorJail;
 use factory::roles::model::{ModelRoles, RoleModel};
 use factory::spec::config::Options;
 use factory::spec::role_settings::{RoleSettings, RolesTable};
@@ -84,6 +85,16 @@ impl ModelsFile {
         flags: &ModelFlags,
         options: &Options,
     ) -> Result<AskedModels> {
+        let jail = if settings.has_programs() {
+            let slots = match options.jobs {
+                0 => std::thread::available_parallelism().map_or(1, usize::from),
+                jobs => jobs,
+            };
+            let jail = GeneratorJail::start(slots);
+            Some(jail.context("failed to start the jail in which programs of models run")?)
+        } else {
+            None
+        };
         if let Some(path) = &flags.replay {
             let replay = Replay::open(path).with_context(|| format!("failed to read `{path}`"))?;
             let chat: Arc<dyn ChatModel> = Arc::new(replay);
@@ -93,7 +104,7 @@ impl ModelsFile {
                 let chat = Arc::clone(&chat);
                 models.insert(name.to_owned(), RoleModel { chat, name: model, price });
             }
-            let roles = ModelRoles::new(settings, models)?;
+            let roles = ModelRoles::new(settings, models, jail)?;
             return Ok(AskedModels { roles, calls: None });
         }
         // Before anything is written: is this a place for a corpus, and may models be asked?
@@ -126,7 +137,7 @@ impl ModelsFile {
             let chat = kept(client, &cache, flags.no_cache, &calls);
             models.insert(name, RoleModel { chat, name: model, price });
         }
-        Ok(AskedModels { roles: ModelRoles::new(settings, models)?, calls: Some(calls) })
+        Ok(AskedModels { roles: ModelRoles::new(settings, models, jail)?, calls: Some(calls) })
     }
 
     /// Asks models for one word each and shows how they answer; returns how many do not.

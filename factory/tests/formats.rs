@@ -54,7 +54,7 @@ fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str
     let ours = |task: &Task| format(task.ours().unwrap());
     let task = tasks.into_iter().find(|task| ours(task) == wanted).unwrap();
     let blueprint = blueprint(task.ours().unwrap());
-    let assets = blueprint.kind().render(&blueprint).unwrap();
+    let assets = blueprint.kind().render(&blueprint, None).unwrap();
     let items = assets.train_ids.iter().zip(&assets.train_items);
     for (id, item) in items.chain(assets.test_ids.iter().zip(&assets.test_items)) {
         let file = task.public().path().join(folder).join(format!("{id}.{extension}"));

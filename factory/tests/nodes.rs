@@ -82,7 +82,7 @@ fn the_public_files_hold_all_that_the_rungs_look_at() {
     for task in corpus.tasks() {
         let blueprint = fs::read(task.path().join("source/blueprint.json")).unwrap();
         let blueprint: Blueprint = serde_json::from_slice(&blueprint).unwrap();
-        let assets = blueprint.kind().render(&blueprint).unwrap();
+        let assets = blueprint.kind().render(&blueprint, None).unwrap();
         let (places, terms) = by_python(task);
         // Written order is training rows, then test rows.
         let order = [&assets.order.train[..], &assets.order.test[..]].concat();

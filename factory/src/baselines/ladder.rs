@@ -191,9 +191,13 @@ pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
     frame
 }
 
-/// The terms of a target's rule on a rebuilt frame.
+/// The terms of a target's rule on a rebuilt frame, or the transforms of a generator.
 fn transforms(target: &Target, frame: &Frame, assets: &Assets) -> Inputs {
-    let terms = target.rule.transforms(frame);
+    if let Some(transforms) = &assets.transforms {
+        let take = |rows: &[usize]| transforms.select(Axis(0), rows);
+        return Inputs { train: take(&assets.order.train), test: take(&assets.order.test) };
+    }
+    let terms = target.rule.as_ref().map_or_else(Vec::new, |rule| rule.transforms(frame));
     let take = |rows: &[usize]| {
         Array2::from_shape_fn((rows.len(), terms.len()), |(row, term)| terms[term][rows[row]])
     };

@@ -113,16 +113,16 @@ impl<'a> SlotAttempt<'a> {
             let reply = roles.write(&facts, &scenario, call)?;
             // Data need not be made anew because of a page that can be written anew. A page that
             // cannot is refused by verification.
-            if !roles.repeatable(RoleName::Writer) {
+            if !roles.repeatable(RoleName::Writer, &brief) {
                 return Ok(reply);
             }
             Ok(reply.and_then(|page| {
-                verify::rule_is_not_on_page(&page.text, &blueprint)?;
+                verify::rule_is_not_on_page(&page.text, &facts.blueprint)?;
                 Ok(page)
             }))
         })?;
         let baselines = facts.ladder.baselines.clone();
-        let played = self.roles.backend(brief.slot, std::mem::take(&mut self.authors));
+        let played = self.roles.backend(&brief, std::mem::take(&mut self.authors));
         let draft = Draft::new(facts, evaluator, page, played)
             .map_err(|error| AttemptEnd::Write(error.into()))?;
         let refitted = brief.origin.slot.is_multiple_of(REFITTED);
@@ -151,7 +151,7 @@ impl<'a> SlotAttempt<'a> {
             RoleName::Operator => (Stage::Operation, limits.operator),
             RoleName::Writer => (Stage::Description, limits.writer),
         };
-        let limit = if self.roles.repeatable(role) { limit } else { 1 };
+        let limit = if self.roles.repeatable(role, &self.brief) { limit } else { 1 };
         let mut feedback = self.last.filter(|feedback| feedback.role == role).cloned();
         let mut index = 0;
         loop {
@@ -192,7 +192,7 @@ impl<'a> SlotAttempt<'a> {
                 }
                 _ => detail.clone(),
             };
-            RoleFeedback { role: self.roles.author(part), code, detail }
+            RoleFeedback { role: self.roles.author(part, &self.brief), code, detail }
         });
         let stage = Stage::Verification;
         AttemptEnd::Refused(AttemptRefusal { stage, reason: code, detail, feedback })

@@ -256,7 +256,10 @@ impl Factory<'_> {
 
     /// Ends the run if models fill hardly any slot for one reason, before that costs more.
     fn judge(&self, slot: &Slot, reason: Option<String>) -> Result<(), PipelineError> {
-        if matches!(self.roles(slot).backend(slot, BTreeMap::new()), RoleBackend::Builtin) {
+        if matches!(
+            self.roles(slot).backend(&self.brief(slot, 0), BTreeMap::new()),
+            RoleBackend::Builtin
+        ) {
             return Ok(());
         }
         let mut endings = self.endings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -338,7 +341,7 @@ impl Factory<'_> {
                 reason,
                 detail,
                 milliseconds,
-                model: match roles.backend(slot, BTreeMap::new()) {
+                model: match roles.backend(&self.brief(slot, attempt), BTreeMap::new()) {
                     RoleBackend::Builtin => None,
                     RoleBackend::Model { mode, model, authors: _ } => {
                         Some(ModelUse { mode, name: model, cost, fallbacks })

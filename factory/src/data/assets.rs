@@ -8,6 +8,7 @@ use crate::data::table;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::rule::Frame;
+use ndarray::Array2;
 use polars::prelude::DataFrame;
 use std::collections::BTreeSet;
 use tasks::stream::Stream;
@@ -39,6 +40,9 @@ pub struct Assets {
     /// Links between rows of the full table, in the order and direction in which they are
     /// written; none where rows are no nodes.
     pub links: Vec<[usize; 2]>,
+    /// What a generator makes of the public files, as a solver should: `[rows, 2..=8]`, in natural
+    /// order; none where no generator draws the rows.
+    pub transforms: Option<Array2<f64>>,
     /// Each target's noise-free scores of the test rows: what the ceiling is made of.
     pub test_scores: Vec<Vec<f64>>,
     /// What an oracle would say of the test rows, where the truth is structured.
@@ -80,11 +84,22 @@ pub fn labelled(
     attachments: Attachments,
     stream: Stream,
 ) -> Assets {
+    let rules = blueprint.targets.iter().filter_map(|target| target.rule.as_ref());
+    let scores: Vec<Vec<f64>> = rules.map(|rule| rule.score(&rows.0)).collect();
+    scored(blueprint, rows, &scores, attachments, stream)
+}
+
+/// The same of rows with these noise-free scores, one vector per target.
+pub fn scored(
+    blueprint: &Blueprint,
+    rows: Rows,
+    scores: &[Vec<f64>],
+    attachments: Attachments,
+    stream: Stream,
+) -> Assets {
     let (frame, mut written, order) = rows;
     let Attachments { mut items, queries, links } = attachments;
-    let scores: Vec<Vec<f64>> =
-        blueprint.targets.iter().map(|target| target.rule.score(&frame)).collect();
-    let truth = labels::draw(blueprint, &scores, stream.child("labels"));
+    let truth = labels::draw(blueprint, scores, stream.child("labels"));
     for (index, mutation) in blueprint.mutations.iter().enumerate() {
         let stream = stream.child("mutation").index(index as u64);
         mutation.apply(&mut written, &blueprint.numbers, stream);
@@ -107,6 +122,7 @@ pub fn labelled(
         train_items: items,
         test_items,
         links,
+        transforms: None,
         test_scores: scores
             .iter()
             .map(|score| order.test.iter().map(|row| score[*row]).collect())

@@ -19,7 +19,11 @@ pub fn draw(
     stream: Stream,
 ) -> (Frame, DataFrame, Order) {
     let rows = blueprint.rows.train + blueprint.rows.test;
-    let frame = sample(blueprint, rows, ties, stream);
+    written(blueprint, sample(blueprint, rows, ties, stream), stream)
+}
+
+/// Clean columns of exchangeable rows, and the same as they are written.
+pub fn written(blueprint: &Blueprint, frame: Frame, stream: Stream) -> (Frame, DataFrame, Order) {
     // Words and numbers alternate in real tables; here their order is drawn once per task.
     let mut names: Vec<(String, Option<usize>)> = blueprint
         .numbers
@@ -36,7 +40,7 @@ pub fn draw(
     // Rows are exchangeable draws, so the first ones are as good a training set as any.
     let order = Order {
         train: (0..blueprint.rows.train).collect(),
-        test: (blueprint.rows.train..rows).collect(),
+        test: (blueprint.rows.train..frame.rows).collect(),
     };
     (frame, table, order)
 }

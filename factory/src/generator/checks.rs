@@ -7,10 +7,11 @@ use super::hidden;
 use super::jailed::MadeRows;
 use super::refusal::{GeneratorFlaw, GeneratorRefusal};
 use super::rows::GeneratedItems;
-use super::spec::{GeneratorSpec, HIDDEN, ItemForm, MOST_HIDDEN, MOST_TEXT};
+use super::spec::{GeneratorSpec, HIDDEN, MOST_HIDDEN, MOST_TEXT};
 use crate::numeric::linear::Linear;
 use crate::numeric::moments::moments;
 use crate::numeric::rounding::round;
+use crate::spec::generated::ItemForm;
 use crate::spec::rule::Frame;
 use ndarray::{Array2, ArrayView1};
 use std::borrow::Cow;
@@ -176,7 +177,7 @@ fn items(spec: &GeneratorSpec, items: &GeneratedItems) -> CheckResult {
     }
 }
 
-/// A text shows as it is, is no longer than asked for, and holds no tag of a turn.
+/// A text is plain ASCII, is no longer than asked for, and holds no tag of a turn.
 fn item_text(row: usize, text: &str) -> CheckResult {
     let bad = |what: &str| refuse(GeneratorFlaw::BadText, &format!("the text of row {row} {what}"));
     if text.trim().is_empty() {
@@ -272,12 +273,6 @@ fn duplicates(spec: &GeneratorSpec, made: &MadeRows) -> CheckResult {
 
 /// Transforms explain the scores together, and none alone.
 pub(super) fn transforms(scores: &Array2<f64>, transforms: &Array2<f64>) -> CheckResult {
-    if let Some(((row, column), value)) =
-        transforms.indexed_iter().find(|(_, value)| !value.is_finite())
-    {
-        let detail = format!("transform {column} is {value} in row {row}");
-        return refuse(GeneratorFlaw::BadValue, &detail);
-    }
     for (target, score) in scores.columns().into_iter().enumerate() {
         let score = score.to_vec();
         for (index, transform) in transforms.columns().into_iter().enumerate() {
@@ -423,7 +418,6 @@ pub(super) mod tests {
                 |(row, at)| if at == 0 { a[row] } else { -a[row] - b[row] },
             );
         assert_eq!(flaw(transforms(&scores, &score)), "transform_is_score");
-        assert_eq!(flaw(transforms(&scores, &(both * f64::NAN))), "bad_value");
     }
 
     #[test]

@@ -6,7 +6,8 @@
 use super::framed::{self, FramedArray, FramedValues, MOST_FRAMED};
 use super::refusal::{GeneratorError, GeneratorFault, GeneratorFlaw, GeneratorRefusal};
 use super::rows::{FramedRows, GeneratedItems, RowsError, arrays_of};
-use super::spec::{GeneratorSpec, ItemForm};
+use super::spec::GeneratorSpec;
+use crate::spec::generated::{GeneratorRecord, ItemForm};
 use crate::spec::rule::Frame;
 use jail::exec::{Outcome, Run, Sandbox, SandboxOptions, Workspace};
 use jail::limits::RunLimits;
@@ -66,10 +67,11 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// A hash that two generators share if their rules differ in names, notes and digits beyond
-    /// the third at most.
-    pub fn rule_hash(&self) -> String {
-        blake3::hash(self.rule.as_bytes()).to_hex()[..16].to_owned()
+    /// What a blueprint keeps of a generator.
+    pub fn into_record(self, code: &str) -> GeneratorRecord {
+        let Self { rule, clauses, python, numpy, processor } = self;
+        let rule_hash = blake3::hash(rule.as_bytes()).to_hex()[..16].to_owned();
+        GeneratorRecord { code: code.to_owned(), rule_hash, clauses, python, numpy, processor }
     }
 }
 
@@ -279,13 +281,17 @@ impl GeneratorJail {
         let arrays = framed::decode(&collect(&workspace)?).map_err(RowsError::from);
         let transforms = parts(arrays, columns.rows)?.matrix("transforms");
         let transforms = transforms.map_err(|error| malformed(&error))?;
-        match transforms.ncols() {
-            2..=8 => Ok(transforms),
-            count => {
-                let detail = format!("`transforms` returns {count} columns instead of 2 to 8");
-                Err(GeneratorRefusal::new(GeneratorFlaw::BadShape, &detail).into())
-            }
+        let count = transforms.ncols();
+        if !(2..=8).contains(&count) {
+            let detail = format!("`transforms` returns {count} columns instead of 2 to 8");
+            return Err(GeneratorRefusal::new(GeneratorFlaw::BadShape, &detail).into());
         }
+        let bad = transforms.indexed_iter().find(|(_, value)| !value.is_finite());
+        if let Some(((row, column), value)) = bad {
+            let detail = format!("transform {column} is {value} in row {row}");
+            return Err(GeneratorRefusal::new(GeneratorFlaw::BadValue, &detail).into());
+        }
+        Ok(transforms)
     }
 
     /// Takes one step in a work dir of its own, which is returned if the step has a result.

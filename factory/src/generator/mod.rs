@@ -19,4 +19,4 @@ pub use generate::{Generation, generate};
 pub use jailed::{FILE, GeneratorJail, Inspection};
 pub use refusal::{GeneratorError, GeneratorFault, GeneratorFlaw, GeneratorRefusal};
 pub use rows::{GeneratedItems, GeneratedRows, RowsError};
-pub use spec::{GeneratorSpec, ItemForm, MOST_HIDDEN, MOST_SAMPLES, MOST_SIDE, MOST_TEXT};
+pub use spec::{GeneratorSpec, MOST_HIDDEN, MOST_SAMPLES, MOST_SIDE, MOST_TEXT};

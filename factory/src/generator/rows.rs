@@ -1,10 +1,12 @@
 //! Rows that a generator made, and the file that keeps them.
 
 use super::framed::{self, FramedArray, FramedError, FramedValues, MOST_FRAMED};
+use crate::media::given::{DecodedItem, GivenItem};
+use crate::numeric::moments::moments;
 use crate::spec::rule::Frame;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
-use ndarray::{Array2, ArrayD, Axis, Ix2};
+use ndarray::{Array2, ArrayD, ArrayView1, Axis, Ix2};
 
 /// How hard the file is compressed, from 0 to 10: more takes several times as long for a few
 /// hundredths of its size.
@@ -81,6 +83,16 @@ impl GeneratedRows {
         Ok(rows)
     }
 
+    /// The scores of each target, with mean 0 and variance 1 over all rows.
+    pub fn standard_scores(&self) -> Vec<Vec<f64>> {
+        let standard = |scores: ArrayView1<'_, f64>| {
+            let values = scores.to_vec();
+            let (mean, spread) = moments(&values);
+            values.into_iter().map(|value| (value - mean) / spread).collect()
+        };
+        self.scores.columns().into_iter().map(standard).collect()
+    }
+
     /// The rows at the given places, in the given order.
     ///
     /// # Panics
@@ -97,6 +109,57 @@ impl GeneratedRows {
 }
 
 impl GeneratedItems {
+    /// The item of a row; `None` if there is none.
+    pub fn item(&self, row: usize) -> Option<GivenItem<'_>> {
+        match self {
+            Self::None => None,
+            Self::Pictures(levels) if row < levels.len_of(Axis(0)) => {
+                GivenItem::from_levels(levels.index_axis(Axis(0), row)).ok()
+            }
+            Self::Pictures(_) => None,
+            Self::Sounds(samples) if row < samples.nrows() => {
+                samples.row(row).to_slice().map(GivenItem::Sound)
+            }
+            Self::Sounds(_) => None,
+            Self::Texts(texts) => texts.get(row).map(|text| GivenItem::Text(text)),
+        }
+    }
+
+    /// Items that were read back, one per row; `None` if they differ in form. Grey pictures have no
+    /// axis of channels.
+    pub fn from_decoded(items: &[DecodedItem]) -> Option<Self> {
+        match items.first()? {
+            DecodedItem::Picture(_) => {
+                let levels = items.iter().map(|item| match item {
+                    DecodedItem::Picture(levels) => Some(levels.view().into_dyn()),
+                    _ => None,
+                });
+                let levels = ndarray::stack(Axis(0), &levels.collect::<Option<Vec<_>>>()?).ok()?;
+                let is_grey = levels.len_of(Axis(3)) == 1;
+                Some(Self::Pictures(if is_grey {
+                    levels.index_axis_move(Axis(3), 0)
+                } else {
+                    levels
+                }))
+            }
+            DecodedItem::Sound(_) => {
+                let sounds = items.iter().map(|item| match item {
+                    DecodedItem::Sound(samples) => Some(ArrayView1::from(samples)),
+                    _ => None,
+                });
+                let sounds = ndarray::stack(Axis(0), &sounds.collect::<Option<Vec<_>>>()?);
+                sounds.ok().map(Self::Sounds)
+            }
+            DecodedItem::Text(_) => {
+                let texts = items.iter().map(|item| match item {
+                    DecodedItem::Text(text) => Some(text.clone()),
+                    _ => None,
+                });
+                texts.collect::<Option<Vec<_>>>().map(Self::Texts)
+            }
+        }
+    }
+
     /// The items of the given rows, in the given order.
     ///
     /// # Panics

@@ -3,8 +3,8 @@
 use super::framed::MOST_FRAMED;
 use super::refusal::GeneratorFault;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::generated::ItemForm;
 use crate::spec::scenario::{NumberColumn, WordColumn};
-use serde::Serialize;
 
 /// The most hidden columns: numbers that an item shows and no table holds.
 pub const MOST_HIDDEN: usize = 8;
@@ -33,49 +33,25 @@ pub struct GeneratorSpec {
     pub item: Option<ItemForm>,
 }
 
-/// The form of an item before blemishes and encoding; the same for all rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "form", rename_all = "snake_case")]
-pub enum ItemForm {
-    /// Levels from 0 to 255.
-    Picture {
-        /// In pixels, at most 256.
-        height: usize,
-        /// In pixels, at most 256.
-        width: usize,
-        /// Whether a pixel has three channels (RGB) or one.
-        colour: bool,
-    },
-    /// Samples from -1 to 1, kept as 16 bits.
-    Sound {
-        /// Number of samples, at most 64,000.
-        samples: usize,
-    },
-    /// At most 4 KiB of text.
-    Text,
-}
-
-impl ItemForm {
-    /// The largest size of one item in memory, in bytes.
-    fn bytes(self) -> usize {
-        match self {
-            Self::Picture { height, width, colour } => height * width * if colour { 3 } else { 1 },
-            Self::Sound { samples } => 2 * samples,
-            Self::Text => MOST_TEXT,
-        }
+/// The largest size of one item in memory, in bytes.
+fn bytes(form: ItemForm) -> usize {
+    match form {
+        ItemForm::Picture { height, width, colour } => height * width * if colour { 3 } else { 1 },
+        ItemForm::Sound { samples } => 2 * samples,
+        ItemForm::Text => MOST_TEXT,
     }
 }
 
 impl GeneratorSpec {
-    /// The rows of a blueprint: its columns, its sizes, its number of targets, and items of a form
-    /// that the blueprint leaves open.
-    pub fn from_blueprint(blueprint: &Blueprint, item: Option<ItemForm>) -> Self {
+    /// The rows of a blueprint: its columns, its sizes, its number of targets, and its items.
+    pub fn from_blueprint(blueprint: &Blueprint) -> Self {
+        let item = blueprint.generated().and_then(|layout| layout.item.as_ref());
         Self {
             rows: blueprint.rows.train + blueprint.rows.test,
             numbers: blueprint.numbers.iter().map(|spec| spec.column.clone()).collect(),
             words: blueprint.words.iter().map(|spec| spec.column.clone()).collect(),
             targets: blueprint.targets.len(),
-            item,
+            item: item.map(|item| item.form),
         }
     }
 
@@ -100,7 +76,7 @@ impl GeneratorSpec {
             return refuse("a task has two rows and a target or more");
         }
         let columns = self.numbers.len() + self.words.len() + MOST_HIDDEN + self.targets;
-        let row = 64 * columns + self.item.map_or(0, ItemForm::bytes);
+        let row = 64 * columns + self.item.map_or(0, bytes);
         let most = MOST_FRAMED.length() / row;
         if self.rows > most {
             let text = format!("{} rows take more than 48 MiB; ask for at most {most}", self.rows);

@@ -4,6 +4,7 @@ use super::pandas;
 use crate::baselines::ladder::{self, Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::{self, Item};
+use crate::generator::GeneratedRows;
 use crate::media::{Blemish, Format, MediumError, MediumKind, Reading, Storage};
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::{ItemLayout, Layout};
@@ -14,16 +15,32 @@ use tasks::prediction::Prediction;
 use tasks::task::{Modality, OracleScript, TaskScripts};
 use tasks::values::Values;
 
+/// Why the rows of a blueprint cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// An item that was just written cannot be read.
+    #[error(transparent)]
+    Medium(#[from] MediumError),
+    /// The rows of a generator are missing, or are not those of the blueprint.
+    #[error("the rows of the generator do not fit the blueprint: {0}")]
+    Rows(&'static str),
+}
+
 /// A kind of task. What is provided here suits tables whose rows have targets, and an item each
 /// if the blueprint has a layout for items.
 ///
 /// Every method gets the blueprint whose layout the kind is.
 pub trait TaskKind: fmt::Debug + Sync {
-    /// Draws a task's rows, what belongs to them, and their truth.
+    /// Draws a task's rows, what belongs to them, and their truth. What a generator drew of them
+    /// is given.
     ///
     /// # Errors
-    /// [`MediumError`] if an item that was just rendered cannot be read.
-    fn render(&self, blueprint: &Blueprint) -> Result<Assets, MediumError>;
+    /// [`RenderError`].
+    fn render(
+        &self,
+        blueprint: &Blueprint,
+        generated: Option<&GeneratedRows>,
+    ) -> Result<Assets, RenderError>;
 
     /// Fits the baselines R0 to R3 and the ceiling.
     ///
@@ -120,6 +137,7 @@ impl Blueprint {
             Layout::Series(kind) => kind,
             Layout::Nodes(kind) => kind,
             Layout::Vision(kind) => kind,
+            Layout::Generated(kind) => kind,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! asks [`TaskKind`], so that a new kind is one more layout and one more implementation.
 //! Pictures with an answer of their own are implemented in the room of scenes.
 
+mod generated;
 mod kind;
 mod nodes;
 mod pandas;
@@ -12,4 +13,5 @@ mod ranking;
 mod rows;
 mod series;
 
-pub use kind::TaskKind;
+pub use generated::GeneratedView;
+pub use kind::{RenderError, TaskKind};

@@ -1,10 +1,10 @@
 //! Nodes of one network that joins the rows of both tables.
 
-use super::TaskKind;
+use super::{RenderError, TaskKind};
 use crate::data::assets::{self, Assets, Attachments};
 use crate::data::network::{EDGES, Ties};
 use crate::data::tabular;
-use crate::media::MediumError;
+use crate::generator::GeneratedRows;
 use crate::media::graph::nodes;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
@@ -12,7 +12,11 @@ use crate::spec::layout::NetworkLayout;
 use std::collections::BTreeMap;
 
 impl TaskKind for NetworkLayout {
-    fn render(&self, blueprint: &Blueprint) -> Result<Assets, MediumError> {
+    fn render(
+        &self,
+        blueprint: &Blueprint,
+        _generated: Option<&GeneratedRows>,
+    ) -> Result<Assets, RenderError> {
         let stream = blueprint.origin.stream("assets");
         let ties = Ties::draw(self, blueprint.rows.train + blueprint.rows.test, stream);
         let rows = tabular::draw(blueprint, Some(&ties), stream);

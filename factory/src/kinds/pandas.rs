@@ -8,6 +8,7 @@
 use crate::media::Storage;
 use crate::media::graph::nodes;
 use crate::spec::blueprint::{Blueprint, Link};
+use crate::spec::generated::{GeneratedItemLayout, ItemForm};
 use crate::spec::layout::{ItemLayout, NetworkLayout};
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::{Expr, Test};
@@ -18,6 +19,71 @@ use std::fmt::Write as _;
 /// functions of [`reader`] are defined where rows have items or are nodes, and rows of one series
 /// are in time order.
 pub(crate) fn oracle(blueprint: &Blueprint) -> String {
+    let mut code = undone(blueprint);
+    if let Some(layout) = blueprint.item() {
+        code.push_str(&estimates(layout));
+    }
+    code.push_str(FILLED);
+    if let Some(layout) = blueprint.network() {
+        let hidden: Vec<String> =
+            layout.near.iter().map(|column| NetworkLayout::hidden(column)).collect();
+        let _ = writeln!(code, "x[{hidden:?}] = near(x[{:?}])", layout.near);
+        let _ = writeln!(code, "x[{:?}] = items(x)[:, :2]", NetworkLayout::STRUCTURE);
+    }
+    code.push_str(
+        "def lag(e, k):\n    \
+         g = e.groupby(x[x.columns[0]])\n    \
+         return g.shift(k).fillna(g.transform(\"first\"))\n\
+         o = pd.DataFrame(index=x.index)\n",
+    );
+    let rules = blueprint.targets.iter().filter_map(|target| target.rule.as_ref());
+    for (index, term) in rules.flat_map(|rule| &rule.terms).enumerate() {
+        let _ = writeln!(code, "o[\"t{index}\"] = {}", expression(&term.expr));
+    }
+    code.push_str("x = o\n");
+    code + straightened(blueprint)
+}
+
+/// Lines that replace `x` by the transforms of the task's generator, and `y` as [`oracle`] does.
+pub(crate) fn generated(blueprint: &Blueprint) -> String {
+    let mut code = undone(blueprint);
+    let items = match blueprint.generated().and_then(|layout| layout.item.as_ref()) {
+        None => "None",
+        Some(GeneratedItemLayout { form: ItemForm::Text, .. }) => "[decode(i) for i in items(x)]",
+        Some(GeneratedItemLayout { form: ItemForm::Sound { .. }, .. }) => {
+            "np.stack([decode(i) for i in items(x)]) / 32767.0"
+        }
+        Some(_) => "np.stack([decode(i) for i in items(x)])",
+    };
+    let numbers: Vec<&str> =
+        blueprint.numbers.iter().map(|spec| spec.column.name.as_str()).collect();
+    let words: Vec<&str> = blueprint.words.iter().map(|spec| spec.column.name.as_str()).collect();
+    // A text in JSON is one in Python, too.
+    let program = blueprint.generator().map(|generator| generator.code.as_str());
+    let program = serde_json::Value::from(program.unwrap_or_default());
+    let _ = write!(
+        code,
+        "e = {items}\n\
+         {FILLED}\
+         c = {{k: x[k].to_numpy(dtype=float) for k in {numbers:?}}}\n\
+         c.update({{k: x[k].fillna(\"\").to_numpy(dtype=str) for k in {words:?}}})\n\
+         g = {{\"__name__\": \"generate_task_env\"}}\n\
+         exec({program}, g)\n\
+         x = pd.DataFrame(np.asarray(g[\"transforms\"](c, e), dtype=float), index=x.index)\n"
+    );
+    code + straightened(blueprint)
+}
+
+/// Fills gaps with the medians of the training rows.
+const FILLED: &str = "x = x.fillna(x[:n].median(numeric_only=True))\n";
+
+/// The line that takes the logarithm of `y`, where the link is exponential.
+fn straightened(blueprint: &Blueprint) -> &'static str {
+    if logarithmic(blueprint) { "y = np.log(y.clip(lower=1e-9))\n" } else { "" }
+}
+
+/// Lines that undo the mutations of `x`.
+fn undone(blueprint: &Blueprint) -> String {
     let mut code = String::new();
     for mutation in &blueprint.mutations {
         match mutation {
@@ -37,30 +103,6 @@ pub(crate) fn oracle(blueprint: &Blueprint) -> String {
             | Mutation::Echo { .. }
             | Mutation::Blemish { .. } => {}
         }
-    }
-    if let Some(layout) = blueprint.item() {
-        code.push_str(&estimates(layout));
-    }
-    code.push_str("x = x.fillna(x[:n].median(numeric_only=True))\n");
-    if let Some(layout) = blueprint.network() {
-        let hidden: Vec<String> =
-            layout.near.iter().map(|column| NetworkLayout::hidden(column)).collect();
-        let _ = writeln!(code, "x[{hidden:?}] = near(x[{:?}])", layout.near);
-        let _ = writeln!(code, "x[{:?}] = items(x)[:, :2]", NetworkLayout::STRUCTURE);
-    }
-    code.push_str(
-        "def lag(e, k):\n    \
-         g = e.groupby(x[x.columns[0]])\n    \
-         return g.shift(k).fillna(g.transform(\"first\"))\n\
-         o = pd.DataFrame(index=x.index)\n",
-    );
-    let terms = blueprint.targets.iter().flat_map(|target| &target.rule.terms);
-    for (index, term) in terms.enumerate() {
-        let _ = writeln!(code, "o[\"t{index}\"] = {}", expression(&term.expr));
-    }
-    code.push_str("x = o\n");
-    if logarithmic(blueprint) {
-        code.push_str("y = np.log(y.clip(lower=1e-9))\n");
     }
     code
 }

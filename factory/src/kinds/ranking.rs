@@ -1,15 +1,19 @@
 //! Rows that answer queries: a submission orders the rows of each query.
 
-use super::TaskKind;
+use super::{RenderError, TaskKind};
 use crate::data::assets::{self, Assets, Attachments};
 use crate::data::{items, tabular};
-use crate::media::MediumError;
+use crate::generator::GeneratedRows;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::RankingLayout;
 
 impl TaskKind for RankingLayout {
-    fn render(&self, blueprint: &Blueprint) -> Result<Assets, MediumError> {
+    fn render(
+        &self,
+        blueprint: &Blueprint,
+        _generated: Option<&GeneratedRows>,
+    ) -> Result<Assets, RenderError> {
         let stream = blueprint.origin.stream("assets");
         let rows = tabular::draw(blueprint, None, stream);
         let (frame, ..) = &rows;

@@ -1,14 +1,18 @@
 //! Independent rows, with an item each or without.
 
-use super::TaskKind;
+use super::{RenderError, TaskKind};
 use crate::data::assets::{self, Assets, Attachments};
 use crate::data::{items, tabular};
-use crate::media::MediumError;
+use crate::generator::GeneratedRows;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::RowLayout;
 
 impl TaskKind for RowLayout {
-    fn render(&self, blueprint: &Blueprint) -> Result<Assets, MediumError> {
+    fn render(
+        &self,
+        blueprint: &Blueprint,
+        _generated: Option<&GeneratedRows>,
+    ) -> Result<Assets, RenderError> {
         let stream = blueprint.origin.stream("assets");
         let rows = tabular::draw(blueprint, None, stream);
         let items = match &self.item {

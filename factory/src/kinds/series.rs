@@ -1,14 +1,18 @@
 //! Steps of several series, of which the last ones are forecast.
 
-use super::TaskKind;
+use super::{RenderError, TaskKind};
 use crate::data::assets::{self, Assets, Attachments};
 use crate::data::series;
-use crate::media::MediumError;
+use crate::generator::GeneratedRows;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::SeriesSpec;
 
 impl TaskKind for SeriesSpec {
-    fn render(&self, blueprint: &Blueprint) -> Result<Assets, MediumError> {
+    fn render(
+        &self,
+        blueprint: &Blueprint,
+        _generated: Option<&GeneratedRows>,
+    ) -> Result<Assets, RenderError> {
         let stream = blueprint.origin.stream("assets");
         let rows = series::draw(blueprint, self, stream);
         Ok(assets::labelled(blueprint, rows, Attachments::default(), stream))

@@ -1,5 +1,6 @@
 //! Everything about a task that is not yet on disk: the bytes of its files, and its facts.
 
+use super::source::{BLUEPRINT, GENERATOR, PROSE, ROWS};
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
@@ -13,9 +14,6 @@ use std::io;
 use tasks::cells;
 use tasks::prediction::Prediction;
 use tasks::values::Values;
-
-/// The file of a task that keeps the prose of a chat model, if one wrote the page.
-pub const PROSE: &str = "source/prose.json";
 
 /// Everything about a task that is not yet on disk.
 #[derive(Debug, Clone)]
@@ -50,7 +48,7 @@ impl Draft {
         evaluator: String,
         page: TaskPage,
     ) -> io::Result<BTreeMap<String, Vec<u8>>> {
-        let TaskFacts { blueprint, assets, ladder, thresholds } = facts;
+        let TaskFacts { blueprint, generated, assets, ladder, thresholds } = facts;
         let kind = blueprint.kind();
         let keys = |ids: &[String], queries: &[String]| {
             let mut columns = vec![table::texts(&blueprint.id_column, ids)];
@@ -85,7 +83,13 @@ impl Draft {
         add("prepared/public/sample_submission.csv", sample);
         add("prepared/private/answer.csv", csv(answer));
         add("prepared/private/threshold.json", json(thresholds)?);
-        add("source/blueprint.json", json(blueprint)?);
+        add(BLUEPRINT, json(blueprint)?);
+        if let Some(rows) = generated {
+            add(ROWS, rows.to_bytes());
+        }
+        if let Some(generator) = blueprint.generator() {
+            add(GENERATOR, generator.code.clone().into_bytes());
+        }
         add("source/evaluator.py", evaluator.into_bytes());
         for (path, bytes) in kind.files(blueprint, assets) {
             add(&format!("prepared/public/{path}"), bytes);

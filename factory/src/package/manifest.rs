@@ -51,7 +51,7 @@ impl<'a> Provenance<'a> {
             family: blueprint.family(),
             rule: blueprint.formula(),
             rule_hash: blueprint.rule_hash(),
-            blueprint: "source/blueprint.json",
+            blueprint: super::source::BLUEPRINT,
             scripts: blueprint.kind().scripts(blueprint),
         }
     }

@@ -4,7 +4,9 @@ mod draft;
 mod folder;
 mod manifest;
 mod rebuild;
+mod source;
 
-pub use draft::{Draft, PROSE, submission};
+pub use draft::{Draft, submission};
 pub use folder::{MODIFIED, PackageError, Staged, stage};
 pub use rebuild::{RebuildError, rebuild};
+pub use source::{SourceError, TaskSource};

@@ -1,9 +1,8 @@
 //! Builds a task once more from what its folder keeps. No role is asked.
 
-use super::Draft;
-use crate::page::{self, Prose};
+use super::{Draft, TaskSource};
+use crate::page;
 use crate::roles::{RoleBackend, RoleRefusal, TaskFacts, TaskPage, developer, operator};
-use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
 use std::io;
 
@@ -18,22 +17,24 @@ pub enum RebuildError {
     Io(#[from] io::Error),
 }
 
-/// Builds a task from its blueprint, the blueprint's story, and the prose that a model wrote for its
-/// page, by the built-in procedures. Baselines and thresholds are those of `known`; without it, they are fitted again.
+/// Builds a task from its source and the story that the blueprint names, by the built-in
+/// procedures. Baselines and thresholds are those of `known`; without it, they are fitted again.
 ///
 /// # Errors
 /// [`RebuildError`].
 pub fn rebuild(
-    blueprint: &Blueprint,
+    source: &TaskSource,
     scenario: &Scenario,
-    prose: Option<&Prose>,
     known: Option<&TaskFacts>,
 ) -> Result<Draft, RebuildError> {
+    let TaskSource { blueprint, generated, prose } = source;
+    let rendered = || blueprint.kind().render(blueprint, generated.as_ref());
     let facts = match known {
-        None => developer::develop(blueprint)?,
+        None => developer::develop(blueprint, generated.clone())?,
         Some(known) => TaskFacts {
             blueprint: blueprint.clone(),
-            assets: blueprint.kind().render(blueprint).map_err(RoleRefusal::from)?,
+            generated: generated.clone(),
+            assets: rendered().map_err(RoleRefusal::from)?,
             ladder: known.ladder.clone(),
             thresholds: known.thresholds,
         },
@@ -43,6 +44,6 @@ pub fn rebuild(
         None => page::builtin(blueprint, scenario, &facts.assets),
         Some(prose) => page::with_prose(blueprint, scenario, &facts.assets, prose),
     };
-    let page = TaskPage { text, prose: prose.cloned() };
+    let page = TaskPage { text, prose: prose.clone() };
     Ok(Draft::new(facts, evaluator, page, RoleBackend::Builtin)?)
 }

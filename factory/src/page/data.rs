@@ -32,7 +32,7 @@ pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
             };
             ["rows_opening", "picture_size", form].map(|symbol| phrases.sentences(symbol)).join(" ")
         }
-        Layout::Rows(_) | Layout::Ranking(_) | Layout::Nodes(_) => {
+        Layout::Rows(_) | Layout::Generated(_) | Layout::Ranking(_) | Layout::Nodes(_) => {
             phrases.sentences("rows_opening")
         }
     }

@@ -40,7 +40,7 @@ impl RenderedTask {
         };
         // Not every attempt finds a balanced rule.
         let blueprint = (0..20).find_map(attempt).unwrap();
-        let assets = blueprint.kind().render(&blueprint).unwrap();
+        let assets = blueprint.kind().render(&blueprint, None).unwrap();
         Self { blueprint, scenario, assets }
     }
 }

@@ -2,17 +2,21 @@
 
 use super::{RoleRefusal, TaskFacts};
 use crate::baselines::thresholds;
+use crate::generator::GeneratedRows;
 use crate::spec::blueprint::Blueprint;
 
 /// Renders the data of a blueprint, fits the baselines to it and sets the milestones between
-/// them.
+/// them. What a generator drew of the rows is given.
 ///
 /// # Errors
-/// [`RoleRefusal`] with the code `medium` or `ladder`.
-pub fn develop(blueprint: &Blueprint) -> Result<TaskFacts, RoleRefusal> {
+/// [`RoleRefusal`] with the code `render` or `ladder`.
+pub fn develop(
+    blueprint: &Blueprint,
+    generated: Option<GeneratedRows>,
+) -> Result<TaskFacts, RoleRefusal> {
     let kind = blueprint.kind();
-    let assets = kind.render(blueprint)?;
+    let assets = kind.render(blueprint, generated.as_ref())?;
     let ladder = kind.fit_baselines(blueprint, &assets)?;
     let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
-    Ok(TaskFacts { blueprint: blueprint.clone(), assets, ladder, thresholds })
+    Ok(TaskFacts { blueprint: blueprint.clone(), generated, assets, ladder, thresholds })
 }

@@ -3,7 +3,7 @@
 use super::RoleName;
 use crate::baselines::ladder::LadderError;
 use crate::generator::GeneratorRefusal;
-use crate::media::MediumError;
+use crate::kinds::RenderError;
 use std::error::Error;
 
 /// Reason code of a slot whose models have used up their calls or tokens. No attempt follows it.
@@ -20,9 +20,9 @@ pub struct RoleRefusal {
     pub detail: String,
 }
 
-impl From<MediumError> for RoleRefusal {
-    fn from(error: MediumError) -> Self {
-        Self { code: "medium", detail: error.to_string() }
+impl From<RenderError> for RoleRefusal {
+    fn from(error: RenderError) -> Self {
+        Self { code: "render", detail: error.to_string() }
     }
 }
 

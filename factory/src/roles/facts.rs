@@ -2,6 +2,7 @@
 
 use crate::baselines::ladder::Ladder;
 use crate::data::assets::Assets;
+use crate::generator::GeneratedRows;
 use crate::spec::blueprint::Blueprint;
 use tasks::thresholds::Thresholds;
 
@@ -11,6 +12,9 @@ use tasks::thresholds::Thresholds;
 pub struct TaskFacts {
     /// How the task is built: question, metric, prediction, sizes, and the hidden rule.
     pub blueprint: Blueprint,
+    /// The rows that a generator drew, before labels, noise, mutations and encoding; `None` where
+    /// the blueprint has rules.
+    pub generated: Option<GeneratedRows>,
     /// The rows as they were rendered: ids, order, truth, noise-free scores of the test rows,
     /// written features, items with their readings, links.
     ///

@@ -11,6 +11,7 @@ pub mod developer;
 mod error;
 mod facts;
 pub mod families;
+pub mod generated;
 pub mod model;
 mod mutations;
 mod name;

@@ -65,7 +65,9 @@ fn gaps(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
     let count = draws.whole(1, missing);
     for _ in 0..count {
         let Some(column) = next.next().map(str::to_owned) else { break };
-        let used = names.iter().take(RULED).any(|name| *name == column);
+        // A generator may use any column.
+        let ruled = if blueprint.generated().is_some() { names.len() } else { RULED };
+        let used = names.iter().take(ruled).any(|name| *name == column);
         // Gaps in columns of the rule cost everyone, so they stay few.
         let share =
             percent(if used { draws.between(0.03, 0.06) } else { draws.between(0.05, 0.2) });
@@ -74,7 +76,8 @@ fn gaps(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
         let large = spec.is_some_and(|spec| spec.column.low > 0.0);
         // A straight line breaks on sentinels and units; the floor stays in its reach.
         let floor = blueprint.targets.iter().any(|target| {
-            matches!(target.rule.terms.first(), Some(term) if matches!(
+            let first = target.rule.as_ref().and_then(|rule| rule.terms.first());
+            matches!(first, Some(term) if matches!(
                 &term.expr,
                 Expr::Deviation { column: floor, .. } if *floor == column
             ))

@@ -61,16 +61,16 @@ pub struct TaskPage {
 /// A product depends on the arguments of its call alone, never on other slots, so that a corpus
 /// does not depend on the number of threads.
 pub trait Roles: Sync {
-    /// What plays the roles of a slot, where models made the products of `authors`.
-    fn backend(&self, slot: &Slot, authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend;
+    /// What plays the roles of a brief, where models made the products of `authors`.
+    fn backend(&self, brief: &Brief<'_>, authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend;
 
-    /// Whether a repeated call of a role can return something else. If not, a refused role is
-    /// not asked again within an attempt.
-    fn repeatable(&self, role: RoleName) -> bool;
+    /// Whether a repeated call of a role for a brief can return something else. If not, a refused
+    /// role is not asked again within an attempt.
+    fn repeatable(&self, role: RoleName, brief: &Brief<'_>) -> bool;
 
     /// The role that writes a part of a task, and so gets the feedback if a check refuses that
     /// part. To be overridden where the developer writes the mechanism.
-    fn author(&self, part: TaskPart) -> RoleName {
+    fn author(&self, part: TaskPart, _brief: &Brief<'_>) -> RoleName {
         match part {
             TaskPart::Mechanism => RoleName::Strategist,
             TaskPart::Data => RoleName::Developer,
@@ -133,11 +133,11 @@ pub trait Roles: Sync {
 pub struct Builtin;
 
 impl Roles for Builtin {
-    fn backend(&self, _slot: &Slot, _authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend {
+    fn backend(&self, _brief: &Brief<'_>, _authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend {
         RoleBackend::Builtin
     }
 
-    fn repeatable(&self, _role: RoleName) -> bool {
+    fn repeatable(&self, _role: RoleName, _brief: &Brief<'_>) -> bool {
         false
     }
 
@@ -154,7 +154,7 @@ impl Roles for Builtin {
         blueprint: &Blueprint,
         _call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskFacts>, RoleFault> {
-        Ok(developer::develop(blueprint).into())
+        Ok(developer::develop(blueprint, None).into())
     }
 
     fn operate(

@@ -123,18 +123,20 @@ fn rows<E: From<RoleRefusal>>(
             population: &population,
         };
         let rule = request.ask(author)?;
-        blueprint.targets.push(Target { column, classes, rule, link: unlinked() });
+        blueprint.targets.push(Target { column, classes, rule: Some(rule), link: unlinked() });
     }
     blueprint.mutations = mutations::choose(&blueprint, draws);
     for index in 0..blueprint.targets.len() {
         let number = scoring::number(cell.formulation, story, index);
-        blueprint.targets[index].link = link(&blueprint, index, number, &population, draws);
+        let rule = blueprint.targets[index].rule.as_ref();
+        let scores = rule.map_or_else(Vec::new, |rule| rule.score(&population));
+        blueprint.targets[index].link = link(&blueprint, index, number, &scores, draws);
     }
     Ok(blueprint)
 }
 
 /// The written columns: many for tables and nodes, few beside items, none for items alone.
-fn columns(
+pub(super) fn columns(
     brief: &Brief<'_>,
     story: &TableScenario,
     draws: &mut Draws,
@@ -222,7 +224,7 @@ fn network(specs: &[NumberSpec], draws: &mut Draws) -> NetworkLayout {
 
 /// How many rows to train and to test on. Items cost more than table rows, so fewer of them
 /// are tested on.
-fn sizes(
+pub(super) fn sizes(
     brief: &Brief<'_>,
     items: Option<Modality>,
     queries: Option<&QueryLayout>,
@@ -263,7 +265,7 @@ fn draft(
 }
 
 /// What a blueprint takes from its brief and its story; the rest is still to be drawn.
-fn outline(brief: &Brief<'_>, story: &Story) -> Blueprint {
+pub(super) fn outline(brief: &Brief<'_>, story: &Story) -> Blueprint {
     let embedded = *story == brief.scenario.story;
     Blueprint {
         version: BLUEPRINT_VERSION,
@@ -313,28 +315,24 @@ pub(super) fn balanced(
 }
 
 /// What a target has until its link is drawn.
-fn unlinked() -> Link {
+pub(super) fn unlinked() -> Link {
     Link::Graded { cuts: Vec::new(), noise: 0.0 }
 }
 
-/// From a target's score to its values, with cuts at the wanted class shares.
-fn link(
+/// From a target's score to its values, with cuts at the wanted class shares among `scores`.
+pub(super) fn link(
     blueprint: &Blueprint,
     index: usize,
     number: Option<&NumberTarget>,
-    population: &Frame,
+    scores: &[f64],
     draws: &mut Draws,
 ) -> Link {
     let target = &blueprint.targets[index];
     let Some(number) = number else {
         let (least, most) = if blueprint.item().is_some() { (0.08, 0.14) } else { (0.12, 0.2) };
         let noise = percent(draws.between(least, most));
-        let mut shifted: Vec<f64> = target
-            .rule
-            .score(population)
-            .into_iter()
-            .map(|score| score + noise * draws.logistic())
-            .collect();
+        let mut shifted: Vec<f64> =
+            scores.iter().map(|score| score + noise * draws.logistic()).collect();
         shifted.sort_by(f64::total_cmp);
         let at = |share: f64| {
             let value = shifted[floor((shifted.len() - 1) as f64 * share)];

@@ -4,7 +4,8 @@ use super::{constants, files, python, scene};
 use crate::baselines::ladder::{Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::Item;
-use crate::kinds::TaskKind;
+use crate::generator::GeneratedRows;
+use crate::kinds::{RenderError, TaskKind};
 use crate::media::{Blemish, MediumError, Reading};
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scene::SceneLayout;
@@ -16,8 +17,12 @@ use tasks::task::{Formulation, OracleScript, TaskScripts};
 use tasks::values::Values;
 
 impl TaskKind for SceneLayout {
-    fn render(&self, blueprint: &Blueprint) -> Result<Assets, MediumError> {
-        scene::render(blueprint, self)
+    fn render(
+        &self,
+        blueprint: &Blueprint,
+        _generated: Option<&GeneratedRows>,
+    ) -> Result<Assets, RenderError> {
+        Ok(scene::render(blueprint, self)?)
     }
 
     fn fit_baselines(&self, blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderError> {

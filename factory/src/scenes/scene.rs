@@ -171,6 +171,7 @@ pub(super) fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Asse
         train_items: items,
         test_items,
         links: Vec::new(),
+        transforms: None,
         test_scores: Vec::new(),
         ideal: Some(ideal),
         order,

@@ -6,6 +6,7 @@ use crate::media::Storage;
 use crate::spec::blueprint_file::BlueprintFile;
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
+use crate::spec::generated::{GeneratedLayout, GeneratorRecord};
 use crate::spec::layout::{ItemLayout, Layout, NetworkLayout, QueryLayout, SeriesSpec};
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Family, Rule};
@@ -90,9 +91,9 @@ pub struct Target {
     pub column: String,
     /// Classes from low to high, if any.
     pub classes: Vec<String>,
-    /// The formula that gives each row's noise-free score.
-    pub rule: Rule,
-    /// From rule to target.
+    /// The formula that gives each row's noise-free score; `None` where a generator does.
+    pub rule: Option<Rule>,
+    /// From score to target.
     pub link: Link,
 }
 
@@ -238,6 +239,7 @@ impl Blueprint {
         match &self.layout {
             Layout::Rows(rows) => rows.item.as_ref(),
             Layout::Ranking(ranking) => ranking.item.as_ref(),
+            Layout::Generated(generated) => generated.item.as_ref().map(|item| &item.layout),
             _ => None,
         }
     }
@@ -248,6 +250,19 @@ impl Blueprint {
             Layout::Nodes(network) => Some(network),
             _ => None,
         }
+    }
+
+    /// The layout of the rows that a generator draws.
+    pub fn generated(&self) -> Option<&GeneratedLayout> {
+        match &self.layout {
+            Layout::Generated(generated) => Some(generated),
+            _ => None,
+        }
+    }
+
+    /// The generator that draws the rows.
+    pub fn generator(&self) -> Option<&GeneratorRecord> {
+        self.generated().and_then(|generated| generated.generator.as_ref())
     }
 
     /// Share of labels that are drawn anew.
@@ -268,21 +283,32 @@ impl Blueprint {
         }
     }
 
-    /// The mechanism that the rules are built around.
-    pub fn family(&self) -> Option<Family> {
-        self.targets.first().map(|target| target.rule.family)
+    /// The formulas of all targets that have one.
+    fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.targets.iter().filter_map(|target| target.rule.as_ref())
     }
 
-    /// All rules as formulas, one line per target.
+    /// The mechanism that the rules are built around.
+    pub fn family(&self) -> Option<Family> {
+        self.rules().next().map(|rule| rule.family)
+    }
+
+    /// All rules as formulas, one line per target; of a generator, a line per expression.
     pub fn formula(&self) -> String {
         if let Layout::Vision(layout) = &self.layout {
             return layout.rule.formula();
         }
-        let lines: Vec<String> = match &self.targets[..] {
-            [only] => vec![only.rule.to_string()],
-            several => several.iter().map(|t| format!("{}: {}", t.column, t.rule)).collect(),
+        if let Some(generator) = self.generator() {
+            return generator.clauses.join("\n");
+        }
+        let line = |target: &Target| {
+            let rule = target.rule.as_ref()?;
+            Some(match self.targets.len() {
+                1 => rule.to_string(),
+                _ => format!("{}: {rule}", target.column),
+            })
         };
-        lines.join("\n")
+        self.targets.iter().filter_map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// The hidden rules as a whole and in parts, as they would be written down.
@@ -290,11 +316,14 @@ impl Blueprint {
         if let Layout::Vision(layout) = &self.layout {
             return layout.rule.formula().split("; ").map(str::to_owned).collect();
         }
+        if let Some(generator) = self.generator() {
+            return generator.clauses.clone();
+        }
         let texts = |rule: &Rule| {
             let terms = rule.terms.iter().map(|term| term.expr.to_string());
             terms.chain([rule.to_string()]).collect::<Vec<_>>()
         };
-        self.targets.iter().flat_map(|target| texts(&target.rule)).collect()
+        self.rules().flat_map(texts).collect()
     }
 
     /// A hash that two tasks share only if they ask for the same discoveries.
@@ -302,8 +331,10 @@ impl Blueprint {
         if let Layout::Vision(layout) = &self.layout {
             return layout.rule.canonical_hash();
         }
-        let hashes: Vec<String> =
-            self.targets.iter().map(|target| target.rule.canonical_hash()).collect();
+        if let Some(generator) = self.generator() {
+            return generator.rule_hash.clone();
+        }
+        let hashes: Vec<String> = self.rules().map(Rule::canonical_hash).collect();
         match &hashes[..] {
             [only] => only.clone(),
             several => blake3::hash(several.join("\n").as_bytes()).to_hex()[..16].to_owned(),

@@ -1,11 +1,13 @@
 //! `blueprint.json`: a blueprint as it is written.
 //!
 //! The file has a field for each layout, all but one of them null. Reading refuses layouts that
-//! exclude each other. The field `story` is there only if the story is not an embedded one.
+//! exclude each other. The fields `story` and `generated` are there only if the story is not an
+//! embedded one, and if a generator draws the rows.
 
 use crate::spec::blueprint::{Blueprint, Derivation, NumberSpec, Origin, Target, WordSpec};
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
+use crate::spec::generated::GeneratedLayout;
 use crate::spec::layout::{
     ItemLayout, Layout, NetworkLayout, QueryLayout, RankingLayout, RowLayout, SeriesSpec,
 };
@@ -46,6 +48,8 @@ pub(super) struct BlueprintFile {
     item: Option<ItemLayout>,
     scene: Option<SceneLayout>,
     network: Option<NetworkLayout>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generated: Option<GeneratedLayout>,
     numbers: Vec<NumberSpec>,
     words: Vec<WordSpec>,
     targets: Vec<Target>,
@@ -54,21 +58,25 @@ pub(super) struct BlueprintFile {
 
 /// The file has two layouts that exclude each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("at most one of `series`, `scene`, `network` and rows with `queries` or `item` may be set")]
+#[error(
+    "at most one of `series`, `scene`, `network`, `generated` and rows with `queries` or `item` may be set"
+)]
 pub(super) struct SeveralLayouts;
 
 impl TryFrom<BlueprintFile> for Blueprint {
     type Error = SeveralLayouts;
 
     fn try_from(file: BlueprintFile) -> Result<Self, SeveralLayouts> {
-        let layout = match (file.series, file.queries, file.item, file.scene, file.network) {
-            (None, None, item, None, None) => Layout::Rows(RowLayout { item }),
-            (None, Some(queries), item, None, None) => {
+        let BlueprintFile { series, queries, item, scene, network, generated, .. } = file;
+        let layout = match (series, queries, item, scene, network, generated) {
+            (None, None, item, None, None, None) => Layout::Rows(RowLayout { item }),
+            (None, Some(queries), item, None, None, None) => {
                 Layout::Ranking(RankingLayout { queries, item })
             }
-            (Some(series), None, None, None, None) => Layout::Series(series),
-            (None, None, None, Some(scene), None) => Layout::Vision(scene),
-            (None, None, None, None, Some(network)) => Layout::Nodes(network),
+            (Some(series), None, None, None, None, None) => Layout::Series(series),
+            (None, None, None, Some(scene), None, None) => Layout::Vision(scene),
+            (None, None, None, None, Some(network), None) => Layout::Nodes(network),
+            (None, None, None, None, None, Some(generated)) => Layout::Generated(generated),
             _ => return Err(SeveralLayouts),
         };
         Ok(Self {
@@ -102,8 +110,8 @@ impl TryFrom<BlueprintFile> for Blueprint {
 
 impl From<Blueprint> for BlueprintFile {
     fn from(blueprint: Blueprint) -> Self {
-        let (mut series, mut queries, mut item, mut scene, mut network) =
-            (None, None, None, None, None);
+        let (mut series, mut queries, mut item) = (None, None, None);
+        let (mut scene, mut network, mut generated) = (None, None, None);
         match blueprint.layout {
             Layout::Rows(rows) => item = rows.item,
             Layout::Ranking(ranking) => {
@@ -113,6 +121,7 @@ impl From<Blueprint> for BlueprintFile {
             Layout::Series(layout) => series = Some(layout),
             Layout::Nodes(layout) => network = Some(layout),
             Layout::Vision(layout) => scene = Some(layout),
+            Layout::Generated(layout) => generated = Some(layout),
         }
         Self {
             version: blueprint.version,
@@ -139,6 +148,7 @@ impl From<Blueprint> for BlueprintFile {
             item,
             scene,
             network,
+            generated,
             numbers: blueprint.numbers,
             words: blueprint.words,
             targets: blueprint.targets,

@@ -3,6 +3,7 @@
 use crate::media::graph::nodes::Knit;
 use crate::media::{Format, MediumKind, Storage};
 use crate::spec::blueprint::NumberSpec;
+use crate::spec::generated::GeneratedLayout;
 use crate::spec::scenario::WordColumn;
 use crate::spec::scene::SceneLayout;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub enum Layout {
     Nodes(NetworkLayout),
     /// Pictures, with a mask, boxes or a better picture to be predicted.
     Vision(SceneLayout),
+    /// Independent rows that a generator draws.
+    Generated(GeneratedLayout),
 }
 
 /// The layout of a task whose rows are independent of each other.

@@ -7,6 +7,7 @@ pub mod config;
 pub mod dna;
 pub(crate) mod embedded;
 pub mod evaluation;
+pub mod generated;
 pub mod layout;
 pub mod limits;
 pub mod mix;

@@ -287,6 +287,11 @@ impl RoleSettings {
         self.mode == RoleMode::Builtin
     }
 
+    /// Whether a model writes programs, which run in a jail: generators or evaluators.
+    pub fn has_programs(&self) -> bool {
+        self.developer.is_some() || self.operator.is_some()
+    }
+
     /// The names of all models that play a role, each once, in order.
     pub fn models(&self) -> Vec<&str> {
         let Self { strategist, developer, operator, writer, judge, .. } = self;

@@ -5,13 +5,10 @@ mod tests;
 
 use super::suspects::Carrier;
 use super::{Refusal, copies, disk, files, ladder, leaks, printed};
-use crate::package::{self, Draft, PackageError, Staged};
-use crate::page::Prose;
+use crate::package::{self, Draft, PackageError, Staged, TaskSource};
 use crate::roles::TaskFacts;
-use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
 use camino::Utf8Path;
-use tasks::task::TaskDir;
 
 /// Something that passed verification.
 #[derive(Debug)]
@@ -92,15 +89,14 @@ pub enum Rebuild {
     Whole,
 }
 
-/// Builds the task once more, from the blueprint on disk, and compares every byte.
+/// Builds the task once more, from its source on disk, and compares every byte.
 ///
 /// # Errors
-/// [`Refusal::NotReproducible`], or [`Refusal::Contract`] if the blueprint cannot be read.
+/// [`Refusal::NotReproducible`], or [`Refusal::Contract`] if the source cannot be read.
 pub fn rebuilds(task: &Staged, scenario: &Scenario, rebuild: Rebuild) -> Result<(), Refusal> {
     let known = &task.draft.facts;
     let kept = (rebuild == Rebuild::Data).then_some(known);
-    let prose = prose(&task.dir)?;
-    let again = package::rebuild(&blueprint(&task.dir)?, scenario, prose.as_ref(), kept)
+    let again = package::rebuild(&TaskSource::read(&task.dir)?, scenario, kept)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     if again.facts.assets.test_scores != known.assets.test_scores {
         return Err(Refusal::NotReproducible("the noise-free scores".to_owned()));
@@ -114,20 +110,4 @@ pub fn rebuilds(task: &Staged, scenario: &Scenario, rebuild: Rebuild) -> Result<
 /// [`Refusal::NotReproducible`].
 pub fn same_files(task: &Staged) -> Result<(), Refusal> {
     disk::same_files(task, &task.draft)
-}
-
-/// The blueprint in a task's folder.
-///
-/// # Errors
-/// [`Refusal::Contract`].
-pub fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
-    disk::blueprint(dir)
-}
-
-/// The prose in a task's folder, if a model wrote its page.
-///
-/// # Errors
-/// [`Refusal::Contract`].
-pub fn prose(dir: &TaskDir) -> Result<Option<Prose>, Refusal> {
-    disk::prose(dir)
 }

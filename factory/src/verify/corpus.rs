@@ -3,7 +3,7 @@
 //! Each task is built anew from its own blueprint; its files must be the same, and the checks
 //! run on the files as they are now.
 
-use crate::package::{self, Staged};
+use crate::package::{self, Staged, TaskSource};
 use crate::spec::scenario::{self, ScenarioError};
 use crate::verify::{self, Refusal};
 use rayon::prelude::*;
@@ -63,10 +63,10 @@ pub fn audit(corpus: &Corpus) -> Result<Audit, ScenarioError> {
 
 /// Every check on one task, whose story is its own or one of `stories`.
 pub(super) fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), Refusal> {
-    let blueprint = verify::blueprint(task)?;
-    let scenario =
-        blueprint.scenario_among(stories).map_err(|error| Refusal::Contract(error.to_string()))?;
-    let draft = package::rebuild(&blueprint, &scenario, verify::prose(task)?.as_ref(), None)
+    let source = TaskSource::read(task)?;
+    let scenario = source.blueprint.scenario_among(stories);
+    let scenario = scenario.map_err(|error| Refusal::Contract(error.to_string()))?;
+    let draft = package::rebuild(&source, &scenario, None)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     let staged = Staged { draft, dir: task.clone() };
     verify::same_files(&staged)?;

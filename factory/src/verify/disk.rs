@@ -1,10 +1,8 @@
 //! Checks on the files themselves, through the sandbox's own grader.
 
 use super::Refusal;
-use crate::package::{Draft, PROSE, Staged};
-use crate::page::Prose;
+use crate::package::{Draft, Staged};
 use crate::roles::TaskFacts;
-use crate::spec::blueprint::{BLUEPRINT_VERSION, Blueprint};
 use camino::Utf8Path;
 use fs_err as fs;
 use std::fmt::Write as _;
@@ -257,26 +255,6 @@ fn read(task: &Staged, path: &str) -> Result<Vec<u8>, Refusal> {
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn contract(error: std::io::Error) -> Refusal {
     Refusal::Contract(error.to_string())
-}
-
-/// The blueprint in the task's folder.
-pub(super) fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
-    let bytes = fs::read(dir.path().join("source/blueprint.json")).map_err(contract)?;
-    let blueprint: Blueprint =
-        serde_json::from_slice(&bytes).map_err(|error| Refusal::Contract(error.to_string()))?;
-    if blueprint.version != BLUEPRINT_VERSION {
-        return Err(Refusal::OtherVersion { found: blueprint.version });
-    }
-    Ok(blueprint)
-}
-
-/// The prose in the task's folder, if there is any.
-pub(super) fn prose(dir: &TaskDir) -> Result<Option<Prose>, Refusal> {
-    let bytes = match fs::read(dir.path().join(PROSE)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        read => read.map_err(contract)?,
-    };
-    serde_json::from_slice(&bytes).map(Some).map_err(|error| Refusal::Contract(error.to_string()))
 }
 
 /// The draft's files are those on disk.

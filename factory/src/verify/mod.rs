@@ -15,12 +15,12 @@ pub(crate) mod leaks;
 mod printed;
 pub(crate) mod probe;
 mod refusal;
+mod regenerate;
 pub mod run;
 pub(crate) mod suspects;
 
-pub use checks::{
-    Rebuild, Verified, VerifyError, blueprint, check, prose, rebuilds, same_files, verify,
-};
+pub use checks::{Rebuild, Verified, VerifyError, check, rebuilds, same_files, verify};
 pub(crate) use printed::rule_is_not_on_page;
 pub use refusal::Refusal;
+pub use regenerate::{Regenerated, RegeneratedCorpus, regenerate_all};
 pub use suspects::Carrier;

@@ -1,9 +1,11 @@
 //! Why a task is not fit for use.
 
 use super::suspects::Carrier;
+use crate::package::SourceError;
 use crate::roles::{RoleRefusal, TaskPart};
 use crate::spec::blueprint::BLUEPRINT_VERSION;
 use tasks::grade::GradeError;
+use tasks::text::with_causes;
 
 /// A failed check. [`Refusal::code`] is what ledgers and funnels count.
 #[derive(Debug, thiserror::Error)]
@@ -238,6 +240,15 @@ impl Refusal {
             | Self::OtherVersion { .. }
             | Self::Contract(_)
             | Self::NoSubmission(_) => None,
+        }
+    }
+}
+
+impl From<SourceError> for Refusal {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::OtherVersion { found } => Self::OtherVersion { found },
+            other => Self::Contract(with_causes(&other)),
         }
     }
 }

@@ -9,7 +9,8 @@
 //! | `# must: CODE` | the code of the refusal, or `accepted` |
 //! | `# later: TEXT` | for accepted ones: the check on the finished task that refuses it |
 
-use factory::generator::{GeneratorSpec, ItemForm};
+use factory::generator::GeneratorSpec;
+use factory::spec::generated::ItemForm;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/generators");
 

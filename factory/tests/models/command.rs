@@ -5,6 +5,7 @@ use crate::server::provider;
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::ledger::Entry;
 use factory::corpus::pipeline::{self, Progress};
+use factory::generator::GeneratorJail;
 use factory::roles::model::{ModelRoles, RoleModel};
 use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
@@ -23,7 +24,7 @@ use support::provider::{FakeProvider, Piece, answer, hello};
 const KEY: &str = "sk-pUpPeT-0123456789";
 
 /// How many tasks the long comparisons make.
-fn count() -> usize {
+pub(crate) fn count() -> usize {
     std::env::var("MODEL_TASKS").map_or(10, |count| count.parse().unwrap())
 }
 
@@ -32,7 +33,7 @@ fn kills() -> u64 {
     std::env::var("MODEL_KILLS").map_or(3, |kills| kills.parse().unwrap())
 }
 
-struct NoProgress;
+pub(crate) struct NoProgress;
 
 impl Progress for NoProgress {
     fn planned(&self, _total: usize, _finished: usize, _notes: &[String]) {}
@@ -40,7 +41,7 @@ impl Progress for NoProgress {
 }
 
 /// Options of a corpus in `out`, with a model in `mode` or none.
-fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Options {
+pub(crate) fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Options {
     let roles = match mode {
         None => RoleSettings::default(),
         Some(mode) => {
@@ -68,22 +69,28 @@ fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Options {
 }
 
 /// Makes a corpus in which the puppet plays, and returns its recording.
-fn recorded(folder: &TemporaryFolder, count: usize, mode: &str) -> Utf8PathBuf {
+pub(crate) fn recorded(folder: &TemporaryFolder, count: usize, mode: &str) -> Utf8PathBuf {
     let recording = folder.path().join(format!("{mode}.jsonl"));
     let options = options(&folder.path().join(format!("recorded-{mode}")), count, Some(mode));
+    record(&options, &recording);
+    recording
+}
+
+/// Makes a corpus in which the puppet plays, and writes its recording.
+pub(crate) fn record(options: &Options, recording: &Utf8Path) {
     let model = RoleModel {
-        chat: Arc::new(ChatRecorder::new(PuppetModel::new(&options), &recording).unwrap()),
+        chat: Arc::new(ChatRecorder::new(PuppetModel::new(options), recording).unwrap()),
         name: "puppet-1".to_owned(),
         price: None,
     };
     let models = BTreeMap::from([("puppet".to_owned(), model)]);
-    let roles = ModelRoles::new(options.roles.clone(), models).unwrap();
-    pipeline::generate(&options, &roles, &NoProgress, &AtomicBool::new(false)).unwrap();
-    recording
+    let jail = options.roles.has_programs().then(|| GeneratorJail::start(2).unwrap());
+    let roles = ModelRoles::new(options.roles.clone(), models, jail).unwrap();
+    pipeline::generate(options, &roles, &NoProgress, &AtomicBool::new(false)).unwrap();
 }
 
 /// A file of models whose endpoint `puppet` is `provider`.
-fn models_file(folder: &TemporaryFolder, provider: &FakeProvider) -> Utf8PathBuf {
+pub(crate) fn models_file(folder: &TemporaryFolder, provider: &FakeProvider) -> Utf8PathBuf {
     let address = provider.address;
     folder.write(
         &format!("models-{}.toml", address.port()),
@@ -95,7 +102,7 @@ fn models_file(folder: &TemporaryFolder, provider: &FakeProvider) -> Utf8PathBuf
 }
 
 /// The command that makes a corpus of `count` tasks as [`options`] has it.
-fn generate(out: &Utf8Path, count: usize, more: &[&str]) -> Command {
+pub(crate) fn generate(out: &Utf8Path, count: usize, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
     command
         .args(["generate", "--seed", "4", "--count", &count.to_string(), "--out", out.as_str()])
@@ -106,14 +113,14 @@ fn generate(out: &Utf8Path, count: usize, more: &[&str]) -> Command {
     command
 }
 
-fn succeed(mut command: Command) -> Output {
+pub(crate) fn succeed(mut command: Command) -> Output {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output
 }
 
 /// Files that the roles of models leave as they are: data, answers, milestones.
-fn data(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn data(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = corpus_files(corpus);
     files.retain(|path, _| {
         path.contains("/prepared/") && !path.ends_with("/prepared/public/description.md")
@@ -121,13 +128,13 @@ fn data(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-fn entries(corpus: &Utf8Path) -> Vec<Entry> {
+pub(crate) fn entries(corpus: &Utf8Path) -> Vec<Entry> {
     let text = fs::read_to_string(corpus.join("ledger.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The content addresses of answers that were booked as paid, probes left out.
-fn paid(corpus: &Utf8Path) -> Vec<String> {
+pub(crate) fn paid(corpus: &Utf8Path) -> Vec<String> {
     let text = fs::read_to_string(corpus.join("calls.jsonl")).unwrap();
     let mut open: BTreeMap<u64, String> = BTreeMap::new();
     let mut paid = Vec::new();

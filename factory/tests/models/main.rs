@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod code;
 mod command;
+mod generators;
 mod puppet;
 mod server;

@@ -1,7 +1,8 @@
 //! A model that answers with the products of the built-in roles.
 
+use crate::generators::generator;
 use factory::roles::model::puppet;
-use factory::roles::{Brief, strategist};
+use factory::roles::{Brief, generated, strategist};
 use factory::spec::blueprint::Origin;
 use factory::spec::config::{Options, Request};
 use factory::spec::plan::{self, Plan, Slot};
@@ -52,6 +53,10 @@ impl PuppetModel {
                 let asked = |column: &str| prompt.contains(&format!("- Target: `{column}`"));
                 let target = blueprint.targets.iter().position(|target| asked(&target.column));
                 puppet::rule_answer(&blueprint, target.unwrap())
+            }
+            "generator" => {
+                let blueprint = generated::blueprint(&brief, &brief.scenario.story).unwrap();
+                generator(&blueprint)
             }
             "prose" => prose(brief.scenario.story.title(), prompt),
             other => panic!("the puppet cannot answer `{other}`"),

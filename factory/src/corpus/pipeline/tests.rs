@@ -116,7 +116,7 @@ impl Troubled {
 }
 
 impl Roles for Troubled {
-    fn backend(&self, _slot: &Slot, authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend {
+    fn backend(&self, _brief: &Brief<'_>, authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend {
         RoleBackend::Model { mode: "test".to_owned(), model: "troubled".to_owned(), authors }
     }
 
@@ -124,14 +124,14 @@ impl Roles for Troubled {
         self.stand_ins.contains(&role).then_some(&Builtin as &dyn Roles)
     }
 
-    fn repeatable(&self, _role: RoleName) -> bool {
+    fn repeatable(&self, _role: RoleName, _brief: &Brief<'_>) -> bool {
         self.repeatable
     }
 
-    fn author(&self, part: TaskPart) -> RoleName {
+    fn author(&self, part: TaskPart, brief: &Brief<'_>) -> RoleName {
         match part {
             TaskPart::Mechanism => self.mechanism,
-            other => Builtin.author(other),
+            other => Builtin.author(other, brief),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use super::Question;
 use super::prompt::shortened;
-use crate::generator::{GeneratorSpec, ItemForm, MOST_HIDDEN, MOST_TEXT};
+use crate::generator::{GeneratorSpec, MOST_HIDDEN, MOST_TEXT};
 use crate::roles::{RoleFeedback, RoleRefusal};
+use crate::spec::generated::ItemForm;
 use crate::spec::scenario::{NumberColumn, Shape, TableScenario};
 use std::borrow::Cow;
 use std::fmt::Write as _;

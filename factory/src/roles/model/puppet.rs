@@ -16,8 +16,8 @@ pub fn story_answer(brief: &Brief<'_>) -> String {
 /// # Panics
 /// If there is no such target.
 pub fn rule_answer(blueprint: &Blueprint, target: usize) -> String {
-    let terms = &blueprint.targets[target].rule.terms;
-    let terms = terms.iter().map(|term| term.expr.to_string()).collect();
+    let rule = blueprint.targets[target].rule.as_ref().expect("built-in tasks have rules");
+    let terms = rule.terms.iter().map(|term| term.expr.to_string()).collect();
     let answer = RuleAnswer { terms, reason: "The built-in rule.".to_owned() };
     serde_json::to_string(&answer).expect("texts are JSON")
 }

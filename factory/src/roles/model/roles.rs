@@ -2,23 +2,31 @@
 
 use super::author::{ModelStrategist, StrategistError};
 use super::conversation::{Conversations, Place, SlotUse};
-use super::{Question, RoleModel, is_about_story, writer};
+use super::kept_generators::{KeptGenerator, KeptGenerators};
+use super::{Question, RoleModel, developer, is_about_story, writer};
+use crate::generator::{GeneratorFault, GeneratorJail, GeneratorSpec};
 use crate::page;
+use crate::roles::generated::{self, GeneratedTaskError};
 use crate::roles::{
-    Brief, Builtin, RoleAuthor, RoleBackend, RoleCall, RoleFault, RoleName, RoleRefusal, RoleReply,
-    Roles, TaskFacts, TaskPage, strategist,
+    Brief, Builtin, RoleAuthor, RoleBackend, RoleCall, RoleCost, RoleFault, RoleName, RoleRefusal,
+    RoleReply, Roles, TaskFacts, TaskPage, TaskPart, strategist,
 };
 use crate::spec::blueprint::{Blueprint, Origin};
-use crate::spec::plan::Slot;
-use crate::spec::role_settings::RoleSettings;
+use crate::spec::role_settings::{RoleMode, RoleSettings};
 use crate::spec::scenario::{Scenario, Story};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A role is to be played by a model that was not given.
+/// Why roles cannot be played as settings have it.
 #[derive(Debug, thiserror::Error)]
-#[error("the settings name the model `{0}`, which was not given")]
-pub struct MissingModel(String);
+pub enum ModelRolesError {
+    /// A role is to be played by a model that was not given.
+    #[error("the settings name the model `{0}`, which was not given")]
+    NoModel(String),
+    /// A model is to write programs, and there is no place to run them.
+    #[error("the settings let a model write programs, and no jail for them was given")]
+    NoJail,
+}
 
 /// The roles of a task as settings give them to chat models; the others are built in.
 #[derive(Debug)]
@@ -30,24 +38,34 @@ pub struct ModelRoles {
     used: Mutex<BTreeMap<u64, Arc<Mutex<SlotUse>>>>,
     /// The accepted story of each slot that is being worked on.
     stories: Mutex<BTreeMap<u64, Story>>,
+    /// The generator of each slot that is being worked on.
+    generators: KeptGenerators,
+    /// Where the programs of models run.
+    jail: Option<GeneratorJail>,
 }
 
 impl ModelRoles {
-    /// Roles by `settings`, with every model that these name in `models`, by that name.
+    /// Roles by `settings`, with every model that these name in `models`, by that name, and a
+    /// jail if [`RoleSettings::has_programs`].
     ///
     /// # Errors
-    /// [`MissingModel`].
+    /// [`ModelRolesError`].
     pub fn new(
         settings: RoleSettings,
         models: BTreeMap<String, RoleModel>,
-    ) -> Result<Self, MissingModel> {
+        jail: Option<GeneratorJail>,
+    ) -> Result<Self, ModelRolesError> {
+        if settings.has_programs() && jail.is_none() {
+            return Err(ModelRolesError::NoJail);
+        }
         let missing = settings.models().into_iter().find(|name| !models.contains_key(*name));
         if let Some(name) = missing {
-            return Err(MissingModel(name.to_owned()));
+            return Err(ModelRolesError::NoModel(name.to_owned()));
         }
         let conversations = Conversations::new(settings.limits, settings.effort);
-        let (used, stories) = (Mutex::default(), Mutex::default());
-        Ok(Self { settings, models, conversations, used, stories })
+        let (used, stories, generators) =
+            (Mutex::default(), Mutex::default(), KeptGenerators::default());
+        Ok(Self { settings, models, conversations, used, stories, generators, jail })
     }
 
     fn story(&self, slot: u64) -> Option<Story> {
@@ -57,15 +75,77 @@ impl ModelRoles {
     fn keep_story(&self, slot: u64, story: Story) -> Story {
         let mut stories = self.stories.lock().unwrap_or_else(PoisonError::into_inner);
         stories.insert(slot, story.clone());
+        // A generator was written for the story before.
+        self.generators.forget(slot);
         story
+    }
+
+    /// Settings by which a generator draws the rows of a brief; `None` where rules do. The brief's
+    /// story decides, because the slot's own has items of the same medium.
+    fn coded(&self, brief: &Brief<'_>) -> Option<&str> {
+        let developer = self.settings.developer.as_deref()?;
+        generated::served(brief.slot.cell, &brief.scenario.story).map(|_| developer)
+    }
+
+    /// The facts of a task whose rows a generator draws: one that the slot has, or a new one.
+    fn generate(
+        &self,
+        blueprint: &Blueprint,
+        jail: &GeneratorJail,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<TaskFacts>, RoleFault> {
+        let origin = blueprint.origin;
+        let fault =
+            |fault: GeneratorFault| RoleFault { role: RoleName::Developer, source: fault.into() };
+        let (Some(Story::Table(story)), Some(asked)) =
+            (self.story(origin.slot), self.asked(RoleName::Developer, origin, call))
+        else {
+            let detail = "the blueprint wants a generator, and no model is there to write it";
+            return Ok(Err(RoleRefusal { code: "scenario", detail: detail.to_owned() }).into());
+        };
+        let develop = |code: &str| generated::develop(blueprint, &story, code, jail);
+        if let Some(KeptGenerator { code, author }) = self.generators.reused(origin.slot, call) {
+            let (product, author) = match develop(&code) {
+                Ok(facts) => (Ok(facts), Some(author)),
+                Err(GeneratedTaskError::Refused(refusal)) => (Err(refusal), None),
+                Err(GeneratedTaskError::Fault(error)) => return Err(fault(error)),
+            };
+            return Ok(RoleReply { product, cost: RoleCost::ZERO, author });
+        }
+        let spec = GeneratorSpec::from_blueprint(blueprint);
+        let formulation = blueprint.formulation;
+        let brief = developer::GeneratorBrief { story: &story, formulation, spec: &spec };
+        let question = developer::question(&brief, call.feedback);
+        let reply = asked.ask(&question, |answer| {
+            let code = developer::parse(answer)?;
+            match develop(&code) {
+                Ok(facts) => Ok(Ok((code, facts))),
+                Err(GeneratedTaskError::Refused(refusal)) => Err(refusal),
+                // The generator is not to blame, so the model is not asked again.
+                Err(GeneratedTaskError::Fault(error)) => Ok(Err(error)),
+            }
+        })?;
+        let RoleReply { product, cost, author } = reply;
+        let product = match product {
+            Ok(Ok((code, facts))) => {
+                if let Some(author) = author.clone() {
+                    self.generators.keep(origin.slot, KeptGenerator { code, author });
+                }
+                Ok(facts)
+            }
+            Ok(Err(error)) => return Err(fault(error)),
+            Err(refusal) => Err(refusal),
+        };
+        Ok(RoleReply { product, cost, author })
     }
 
     /// The model of a role; `None` where the role is built in.
     fn model(&self, role: RoleName) -> Option<(&str, &RoleModel)> {
         let name = match role {
             RoleName::Strategist => self.settings.strategist.as_deref(),
+            RoleName::Developer => self.settings.developer.as_deref(),
             RoleName::Writer => self.settings.writer.as_deref(),
-            RoleName::Developer | RoleName::Operator => None,
+            RoleName::Operator => None,
         }?;
         self.models.get(name).map(|model| (name, model))
     }
@@ -113,19 +193,29 @@ impl Asked<'_> {
 }
 
 impl Roles for ModelRoles {
-    fn backend(&self, _slot: &Slot, authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend {
-        let RoleSettings { mode, .. } = &self.settings;
+    fn backend(&self, brief: &Brief<'_>, authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend {
+        let mode = match self.settings.mode {
+            RoleMode::Code if self.coded(brief).is_none() => RoleMode::Blueprint,
+            mode => mode,
+        };
         let model = self.settings.models().join(", ");
         RoleBackend::Model { mode: mode.to_string(), model, authors }
     }
 
-    fn repeatable(&self, role: RoleName) -> bool {
-        self.model(role).is_some()
+    fn repeatable(&self, role: RoleName, brief: &Brief<'_>) -> bool {
+        self.model(role).is_some() && (role != RoleName::Developer || self.coded(brief).is_some())
+    }
+
+    fn author(&self, part: TaskPart, brief: &Brief<'_>) -> RoleName {
+        match part {
+            TaskPart::Mechanism if self.coded(brief).is_some() => RoleName::Developer,
+            part => Builtin.author(part, brief),
+        }
     }
 
     fn stand_in(&self, role: RoleName) -> Option<&dyn Roles> {
         // A page is needed whatever the model makes of it; a task need not be lost for it.
-        (role == RoleName::Writer && self.repeatable(role)).then_some(&Builtin as &dyn Roles)
+        (role == RoleName::Writer && self.model(role).is_some()).then_some(&Builtin as &dyn Roles)
     }
 
     fn strategise(
@@ -148,8 +238,11 @@ impl Roles for ModelRoles {
             Some(story) => Ok(story),
             None => author.story(brief).map(|story| self.keep_story(origin.slot, story)),
         };
-        let product = story.and_then(|story| {
-            strategist::strategise_with(brief, &story, &mut |request| author.terms(request))
+        let product = story.and_then(|story| match self.coded(brief) {
+            Some(_) => Ok(generated::blueprint(brief, &story)?),
+            None => {
+                strategist::strategise_with(brief, &story, &mut |request| author.terms(request))
+            }
         });
         let (cost, author) = (author.cost, author.author());
         match product {
@@ -166,7 +259,10 @@ impl Roles for ModelRoles {
         blueprint: &Blueprint,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskFacts>, RoleFault> {
-        Builtin.develop(blueprint, call)
+        match &self.jail {
+            Some(jail) if blueprint.generated().is_some() => self.generate(blueprint, jail, call),
+            _ => Builtin.develop(blueprint, call),
+        }
     }
 
     fn operate(

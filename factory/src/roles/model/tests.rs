@@ -270,7 +270,7 @@ proptest! {
             Ok::<_, RoleRefusal>(request.drafted())
         });
         match drafted {
-            Ok(blueprint) => prop_assert!(blueprint.kind().render(&blueprint).is_ok()),
+            Ok(blueprint) => prop_assert!(blueprint.kind().render(&blueprint, None).is_ok()),
             Err(refusal) => prop_assert_eq!(refusal.code, "no_rule"),
         }
     }

@@ -36,7 +36,7 @@ fn few_rows_of_a_query_are_useful_where_only_the_first_counts() {
         .collect();
     assert!(!of_first.is_empty());
     for blueprint in of_first {
-        let assets = blueprint.kind().render(&blueprint).unwrap();
+        let assets = blueprint.kind().render(&blueprint, None).unwrap();
         let Truth::Grades { values, .. } = &assets.test_truth else { panic!("grades") };
         let useful = values.iter().filter(|grade| **grade > 0).count() as f64;
         let share = useful / values.len() as f64;

@@ -149,11 +149,21 @@ fn rule(task: &GalleryTask) -> Markup {
         let clauses = task.blueprint.formula().replace("; ", ";\n");
         return html! { pre.rule { (clauses) } };
     }
+    if let Some(generator) = task.blueprint.generator() {
+        let links = task.blueprint.targets.iter();
+        let links = links.map(|target| (&target.column, link(&target.link, &target.classes)));
+        return html! {
+            pre.rule { (generator.code) }
+            p.note { "A generator draws the rows; scores are in units of their spread." }
+            @for (column, link) in links { pre.rule { (column) ": " (link) } }
+        };
+    }
     let several = task.blueprint.targets.len() > 1;
     let formula = |target: &Target| {
         let mut text = if several { format!("{}: ", target.column) } else { String::new() };
         text.push_str("score =\n");
-        for (index, term) in target.rule.terms.iter().enumerate() {
+        let terms = target.rule.iter().flat_map(|rule| &rule.terms);
+        for (index, term) in terms.enumerate() {
             let sign = if term.weight < 0.0 { '-' } else { '+' };
             let sign = if index == 0 && sign == '+' { ' ' } else { sign };
             let _ = writeln!(text, "  {sign} {:.3} z[{}]", term.weight.abs(), term.expr);
@@ -177,7 +187,9 @@ fn rule(task: &GalleryTask) -> Markup {
 fn statistics(task: &GalleryTask, layout: &ItemLayout) -> Markup {
     let used = |name: &str| {
         let column = format!("{}.{name}", layout.column);
-        task.blueprint.targets.iter().any(|target| target.rule.to_string().contains(&column))
+        task.blueprint.targets.iter().any(|target| {
+            target.rule.as_ref().is_some_and(|rule| rule.to_string().contains(&column))
+        })
     };
     html! {
         dl.facts {

@@ -1,0 +1,126 @@
+//! Mode `code`: tasks whose rows a generator draws.
+
+use crate::command::{count, entries, generate, models_file, options, record, succeed};
+use crate::server::provider;
+use camino::{Utf8Path, Utf8PathBuf};
+use factory::corpus::ledger::{AttemptOutcome, Entry};
+use factory::spec::config::Options;
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Duration;
+use support::folders::{TemporaryFolder, corpus_files};
+use tasks::task::{Corpus, Formulation, Modality};
+
+/// The kinds of data that generators serve.
+const MODALITIES: [Modality; 5] =
+    [Modality::Tabular, Modality::Image, Modality::Audio, Modality::Text, Modality::Multimodal];
+/// The questions that they serve.
+const FORMULATIONS: [Formulation; 5] = [
+    Formulation::Binary,
+    Formulation::Multiclass,
+    Formulation::Regression,
+    Formulation::Multilabel,
+    Formulation::MultiTarget,
+];
+
+/// Options of a corpus in `out` whose kinds all have generators.
+fn coded(out: &Utf8Path, count: usize) -> Options {
+    let (modalities, formulations) = (MODALITIES.to_vec(), FORMULATIONS.to_vec());
+    Options { modalities, formulations, ..options(out, count, Some("code")) }
+}
+
+/// The flags of the same corpus.
+fn flags(models: &Utf8Path) -> Vec<String> {
+    let name = |value: serde_json::Value| value.as_str().unwrap().to_owned();
+    let modalities: Vec<String> =
+        MODALITIES.iter().map(|one| name(serde_json::to_value(one).unwrap())).collect();
+    let formulations: Vec<String> =
+        FORMULATIONS.iter().map(|one| name(serde_json::to_value(one).unwrap())).collect();
+    let flags = [
+        "--models",
+        models.as_str(),
+        "--roles",
+        "code:puppet",
+        "--modality",
+        &modalities.join(","),
+        "--formulation",
+        &formulations.join(","),
+    ];
+    flags.map(str::to_owned).to_vec()
+}
+
+/// A corpus in which the puppet wrote the generators, and its recording.
+struct CodedCorpus {
+    folder: TemporaryFolder,
+    recording: Utf8PathBuf,
+    path: Utf8PathBuf,
+}
+
+impl CodedCorpus {
+    fn new(count: usize) -> Self {
+        let folder = TemporaryFolder::new();
+        let (recording, path) = (folder.path().join("code.jsonl"), folder.path().join("recorded"));
+        record(&coded(&path, count), &recording);
+        Self { folder, recording, path }
+    }
+
+    fn verify(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
+        command.args(["verify", self.path.as_str()]);
+        command
+    }
+}
+
+/// Why attempts were refused, by cell and reason.
+fn reasons(entries: &[Entry]) -> BTreeMap<(String, String), usize> {
+    let mut reasons = BTreeMap::new();
+    for entry in entries {
+        if let Some(reason) = &entry.reason {
+            *reasons.entry((entry.cell.to_string(), reason.clone())).or_default() += 1;
+        }
+    }
+    reasons
+}
+
+#[test]
+fn three_slots_in_four_become_tasks_that_verify_without_python() {
+    let corpus = CodedCorpus::new(count());
+    let entries = entries(&corpus.path);
+    let accepted = entries.iter().filter(|entry| entry.outcome == AttemptOutcome::Accepted).count();
+    assert!(4 * accepted >= 3 * count(), "{accepted} of {}: {:?}", count(), reasons(&entries));
+    for entry in &entries {
+        assert_eq!(entry.model.as_ref().unwrap().mode, "code", "slot {}", entry.slot);
+    }
+    for task in Corpus::open(&corpus.path).unwrap().tasks() {
+        let files = corpus_files(task.path());
+        let has = |path: &str| files.contains_key(path);
+        assert!(has("source/generated.bin") && has("source/generate_task_env.py"));
+        assert!(task.manifest().provenance["roles"]["authors"]["developer"].is_object());
+    }
+    // A rebuild asks neither a model nor Python.
+    let mut verify = corpus.verify();
+    verify.env("MLE_PYTHON", "/nonexistent/python").env("PATH", "");
+    succeed(verify);
+    let mut verify = corpus.verify();
+    let text = succeed({
+        verify.arg("--regenerate");
+        verify
+    });
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    let expected = format!("{accepted} of {accepted} generators draw the kept rows again");
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn recording_of_generators_replays_to_the_same_corpus_whatever_the_concurrency() {
+    let corpus = CodedCorpus::new(count().min(10));
+    let server = provider(&corpus.recording, Duration::from_millis(5), true);
+    let models = models_file(&corpus.folder, &server);
+    for concurrency in ["1", "8"] {
+        let out = corpus.folder.path().join(concurrency);
+        let mut command = generate(&out, count().min(10), &["--concurrency", concurrency]);
+        command.args(flags(&models));
+        succeed(command);
+        assert!(corpus_files(&corpus.path) == corpus_files(&out), "concurrency {concurrency}");
+    }
+}
