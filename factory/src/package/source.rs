@@ -8,13 +8,13 @@ use std::io;
 use tasks::task::TaskDir;
 
 /// The file of the blueprint.
-pub const BLUEPRINT: &str = "source/blueprint.json";
+pub(super) const BLUEPRINT: &str = "source/blueprint.json";
 /// The file that keeps the prose of a chat model, if one wrote the page.
-pub const PROSE: &str = "source/prose.json";
+pub(super) const PROSE: &str = "source/prose.json";
 /// The file that keeps the rows of a generator, if one drew them.
-pub const ROWS: &str = "source/generated.bin";
+pub(super) const ROWS: &str = "source/generated.bin";
 /// The code of a generator, which the blueprint holds, too.
-pub const GENERATOR: &str = "source/generate_task_env.py";
+pub(super) const GENERATOR: &str = "source/generate_task_env.py";
 
 /// What a task is built from. A rebuild needs no role, no model and no Python.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,44 +9,30 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 use support::folders::{TemporaryFolder, corpus_files};
-use tasks::task::{Corpus, Formulation, Modality};
+use tasks::task::Corpus;
 
 /// The kinds of data that generators serve.
-const MODALITIES: [Modality; 5] =
-    [Modality::Tabular, Modality::Image, Modality::Audio, Modality::Text, Modality::Multimodal];
+const MODALITIES: [&str; 5] = ["tabular", "image", "audio", "text", "multimodal"];
 /// The questions that they serve.
-const FORMULATIONS: [Formulation; 5] = [
-    Formulation::Binary,
-    Formulation::Multiclass,
-    Formulation::Regression,
-    Formulation::Multilabel,
-    Formulation::MultiTarget,
-];
+const FORMULATIONS: [&str; 5] =
+    ["binary", "multiclass", "regression", "multilabel", "multi_target"];
 
 /// Options of a corpus in `out` whose kinds all have generators.
 fn coded(out: &Utf8Path, count: usize) -> Options {
-    let (modalities, formulations) = (MODALITIES.to_vec(), FORMULATIONS.to_vec());
-    Options { modalities, formulations, ..options(out, count, Some("code")) }
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Options {
+        modalities: names(&MODALITIES),
+        formulations: names(&FORMULATIONS),
+        ..options(out, count, Some("code"))
+    }
 }
 
-/// The flags of the same corpus.
-fn flags(models: &Utf8Path) -> Vec<String> {
-    let name = |value: serde_json::Value| value.as_str().unwrap().to_owned();
-    let modalities: Vec<String> =
-        MODALITIES.iter().map(|one| name(serde_json::to_value(one).unwrap())).collect();
-    let formulations: Vec<String> =
-        FORMULATIONS.iter().map(|one| name(serde_json::to_value(one).unwrap())).collect();
-    let flags = [
-        "--models",
-        models.as_str(),
-        "--roles",
-        "code:puppet",
-        "--modality",
-        &modalities.join(","),
-        "--formulation",
-        &formulations.join(","),
-    ];
-    flags.map(str::to_owned).to_vec()
+/// The command that makes the same corpus.
+fn generate_coded(out: &Utf8Path, count: usize, models: &Utf8Path, more: &[&str]) -> Command {
+    let (modalities, formulations) = (MODALITIES.join(","), FORMULATIONS.join(","));
+    let flags = ["--models", models.as_str(), "--roles", "code:puppet"];
+    let kinds = ["--modality", &modalities, "--formulation", &formulations];
+    generate(out, count, &[&flags[..], &kinds[..], more].concat())
 }
 
 /// A corpus in which the puppet wrote the generators, and its recording.
@@ -118,9 +104,8 @@ fn recording_of_generators_replays_to_the_same_corpus_whatever_the_concurrency()
     let models = models_file(&corpus.folder, &server);
     for concurrency in ["1", "8"] {
         let out = corpus.folder.path().join(concurrency);
-        let mut command = generate(&out, count().min(10), &["--concurrency", concurrency]);
-        command.args(flags(&models));
-        succeed(command);
+        let more = ["--concurrency", concurrency];
+        succeed(generate_coded(&out, count().min(10), &models, &more));
         assert!(corpus_files(&corpus.path) == corpus_files(&out), "concurrency {concurrency}");
     }
 }
