@@ -1,6 +1,6 @@
 //! The recording medium's Python twin against its Rust reader.
 
-use factory::media::{Format, Look, Medium, Reading, audio::Recording};
+use factory::media::{Format, ItemReader, Look, Medium, Reading, audio::Recording};
 use factory::numeric::draws::Draws;
 use fs_err as fs;
 use std::collections::BTreeMap;

@@ -22,14 +22,17 @@ pub struct Item {
 /// Renders every row's item and reads it back.
 ///
 /// # Errors
-/// [`MediumError`] if a medium cannot read what it rendered.
+/// [`MediumError`] if a medium cannot read what it rendered, or renders nothing.
 pub fn draw(
     blueprint: &Blueprint,
     layout: &ItemLayout,
     frame: &Frame,
     stream: Stream,
 ) -> Result<Vec<Item>, MediumError> {
-    let medium = layout.medium.medium();
+    let medium = layout.medium.medium().ok_or_else(|| {
+        let kind = layout.medium;
+        MediumError(format!("{kind:?} cannot be rendered; such items are given by a generator"))
+    })?;
     let blemishes = blueprint.blemishes();
     let look = Look {
         format: layout.format,

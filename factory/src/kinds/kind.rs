@@ -81,12 +81,12 @@ pub trait TaskKind: fmt::Debug + Sync {
     fn read(&self, blueprint: &Blueprint, bytes: &[u8]) -> Result<Reading, MediumError> {
         let layout =
             blueprint.item().ok_or_else(|| MediumError("rows have no items".to_owned()))?;
-        layout.medium.medium().read(bytes)
+        layout.medium.reader().read(bytes)
     }
 
     /// Ways in which the items can be worse than clean.
     fn blemishes(&self, blueprint: &Blueprint) -> &'static [Blemish] {
-        blueprint.item().map(|layout| layout.medium.medium().blemishes()).unwrap_or_default()
+        blueprint.item().map(|layout| layout.medium.reader().blemishes()).unwrap_or_default()
     }
 
     /// The columns of the truth in the training file.
@@ -145,10 +145,10 @@ impl Blueprint {
 /// What items are called in the plural.
 fn noun(layout: &ItemLayout) -> &'static str {
     match (layout.medium, layout.format) {
-        (MediumKind::Surface | MediumKind::Objects, _) => "pictures",
-        (MediumKind::Recording, _) => "recordings",
-        (MediumKind::Report, Format::Text) => "documents",
-        (MediumKind::Report, _) => "texts",
+        (MediumKind::Surface | MediumKind::Objects | MediumKind::Picture, _) => "pictures",
+        (MediumKind::Recording | MediumKind::Sound, _) => "recordings",
+        (MediumKind::Report | MediumKind::Text, Format::Text) => "documents",
+        (MediumKind::Report | MediumKind::Text, _) => "texts",
         (MediumKind::Pair, _) => "pairs of texts",
         (MediumKind::Network, _) => "graphs",
     }

@@ -122,7 +122,7 @@ pub(crate) fn reader(blueprint: &Blueprint) -> Option<String> {
 }
 
 fn of_items(layout: &ItemLayout) -> String {
-    let medium = layout.medium.medium();
+    let reader = layout.medium.reader();
     let column = &layout.column;
     let load = match layout.storage() {
         Storage::Files { .. } => {
@@ -134,7 +134,7 @@ fn of_items(layout: &ItemLayout) -> String {
             format!("[\"\\n\".join(t).encode() for t in zip(*(x.pop(c) for c in {columns:?}))]")
         }
     };
-    format!("{}\n\n\ndef items(x):\n    return {load}\n", medium.python().trim_end())
+    format!("{}\n\n\ndef items(x):\n    return {load}\n", reader.python().trim_end())
 }
 
 /// Lines that replace the items' column by the statistics estimated from them.

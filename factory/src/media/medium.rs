@@ -1,4 +1,4 @@
-//! A medium: what renders a row's statistics into an item and reads them back.
+//! A medium: what reads a row's item back, and renders it from statistics unless it is given.
 
 use super::{audio, graph, image, text};
 use crate::numeric::draws::Draws;
@@ -119,20 +119,13 @@ pub struct Reading {
 #[error("not a readable item: {0}")]
 pub struct MediumError(pub String);
 
-/// A kind of item.
-pub trait Medium: fmt::Debug + Sync {
-    /// What a rule can depend on: four or more, one at least for each [`Reach`].
-    fn statistics(&self) -> &'static [Statistic];
-
-    /// How items can be worse than clean: three or more.
+/// A kind of item: what every kind can do, rendered or given.
+pub trait ItemReader: fmt::Debug + Sync {
+    /// How items can be worse than clean: two or more.
     fn blemishes(&self) -> &'static [Blemish];
 
     /// What items can be written as, the usual one first.
     fn formats(&self) -> &'static [Format];
-
-    /// The bytes of an item with these statistics, in the order of [`Medium::statistics`].
-    /// Everything else about it comes from `look`, for the task, and `draws`, for the item.
-    fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8>;
 
     /// Reads an item back from its bytes alone.
     ///
@@ -141,11 +134,21 @@ pub trait Medium: fmt::Debug + Sync {
     fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError>;
 
     /// Python with a function `read(data: bytes)` that returns `(plain, generic, estimates)` as
-    /// lists, computed as [`Medium::read`] does, for the scripted agents.
+    /// lists, computed as [`ItemReader::read`] does, for the scripted agents.
     fn python(&self) -> &'static str;
 }
 
-/// The media, by the names that stories call them.
+/// A kind of item that is rendered from statistics.
+pub trait Medium: ItemReader {
+    /// What a rule can depend on: four or more, one at least for each [`Reach`].
+    fn statistics(&self) -> &'static [Statistic];
+
+    /// The bytes of an item with these statistics, in the order of [`Medium::statistics`].
+    /// Everything else about it comes from `look`, for the task, and `draws`, for the item.
+    fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8>;
+}
+
+/// The media, by their names in stories and blueprints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediumKind {
@@ -161,15 +164,30 @@ pub enum MediumKind {
     Pair,
     /// Small graphs, one per row.
     Network,
+    /// Pictures that are given, in grey or colour.
+    Picture,
+    /// Sounds that are given.
+    Sound,
+    /// Texts that are given.
+    Text,
 }
 
 impl MediumKind {
     /// All media, in declaration order.
-    pub const ALL: [Self; 6] =
-        [Self::Surface, Self::Objects, Self::Recording, Self::Report, Self::Pair, Self::Network];
+    pub const ALL: [Self; 9] = [
+        Self::Surface,
+        Self::Objects,
+        Self::Recording,
+        Self::Report,
+        Self::Pair,
+        Self::Network,
+        Self::Picture,
+        Self::Sound,
+        Self::Text,
+    ];
 
-    /// What renders and reads its items.
-    pub fn medium(self) -> &'static dyn Medium {
+    /// What reads its items.
+    pub fn reader(self) -> &'static dyn ItemReader {
         match self {
             Self::Surface => &image::Surface,
             Self::Objects => &image::Objects,
@@ -177,7 +195,28 @@ impl MediumKind {
             Self::Report => &text::Report,
             Self::Pair => &text::Pair,
             Self::Network => &graph::Network,
+            Self::Picture => &image::GivenPicture,
+            Self::Sound => &audio::GivenSound,
+            Self::Text => &text::GivenText,
         }
+    }
+
+    /// What renders its items from statistics; `None` if they are given.
+    pub fn medium(self) -> Option<&'static dyn Medium> {
+        match self {
+            Self::Surface => Some(&image::Surface),
+            Self::Objects => Some(&image::Objects),
+            Self::Recording => Some(&audio::Recording),
+            Self::Report => Some(&text::Report),
+            Self::Pair => Some(&text::Pair),
+            Self::Network => Some(&graph::Network),
+            Self::Picture | Self::Sound | Self::Text => None,
+        }
+    }
+
+    /// What a rule can depend on; nothing if its items are given.
+    pub fn statistics(self) -> &'static [Statistic] {
+        self.medium().map_or(&[], Medium::statistics)
     }
 
     /// How its items are kept in a format.
@@ -195,9 +234,9 @@ impl MediumKind {
     /// The kind of data it makes a task.
     pub fn modality(self) -> Modality {
         match self {
-            Self::Surface | Self::Objects => Modality::Image,
-            Self::Recording => Modality::Audio,
-            Self::Report | Self::Pair => Modality::Text,
+            Self::Surface | Self::Objects | Self::Picture => Modality::Image,
+            Self::Recording | Self::Sound => Modality::Audio,
+            Self::Report | Self::Pair | Self::Text => Modality::Text,
             Self::Network => Modality::Graph,
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn choose(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> 
         }
     }
     if let Some(item) = blueprint.item() {
-        let mut blemishes: Vec<&Blemish> = item.medium.medium().blemishes().iter().collect();
+        let mut blemishes: Vec<&Blemish> = item.medium.reader().blemishes().iter().collect();
         draws.shuffle(&mut blemishes);
         let count = draws.whole(1, 2.min(blemishes.len()));
         for blemish in blemishes.into_iter().take(count) {

@@ -61,7 +61,7 @@ impl Parts {
             };
         };
         let reach = |reach: Reach| -> Vec<String> {
-            let statistics = item.medium.medium().statistics().iter().zip(&item.statistics);
+            let statistics = item.medium.statistics().iter().zip(&item.statistics);
             statistics
                 .filter(|(statistic, _)| statistic.reach == reach)
                 .map(|(_, spec)| spec.column.name.clone())
@@ -156,7 +156,7 @@ impl Parts {
 /// What a column measures that stands in no table, or is shared by rows.
 fn meaning(blueprint: &Blueprint, name: &String) -> String {
     if let Some(item) = blueprint.item() {
-        let mut known = item.medium.medium().statistics().iter().zip(&item.statistics);
+        let mut known = item.medium.statistics().iter().zip(&item.statistics);
         if let Some((statistic, _)) = known.find(|(_, spec)| spec.column.name == *name) {
             return format!("read from the item: {}", statistic.means);
         }

@@ -184,7 +184,7 @@ pub(super) fn columns(
 /// The items' layout: every statistic of the medium becomes a hidden column. The format is drawn
 /// from a stream of its own, so that the rest of the task does not depend on it.
 fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
-    let formats = item.medium.medium().formats();
+    let formats = item.medium.reader().formats();
     let other = formats[1..].iter().find(|format| draws.chance(share(**format)));
     let statistic = |statistic: &Statistic| NumberSpec {
         column: NumberColumn {
@@ -200,7 +200,7 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
         medium: item.medium,
         format: *other.unwrap_or(&formats[0]),
         column: item.column.clone(),
-        statistics: item.medium.medium().statistics().iter().map(statistic).collect(),
+        statistics: item.medium.statistics().iter().map(statistic).collect(),
         vocabulary: item.vocabulary.clone(),
     }
 }

@@ -3,6 +3,7 @@
 use super::Refusal;
 use crate::data::items::Item;
 use crate::data::likeness;
+use crate::media::image::given::decode_grey;
 use crate::media::image::picture::{Picture, decode};
 use crate::media::{MediumError, MediumKind};
 use crate::package::Staged;
@@ -43,9 +44,14 @@ pub(crate) fn among(
     test: &[&[u8]],
 ) -> Result<(), Refusal> {
     match medium {
-        None | Some(MediumKind::Surface | MediumKind::Objects) => no_picture_is_a_copy(train, test),
-        Some(MediumKind::Report | MediumKind::Pair) => no_text_is_retold(train, test),
-        Some(MediumKind::Recording | MediumKind::Network) => Ok(()),
+        None | Some(MediumKind::Surface | MediumKind::Objects) => {
+            no_picture_is_a_copy(train, test, decode)
+        }
+        Some(MediumKind::Picture) => no_picture_is_a_copy(train, test, decode_grey),
+        Some(MediumKind::Report | MediumKind::Pair | MediumKind::Text) => {
+            no_text_is_retold(train, test)
+        }
+        Some(MediumKind::Recording | MediumKind::Sound | MediumKind::Network) => Ok(()),
     }
 }
 
@@ -53,8 +59,12 @@ pub(crate) fn among(
 ///
 /// A copy meets two conditions: a thumbnail of which few steps differ (dHash), which finds
 /// candidates quickly, and pixels that correlate, because thumbnails of textures are alike by
-/// chance.
-fn no_picture_is_a_copy(train: &[&[u8]], test: &[&[u8]]) -> Result<(), Refusal> {
+/// chance. Files become grey pictures by `decode`.
+fn no_picture_is_a_copy(
+    train: &[&[u8]],
+    test: &[&[u8]],
+    decode: fn(&[u8]) -> Result<Picture, MediumError>,
+) -> Result<(), Refusal> {
     let seen = |files: &[&[u8]]| -> Result<Vec<Seen>, Refusal> {
         files.iter().map(|file| Ok(Seen::of(decode(file).map_err(unreadable)?))).collect()
     };
@@ -163,4 +173,29 @@ fn steps(picture: &Picture) -> u64 {
         }
     }
     bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::Format;
+    use crate::media::image::picture::encode;
+    use ndarray::Array3;
+
+    /// A picture that shows something in its red channel alone.
+    fn red(shift: usize) -> Vec<u8> {
+        let level = |(y, x, c): (usize, usize, usize)| {
+            if c == 0 { u8::try_from((x * x + (3 + shift) * y * x) % 200).unwrap_or(0) } else { 40 }
+        };
+        encode(Format::Png, Array3::from_shape_fn((48, 48, 3), level).view())
+    }
+
+    #[test]
+    fn given_picture_in_red_is_found_to_be_a_copy() {
+        let (one, other) = (red(0), red(5));
+        let kind = Some(MediumKind::Picture);
+        assert!(among(kind, &[&other], &[&one]).is_ok());
+        let refused = among(kind, &[&other, &one], &[&one]);
+        assert!(matches!(refused, Err(Refusal::PictureCopy { test: 0, train: 1, .. })));
+    }
 }

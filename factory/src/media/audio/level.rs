@@ -23,3 +23,12 @@ pub(super) fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len() as f64;
     values.sum::<f64>() / count
 }
+
+/// The sum of the squares, in four running sums that need not wait for each other.
+pub(super) fn squares(samples: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    for four in samples.as_chunks::<4>().0 {
+        sums.iter_mut().zip(four).for_each(|(sum, sample)| *sum += sample * sample);
+    }
+    sums.iter().sum()
+}

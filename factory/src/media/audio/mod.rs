@@ -1,4 +1,5 @@
-//! Recordings: one second or less of a gliding, trembling tone with clicks in it.
+//! Recordings: one second or less of a gliding, trembling tone with clicks in it, and sounds that
+//! are given.
 //!
 //! A recording is a harmonic tone whose pitch, timbre and swelling are statistics, hiss, a few
 //! short pings (the clicks) and the drone of the place. What the ear notes first is in the level
@@ -9,13 +10,16 @@
 mod clicks;
 mod envelope;
 mod features;
+pub(crate) mod given;
 mod level;
 mod oscillator;
 mod recording;
 mod scene;
+mod site;
 mod spectrogram;
 mod timbre;
 mod tremolo;
-mod wav;
+pub(crate) mod wav;
 
+pub use given::GivenSound;
 pub use recording::Recording;

@@ -7,7 +7,9 @@ use super::envelope::{self, Track};
 use super::scene::Scene;
 use super::spectrogram::spectrogram;
 use super::{clicks, features, timbre, tremolo, wav};
-use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::media::{
+    Blemish, Format, ItemReader, Look, Medium, MediumError, Reach, Reading, Statistic,
+};
 use crate::numeric::draws::Draws;
 use ndarray::Array2;
 
@@ -120,21 +122,13 @@ const BLEMISHES: [Blemish; 4] = [
     },
 ];
 
-impl Medium for Recording {
-    fn statistics(&self) -> &'static [Statistic] {
-        &STATISTICS
-    }
-
+impl ItemReader for Recording {
     fn blemishes(&self) -> &'static [Blemish] {
         &BLEMISHES
     }
 
     fn formats(&self) -> &'static [Format] {
         &[Format::Wav]
-    }
-
-    fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
-        wav::encode(&Scene::of(look.stream).record(values, look.blemishes, draws))
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
@@ -149,7 +143,17 @@ impl Medium for Recording {
     }
 
     fn python(&self) -> &'static str {
-        include_str!("recording.py")
+        concat!(include_str!("recording.py"), include_str!("features.py"), include_str!("tone.py"))
+    }
+}
+
+impl Medium for Recording {
+    fn statistics(&self) -> &'static [Statistic] {
+        &STATISTICS
+    }
+
+    fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
+        wav::encode(&Scene::of(look.stream).record(values, look.blemishes, draws))
     }
 }
 

@@ -1,7 +1,8 @@
 //! The scene of a task, and the recordings made in it.
 
-use super::level::{RATE, UNIT, amplitude};
+use super::level::{RATE, UNIT, amplitude, squares};
 use super::oscillator::{Oscillator, polar};
+use super::site::{Site, add_drone, add_noise};
 use crate::numeric::draws::{Draws, floor};
 use rustfft::num_complex::Complex;
 use std::collections::BTreeMap;
@@ -15,12 +16,6 @@ const GAIN_STEP: usize = 32;
 const CLICK_GAP: f64 = 576.0;
 /// Samples before the first click and after the last one has begun.
 const CLICK_MARGIN: [f64; 2] = [60.0, 280.0];
-/// Where later echoes come, as multiples of the first one's delay; each is weaker by the same
-/// factor as the first.
-const ECHOES: [f64; 3] = [1.0, 1.6, 2.2];
-/// The mains and their octave: level and multiple.
-const MAINS: [(f64, f64); 2] = [(1.2, 1.0), (0.7, 2.0)];
-
 /// What the recordings of a task have in common.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
@@ -42,10 +37,8 @@ pub(super) struct Scene {
     click: f64,
     /// How long they ring, in samples.
     ring: f64,
-    /// Samples to the first echo.
-    delay: f64,
-    /// Frequency of the mains.
-    mains: f64,
+    /// Where the recordings are made.
+    site: Site,
 }
 
 /// The statistics of one recording, by name.
@@ -76,8 +69,7 @@ impl Scene {
             click_hertz: draws.between(3050.0, 3350.0),
             click: draws.between(10.5, 12.5),
             ring: draws.between(40.0, 64.0),
-            delay: draws.between(320.0, 480.0),
-            mains: if draws.chance(0.5) { 50.0 } else { 60.0 },
+            site: Site::drawn(&mut draws),
         }
     }
 
@@ -104,22 +96,7 @@ impl Scene {
         self.add_background(&mut samples, draws);
         self.add_clicks(&mut samples, tone.clicks, draws);
 
-        // What the place and the device do to it, in the order in which the sound meets them.
-        let strength = |name: &str| blemishes.get(name).copied();
-        if let Some(strength) = strength("echo") {
-            self.add_echoes(&mut samples, strength);
-        }
-        if let Some(strength) = strength("hiss") {
-            add_noise(&mut samples, strength, 0.0, draws);
-        }
-        if let Some(strength) = strength("hum") {
-            for (level, multiple) in MAINS {
-                add_drone(&mut samples, multiple * self.mains, level * strength, draws);
-            }
-        }
-        if let Some(strength) = strength("clipping") {
-            clip(&mut samples, 1.0 - strength);
-        }
+        self.site.worsen(&mut samples, 1.0, blemishes, draws);
         let gain = amplitude(tone.loudness);
         for sample in &mut samples {
             *sample *= gain;
@@ -206,55 +183,5 @@ impl Scene {
                 ping *= turn;
             }
         }
-    }
-
-    fn add_echoes(&self, samples: &mut [f64], strength: f64) {
-        let dry = samples.to_vec();
-        let mut factor = 1.0;
-        for multiple in ECHOES {
-            factor *= strength;
-            let late = samples.iter_mut().skip(floor(multiple * self.delay));
-            late.zip(&dry).for_each(|(sample, dry)| *sample += factor * dry);
-        }
-    }
-}
-
-/// Noise of this root mean square; see [`Scene::color`].
-fn add_noise(samples: &mut [f64], level: f64, color: f64, draws: &mut Draws) {
-    // Uniform draws have variance 1/12; the filter multiplies it by 1 + color².
-    let factor = level * (12.0 / (1.0 + color * color)).sqrt();
-    let mut units = vec![0.0; samples.len()];
-    draws.units(&mut units);
-    let mut last = 0.0;
-    for (sample, unit) in samples.iter_mut().zip(units) {
-        let fresh = unit - 0.5;
-        *sample += factor * (fresh - color * last);
-        last = fresh;
-    }
-}
-
-/// The sum of the squares, in four running sums that need not wait for each other.
-fn squares(samples: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    for four in samples.as_chunks::<4>().0 {
-        sums.iter_mut().zip(four).for_each(|(sum, sample)| *sum += sample * sample);
-    }
-    sums.iter().sum()
-}
-
-/// A steady sine of this root mean square.
-fn add_drone(samples: &mut [f64], hertz: f64, level: f64, draws: &mut Draws) {
-    let mut oscillator = Oscillator::steady(hertz);
-    let start = polar(level * std::f64::consts::SQRT_2, draws.between(0.0, TAU));
-    for sample in samples {
-        *sample += (oscillator.next() * start).re;
-    }
-}
-
-/// Cuts everything above this share of the peak.
-fn clip(samples: &mut [f64], share: f64) {
-    let limit = share * samples.iter().fold(0.0, |peak: f64, sample| peak.max(sample.abs()));
-    for sample in samples {
-        *sample = sample.clamp(-limit, limit);
     }
 }

@@ -14,6 +14,8 @@ pub(super) const SCALE: f64 = 32768.0;
 pub(super) const LONGEST: usize = 32;
 /// How long recordings that are read may be, in [`UNIT`]s: half a second to one.
 const UNITS: std::ops::RangeInclusive<usize> = 16..=LONGEST;
+/// The fewest and the most samples of a file, and what their number is a multiple of.
+pub(crate) const SAMPLES: [usize; 3] = [*UNITS.start() * UNIT, LONGEST * UNIT, UNIT];
 /// What the header says; the rate is [`RATE`](super::level::RATE).
 const SPEC: WavSpec = WavSpec {
     channels: 1,
@@ -42,6 +44,11 @@ fn written(steps: &[i16]) -> Result<Vec<u8>, hound::Error> {
     Ok(file.into_inner())
 }
 
+/// Whether a file may have so many samples.
+pub(super) fn lasts(samples: usize) -> bool {
+    samples.is_multiple_of(UNIT) && UNITS.contains(&(samples / UNIT))
+}
+
 /// The samples of a file, in steps of [`SCALE`] for full scale.
 ///
 /// # Errors
@@ -50,7 +57,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Vec<i16>, MediumError> {
     let wrong = |error: hound::Error| MediumError(format!("not a WAV file: {error}"));
     let mut reader = WavReader::new(bytes).map_err(wrong)?;
     let count = reader.len() as usize;
-    if reader.spec() != SPEC || !count.is_multiple_of(UNIT) || !UNITS.contains(&(count / UNIT)) {
+    if reader.spec() != SPEC || !lasts(count) {
         let spec = reader.spec();
         return Err(MediumError(format!("a recording cannot have {count} samples of {spec:?}")));
     }

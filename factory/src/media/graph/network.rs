@@ -7,7 +7,9 @@ use super::dressing::{self, Dress};
 use super::sheet::{self, Sheet};
 use super::wiring::Wiring;
 use super::{estimates, features};
-use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::media::{
+    Blemish, Format, ItemReader, Look, Medium, MediumError, Reach, Reading, Statistic,
+};
 use crate::numeric::draws::{Draws, floor};
 
 /// Small directed, weighted graphs.
@@ -115,17 +117,32 @@ impl Custom {
     }
 }
 
-impl Medium for Network {
-    fn statistics(&self) -> &'static [Statistic] {
-        &STATISTICS
-    }
-
+impl ItemReader for Network {
     fn blemishes(&self) -> &'static [Blemish] {
         &BLEMISHES
     }
 
     fn formats(&self) -> &'static [Format] {
         &[Format::Csv]
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
+        let sheet = Sheet::read(bytes)?;
+        Ok(Reading {
+            plain: features::plain(&sheet),
+            generic: features::generic(&sheet.graph(0.0)),
+            estimates: estimates::of(&sheet),
+        })
+    }
+
+    fn python(&self) -> &'static str {
+        include_str!("network.py")
+    }
+}
+
+impl Medium for Network {
+    fn statistics(&self) -> &'static [Statistic] {
+        &STATISTICS
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
@@ -145,18 +162,5 @@ impl Medium for Network {
         let lines =
             dressing::blemished(weighted, &wiring, BLEMISHES.each_ref().map(strength), draws);
         sheet::written(&names, &lines)
-    }
-
-    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
-        let sheet = Sheet::read(bytes)?;
-        Ok(Reading {
-            plain: features::plain(&sheet),
-            generic: features::generic(&sheet.graph(0.0)),
-            estimates: estimates::of(&sheet),
-        })
-    }
-
-    fn python(&self) -> &'static str {
-        include_str!("network.py")
     }
 }

@@ -4,7 +4,7 @@
 use super::picture::{byte, coordinates, encode, rows, rows_mut};
 use crate::media::{Blemish, Format, Look};
 use crate::numeric::draws::{Draws, floor};
-use ndarray::{Array2, Array3, Axis};
+use ndarray::{Array2, Array3, ArrayViewMut3, Axis};
 
 /// The sensor adds noise.
 pub(crate) const NOISE: Blemish =
@@ -96,19 +96,15 @@ impl Camera {
         let sigma = (self.grain * self.grain + added * added).sqrt();
         add_noise(&mut grid, sigma, draws);
         if let Some(step) = strength(&COARSE_LEVELS) {
-            grid.mapv_inplace(|value| ((value / step).floor() + 0.5) * step);
+            coarsen(&mut grid, step);
         }
         // The two ends of the scale mark what was not measured.
         let mut bytes = grid.mapv(|value| byte(value).clamp(1, 254));
         if let Some(share) = strength(&DEAD_PIXELS) {
-            for byte in &mut bytes {
-                if draws.chance(share) {
-                    *byte = if draws.chance(0.5) { 0 } else { 255 };
-                }
-            }
+            stick(bytes.view_mut().insert_axis(Axis(2)), share, draws);
         }
         if let Some(share) = strength(&BAR) {
-            self.cover(&mut bytes, share, draws);
+            cover(bytes.view_mut().insert_axis(Axis(2)), share, draws);
         }
         self.develop(&bytes)
     }
@@ -124,14 +120,6 @@ impl Camera {
                 *value += slope.0 * x + slope.1 * y - self.vignette * (x * x + y * y - mean);
             }
         }
-    }
-
-    /// Lays a black bar over a share of the picture, across or along it.
-    fn cover(&self, bytes: &mut Array2<u8>, share: f64, draws: &mut Draws) {
-        let width = floor(share * self.side as f64 + 0.5).max(1);
-        let from = draws.whole(0, self.side - width);
-        let across = usize::from(draws.chance(0.5));
-        bytes.slice_axis_mut(Axis(across), (from..from + width).into()).fill(0);
     }
 
     /// Grey bytes as a file.
@@ -152,9 +140,34 @@ impl Camera {
     }
 }
 
+/// Stores grey values in steps of this size.
+pub(super) fn coarsen(grid: &mut Array2<f64>, step: f64) {
+    grid.mapv_inplace(|value| ((value / step).floor() + 0.5) * step);
+}
+
+/// Makes a share of the pixels black or white, in all channels. Pixels have the shape
+/// `[down, across, channels]`.
+pub(super) fn stick(mut pixels: ArrayViewMut3<'_, u8>, share: f64, draws: &mut Draws) {
+    for mut pixel in pixels.lanes_mut(Axis(2)) {
+        if draws.chance(share) {
+            pixel.fill(if draws.chance(0.5) { 0 } else { 255 });
+        }
+    }
+}
+
+/// Lays a black bar over a share of a square picture, across or along it. Pixels have the shape
+/// `[down, across, channels]`.
+pub(super) fn cover(mut pixels: ArrayViewMut3<'_, u8>, share: f64, draws: &mut Draws) {
+    let side = pixels.len_of(Axis(0));
+    let width = floor(share * side as f64 + 0.5).max(1);
+    let from = draws.whole(0, side - width);
+    let across = usize::from(draws.chance(0.5));
+    pixels.slice_axis_mut(Axis(across), (from..from + width).into()).fill(0);
+}
+
 /// Adds noise of this standard deviation, nearly normal. A sum of three is close enough for a
 /// sensor and an order of magnitude quicker than an exact quantile for every pixel.
-fn add_noise(grid: &mut Array2<f64>, sigma: f64, draws: &mut Draws) {
+pub(super) fn add_noise(grid: &mut Array2<f64>, sigma: f64, draws: &mut Draws) {
     let mut units = vec![0.0; 3 * grid.len()];
     draws.units(&mut units);
     let width = 3 * grid.ncols();

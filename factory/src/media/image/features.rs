@@ -5,7 +5,7 @@
 
 use super::picture::{Picture, coordinates, rows};
 use crate::numeric::draws::floor;
-use ndarray::{Array2, Axis, azip, s};
+use ndarray::{Array2, ArrayView2, ArrayView3, Axis, azip, s};
 
 /// Cells along an edge of the thumbnail.
 const THUMBNAIL: usize = 5;
@@ -75,6 +75,27 @@ pub(crate) fn generic(picture: &Picture) -> Vec<f64> {
     }
     features.extend([lean(&across), lean(&down)]);
     features
+}
+
+/// The mean of each channel, from 0 to 1, of pixels of shape `[down, across, channels]`.
+pub(super) fn channel_means(pixels: ArrayView3<'_, u8>) -> Vec<f64> {
+    let mean = |channel: ArrayView2<'_, u8>| {
+        let sum: u32 = channel.iter().map(|byte| u32::from(*byte)).sum();
+        f64::from(sum) / (WHITE * channel.len() as f64)
+    };
+    pixels.axis_iter(Axis(2)).map(mean).collect()
+}
+
+/// Mean and spread of red less green and of blue less green, in shares of white, of pixels of
+/// shape `[down, across, 3]`.
+pub(super) fn tints(pixels: ArrayView3<'_, u8>) -> Vec<f64> {
+    let channel = |channel: usize| pixels.index_axis(Axis(2), channel).mapv(i32::from);
+    let green = channel(1);
+    let tint = |other: usize| {
+        let sums = Sums::of(&(channel(other) - &green));
+        [sums.mean() / WHITE, sums.spread() / WHITE]
+    };
+    [0, 2].map(tint).concat()
 }
 
 /// The sum of the products of two runs of bytes.
@@ -174,27 +195,33 @@ fn curvature(levels: &Array2<i32>) -> Array2<i32> {
 /// How many whole numbers there were, and the sums of their powers from the first to the fourth.
 struct Sums {
     count: i128,
-    powers: [i64; 4],
+    powers: [i64; 3],
+    /// Of large pictures it is more than 64 bits hold.
+    fourth: i128,
 }
 
 impl Sums {
     fn of(values: &Array2<i32>) -> Self {
-        let mut powers = [0; 4];
+        let (mut powers, mut fourth) = ([0; 3], 0);
         for value in values {
             let value = i64::from(*value);
             let square = value * value;
             powers[0] += value;
             powers[1] += square;
             powers[2] += square * value;
-            powers[3] += square * square;
+            fourth += i128::from(square * square);
         }
-        Self { count: values.len() as i128, powers }
+        Self { count: values.len() as i128, powers, fourth }
+    }
+
+    fn mean(&self) -> f64 {
+        self.powers[0] as f64 / self.count as f64
     }
 
     /// The variance (ddof 0).
     fn variance(&self) -> f64 {
         let n = self.count as f64;
-        let [first, second, ..] = self.powers.map(i128::from);
+        let [first, second, _] = self.powers.map(i128::from);
         (self.count * second - first * first) as f64 / (n * n)
     }
 
@@ -205,7 +232,9 @@ impl Sums {
 
     /// The excess kurtosis, or 0 without a spread.
     fn peak(&self) -> f64 {
-        let [first, second, third, fourth] = self.powers.map(|sum| sum as f64 / self.count as f64);
+        let count = self.count as f64;
+        let [first, second, third] = self.powers.map(|sum| sum as f64 / count);
+        let fourth = self.fourth as f64 / count;
         let variance = self.variance();
         if variance < TINY {
             return 0.0;

@@ -1,4 +1,4 @@
-//! Pictures: close views of textured surfaces, and scattered things.
+//! Pictures: close views of textured surfaces, scattered things, and pictures that are given.
 //!
 //! A medium draws a scene in grey; `camera` makes a file of it, with the task's size, tint
 //! and blemishes. Reading starts from the file's grey values: `features` are what solvers
@@ -7,6 +7,7 @@
 mod blobs;
 pub(crate) mod camera;
 pub(crate) mod features;
+pub(crate) mod given;
 pub(crate) mod jpeg;
 mod objects;
 pub(crate) mod picture;
@@ -18,5 +19,6 @@ mod surface;
 mod tests;
 pub(crate) mod wave;
 
+pub use given::GivenPicture;
 pub use objects::Objects;
 pub use surface::Surface;

@@ -5,7 +5,9 @@ use super::camera::{BLUR, Camera, DEAD_PIXELS, NOISE, SHADE};
 use super::features;
 use super::picture::decode;
 use super::wave::Wave;
-use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::media::{
+    Blemish, Format, ItemReader, Look, Medium, MediumError, Reach, Reading, Statistic,
+};
 use crate::numeric::draws::{Draws, floor};
 use ndarray::Array2;
 use std::f64::consts::PI;
@@ -105,17 +107,47 @@ const OFFSETS: [(f64, f64); 9] = {
 #[derive(Debug)]
 pub struct Objects;
 
-impl Medium for Objects {
-    fn statistics(&self) -> &'static [Statistic] {
-        &STATISTICS
-    }
-
+impl ItemReader for Objects {
     fn blemishes(&self) -> &'static [Blemish] {
         &[NOISE, BLUR, DEAD_PIXELS, SHADE]
     }
 
     fn formats(&self) -> &'static [Format] {
         &[Format::Png, Format::Jpeg]
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
+        let picture = decode(bytes)?;
+        let found = blobs::measure(&picture);
+        Ok(Reading {
+            plain: features::plain(&picture),
+            generic: features::generic(&picture),
+            estimates: vec![
+                found.background,
+                found.contrast,
+                found.count,
+                found.radius,
+                found.dark,
+                found.hollow,
+                found.elongation,
+                found.heading,
+            ],
+        })
+    }
+
+    fn python(&self) -> &'static str {
+        concat!(
+            include_str!("picture.py"),
+            include_str!("features.py"),
+            include_str!("plane.py"),
+            include_str!("objects.py")
+        )
+    }
+}
+
+impl Medium for Objects {
+    fn statistics(&self) -> &'static [Statistic] {
+        &STATISTICS
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
@@ -154,29 +186,6 @@ impl Medium for Objects {
             thing.draw(&mut scene, middle);
         }
         camera.photograph(scene, look, draws)
-    }
-
-    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
-        let picture = decode(bytes)?;
-        let found = blobs::measure(&picture);
-        Ok(Reading {
-            plain: features::plain(&picture),
-            generic: features::generic(&picture),
-            estimates: vec![
-                found.background,
-                found.contrast,
-                found.count,
-                found.radius,
-                found.dark,
-                found.hollow,
-                found.elongation,
-                found.heading,
-            ],
-        })
-    }
-
-    fn python(&self) -> &'static str {
-        concat!(include_str!("picture.py"), include_str!("objects.py"))
     }
 }
 

@@ -31,6 +31,12 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
+    /// Of grey pixels of shape `[down, across]`, all of which count as measured unless they are
+    /// wholly black or white.
+    pub(crate) fn from_grey(bytes: Array2<u8>) -> Self {
+        Self::from_pixels(&bytes.insert_axis(Axis(2)), 0)
+    }
+
     /// Of pixels of shape `[down, across, 1 or 3]`; those within `margin` of the ends of the
     /// scale were not measured.
     fn from_pixels(pixels: &Array3<u8>, margin: u8) -> Self {
@@ -141,7 +147,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Picture, MediumError> {
 }
 
 /// The pixels of a square PNG file, of shape `[down, across, channels]`.
-fn decode_png(bytes: &[u8]) -> Result<Array3<u8>, MediumError> {
+pub(super) fn decode_png(bytes: &[u8]) -> Result<Array3<u8>, MediumError> {
     let wrong = |error: ImageError| MediumError(format!("not a PNG file: {error}"));
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(MEMORY);

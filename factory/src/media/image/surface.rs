@@ -4,7 +4,9 @@ use super::camera::{BAR, COARSE_LEVELS, Camera, DEAD_PIXELS, NOISE};
 use super::picture::{around, coordinates, decode};
 use super::wave::Wave;
 use super::{features, stripes};
-use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::media::{
+    Blemish, Format, ItemReader, Look, Medium, MediumError, Reach, Reading, Statistic,
+};
 use crate::numeric::draws::{Draws, floor};
 use ndarray::Array2;
 use std::f64::consts::PI;
@@ -77,17 +79,46 @@ const SPECK_HEIGHT: f64 = 0.24;
 #[derive(Debug)]
 pub struct Surface;
 
-impl Medium for Surface {
-    fn statistics(&self) -> &'static [Statistic] {
-        &STATISTICS
-    }
-
+impl ItemReader for Surface {
     fn blemishes(&self) -> &'static [Blemish] {
         &[NOISE, DEAD_PIXELS, BAR, COARSE_LEVELS]
     }
 
     fn formats(&self) -> &'static [Format] {
         &[Format::Png, Format::Jpeg]
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
+        let picture = decode(bytes)?;
+        let found = stripes::measure(&picture);
+        Ok(Reading {
+            plain: features::plain(&picture),
+            generic: features::generic(&picture),
+            estimates: vec![
+                found.brightness,
+                found.tilt,
+                found.contrast,
+                found.specks,
+                found.angle,
+                found.period,
+                found.crossed,
+            ],
+        })
+    }
+
+    fn python(&self) -> &'static str {
+        concat!(
+            include_str!("picture.py"),
+            include_str!("features.py"),
+            include_str!("plane.py"),
+            include_str!("surface.py")
+        )
+    }
+}
+
+impl Medium for Surface {
+    fn statistics(&self) -> &'static [Statistic] {
+        &STATISTICS
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
@@ -112,28 +143,6 @@ impl Medium for Surface {
         });
         scatter(&mut scene, specks, draws);
         camera.photograph(scene, look, draws)
-    }
-
-    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
-        let picture = decode(bytes)?;
-        let found = stripes::measure(&picture);
-        Ok(Reading {
-            plain: features::plain(&picture),
-            generic: features::generic(&picture),
-            estimates: vec![
-                found.brightness,
-                found.tilt,
-                found.contrast,
-                found.specks,
-                found.angle,
-                found.period,
-                found.crossed,
-            ],
-        })
-    }
-
-    fn python(&self) -> &'static str {
-        concat!(include_str!("picture.py"), include_str!("surface.py"))
     }
 }
 

@@ -63,6 +63,13 @@ pub(super) fn asides(look: &Look<'_>, dialect: &Dialect, draws: &mut Draws) -> V
     templates.iter().take(count).map(aside).collect()
 }
 
+/// A word of three letters or more with one slip at an inner letter.
+pub(super) fn slipped(word: &str, draws: &mut Draws) -> String {
+    let slip = *draws.pick(&Slip::ALL);
+    let letter = draws.whole(1, word.len() - 2);
+    mistyped(word, slip, letter)
+}
+
 /// One line of text, after the blemishes of the pen.
 pub(super) fn written(sentences: Vec<Vec<String>>, look: &Look<'_>, draws: &mut Draws) -> String {
     let bare = strength(look, BARE);
@@ -74,9 +81,7 @@ pub(super) fn written(sentences: Vec<Vec<String>>, look: &Look<'_>, draws: &mut 
         }
         let letters = word.trim_end_matches(['.', ';']).len();
         if letters >= LONG && word.as_bytes()[0].is_ascii_alphabetic() && draws.chance(typos) {
-            let slip = *draws.pick(&Slip::ALL);
-            let letter = draws.whole(1, letters - 2);
-            *word = mistyped(&word[..letters], slip, letter) + &word[letters..];
+            *word = slipped(&word[..letters], draws) + &word[letters..];
         }
     }
     words.join(" ")

@@ -1,4 +1,4 @@
-//! Texts: short reports, and pairs of notes about one thing each.
+//! Texts: short reports, pairs of notes about one thing each, and texts that are given.
 //!
 //! Reports are cells of a table or documents of their own, which are longer. Both media are
 //! written from templates (`wording`) around words that carry meaning (`lexicon`).
@@ -7,7 +7,9 @@
 //! (`tokens` and each medium's own) know the templates and forgive mistyping.
 
 mod blemish;
+mod counts;
 mod document;
+pub(crate) mod given;
 mod lexicon;
 mod pair;
 mod pair_reading;
@@ -18,5 +20,6 @@ mod tests;
 mod tokens;
 mod wording;
 
+pub use given::GivenText;
 pub use pair::Pair;
 pub use report::Report;

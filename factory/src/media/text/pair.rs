@@ -7,7 +7,9 @@ use super::blemish::{self, BARE, DISTRACTORS, TYPOS};
 use super::lexicon::Class;
 use super::pair_reading;
 use super::wording::{Dialect, capitalised, sentences};
-use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::media::{
+    Blemish, Format, ItemReader, Look, Medium, MediumError, Reach, Reading, Statistic,
+};
 use crate::numeric::draws::{Draws, floor};
 
 /// Two texts that may mean the same.
@@ -251,17 +253,34 @@ fn words(clauses: &[Vec<String>]) -> f64 {
     clauses.iter().map(Vec::len).sum::<usize>() as f64
 }
 
-impl Medium for Pair {
-    fn statistics(&self) -> &'static [Statistic] {
-        &STATISTICS
-    }
-
+impl ItemReader for Pair {
     fn blemishes(&self) -> &'static [Blemish] {
         &[TYPOS, DISTRACTORS, BARE]
     }
 
     fn formats(&self) -> &'static [Format] {
         &[Format::Cells]
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
+        pair_reading::read(bytes)
+    }
+
+    fn python(&self) -> &'static str {
+        concat!(
+            "WORDS = \"\"\"\n",
+            include_str!("words.txt"),
+            "\"\"\"\n\n",
+            include_str!("common.py"),
+            "\n\n",
+            include_str!("pair.py")
+        )
+    }
+}
+
+impl Medium for Pair {
+    fn statistics(&self) -> &'static [Statistic] {
+        &STATISTICS
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
@@ -291,20 +310,5 @@ impl Medium for Pair {
         let first = line(first, padding);
         let second = line(second, PADDING_WORDS - padding);
         [first, second].join("\n").into_bytes()
-    }
-
-    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
-        pair_reading::read(bytes)
-    }
-
-    fn python(&self) -> &'static str {
-        concat!(
-            "WORDS = \"\"\"\n",
-            include_str!("words.txt"),
-            "\"\"\"\n\n",
-            include_str!("common.py"),
-            "\n\n",
-            include_str!("pair.py")
-        )
     }
 }

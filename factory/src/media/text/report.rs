@@ -4,7 +4,9 @@ use super::blemish::{self, BARE, DISTRACTORS, SHUFFLE, TYPOS};
 use super::lexicon::Class;
 use super::wording::{Dialect, capitalised, sentences};
 use super::{document, report_reading};
-use crate::media::{Blemish, Format, Look, Medium, MediumError, Reach, Reading, Statistic};
+use crate::media::{
+    Blemish, Format, ItemReader, Look, Medium, MediumError, Reach, Reading, Statistic,
+};
 use crate::numeric::draws::{Draws, floor};
 
 /// Short reports in words.
@@ -288,17 +290,34 @@ impl Report {
     }
 }
 
-impl Medium for Report {
-    fn statistics(&self) -> &'static [Statistic] {
-        &STATISTICS
-    }
-
+impl ItemReader for Report {
     fn blemishes(&self) -> &'static [Blemish] {
         &[TYPOS, DISTRACTORS, SHUFFLE, BARE]
     }
 
     fn formats(&self) -> &'static [Format] {
         &[Format::Cells, Format::Text]
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
+        report_reading::read(bytes)
+    }
+
+    fn python(&self) -> &'static str {
+        concat!(
+            "WORDS = \"\"\"\n",
+            include_str!("words.txt"),
+            "\"\"\"\n\n",
+            include_str!("common.py"),
+            "\n\n",
+            include_str!("report.py")
+        )
+    }
+}
+
+impl Medium for Report {
+    fn statistics(&self) -> &'static [Statistic] {
+        &STATISTICS
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
@@ -315,20 +334,5 @@ impl Medium for Report {
             _ => blemish::written(sentences, look, draws),
         };
         text.into_bytes()
-    }
-
-    fn read(&self, bytes: &[u8]) -> Result<Reading, MediumError> {
-        report_reading::read(bytes)
-    }
-
-    fn python(&self) -> &'static str {
-        concat!(
-            "WORDS = \"\"\"\n",
-            include_str!("words.txt"),
-            "\"\"\"\n\n",
-            include_str!("common.py"),
-            "\n\n",
-            include_str!("report.py")
-        )
     }
 }

@@ -208,7 +208,7 @@ fn table_needs(brief: &Brief<'_>, own: &TableScenario) -> String {
         None => needs.push("`item` is null".to_owned()),
         Some(item) => {
             let carried: Vec<&str> =
-                item.medium.medium().statistics().iter().map(|known| known.means).collect();
+                item.medium.statistics().iter().map(|known| known.means).collect();
             needs.push(format!(
                 "`item` has the medium `{}`; `column` names the column of the items, `shows` says \
                  in a phrase what an item is and how it came about. We draw the items; what tells \
@@ -280,9 +280,9 @@ fn data(brief: &Brief<'_>) -> String {
     }
     let item = match story.item.as_ref().map(|item| item.medium) {
         None => return "a table of number and word columns".to_owned(),
-        Some(MediumKind::Surface | MediumKind::Objects) => "a picture",
-        Some(MediumKind::Recording) => "a recording",
-        Some(MediumKind::Report) => "a text",
+        Some(MediumKind::Surface | MediumKind::Objects | MediumKind::Picture) => "a picture",
+        Some(MediumKind::Recording | MediumKind::Sound) => "a recording",
+        Some(MediumKind::Report | MediumKind::Text) => "a text",
         Some(MediumKind::Pair) => "a pair of texts",
         Some(MediumKind::Network) => "a graph",
     };

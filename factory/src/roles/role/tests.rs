@@ -49,7 +49,7 @@ fn few_rows_of_a_query_are_useful_where_only_the_first_counts() {
 fn two_blemishes_of_items_share_the_strength_of_one() {
     let mut counts = BTreeSet::new();
     for blueprint in blueprints("image/binary", 40) {
-        let known = blueprint.item().unwrap().medium.medium().blemishes();
+        let known = blueprint.item().unwrap().medium.reader().blemishes();
         let strengths: Vec<(&Blemish, f64)> = blueprint
             .mutations
             .iter()

@@ -193,7 +193,7 @@ fn statistics(task: &GalleryTask, layout: &ItemLayout) -> Markup {
     };
     html! {
         dl.facts {
-            @for statistic in layout.medium.medium().statistics().iter().filter(|s| used(s.name)) {
+            @for statistic in layout.medium.statistics().iter().filter(|s| used(s.name)) {
                 div {
                     dt { (statistic.name) }
                     dd { (statistic.means) "; " (short(statistic.low)) " to " (short(statistic.high)) }
@@ -269,7 +269,7 @@ fn in_words(task: &GalleryTask, mutation: &Mutation) -> String {
         ),
         Mutation::Blemish { name, strength } => {
             let known =
-                task.blueprint.item().into_iter().flat_map(|l| l.medium.medium().blemishes());
+                task.blueprint.item().into_iter().flat_map(|l| l.medium.reader().blemishes());
             let means = known.into_iter().find(|blemish| blemish.name == name);
             let means = means.map_or(String::new(), |known| format!(": {}", known.means));
             format!("blemish: `{name}`, strength {}{means}", short(*strength))

@@ -2,6 +2,8 @@
 
 use super::GalleryError;
 use super::task::{GalleryTask, ItemColumn};
+use crate::media::Storage;
+use crate::spec::layout::ItemLayout;
 use fs_err as fs;
 use maud::{Markup, html};
 
@@ -11,10 +13,13 @@ const COUNT: usize = 5;
 /// Some rows' texts, or nothing if the rows have none.
 pub(super) fn show(task: &GalleryTask) -> Option<Markup> {
     let truth = task.truth_columns();
-    let columns: Vec<usize> = task
-        .train
-        .prose()
-        .into_iter()
+    let prose = task.train.prose();
+    // Given texts may be short.
+    let given =
+        task.blueprint.item().filter(|layout| matches!(layout.storage(), Storage::Cells(_)));
+    let items = given.map(ItemLayout::columns).unwrap_or_default();
+    let columns: Vec<usize> = (0..task.train.header.len())
+        .filter(|column| prose.contains(column) || items.contains(&task.train.header[*column]))
         .filter(|column| !truth.contains(&task.train.header[*column].as_str()))
         .collect();
     if columns.is_empty() {

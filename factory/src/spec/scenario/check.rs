@@ -80,6 +80,13 @@ fn check_table(story: &TableScenario) -> Result<(), StoryError> {
         (None, Some(_)) => 6,
         (None, None) => 7,
     };
+    if story.item.as_ref().is_some_and(|item| item.medium.medium().is_none()) {
+        return form(
+            "`item.medium`: such items are not rendered from a story; choose `surface`, `objects`, \
+             `recording`, `report`, `pair` or `network`"
+                .to_owned(),
+        );
+    }
     count("numbers", story.numbers.len(), least..=12)?;
     count("words", story.words.len(), 2..=4)?;
     count("words of `graded`", story.graded.words.len(), 3..=5)?;
@@ -318,7 +325,7 @@ fn is_number(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::all;
+    use super::super::{ItemSpec, all};
     use super::*;
 
     /// A change, and the code and the words of the refusal that it causes.
@@ -326,6 +333,12 @@ mod tests {
 
     fn number(text: &str) -> NumberColumn {
         text.parse().unwrap()
+    }
+
+    /// An item of a medium that renders nothing.
+    fn given_item() -> ItemSpec {
+        toml::from_str("medium = \"picture\"\ncolumn = \"photo\"\nshows = \"a photo of it\"")
+            .unwrap()
     }
 
     /// An embedded story of a table with a change in it.
@@ -343,9 +356,10 @@ mod tests {
 
     #[test]
     fn story_with_a_fault_is_refused_with_its_code_and_what_to_change() {
-        let cases: [Case; 21] = [
+        let cases: [Case; 22] = [
             (|s| s.numbers.truncate(6), "story_schema", "7 to 12 are needed"),
             (|s| s.words.clear(), "story_schema", "2 to 4 are needed"),
+            (|s| s.item = Some(given_item()), "story_schema", "not rendered from a story"),
             (|s| s.graded.words.truncate(2), "story_schema", "3 to 5"),
             (|s| s.numbers[0] = number("span 0 1 u 0"), "story_schema", "different values"),
             (|s| s.numbers[0] = number("span 1 9 c 1"), "story_schema", "no digits after"),

@@ -73,7 +73,7 @@ impl Bench {
             let brief = Brief { slot, seed, scenario: &story, origin, preset };
             let blueprint = strategist::strategise(&brief).unwrap();
             let other = |item: &ItemLayout| {
-                item.format != format.unwrap_or(item.medium.medium().formats()[0])
+                item.format != format.unwrap_or(item.medium.reader().formats()[0])
             };
             if blueprint.item().is_some_and(other) {
                 continue;
