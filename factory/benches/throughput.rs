@@ -125,7 +125,7 @@ impl Total {
             let evaluator = operator::evaluator(&blueprint);
             let text = page::builtin(&blueprint, story, &assets);
             let page = TaskPage { text, prose: None };
-            let facts = TaskFacts { blueprint, assets, ladder, thresholds };
+            let facts = TaskFacts { generated: None, blueprint, assets, ladder, thresholds };
             let draft = Draft::new(facts, evaluator, page, RoleBackend::Builtin)?;
             let Ok(task) = self.timed(3, || verify::verify(draft, work)) else { continue };
             self.timed(4, || verify::rebuilds(task.get(), story, Rebuild::Data))?;

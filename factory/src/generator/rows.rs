@@ -112,16 +112,14 @@ impl GeneratedItems {
     /// The item of a row; `None` if there is none.
     pub fn item(&self, row: usize) -> Option<GivenItem<'_>> {
         match self {
-            Self::None => None,
             Self::Pictures(levels) if row < levels.len_of(Axis(0)) => {
                 GivenItem::from_levels(levels.index_axis(Axis(0), row)).ok()
             }
-            Self::Pictures(_) => None,
             Self::Sounds(samples) if row < samples.nrows() => {
                 samples.row(row).to_slice().map(GivenItem::Sound)
             }
-            Self::Sounds(_) => None,
             Self::Texts(texts) => texts.get(row).map(|text| GivenItem::Text(text)),
+            Self::None | Self::Pictures(_) | Self::Sounds(_) => None,
         }
     }
 

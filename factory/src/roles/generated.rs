@@ -94,7 +94,9 @@ pub fn blueprint(brief: &Brief<'_>, story: &Story) -> Result<Blueprint, RoleRefu
     let mut fixed = Draws::new(first.stream("generator"));
     let (mut numbers, words) = strategist::columns(brief, table, &mut fixed);
     // The generator draws the columns, correlations included.
-    numbers.iter_mut().for_each(|spec| spec.follows = None);
+    for spec in &mut numbers {
+        spec.follows = None;
+    }
     let item = table.item.as_ref().filter(|_| cell.modality != Modality::Tabular);
     let item = item.and_then(|item| item_layout(item, &mut fixed));
 

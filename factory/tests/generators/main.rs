@@ -6,8 +6,9 @@
 mod program;
 
 use factory::generator::{
-    GeneratedRows, GeneratorError, GeneratorFault, GeneratorJail, GeneratorSpec, ItemForm, generate,
+    GeneratedRows, GeneratorError, GeneratorFault, GeneratorJail, GeneratorSpec, generate,
 };
+use factory::spec::generated::ItemForm;
 use jail::limits::RunLimits;
 use program::{HostileGenerator, honest, spec};
 use std::collections::BTreeSet;
@@ -134,7 +135,7 @@ fn file_that_is_no_python_is_refused_with_its_line() {
 #[test]
 fn rule_hash_ignores_names_notes_and_small_digits_and_nothing_else() {
     let jail = jail();
-    let hash = |code: &str| jail.inspect(code, &spec("table")).unwrap().rule_hash();
+    let hash = |code: &str| jail.inspect(code, &spec("table")).unwrap().into_record(code).rule_hash;
     let code = honest("table");
     let first = hash(&code);
     let renamed = code
