@@ -7,8 +7,9 @@
 use crate::anthropic::{self, AnthropicAnswer};
 use crate::cache::write_entry;
 use crate::calls::{CallRecord, TryOutcome};
+use crate::capabilities::{Capabilities, WireProtocol};
 use crate::chat::{ChatError, ChatModel, Completion, Message, Purpose, Request, Role};
-use crate::endpoint::{Capabilities, Endpoint, EndpointError, WireProtocol, is_loopback};
+use crate::endpoint::{Endpoint, EndpointError, is_loopback};
 use crate::limiter::Limiter;
 use crate::openai::{self, OpenAiAnswer};
 use crate::retry::{Advice, Backoff, NextStep, TryFault, hold, next_step};

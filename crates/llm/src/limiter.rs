@@ -229,7 +229,7 @@ enum Start {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::Endpoints;
+    use crate::endpoints::Endpoints;
     use std::sync::Arc;
 
     fn limiter(settings: &str) -> Limiter {

@@ -7,9 +7,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use support::provider::{FakeProvider, Piece, answer, openai_events, stream};
 
-const PRICES: &str = "[[price]]\nmodel = \"m\"\ninput = \"1\"\noutput = \"10\"\n";
+pub(crate) const PRICES: &str = "[[price]]\nmodel = \"m\"\ninput = \"1\"\noutput = \"10\"\n";
 
-/// Makes calls on 4 threads until the budget ends them, and returns what the provider billed and
+/// Makes calls on 4 threads until the budget ends them, and returns the reasons that it gave.
+pub(crate) fn spend(client: &ChatClient) -> String {
+    let calls = |thread: usize| {
+        for call in 0.. {
+            let asked = request(&format!("{thread} {call}"));
+            match client.complete(&asked, &Purpose::default()) {
+                Ok(_) | Err(ChatError::Unavailable { .. }) => {}
+                Err(ChatError::Budget { reason }) => return reason,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        unreachable!("the budget ends the calls")
+    };
+    std::thread::scope(|scope| {
+        let threads = [0, 1, 2, 3].map(|thread| scope.spawn(move || calls(thread)));
+        threads.map(|thread| thread.join().unwrap()).concat()
+    })
+}
+
+/// Spends a budget as [`spend`] does, and returns what the provider billed and
 /// what was booked. `output` is the count of generated tokens that the provider states for a call.
 fn run(limit: MicroUsd, output: impl Fn(u64) -> u64 + Send + Sync + 'static) -> (u64, u64, String) {
     let billed = Arc::new(AtomicU64::new(0));
@@ -30,25 +49,8 @@ fn run(limit: MicroUsd, output: impl Fn(u64) -> u64 + Send + Sync + 'static) -> 
     let record = Arc::new(CallRecord::open(&path, prices, Some(limit)).unwrap());
     let client =
         ChatClient::new(endpoint(&provider, "openai", ""), Some(Arc::clone(&record))).unwrap();
-    let reasons: Vec<String> = std::thread::scope(|scope| {
-        let threads = (0..4).map(|thread| {
-            let client = &client;
-            scope.spawn(move || {
-                for call in 0.. {
-                    let asked = request(&format!("{thread} {call}"));
-                    match client.complete(&asked, &Purpose::default()) {
-                        Ok(_) | Err(ChatError::Unavailable { .. }) => {}
-                        Err(ChatError::Budget { reason }) => return reason,
-                        Err(error) => panic!("{error}"),
-                    }
-                }
-                unreachable!("the budget ends the calls")
-            })
-        });
-        let threads: Vec<_> = threads.collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    (billed.load(Ordering::SeqCst), record.totals().spent.0, reasons.concat())
+    let reasons = spend(&client);
+    (billed.load(Ordering::SeqCst), record.totals().spent.0, reasons)
 }
 
 /// A number that looks random, the same for the same arguments.
