@@ -193,16 +193,19 @@ impl ModelsFile {
     }
 }
 
-/// A client whose answers are kept in a cache.
+/// A client whose answers are kept in a cache, and taken from there unless `no_cache` is set.
 fn kept(
     client: ChatClient,
     cache: &Utf8Path,
     no_cache: bool,
     calls: &Arc<CallRecord>,
 ) -> Arc<dyn ChatModel> {
-    let cache_use = if no_cache { CacheUse::WriteOnly } else { CacheUse::ReadAndWrite };
     let client = client.keeping_answers(cache);
-    Arc::new(CachedModel::new(client, cache, cache_use, Some(Arc::clone(calls))))
+    if no_cache {
+        return Arc::new(client);
+    }
+    let calls = Some(Arc::clone(calls));
+    Arc::new(CachedModel::new(client, cache, CacheUse::ReadOnly, calls))
 }
 
 /// What a run would ask of models, and what that would cost.

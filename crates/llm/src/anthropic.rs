@@ -1,7 +1,7 @@
 //! Anthropic Messages: a request to the body that is sent, and a body or stream to a completion.
 
+use crate::capabilities::{Capabilities, SchemaMode};
 use crate::chat::{Completion, Effort, Finish, Request, Role, Usage};
-use crate::endpoint::{Capabilities, SchemaMode};
 use crate::sse::SseEvent;
 use crate::wire::{ApiFailure, WireFault, with_schema_in_words};
 use serde::Deserialize;

@@ -51,6 +51,15 @@ impl MoneyAccount {
         Ok(())
     }
 
+    /// Whether there may be room for a call once calls in flight are settled for less than was
+    /// reserved for them.
+    pub(crate) fn may_fit_later(&self, most: MicroUsd) -> bool {
+        let alone = self.spent.0.saturating_add(most.0);
+        self.closed.is_none()
+            && self.reserved.0 > 0
+            && self.limit.is_none_or(|limit| alone <= limit.0)
+    }
+
     /// Books `cost` in place of the reservation of `most`. If it is more, the provider counts in a
     /// way that breaks the promise above: no further call is made, and the reason is returned.
     pub(crate) fn settle(&mut self, most: MicroUsd, cost: MicroUsd) -> Option<&str> {
@@ -84,6 +93,17 @@ mod tests {
         );
         assert_eq!(money.settle(MicroUsd(70), MicroUsd(10)), None);
         money.reserve(MicroUsd(60)).unwrap();
+    }
+
+    #[test]
+    fn call_may_fit_later_if_calls_in_flight_hold_what_it_needs() {
+        let mut money = MoneyAccount::new(Some(MicroUsd(100)), MicroUsd(30));
+        assert!(!money.may_fit_later(MicroUsd(71)), "no call is in flight");
+        money.reserve(MicroUsd(60)).unwrap();
+        assert!(money.may_fit_later(MicroUsd(70)));
+        assert!(!money.may_fit_later(MicroUsd(71)), "what is spent is never free again");
+        money.settle(MicroUsd(60), MicroUsd(61));
+        assert!(!money.may_fit_later(MicroUsd(1)), "the account is closed");
     }
 
     #[test]

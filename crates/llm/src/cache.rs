@@ -8,18 +8,19 @@ use fs_err as fs;
 use std::io;
 use std::sync::Arc;
 
-/// Whether a cache answers.
+/// Whether a cache keeps what it does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheUse {
-    /// It answers what it holds, and keeps what it does not.
+    /// It keeps the answers of its model.
     ReadAndWrite,
-    /// It keeps all completions and answers nothing.
-    WriteOnly,
+    /// It keeps nothing, because its model keeps its answers in the same folder
+    /// (`ChatClient::keeping_answers`).
+    ReadOnly,
 }
 
-/// A model whose answers are kept in `FOLDER/KK/KEY.json`, where `KK` begins the key. Cut and refused
-/// answers are kept too: they are paid, and what is done after them depends on them. Several
-/// processes may share a folder.
+/// A model that is asked only for what a folder does not hold. Answers lie in `FOLDER/KK/KEY.json`,
+/// where `KK` begins the key. Cut and refused answers are kept too: they are paid, and what is done
+/// after them depends on them. Several processes may share a folder.
 ///
 /// # Examples
 /// ```rust
@@ -55,16 +56,16 @@ impl<M: ChatModel> CachedModel<M> {
 impl<M: ChatModel> ChatModel for CachedModel<M> {
     fn complete(&self, request: &Request, purpose: &Purpose) -> Result<Completion, ChatError> {
         let path = entry_path(&self.folder, &request.key());
-        if self.cache_use == CacheUse::ReadAndWrite
-            && let Some(completion) = read_entry(&path, request)?
-        {
+        if let Some(completion) = read_entry(&path, request)? {
             if let Some(calls) = &self.calls {
                 calls.cached(request, purpose)?;
             }
             return Ok(completion);
         }
         let completion = self.model.complete(request, purpose)?;
-        write_entry(&self.folder, request, &completion)?;
+        if self.cache_use == CacheUse::ReadAndWrite {
+            write_entry(&self.folder, request, &completion)?;
+        }
         Ok(completion)
     }
 }
@@ -155,9 +156,18 @@ mod tests {
         let texts = ["a", "b", "a", "cut", "cut"].map(|content| text(&cache, content));
         assert_eq!(texts, ["0", "1", "0", "2", "2"]);
         assert_eq!(calls.totals().cached, 2);
-        let always = CachedModel::new(&model, folder, CacheUse::WriteOnly, None);
-        assert_eq!(text(&always, "a"), "3");
-        assert_eq!(text(&cache, "a"), "3", "it keeps what it asked for anew");
+    }
+
+    #[test]
+    fn read_only_cache_answers_what_it_holds_and_keeps_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(dir.path()).unwrap();
+        let model = CountingModel::default();
+        let keeping = CachedModel::new(&model, folder, CacheUse::ReadAndWrite, None);
+        assert_eq!(text(&keeping, "a"), "0");
+        let reading = CachedModel::new(&model, folder, CacheUse::ReadOnly, None);
+        assert_eq!(["a", "b", "b"].map(|content| text(&reading, content)), ["0", "1", "2"]);
+        assert!(!entry_path(folder, &request("b").key()).exists());
     }
 
     #[test]

@@ -133,6 +133,9 @@ pub struct CallRecord {
     path: Utf8PathBuf,
     prices: PriceList,
     open: Mutex<OpenRecord>,
+    /// Calls that wait until one in flight is settled.
+    #[cfg(feature = "http")]
+    settled: tokio::sync::Notify,
 }
 
 #[derive(Debug)]
@@ -180,6 +183,8 @@ impl CallRecord {
                 totals: CallTotals::default(),
                 next_call: past.next_call,
             }),
+            #[cfg(feature = "http")]
+            settled: tokio::sync::Notify::new(),
         };
         {
             let mut open = record.lock();
@@ -220,18 +225,19 @@ impl CallRecord {
     }
 
     /// Reserves the most that the 0-based try `attempt` of a request can cost. `free` is for models
-    /// without a price, on one's own machines.
+    /// without a price, on one's own machines. `None` if the budget has no room for it as long as
+    /// calls in flight have theirs reserved: once one of them is settled, it can be asked again.
     ///
     /// # Errors
-    /// [`ChatError::Budget`] if it could exceed the budget, or if there is a budget and the price is
-    /// unknown; [`ChatError::Io`].
+    /// [`ChatError::Budget`] if it could exceed the budget with no call in flight, or if there is a
+    /// budget and the price is unknown; [`ChatError::Io`].
     pub fn reserve(
         &self,
         request: &Request,
         purpose: &Purpose,
         attempt: u32,
         free: bool,
-    ) -> Result<CallReservation, ChatError> {
+    ) -> Result<Option<CallReservation>, ChatError> {
         let model = &request.model;
         let price = if free { Some(Price::FREE) } else { self.prices.price(model) };
         let most =
@@ -244,7 +250,10 @@ impl CallRecord {
             );
             return Err(ChatError::Budget { reason });
         }
-        open.money.reserve(most.unwrap_or_default())?;
+        let cost = most.unwrap_or_default();
+        if let Err(error) = open.money.reserve(cost) {
+            return if open.money.may_fit_later(cost) { Ok(None) } else { Err(error) };
+        }
         let call = open.next_call;
         open.next_call += 1;
         let line = CallLine::Reserved {
@@ -257,12 +266,19 @@ impl CallRecord {
         };
         if let Err(error) = open.append(&line) {
             // Nothing was sent.
-            open.money.settle(most.unwrap_or_default(), MicroUsd(0));
+            open.money.settle(cost, MicroUsd(0));
             return Err(error);
         }
         open.totals.tries += 1;
         open.totals.unpriced += u64::from(most.is_none());
-        Ok(CallReservation { call, price, most })
+        Ok(Some(CallReservation { call, price, most }))
+    }
+
+    /// Waits until a call in flight is settled. One that is settled before the future is first
+    /// polled, or enabled, is missed.
+    #[cfg(feature = "http")]
+    pub(crate) fn settlement(&self) -> tokio::sync::futures::Notified<'_> {
+        self.settled.notified()
     }
 
     /// Books how a try ended.
@@ -295,6 +311,8 @@ impl CallRecord {
         if let Some(reason) = open.money.settle(most.unwrap_or_default(), cost) {
             tracing::error!(call, "{reason}");
         }
+        #[cfg(feature = "http")]
+        self.settled.notify_waiters();
         open.append(&CallLine::Settled {
             call,
             outcome,
@@ -427,7 +445,8 @@ mod tests {
         let record = folder.open(None).unwrap();
         let purpose = Purpose::default();
         let request = request("a", 100);
-        let reserve = |attempt| record.reserve(&request, &purpose, attempt, false).unwrap();
+        let reserve =
+            |attempt| record.reserve(&request, &purpose, attempt, false).unwrap().unwrap();
         record.settle(reserve(0), TryOutcome::Unbilled("status_429".to_owned()), 5, None).unwrap();
         record.settle(reserve(1), answered(20, 30), 70, Some("r-1".to_owned())).unwrap();
         record.cached(&request, &purpose).unwrap();
@@ -446,7 +465,7 @@ mod tests {
         let folder = Folder::new();
         let record = folder.open(None).unwrap();
         let reservation =
-            record.reserve(&request("a", 100), &Purpose::default(), 0, false).unwrap();
+            record.reserve(&request("a", 100), &Purpose::default(), 0, false).unwrap().unwrap();
         let most = reservation.most.unwrap();
         drop((reservation, record));
         for _ in 0..2 {
@@ -465,7 +484,8 @@ mod tests {
         let estimated =
             TryOutcome::Answered { finish: Finish::Stop, usage, answered_by: "m".to_owned() };
         for outcome in [estimated, TryOutcome::MaybeBilled("cut".to_owned())] {
-            let call = record.reserve(&request("a", 100), &Purpose::default(), 0, false).unwrap();
+            let call =
+                record.reserve(&request("a", 100), &Purpose::default(), 0, false).unwrap().unwrap();
             record.settle(call, outcome, 0, None).unwrap();
         }
         assert_eq!(record.totals().spent, most);
@@ -476,7 +496,8 @@ mod tests {
         let folder = Folder::new();
         let record = folder.open(None).unwrap();
         for _ in 0..2 {
-            let call = record.reserve(&request("a", 1), &Purpose::default(), 0, false).unwrap();
+            let call =
+                record.reserve(&request("a", 1), &Purpose::default(), 0, false).unwrap().unwrap();
             record.settle(call, answered(1, 1), 0, None).unwrap();
         }
         let spent = record.totals().spent;
@@ -486,7 +507,7 @@ mod tests {
             fs::write(&folder.path, &whole[..end]).unwrap();
             let record = folder.open(None).unwrap();
             assert!(record.totals().tries <= 2);
-            drop(record.reserve(&request("b", 1), &Purpose::default(), 0, false).unwrap());
+            drop(record.reserve(&request("b", 1), &Purpose::default(), 0, false).unwrap().unwrap());
             drop(record);
             // The new line does not follow a torn one.
             folder.open(None).unwrap();
@@ -526,22 +547,38 @@ mod tests {
         assert!(
             matches!(error, ChatError::Budget { reason } if reason.contains("model = \"other\""))
         );
-        drop(record.reserve(&unknown, &Purpose::default(), 0, true).unwrap());
+        drop(record.reserve(&unknown, &Purpose::default(), 0, true).unwrap().unwrap());
         drop(record);
         let record = folder.open(None).unwrap();
-        drop(record.reserve(&unknown, &Purpose::default(), 0, false).unwrap());
+        drop(record.reserve(&unknown, &Purpose::default(), 0, false).unwrap().unwrap());
         assert_eq!(record.totals().unpriced, 1);
+    }
+
+    #[test]
+    fn budget_without_room_waits_for_calls_in_flight_and_for_no_other() {
+        let folder = Folder::new();
+        // Room for one call at a time.
+        let record = folder.open(Some(2_000)).unwrap();
+        let reserve = || record.reserve(&request("a", 100), &Purpose::default(), 0, false);
+        let first = reserve().unwrap().unwrap();
+        assert!(reserve().unwrap().is_none());
+        record.settle(first, answered(1, 1), 0, None).unwrap();
+        let second = reserve().unwrap().unwrap();
+        record.settle(second, answered(1, 60), 0, None).unwrap();
+        assert!(matches!(reserve(), Err(ChatError::Budget { .. })));
+        assert_eq!(fs::read_to_string(&folder.path).unwrap().matches("\"reserved\"").count(), 2);
     }
 
     #[test]
     fn usage_above_the_reservation_stops_the_run() {
         let folder = Folder::new();
         let record = folder.open(Some(1_000_000)).unwrap();
-        let call = record.reserve(&request("a", 10), &Purpose::default(), 0, false).unwrap();
+        let call =
+            record.reserve(&request("a", 10), &Purpose::default(), 0, false).unwrap().unwrap();
         record.settle(call, answered(1, 30), 0, None).unwrap();
         let next = record.reserve(&request("a", 10), &Purpose::default(), 0, false);
         assert!(next.is_ok(), "30 tokens cost less than the reserved input");
-        record.settle(next.unwrap(), answered(9000, 30), 0, None).unwrap();
+        record.settle(next.unwrap().unwrap(), answered(9000, 30), 0, None).unwrap();
         let next = record.reserve(&request("a", 10), &Purpose::default(), 0, false);
         assert!(matches!(next, Err(ChatError::Budget { .. })));
     }
@@ -560,7 +597,7 @@ mod tests {
             let mut billed = 0;
             for (length, max_tokens, percent, settled, kill) in calls {
                 let request = request(&"x".repeat(length), max_tokens);
-                if let Ok(call) = record.reserve(&request, &Purpose::default(), 0, false) {
+                if let Ok(Some(call)) = record.reserve(&request, &Purpose::default(), 0, false) {
                     let input = request.most_input_tokens() * percent / 100;
                     let output = u64::from(max_tokens) * percent / 100;
                     // The provider bills it, whatever becomes of the answer.

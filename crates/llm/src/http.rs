@@ -6,10 +6,11 @@
 
 use crate::anthropic::{self, AnthropicAnswer};
 use crate::cache::write_entry;
-use crate::calls::{CallRecord, TryOutcome};
+use crate::calls::{CallRecord, CallReservation, TryOutcome};
+use crate::capabilities::{Capabilities, WireProtocol};
 use crate::chat::{ChatError, ChatModel, Completion, Message, Purpose, Request, Role};
-use crate::endpoint::{Capabilities, Endpoint, EndpointError, WireProtocol, is_loopback};
-use crate::limiter::Limiter;
+use crate::endpoint::{Endpoint, EndpointError, is_loopback};
+use crate::limiter::{CallPermit, Limiter};
 use crate::openai::{self, OpenAiAnswer};
 use crate::retry::{Advice, Backoff, NextStep, TryFault, hold, next_step};
 use crate::secret::scrub;
@@ -147,11 +148,7 @@ impl ChatClient {
             };
             let body = body.to_string();
             let tokens = (body.len() / 3) as u64 + u64::from(request.max_tokens);
-            let permit = self.limiter.acquire(purpose.slot, tokens).await;
-            let reservation = match &self.calls {
-                None => None,
-                Some(calls) => Some(calls.reserve(request, purpose, tries, self.endpoint.free)?),
-            };
+            let (permit, reservation) = self.start(request, purpose, tries, tokens).await?;
             let start = Instant::now();
             let tried = timeout(self.endpoint.timeouts.all, self.try_once(body)).await;
             let tried = tried.unwrap_or_else(|_| Tried {
@@ -204,6 +201,40 @@ impl ChatClient {
                     tracing::debug!(tries, ?wait, reason = fault.reason(), "a call is repeated");
                     tokio::time::sleep(wait).await;
                 }
+            }
+        }
+    }
+
+    /// Waits until a try may begin, and reserves its cost. Where the budget has no room for it
+    /// before calls in flight are settled, it waits for that without a permit, so that calls for
+    /// which there is room go first.
+    async fn start(
+        &self,
+        request: &Request,
+        purpose: &Purpose,
+        tries: u32,
+        tokens: u64,
+    ) -> Result<(CallPermit<'_>, Option<CallReservation>), ChatError> {
+        loop {
+            let permit = self.limiter.acquire(purpose.slot, tokens).await;
+            let Some(calls) = &self.calls else { return Ok((permit, None)) };
+            let settlement = calls.settlement();
+            tokio::pin!(settlement);
+            // From here on a settlement is not missed.
+            settlement.as_mut().enable();
+            if let Some(call) = calls.reserve(request, purpose, tries, self.endpoint.free)? {
+                return Ok((permit, Some(call)));
+            }
+            permit.give_up();
+            // A call in flight ends by then, unless the thread that made it has panicked.
+            let longest = self.endpoint.timeouts.all;
+            if timeout(longest, settlement).await.is_err() {
+                let reason = format!(
+                    "all that is left is reserved for calls in flight, and none of them has ended \
+                     within {} s",
+                    longest.as_secs_f64()
+                );
+                return Err(ChatError::Budget { reason });
             }
         }
     }

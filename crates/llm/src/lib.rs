@@ -14,9 +14,13 @@ mod anthropic;
 mod budget;
 mod cache;
 mod calls;
+#[cfg(feature = "http")]
+mod capabilities;
 mod chat;
 #[cfg(feature = "http")]
 mod endpoint;
+#[cfg(feature = "http")]
+mod endpoints;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "http")]
@@ -38,14 +42,16 @@ mod wire;
 
 pub use cache::{CacheUse, CachedModel};
 pub use calls::{CallLine, CallRecord, CallReservation, CallTotals, TryOutcome};
+#[cfg(feature = "http")]
+pub use capabilities::{Capabilities, SchemaMode, WireProtocol};
 pub use chat::{
     AnswerSchema, ChatError, ChatModel, Completion, Effort, Finish, Message, Purpose, Request,
     Role, Usage,
 };
 #[cfg(feature = "http")]
-pub use endpoint::{
-    Capabilities, Endpoint, EndpointError, Endpoints, ModelName, SchemaMode, WireProtocol,
-};
+pub use endpoint::{Endpoint, EndpointError};
+#[cfg(feature = "http")]
+pub use endpoints::{Endpoints, ModelName};
 #[cfg(feature = "http")]
 pub use http::ChatClient;
 pub use price::{AmountError, MicroUsd, Price, PriceError, PriceList};

@@ -74,6 +74,20 @@ impl TokenBucket {
 #[derive(Debug)]
 pub(crate) struct CallPermit<'a> {
     limiter: &'a Limiter,
+    tokens: f64,
+}
+
+impl CallPermit<'_> {
+    /// Gives up a call that was not made. It does not count towards the limits per minute.
+    pub(crate) fn give_up(self) {
+        let mut state = self.limiter.state();
+        if let Some(bucket) = &mut state.requests {
+            bucket.level += 1.0;
+        }
+        if let Some(bucket) = &mut state.tokens {
+            bucket.level += self.tokens;
+        }
+    }
 }
 
 impl Drop for CallPermit<'_> {
@@ -129,6 +143,7 @@ impl Limiter {
             state.waiting.insert(place);
             place
         };
+        let tokens = tokens as f64;
         let _queued = QueuePlace { limiter: self, place };
         loop {
             let changed = self.changed.notified();
@@ -136,7 +151,7 @@ impl Limiter {
             // From here on a change is not missed.
             changed.as_mut().enable();
             match self.try_start(place, tokens) {
-                Start::Now => return CallPermit { limiter: self },
+                Start::Now => return CallPermit { limiter: self, tokens },
                 Start::AfterChange => changed.await,
                 Start::At(time) => {
                     tokio::select! {
@@ -148,7 +163,7 @@ impl Limiter {
         }
     }
 
-    fn try_start(&self, place: (u64, u64), tokens: u64) -> Start {
+    fn try_start(&self, place: (u64, u64), tokens: f64) -> Start {
         let now = Instant::now();
         let mut state = self.state();
         if state.running >= state.allowed || state.waiting.first() != Some(&place) {
@@ -160,7 +175,6 @@ impl Limiter {
             }
             state.held_until = None;
         }
-        let tokens = tokens as f64;
         let requests_wait = state.requests.as_mut().map_or(Duration::ZERO, |b| b.wait(1.0, now));
         let tokens_wait = state.tokens.as_mut().map_or(Duration::ZERO, |b| b.wait(tokens, now));
         let wait = requests_wait.max(tokens_wait);
@@ -229,7 +243,7 @@ enum Start {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::Endpoints;
+    use crate::endpoints::Endpoints;
     use std::sync::Arc;
 
     fn limiter(settings: &str) -> Limiter {
@@ -331,6 +345,19 @@ mod tests {
             limiter.hold(Duration::from_secs(30));
             drop(limiter.acquire(0, 1).await);
             assert_eq!(start.elapsed().as_secs(), 90);
+        });
+    }
+
+    #[test]
+    fn given_up_calls_count_towards_no_limit() {
+        run(async {
+            let limiter = limiter("requests_per_minute = 60\ntokens_per_minute = 6000");
+            let start = Instant::now();
+            for _ in 0..30 {
+                limiter.acquire(0, 1000).await.give_up();
+            }
+            assert!(start.elapsed().is_zero());
+            assert_eq!(limiter.state().running, 0);
         });
     }
 

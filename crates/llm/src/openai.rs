@@ -1,8 +1,8 @@
 //! OpenAI Chat Completions: a request to the body that is sent, and a body or stream to a
 //! completion. Also spoken by vLLM, `SGLang`, llama.cpp, Ollama and `rl serve`.
 
+use crate::capabilities::{Capabilities, SchemaMode};
 use crate::chat::{Completion, Finish, Request, Usage};
-use crate::endpoint::{Capabilities, SchemaMode};
 use crate::sse::SseEvent;
 use crate::wire::{ApiFailure, WireFault, with_schema_in_words};
 use serde::Deserialize;

@@ -1,7 +1,8 @@
 //! What a failed try means, and how long to wait before the next one.
 
+use crate::capabilities::{Capabilities, SchemaMode, WireProtocol};
 use crate::chat::ChatError;
-use crate::endpoint::{Capabilities, Endpoint, SchemaMode, WireProtocol};
+use crate::endpoint::Endpoint;
 use crate::wire::ApiFailure;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;

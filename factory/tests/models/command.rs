@@ -203,6 +203,42 @@ fn recording_replays_to_the_same_corpus_whatever_the_concurrency() {
     assert_eq!(server.count(), requests, "a replay asks no provider");
 }
 
+/// The answers in a cache, each with the number of its file.
+fn answer_files(cache: &Utf8Path) -> BTreeMap<Utf8PathBuf, u64> {
+    let shards = cache.read_dir_utf8().unwrap();
+    let files = shards.flat_map(|shard| shard.unwrap().path().read_dir_utf8().unwrap());
+    files.map(|file| file.unwrap().into_path()).map(|path| (path.clone(), inode(&path))).collect()
+}
+
+fn inode(path: &Utf8Path) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap())
+}
+
+#[test]
+fn no_cache_asks_anew_and_keeps_the_new_answers() {
+    let folder = TemporaryFolder::new();
+    let recording = recorded(&folder, 2, "writer");
+    let server = provider(&recording, Duration::ZERO, false);
+    let models = models_file(&folder, &server);
+    let cache = folder.path().join("answers");
+    let flags = ["--models", models.as_str(), "--roles", "writer:puppet", "--cache"];
+    let run = |name: &str, more: &[&str]| {
+        let before = server.count();
+        let out = folder.path().join(name);
+        succeed(generate(&out, 2, &[&flags[..], &[cache.as_str()], more].concat()));
+        server.count() - before
+    };
+    // One call of each run asks whether the model answers.
+    let asked = run("first", &[]);
+    let kept = answer_files(&cache);
+    assert_eq!(kept.len(), asked - 1);
+    assert_eq!(run("second", &[]), 1);
+    assert_eq!(answer_files(&cache), kept, "what is read is not written again");
+    assert_eq!(run("third", &["--no-cache"]), asked);
+    let anew = answer_files(&cache);
+    assert!(anew.keys().eq(kept.keys()) && anew.iter().all(|(path, file)| kept[path] != *file));
+}
+
 #[test]
 fn killed_runs_end_in_the_same_corpus_and_pay_no_answer_twice() {
     let folder = TemporaryFolder::new();

@@ -1,10 +1,10 @@
 //! What needs a process of its own: calls that are killed, and proxies from the environment.
 
+use crate::budget::{PRICES, spend};
 use crate::{endpoint, request};
 use camino::Utf8Path;
 use llm::{
-    CallRecord, ChatClient, ChatError, ChatModel as _, Endpoint, MicroUsd, PriceList, Purpose,
-    RetryPolicy,
+    CallRecord, ChatClient, ChatModel as _, Endpoint, MicroUsd, PriceList, Purpose, RetryPolicy,
 };
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use std::time::Duration;
 use support::provider::{FakeProvider, Piece, answer, hello, openai_events, stream};
 
 const LIMIT: MicroUsd = MicroUsd(300_000);
-const PRICES: &str = "[[price]]\nmodel = \"m\"\ninput = \"1\"\noutput = \"10\"\n";
 
 /// What this process is to do as the child of a test.
 fn order() -> Option<String> {
@@ -31,36 +30,22 @@ fn child(test: &str, order: &str, variables: &[(&str, &str)]) -> Child {
         .unwrap()
 }
 
-/// Makes calls on 4 threads until the budget ends them.
-fn spend(order: &str) {
+/// Spends the budget of a record of calls at a provider; `order` has the address of the one and the
+/// path of the other.
+fn spend_there(order: &str) {
     let (address, path) = order.split_once(' ').unwrap();
     let provider = FakeProvider::start(|_, _| hello());
     let base_url = format!("http://{address}/").parse().unwrap();
     let there = Endpoint { base_url, ..endpoint(&provider, "openai", "") };
     let prices = PriceList::from_toml(PRICES).unwrap();
     let record = Arc::new(CallRecord::open(Utf8Path::new(path), prices, Some(LIMIT)).unwrap());
-    let client = ChatClient::new(there, Some(record)).unwrap();
-    std::thread::scope(|scope| {
-        for thread in 0..4 {
-            let client = &client;
-            scope.spawn(move || {
-                for call in 0.. {
-                    let asked = request(&format!("{thread} {call}"));
-                    match client.complete(&asked, &Purpose::default()) {
-                        Ok(_) | Err(ChatError::Unavailable { .. }) => {}
-                        Err(ChatError::Budget { .. }) => return,
-                        Err(error) => panic!("{error}"),
-                    }
-                }
-            });
-        }
-    });
+    spend(&ChatClient::new(there, Some(record)).unwrap());
 }
 
 #[test]
 fn budget_kills_at_any_moment_is_never_exceeded() {
     if let Some(order) = order() {
-        return spend(&order);
+        return spend_there(&order);
     }
     let billed = Arc::new(AtomicU64::new(0));
     let bill = Arc::clone(&billed);

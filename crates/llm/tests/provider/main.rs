@@ -5,6 +5,7 @@
 mod budget;
 mod child;
 mod faults;
+mod kept;
 mod secrets;
 mod tls;
 mod wire;
