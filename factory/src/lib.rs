@@ -2,8 +2,8 @@
 //!
 //! `seed -> dna -> blueprint -> assets -> thresholds -> task directory`;
 //! [`corpus::pipeline`] runs every step. Each room uses only the rooms before it in this list:
-//! [`numeric`], [`media`], [`spec`], [`data`], [`baselines`], [`kinds`], [`scenes`], [`page`],
-//! [`generator`], [`roles`], [`package`], [`verify`], [`corpus`], [`show`].
+//! [`numeric`], [`media`], [`spec`], [`generator`], [`data`], [`baselines`], [`kinds`], [`scenes`],
+//! [`page`], [`roles`], [`package`], [`verify`], [`corpus`], [`show`].
 
 pub mod baselines;
 pub mod corpus;

@@ -1,10 +1,19 @@
 //! Mode `code`: tasks whose rows a generator draws.
 
 use crate::command::{count, entries, generate, models_file, options, record, succeed};
+use crate::generators::generator;
+use crate::puppet::PuppetModel;
 use crate::server::provider;
 use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::ledger::{AttemptOutcome, Entry};
+use factory::generator::GeneratorJail;
+use factory::package::Draft;
+use factory::page;
+use factory::roles::generated::{self, GeneratedTaskError};
+use factory::roles::{RoleBackend, TaskPage, TaskPart, operator};
 use factory::spec::config::Options;
+use factory::spec::scenario::Story;
+use factory::verify::{self, VerifyError};
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
@@ -95,6 +104,80 @@ fn three_slots_in_four_become_tasks_that_verify_without_python() {
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     let expected = format!("{accepted} of {accepted} generators draw the kept rows again");
     assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn scripted_solvers_keep_their_order_on_generated_tasks() {
+    let corpus = CodedCorpus::new(count());
+    let file = corpus.folder.path().join("calibration.json");
+    let mut calibrate = Command::new(env!("CARGO_BIN_EXE_factory"));
+    calibrate.args(["calibrate", corpus.path.as_str(), "--split", "train", "--json"]);
+    calibrate.arg(&file);
+    let output = succeed(calibrate);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let calibration: serde_json::Value =
+        serde_json::from_slice(&fs_err::read(&file).unwrap()).unwrap();
+    assert_eq!(calibration["faults"], 0, "{text}");
+    let levels = calibration["levels"].as_array().unwrap().iter();
+    let wins: Vec<f64> = levels.map(|level| level["wins"].as_f64().unwrap()).collect();
+    let [constant, linear, forest, _, oracle] = wins[..] else { panic!("{text}") };
+    // A handful of tasks orders neighbours by chance.
+    let is_ordered = if count() < 30 {
+        constant < linear && linear < oracle && forest < oracle
+    } else {
+        wins.is_sorted_by(|below, above| below < above)
+    };
+    assert!(is_ordered, "{text}");
+    println!("{text}");
+}
+
+/// The reason code of a tabular task whose generator is changed by `change`, or `accepted`. Rows are
+/// drawn again where the ladder is refused, as a run would.
+fn verdict(change: impl Fn(String) -> String) -> String {
+    let folder = TemporaryFolder::new();
+    let options = Options {
+        modalities: vec!["tabular".to_owned()],
+        formulations: vec!["regression".to_owned()],
+        ..options(folder.path(), 1, Some("code"))
+    };
+    let puppet = PuppetModel::new(&options);
+    let jail = GeneratorJail::start(1).unwrap();
+    for attempt in 0..12 {
+        let brief = puppet.brief(0, attempt);
+        let Story::Table(story) = &brief.scenario.story else { panic!("a table") };
+        let blueprint = generated::blueprint(&brief, &brief.scenario.story).unwrap();
+        let code = change(generator(&blueprint));
+        let facts = match generated::develop(&blueprint, story, &code, &jail) {
+            Ok(facts) => facts,
+            Err(GeneratedTaskError::Refused(refusal)) => return refusal.code.to_owned(),
+            Err(GeneratedTaskError::Fault(fault)) => panic!("{fault}"),
+        };
+        let text = page::builtin(&facts.blueprint, brief.scenario, &facts.assets);
+        let page = TaskPage { text, prose: None };
+        let evaluator = operator::evaluator(&facts.blueprint);
+        let draft = Draft::new(facts, evaluator, page, RoleBackend::Builtin).unwrap();
+        match verify::verify(draft, &folder.path().join("work")) {
+            Ok(_) => return "accepted".to_owned(),
+            Err(VerifyError::Refused(refusal)) if refusal.part() == Some(TaskPart::Mechanism) => {}
+            Err(VerifyError::Refused(refusal)) => return refusal.code().to_owned(),
+            Err(VerifyError::Package(error)) => panic!("{error}"),
+        }
+    }
+    panic!("no ladder in 12 attempts")
+}
+
+#[test]
+fn near_copies_on_both_sides_of_the_split_are_refused() {
+    assert_eq!(verdict(|code| code), "accepted");
+    let twice = "    twice = rng.permutation(np.arange(n) % ((n + 1) // 2))\n    \
+                 for name, values in c.items():\n        \
+                 values = np.array(values)[twice]\n        \
+                 if values.dtype.kind == \"f\":\n            \
+                 near = values + rng.uniform(0, 0.01, n) * values.std()\n            \
+                 values = np.clip(near, values.min(), values.max())\n        \
+                 c[name] = values.tolist()\n    \
+                 return c\n";
+    assert_eq!(verdict(|code| code.replace("    return c\n", twice)), "near_copy");
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl PuppetModel {
         self.plan.slots.iter().find(|slot| slot.index == index).unwrap()
     }
 
-    fn brief(&self, slot: u64, attempt: u64) -> Brief<'_> {
+    pub(crate) fn brief(&self, slot: u64, attempt: u64) -> Brief<'_> {
         let slot = self.slot(slot);
         Brief {
             slot,

@@ -1,7 +1,7 @@
 """Draws noise that grows with the score, so that an encoded picture does."""
 # base: picture
 # must: accepted
-# later: size_leak, once items are encoded
+# later: harmless, because encoded pictures have one size
 def hidden(row):
     return terms(row["load"], row["item.stripes"], row["item.light"]).sum() > 0
 
