@@ -7,9 +7,11 @@ use camino::Utf8Path;
 use factory::corpus::folder::{self, CACHE, CALLS};
 use factory::corpus::forecast::{CostForecast, TaskCost};
 use factory::corpus::pipeline::{self, PipelineError};
+use factory::generator::GeneratorJail;
 use factory::roles::model::{ModelRoles, RoleModel};
 use factory::spec::config::Options;
 use factory::spec::role_settings::{RoleSettings, RolesTable};
+use factory::verify::run::JailedTrial;
 use fs_err as fs;
 use llm::{
     CacheUse, CachedModel, CallRecord, ChatClient, ChatError, ChatModel, Endpoints, ModelName,
@@ -84,6 +86,7 @@ impl ModelsFile {
         flags: &ModelFlags,
         options: &Options,
     ) -> Result<AskedModels> {
+        let trial = trial(&settings, options)?;
         if let Some(path) = &flags.replay {
             let replay = Replay::open(path).with_context(|| format!("failed to read `{path}`"))?;
             let chat: Arc<dyn ChatModel> = Arc::new(replay);
@@ -93,7 +96,7 @@ impl ModelsFile {
                 let chat = Arc::clone(&chat);
                 models.insert(name.to_owned(), RoleModel { chat, name: model, price });
             }
-            let roles = ModelRoles::new(settings, models)?;
+            let roles = tried(ModelRoles::new(settings, models)?, trial);
             return Ok(AskedModels { roles, calls: None });
         }
         // Before anything is written: is this a place for a corpus, and may models be asked?
@@ -126,7 +129,8 @@ impl ModelsFile {
             let chat = kept(client, &cache, flags.no_cache, &calls);
             models.insert(name, RoleModel { chat, name: model, price });
         }
-        Ok(AskedModels { roles: ModelRoles::new(settings, models)?, calls: Some(calls) })
+        let roles = tried(ModelRoles::new(settings, models)?, trial);
+        Ok(AskedModels { roles, calls: Some(calls) })
     }
 
     /// Asks models for one word each and shows how they answer; returns how many do not.
@@ -182,6 +186,24 @@ impl ModelsFile {
     }
 }
 
+/// Starts the sandbox in which evaluators are tried, if a model is to write them.
+fn trial(settings: &RoleSettings, options: &Options) -> Result<Option<JailedTrial>> {
+    if settings.operator.is_none() {
+        return Ok(None);
+    }
+    let jail = GeneratorJail::start(options.threads())
+        .context("`operator` names a model, and its evaluators are tried in the sandbox")?;
+    Ok(Some(JailedTrial::new(jail.sandbox().clone())))
+}
+
+/// The roles with what tries evaluators, if there is such.
+fn tried(roles: ModelRoles, trial: Option<JailedTrial>) -> ModelRoles {
+    match trial {
+        None => roles,
+        Some(trial) => roles.with_trial(Arc::new(trial)),
+    }
+}
+
 /// A client whose answers are kept in a cache.
 fn kept(
     client: ChatClient,
@@ -201,7 +223,7 @@ pub(crate) fn forecast(
     options: &Options,
 ) -> Result<String> {
     let open = pipeline::open_slots(options)?;
-    let Some(per_task) = TaskCost::new(settings.mode, &open.finished) else {
+    let Some(per_task) = TaskCost::new(settings, &open.finished) else {
         return Ok(format!("{} slots for the built-in roles; no model is asked", open.builtin));
     };
     let mut usd = Some(0.0);

@@ -17,6 +17,9 @@ use tasks::values::Values;
 /// The file of a task that keeps the prose of a chat model, if one wrote the page.
 pub const PROSE: &str = "source/prose.json";
 
+/// The file of a task's standalone evaluator.
+pub const EVALUATOR: &str = "source/evaluator.py";
+
 /// Everything about a task that is not yet on disk.
 #[derive(Debug, Clone)]
 pub struct Draft {
@@ -86,7 +89,7 @@ impl Draft {
         add("prepared/private/answer.csv", csv(answer));
         add("prepared/private/threshold.json", json(thresholds)?);
         add("source/blueprint.json", json(blueprint)?);
-        add("source/evaluator.py", evaluator.into_bytes());
+        add(EVALUATOR, evaluator.into_bytes());
         for (path, bytes) in kind.files(blueprint, assets) {
             add(&format!("prepared/public/{path}"), bytes);
         }

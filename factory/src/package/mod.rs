@@ -5,6 +5,6 @@ mod folder;
 mod manifest;
 mod rebuild;
 
-pub use draft::{Draft, PROSE, submission};
+pub use draft::{Draft, EVALUATOR, PROSE, submission};
 pub use folder::{MODIFIED, PackageError, Staged, stage};
 pub use rebuild::{RebuildError, rebuild};

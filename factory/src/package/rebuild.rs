@@ -18,8 +18,9 @@ pub enum RebuildError {
     Io(#[from] io::Error),
 }
 
-/// Builds a task from its blueprint, the blueprint's story, and the prose that a model wrote for its
-/// page, by the built-in procedures. Baselines and thresholds are those of `known`; without it, they are fitted again.
+/// Builds a task from its blueprint, the blueprint's story, and what models wrote, the prose of its
+/// page and its evaluator, by the built-in procedures. Baselines and thresholds are those of
+/// `known`; without it, they are fitted again.
 ///
 /// # Errors
 /// [`RebuildError`].
@@ -27,6 +28,7 @@ pub fn rebuild(
     blueprint: &Blueprint,
     scenario: &Scenario,
     prose: Option<&Prose>,
+    evaluator: Option<String>,
     known: Option<&TaskFacts>,
 ) -> Result<Draft, RebuildError> {
     let facts = match known {
@@ -38,7 +40,7 @@ pub fn rebuild(
             thresholds: known.thresholds,
         },
     };
-    let evaluator = operator::evaluator(blueprint);
+    let evaluator = evaluator.unwrap_or_else(|| operator::evaluator(blueprint));
     let text = match prose {
         None => page::builtin(blueprint, scenario, &facts.assets),
         Some(prose) => page::with_prose(blueprint, scenario, &facts.assets, prose),

@@ -38,6 +38,17 @@ impl From<GeneratorRefusal> for RoleRefusal {
     }
 }
 
+/// Why the work of a chat model is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum RoleCheckError {
+    /// It is wrong. Its author can do better.
+    #[error(transparent)]
+    Refused(#[from] RoleRefusal),
+    /// It could not be checked, through no fault of its own.
+    #[error("failed to check the work of a chat model")]
+    Fault(#[source] Box<dyn Error + Send + Sync>),
+}
+
 /// A role could not be asked: a missing key, an exhausted budget, an unreachable server. This
 /// says nothing of the task. The run ends, its open slots stay open, and the same command
 /// continues it.

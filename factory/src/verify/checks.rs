@@ -100,7 +100,8 @@ pub fn rebuilds(task: &Staged, scenario: &Scenario, rebuild: Rebuild) -> Result<
     let known = &task.draft.facts;
     let kept = (rebuild == Rebuild::Data).then_some(known);
     let prose = prose(&task.dir)?;
-    let again = package::rebuild(&blueprint(&task.dir)?, scenario, prose.as_ref(), kept)
+    let evaluator = model_evaluator(&task.dir)?;
+    let again = package::rebuild(&blueprint(&task.dir)?, scenario, prose.as_ref(), evaluator, kept)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     if again.facts.assets.test_scores != known.assets.test_scores {
         return Err(Refusal::NotReproducible("the noise-free scores".to_owned()));
@@ -130,4 +131,12 @@ pub fn blueprint(dir: &TaskDir) -> Result<Blueprint, Refusal> {
 /// [`Refusal::Contract`].
 pub fn prose(dir: &TaskDir) -> Result<Option<Prose>, Refusal> {
     disk::prose(dir)
+}
+
+/// The evaluator in a task's folder, if a model wrote it.
+///
+/// # Errors
+/// [`Refusal::Contract`].
+pub fn model_evaluator(dir: &TaskDir) -> Result<Option<String>, Refusal> {
+    disk::model_evaluator(dir)
 }

@@ -66,7 +66,8 @@ pub(super) fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), 
     let blueprint = verify::blueprint(task)?;
     let scenario =
         blueprint.scenario_among(stories).map_err(|error| Refusal::Contract(error.to_string()))?;
-    let draft = package::rebuild(&blueprint, &scenario, verify::prose(task)?.as_ref(), None)
+    let (prose, evaluator) = (verify::prose(task)?, verify::model_evaluator(task)?);
+    let draft = package::rebuild(&blueprint, &scenario, prose.as_ref(), evaluator, None)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
     let staged = Staged { draft, dir: task.clone() };
     verify::same_files(&staged)?;

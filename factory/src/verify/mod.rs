@@ -19,7 +19,8 @@ pub mod run;
 pub(crate) mod suspects;
 
 pub use checks::{
-    Rebuild, Verified, VerifyError, blueprint, check, prose, rebuilds, same_files, verify,
+    Rebuild, Verified, VerifyError, blueprint, check, model_evaluator, prose, rebuilds, same_files,
+    verify,
 };
 pub(crate) use printed::rule_is_not_on_page;
 pub use refusal::Refusal;

@@ -10,6 +10,7 @@ use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
 use factory::spec::plan::Slot;
 use factory::spec::role_settings::{RoleSettings, RolesTable};
+use factory::verify::run::JailedTrial;
 use fs_err as fs;
 use llm::{CallLine, CallRecord, ChatRecorder, PriceList};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,7 @@ fn kills() -> u64 {
     std::env::var("MODEL_KILLS").map_or(3, |kills| kills.parse().unwrap())
 }
 
-struct NoProgress;
+pub(crate) struct NoProgress;
 
 impl Progress for NoProgress {
     fn planned(&self, _total: usize, _finished: usize, _notes: &[String]) {}
@@ -40,7 +41,7 @@ impl Progress for NoProgress {
 }
 
 /// Options of a corpus in `out`, with a model in `mode` or none.
-fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Options {
+pub(crate) fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Options {
     let roles = match mode {
         None => RoleSettings::default(),
         Some(mode) => {
@@ -69,16 +70,29 @@ fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Options {
 
 /// Makes a corpus in which the puppet plays, and returns its recording.
 fn recorded(folder: &TemporaryFolder, count: usize, mode: &str) -> Utf8PathBuf {
-    let recording = folder.path().join(format!("{mode}.jsonl"));
     let options = options(&folder.path().join(format!("recorded-{mode}")), count, Some(mode));
+    recorded_by(folder, PuppetModel::new(&options), &options, None)
+}
+
+/// Makes a corpus in which this puppet plays, and returns its recording.
+pub(crate) fn recorded_by(
+    folder: &TemporaryFolder,
+    puppet: PuppetModel,
+    options: &Options,
+    trial: Option<JailedTrial>,
+) -> Utf8PathBuf {
+    let recording = folder.path().join(format!("{}.jsonl", options.roles.mode));
     let model = RoleModel {
-        chat: Arc::new(ChatRecorder::new(PuppetModel::new(&options), &recording).unwrap()),
+        chat: Arc::new(ChatRecorder::new(puppet, &recording).unwrap()),
         name: "puppet-1".to_owned(),
         price: None,
     };
     let models = BTreeMap::from([("puppet".to_owned(), model)]);
-    let roles = ModelRoles::new(options.roles.clone(), models).unwrap();
-    pipeline::generate(&options, &roles, &NoProgress, &AtomicBool::new(false)).unwrap();
+    let mut roles = ModelRoles::new(options.roles.clone(), models).unwrap();
+    if let Some(trial) = trial {
+        roles = roles.with_trial(Arc::new(trial));
+    }
+    pipeline::generate(options, &roles, &NoProgress, &AtomicBool::new(false)).unwrap();
     recording
 }
 
@@ -95,7 +109,7 @@ fn models_file(folder: &TemporaryFolder, provider: &FakeProvider) -> Utf8PathBuf
 }
 
 /// The command that makes a corpus of `count` tasks as [`options`] has it.
-fn generate(out: &Utf8Path, count: usize, more: &[&str]) -> Command {
+pub(crate) fn generate(out: &Utf8Path, count: usize, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
     command
         .args(["generate", "--seed", "4", "--count", &count.to_string(), "--out", out.as_str()])
@@ -106,7 +120,7 @@ fn generate(out: &Utf8Path, count: usize, more: &[&str]) -> Command {
     command
 }
 
-fn succeed(mut command: Command) -> Output {
+pub(crate) fn succeed(mut command: Command) -> Output {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output
@@ -318,6 +332,16 @@ fn check_says_which_models_answer() {
     let text = String::from_utf8_lossy(&good.stdout);
     assert!(good.status.success() && text.contains("puppet: answers as `m-1`"), "{text}");
     assert!(text.contains("price unknown"), "{text}");
+    // Without names: every model that plays a role.
+    let roles = "[roles]\nmodel = \"puppet\"\noperator = \"puppet:o\"\njudge = \"puppet:j\"\n";
+    let text = format!("{}{roles}", fs::read_to_string(&models).unwrap());
+    let with_roles = folder.write("roles.toml", &text);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
+    command.args(["models", "check", "--models", with_roles.as_str()]).env("PUPPET_KEY", KEY);
+    let text = String::from_utf8(succeed(command).stdout).unwrap();
+    for name in ["puppet: answers", "puppet:o: answers", "puppet:j: answers"] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
     let mixed = check(&["puppet", "nowhere:m"]);
     assert_eq!(mixed.status.code(), Some(1));
     let text = String::from_utf8_lossy(&mixed.stdout);

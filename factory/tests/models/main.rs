@@ -4,5 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod command;
+mod evaluators;
 mod puppet;
 mod server;

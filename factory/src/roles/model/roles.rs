@@ -2,16 +2,16 @@
 
 use super::author::{ModelStrategist, StrategistError};
 use super::conversation::{Conversations, Place, SlotUse};
-use super::{Question, RoleModel, is_about_story, writer};
+use super::{Question, RoleModel, is_about_story, judge, operator, writer};
 use crate::page;
 use crate::roles::{
-    Brief, Builtin, RoleAuthor, RoleBackend, RoleCall, RoleFault, RoleName, RoleRefusal, RoleReply,
-    Roles, TaskFacts, TaskPage, strategist,
+    Brief, Builtin, EvaluatorTrial, RoleAuthor, RoleBackend, RoleCall, RoleCheckError, RoleFault,
+    RoleName, RoleReply, Roles, SPENT, TaskFacts, TaskPage, strategist,
 };
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::plan::Slot;
 use crate::spec::role_settings::RoleSettings;
-use crate::spec::scenario::{Scenario, Story};
+use crate::spec::scenario::{self, Scenario, Story};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,6 +19,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, thiserror::Error)]
 #[error("the settings name the model `{0}`, which was not given")]
 pub struct MissingModel(String);
+
+/// A model is to write evaluators, and there is nothing to try them in.
+#[derive(Debug, thiserror::Error)]
+#[error("the settings name a model for `operator`, and no sandbox was given to try evaluators in")]
+struct MissingTrial;
 
 /// The roles of a task as settings give them to chat models; the others are built in.
 #[derive(Debug)]
@@ -30,6 +35,8 @@ pub struct ModelRoles {
     used: Mutex<BTreeMap<u64, Arc<Mutex<SlotUse>>>>,
     /// The accepted story of each slot that is being worked on.
     stories: Mutex<BTreeMap<u64, Story>>,
+    /// What tries the evaluators of a model.
+    trial: Option<Arc<dyn EvaluatorTrial>>,
 }
 
 impl ModelRoles {
@@ -47,7 +54,14 @@ impl ModelRoles {
         }
         let conversations = Conversations::new(settings.limits, settings.effort);
         let (used, stories) = (Mutex::default(), Mutex::default());
-        Ok(Self { settings, models, conversations, used, stories })
+        Ok(Self { settings, models, conversations, used, stories, trial: None })
+    }
+
+    /// The same with something to try evaluators in, which is needed where the settings name a
+    /// model for `operator`.
+    #[must_use]
+    pub fn with_trial(self, trial: Arc<dyn EvaluatorTrial>) -> Self {
+        Self { trial: Some(trial), ..self }
     }
 
     fn story(&self, slot: u64) -> Option<Story> {
@@ -64,8 +78,10 @@ impl ModelRoles {
     fn model(&self, role: RoleName) -> Option<(&str, &RoleModel)> {
         let name = match role {
             RoleName::Strategist => self.settings.strategist.as_deref(),
+            RoleName::Operator => self.settings.operator.as_deref(),
             RoleName::Writer => self.settings.writer.as_deref(),
-            RoleName::Developer | RoleName::Operator => None,
+            RoleName::Judge => self.settings.judge.as_deref(),
+            RoleName::Developer => None,
         }?;
         self.models.get(name).map(|model| (name, model))
     }
@@ -102,11 +118,11 @@ impl Asked<'_> {
     /// Asks a question until `check` takes an answer, or the repairs are used up.
     ///
     /// # Errors
-    /// [`RoleFault`] if the model cannot be asked.
-    pub(super) fn ask<T>(
+    /// [`RoleFault`] if the model cannot be asked, or an answer cannot be checked.
+    pub(super) fn ask<T, E: Into<RoleCheckError>>(
         &self,
         question: &Question,
-        check: impl FnMut(&str) -> Result<T, RoleRefusal>,
+        check: impl FnMut(&str) -> Result<T, E>,
     ) -> Result<RoleReply<T>, RoleFault> {
         self.conversations.ask(self.model, self.name, question, &self.place, check)
     }
@@ -124,8 +140,10 @@ impl Roles for ModelRoles {
     }
 
     fn stand_in(&self, role: RoleName) -> Option<&dyn Roles> {
-        // A page is needed whatever the model makes of it; a task need not be lost for it.
-        (role == RoleName::Writer && self.repeatable(role)).then_some(&Builtin as &dyn Roles)
+        // An evaluator and a page are needed whatever the model makes of them; a task need not be
+        // lost for them.
+        let replaced = matches!(role, RoleName::Operator | RoleName::Writer);
+        (replaced && self.repeatable(role)).then_some(&Builtin as &dyn Roles)
     }
 
     fn strategise(
@@ -174,7 +192,18 @@ impl Roles for ModelRoles {
         facts: &TaskFacts,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<String>, RoleFault> {
-        Builtin.operate(facts, call)
+        let blueprint = &facts.blueprint;
+        let Some(asked) = self.asked(RoleName::Operator, blueprint.origin, call) else {
+            return Builtin.operate(facts, call);
+        };
+        let Some(trial) = &self.trial else {
+            return Err(RoleFault { role: RoleName::Operator, source: MissingTrial.into() });
+        };
+        asked.ask(&operator::question(blueprint, call.feedback), |answer| {
+            let code = operator::parse(answer)?;
+            trial.try_out(facts, &code)?;
+            Ok::<_, RoleCheckError>(code)
+        })
     }
 
     fn write(
@@ -187,12 +216,36 @@ impl Roles for ModelRoles {
         let Some(asked) = self.asked(RoleName::Writer, blueprint.origin, call) else {
             return Builtin.write(facts, scenario, call);
         };
-        let question = writer::question(blueprint, scenario, assets, call.feedback);
+        let feedback = call.feedback.filter(|feedback| judge::is_about_page(feedback));
+        let question = writer::question(blueprint, scenario, assets, feedback);
         let reply =
             asked.ask(&question, |answer| writer::parse(answer, blueprint, scenario, assets))?;
         Ok(reply.and_then(|prose| {
             let text = page::with_prose(blueprint, scenario, assets, &prose);
             Ok(TaskPage { text, prose: Some(prose) })
         }))
+    }
+    fn judge(
+        &self,
+        facts: &TaskFacts,
+        scenario: &Scenario,
+        page: &TaskPage,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<()>, RoleFault> {
+        let role = RoleName::Judge;
+        let Some(asked) = self.asked(role, facts.blueprint.origin, call) else {
+            return Ok(Ok(()).into());
+        };
+        let stories = scenario::all().map_err(|error| RoleFault { role, source: error.into() })?;
+        let facts = judge::PageFacts::new(&facts.blueprint, scenario, &stories);
+        let reply = asked.ask(&judge::question(&page.text, &facts), judge::parse)?;
+        let RoleReply { product, cost, author } = reply;
+        let product = match product {
+            Ok(reading) => reading.check(&facts),
+            // The slot's calls are used up, whoever made the last one.
+            Err(refusal) if refusal.code == SPENT => Err(refusal),
+            Err(refusal) => Err(judge::failed(refusal)),
+        };
+        Ok(RoleReply { product, cost, author })
     }
 }

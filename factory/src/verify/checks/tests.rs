@@ -78,7 +78,7 @@ impl Bench {
             if blueprint.item().is_some_and(other) {
                 continue;
             }
-            let draft = package::rebuild(&blueprint, &story, None, None).unwrap();
+            let draft = package::rebuild(&blueprint, &story, None, None, None).unwrap();
             let staged = package::stage(draft, path(&root)).unwrap();
             if check(&staged).is_ok() {
                 return Self { root, staged, story };
@@ -402,7 +402,7 @@ fn task_with_a_story_of_its_own_is_verified_without_the_embedded_ones() {
     story.story = "A village keeps a book of its bees. It wants to know more.".to_owned();
     blueprint.story = Some(Story::Table(story));
     let scenario = blueprint.scenario_among(&[]).unwrap().into_owned();
-    let draft = package::rebuild(&blueprint, &scenario, None, None).unwrap();
+    let draft = package::rebuild(&blueprint, &scenario, None, None, None).unwrap();
     let task = package::stage(draft, &bench.fresh()).unwrap();
     let page = fs::read_to_string(task.dir.public().path().join("description.md")).unwrap();
     assert!(page.contains("a book of its bees"), "{page}");
