@@ -8,9 +8,10 @@ use factory::corpus::folder::{self, CACHE, CALLS};
 use factory::corpus::forecast::{CostForecast, TaskCost};
 use factory::corpus::pipeline::{self, PipelineError};
 use factory::generator::GeneratorJail;
-use factory::roles::model::{ModelRoles, RoleModel};
+use factory::roles::model::{ModelPrograms, ModelRoles, RoleModel};
 use factory::spec::config::Options;
 use factory::spec::role_settings::{RoleSettings, RolesTable};
+use factory::verify::run::JailedTrial;
 use fs_err as fs;
 use llm::{
     CacheUse, CachedModel, CallRecord, ChatClient, ChatError, ChatModel, Endpoints, ModelName,
@@ -85,16 +86,7 @@ impl ModelsFile {
         flags: &ModelFlags,
         options: &Options,
     ) -> Result<AskedModels> {
-        let jail = if settings.has_programs() {
-            let slots = match options.jobs {
-                0 => std::thread::available_parallelism().map_or(1, usize::from),
-                jobs => jobs,
-            };
-            let jail = GeneratorJail::start(slots);
-            Some(jail.context("failed to start the jail in which programs of models run")?)
-        } else {
-            None
-        };
+        let programs = programs(&settings, options)?;
         if let Some(path) = &flags.replay {
             let replay = Replay::open(path).with_context(|| format!("failed to read `{path}`"))?;
             let chat: Arc<dyn ChatModel> = Arc::new(replay);
@@ -104,7 +96,7 @@ impl ModelsFile {
                 let chat = Arc::clone(&chat);
                 models.insert(name.to_owned(), RoleModel { chat, name: model, price });
             }
-            let roles = ModelRoles::new(settings, models, jail)?;
+            let roles = ModelRoles::new(settings, models, programs)?;
             return Ok(AskedModels { roles, calls: None });
         }
         // Before anything is written: is this a place for a corpus, and may models be asked?
@@ -137,7 +129,7 @@ impl ModelsFile {
             let chat = kept(client, &cache, flags.no_cache, &calls);
             models.insert(name, RoleModel { chat, name: model, price });
         }
-        Ok(AskedModels { roles: ModelRoles::new(settings, models, jail)?, calls: Some(calls) })
+        Ok(AskedModels { roles: ModelRoles::new(settings, models, programs)?, calls: Some(calls) })
     }
 
     /// Asks models for one word each and shows how they answer; returns how many do not.
@@ -193,6 +185,17 @@ impl ModelsFile {
     }
 }
 
+/// Starts the jail for programs of models, if a model is to write some.
+fn programs(settings: &RoleSettings, options: &Options) -> Result<Option<ModelPrograms>> {
+    if !settings.has_programs() {
+        return Ok(None);
+    }
+    let generators = GeneratorJail::start(options.threads())
+        .context("failed to start the jail in which programs of models run")?;
+    let evaluators = Arc::new(JailedTrial::new(generators.sandbox().clone()));
+    Ok(Some(ModelPrograms { generators, evaluators }))
+}
+
 /// A client whose answers are kept in a cache, and taken from there unless `no_cache` is set.
 fn kept(
     client: ChatClient,
@@ -215,7 +218,7 @@ pub(crate) fn forecast(
     options: &Options,
 ) -> Result<String> {
     let open = pipeline::open_slots(options)?;
-    let Some(per_task) = TaskCost::new(settings.mode, &open.finished) else {
+    let Some(per_task) = TaskCost::new(settings, &open.finished) else {
         return Ok(format!("{} slots for the built-in roles; no model is asked", open.builtin));
     };
     let mut usd = Some(0.0);

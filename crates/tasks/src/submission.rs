@@ -183,12 +183,23 @@ pub fn read_answers(
     id_column: &str,
     prediction: &Prediction,
 ) -> Result<Answers, SubmissionError> {
-    let bytes = fs_err::read(path)?;
+    parse_answers(&fs_err::read(path)?, id_column, prediction)
+}
+
+/// Reads the text of an `answer.csv`: the id column and the answer columns, in any order.
+///
+/// # Errors
+/// [`SubmissionError`] as [`read_answers`].
+pub fn parse_answers(
+    bytes: &[u8],
+    id_column: &str,
+    prediction: &Prediction,
+) -> Result<Answers, SubmissionError> {
     let columns = prediction.answer_columns();
     let expected: Vec<&str> = std::iter::once(id_column).chain(columns.iter().copied()).collect();
     // Answers are ours, so nothing bounds them; the ids are read first, since they say how many
     // rows there are.
-    let open = || CsvTable::open(&bytes, &expected, &vec![usize::MAX; expected.len()]);
+    let open = || CsvTable::open(bytes, &expected, &vec![usize::MAX; expected.len()]);
     let mut table = open()?;
     let (mut ids, mut rows) = (Vec::new(), BTreeMap::new());
     while let Some(row) = table.next()? {
@@ -209,7 +220,7 @@ pub fn read_answers(
         }
     }
     let (id_column, truth) = (id_column.to_owned(), truth.values());
-    Ok(Answers { id_column, ids, rows, truth, feedback_rows: FeedbackRows::from_answers(&bytes) })
+    Ok(Answers { id_column, ids, rows, truth, feedback_rows: FeedbackRows::from_answers(bytes) })
 }
 
 impl Submission {

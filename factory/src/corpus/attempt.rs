@@ -4,10 +4,11 @@ use crate::corpus::ledger::Stage;
 use crate::package::{Draft, PackageError, Staged};
 use crate::roles::{
     Brief, RoleAuthor, RoleCall, RoleCost, RoleFault, RoleFeedback, RoleName, RoleRefusal,
-    RoleReply, Roles, SPENT, TaskPart, WorkPermit,
+    RoleReply, Roles, SPENT, TaskFacts, TaskPage, TaskPart, WorkPermit,
 };
 use crate::spec::limits::RoleLimits;
 use crate::spec::rule::Family;
+use crate::spec::scenario::Scenario;
 use crate::verify::{self, Rebuild, Refusal, Verified, VerifyError};
 use camino::Utf8Path;
 use std::collections::BTreeMap;
@@ -109,18 +110,11 @@ impl<'a> SlotAttempt<'a> {
             })?;
         let facts = self.ask(RoleName::Developer, |roles, call| roles.develop(&blueprint, call))?;
         let evaluator = self.ask(RoleName::Operator, |roles, call| roles.operate(&facts, call))?;
-        let page = self.ask(RoleName::Writer, |roles, call| {
-            let reply = roles.write(&facts, &scenario, call)?;
-            // Data need not be made anew because of a page that can be written anew. A page that
-            // cannot is refused by verification.
-            if !roles.repeatable(RoleName::Writer, &brief) {
-                return Ok(reply);
-            }
-            Ok(reply.and_then(|page| {
-                verify::rule_is_not_on_page(&page.text, &facts.blueprint)?;
-                Ok(page)
-            }))
-        })?;
+        let (page, judge) =
+            self.ask(RoleName::Writer, |roles, call| {
+                described(roles, &brief, (&facts, &scenario), call)
+            })?;
+        self.authors.extend(judge.map(|author| (RoleName::Judge, author)));
         let baselines = facts.ladder.baselines.clone();
         let played = self.roles.backend(&brief, std::mem::take(&mut self.authors));
         let draft = Draft::new(facts, evaluator, page, played)
@@ -149,7 +143,7 @@ impl<'a> SlotAttempt<'a> {
             RoleName::Strategist => (Stage::Strategy, limits.strategist),
             RoleName::Developer => (Stage::Development, limits.developer),
             RoleName::Operator => (Stage::Operation, limits.operator),
-            RoleName::Writer => (Stage::Description, limits.writer),
+            RoleName::Writer | RoleName::Judge => (Stage::Description, limits.writer),
         };
         let limit = if self.roles.repeatable(role, &self.brief) { limit } else { 1 };
         let mut feedback = self.last.filter(|feedback| feedback.role == role).cloned();
@@ -197,6 +191,34 @@ impl<'a> SlotAttempt<'a> {
         let stage = Stage::Verification;
         AttemptEnd::Refused(AttemptRefusal { stage, reason: code, detail, feedback })
     }
+}
+
+/// A page by the technical writer, and the chat model that read it, if one did.
+fn described(
+    roles: &dyn Roles,
+    brief: &Brief<'_>,
+    (facts, scenario): (&TaskFacts, &Scenario),
+    call: RoleCall<'_>,
+) -> Result<RoleReply<(TaskPage, Option<RoleAuthor>)>, RoleFault> {
+    let reply = roles.write(facts, scenario, call)?;
+    // Data need not be made anew because of a page that can be written anew. A page that cannot is
+    // refused by verification.
+    if !roles.repeatable(RoleName::Writer, brief) {
+        return Ok(reply.and_then(|page| Ok((page, None))));
+    }
+    let RoleReply { product, mut cost, author } = reply.and_then(|page| {
+        verify::rule_is_not_on_page(&page.text, &facts.blueprint)?;
+        Ok(page)
+    });
+    let product = match product {
+        Err(refusal) => Err(refusal),
+        Ok(page) => {
+            let judged = roles.judge(facts, scenario, &page, call)?;
+            cost += judged.cost;
+            judged.product.map(|()| (page, judged.author))
+        }
+    };
+    Ok(RoleReply { product, cost, author })
 }
 
 /// The end of an attempt by a role's own refusal.

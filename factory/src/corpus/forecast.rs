@@ -1,7 +1,7 @@
 //! What a corpus that chat models make is expected to cost.
 
 use crate::corpus::ledger::{AttemptOutcome, Entry};
-use crate::spec::role_settings::RoleMode;
+use crate::spec::role_settings::{RoleMode, RoleSettings};
 use std::fmt;
 
 /// Accepted tasks of models from which costs are measured rather than assumed.
@@ -24,8 +24,8 @@ pub struct TaskCost {
 
 impl TaskCost {
     /// The means of a ledger with at least ten accepted tasks of models; else what is assumed of
-    /// the mode, `None` where no model is asked.
-    pub fn new(mode: RoleMode, entries: &[Entry]) -> Option<Self> {
+    /// the mode, of an operator and of a judge, `None` where no model is asked.
+    pub fn new(settings: &RoleSettings, entries: &[Entry]) -> Option<Self> {
         let of_models = || entries.iter().filter_map(|entry| Some((entry, entry.model.as_ref()?)));
         let tasks =
             of_models().filter(|(entry, _)| entry.outcome == AttemptOutcome::Accepted).count();
@@ -40,13 +40,22 @@ impl TaskCost {
                 tasks,
             });
         }
-        let (calls, prompt_tokens, completion_tokens) = match mode {
+        let of_mode = match settings.mode {
             RoleMode::Builtin => return None,
             RoleMode::Writer => (1.2, 3000.0, 1000.0),
             RoleMode::Blueprint => (4.0, 11_000.0, 4000.0),
             RoleMode::Code => (6.0, 25_000.0, 13_000.0),
         };
-        Some(Self { calls, prompt_tokens, completion_tokens, tasks: 0 })
+        let of_operator = settings.operator.as_ref().map(|_| (1.5, 3000.0, 4000.0));
+        let of_judge = settings.judge.as_ref().map(|_| (1.2, 2500.0, 200.0));
+        let mut assumed = Self { calls: 0.0, prompt_tokens: 0.0, completion_tokens: 0.0, tasks: 0 };
+        for (calls, read, generated) in [Some(of_mode), of_operator, of_judge].into_iter().flatten()
+        {
+            assumed.calls += calls;
+            assumed.prompt_tokens += read;
+            assumed.completion_tokens += generated;
+        }
+        Some(assumed)
     }
 }
 
@@ -103,6 +112,10 @@ mod tests {
     use crate::corpus::ledger::ModelUse;
     use crate::roles::RoleCost;
 
+    fn settings(mode: RoleMode) -> RoleSettings {
+        RoleSettings { mode, ..RoleSettings::default() }
+    }
+
     fn entry(slot: u64, outcome: AttemptOutcome, prompt_tokens: u64) -> Entry {
         let cost =
             RoleCost { calls: 2, prompt_tokens, completion_tokens: 100, cost_micro_usd: Some(5) };
@@ -116,18 +129,27 @@ mod tests {
         let mut entries: Vec<Entry> =
             (0..9).map(|slot| entry(slot, AttemptOutcome::Accepted, 1000)).collect();
         entries.push(entry(9, AttemptOutcome::Refused, 4000));
-        let assumed = TaskCost::new(RoleMode::Writer, &entries).unwrap();
+        let assumed = TaskCost::new(&settings(RoleMode::Writer), &entries).unwrap();
         assert_eq!((assumed.tasks, assumed.prompt_tokens), (0, 3000.0));
         entries.push(entry(9, AttemptOutcome::Accepted, 1000));
-        let measured = TaskCost::new(RoleMode::Writer, &entries).unwrap();
+        let measured = TaskCost::new(&settings(RoleMode::Writer), &entries).unwrap();
         assert_eq!((measured.tasks, measured.prompt_tokens), (10, 1400.0));
         assert_eq!((measured.calls, measured.completion_tokens), (2.2, 110.0));
-        assert_eq!(TaskCost::new(RoleMode::Builtin, &[]), None);
+        assert_eq!(TaskCost::new(&settings(RoleMode::Builtin), &[]), None);
+    }
+
+    #[test]
+    fn operator_and_judge_are_assumed_beside_the_mode() {
+        let name = Some("a:b".to_owned());
+        let both =
+            RoleSettings { operator: name.clone(), judge: name, ..settings(RoleMode::Blueprint) };
+        let cost = TaskCost::new(&both, &[]).unwrap();
+        assert_eq!((cost.calls, cost.prompt_tokens), (6.7, 16_500.0));
     }
 
     #[test]
     fn forecast_scales_with_slots() {
-        let per_task = TaskCost::new(RoleMode::Blueprint, &[]).unwrap();
+        let per_task = TaskCost::new(&settings(RoleMode::Blueprint), &[]).unwrap();
         let forecast = CostForecast { slots: 300, per_task, usd: Some(2.5), concurrency: 10 };
         insta::assert_snapshot!(forecast, @r"
         300 slots for models, 10 at a time

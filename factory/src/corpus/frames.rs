@@ -89,7 +89,7 @@ pub fn mutations(manifests: &[&Manifest]) -> DataFrame {
 /// | `stages_passed`, `milliseconds` | `Int64` |
 /// | `roles` (`builtin`, or mode and models) | `String` |
 /// | `calls`, `prompt_tokens`, `completion_tokens`, `cost_micro` (null where roles are built in or a price is unknown) | `Int64` |
-/// | `writer_fallback` (1 where the page is built in because the model's was refused, null where roles are built in) | `Int64` |
+/// | `evaluator_fallback`, `writer_fallback` (1 where evaluator or page is built in because the model's was refused, null where roles are built in) | `Int64` |
 pub fn attempts(entries: &[Entry]) -> DataFrame {
     let text = |name: &str, value: &dyn Fn(&Entry) -> String| {
         table::texts(name, entries.iter().map(value))
@@ -121,6 +121,7 @@ pub fn attempts(entries: &[Entry]) -> DataFrame {
         count("prompt_tokens", &|entry| consumed(entry, |cost| Some(cost.prompt_tokens))),
         count("completion_tokens", &|entry| consumed(entry, |cost| Some(cost.completion_tokens))),
         count("cost_micro", &|entry| consumed(entry, |cost| cost.cost_micro_usd)),
+        count("evaluator_fallback", &|entry| fallbacks(entry, RoleName::Operator)),
         count("writer_fallback", &|entry| fallbacks(entry, RoleName::Writer)),
     ])
 }

@@ -221,10 +221,7 @@ impl Factory<'_> {
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<(), PipelineError> {
-        let jobs = match options.jobs {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            jobs => jobs,
-        };
+        let jobs = options.threads();
         let builtin = self.request.roles.is_builtin();
         let threads = if builtin { jobs } else { jobs.max(options.concurrency) };
         let permits = WorkPermits::new(jobs);

@@ -37,9 +37,17 @@ pub const FILE: &str = "generate_task_env.py";
 const INSPECT: &str = "inspect";
 /// The longest inspection and the longest refusal that are read, in bytes.
 const MOST_JSON: u64 = 1 << 20;
-/// Libraries that a generator may use, imported once for all runs.
-const MODULES: [&str; 7] =
-    ["numpy", "pandas", "scipy", "scipy.stats", "scipy.optimize", "scipy.signal", "PIL.Image"];
+/// Libraries that a generator may use, and what evaluators use, imported once for all runs.
+const MODULES: [&str; 8] = [
+    "numpy",
+    "pandas",
+    "scipy",
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.signal",
+    "PIL.Image",
+    "sklearn.metrics",
+];
 
 /// Where generators run. Clones share the sandbox.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Everything about a task that is not yet on disk: the bytes of its files, and its facts.
 
-use super::source::{BLUEPRINT, GENERATOR, PROSE, ROWS};
+use super::source::{BLUEPRINT, EVALUATOR, GENERATOR, PROSE, ROWS};
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
@@ -90,7 +90,7 @@ impl Draft {
         if let Some(generator) = blueprint.generator() {
             add(GENERATOR, generator.code.clone().into_bytes());
         }
-        add("source/evaluator.py", evaluator.into_bytes());
+        add(EVALUATOR, evaluator.into_bytes());
         for (path, bytes) in kind.files(blueprint, assets) {
             add(&format!("prepared/public/{path}"), bytes);
         }

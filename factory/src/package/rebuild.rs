@@ -27,7 +27,7 @@ pub fn rebuild(
     scenario: &Scenario,
     known: Option<&TaskFacts>,
 ) -> Result<Draft, RebuildError> {
-    let TaskSource { blueprint, generated, prose } = source;
+    let TaskSource { blueprint, generated, prose, evaluator } = source;
     let rendered = || blueprint.kind().render(blueprint, generated.as_ref());
     let facts = match known {
         None => developer::develop(blueprint, generated.clone())?,
@@ -39,7 +39,7 @@ pub fn rebuild(
             thresholds: known.thresholds,
         },
     };
-    let evaluator = operator::evaluator(blueprint);
+    let evaluator = evaluator.clone().unwrap_or_else(|| operator::evaluator(blueprint));
     let text = match prose {
         None => page::builtin(blueprint, scenario, &facts.assets),
         Some(prose) => page::with_prose(blueprint, scenario, &facts.assets, prose),

@@ -13,6 +13,8 @@ pub(super) const BLUEPRINT: &str = "source/blueprint.json";
 pub(super) const PROSE: &str = "source/prose.json";
 /// The file that keeps the rows of a generator, if one drew them.
 pub(super) const ROWS: &str = "source/generated.bin";
+/// The file of the standalone evaluator.
+pub(super) const EVALUATOR: &str = "source/evaluator.py";
 /// The code of a generator, which the blueprint holds, too.
 pub(super) const GENERATOR: &str = "source/generate_task_env.py";
 
@@ -25,6 +27,8 @@ pub struct TaskSource {
     pub generated: Option<GeneratedRows>,
     /// The prose of a chat model; `None` for a built-in page.
     pub prose: Option<Prose>,
+    /// The evaluator of a chat model; `None` for the built-in one.
+    pub evaluator: Option<String>,
 }
 
 /// Why the source of a task cannot be read.
@@ -50,7 +54,7 @@ pub enum SourceError {
 impl From<Blueprint> for TaskSource {
     /// The source of a task whose blueprint is all there is.
     fn from(blueprint: Blueprint) -> Self {
-        Self { blueprint, generated: None, prose: None }
+        Self { blueprint, generated: None, prose: None, evaluator: None }
     }
 }
 
@@ -68,10 +72,13 @@ impl TaskSource {
         }
         let generated = if_there(dir, ROWS)?.map(|bytes| GeneratedRows::from_bytes(&bytes));
         let prose = if_there(dir, PROSE)?.map(|bytes| serde_json::from_slice(&bytes));
+        let is_builtin = dir.manifest().provenance["roles"]["authors"]["operator"].is_null();
+        let evaluator = || fs::read_to_string(dir.path().join(EVALUATOR));
         Ok(Self {
             blueprint,
             generated: generated.transpose()?,
             prose: prose.transpose().map_err(|error| SourceError::Json(PROSE, error))?,
+            evaluator: if is_builtin { None } else { Some(evaluator()?) },
         })
     }
 }

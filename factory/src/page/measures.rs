@@ -3,7 +3,7 @@
 use tasks::metrics::Metric;
 
 /// What a metric is, in words.
-pub(super) fn measure(metric: Metric) -> &'static str {
+pub(crate) fn measure(metric: Metric) -> &'static str {
     match metric {
         Metric::Accuracy => "the share of rows that are exactly right",
         Metric::BalancedAccuracy => "the recall, averaged over the classes",

@@ -32,4 +32,5 @@ pub use check::{RefusedProse, check};
 pub use diversity::{DistinctGrams, MOST_PAGES, PageDiversity};
 pub use facts::facts;
 pub use layout::{builtin, with_prose};
+pub(crate) use measures::measure;
 pub use prose::{ColumnText, Prose};

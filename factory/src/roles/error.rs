@@ -2,7 +2,7 @@
 
 use super::RoleName;
 use crate::baselines::ladder::LadderError;
-use crate::generator::GeneratorRefusal;
+use crate::generator::{GeneratorError, GeneratorRefusal};
 use crate::kinds::RenderError;
 use std::error::Error;
 
@@ -35,6 +35,26 @@ impl From<LadderError> for RoleRefusal {
 impl From<GeneratorRefusal> for RoleRefusal {
     fn from(refusal: GeneratorRefusal) -> Self {
         Self { code: refusal.code(), detail: refusal.detail }
+    }
+}
+
+/// Why the work of a chat model is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum RoleCheckError {
+    /// It is wrong. Its author can do better.
+    #[error(transparent)]
+    Refused(#[from] RoleRefusal),
+    /// It could not be checked, through no fault of its own.
+    #[error("failed to check the work of a chat model")]
+    Fault(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl From<GeneratorError> for RoleCheckError {
+    fn from(error: GeneratorError) -> Self {
+        match error {
+            GeneratorError::Refused(refusal) => Self::Refused(refusal.into()),
+            GeneratorError::Fault(fault) => Self::Fault(fault.into()),
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Tasks whose rows a generator draws: the blueprint before there is a generator, and everything
 //! that follows from its rows.
 
-use super::{Brief, RoleRefusal, TaskFacts, developer, mutations, scoring, strategist};
-use crate::generator::{
-    self, GeneratedRows, Generation, GeneratorError, GeneratorFault, GeneratorJail, GeneratorSpec,
+use super::{
+    Brief, RoleCheckError, RoleRefusal, TaskFacts, developer, mutations, scoring, strategist,
 };
+use crate::generator::{self, GeneratedRows, Generation, GeneratorJail, GeneratorSpec};
 use crate::kinds::{GeneratedView, RenderError};
 use crate::media::{Format, MediumKind};
 use crate::numeric::draws::Draws;
@@ -18,32 +18,6 @@ use tasks::task::{Formulation, Modality};
 
 /// The stream of an attempt from which a generator's rows are drawn.
 pub const STREAM: &str = "developer";
-
-/// Why a generator makes no task.
-#[derive(Debug, thiserror::Error)]
-pub enum GeneratedTaskError {
-    /// The generator, or what follows from its rows, is not fit for use.
-    #[error(transparent)]
-    Refused(#[from] RoleRefusal),
-    /// The generator could not be judged.
-    #[error(transparent)]
-    Fault(#[from] GeneratorFault),
-}
-
-impl From<GeneratorError> for GeneratedTaskError {
-    fn from(error: GeneratorError) -> Self {
-        match error {
-            GeneratorError::Refused(refusal) => Self::Refused(refusal.into()),
-            GeneratorError::Fault(fault) => Self::Fault(fault),
-        }
-    }
-}
-
-impl From<RenderError> for GeneratedTaskError {
-    fn from(error: RenderError) -> Self {
-        Self::Refused(error.into())
-    }
-}
 
 /// The medium of a generator's items where a story has items of `medium`; none for pairs of texts
 /// and for graphs.
@@ -146,13 +120,13 @@ fn item_layout(item: &ItemSpec, draws: &mut Draws) -> Option<GeneratedItemLayout
 /// generator and the links.
 ///
 /// # Errors
-/// [`GeneratedTaskError`].
+/// [`RoleCheckError`].
 pub fn develop(
     blueprint: &Blueprint,
     story: &TableScenario,
     code: &str,
     jail: &GeneratorJail,
-) -> Result<TaskFacts, GeneratedTaskError> {
+) -> Result<TaskFacts, RoleCheckError> {
     let spec = GeneratorSpec::from_blueprint(blueprint);
     let Generation { rows, inspection } =
         generator::generate(jail, code, &spec, blueprint.origin.stream(STREAM))?;
@@ -174,7 +148,7 @@ pub fn develop(
 /// in natural order.
 ///
 /// # Errors
-/// [`GeneratedTaskError`].
+/// [`RoleCheckError`].
 ///
 /// # Panics
 /// If the blueprint has no generator.
@@ -182,10 +156,11 @@ pub fn public_transforms(
     blueprint: &Blueprint,
     rows: &GeneratedRows,
     jail: &GeneratorJail,
-) -> Result<ndarray::Array2<f64>, GeneratedTaskError> {
+) -> Result<ndarray::Array2<f64>, RoleCheckError> {
     let generator = blueprint.generator().expect("a generator drew the rows");
-    let assets = blueprint.kind().render(blueprint, Some(rows))?;
-    let view = GeneratedView::new(blueprint, &assets).map_err(RenderError::from)?;
+    let assets = blueprint.kind().render(blueprint, Some(rows)).map_err(RoleRefusal::from)?;
+    let view = GeneratedView::new(blueprint, &assets).map_err(RenderError::from);
+    let view = view.map_err(RoleRefusal::from)?;
     let spec = GeneratorSpec::from_blueprint(blueprint);
     Ok(jail.transform(&generator.code, &spec, &view.columns, &view.items)?)
 }

@@ -9,6 +9,7 @@ mod briefs;
 mod call;
 pub mod developer;
 mod error;
+mod evaluator_trial;
 mod facts;
 pub mod families;
 pub mod generated;
@@ -25,7 +26,8 @@ mod series;
 pub mod strategist;
 
 pub use call::{RoleAuthor, RoleCall, RoleCost, RoleFeedback, RoleReply};
-pub use error::{RoleFault, RoleRefusal, SPENT};
+pub use error::{RoleCheckError, RoleFault, RoleRefusal, SPENT};
+pub use evaluator_trial::EvaluatorTrial;
 pub use facts::TaskFacts;
 pub use name::{RoleName, TaskPart};
 pub use permits::{WorkPermit, WorkPermits};

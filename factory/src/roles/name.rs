@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The four roles that make a task.
+/// The four roles that make a task, and the reader of its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RoleName {
@@ -15,6 +15,8 @@ pub enum RoleName {
     Operator,
     /// Technical Writer: the description.
     Writer,
+    /// Judge: reads the description of a chat model and makes no part of a task.
+    Judge,
 }
 
 /// A part of a task that a check can refuse.
@@ -37,6 +39,7 @@ impl fmt::Display for RoleName {
             Self::Developer => "ML developer",
             Self::Operator => "MLOps engineer",
             Self::Writer => "technical writer",
+            Self::Judge => "judge",
         })
     }
 }

@@ -55,7 +55,8 @@ pub struct TaskPage {
     pub prose: Option<Prose>,
 }
 
-/// The roles that make a task: strategist, developer, engineer, technical writer.
+/// The roles that make a task: strategist, developer, engineer, technical writer, and the judge of
+/// the writer's page.
 ///
 /// Each returns its product or a refusal, and what the call cost; a [`RoleFault`] ends the run.
 /// A product depends on the arguments of its call alone, never on other slots, so that a corpus
@@ -125,6 +126,21 @@ pub trait Roles: Sync {
         scenario: &Scenario,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskPage>, RoleFault>;
+
+    /// Judge: whether a reader of the page finds out what the task is. Asks nobody unless it is
+    /// overridden.
+    ///
+    /// # Errors
+    /// [`RoleFault`] if the judge cannot be asked.
+    fn judge(
+        &self,
+        _facts: &TaskFacts,
+        _scenario: &Scenario,
+        _page: &TaskPage,
+        _call: RoleCall<'_>,
+    ) -> Result<RoleReply<()>, RoleFault> {
+        Ok(Ok(()).into())
+    }
 }
 
 /// Seeded procedures; no model, no network. Each product is a function of brief and attempt, so

@@ -106,6 +106,14 @@ pub enum OptionsError {
 }
 
 impl Options {
+    /// Slots that are worked on at a time: `jobs`, or the number of processors where that is 0.
+    pub fn threads(&self) -> usize {
+        match self.jobs {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            jobs => jobs,
+        }
+    }
+
     /// Checks the options.
     ///
     /// # Errors

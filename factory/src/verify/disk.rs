@@ -94,30 +94,34 @@ pub(super) fn no_constant_medals(task: &Staged) -> Result<(), Refusal> {
 pub(super) fn malformed_is_refused(task: &Staged) -> Result<(), Refusal> {
     let grader = open(task)?;
     let sample = read(task, "prepared/public/sample_submission.csv")?;
-    let text = String::from_utf8_lossy(&sample).into_owned();
-    let lines: Vec<&str> = text.lines().collect();
-    let (header, first) = (lines[0], lines[1]);
-    let join = |lines: &[&str]| format!("{}\n", lines.join("\n"));
-    let (id, _) = first.split_once(',').unwrap_or((first, ""));
-    let width = header.matches(',').count();
-    let broken_row = format!("{id},{}", broken(&task.dir.manifest().prediction));
-    let nan_row = format!("{id}{}", ",nan".repeat(width));
-    let cases = [
-        ("a missing row", join(&lines[..lines.len() - 1])),
-        ("a repeated row", join(&[&lines[..], &[first]].concat())),
-        ("an unknown id", text.replacen(id, "unknown", 1)),
-        ("a wrong header", text.replacen(header, &format!("{header}x"), 1)),
-        ("a value that is not a number", join(&[&[header, &nan_row], &lines[2..]].concat())),
-        ("a cell of the wrong form", join(&[&[header, &broken_row], &lines[2..]].concat())),
-        ("nothing in it", String::new()),
-    ];
-    for (what, csv) in cases {
+    let sample = String::from_utf8_lossy(&sample);
+    for (what, csv) in malformed(&sample, &task.dir.manifest().prediction) {
         match grader.grade(csv.as_bytes(), Part::All) {
             Err(GradeError::Submission(_)) => {}
             _ => return Err(Refusal::MalformedAccepted(what)),
         }
     }
     Ok(())
+}
+
+/// What no grader may accept, each with its fault in words, made from a sample submission.
+pub(super) fn malformed(sample: &str, prediction: &Prediction) -> [(&'static str, String); 7] {
+    let lines: Vec<&str> = sample.lines().collect();
+    let (header, first) = (lines[0], lines[1]);
+    let join = |lines: &[&str]| format!("{}\n", lines.join("\n"));
+    let (id, _) = first.split_once(',').unwrap_or((first, ""));
+    let width = header.matches(',').count();
+    let broken_row = format!("{id},{}", broken(prediction));
+    let nan_row = format!("{id}{}", ",nan".repeat(width));
+    [
+        ("a missing row", join(&lines[..lines.len() - 1])),
+        ("a repeated row", join(&[&lines[..], &[first]].concat())),
+        ("an unknown id", sample.replacen(id, "unknown", 1)),
+        ("a wrong header", sample.replacen(header, &format!("{header}x"), 1)),
+        ("a value that is not a number", join(&[&[header, &nan_row], &lines[2..]].concat())),
+        ("a cell of the wrong form", join(&[&[header, &broken_row], &lines[2..]].concat())),
+        ("nothing in it", String::new()),
+    ]
 }
 
 /// Constant submissions worth trying.
@@ -190,35 +194,40 @@ fn filled(sample: &str, cells: &[String]) -> Vec<u8> {
 }
 
 /// The answers on disk in the form of a submission.
-pub(crate) fn perfect(dir: &TaskDir) -> Result<Vec<u8>, Refusal> {
+fn perfect(dir: &TaskDir) -> Result<Vec<u8>, Refusal> {
     let answers = fs::read(dir.path().join("prepared/private/answer.csv")).map_err(contract)?;
     let manifest = dir.manifest();
-    let text = String::from_utf8_lossy(&answers);
-    let classes = match &manifest.prediction {
+    let answers = String::from_utf8_lossy(&answers);
+    Ok(submitted(&answers, &manifest.id_column, &manifest.prediction).into_bytes())
+}
+
+/// Answers in the form of a submission.
+pub(super) fn submitted(answers: &str, id_column: &str, prediction: &Prediction) -> String {
+    let classes = match prediction {
         Prediction::ClassProbabilities { classes, .. } => classes,
-        Prediction::Boxes { .. } => return Ok(sure(&text)),
+        Prediction::Boxes { .. } => return sure(answers),
         // Grades are scores that rank perfectly; the query between id and grade is not submitted.
         Prediction::Relevance { .. } => {
             let line = |line: &str| {
                 let cells: Vec<&str> = line.split(',').collect();
                 format!("{},{}\n", cells[0], cells[cells.len() - 1])
             };
-            return Ok(text.lines().map(line).collect::<String>().into_bytes());
+            return answers.lines().map(line).collect();
         }
-        _ => return Ok(answers),
+        _ => return answers.to_owned(),
     };
-    let mut csv = format!("{},{}\n", manifest.id_column, classes.join(","));
-    for line in text.lines().skip(1) {
+    let mut csv = format!("{id_column},{}\n", classes.join(","));
+    for line in answers.lines().skip(1) {
         let (id, truth) = line.split_once(',').unwrap_or((line, ""));
         let cells: Vec<&str> =
             classes.iter().map(|class| if class == truth { "1" } else { "0" }).collect();
         let _ = writeln!(csv, "{id},{}", cells.join(","));
     }
-    Ok(csv.into_bytes())
+    csv
 }
 
 /// Boxes of an answer file, with full confidence in each.
-fn sure(answers: &str) -> Vec<u8> {
+fn sure(answers: &str) -> String {
     let line = |(index, line): (usize, &str)| {
         let (id, boxes) = line.split_once(',').unwrap_or((line, ""));
         if index == 0 {
@@ -231,7 +240,7 @@ fn sure(answers: &str) -> Vec<u8> {
             .collect();
         format!("{id},{}\n", found.join(" "))
     };
-    answers.lines().enumerate().map(line).collect::<String>().into_bytes()
+    answers.lines().enumerate().map(line).collect()
 }
 
 /// A cell that breaks the rules of its kind in the way that is easiest to overlook.

@@ -6,11 +6,12 @@
 //! ones.
 
 use super::Refusal;
-use crate::generator::{self, GeneratedItems, GeneratedRows, GeneratorFault, GeneratorJail};
+use crate::generator::{self, GeneratedItems, GeneratedRows, GeneratorJail};
 use crate::generator::{GeneratorError, GeneratorSpec};
 use crate::package::TaskSource;
-use crate::roles::generated::{self, GeneratedTaskError};
+use crate::roles::{RoleCheckError, generated};
 use crate::spec::rule::Frame;
+use std::error::Error;
 use std::fmt;
 use tasks::task::{Corpus, TaskDir};
 
@@ -40,11 +41,11 @@ pub struct RegeneratedCorpus {
 /// Runs the generators of all tasks of a corpus that have one, one after another.
 ///
 /// # Errors
-/// [`GeneratorFault`] if a generator cannot be run.
+/// If a generator cannot be run.
 pub fn regenerate_all(
     jail: &GeneratorJail,
     corpus: &Corpus,
-) -> Result<RegeneratedCorpus, GeneratorFault> {
+) -> Result<RegeneratedCorpus, Box<dyn Error + Send + Sync>> {
     let mut all = RegeneratedCorpus::default();
     for task in corpus.tasks() {
         let result = match is_generated(task) {
@@ -76,15 +77,15 @@ fn is_generated(task: &TaskDir) -> Result<Option<TaskSource>, Refusal> {
 enum RegenerateError {
     #[error(transparent)]
     Refused(#[from] Refusal),
-    #[error(transparent)]
-    Fault(#[from] GeneratorFault),
+    #[error("failed to run a generator")]
+    Fault(#[source] Box<dyn Error + Send + Sync>),
 }
 
-impl From<GeneratedTaskError> for RegenerateError {
-    fn from(error: GeneratedTaskError) -> Self {
+impl From<RoleCheckError> for RegenerateError {
+    fn from(error: RoleCheckError) -> Self {
         match error {
-            GeneratedTaskError::Refused(refusal) => not_reproducible(&refusal),
-            GeneratedTaskError::Fault(fault) => Self::Fault(fault),
+            RoleCheckError::Refused(refusal) => not_reproducible(&refusal),
+            RoleCheckError::Fault(fault) => Self::Fault(fault),
         }
     }
 }
@@ -104,7 +105,7 @@ fn regenerate(jail: &GeneratorJail, source: &TaskSource) -> Result<Regenerated, 
     let made = match generator::generate(jail, &record.code, &spec, stream) {
         Ok(made) => made,
         Err(GeneratorError::Refused(refusal)) => return Err(not_reproducible(&refusal.detail)),
-        Err(GeneratorError::Fault(fault)) => return Err(fault.into()),
+        Err(GeneratorError::Fault(fault)) => return Err(RegenerateError::Fault(fault.into())),
     };
     let found = made.inspection.into_record(&record.code);
     if (&found.rule_hash, &found.clauses) != (&record.rule_hash, &record.clauses) {

@@ -1,6 +1,6 @@
 //! Mode `code`: tasks whose rows a generator draws.
 
-use crate::command::{count, entries, generate, models_file, options, record, succeed};
+use crate::command::{count, entries, generate, models_file, options, recorded_by, succeed};
 use crate::generators::generator;
 use crate::puppet::PuppetModel;
 use crate::server::provider;
@@ -9,8 +9,7 @@ use factory::corpus::ledger::{AttemptOutcome, Entry};
 use factory::generator::GeneratorJail;
 use factory::package::Draft;
 use factory::page;
-use factory::roles::generated::{self, GeneratedTaskError};
-use factory::roles::{RoleBackend, TaskPage, TaskPart, operator};
+use factory::roles::{RoleBackend, RoleCheckError, TaskPage, TaskPart, generated, operator};
 use factory::spec::config::Options;
 use factory::spec::scenario::Story;
 use factory::verify::{self, VerifyError};
@@ -54,8 +53,9 @@ struct CodedCorpus {
 impl CodedCorpus {
     fn new(count: usize) -> Self {
         let folder = TemporaryFolder::new();
-        let (recording, path) = (folder.path().join("code.jsonl"), folder.path().join("recorded"));
-        record(&coded(&path, count), &recording);
+        let path = folder.path().join("recorded");
+        let options = coded(&path, count);
+        let recording = recorded_by(&folder, PuppetModel::new(&options), &options);
         Self { folder, recording, path }
     }
 
@@ -149,8 +149,8 @@ fn verdict(change: impl Fn(String) -> String) -> String {
         let code = change(generator(&blueprint));
         let facts = match generated::develop(&blueprint, story, &code, &jail) {
             Ok(facts) => facts,
-            Err(GeneratedTaskError::Refused(refusal)) => return refusal.code.to_owned(),
-            Err(GeneratedTaskError::Fault(fault)) => panic!("{fault}"),
+            Err(RoleCheckError::Refused(refusal)) => return refusal.code.to_owned(),
+            Err(RoleCheckError::Fault(fault)) => panic!("{fault}"),
         };
         let text = page::builtin(&facts.blueprint, brief.scenario, &facts.assets);
         let page = TaskPage { text, prose: None };

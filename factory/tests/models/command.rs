@@ -6,11 +6,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::ledger::Entry;
 use factory::corpus::pipeline::{self, Progress};
 use factory::generator::GeneratorJail;
-use factory::roles::model::{ModelRoles, RoleModel};
+use factory::roles::model::{ModelPrograms, ModelRoles, RoleModel};
 use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
 use factory::spec::plan::Slot;
 use factory::spec::role_settings::{RoleSettings, RolesTable};
+use factory::verify::run::JailedTrial;
 use fs_err as fs;
 use llm::{CallLine, CallRecord, ChatRecorder, PriceList};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,23 +71,31 @@ pub(crate) fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Optio
 
 /// Makes a corpus in which the puppet plays, and returns its recording.
 pub(crate) fn recorded(folder: &TemporaryFolder, count: usize, mode: &str) -> Utf8PathBuf {
-    let recording = folder.path().join(format!("{mode}.jsonl"));
     let options = options(&folder.path().join(format!("recorded-{mode}")), count, Some(mode));
-    record(&options, &recording);
-    recording
+    recorded_by(folder, PuppetModel::new(&options), &options)
 }
 
-/// Makes a corpus in which the puppet plays, and writes its recording.
-pub(crate) fn record(options: &Options, recording: &Utf8Path) {
+/// Makes a corpus in which this puppet plays, and returns its recording.
+pub(crate) fn recorded_by(
+    folder: &TemporaryFolder,
+    puppet: PuppetModel,
+    options: &Options,
+) -> Utf8PathBuf {
+    let recording = folder.path().join(format!("{}.jsonl", options.roles.mode));
     let model = RoleModel {
-        chat: Arc::new(ChatRecorder::new(PuppetModel::new(options), recording).unwrap()),
+        chat: Arc::new(ChatRecorder::new(puppet, &recording).unwrap()),
         name: "puppet-1".to_owned(),
         price: None,
     };
     let models = BTreeMap::from([("puppet".to_owned(), model)]);
-    let jail = options.roles.has_programs().then(|| GeneratorJail::start(2).unwrap());
-    let roles = ModelRoles::new(options.roles.clone(), models, jail).unwrap();
+    let programs = options.roles.has_programs().then(|| {
+        let generators = GeneratorJail::start(2).unwrap();
+        let evaluators = Arc::new(JailedTrial::new(generators.sandbox().clone()));
+        ModelPrograms { generators, evaluators }
+    });
+    let roles = ModelRoles::new(options.roles.clone(), models, programs).unwrap();
     pipeline::generate(options, &roles, &NoProgress, &AtomicBool::new(false)).unwrap();
+    recording
 }
 
 /// A file of models whose endpoint `puppet` is `provider`.
@@ -361,6 +370,16 @@ fn check_says_which_models_answer() {
     let text = String::from_utf8_lossy(&good.stdout);
     assert!(good.status.success() && text.contains("puppet: answers as `m-1`"), "{text}");
     assert!(text.contains("price unknown"), "{text}");
+    // Without names: every model that plays a role.
+    let roles = "[roles]\nmodel = \"puppet\"\noperator = \"puppet:o\"\njudge = \"puppet:j\"\n";
+    let text = format!("{}{roles}", fs::read_to_string(&models).unwrap());
+    let with_roles = folder.write("roles.toml", &text);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
+    command.args(["models", "check", "--models", with_roles.as_str()]).env("PUPPET_KEY", KEY);
+    let text = String::from_utf8(succeed(command).stdout).unwrap();
+    for name in ["puppet: answers", "puppet:o: answers", "puppet:j: answers"] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
     let mixed = check(&["puppet", "nowhere:m"]);
     assert_eq!(mixed.status.code(), Some(1));
     let text = String::from_utf8_lossy(&mixed.stdout);

@@ -5,6 +5,7 @@
 
 mod code;
 mod command;
+mod evaluators;
 mod generators;
 mod puppet;
 mod server;

@@ -17,6 +17,16 @@ pub struct NativeGrader {
 }
 
 impl NativeGrader {
+    /// A grader of tasks that are in no folder yet.
+    pub fn new(
+        answers: Answers,
+        metric: Metric,
+        prediction: Prediction,
+        thresholds: Thresholds,
+    ) -> Self {
+        Self { answers, metric, prediction, thresholds }
+    }
+
     /// Reads the private half of `task`.
     ///
     /// # Errors
@@ -26,12 +36,8 @@ impl NativeGrader {
         let path = task.private().answers();
         let answers = submission::read_answers(&path, &manifest.id_column, &manifest.prediction)
             .map_err(|source| GradeError::Answers { path, source })?;
-        Ok(Self {
-            answers,
-            metric: manifest.metric,
-            prediction: manifest.prediction.clone(),
-            thresholds: manifest.thresholds,
-        })
+        let prediction = manifest.prediction.clone();
+        Ok(Self::new(answers, manifest.metric, prediction, manifest.thresholds))
     }
 
     /// Parses and checks a submission without scoring it.

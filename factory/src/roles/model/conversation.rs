@@ -3,7 +3,8 @@
 use super::prompt::shortened;
 use super::{Question, RoleModel};
 use crate::roles::{
-    RoleAuthor, RoleCost, RoleFault, RoleName, RoleRefusal, RoleReply, SPENT, WorkPermit,
+    RoleAuthor, RoleCheckError, RoleCost, RoleFault, RoleName, RoleRefusal, RoleReply, SPENT,
+    WorkPermit,
 };
 use crate::spec::role_settings::ModelLimits;
 use llm::{ChatError, Completion, Effort, Finish, Message, Purpose, Request, Role};
@@ -53,14 +54,14 @@ impl Conversations {
     /// Asks a question until `check` takes an answer, or the repairs are used up.
     ///
     /// # Errors
-    /// [`RoleFault`] if the model cannot be asked.
-    pub(super) fn ask<T>(
+    /// [`RoleFault`] if the model cannot be asked, or an answer cannot be checked.
+    pub(super) fn ask<T, E: Into<RoleCheckError>>(
         &self,
         model: &RoleModel,
         name: &str,
         question: &Question,
         place: &Place<'_>,
-        mut check: impl FnMut(&str) -> Result<T, RoleRefusal>,
+        mut check: impl FnMut(&str) -> Result<T, E>,
     ) -> Result<RoleReply<T>, RoleFault> {
         let prompt = [question.system.as_bytes(), b"\n", question.prompt.as_bytes()].concat();
         let author = RoleAuthor {
@@ -114,11 +115,14 @@ impl Conversations {
                     let detail = format!("the answer has {length} bytes; at most {most} are read");
                     break RoleRefusal { code: "answer_too_long", detail };
                 }
-                Finish::Stop => match check(&completion.text) {
+                Finish::Stop => match check(&completion.text).map_err(Into::into) {
                     Ok(product) => {
                         return Ok(RoleReply { product: Ok(product), cost, author: Some(author) });
                     }
-                    Err(refusal) => (refusal, completion.text),
+                    Err(RoleCheckError::Refused(refusal)) => (refusal, completion.text),
+                    Err(RoleCheckError::Fault(source)) => {
+                        return Err(RoleFault { role: place.role, source });
+                    }
                 },
             };
             if repair == self.limits.repairs {

@@ -1,15 +1,13 @@
 //! ML Developer, played by a chat model that writes a generator in Python.
 
-use super::Question;
 use super::prompt::shortened;
+use super::{Question, fenced};
 use crate::generator::{GeneratorSpec, MOST_HIDDEN, MOST_TEXT};
 use crate::roles::{RoleFeedback, RoleRefusal};
 use crate::spec::generated::ItemForm;
 use crate::spec::scenario::{NumberColumn, Shape, TableScenario};
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use tasks::task::Formulation;
-use tasks::text::printable;
 
 /// The longest generator, in bytes.
 pub const MOST_CODE: usize = 24 << 10;
@@ -147,31 +145,7 @@ fn item_line(form: ItemForm) -> String {
 /// [`RoleRefusal`] with the code `answer_form`: several fences, no code, more than 24 KiB, or
 /// characters that do not show.
 pub fn parse(answer: &str) -> Result<String, RoleRefusal> {
-    let refuse = |detail: String| Err(RoleRefusal { code: "answer_form", detail });
-    let answer = answer.replace("\r\n", "\n");
-    let code = match *answer.split("```").collect::<Vec<_>>() {
-        [code] => code,
-        [_, fenced, _] => {
-            // What follows the fence on its line is the name of the language.
-            fenced.split_once('\n').map_or("", |(_, code)| code)
-        }
-        [_, _] => return refuse("the code fence is not closed; send the whole file".to_owned()),
-        _ => return refuse("there are several code fences; send one file in one fence".to_owned()),
-    };
-    let code = format!("{}\n", code.trim());
-    if code.trim().is_empty() {
-        return refuse("there is no code; send one file in one code fence".to_owned());
-    }
-    if code.len() > MOST_CODE {
-        let detail = format!("the file has {} bytes; at most {MOST_CODE} are accepted", code.len());
-        return refuse(detail);
-    }
-    if let Cow::Owned(_) = printable(&code) {
-        let detail = "the file holds control characters or marks of writing direction; use plain \
-                      text and escapes";
-        return refuse(detail.to_owned());
-    }
-    Ok(code)
+    fenced::file(answer, MOST_CODE)
 }
 
 #[cfg(test)]

@@ -3,17 +3,18 @@
 use super::author::{ModelStrategist, StrategistError};
 use super::conversation::{Conversations, Place, SlotUse};
 use super::kept_generators::{KeptGenerator, KeptGenerators};
-use super::{Question, RoleModel, developer, is_about_story, writer};
-use crate::generator::{GeneratorFault, GeneratorJail, GeneratorSpec};
+use super::{Question, RoleModel, developer, is_about_story, judge, operator, writer};
+use crate::generator::{GeneratorJail, GeneratorSpec};
 use crate::page;
-use crate::roles::generated::{self, GeneratedTaskError};
+use crate::roles::generated;
 use crate::roles::{
-    Brief, Builtin, RoleAuthor, RoleBackend, RoleCall, RoleCost, RoleFault, RoleName, RoleRefusal,
-    RoleReply, Roles, TaskFacts, TaskPage, TaskPart, strategist,
+    Brief, Builtin, EvaluatorTrial, RoleAuthor, RoleBackend, RoleCall, RoleCheckError, RoleCost,
+    RoleFault, RoleName, RoleRefusal, RoleReply, Roles, SPENT, TaskFacts, TaskPage, TaskPart,
+    strategist,
 };
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::role_settings::{RoleMode, RoleSettings};
-use crate::spec::scenario::{Scenario, Story};
+use crate::spec::scenario::{self, Scenario, Story};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,6 +29,15 @@ pub enum ModelRolesError {
     NoJail,
 }
 
+/// What runs and tries the programs of models, which are untrusted.
+#[derive(Debug)]
+pub struct ModelPrograms {
+    /// Where generators run.
+    pub generators: GeneratorJail,
+    /// What tries evaluators.
+    pub evaluators: Arc<dyn EvaluatorTrial>,
+}
+
 /// The roles of a task as settings give them to chat models; the others are built in.
 #[derive(Debug)]
 pub struct ModelRoles {
@@ -40,22 +50,22 @@ pub struct ModelRoles {
     stories: Mutex<BTreeMap<u64, Story>>,
     /// The generator of each slot that is being worked on.
     generators: KeptGenerators,
-    /// Where the programs of models run.
-    jail: Option<GeneratorJail>,
+    /// What runs and tries the programs of models.
+    programs: Option<ModelPrograms>,
 }
 
 impl ModelRoles {
-    /// Roles by `settings`, with every model that these name in `models`, by that name, and a
-    /// jail if [`RoleSettings::has_programs`].
+    /// Roles by `settings`, with every model that these name in `models`, by that name, and what
+    /// runs programs if [`RoleSettings::has_programs`].
     ///
     /// # Errors
     /// [`ModelRolesError`].
     pub fn new(
         settings: RoleSettings,
         models: BTreeMap<String, RoleModel>,
-        jail: Option<GeneratorJail>,
+        programs: Option<ModelPrograms>,
     ) -> Result<Self, ModelRolesError> {
-        if settings.has_programs() && jail.is_none() {
+        if settings.has_programs() && programs.is_none() {
             return Err(ModelRolesError::NoJail);
         }
         let missing = settings.models().into_iter().find(|name| !models.contains_key(*name));
@@ -65,7 +75,7 @@ impl ModelRoles {
         let conversations = Conversations::new(settings.limits, settings.effort);
         let (used, stories, generators) =
             (Mutex::default(), Mutex::default(), KeptGenerators::default());
-        Ok(Self { settings, models, conversations, used, stories, generators, jail })
+        Ok(Self { settings, models, conversations, used, stories, generators, programs })
     }
 
     fn story(&self, slot: u64) -> Option<Story> {
@@ -94,11 +104,9 @@ impl ModelRoles {
         jail: &GeneratorJail,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskFacts>, RoleFault> {
-        let origin = blueprint.origin;
-        let fault =
-            |fault: GeneratorFault| RoleFault { role: RoleName::Developer, source: fault.into() };
+        let (role, origin) = (RoleName::Developer, blueprint.origin);
         let (Some(Story::Table(story)), Some(asked)) =
-            (self.story(origin.slot), self.asked(RoleName::Developer, origin, call))
+            (self.story(origin.slot), self.asked(role, origin, call))
         else {
             let detail = "the blueprint wants a generator, and no model is there to write it";
             return Ok(Err(RoleRefusal { code: "scenario", detail: detail.to_owned() }).into());
@@ -107,36 +115,26 @@ impl ModelRoles {
         if let Some(KeptGenerator { code, author }) = self.generators.reused(origin.slot, call) {
             let (product, author) = match develop(&code) {
                 Ok(facts) => (Ok(facts), Some(author)),
-                Err(GeneratedTaskError::Refused(refusal)) => (Err(refusal), None),
-                Err(GeneratedTaskError::Fault(error)) => return Err(fault(error)),
+                Err(RoleCheckError::Refused(refusal)) => (Err(refusal), None),
+                Err(RoleCheckError::Fault(source)) => return Err(RoleFault { role, source }),
             };
             return Ok(RoleReply { product, cost: RoleCost::ZERO, author });
         }
         let spec = GeneratorSpec::from_blueprint(blueprint);
         let formulation = blueprint.formulation;
         let brief = developer::GeneratorBrief { story: &story, formulation, spec: &spec };
-        let question = developer::question(&brief, call.feedback);
-        let reply = asked.ask(&question, |answer| {
+        let reply = asked.ask(&developer::question(&brief, call.feedback), |answer| {
             let code = developer::parse(answer)?;
-            match develop(&code) {
-                Ok(facts) => Ok(Ok((code, facts))),
-                Err(GeneratedTaskError::Refused(refusal)) => Err(refusal),
-                // The generator is not to blame, so the model is not asked again.
-                Err(GeneratedTaskError::Fault(error)) => Ok(Err(error)),
-            }
+            let facts = develop(&code)?;
+            Ok::<_, RoleCheckError>((code, facts))
         })?;
-        let RoleReply { product, cost, author } = reply;
-        let product = match product {
-            Ok(Ok((code, facts))) => {
-                if let Some(author) = author.clone() {
-                    self.generators.keep(origin.slot, KeptGenerator { code, author });
-                }
-                Ok(facts)
+        let author = reply.author.clone();
+        Ok(reply.and_then(|(code, facts)| {
+            if let Some(author) = author {
+                self.generators.keep(origin.slot, KeptGenerator { code, author });
             }
-            Ok(Err(error)) => return Err(fault(error)),
-            Err(refusal) => Err(refusal),
-        };
-        Ok(RoleReply { product, cost, author })
+            Ok(facts)
+        }))
     }
 
     /// The model of a role; `None` where the role is built in.
@@ -144,8 +142,9 @@ impl ModelRoles {
         let name = match role {
             RoleName::Strategist => self.settings.strategist.as_deref(),
             RoleName::Developer => self.settings.developer.as_deref(),
+            RoleName::Operator => self.settings.operator.as_deref(),
             RoleName::Writer => self.settings.writer.as_deref(),
-            RoleName::Operator => None,
+            RoleName::Judge => self.settings.judge.as_deref(),
         }?;
         self.models.get(name).map(|model| (name, model))
     }
@@ -182,11 +181,11 @@ impl Asked<'_> {
     /// Asks a question until `check` takes an answer, or the repairs are used up.
     ///
     /// # Errors
-    /// [`RoleFault`] if the model cannot be asked.
-    pub(super) fn ask<T>(
+    /// [`RoleFault`] if the model cannot be asked, or an answer cannot be checked.
+    pub(super) fn ask<T, E: Into<RoleCheckError>>(
         &self,
         question: &Question,
-        check: impl FnMut(&str) -> Result<T, RoleRefusal>,
+        check: impl FnMut(&str) -> Result<T, E>,
     ) -> Result<RoleReply<T>, RoleFault> {
         self.conversations.ask(self.model, self.name, question, &self.place, check)
     }
@@ -214,8 +213,10 @@ impl Roles for ModelRoles {
     }
 
     fn stand_in(&self, role: RoleName) -> Option<&dyn Roles> {
-        // A page is needed whatever the model makes of it; a task need not be lost for it.
-        (role == RoleName::Writer && self.model(role).is_some()).then_some(&Builtin as &dyn Roles)
+        // An evaluator and a page are needed whatever the model makes of them; a task need not be
+        // lost for them.
+        let replaced = matches!(role, RoleName::Operator | RoleName::Writer);
+        (replaced && self.model(role).is_some()).then_some(&Builtin as &dyn Roles)
     }
 
     fn strategise(
@@ -259,8 +260,10 @@ impl Roles for ModelRoles {
         blueprint: &Blueprint,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskFacts>, RoleFault> {
-        match &self.jail {
-            Some(jail) if blueprint.generated().is_some() => self.generate(blueprint, jail, call),
+        match &self.programs {
+            Some(programs) if blueprint.generated().is_some() => {
+                self.generate(blueprint, &programs.generators, call)
+            }
             _ => Builtin.develop(blueprint, call),
         }
     }
@@ -270,7 +273,16 @@ impl Roles for ModelRoles {
         facts: &TaskFacts,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<String>, RoleFault> {
-        Builtin.operate(facts, call)
+        let blueprint = &facts.blueprint;
+        let asked = self.asked(RoleName::Operator, blueprint.origin, call);
+        let (Some(asked), Some(programs)) = (asked, &self.programs) else {
+            return Builtin.operate(facts, call);
+        };
+        asked.ask(&operator::question(blueprint, call.feedback), |answer| {
+            let code = operator::parse(answer)?;
+            programs.evaluators.try_out(facts, &code)?;
+            Ok::<_, RoleCheckError>(code)
+        })
     }
 
     fn write(
@@ -283,12 +295,37 @@ impl Roles for ModelRoles {
         let Some(asked) = self.asked(RoleName::Writer, blueprint.origin, call) else {
             return Builtin.write(facts, scenario, call);
         };
-        let question = writer::question(blueprint, scenario, assets, call.feedback);
+        let feedback = call.feedback.filter(|feedback| judge::is_about_page(feedback));
+        let question = writer::question(blueprint, scenario, assets, feedback);
         let reply =
             asked.ask(&question, |answer| writer::parse(answer, blueprint, scenario, assets))?;
         Ok(reply.and_then(|prose| {
             let text = page::with_prose(blueprint, scenario, assets, &prose);
             Ok(TaskPage { text, prose: Some(prose) })
         }))
+    }
+
+    fn judge(
+        &self,
+        facts: &TaskFacts,
+        scenario: &Scenario,
+        page: &TaskPage,
+        call: RoleCall<'_>,
+    ) -> Result<RoleReply<()>, RoleFault> {
+        let role = RoleName::Judge;
+        let Some(asked) = self.asked(role, facts.blueprint.origin, call) else {
+            return Ok(Ok(()).into());
+        };
+        let stories = scenario::all().map_err(|error| RoleFault { role, source: error.into() })?;
+        let facts = judge::PageFacts::new(&facts.blueprint, scenario, &stories);
+        let reply = asked.ask(&judge::question(&page.text, &facts), judge::parse)?;
+        let RoleReply { product, cost, author } = reply;
+        let product = match product {
+            Ok(reading) => reading.check(&facts),
+            // The slot's calls are used up, whoever made the last one.
+            Err(refusal) if refusal.code == SPENT => Err(refusal),
+            Err(refusal) => Err(judge::failed(refusal)),
+        };
+        Ok(RoleReply { product, cost, author })
     }
 }

@@ -58,8 +58,14 @@ pub fn text(groups: &BTreeMap<String, Passage>) -> String {
         let _ = write!(text, "  {name:<24}{paper:>18}");
         line(&mut text, groups.values().map(ours));
     }
-    let _ = write!(text, "  {:<24}{:>18}", "writer_fallback", "-");
-    line(&mut text, groups.values().map(|passage| passage.writer_fallbacks.to_string()));
+    let fallbacks: [(&str, fn(&Passage) -> usize); 2] = [
+        ("evaluator_fallback", |passage| passage.evaluator_fallbacks),
+        ("writer_fallback", |passage| passage.writer_fallbacks),
+    ];
+    for (name, count) in fallbacks {
+        let _ = write!(text, "  {name:<24}{:>18}", "-");
+        line(&mut text, groups.values().map(|passage| count(passage).to_string()));
+    }
     for (index, passage) in groups.values().enumerate() {
         let reasons = passage.reasons.iter().flat_map(|(stage, reasons)| {
             reasons.iter().map(move |(reason, count)| (*count, stage, reason))
@@ -116,20 +122,19 @@ mod tests {
     use crate::corpus::ledger::{AttemptOutcome, Entry, ModelUse, Stage};
     use crate::roles::RoleName;
 
-    fn entry(slot: u64, accepted: bool, fallback: bool, model: bool) -> Entry {
+    fn entry(slot: u64, accepted: bool, fallbacks: &[RoleName], model: bool) -> Entry {
         let cost = RoleCost {
             calls: 4,
             prompt_tokens: 11_000,
             completion_tokens: 4000,
             cost_micro_usd: Some(2500),
         };
-        let fallbacks = if fallback { vec![RoleName::Writer] } else { Vec::new() };
         let (mode, name) = ("blueprint".to_owned(), "local:m".to_owned());
         Entry {
             stage: if accepted { Stage::Packaged } else { Stage::Verification },
             outcome: if accepted { AttemptOutcome::Accepted } else { AttemptOutcome::Refused },
             reason: (!accepted).then(|| "unlearnable".to_owned()),
-            model: model.then_some(ModelUse { mode, name, cost, fallbacks }),
+            model: model.then(|| ModelUse { mode, name, cost, fallbacks: fallbacks.to_vec() }),
             ..Entry::for_tests(slot, 0)
         }
     }
@@ -137,17 +142,17 @@ mod tests {
     #[test]
     fn funnels_stand_side_by_side() {
         let entries = [
-            entry(0, true, false, false),
-            entry(1, true, true, true),
-            entry(2, false, false, true),
-            entry(3, true, false, true),
+            entry(0, true, &[], false),
+            entry(1, true, &[RoleName::Operator, RoleName::Writer], true),
+            entry(2, false, &[], true),
+            entry(3, true, &[RoleName::Operator], true),
         ];
         insta::assert_snapshot!(text(&funnel::by_model(&frames::attempts(&entries))));
     }
 
     #[test]
     fn corpus_of_built_in_roles_has_no_groups() {
-        let groups = funnel::by_model(&frames::attempts(&[entry(0, true, false, false)]));
+        let groups = funnel::by_model(&frames::attempts(&[entry(0, true, &[], false)]));
         assert!(groups.is_empty() && text(&groups).contains("built in"));
     }
 }

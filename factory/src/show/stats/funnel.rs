@@ -74,6 +74,9 @@ pub struct Passage {
     /// What chat models consumed over all attempts; absent where all roles are built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<RoleCost>,
+    /// Attempts whose evaluator is built in because a model's was refused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub evaluator_fallbacks: usize,
     /// Attempts whose page is built in because a model's was refused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub writer_fallbacks: usize,
@@ -124,6 +127,8 @@ pub(super) fn follow(attempts: &DataFrame) -> Passage {
     let times = |(kind, attempts): (String, DataFrame)| {
         Some((kind, Quantiles::of(numbers(&attempts, "milliseconds"))?))
     };
+    let fallbacks =
+        |column| numbers(attempts, column).iter().filter(|fallback| **fallback > 0.0).count();
     Passage {
         steps,
         accepted: Rate::of(counted[3], counted[0]),
@@ -134,10 +139,8 @@ pub(super) fn follow(attempts: &DataFrame) -> Passage {
         milliseconds: kinds.filter_map(times).collect(),
         seconds: numbers(attempts, "milliseconds").iter().map(|time| time / 1000.0).sum(),
         cost: consumed(attempts),
-        writer_fallbacks: numbers(attempts, "writer_fallback")
-            .iter()
-            .filter(|fallback| **fallback > 0.0)
-            .count(),
+        evaluator_fallbacks: fallbacks("evaluator_fallback"),
+        writer_fallbacks: fallbacks("writer_fallback"),
     }
 }
 

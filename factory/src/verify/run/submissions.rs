@@ -2,7 +2,7 @@
 
 use crate::numeric::draws::Draws;
 use crate::verify::Refusal;
-use crate::verify::disk::{broken, perfect};
+use crate::verify::disk::{broken, malformed, submitted};
 use fs_err as fs;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,24 +22,60 @@ pub(super) struct TrialSubmission {
     pub(super) csv: String,
 }
 
-/// The sample, the truth, three submissions between them with scores of their own, and two that
-/// no grader may accept.
-pub(super) fn all(task: &TaskDir) -> Result<Vec<TrialSubmission>, Refusal> {
-    let contract = |error: std::io::Error| Refusal::Contract(error.to_string());
-    let sample = fs::read(task.public().path().join("sample_submission.csv")).map_err(contract)?;
-    let sample = String::from_utf8_lossy(&sample).into_owned();
-    let perfect = String::from_utf8_lossy(&perfect(task)?).into_owned();
-    let truth = SubmissionRows::of(&perfect);
-    let mut csvs = vec![
-        ("the sample", sample.clone()),
-        ("the perfect submission", perfect.clone()),
-        ("the perfect submission with rows exchanged", truth.exchanged(task)),
-        ("the mean of sample and truth", truth.halfway(&SubmissionRows::of(&sample), task)),
-        ("the perfect submission backwards", truth.backwards()),
-        ("a submission without its last row", truth.shortened()),
-    ];
-    csvs.push(("a cell of the wrong form", truth.broken(&task.manifest().prediction)));
-    Ok(csvs.into_iter().map(|(what, csv)| TrialSubmission { what, csv }).collect())
+/// What submissions to a task are made from.
+#[derive(Debug)]
+pub(super) struct SubmissionSource<'a> {
+    /// Name of the task.
+    pub(super) task: &'a str,
+    /// Name of the id column.
+    pub(super) id_column: &'a str,
+    /// What the columns of a submission hold.
+    pub(super) prediction: &'a Prediction,
+    /// The text of `sample_submission.csv`.
+    pub(super) sample: String,
+    /// The text of `answer.csv`.
+    pub(super) answers: String,
+}
+
+impl<'a> SubmissionSource<'a> {
+    /// Reads what a task's folder holds.
+    pub(super) fn open(task: &'a TaskDir) -> Result<Self, Refusal> {
+        let read = |path: &str| {
+            let bytes = fs::read(task.path().join(path))
+                .map_err(|error| Refusal::Contract(error.to_string()))?;
+            Ok::<_, Refusal>(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        Ok(Self {
+            task: task.id().as_str(),
+            id_column: &task.manifest().id_column,
+            prediction: &task.manifest().prediction,
+            sample: read("prepared/public/sample_submission.csv")?,
+            answers: read("prepared/private/answer.csv")?,
+        })
+    }
+
+    /// The sample, the truth, three submissions between them with scores of their own, and two
+    /// that no grader may accept.
+    pub(super) fn submissions(&self) -> Vec<TrialSubmission> {
+        let perfect = submitted(&self.answers, self.id_column, self.prediction);
+        let (truth, sample) = (SubmissionRows::of(&perfect), SubmissionRows::of(&self.sample));
+        let all = [
+            ("the sample", self.sample.clone()),
+            ("the perfect submission", perfect.clone()),
+            ("the perfect submission with rows exchanged", truth.exchanged(self.task)),
+            ("the mean of sample and truth", truth.halfway(&sample, self.prediction)),
+            ("the perfect submission backwards", truth.backwards()),
+            ("a submission without its last row", truth.shortened()),
+            ("a cell of the wrong form", truth.broken(self.prediction)),
+        ];
+        all.into_iter().map(|(what, csv)| TrialSubmission { what, csv }).collect()
+    }
+
+    /// What verification shows the native grader and no grader may accept.
+    pub(super) fn malformed(&self) -> Vec<TrialSubmission> {
+        let all = malformed(&self.sample, self.prediction);
+        all.into_iter().map(|(what, csv)| TrialSubmission { what, csv }).collect()
+    }
 }
 
 /// A submission's header, ids and cells.
@@ -69,8 +105,8 @@ impl<'a> SubmissionRows<'a> {
 
     /// Some rows hand their cells to the next of them. The lines also stand in reverse, which
     /// must not matter.
-    fn exchanged(&self, task: &TaskDir) -> String {
-        let mut draws = Draws::new(Stream::root(0).child("trial").child(task.id().as_str()));
+    fn exchanged(&self, task: &str) -> String {
+        let mut draws = Draws::new(Stream::root(0).child("trial").child(task));
         let chosen: Vec<usize> = (0..self.ids.len()).filter(|_| draws.chance(EXCHANGED)).collect();
         let mut cells = self.cells.clone();
         for (place, row) in chosen.iter().enumerate() {
@@ -80,11 +116,11 @@ impl<'a> SubmissionRows<'a> {
     }
 
     /// Every number half way to that of `other`; where cells are no numbers, every other row's.
-    fn halfway(&self, other: &SubmissionRows<'_>, task: &TaskDir) -> String {
+    fn halfway(&self, other: &SubmissionRows<'_>, prediction: &Prediction) -> String {
         let others: BTreeMap<&str, &str> =
             other.ids.iter().copied().zip(other.cells.iter().copied()).collect();
         let numeric = matches!(
-            task.manifest().prediction,
+            prediction,
             Prediction::Number { .. }
                 | Prediction::Numbers { .. }
                 | Prediction::Probability { .. }

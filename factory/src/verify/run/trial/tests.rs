@@ -109,6 +109,9 @@ fn evaluators_that_disagree_are_caught() {
     assert!(code == "evaluator_disagrees" && text.contains("it awards"), "{text}");
     let (code, text) = with(marker, &format!("    raise RuntimeError(\"boom\")\n{marker}"));
     assert!(code == "evaluator_disagrees" && text.contains("RuntimeError: boom"), "{text}");
+    let (code, text) = with(marker, &format!("    print(chr(27) * 999)\n{marker}"));
+    assert!(code == "evaluator_disagrees" && !text.contains('\x1b'), "{text:?}");
+    assert!(text.contains("no verdict but `\\x1b") && text.len() < 400, "{text:?}");
     let (code, text) = with("value = float(word)", "value = float(word.replace('nan', '0') or 0)");
     assert!(code == "evaluator_disagrees" && text.contains("the grader refuses it"), "{text}");
 
