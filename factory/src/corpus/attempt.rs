@@ -110,10 +110,9 @@ impl<'a> SlotAttempt<'a> {
             })?;
         let facts = self.ask(RoleName::Developer, |roles, call| roles.develop(&blueprint, call))?;
         let evaluator = self.ask(RoleName::Operator, |roles, call| roles.operate(&facts, call))?;
-        let (page, judge) =
-            self.ask(RoleName::Writer, |roles, call| {
-                described(roles, &brief, (&facts, &scenario), call)
-            })?;
+        let (page, judge) = self.ask(RoleName::Writer, |roles, call| {
+            described(roles, &brief, (&facts, &scenario), call)
+        })?;
         self.authors.extend(judge.map(|author| (RoleName::Judge, author)));
         let baselines = facts.ladder.baselines.clone();
         let played = self.roles.backend(&brief, std::mem::take(&mut self.authors));

@@ -22,5 +22,5 @@ pub(crate) mod suspects;
 pub use checks::{Rebuild, Verified, VerifyError, check, rebuilds, same_files, verify};
 pub(crate) use printed::rule_is_not_on_page;
 pub use refusal::Refusal;
-pub use regenerate::{Regenerated, RegeneratedCorpus, regenerate_all};
+pub use regenerate::{RegenerateFault, Regenerated, RegeneratedCorpus, regenerate_all};
 pub use suspects::Carrier;

@@ -41,11 +41,11 @@ pub struct RegeneratedCorpus {
 /// Runs the generators of all tasks of a corpus that have one, one after another.
 ///
 /// # Errors
-/// If a generator cannot be run.
+/// [`RegenerateFault`].
 pub fn regenerate_all(
     jail: &GeneratorJail,
     corpus: &Corpus,
-) -> Result<RegeneratedCorpus, Box<dyn Error + Send + Sync>> {
+) -> Result<RegeneratedCorpus, RegenerateFault> {
     let mut all = RegeneratedCorpus::default();
     for task in corpus.tasks() {
         let result = match is_generated(task) {
@@ -72,20 +72,25 @@ fn is_generated(task: &TaskDir) -> Result<Option<TaskSource>, Refusal> {
     Ok(source.blueprint.generated().is_some().then_some(source))
 }
 
+/// A generator could not be run.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to run a generator")]
+pub struct RegenerateFault(#[source] Box<dyn Error + Send + Sync>);
+
 /// Why a generator does not come out as before.
 #[derive(Debug, thiserror::Error)]
 enum RegenerateError {
     #[error(transparent)]
     Refused(#[from] Refusal),
-    #[error("failed to run a generator")]
-    Fault(#[source] Box<dyn Error + Send + Sync>),
+    #[error(transparent)]
+    Fault(#[from] RegenerateFault),
 }
 
 impl From<RoleCheckError> for RegenerateError {
     fn from(error: RoleCheckError) -> Self {
         match error {
             RoleCheckError::Refused(refusal) => not_reproducible(&refusal),
-            RoleCheckError::Fault(fault) => Self::Fault(fault),
+            RoleCheckError::Fault(fault) => RegenerateFault(fault).into(),
         }
     }
 }
@@ -105,7 +110,7 @@ fn regenerate(jail: &GeneratorJail, source: &TaskSource) -> Result<Regenerated, 
     let made = match generator::generate(jail, &record.code, &spec, stream) {
         Ok(made) => made,
         Err(GeneratorError::Refused(refusal)) => return Err(not_reproducible(&refusal.detail)),
-        Err(GeneratorError::Fault(fault)) => return Err(RegenerateError::Fault(fault.into())),
+        Err(GeneratorError::Fault(fault)) => return Err(RegenerateFault(fault.into()).into()),
     };
     let found = made.inspection.into_record(&record.code);
     if (&found.rule_hash, &found.clauses) != (&record.rule_hash, &record.clauses) {

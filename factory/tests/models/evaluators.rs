@@ -153,14 +153,12 @@ fn program_tries_evaluators_and_replays_to_the_same_corpus() {
 }
 
 #[test]
-fn model_for_evaluators_without_a_sandbox_ends_the_run() {
+fn model_for_evaluators_without_a_jail_is_refused() {
     let folder = TemporaryFolder::new();
     let options = with_operator_and_judge(&folder.path().join("corpus"), 1);
     let chat = Arc::new(PuppetModel::new(&options));
     let model = RoleModel { chat, name: "puppet-1".to_owned(), price: None };
     let models = BTreeMap::from([("puppet".to_owned(), model)]);
-    let roles = ModelRoles::new(options.roles.clone(), models).unwrap();
-    let error = pipeline::generate(&options, &roles, &NoProgress, &AtomicBool::new(false));
-    let text = tasks::text::with_causes(&error.unwrap_err());
-    assert!(text.contains("MLOps engineer") && text.contains("no sandbox was given"), "{text}");
+    let error = ModelRoles::new(options.roles.clone(), models, None).unwrap_err();
+    assert!(error.to_string().contains("no jail for them was given"), "{error}");
 }

@@ -13,7 +13,7 @@ fn trial() -> JailedTrial {
 }
 
 fn facts(cell: Cell) -> TaskFacts {
-    developer::develop(&RenderedTask::new(cell, 0).blueprint).unwrap()
+    developer::develop(&RenderedTask::new(cell, 0).blueprint, None).unwrap()
 }
 
 /// The refusal of an evaluator.
@@ -35,7 +35,7 @@ fn built_in_evaluator_passes_on_every_kind_of_prediction() {
             continue;
         }
         kinds.push(kind);
-        let facts = developer::develop(&task.blueprint).unwrap();
+        let facts = developer::develop(&task.blueprint, None).unwrap();
         let code = operator::evaluator(&facts.blueprint);
         trial.try_out(&facts, &code).unwrap_or_else(|error| panic!("{cell}: {error}"));
     }
