@@ -34,6 +34,9 @@ Example: factory generate --seeds mlebench --count 72 --out generated/quickstart
 A run that was interrupted, or killed, is continued by the same command: finished tasks are \
 kept, the others made, and the result is byte for byte that of an uninterrupted run.
 
+A preview, three tasks as one page for a browser:
+    factory generate --count 3 --out generated/preview --inspect
+
 Chat models can play roles; without --roles, none is asked:
   pages in a model's prose:
     factory generate --count 72 --out out --roles writer:openai:NAME --budget-usd 1 \
@@ -295,6 +298,10 @@ pub(crate) struct Generate {
     /// Refuse to begin anew: there must be a corpus to continue.
     #[arg(long)]
     pub(crate) resume: bool,
+    /// When the run ends, write its tasks as a page for a browser to `gallery.html` in the corpus
+    /// folder, as `inspect --html` does.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) inspect: bool,
     #[command(flatten, next_help_heading = "Chat models")]
     pub(crate) models: ModelFlags,
 }
