@@ -34,12 +34,17 @@ Example: factory generate --seeds mlebench --count 72 --out generated/quickstart
 A run that was interrupted, or killed, is continued by the same command: finished tasks are \
 kept, the others made, and the result is byte for byte that of an uninterrupted run.
 
+A preview, three tasks as one page for a browser:
+    factory generate --count 3 --out generated/preview --inspect
+
 Chat models can play roles; without --roles, none is asked:
   pages in a model's prose:
     factory generate --count 72 --out out --roles writer:openai:NAME --budget-usd 1 \
 --prices prices.toml
   stories, hidden rules and prose:
     factory generate --count 72 --out out --roles blueprint:anthropic:NAME
+  stories, Python that draws the rows, and prose:
+    factory generate --count 72 --out out --roles code:anthropic:NAME
   a server of your own, listed in models.toml:
     factory generate --count 72 --out out --models models.toml --roles blueprint:local
   what that would cost, without a call:
@@ -50,7 +55,7 @@ docs/ROLES.md explains modes, costs and the terms of providers.")]
     #[command(after_help = "\
 Example: factory verify generated/quickstart --run --json trials.json
 
-Without --run, no Python is needed. With it, tasks that pass are tried in the sandbox: their own \
+Without --run and --regenerate, no Python is needed. With --run, tasks that pass are tried in the sandbox: their own \
 evaluator must agree with the native grader, and a reference script that sees public files alone \
 must submit something valid within its budget of processor time. An interrupted trial reports \
 what it has tried.")]
@@ -157,8 +162,8 @@ pub(crate) struct ModelFiles {
 /// Flags of `generate` on chat models.
 #[derive(Debug, Args)]
 pub(crate) struct ModelFlags {
-    /// What plays the roles: `builtin`, `writer:MODEL`, `blueprint:MODEL`, or `MODEL` for the last,
-    /// where MODEL is `endpoint:name` [default: the table `[roles]`, else `builtin`].
+    /// What plays the roles: `builtin`, `writer:MODEL`, `blueprint:MODEL`, `code:MODEL`, or `MODEL`
+    /// for `blueprint:MODEL`, where MODEL is `endpoint:name` [default: the table `[roles]`, else `builtin`].
     #[arg(long, value_name = "ROLES")]
     pub(crate) roles: Option<RoleChoice>,
     #[command(flatten)]
@@ -298,6 +303,10 @@ pub(crate) struct Generate {
     /// Refuse to begin anew: there must be a corpus to continue.
     #[arg(long)]
     pub(crate) resume: bool,
+    /// When the run ends, write its tasks as a page for a browser to `gallery.html` in the corpus
+    /// folder, as `inspect --html` does.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) inspect: bool,
     #[command(flatten, next_help_heading = "Chat models")]
     pub(crate) models: ModelFlags,
 }

@@ -18,6 +18,7 @@ use factory::corpus::folder::{self, CorpusError, Record};
 use factory::corpus::pipeline;
 use factory::generator::GeneratorJail;
 use factory::roles::{Builtin, Roles};
+use factory::show::gallery::{self, GalleryError};
 use factory::spec::role_settings::RoleSettings;
 use factory::verify::run;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -26,7 +27,7 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tasks::task::{Corpus, Split, TaskDir};
+use tasks::task::{Corpus, Split, TaskDir, TaskError};
 use tracing_subscriber::EnvFilter;
 
 /// Something went wrong; the message says what.
@@ -35,6 +36,8 @@ const FAILED: u8 = 1;
 const INCOMPLETE: u8 = 3;
 /// Stopped by a signal; the same command continues.
 const INTERRUPTED: u8 = 130;
+/// The file of a corpus with what `generate --inspect` shows.
+const PREVIEW: &str = "gallery.html";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -98,22 +101,38 @@ fn generate(flags: &Generate) -> Result<ExitCode> {
     let roles: &dyn Roles = asked.as_ref().map_or(&Builtin, |asked| &asked.roles);
     let bar = Bar::new(asked.as_ref().and_then(|asked| asked.calls.clone()))?;
     let started = std::time::Instant::now();
-    let record = match pipeline::generate(&options, roles, &bar, &stop) {
-        Ok(record) => record,
-        Err(error) => {
-            bar.clear();
-            return models::stopped(error, &options, &bar.spent());
+    let made = pipeline::generate(&options, roles, &bar, &stop);
+    bar.clear();
+    let code = match made {
+        Err(error) => models::stopped(error, &options, &bar.spent())?,
+        Ok(record) => {
+            say(&factory::show::inspect::summary(&record));
+            let seconds = started.elapsed().as_secs_f64();
+            complain(&format!("`{}` took {seconds:.1} s{}", options.out, bar.spent()));
+            if stop.load(Ordering::Relaxed) && !record.complete {
+                complain("interrupted; run the same command again to continue");
+                ExitCode::from(INTERRUPTED)
+            } else {
+                ending(&record)
+            }
         }
     };
-    bar.clear();
-    say(&factory::show::inspect::summary(&record));
-    let seconds = started.elapsed().as_secs_f64();
-    complain(&format!("`{}` took {seconds:.1} s{}", options.out, bar.spent()));
-    if stop.load(Ordering::Relaxed) && !record.complete {
-        complain("interrupted; run the same command again to continue");
-        return Ok(ExitCode::from(INTERRUPTED));
+    if flags.inspect {
+        preview(&options.out)?;
     }
-    Ok(ending(&record))
+    Ok(code)
+}
+
+/// Writes the gallery of a corpus that was just made, if it holds a task.
+fn preview(corpus: &Utf8Path) -> Result<()> {
+    match gallery::page(corpus, &gallery::Wish::default()) {
+        Ok(page) => write_page(&corpus.join(PREVIEW), &page),
+        Err(GalleryError::Task(TaskError::EmptyCorpus(_))) => {
+            complain("there is no page to inspect: no task was made");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn check_models(names: &[String], files: &cli::ModelFiles) -> Result<ExitCode> {
@@ -186,14 +205,18 @@ fn try_out(flags: &Verify, sound: &[&TaskDir]) -> Result<ExitCode> {
 
 fn inspect(flags: &Inspect) -> Result<ExitCode> {
     if let Some(file) = &flags.html {
-        let page = factory::show::gallery::page(&flags.dir, &flags.into())?;
-        tasks::files::write_atomic(file, page.as_bytes())
-            .with_context(|| format!("failed to write `{file}`"))?;
-        complain(&format!("`{file}` has {} kB; open it in a browser", page.len() / 1000));
+        write_page(file, &gallery::page(&flags.dir, &flags.into())?)?;
         return Ok(ExitCode::SUCCESS);
     }
     say(&factory::show::inspect::show(&flags.dir)?);
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_page(file: &Utf8Path, page: &str) -> Result<()> {
+    tasks::files::write_atomic(file, page.as_bytes())
+        .with_context(|| format!("failed to write `{file}`"))?;
+    complain(&format!("`{file}` has {} kB; open it in a browser", page.len() / 1000));
+    Ok(())
 }
 
 fn calibrate(flags: &Calibrate) -> Result<ExitCode> {

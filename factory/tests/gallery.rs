@@ -100,6 +100,29 @@ fn replace(task: &Utf8Path, file: &str, bytes: &[u8]) {
 }
 
 #[test]
+fn generate_with_inspect_writes_the_gallery_of_the_corpus() {
+    let desk = tempfile::tempdir().unwrap();
+    let out = Utf8Path::from_path(desk.path()).unwrap().join("corpus");
+    let generate = |more: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_factory"))
+            .args(["generate", "--count", "2", "--modality", "tabular", "--inspect"])
+            .args(["--out", out.as_str()])
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let file = out.join("gallery.html");
+    for _ in 0..2 {
+        let made = generate(&[]);
+        let text = String::from_utf8(made.stderr).unwrap();
+        assert!(made.status.success() && text.contains(&format!("`{file}` has")), "{text}");
+        assert!(fs::read_to_string(&file).unwrap() == page(&out, &Wish::default()).unwrap());
+        assert_eq!(tasks(&out).len(), 2);
+    }
+    assert_eq!(generate(&["--dry-run"]).status.code(), Some(2));
+}
+
+#[test]
 fn every_kind_of_task_has_a_safe_and_stable_page() {
     let desk = tempfile::tempdir().unwrap();
     let corpus = corpus(&desk);

@@ -5,10 +5,11 @@ use super::english::{sentences, words};
 use super::fixed::better;
 use super::layout;
 use super::measures::{FOREIGN, names};
-use super::mentions::{competition, forbidden, holds, runs};
+use super::mentions::{forbidden, holds, runs};
 use super::prose::Prose;
 use crate::data::assets::Assets;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::evaluation::evaluation_words;
 use crate::spec::scenario::Scenario;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -417,8 +418,8 @@ fn mentions(prose: &Prose, facts: &[String]) -> Result<(), RefusedProse> {
             let what = format!("\"{phrase}\" is not for a description page; leave it out");
             return Err(whole.refused("page_word", &what));
         }
-        if let Some(name) = competition(&found) {
-            let what = format!("it names the competition `{name}`; name no competition");
+        if let Some(name) = evaluation_words(text) {
+            let what = format!("`{name}` belongs to another competition; name none");
             return Err(whole.refused("page_word", &what));
         }
     }

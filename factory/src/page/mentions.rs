@@ -1,7 +1,5 @@
-//! What prose may not mention: evaluation competitions, how tasks are made, orders to the reader.
+//! What prose may not mention: how tasks are made, orders to the reader.
 
-use super::english::words;
-use crate::spec::seed::EVALUATION_ONLY;
 use std::ops::Range;
 
 /// Words of the workshop, which no page of a competition has.
@@ -46,10 +44,6 @@ const ORDERS: [&str; 18] = [
     "stop working",
 ];
 
-/// Tokens of evaluation competitions that name them alone.
-const TOKENS: [&str; 8] =
-    ["aptos", "aptos2019", "ranzcr", "siim", "isic", "fgvc7", "nomad2018", "mlsp"];
-
 /// The places at which words hold a phrase as successive whole words.
 pub(super) fn runs(words: &[String], phrase: &str) -> Vec<Range<usize>> {
     let phrase: Vec<&str> = phrase.split(' ').collect();
@@ -70,31 +64,10 @@ pub(super) fn forbidden(text: &[String], facts: &[String]) -> Option<&'static st
     all.copied().find(|phrase| holds(text, phrase) && !holds(facts, phrase))
 }
 
-/// The first evaluation competition that `text` names: by three successive words of its name, by
-/// all of a shorter name, or by a token that is its own.
-pub(super) fn competition(text: &[String]) -> Option<&'static str> {
-    EVALUATION_ONLY.into_iter().find(|slug| {
-        let name = words(slug);
-        let run = name.len().min(3);
-        name.windows(run).any(|part| holds(text, &part.join(" ")))
-            || name.iter().any(|word| TOKENS.contains(&word.as_str()) && text.contains(word))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_evaluation_competition_is_recognised_by_its_name() {
-        for slug in EVALUATION_ONLY {
-            let text = format!("We took it from {}, which is well known.", slug.replace('-', " "));
-            assert!(competition(&words(&text)).is_some(), "{slug}");
-        }
-        for text in ["the classification of leaves", "a taxi in the city", "cats and dogs"] {
-            assert_eq!(competition(&words(text)), None, "{text}");
-        }
-    }
+    use crate::page::english::words;
 
     #[test]
     fn words_of_the_facts_are_allowed() {

@@ -3,9 +3,10 @@
 use crate::puppet::PuppetModel;
 use crate::server::provider;
 use camino::{Utf8Path, Utf8PathBuf};
-use factory::corpus::ledger::Entry;
+use factory::corpus::ledger::{AttemptOutcome, Entry};
 use factory::corpus::pipeline::{self, Progress};
 use factory::generator::GeneratorJail;
+use factory::roles::RoleName;
 use factory::roles::model::{ModelPrograms, ModelRoles, RoleModel};
 use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
@@ -185,6 +186,44 @@ fn puppet_behind_a_faulty_provider_makes_the_built_in_data() {
     let paid = paid(&ours);
     assert_eq!(paid.iter().collect::<BTreeSet<_>>().len(), paid.len());
     assert!(server.count() > paid.len() * 5 / 4, "{} for {}", server.count(), paid.len());
+}
+
+#[test]
+fn writer_behind_a_faulty_provider_falls_back_to_the_built_in_page_at_most_twice() {
+    let folder = TemporaryFolder::new();
+    let recording = recorded(&folder, count(), "writer");
+    let server = provider(&recording, Duration::from_millis(5), true);
+    let models = models_file(&folder, &server);
+    let corpus = folder.path().join("corpus");
+    let flags = ["--models", models.as_str(), "--roles", "writer:puppet"];
+    succeed(generate(&corpus, count(), &flags));
+    let accepted = entries(&corpus);
+    let accepted = accepted.iter().filter(|entry| entry.outcome == AttemptOutcome::Accepted);
+    let uses: Vec<_> = accepted.map(|entry| entry.model.as_ref().unwrap()).collect();
+    assert_eq!(uses.len(), count());
+    assert!(uses.iter().all(|model| model.mode == "writer" && model.cost.calls > 0));
+    let fallbacks = uses.iter().filter(|model| !model.fallbacks.is_empty()).count();
+    println!("{fallbacks} of {} pages are the built-in ones", count());
+    assert!(fallbacks <= 2, "{fallbacks} of {}", count());
+}
+
+#[test]
+fn questions_that_the_provider_filters_leave_the_built_in_pages() {
+    let folder = TemporaryFolder::new();
+    let filtered = r#"{"error":{"message":"filtered","code":"content_filter"}}"#;
+    let server = FakeProvider::start(move |_, request| {
+        if request.body.contains("Answer with the word: yes") {
+            return hello();
+        }
+        vec![Piece::Bytes(answer(400, &[], filtered))]
+    });
+    let models = models_file(&folder, &server);
+    let corpus = folder.path().join("corpus");
+    succeed(generate(&corpus, 2, &["--models", models.as_str(), "--roles", "writer:puppet"]));
+    for entry in entries(&corpus) {
+        assert_eq!(entry.model.unwrap().fallbacks, [RoleName::Writer], "slot {}", entry.slot);
+    }
+    assert!(server.count() > 2);
 }
 
 #[test]

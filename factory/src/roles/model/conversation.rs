@@ -90,7 +90,10 @@ impl Conversations {
                     + u64::from(lengthened),
                 ..Request::new(model.name.clone(), messages.clone(), max_tokens)
             };
-            let completion = self.complete(model, &request, question.name, place, repair)?;
+            let completion = match self.complete(model, &request, question.name, place, repair)? {
+                Ok(completion) => completion,
+                Err(refusal) => break refusal,
+            };
             cost += book(model, &completion, &place.used);
             let (refusal, answer) = match completion.finish {
                 Finish::Length if !lengthened => {
@@ -154,8 +157,9 @@ impl Conversations {
         Err(RoleRefusal { code: SPENT, detail })
     }
 
-    /// One answer. While the endpoint fails, the same request is made again: an answer that is
-    /// missing because of the network must not change what a slot comes to.
+    /// One answer, or why this request gets none. While the endpoint fails, the same request is
+    /// made again: an answer that is missing because of the network must not change what a slot
+    /// comes to.
     fn complete(
         &self,
         model: &RoleModel,
@@ -163,7 +167,7 @@ impl Conversations {
         question: &str,
         place: &Place<'_>,
         repair: u32,
-    ) -> Result<Completion, RoleFault> {
+    ) -> Result<Result<Completion, RoleRefusal>, RoleFault> {
         let purpose = Purpose {
             slot: place.slot,
             role: question.to_owned(),
@@ -174,7 +178,15 @@ impl Conversations {
             match place.permit.while_waiting(|| model.chat.complete(request, &purpose)) {
                 Ok(completion) => {
                     self.failures.store(0, Ordering::Relaxed);
-                    return Ok(completion);
+                    return Ok(Ok(completion));
+                }
+                Err(error @ ChatError::ContextTooLong { .. }) => {
+                    let detail = error.to_string();
+                    return Ok(Err(RoleRefusal { code: "context_too_long", detail }));
+                }
+                Err(error @ ChatError::Refused { .. }) => {
+                    let detail = error.to_string();
+                    return Ok(Err(RoleRefusal { code: "refused_by_provider", detail }));
                 }
                 Err(error @ ChatError::Unavailable { .. }) => {
                     let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
