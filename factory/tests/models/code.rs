@@ -10,8 +10,9 @@ use factory::generator::GeneratorJail;
 use factory::package::Draft;
 use factory::page;
 use factory::roles::{RoleBackend, RoleCheckError, TaskPage, TaskPart, generated, operator};
+use factory::spec::blueprint::{Blueprint, NumberSpec};
 use factory::spec::config::Options;
-use factory::spec::scenario::Story;
+use factory::spec::scenario::{NumberColumn, Story};
 use factory::verify::{self, VerifyError};
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -133,7 +134,7 @@ fn scripted_solvers_keep_their_order_on_generated_tasks() {
 
 /// The reason code of a tabular task whose generator is changed by `change`, or `accepted`. Rows are
 /// drawn again where the ladder is refused, as a run would.
-fn verdict(change: impl Fn(String) -> String) -> String {
+fn verdict(change: impl Fn(String, &Blueprint) -> String) -> String {
     let folder = TemporaryFolder::new();
     let options = Options {
         modalities: vec!["tabular".to_owned()],
@@ -146,7 +147,7 @@ fn verdict(change: impl Fn(String) -> String) -> String {
         let brief = puppet.brief(0, attempt);
         let Story::Table(story) = &brief.scenario.story else { panic!("a table") };
         let blueprint = generated::blueprint(&brief, &brief.scenario.story).unwrap();
-        let code = change(generator(&blueprint));
+        let code = change(generator(&blueprint), &blueprint);
         let facts = match generated::develop(&blueprint, story, &code, &jail) {
             Ok(facts) => facts,
             Err(RoleCheckError::Refused(refusal)) => return refusal.code.to_owned(),
@@ -168,16 +169,27 @@ fn verdict(change: impl Fn(String) -> String) -> String {
 
 #[test]
 fn near_copies_on_both_sides_of_the_split_are_refused() {
-    assert_eq!(verdict(|code| code), "accepted");
-    let twice = "    twice = rng.permutation(np.arange(n) % ((n + 1) // 2))\n    \
-                 for name, values in c.items():\n        \
-                 values = np.array(values)[twice]\n        \
-                 if values.dtype.kind == \"f\":\n            \
-                 near = values + rng.uniform(0, 0.01, n) * values.std()\n            \
-                 values = np.clip(near, values.min(), values.max())\n        \
-                 c[name] = values.tolist()\n    \
-                 return c\n";
-    assert_eq!(verdict(|code| code.replace("    return c\n", twice)), "near_copy");
+    assert_eq!(verdict(|code, _| code), "accepted");
+    // Each row twice; the column with the most values differs by a little.
+    let twice = |code: String, blueprint: &Blueprint| {
+        let values = |spec: &&NumberSpec| {
+            let NumberColumn { low, high, decimals, .. } = spec.column;
+            (high - low) * 10_f64.powi(i32::try_from(decimals).unwrap())
+        };
+        let finest = blueprint.numbers.iter();
+        let finest = finest.max_by(|one, other| values(one).total_cmp(&values(other))).unwrap();
+        let name = &finest.column.name;
+        let lines = format!(
+            "    twice = rng.permutation(np.arange(n) % ((n + 1) // 2))\n    \
+             c = {{name: np.array(values)[twice] for name, values in c.items()}}\n    \
+             x = c[{name:?}]\n    \
+             near = x + rng.choice([-1, 1], n) * rng.uniform(0.02, 0.06, n) * x.std()\n    \
+             c[{name:?}] = np.clip(near, x.min(), x.max())\n    \
+             return {{name: values.tolist() for name, values in c.items()}}\n"
+        );
+        code.replace("    return c\n", &lines)
+    };
+    assert_eq!(verdict(twice), "near_copy");
 }
 
 #[test]
