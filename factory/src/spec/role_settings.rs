@@ -106,7 +106,7 @@ pub struct RolesTable {
     pub strategist: Option<String>,
     /// The model of the ML developer.
     pub developer: Option<String>,
-    /// The model of the MLOps engineer.
+    /// The model of the `MLOps` engineer.
     pub operator: Option<String>,
     /// The model of the technical writer.
     pub writer: Option<String>,
@@ -161,7 +161,7 @@ pub struct RoleSettings {
     /// The model of the ML developer, which writes generators; `None` where the role is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub developer: Option<String>,
-    /// The model of the MLOps engineer, which writes evaluators; `None` where the role is built in.
+    /// The model of the `MLOps` engineer, which writes evaluators; `None` where the role is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<String>,
     /// The model of the technical writer; `None` where the role is built in.
