@@ -51,8 +51,6 @@ struct Troubled {
     mechanism: RoleName,
     /// What happens to the developer's facts.
     facts: fn(&SeenCall, &mut TaskFacts),
-    /// What happens to the engineer's evaluator.
-    evaluator: fn(&mut String),
     /// What happens to the writer's page.
     page: fn(&SeenCall, &TaskFacts, &mut String),
     seen: Mutex<Vec<SeenCall>>,
@@ -70,7 +68,6 @@ impl Default for Troubled {
             stand_ins: &[],
             mechanism: RoleName::Strategist,
             facts: |_, _| {},
-            evaluator: |_| {},
             page: |_, _, _| {},
             seen: Mutex::default(),
         }
@@ -162,13 +159,8 @@ impl Roles for Troubled {
         facts: &TaskFacts,
         call: RoleCall<'_>,
     ) -> Result<RoleReply<String>, RoleFault> {
-        self.reply(RoleName::Operator, facts.blueprint.origin, call, |_| {
-            let mut reply = Builtin.operate(facts, call)?;
-            if let Ok(evaluator) = &mut reply.product {
-                (self.evaluator)(evaluator);
-            }
-            Ok(reply)
-        })
+        let origin = facts.blueprint.origin;
+        self.reply(RoleName::Operator, origin, call, |_| Builtin.operate(facts, call))
     }
 
     fn write(
@@ -496,13 +488,13 @@ fn refusal_of_the_mechanism_goes_to_its_author_with_the_scores_of_the_ladder() {
 #[test]
 fn third_refusal_that_no_role_explains_ends_the_run() {
     let desk = TestCorpus::new();
-    // What is on disk is not what a rebuild makes.
-    let evaluator = |code: &mut String| code.push_str("# changed\n");
-    let roles = Troubled { evaluator, ..Troubled::default() };
+    // What is on disk is not what a rebuild makes: the page holds a line of nobody's prose.
+    let page = |_: &SeenCall, _: &TaskFacts, page: &mut String| page.push_str("One more line.\n");
+    let roles = Troubled { page, ..Troubled::default() };
     let error = desk.generate(1, &roles).unwrap_err();
     let PipelineError::OwnFaults { reason, .. } = &error else { panic!("{error}") };
     assert_eq!(*reason, "not_reproducible");
-    assert!(error.to_string().contains("source/evaluator.py"), "{error}");
+    assert!(error.to_string().contains("description.md"), "{error}");
     assert!(desk.ledger().is_empty());
 }
 

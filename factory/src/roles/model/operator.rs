@@ -1,4 +1,4 @@
-//! MLOps Engineer, played by a chat model that writes a standalone evaluator in Python.
+//! `MLOps` Engineer, played by a chat model that writes a standalone evaluator in Python.
 
 use super::prompt::{fill, refused_before};
 use super::{Question, fenced};
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn every_metric_is_found_in_its_table() {
         for metric in Metric::ALL {
-            let found = MetricDefinition::find(metric).expect(metric.name());
+            let found = MetricDefinition::find(metric).unwrap_or_else(|| panic!("{metric}"));
             assert!(!found.range.is_empty() && !found.source.is_empty(), "{metric}");
             let text = [found.range, found.source, found.details].concat();
             assert!(text.is_ascii() && !text.contains('|'), "{metric}: {text}");

@@ -32,7 +32,7 @@ pub fn text(groups: &BTreeMap<String, Passage>) -> String {
             |passage: &Passage| share(passage.steps[index].count, passage.steps[index].share);
         line(&mut text, groups.values().map(ours));
     }
-    let rows: [Row<'_>; 7] = [
+    let rows: [Row<'_>; 9] = [
         ("attempts accepted, 95 %", "-".to_owned(), &|passage| {
             let interval = &passage.accepted.interval;
             format!("{:.1} - {:.1} %", 100.0 * interval.low, 100.0 * interval.high)
@@ -53,18 +53,12 @@ pub fn text(groups: &BTreeMap<String, Passage>) -> String {
                 format!("{:.4}", micro as f64 / 1e6 / passage.accepted.count.max(1) as f64)
             }
         }),
+        ("evaluator_fallback", "-".to_owned(), &|passage| passage.evaluator_fallbacks.to_string()),
+        ("writer_fallback", "-".to_owned(), &|passage| passage.writer_fallbacks.to_string()),
     ];
     for (name, paper, ours) in rows {
         let _ = write!(text, "  {name:<24}{paper:>18}");
         line(&mut text, groups.values().map(ours));
-    }
-    let fallbacks: [(&str, fn(&Passage) -> usize); 2] = [
-        ("evaluator_fallback", |passage| passage.evaluator_fallbacks),
-        ("writer_fallback", |passage| passage.writer_fallbacks),
-    ];
-    for (name, count) in fallbacks {
-        let _ = write!(text, "  {name:<24}{:>18}", "-");
-        line(&mut text, groups.values().map(|passage| count(passage).to_string()));
     }
     for (index, passage) in groups.values().enumerate() {
         let reasons = passage.reasons.iter().flat_map(|(stage, reasons)| {
