@@ -128,15 +128,20 @@ pub enum EndpointError {
 }
 
 impl Endpoint {
-    /// The endpoint `name` of a file, with its key.
+    /// The endpoint `name` of a file, with its key. `variable` gives the values of environment
+    /// variables.
     ///
     /// # Errors
     /// [`EndpointError::Setting`], [`EndpointError::Key`], [`EndpointError::Io`].
-    pub(crate) fn new(name: &str, fields: &EndpointFields) -> Result<Self, EndpointError> {
+    pub(crate) fn new(
+        name: &str,
+        fields: &EndpointFields,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, EndpointError> {
         let wrong =
             |what: &str| EndpointError::Setting { name: name.to_owned(), what: what.to_owned() };
         let base_url = base_url(&fields.base_url).map_err(|what| wrong(&what))?;
-        let (key, key_hint) = key(name, fields)?;
+        let (key, key_hint) = key(name, fields, variable)?;
         if base_url.scheme() == "http"
             && key.is_some()
             && !is_loopback(&base_url)
@@ -173,7 +178,11 @@ impl Endpoint {
 }
 
 /// The key of the endpoint `name`, and where it comes from.
-fn key(name: &str, fields: &EndpointFields) -> Result<(Option<ApiKey>, String), EndpointError> {
+fn key(
+    name: &str,
+    fields: &EndpointFields,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<(Option<ApiKey>, String), EndpointError> {
     let unusable = |source| EndpointError::Key { name: name.to_owned(), source };
     let wrong = |what| EndpointError::Setting { name: name.to_owned(), what };
     match (&fields.key_env, &fields.key_file) {
@@ -193,11 +202,6 @@ fn key(name: &str, fields: &EndpointFields) -> Result<(Option<ApiKey>, String), 
             Ok((Some(key), format!("the key in `{path}`")))
         }
     }
-}
-
-/// The value of an environment variable, `None` if it is not set or empty.
-pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn base_url(text: &str) -> Result<Url, String> {

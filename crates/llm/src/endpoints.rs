@@ -11,12 +11,13 @@
 //! ```
 
 use crate::capabilities::{CapabilityFields, WireProtocol};
-use crate::endpoint::{Endpoint, EndpointError, EndpointFields, default_concurrency, variable};
+use crate::endpoint::{Endpoint, EndpointError, EndpointFields, default_concurrency};
 use camino::Utf8Path;
 use fs_err as fs;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
+use std::fmt;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,9 +60,18 @@ pub struct ModelName<'a> {
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Endpoints {
     entries: BTreeMap<String, EndpointFields>,
+    /// Values of environment variables that the built-in endpoints read.
+    builtin_keys: BTreeMap<String, Option<String>>,
+}
+
+impl fmt::Debug for Endpoints {
+    /// Without keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoints").field("entries", &self.entries).finish_non_exhaustive()
+    }
 }
 
 impl Endpoints {
@@ -94,8 +104,13 @@ impl Endpoints {
             "https://api.anthropic.com",
             "ANTHROPIC_API_KEY",
         );
+        let keys = [
+            ("OPENAI_API_KEY", variable("OPENAI_API_KEY")),
+            ("ANTHROPIC_API_KEY", variable("ANTHROPIC_API_KEY")),
+        ];
         Self {
             entries: [("openai".to_owned(), openai), ("anthropic".to_owned(), anthropic)].into(),
+            builtin_keys: keys.map(|(name, value)| (name.to_owned(), value)).into(),
         }
     }
 
@@ -164,8 +179,15 @@ impl Endpoints {
     /// # Errors
     /// [`EndpointError`].
     pub fn endpoint(&self, name: &str) -> Result<Endpoint, EndpointError> {
-        Endpoint::new(name, self.entries.get(name).ok_or_else(|| self.unknown(name))?)
+        let fields = self.entries.get(name).ok_or_else(|| self.unknown(name))?;
+        let builtin = |name: &str| self.builtin_keys.get(name).cloned();
+        Endpoint::new(name, fields, |name| builtin(name).unwrap_or_else(|| variable(name)))
     }
+}
+
+/// The value of an environment variable, `None` if it is not set or empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
