@@ -14,7 +14,7 @@ use factory::spec::blueprint::{Blueprint, NumberSpec};
 use factory::spec::config::Options;
 use factory::spec::scenario::{NumberColumn, Story};
 use factory::verify::{self, VerifyError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::time::Duration;
 use support::folders::{TemporaryFolder, corpus_files};
@@ -81,18 +81,31 @@ fn reasons(entries: &[Entry]) -> BTreeMap<(String, String), usize> {
 #[test]
 fn three_slots_in_four_become_tasks_that_verify_without_python() {
     let corpus = CodedCorpus::new(count());
-    let entries = entries(&corpus.path);
-    let accepted = entries.iter().filter(|entry| entry.outcome == AttemptOutcome::Accepted).count();
-    assert!(4 * accepted >= 3 * count(), "{accepted} of {}: {:?}", count(), reasons(&entries));
-    for entry in &entries {
-        assert_eq!(entry.model.as_ref().unwrap().mode, "code", "slot {}", entry.slot);
-    }
+    // A few stories of these kinds have items that no generator serves; they are made by rules.
+    let mut entries = entries(&corpus.path);
+    entries.retain(|entry| entry.model.as_ref().unwrap().mode == "code");
+    let slots: BTreeSet<u64> = entries.iter().map(|entry| entry.slot).collect();
+    assert!(10 * slots.len() >= 9 * count(), "{} slots for generators", slots.len());
+    let is_accepted = |entry: &&Entry| entry.outcome == AttemptOutcome::Accepted;
+    let accepted = entries.iter().filter(is_accepted).count();
+    let seconds = entries.iter().filter(is_accepted).map(|entry| entry.milliseconds).max();
+    println!(
+        "{accepted} of {} slots in {} attempts, at most {seconds:?} ms for one; refused: {:?}",
+        slots.len(),
+        entries.len(),
+        reasons(&entries)
+    );
+    assert!(4 * accepted >= 3 * slots.len(), "{accepted} of {}", slots.len());
+    let mut kept = 0;
     for task in Corpus::open(&corpus.path).unwrap().tasks() {
         let files = corpus_files(task.path());
-        let has = |path: &str| files.contains_key(path);
-        assert!(has("source/generated.bin") && has("source/generate_task_env.py"));
-        assert!(task.manifest().provenance["roles"]["authors"]["developer"].is_object());
+        let is_coded = task.manifest().provenance["roles"]["authors"]["developer"].is_object();
+        for path in ["source/generated.bin", "source/generate_task_env.py"] {
+            assert_eq!(files.contains_key(path), is_coded, "{}: {path}", task.id());
+        }
+        kept += usize::from(is_coded);
     }
+    assert_eq!(kept, accepted);
     // A rebuild asks neither a model nor Python.
     let mut verify = corpus.verify();
     verify.env("MLE_PYTHON", "/nonexistent/python").env("PATH", "");
@@ -180,11 +193,12 @@ fn near_copies_on_both_sides_of_the_split_are_refused() {
         let finest = finest.max_by(|one, other| values(one).total_cmp(&values(other))).unwrap();
         let name = &finest.column.name;
         let lines = format!(
-            "    twice = rng.permutation(np.arange(n) % ((n + 1) // 2))\n    \
-             c = {{name: np.array(values)[twice] for name, values in c.items()}}\n    \
+            "    order = rng.permutation(n)\n    \
+             half = (n + 1) // 2\n    \
+             c = {{name: np.array(values)[order % half] for name, values in c.items()}}\n    \
              x = c[{name:?}]\n    \
-             near = x + rng.choice([-1, 1], n) * rng.uniform(0.02, 0.06, n) * x.std()\n    \
-             c[{name:?}] = np.clip(near, x.min(), x.max())\n    \
+             near = np.where(order < half, x, x + rng.uniform(0.05, 0.4, n) * x.std())\n    \
+             c[{name:?}] = np.where(near > x.max(), 2 * x.max() - near, near)\n    \
              return {{name: values.tolist() for name, values in c.items()}}\n"
         );
         code.replace("    return c\n", &lines)
@@ -200,7 +214,9 @@ fn recording_of_generators_replays_to_the_same_corpus_whatever_the_concurrency()
     for concurrency in ["1", "8"] {
         let out = corpus.folder.path().join(concurrency);
         let more = ["--concurrency", concurrency];
-        succeed(generate_coded(&out, count().min(10), &models, &more));
+        let output = generate_coded(&out, count().min(10), &models, &more).output().unwrap();
+        // 3: some slots stayed empty.
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
         assert!(corpus_files(&corpus.path) == corpus_files(&out), "concurrency {concurrency}");
     }
 }

@@ -1,3 +1,10 @@
+"""Striped pictures with a grain: what a model could write, up to the columns of the task."""
+
+import numpy as np
+
+VERSION = 1
+SIDE = 48
+COLOUR = True
 
 
 def hidden(rng, n):
@@ -23,7 +30,7 @@ def measured(items):
     """Estimates of the hidden columns from pictures."""
     grey = (items[..., 1] if COLOUR else items).astype(float)
     valid = (grey > 0) & (grey < 255)
-    light = np.array([np.median(p[v]) for p, v in zip(grey, valid)])
+    light = np.array([np.median(p[v]) for p, v in zip(grey, valid, strict=True)])
     filled = np.where(valid, grey, light[:, None, None])
     steps = np.abs(np.diff(filled, axis=1)) / np.sqrt(2)
     grain = 1.4826 * np.median(steps, axis=(1, 2))

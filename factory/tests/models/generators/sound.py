@@ -1,3 +1,10 @@
+"""Tones whose level beats: what a model could write, up to the columns of the task."""
+
+import numpy as np
+import scipy.ndimage
+
+VERSION = 1
+SAMPLES = 8192
 
 
 def hidden(rng, n):

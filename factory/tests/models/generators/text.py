@@ -1,5 +1,9 @@
+"""Logs of rounds: what a model could write, up to the columns of the task."""
 
-NOTES = ["all was in order", "the lamp was on", "a gate was shut", "the key was there", "rain fell", "fog lay low"]
+import numpy as np
+
+VERSION = 1
+NOTES = ["all was in order", "the lamp was on", "a gate was shut", "the key was there", "rain fell"]
 PLACES = ["shed", "yard", "dock", "hall", "barn", "roof", "cellar", "tower", "mill", "lane", "well", "pump"]
 
 
