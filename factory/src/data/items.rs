@@ -33,6 +33,29 @@ pub fn draw(
         let kind = layout.medium;
         MediumError(format!("{kind:?} cannot be rendered; such items are given by a generator"))
     })?;
+    let columns: Vec<&[f64]> = layout
+        .statistics
+        .iter()
+        .map(|spec| frame.numbers.get(&spec.column.name).map_or(&[][..], Vec::as_slice))
+        .collect();
+    written(blueprint, layout, frame.rows, stream, |row, look, draws| {
+        let values: Vec<f64> = columns.iter().map(|column| column[row]).collect();
+        Ok(medium.render(&values, look, draws))
+    })
+}
+
+/// Writes every row's item by `write`, which gets the row, what all items share and the row's own
+/// draws, and reads it back.
+///
+/// # Errors
+/// [`MediumError`] if a medium cannot read what was written; errors of `write`.
+pub fn written<E: From<MediumError>>(
+    blueprint: &Blueprint,
+    layout: &ItemLayout,
+    rows: usize,
+    stream: Stream,
+    write: impl Fn(usize, &Look<'_>, &mut Draws) -> Result<Vec<u8>, E>,
+) -> Result<Vec<Item>, E> {
     let blemishes = blueprint.blemishes();
     let look = Look {
         format: layout.format,
@@ -40,19 +63,14 @@ pub fn draw(
         vocabulary: &layout.vocabulary,
         blemishes: &blemishes,
     };
-    let columns: Vec<&[f64]> = layout
-        .statistics
-        .iter()
-        .map(|spec| frame.numbers.get(&spec.column.name).map_or(&[][..], Vec::as_slice))
-        .collect();
+    let reader = layout.medium.reader();
     let item = |row: usize| {
-        let values: Vec<f64> = columns.iter().map(|column| column[row]).collect();
         let mut draws = Draws::new(stream.child("item").index(row as u64));
-        let bytes = medium.render(&values, &look, &mut draws);
-        let reading = medium.read(&bytes)?;
+        let bytes = write(row, &look, &mut draws)?;
+        let reading = reader.read(&bytes)?;
         Ok(Item { bytes, reading })
     };
-    (0..frame.rows).map(item).collect()
+    (0..rows).map(item).collect()
 }
 
 /// The columns of a table that hold the items, or the names of their files.

@@ -3,12 +3,11 @@
 use super::{RenderError, TaskKind, pandas};
 use crate::baselines::ladder;
 use crate::data::assets::{self, Assets, Attachments};
-use crate::data::items::Item;
+use crate::data::items::{self, Item};
 use crate::data::tabular;
 use crate::generator::{GeneratedItems, GeneratedRows};
+use crate::media::MediumError;
 use crate::media::given::{self, DecodedItem};
-use crate::media::{Look, MediumError};
-use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::generated::{GeneratedItemLayout, GeneratedLayout};
 use crate::spec::rule::Frame;
@@ -51,23 +50,11 @@ impl GeneratedLayout {
         stream: Stream,
     ) -> Result<Vec<Item>, RenderError> {
         let Some(GeneratedItemLayout { layout, .. }) = &self.item else { return Ok(Vec::new()) };
-        let stream = stream.child("items");
-        let blemishes = blueprint.blemishes();
-        let look = Look {
-            format: layout.format,
-            stream: stream.child("look"),
-            vocabulary: &layout.vocabulary,
-            blemishes: &blemishes,
-        };
-        let reader = layout.medium.reader();
-        let item = |row: usize| {
+        let rows = blueprint.rows.train + blueprint.rows.test;
+        items::written(blueprint, layout, rows, stream.child("items"), |row, look, draws| {
             let given = given.item(row).ok_or(RenderError::Rows("an item is missing"))?;
-            let mut draws = Draws::new(stream.child("item").index(row as u64));
-            let bytes = given::write(given, &look, &mut draws)?;
-            let reading = reader.read(&bytes)?;
-            Ok(Item { bytes, reading })
-        };
-        (0..blueprint.rows.train + blueprint.rows.test).map(item).collect()
+            Ok(given::write(given, look, draws)?)
+        })
     }
 }
 

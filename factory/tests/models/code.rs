@@ -141,8 +141,8 @@ fn scripted_solvers_keep_their_order_on_generated_tasks() {
     } else {
         wins.is_sorted_by(|below, above| below < above)
     };
-    assert!(is_ordered, "{text}");
     println!("{text}");
+    assert!(is_ordered, "{text}");
 }
 
 /// The reason code of a tabular task whose generator is changed by `change`, or `accepted`. Rows are

@@ -119,7 +119,7 @@ fn of_items(blueprint: &Blueprint, form: ItemForm) -> Parts {
     let mut products = vec![format!("{seen} * {shown}"), format!("{hidden} * {shown}")];
     products.extend(own.first().map(|column| format!("{shown} * {column}")));
     let steps = vec![format!("np.tanh(2 * {shown})")];
-    Parts { floors: vec![seen], steps, products, shares: [0.33, 0.3, 0.6] }
+    Parts { floors: vec![seen], steps, products, shares: [0.35, 0.3, 0.9] }
 }
 
 /// A number column in units of its spread, as a term.

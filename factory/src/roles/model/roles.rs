@@ -90,11 +90,11 @@ impl ModelRoles {
         story
     }
 
-    /// Settings by which a generator draws the rows of a brief; `None` where rules do. The brief's
-    /// story decides, because the slot's own has items of the same medium.
-    fn coded(&self, brief: &Brief<'_>) -> Option<&str> {
-        let developer = self.settings.developer.as_deref()?;
-        generated::served(brief.slot.cell, &brief.scenario.story).map(|_| developer)
+    /// Whether a generator draws the rows of a brief, rather than rules. The brief's story decides,
+    /// because the slot's own has items of the same medium.
+    fn is_coded(&self, brief: &Brief<'_>) -> bool {
+        let served = || generated::served(brief.slot.cell, &brief.scenario.story);
+        self.settings.developer.is_some() && served().is_some()
     }
 
     /// The facts of a task whose rows a generator draws: one that the slot has, or a new one.
@@ -194,7 +194,7 @@ impl Asked<'_> {
 impl Roles for ModelRoles {
     fn backend(&self, brief: &Brief<'_>, authors: BTreeMap<RoleName, RoleAuthor>) -> RoleBackend {
         let mode = match self.settings.mode {
-            RoleMode::Code if self.coded(brief).is_none() => RoleMode::Blueprint,
+            RoleMode::Code if !self.is_coded(brief) => RoleMode::Blueprint,
             mode => mode,
         };
         let model = self.settings.models().join(", ");
@@ -202,12 +202,12 @@ impl Roles for ModelRoles {
     }
 
     fn repeatable(&self, role: RoleName, brief: &Brief<'_>) -> bool {
-        self.model(role).is_some() && (role != RoleName::Developer || self.coded(brief).is_some())
+        self.model(role).is_some() && (role != RoleName::Developer || self.is_coded(brief))
     }
 
     fn author(&self, part: TaskPart, brief: &Brief<'_>) -> RoleName {
         match part {
-            TaskPart::Mechanism if self.coded(brief).is_some() => RoleName::Developer,
+            TaskPart::Mechanism if self.is_coded(brief) => RoleName::Developer,
             part => Builtin.author(part, brief),
         }
     }
@@ -239,11 +239,11 @@ impl Roles for ModelRoles {
             Some(story) => Ok(story),
             None => author.story(brief).map(|story| self.keep_story(origin.slot, story)),
         };
-        let product = story.and_then(|story| match self.coded(brief) {
-            Some(_) => Ok(generated::blueprint(brief, &story)?),
-            None => {
-                strategist::strategise_with(brief, &story, &mut |request| author.terms(request))
+        let product = story.and_then(|story| {
+            if self.is_coded(brief) {
+                return Ok(generated::blueprint(brief, &story)?);
             }
+            strategist::strategise_with(brief, &story, &mut |request| author.terms(request))
         });
         let (cost, author) = (author.cost, author.author());
         match product {
