@@ -16,7 +16,7 @@ const ROUNDING: f64 = 1e-9;
 /// The least p-value of the test that a column has one distribution in both draws, before
 /// Bonferroni's correction for the number of columns.
 const MOVED: f64 = 0.001;
-/// Share of fresh rows that must not be among the first ones.
+/// Share of fresh rows that must not be among the first ones, where no first row repeats another.
 const NEW: f64 = 0.9;
 
 /// Scores and items of run 4 are those of run 1.
@@ -68,10 +68,18 @@ pub(super) fn fresh(spec: &GeneratorSpec, first: &MadeRows, renewal: &Renewal) -
         });
         numbers.chain(words).collect()
     };
-    let known: BTreeSet<_> = (0..first.columns.rows).map(|at| row(&first.columns, at)).collect();
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
+    for at in 0..first.columns.rows {
+        *known.entry(row(&first.columns, at)).or_default() += 1;
+    }
+    // Rows of a few counts, which differ in their items, meet each other by chance: as many fresh
+    // rows are new as first rows are single, within three standard errors of a binomial share.
+    let single = known.values().filter(|count| **count == 1).count();
+    let single = single as f64 / first.columns.rows.max(1) as f64;
     let rows = renewal.fresh.rows;
-    let new = (0..rows).filter(|at| !known.contains(&row(&renewal.fresh, *at))).count();
-    if (new as f64) < NEW * rows as f64 {
+    let error = (rows as f64 * single * (1.0 - single)).sqrt();
+    let new = (0..rows).filter(|at| !known.contains_key(&row(&renewal.fresh, *at))).count();
+    if (new as f64) < NEW * single * rows as f64 - 3.0 * error {
         let detail = format!(
             "only {new} of {rows} rows are new if `rng` is another; every value must come from `rng`"
         );
@@ -135,6 +143,12 @@ mod tests {
         fresh(&spec(), &first, &renewal(sound("b", 64))).unwrap();
         let same = renewal(sound("a", 64));
         assert_eq!(flaw(fresh(&spec(), &first, &same)), "not_generative");
+        let counts = |name| {
+            let mut rows = sound(name, 200);
+            rows.columns.numbers.get_mut("load").unwrap().iter_mut().for_each(|v| *v = v.round());
+            rows
+        };
+        fresh(&spec(), &counts("a"), &renewal(counts("b"))).unwrap();
         let mut moved = renewal(sound("b", 64));
         for value in moved.fresh.numbers.get_mut("load").unwrap() {
             *value = round(*value + 2.0, 4);
