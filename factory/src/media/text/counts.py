@@ -11,8 +11,8 @@ MOST_NUMBER = 1e9
 
 
 def decode(data):
-    """The text."""
-    return data.decode("ascii")
+    """The text, without the line feed at a file's end."""
+    return data.decode("ascii").removesuffix("\n")
 
 
 def read(data):

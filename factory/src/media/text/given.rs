@@ -59,13 +59,25 @@ fn check_content(text: &str) -> Result<(), MediumError> {
     Ok(())
 }
 
-/// The text as it is kept, with the blemishes in force. In cells, blanks stand for line feeds.
+/// The text as it is kept, with the blemishes in force. Blanks and empty lines that part nothing are
+/// dropped, so that they carry nothing. In cells, blanks stand for line feeds; files end with one.
 pub(crate) fn write(text: &str, look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
-    let mut text = blemished(text, strength(look, TYPOS), strength(look, BARE), draws);
-    if look.format == Format::Cells {
-        text = text.replace('\n', " ");
-    }
+    let text = tidied(&blemished(text, strength(look, TYPOS), strength(look, BARE), draws));
+    let text = if look.format == Format::Cells { text.replace('\n', " ") } else { text + "\n" };
     text.into_bytes()
+}
+
+/// A text with one blank between words, none at the ends of lines, and at most one empty line between
+/// others.
+fn tidied(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let line = line.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        if !line.is_empty() || lines.last().is_some_and(|last| !last.is_empty()) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n").trim_end().to_owned()
 }
 
 /// A text with a share of its longer words mistyped, and a share of the full stops and semicolons
@@ -91,9 +103,9 @@ fn blemished(text: &str, typos: f64, bare: f64, draws: &mut Draws) -> String {
     blemished
 }
 
-/// The text of a cell or a file.
+/// The text of a cell, or of a file without the line feed at its end.
 pub(crate) fn decode(bytes: &[u8]) -> Result<&str, MediumError> {
     let text = std::str::from_utf8(bytes).map_err(|error| MediumError(error.to_string()))?;
     check_content(text)?;
-    Ok(text)
+    Ok(text.strip_suffix('\n').unwrap_or(text))
 }
