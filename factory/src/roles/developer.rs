@@ -2,6 +2,7 @@
 
 use super::{RoleRefusal, TaskFacts};
 use crate::baselines::thresholds;
+use crate::data::assets::Assets;
 use crate::generator::GeneratedRows;
 use crate::spec::blueprint::Blueprint;
 
@@ -14,9 +15,20 @@ pub fn develop(
     blueprint: &Blueprint,
     generated: Option<GeneratedRows>,
 ) -> Result<TaskFacts, RoleRefusal> {
-    let kind = blueprint.kind();
-    let assets = kind.render(blueprint, generated.as_ref())?;
-    let ladder = kind.fit_baselines(blueprint, &assets)?;
+    let assets = blueprint.kind().render(blueprint, generated.as_ref())?;
+    fitted(blueprint, generated, assets)
+}
+
+/// The same of data that are rendered.
+///
+/// # Errors
+/// [`RoleRefusal`] with the code `ladder`.
+pub(super) fn fitted(
+    blueprint: &Blueprint,
+    generated: Option<GeneratedRows>,
+    assets: Assets,
+) -> Result<TaskFacts, RoleRefusal> {
+    let ladder = blueprint.kind().fit_baselines(blueprint, &assets)?;
     let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
     Ok(TaskFacts { blueprint: blueprint.clone(), generated, assets, ladder, thresholds })
 }

@@ -4,6 +4,7 @@
 use super::{
     Brief, RoleCheckError, RoleRefusal, TaskFacts, developer, mutations, scoring, strategist,
 };
+use crate::data::assets::Assets;
 use crate::generator::{self, GeneratedRows, Generation, GeneratorJail, GeneratorSpec};
 use crate::kinds::{GeneratedView, RenderError};
 use crate::media::{Format, MediumKind};
@@ -140,8 +141,10 @@ pub fn develop(
         blueprint.targets[index].link =
             strategist::link(&blueprint, index, number, scores, &mut draws);
     }
-    let transforms = public_transforms(&blueprint, &rows, jail)?;
-    Ok(developer::develop(&blueprint, Some(GeneratedRows { transforms, ..rows }))?)
+    let assets = blueprint.kind().render(&blueprint, Some(&rows)).map_err(RoleRefusal::from)?;
+    let transforms = public_transforms(&blueprint, &assets, jail)?;
+    let assets = Assets { transforms: Some(transforms.clone()), ..assets };
+    Ok(developer::fitted(&blueprint, Some(GeneratedRows { transforms, ..rows }), assets)?)
 }
 
 /// What the generator of a blueprint makes of the public files, as a solver should: `[rows, 2..=8]`,
@@ -154,12 +157,11 @@ pub fn develop(
 /// If the blueprint has no generator.
 pub fn public_transforms(
     blueprint: &Blueprint,
-    rows: &GeneratedRows,
+    assets: &Assets,
     jail: &GeneratorJail,
 ) -> Result<ndarray::Array2<f64>, RoleCheckError> {
     let generator = blueprint.generator().expect("a generator drew the rows");
-    let assets = blueprint.kind().render(blueprint, Some(rows)).map_err(RoleRefusal::from)?;
-    let view = GeneratedView::new(blueprint, &assets).map_err(RenderError::from);
+    let view = GeneratedView::new(blueprint, assets).map_err(RenderError::from);
     let view = view.map_err(RoleRefusal::from)?;
     let spec = GeneratorSpec::from_blueprint(blueprint);
     Ok(jail.transform(&generator.code, &spec, &view.columns, &view.items)?)

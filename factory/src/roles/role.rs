@@ -127,8 +127,8 @@ pub trait Roles: Sync {
         call: RoleCall<'_>,
     ) -> Result<RoleReply<TaskPage>, RoleFault>;
 
-    /// Judge: whether a reader of the page finds out what the task is. Asks nobody unless it is
-    /// overridden.
+    /// Judge: whether a reader of the page finds out what the task is. Accepts every page
+    /// unless it is overridden.
     ///
     /// # Errors
     /// [`RoleFault`] if the judge cannot be asked.

@@ -167,7 +167,7 @@ pub struct RoleSettings {
     /// The model of the technical writer; `None` where the role is built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writer: Option<String>,
-    /// The model that reads the pages of the technical writer; `None` where nobody does.
+    /// The model that reads the pages of the technical writer; `None` where pages are not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<String>,
     /// Share of the slots that models play, above 0, at most 1.

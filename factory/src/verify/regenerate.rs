@@ -27,7 +27,7 @@ pub enum Regenerated {
     Close,
 }
 
-/// What came of all generators of a corpus.
+/// How the generators of a corpus came out once more.
 #[derive(Debug, Default)]
 pub struct RegeneratedCorpus {
     /// Number of tasks whose rows a generator drew.
@@ -116,7 +116,9 @@ fn regenerate(jail: &GeneratorJail, source: &TaskSource) -> Result<Regenerated, 
     if (&found.rule_hash, &found.clauses) != (&record.rule_hash, &record.clauses) {
         return Err(not_reproducible(&"the record of its rule is another"));
     }
-    let transforms = generated::public_transforms(blueprint, kept, jail)?;
+    let assets = blueprint.kind().render(blueprint, Some(kept));
+    let assets = assets.map_err(|error| not_reproducible(&error))?;
+    let transforms = generated::public_transforms(blueprint, &assets, jail)?;
     let again = GeneratedRows { transforms, ..made.rows };
     if again == *kept {
         return Ok(Regenerated::Equal);

@@ -488,7 +488,7 @@ fn refusal_of_the_mechanism_goes_to_its_author_with_the_scores_of_the_ladder() {
 #[test]
 fn third_refusal_that_no_role_explains_ends_the_run() {
     let desk = TestCorpus::new();
-    // What is on disk is not what a rebuild makes: the page holds a line of nobody's prose.
+    // What is on disk is not what a rebuild makes: the page holds a line that no role wrote.
     let page = |_: &SeenCall, _: &TaskFacts, page: &mut String| page.push_str("One more line.\n");
     let roles = Troubled { page, ..Troubled::default() };
     let error = desk.generate(1, &roles).unwrap_err();

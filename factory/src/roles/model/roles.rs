@@ -322,7 +322,7 @@ impl Roles for ModelRoles {
         let RoleReply { product, cost, author } = reply;
         let product = match product {
             Ok(reading) => reading.check(&facts),
-            // The slot's calls are used up, whoever made the last one.
+            // The slot's calls are used up; this says nothing of the judge.
             Err(refusal) if refusal.code == SPENT => Err(refusal),
             Err(refusal) => Err(judge::failed(refusal)),
         };

@@ -10,6 +10,7 @@ mod tests;
 
 use super::submissions::{SubmissionSource, TrialSubmission};
 use super::verdict::{Disagreement, Verdict};
+use crate::generator::GeneratorJail;
 use crate::package::Draft;
 use crate::roles::{EvaluatorTrial, RoleBackend, RoleCheckError, RoleRefusal, TaskFacts, TaskPage};
 use jail::exec::{Outcome, Run, Sandbox};
@@ -17,7 +18,7 @@ use jail::limits::RunLimits;
 use std::io;
 use tasks::grade::NativeGrader;
 use tasks::submission::{Part, parse_answers};
-use tasks::units::{ByteSize, Span};
+use tasks::units::Span;
 
 /// Lays out the files of a work dir as a task folder, and runs the evaluator.
 const PROGRAM: &str = include_str!("jailed_trial.py");
@@ -85,14 +86,7 @@ impl JailedTrial {
 
     /// The limits of a run on one submission: 30 s, 2 GiB, 16 processes, no GPU, no network.
     pub fn limits() -> RunLimits {
-        RunLimits {
-            time_limit: Span::seconds(30),
-            memory: ByteSize::gib(2),
-            processes: 16,
-            file_size: ByteSize::mib(64),
-            output_limit: ByteSize::mib(1),
-            ..RunLimits::default()
-        }
+        RunLimits { time_limit: Span::seconds(30), ..GeneratorJail::limits() }
     }
 
     /// The same sandbox with other limits.
