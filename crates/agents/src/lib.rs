@@ -7,4 +7,5 @@ pub mod play;
 pub mod prompt;
 pub mod reward;
 pub mod scaffold;
+pub mod search;
 pub mod trajectory;

@@ -1,0 +1,36 @@
+//! Policies: which script to try next, as a function of the tree.
+
+mod greedy;
+
+pub use greedy::Greedy;
+
+use super::node::Decision;
+use super::tree::Tree;
+use rand_chacha::ChaCha8Rng;
+use std::fmt::Debug;
+
+/// How much of its budget a search has used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Steps taken over steps allowed, in [0, 1].
+    pub steps: f64,
+    /// Active time over time allowed, in [0, 1].
+    pub time: f64,
+}
+
+impl Progress {
+    /// The larger share.
+    pub fn share(self) -> f64 {
+        self.steps.max(self.time)
+    }
+}
+
+/// Chooses what to try next.
+///
+/// A policy is a pure function: of the tree, of how much of the budget is used, and of `draws`,
+/// which begin anew at every step. With several workers the tree also has decisions whose nodes
+/// are still being worked on.
+pub trait Policy: Debug + Send + Sync {
+    /// The next decision; `None` if there is nothing left to try.
+    fn next(&self, tree: &Tree, progress: Progress, draws: &mut ChaCha8Rng) -> Option<Decision>;
+}
