@@ -18,7 +18,7 @@ use tasks::thresholds::Milestone;
 use tasks::units::Span;
 
 /// The file an agent submits, in its working directory.
-const SUBMISSION: &str = "submission.csv";
+pub(super) const SUBMISSION: &str = "submission.csv";
 
 /// How much the `Score` tool reveals. Written into every trajectory and report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -90,14 +90,14 @@ impl Default for EpisodeConfig {
 }
 
 impl EpisodeConfig {
-    fn feedback_part(&self) -> Part {
+    pub(super) fn feedback_part(&self) -> Part {
         match self.feedback {
             Feedback::Validate => Part::All,
             Feedback::Tier | Feedback::Full => Part::Feedback(self.feedback_share),
         }
     }
 
-    fn final_part(&self) -> Part {
+    pub(super) fn final_part(&self) -> Part {
         match self.feedback {
             Feedback::Validate => Part::All,
             Feedback::Tier | Feedback::Full => Part::Final(self.feedback_share),

@@ -7,6 +7,7 @@ mod record;
 mod recorded;
 mod replay;
 mod suite;
+mod trial;
 
 pub use episode::{
     Action, Budget, Episode, EpisodeConfig, EpisodeFault, EpisodeResult, Feedback, ScoreFeedback,
@@ -18,3 +19,4 @@ pub use record::{CloseReason, EpisodeRecord, Event, RECORD_VERSION, RecordError,
 pub use recorded::{Label, Recorded};
 pub use replay::{Difference, ReplayError, replay};
 pub use suite::{SuiteError, TaskSuite};
+pub use trial::{TrialResult, grade_submission, try_script};

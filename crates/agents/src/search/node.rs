@@ -130,10 +130,7 @@ pub enum Bug {
     /// It left no submission.
     NoSubmission,
     /// Its submission is not valid.
-    InvalidSubmission {
-        /// What the grader says.
-        reason: String,
-    },
+    InvalidSubmission,
     /// A judge says so.
     Judged,
 }
@@ -177,6 +174,8 @@ pub struct Node {
     pub state: NodeState,
     /// Its submission, valid or not.
     pub submission: Option<BlobHash>,
+    /// Why there is no valid submission, in the words that the player sees.
+    pub invalid: Option<String>,
     /// Active seconds of the search when it ended.
     pub ended_at: f64,
 }
@@ -194,8 +193,7 @@ impl Node {
 
     /// Whether its submission is one that a grader takes, of a good script or not.
     pub fn is_valid(&self) -> bool {
-        let refused = matches!(&self.state, NodeState::Buggy(Bug::InvalidSubmission { .. }));
-        self.submission.is_some() && !refused
+        self.submission.is_some() && self.invalid.is_none()
     }
 }
 

@@ -180,6 +180,7 @@ pub(crate) mod fixture {
             metric,
             judged: None,
             submission: metric.map(|_| BlobHash(String::new())),
+            invalid: None,
             state,
             ended_at: 0.0,
         });

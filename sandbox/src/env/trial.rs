@@ -1,0 +1,115 @@
+//! One script in a work dir of its own, for agents that search: what it printed, and whether the
+//! submission that it left is valid.
+
+use super::episode::{EpisodeConfig, EpisodeFault, Feedback, SUBMISSION};
+use super::observation::Observation;
+use super::suite::TaskSuite;
+use crate::graders::memory;
+use jail::exec::{Cancel, Run};
+use std::time::Duration;
+use tasks::collect::CollectError;
+use tasks::grade::{Grade, Grader};
+use tasks::submission::{MOST_BYTES, Part};
+use tasks::task::Task;
+use tasks::units::Span;
+
+/// What a script left.
+#[derive(Debug)]
+pub struct TrialResult {
+    /// How the script ended, and what it printed.
+    pub run: Run,
+    /// The bytes of its `submission.csv`, if there is one that can be read.
+    pub submission: Option<Vec<u8>>,
+    /// Whether the submission is valid; if there is none or it is not, what the agent is told.
+    pub validity: Result<(), String>,
+    /// What the feedback mode tells of a valid submission beyond that it is valid; nothing with
+    /// [`Feedback::Validate`].
+    pub told: Option<String>,
+}
+
+/// Runs `code` on `task` in a new work dir, which is removed afterwards. Of `config`, the limits of
+/// a run and the feedback mode are used; the time limit is `time_limit` where that is less.
+/// `started` gets what ends the run from another thread.
+///
+/// # Errors
+/// An [`EpisodeFault`]: the jail, the interpreter or the grader failed. What the script does is
+/// part of the [`TrialResult`].
+pub fn try_script(
+    suite: &TaskSuite,
+    task: &Task,
+    config: &EpisodeConfig,
+    code: &str,
+    time_limit: Duration,
+    started: &dyn Fn(Cancel),
+) -> Result<TrialResult, EpisodeFault> {
+    if config.feedback != Feedback::Validate && !task.takes_parts() {
+        return Err(EpisodeFault::WholeOnly(task.id().clone()));
+    }
+    let grader = suite.grader(task)?;
+    let mut workspace = suite.sandbox().workspace(task.id())?;
+    started(workspace.cancel()?);
+    let mut policy = config.policy.clone();
+    policy.time_limit = Span(policy.time_limit.0.min(time_limit.max(Duration::from_secs(1))));
+    let run = workspace.run(code, &policy)?;
+    // No file is read before the memory for it and for grading it is reserved.
+    let share = |size| memory().acquire(grader.memory(size));
+    let collected = workspace
+        .look(SUBMISSION, MOST_BYTES)
+        .map(share)
+        .and_then(|share| Ok((share, workspace.collect(SUBMISSION, MOST_BYTES)?)));
+    let (_share, csv) = match collected {
+        Ok(collected) => collected,
+        Err(refusal) => {
+            let told = match refusal {
+                CollectError::Missing { .. } => "the script left no `submission.csv`".to_owned(),
+                refusal => format!("invalid submission: {refusal}"),
+            };
+            return Ok(TrialResult { run, submission: None, validity: Err(told), told: None });
+        }
+    };
+    let graded = grade(&*grader, &csv, config.feedback_part())?;
+    let told = match &graded {
+        Ok(grade) => told(grade, config.feedback, &*grader),
+        Err(_) => None,
+    };
+    Ok(TrialResult { run, submission: Some(csv), validity: graded.map(drop), told })
+}
+
+/// What a feedback mode tells of a valid submission beyond that it is valid.
+fn told(grade: &Grade, feedback: Feedback, grader: &dyn Grader) -> Option<String> {
+    match feedback {
+        Feedback::Validate => None,
+        Feedback::Tier => Some(Observation::tier(grade.tier).text),
+        Feedback::Full => {
+            Some(Observation::full(grade, &grader.thresholds(), grader.direction()).text)
+        }
+    }
+}
+
+/// The final grade of a submission, on the rows that count; `Err` with a text for people if it is
+/// not valid.
+///
+/// # Errors
+/// An [`EpisodeFault`] if the task's answers or its evaluator cannot be used.
+pub fn grade_submission(
+    suite: &TaskSuite,
+    task: &Task,
+    config: &EpisodeConfig,
+    csv: &[u8],
+) -> Result<Result<Grade, String>, EpisodeFault> {
+    let grader = suite.grader(task)?;
+    let _share = memory().acquire(grader.memory(csv.len() as u64));
+    grade(&*grader, csv, config.final_part())
+}
+
+fn grade(
+    grader: &dyn Grader,
+    csv: &[u8],
+    part: Part,
+) -> Result<Result<Grade, String>, EpisodeFault> {
+    match grader.grade(csv, part) {
+        Ok(grade) => Ok(Ok(grade)),
+        Err(error) if error.is_fault() => Err(EpisodeFault::Answers(error)),
+        Err(error) => Ok(Err(Observation::refused(&error).text)),
+    }
+}
