@@ -2,6 +2,7 @@
 
 mod facts;
 mod items;
+pub mod mutator;
 pub mod react;
 mod recipe;
 pub mod runner;

@@ -30,7 +30,7 @@ pub(super) struct Recipe {
     /// Fewest rows in a leaf.
     pub(super) leaf: u32,
     /// Constructed columns that are kept.
-    keep: u32,
+    pub(super) keep: u32,
 }
 
 impl Recipe {
@@ -249,7 +249,7 @@ impl Recipe {
 
 /// What a model has to predict for each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TargetKind {
+pub(super) enum TargetKind {
     Number,
     Class,
     Numbers,
@@ -257,7 +257,7 @@ enum TargetKind {
 }
 
 impl TargetKind {
-    fn from_prediction(prediction: &Prediction) -> Option<Self> {
+    pub(super) fn from_prediction(prediction: &Prediction) -> Option<Self> {
         match prediction {
             Prediction::Number { .. } | Prediction::Relevance { .. } => Some(Self::Number),
             Prediction::Probability { .. }
