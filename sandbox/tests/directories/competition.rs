@@ -60,13 +60,14 @@ fn thresholds_come_from_a_checkout_if_one_is_named() {
     folder.competition();
     let inside = "checkout/mlebench/competitions/spooky-author-identification";
     folder.write(&format!("{inside}/leaderboard.csv"), "score\n0.1\n0.5\n0.9\n");
-    let answers = "answers: spooky-author-identification/prepared/private/test.csv\n";
+    let answers = "answers: spooky-author-identification/prepared/private/renamed.csv\n";
     folder.write(&format!("{inside}/config.yaml"), &format!("dataset:\n  {answers}"));
-    // A second file, so that only the configuration can say which are the answers.
-    folder.write("spooky-author-identification/prepared/private/gold.csv", "id\n");
+    // Under a name that only the configuration gives.
     let path = folder.path().join("spooky-author-identification");
+    let private = path.join("prepared/private");
+    fs_err::rename(private.join("test.csv"), private.join("renamed.csv")).unwrap();
     let error = Task::open(&path, &Opening::default()).unwrap_err();
-    assert!(std::error::Error::source(&error).unwrap().to_string().contains("2 CSV files"));
+    assert!(error.to_string().contains("it has no `prepared/private/test.csv`"), "{error}");
 
     let opening = Opening { checkout: Some(folder.path().join("checkout")) };
     let grader = Graders::default().open(&Task::open(&path, &opening).unwrap()).unwrap();

@@ -17,8 +17,7 @@ pub struct Competition {
 
 impl Competition {
     /// Finds the answers and the thresholds of the competition that the folder is named after:
-    /// those that a checkout of mle-bench names, else the only CSV file of the private half and
-    /// the built-in table.
+    /// those that a checkout of mle-bench names, else those of the built-in table.
     pub(super) fn open(path: &Utf8Path, opening: &Opening) -> Result<Self, TaskError> {
         let path = path.canonicalize_utf8()?;
         let broken = |source| TaskError::Competition { path: path.clone(), source };
