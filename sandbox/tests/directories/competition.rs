@@ -4,8 +4,9 @@ use crate::fixture::{TemporaryFolder, config, python, suite};
 use sandbox::env::{Action, EpisodeFault, Feedback};
 use sandbox::graders::Graders;
 use std::process::Command;
+use tasks::grade::MleBenchGrader;
 use tasks::submission::Part;
-use tasks::task::{Opening, Task};
+use tasks::task::{DataSource, Opening, Task, TaskError};
 use tasks::thresholds::Milestone;
 
 #[test]
@@ -76,6 +77,57 @@ fn thresholds_come_from_a_checkout_if_one_is_named() {
     let grade = grader.grade(even.as_bytes(), Part::All).unwrap();
     // The median itself would not count, 0.51083 is worse.
     assert_eq!((grade.score, grade.tier), (0.51083, None));
+}
+
+#[test]
+fn competition_without_a_marker_has_real_data() {
+    let folder = TemporaryFolder::new();
+    folder.competition();
+    let path = folder.path().join("spooky-author-identification");
+    let open = || Task::open(&path, &Opening::default());
+    let real = open().unwrap();
+    assert_eq!(real.data_source(), DataSource::Real);
+    assert!(real.competition().unwrap().stand_in().is_none());
+
+    let marker = "{\"stand_in\": true, \"seed\": 5, \"differences\": [\"invented texts\"]}";
+    folder.write("spooky-author-identification/stand-in.json", marker);
+    let invented = open().unwrap();
+    assert_eq!(invented.data_source(), DataSource::StandIn);
+    let stand_in = invented.competition().unwrap().stand_in().unwrap();
+    assert_eq!((stand_in.seed, &*stand_in.differences), (5, &["invented texts".to_owned()][..]));
+
+    folder.write("spooky-author-identification/stand-in.json", "{\"stand_in\": false}");
+    let error = open().unwrap_err();
+    assert!(matches!(error, TaskError::StandIn { .. }), "{error}");
+    assert!(error.to_string().contains("\"differences\": []"), "{error}");
+}
+
+#[test]
+fn report_of_a_competition_counts_medals_as_mle_bench_does() {
+    let folder = TemporaryFolder::new();
+    folder.competition();
+    let path = folder.path().join("spooky-author-identification");
+    let task = Task::open(&path, &Opening::default()).unwrap();
+    let grader = MleBenchGrader::open(task.competition().unwrap()).unwrap();
+    let of = |csv| grader.report(csv, "run/submission.csv".into(), "now".to_owned());
+
+    let good = of(Some(&b"id,EAP,HPL,MWS\nid2,0.1,0.8,0.1\nid3,0.05,0.05,0.9\n"[..]));
+    assert_eq!(good.report.score, Some(0.16425));
+    assert_eq!((good.report.medal(), good.report.above_median()), (Some(Milestone::Gold), true));
+    let even = of(Some(b"id,EAP,HPL,MWS\nid2,0.2,0.6,0.2\nid3,0.2,0.2,0.6\n"));
+    assert_eq!((even.report.medal(), even.report.above_median()), (None, false));
+    let refused = of(Some(b"id,EAP\nid2,1\n"));
+    assert!(refused.report.score.is_none() && refused.report.submission_exists);
+    assert!(refused.refusal.unwrap().to_string().starts_with("invalid submission: "));
+    let no_table = of(Some(b"\xff"));
+    assert!(no_table.refusal.unwrap().to_string().contains("UTF-8"));
+    let none = of(None);
+    assert!(!none.report.submission_exists && none.refusal.is_none());
+    let json: serde_json::Value = serde_json::from_str(&none.report.to_json(0)).unwrap();
+    assert_eq!(
+        (&json["valid_submission"], &json["competition_id"], &json["submission_path"]),
+        (&false.into(), &"spooky-author-identification".into(), &"run/submission.csv".into())
+    );
 }
 
 #[test]
