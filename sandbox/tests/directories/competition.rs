@@ -1,13 +1,14 @@
 //! Competitions as MLE-bench prepares them.
 
 use crate::fixture::{TemporaryFolder, config, python, suite};
-use sandbox::env::{Action, EpisodeFault, Feedback};
+use sandbox::env::{Action, EpisodeConfig, EpisodeFault, Feedback};
 use sandbox::graders::Graders;
 use std::process::Command;
 use tasks::grade::MleBenchGrader;
 use tasks::submission::Part;
 use tasks::task::{DataSource, Opening, Task, TaskError};
 use tasks::thresholds::Milestone;
+use tasks::units::ByteSize;
 
 #[test]
 fn a_competition_is_played_and_graded_as_mle_bench_grades() {
@@ -53,6 +54,46 @@ fn competition_refuses_feedback_beyond_validity() {
         assert!(matches!(fault, EpisodeFault::WholeOnly(_)), "{fault}");
         assert!(fault.to_string().contains("`validate`"));
     }
+}
+
+#[test]
+fn exposed_feedback_tells_the_final_score_of_a_competition_and_of_nothing_else() {
+    let folder = TemporaryFolder::new();
+    folder.competition();
+    folder.bundle("bundle", 10);
+    let suite = suite(folder.open());
+    let task = |id: &str| suite.tasks().iter().find(|task| task.id().as_str() == id).unwrap();
+    let exposed = config(Feedback::Exposed);
+    let fault = suite.reset(task("bundle"), &exposed).unwrap_err();
+    assert!(matches!(fault, EpisodeFault::Hidden(_)), "{fault}");
+    assert!(fault.to_string().contains("competitions of MLE-bench only"), "{fault}");
+
+    let mut episode = suite.reset(task("spooky-author-identification"), &exposed).unwrap();
+    let write = "open('submission.csv', 'w').write(\
+                 'id,EAP,HPL,MWS\\nid2,0.1,0.8,0.1\\nid3,0.05,0.05,0.9\\n')";
+    python(&mut episode, write);
+    let step = episode.step(&Action::Score).unwrap();
+    assert!(step.observation.text.contains("score: 0.16425"), "{:?}", step.observation);
+    assert_eq!(step.feedback.unwrap().tier, Some(Milestone::Gold));
+    assert_eq!(episode.close().unwrap().grade.unwrap().score, 0.16425);
+}
+
+#[test]
+fn submission_beyond_its_limit_is_refused_and_one_at_the_limit_is_graded() {
+    let folder = TemporaryFolder::new();
+    folder.competition();
+    let suite = suite(folder.open());
+    let csv = "id,EAP,HPL,MWS\nid2,0.1,0.8,0.1\nid3,0.05,0.05,0.9\n";
+    let play = |limit: usize| {
+        let submission_limit = ByteSize::new(limit as u64);
+        let config = EpisodeConfig { submission_limit, ..config(Feedback::Validate) };
+        let mut episode = suite.reset(&suite.tasks()[0], &config).unwrap();
+        python(&mut episode, &format!("open('submission.csv', 'w').write({csv:?})"));
+        episode.close().unwrap()
+    };
+    assert_eq!(play(csv.len()).grade.unwrap().score, 0.16425);
+    let refusal = play(csv.len() - 1).refusal.unwrap();
+    assert!(refusal.starts_with("invalid submission: "), "{refusal}");
 }
 
 #[test]
