@@ -107,6 +107,7 @@ impl Evaluation {
                 Feedback::Validate => "validity only",
                 Feedback::Tier => "the tier",
                 Feedback::Full => "the score and thresholds",
+                Feedback::Exposed => "the score on all test rows",
             },
         );
         let width = self.rows.iter().map(|row| row.agent.chars().count()).max().unwrap_or(0).max(5);

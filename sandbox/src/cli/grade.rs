@@ -8,6 +8,7 @@ use clap::Args;
 use tasks::collect::{CollectError, read_file};
 use tasks::grade::GradeError;
 use tasks::submission::{MOST_BYTES, Part};
+use tasks::units::ByteSize;
 
 /// Arguments of `sandbox grade`.
 #[derive(Debug, Args)]
@@ -20,6 +21,11 @@ pub(super) struct GradeArgs {
     /// Print the grade as JSON.
     #[arg(long)]
     pub(super) json: bool,
+    /// Size of the largest submission that is read. With `--competition` and `--submissions` it
+    /// follows from the size of the answers instead.
+    #[arg(long, value_name = "SIZE", default_value_t = ByteSize::new(MOST_BYTES))]
+    #[arg(conflicts_with_all = ["competition", "submissions"])]
+    submission_limit: ByteSize,
     #[command(flatten)]
     jail: Jail,
     #[command(flatten)]
@@ -36,7 +42,7 @@ pub(super) fn run(args: &GradeArgs) -> Result<u8> {
     let checkout = args.mlebench.checkout();
     let (task, graders) = open_task(task, checkout, args.jail.options(1, false))?;
     let grader = graders.open(&task).context("the task itself cannot be graded")?;
-    let grade = match read_file(submission, MOST_BYTES) {
+    let grade = match read_file(submission, args.submission_limit.bytes()) {
         Ok(bytes) => grader.grade(&bytes, Part::All),
         Err(error @ CollectError::Unreadable { .. }) => {
             return Err(UsageError::at("failed to read the submission")(error).into());

@@ -179,6 +179,7 @@ impl ServeArgs {
                 feedback_share: self.feedback_share,
                 mode: self.mode.into(),
                 policy,
+                ..EpisodeConfig::default()
             },
             reveal,
             limits: ServeLimits {

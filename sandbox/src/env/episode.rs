@@ -15,7 +15,7 @@ use tasks::grade::{Grade, GradeError, Grader};
 use tasks::submission::{MOST_BYTES, Part};
 use tasks::task::{Task, TaskError, TaskId};
 use tasks::thresholds::Milestone;
-use tasks::units::Span;
+use tasks::units::{ByteSize, Span};
 
 /// The file an agent submits, in its working directory.
 pub(super) const SUBMISSION: &str = "submission.csv";
@@ -30,6 +30,10 @@ pub enum Feedback {
     Tier,
     /// Also the score and the thresholds, as in the SandMLE paper.
     Full,
+    /// The score on all test rows, those of the final grade, with the thresholds. For competitions
+    /// only, where it repeats how the SandMLE release plays them; results with it are comparable
+    /// with no others, and no policy is trained with it.
+    Exposed,
 }
 
 /// The budget of an episode.
@@ -69,10 +73,14 @@ pub struct EpisodeConfig {
     /// How much `Score` reveals.
     pub feedback: Feedback,
     /// Share of test rows that `Score` uses, in (0, 1); the final grade uses the others. With
-    /// [`Feedback::Validate`] nothing is revealed, and both use all rows.
+    /// [`Feedback::Validate`] nothing is revealed, and both use all rows; so they do with
+    /// [`Feedback::Exposed`].
     pub feedback_share: f64,
     /// Whether scripts share an interpreter or only the files of the work dir.
     pub mode: Mode,
+    /// Size of the largest `submission.csv` that is read. Default: 64 MiB. Some competitions need
+    /// more: a sample submission of denoising-dirty-documents has 80 MB.
+    pub submission_limit: ByteSize,
     /// Limits on each script.
     pub policy: RunLimits,
 }
@@ -84,6 +92,7 @@ impl Default for EpisodeConfig {
             feedback: Feedback::Tier,
             feedback_share: 0.3,
             mode: Mode::Script,
+            submission_limit: ByteSize::new(MOST_BYTES),
             policy: RunLimits::default(),
         }
     }
@@ -92,14 +101,14 @@ impl Default for EpisodeConfig {
 impl EpisodeConfig {
     pub(super) fn feedback_part(&self) -> Part {
         match self.feedback {
-            Feedback::Validate => Part::All,
+            Feedback::Validate | Feedback::Exposed => Part::All,
             Feedback::Tier | Feedback::Full => Part::Feedback(self.feedback_share),
         }
     }
 
     pub(super) fn final_part(&self) -> Part {
         match self.feedback {
-            Feedback::Validate => Part::All,
+            Feedback::Validate | Feedback::Exposed => Part::All,
             Feedback::Tier | Feedback::Full => Part::Final(self.feedback_share),
         }
     }
@@ -130,6 +139,12 @@ pub enum EpisodeFault {
          whether a submission is valid; play it with the feedback mode `validate`"
     )]
     WholeOnly(TaskId),
+    /// A task whose final rows stay hidden from agents.
+    #[error(
+        "the feedback mode `exposed` tells scores on all test rows, which is for competitions of \
+         MLE-bench only, and {0} is none; play it with `validate`, `tier` or `full`"
+    )]
+    Hidden(TaskId),
 }
 
 /// What an agent does in one turn.
@@ -221,8 +236,14 @@ impl Episode {
         grader: Box<dyn Grader>,
         config: &EpisodeConfig,
     ) -> Result<Self, EpisodeFault> {
-        if config.feedback != Feedback::Validate && !task.takes_parts() {
-            return Err(EpisodeFault::WholeOnly(task.id().clone()));
+        match config.feedback {
+            Feedback::Tier | Feedback::Full if !task.takes_parts() => {
+                return Err(EpisodeFault::WholeOnly(task.id().clone()));
+            }
+            Feedback::Exposed if task.competition().is_none() => {
+                return Err(EpisodeFault::Hidden(task.id().clone()));
+            }
+            Feedback::Validate | Feedback::Tier | Feedback::Full | Feedback::Exposed => {}
         }
         let workspace = sandbox.workspace(task.id())?.in_mode(config.mode)?;
         let started = Instant::now();
@@ -287,7 +308,8 @@ impl Episode {
         let mut policy = self.config.policy.clone();
         policy.time_limit = Span(policy.time_limit.0.min(left.max(Duration::from_secs(1))));
         let run: Run = self.workspace.run(code, &policy)?;
-        let has_submission = self.workspace.look(SUBMISSION, MOST_BYTES).is_ok();
+        let most = self.config.submission_limit.bytes();
+        let has_submission = self.workspace.look(SUBMISSION, most).is_ok();
         let mut observation = Observation::from_run(&run, has_submission, policy.time_limit.0);
         if self.config.mode == Mode::Session && !run.kept {
             observation.interpreter_lost();
@@ -310,7 +332,7 @@ impl Episode {
         let (observation, tier) = match self.config.feedback {
             Feedback::Validate => (Observation::valid(), None),
             Feedback::Tier => (Observation::tier(grade.tier), grade.tier),
-            Feedback::Full => {
+            Feedback::Full | Feedback::Exposed => {
                 let (thresholds, direction) = (self.grader.thresholds(), self.grader.direction());
                 (Observation::full(&grade, &thresholds, direction), grade.tier)
             }
@@ -322,11 +344,12 @@ impl Episode {
     fn grade(&self, part: Part) -> Result<Result<Grade, Observation>, EpisodeFault> {
         // No file is read before the memory for it and for grading it is reserved.
         let share = |size| memory().acquire(self.grader.memory(size));
+        let most = self.config.submission_limit.bytes();
         let collected = self
             .workspace
-            .look(SUBMISSION, MOST_BYTES)
+            .look(SUBMISSION, most)
             .map(share)
-            .and_then(|share| Ok((share, self.workspace.collect(SUBMISSION, MOST_BYTES)?)));
+            .and_then(|share| Ok((share, self.workspace.collect(SUBMISSION, most)?)));
         let (_share, csv) = match collected {
             Ok(collected) => collected,
             Err(refusal) => {

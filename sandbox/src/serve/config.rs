@@ -103,6 +103,12 @@ pub enum ServeError {
         "the task {0} does not allow the feedback asked for; serve it with `--feedback validate`"
     )]
     Feedback(TaskId),
+    /// Feedback that is for evaluations on this machine.
+    #[error(
+        "the feedback mode `exposed` tells scores on all test rows and is never served, since \
+         clients may train on them; use `validate`"
+    )]
+    Exposed,
     /// A share of feedback rows outside (0, 1).
     #[error("the share of test rows for feedback is {0}; it must be more than 0 and less than 1")]
     Share(f64),
@@ -175,6 +181,9 @@ impl ServeConfig {
         }
         if !(1..=4096).contains(&self.limits.episodes) {
             return Err(ServeError::Episodes(self.limits.episodes));
+        }
+        if self.episode.feedback == Feedback::Exposed {
+            return Err(ServeError::Exposed);
         }
         let share = self.episode.feedback_share;
         if !(share > 0.0 && share < 1.0) {

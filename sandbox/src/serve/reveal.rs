@@ -35,7 +35,7 @@ impl Reveal {
         match feedback {
             Feedback::Validate => Self::None,
             Feedback::Tier => Self::Tier,
-            Feedback::Full => Self::Score,
+            Feedback::Full | Feedback::Exposed => Self::Score,
         }
     }
 

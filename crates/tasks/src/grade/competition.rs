@@ -3,12 +3,15 @@
 use super::{Grade, GradeError, Grader};
 use crate::metrics::{Direction, Metric};
 use crate::mlebench::board::Board;
+use crate::mlebench::checks::GraderRefusal;
 use crate::mlebench::frame::{FrameLimits, PandasFrame};
 use crate::mlebench::graders;
-use crate::mlebench::grading::{self, GradingError};
+use crate::mlebench::grading::{self, GradingError, GradingOutcome};
+use crate::mlebench::report::CompetitionReport;
 use crate::submission::Part;
-use crate::task::Competition;
+use crate::task::{Competition, TaskId};
 use crate::thresholds::{Milestone, Thresholds};
+use camino::Utf8Path;
 
 /// Bytes that a cell takes at most beside its text, while its column is read.
 const CELL_BYTES: u64 = 64;
@@ -20,6 +23,7 @@ const CELL_BYTES: u64 = 64;
 /// with `validate` feedback only, which is also all that MLE-bench allows.
 #[derive(Debug)]
 pub struct MleBenchGrader {
+    id: TaskId,
     grader: graders::GradeFn,
     answers: PandasFrame,
     /// How large a submission may be.
@@ -39,7 +43,39 @@ impl MleBenchGrader {
         let answers =
             grading::read_answers(competition.answers()).map_err(GradeError::Competition)?;
         let limits = FrameLimits::for_submissions(&answers);
-        Ok(Self { grader, answers, limits, board: competition.board() })
+        let (id, board) = (competition.id().clone(), competition.board());
+        Ok(Self { id, grader, answers, limits, board })
+    }
+
+    /// MLE-bench's report of a submission, or of none: with the rounded score, exclusive medals and
+    /// whether the median is passed. A file that is no table is refused here, where the original
+    /// stops without a report. `path` is where the submission was, or would have been, and
+    /// `created_at` is written by [`timestamp`](crate::mlebench::report::timestamp).
+    pub fn report(
+        &self,
+        csv: Option<&[u8]>,
+        path: &Utf8Path,
+        created_at: String,
+    ) -> GradingOutcome {
+        let graded = csv.map(|csv| {
+            let table = PandasFrame::read_within(csv, self.limits)
+                .map_err(|error| GraderRefusal::Invalid(error.to_string()))?;
+            (self.grader)(&table, &self.answers)
+        });
+        let (score, refusal) = match graded {
+            None => (None, None),
+            Some(Ok(score)) => (Some(score.rounded()), None),
+            Some(Err(refusal)) => (None, Some(refusal)),
+        };
+        let report = CompetitionReport {
+            competition_id: self.id.to_string(),
+            score,
+            board: self.board,
+            submission_exists: csv.is_some(),
+            created_at,
+            submission_path: path.to_string(),
+        };
+        GradingOutcome { report, refusal }
     }
 
     /// Medals include their thresholds; the median is passed, not met.

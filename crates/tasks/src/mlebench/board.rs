@@ -120,6 +120,8 @@ pub struct CompetitionInfo {
     pub split: &'static str,
     /// Its leaderboard; `None` if there is no public one.
     pub board: Option<Board>,
+    /// Name of its answer file in the private half; `None` but for the 22 of low complexity.
+    pub answers: Option<&'static str>,
 }
 
 /// All competitions of MLE-bench, split by split.
@@ -127,10 +129,11 @@ pub fn competitions() -> impl Iterator<Item = CompetitionInfo> {
     COMPETITIONS.lines().skip(1).filter_map(competition_of_line)
 }
 
-/// `competition,split,teams,better,gold,silver,bronze,median`, the last five empty where unknown.
+/// `competition,split,teams,better,gold,silver,bronze,median,answers`, empty where unknown.
 fn competition_of_line(line: &'static str) -> Option<CompetitionInfo> {
     let fields: Vec<&str> = line.split(',').collect();
-    let [id, split, _teams, better, gold, silver, bronze, median] = fields.try_into().ok()?;
+    let [id, split, _teams, better, gold, silver, bronze, median, answers] =
+        fields.try_into().ok()?;
     let direction = match better {
         "lower" => Direction::LowerIsBetter,
         "higher" => Direction::HigherIsBetter,
@@ -145,7 +148,8 @@ fn competition_of_line(line: &'static str) -> Option<CompetitionInfo> {
         };
         Some(Board { thresholds, direction })
     };
-    Some(CompetitionInfo { id, split, board: board() })
+    let answers = Some(answers).filter(|name| !name.is_empty());
+    Some(CompetitionInfo { id, split, board: board(), answers })
 }
 
 /// The competition of a name.
@@ -221,6 +225,9 @@ mod tests {
         let unknown: Vec<&str> =
             competitions().filter(|other| other.board.is_none()).map(|other| other.id).collect();
         assert_eq!(unknown, ["ventilator-pressure-prediction"]);
+        let graded = |other: &CompetitionInfo| other.answers.is_some();
+        let splits: Vec<&str> = competitions().filter(graded).map(|other| other.split).collect();
+        assert_eq!(splits, ["low"; 22]);
     }
 
     #[test]

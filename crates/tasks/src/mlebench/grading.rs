@@ -256,7 +256,9 @@ fn competition_folder(folder: &Utf8Path, id: &str) -> Utf8PathBuf {
 }
 
 /// The answers of a competition in mle-bench's data folder: those that a checkout's
-/// configuration names, else the only CSV file of the private half.
+/// configuration names, else those that mle-bench prepares for the 22 of low complexity. A
+/// competition of another name has the only CSV file of its private half. The file may be missing
+/// in the first two cases.
 ///
 /// # Errors
 /// [`GradingError`] where it is not clear which file that is.
@@ -276,6 +278,9 @@ pub fn answers_path(
         };
     }
     let folder = data.join(id).join("prepared/private");
+    if let Some(name) = competition(id).and_then(|known| known.answers) {
+        return Ok(folder.join(name));
+    }
     let mut found = Vec::new();
     for entry in folder.read_dir_utf8()? {
         let path = entry?.path().to_owned();
@@ -304,6 +309,42 @@ mod tests {
             let error = read_list(&format!("\n{bad}")).unwrap_err();
             assert!(matches!(error, GradingError::Line { line: 2, .. }), "{bad}");
         }
+    }
+
+    #[test]
+    fn answers_path_of_a_known_competition_ignores_other_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = Utf8Path::from_path(folder.path()).unwrap();
+        let write = |id: &str, name: &str| {
+            let private = data.join(id).join("prepared/private");
+            fs_err::create_dir_all(&private).unwrap();
+            fs_err::write(private.join(name), "id\n").unwrap();
+        };
+        for (id, name, other) in [
+            ("detecting-insults-in-social-commentary", "test.csv", "gold_submission.csv"),
+            ("tabular-playground-series-may-2022", "test.csv", "gold_submission.csv"),
+            (
+                "text-normalization-challenge-english-language",
+                "answers.csv",
+                "sample_submission.csv",
+            ),
+            (
+                "text-normalization-challenge-russian-language",
+                "answers.csv",
+                "sample_submission.csv",
+            ),
+        ] {
+            write(id, name);
+            write(id, other);
+            let path = answers_path(data, id, None).unwrap();
+            assert_eq!(path, data.join(id).join("prepared/private").join(name));
+        }
+        // A competition that the table does not know has one CSV file, or it is not clear which.
+        write("AI4Code", "a.csv");
+        assert!(answers_path(data, "AI4Code", None).unwrap().ends_with("a.csv"));
+        write("AI4Code", "b.csv");
+        let error = answers_path(data, "AI4Code", None).unwrap_err();
+        assert!(matches!(error, GradingError::WhichAnswers { found: 2, .. }), "{error}");
     }
 
     #[test]

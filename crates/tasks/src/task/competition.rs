@@ -1,5 +1,6 @@
 //! A competition as MLE-bench prepares it: `<id>/prepared/{public,private}`.
 
+use super::data_source::StandIn;
 use super::error::TaskError;
 use super::id::TaskId;
 use super::open::Opening;
@@ -13,12 +14,12 @@ pub struct Competition {
     id: TaskId,
     answers: Utf8PathBuf,
     board: Board,
+    stand_in: Option<StandIn>,
 }
 
 impl Competition {
     /// Finds the answers and the thresholds of the competition that the folder is named after:
-    /// those that a checkout of mle-bench names, else the only CSV file of the private half and
-    /// the built-in table.
+    /// those that a checkout of mle-bench names, else those of the built-in table.
     pub(super) fn open(path: &Utf8Path, opening: &Opening) -> Result<Self, TaskError> {
         let path = path.canonicalize_utf8()?;
         let broken = |source| TaskError::Competition { path: path.clone(), source };
@@ -31,7 +32,8 @@ impl Competition {
             let missing = answers.strip_prefix(&path).unwrap_or(&answers).to_string();
             return Err(TaskError::Incomplete { path, missing });
         }
-        Ok(Self { id: TaskId::new(name)?, answers, board })
+        let stand_in = StandIn::read(&path)?;
+        Ok(Self { id: TaskId::new(name)?, answers, board, stand_in })
     }
 
     /// The competition's name, which is the task's.
@@ -42,6 +44,11 @@ impl Competition {
     /// Where the answers are.
     pub(crate) fn answers(&self) -> &Utf8Path {
         &self.answers
+    }
+
+    /// How its data was invented; `None` for real data.
+    pub fn stand_in(&self) -> Option<&StandIn> {
+        self.stand_in.as_ref()
     }
 
     /// Medal thresholds, and whether lower or higher scores are better.

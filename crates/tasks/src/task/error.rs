@@ -88,6 +88,19 @@ pub enum TaskError {
         #[source]
         source: GradingError,
     },
+    /// A `stand-in.json` that does not say that data is invented.
+    #[error(
+        "`{path}` does not say how the competition's data was invented, in the form \
+         `{{\"stand_in\": true, \"seed\": 0, \"differences\": []}}`; restore it, or remove it if \
+         the data is real"
+    )]
+    StandIn {
+        /// Path of the file.
+        path: Utf8PathBuf,
+        /// The error of the JSON parser.
+        #[source]
+        source: serde_json::Error,
+    },
     /// Something that is neither a file nor a folder in what an agent is to see.
     #[error("`{0}` is neither a file, a link to one, nor a folder; a task holds nothing else")]
     Odd(Utf8PathBuf),

@@ -7,6 +7,7 @@
 //!              <task-id>/prepared/private/  answer.csv, threshold.json; read by graders only
 //!              <task-id>/source/            how the task was made
 //! competition  <competition>/prepared/{public,private}/   as MLE-bench prepares them
+//!              <competition>/stand-in.json   only where the data is invented
 //! bundle       <task>/prepared/public/      as SandMLE was released: data, answer.csv and
 //!                                           evaluator.py side by side
 //! ```
@@ -17,6 +18,7 @@ mod bundle;
 mod collection;
 mod competition;
 mod corpus;
+mod data_source;
 mod dir;
 mod error;
 mod id;
@@ -30,6 +32,7 @@ pub use bundle::{ANSWERS, Bundle, EVALUATOR, SAMPLE};
 pub use collection::Collection;
 pub use competition::Competition;
 pub use corpus::Corpus;
+pub use data_source::{DataSource, StandIn};
 pub use dir::TaskDir;
 pub use error::TaskError;
 pub use id::TaskId;

@@ -2,6 +2,7 @@
 
 use super::bundle::Bundle;
 use super::competition::Competition;
+use super::data_source::DataSource;
 use super::dir::TaskDir;
 use super::error::TaskError;
 use super::id::TaskId;
@@ -108,6 +109,23 @@ impl Task {
         match &self.grader_source {
             GraderSource::Ours(dir) => Some(dir),
             GraderSource::Competition(_) | GraderSource::Bundle(_) => None,
+        }
+    }
+
+    /// The competition; `None` for tasks of other kinds.
+    pub fn competition(&self) -> Option<&Competition> {
+        match &self.grader_source {
+            GraderSource::Competition(competition) => Some(competition),
+            GraderSource::Ours(_) | GraderSource::Bundle(_) => None,
+        }
+    }
+
+    /// Where its data comes from. A competition's is real unless a file says otherwise.
+    pub fn data_source(&self) -> DataSource {
+        match self.competition() {
+            Some(competition) if competition.stand_in().is_some() => DataSource::StandIn,
+            Some(_) => DataSource::Real,
+            None => DataSource::Synthetic,
         }
     }
 

@@ -12,6 +12,7 @@ use crate::train::loss::{Aggregation, Clip, Kl, Objective};
 use crate::train::presets::{Dtype, Scale};
 use agents::scaffold::react::EpisodeRules;
 use camino::Utf8PathBuf;
+use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
 
 /// The settings of `rl train`.
@@ -213,6 +214,13 @@ impl Validate for TrainSettings {
     fn verify(&self) -> Result<(), SettingsError> {
         self.rules.episode.policy.check()?;
         require(
+            self.rules.episode.feedback != Feedback::Exposed,
+            "rules.episode.feedback",
+            &"exposed",
+            "`validate`, `tier` or `full` in training: `exposed` tells scores on all test rows, and \
+             a policy would be trained on its test set",
+        )?;
+        require(
             self.group_size >= 2,
             "group_size",
             &self.group_size,
@@ -293,7 +301,6 @@ mod tests {
     use crate::run::recipes::open;
     use crate::run::settings::resolve;
     use agents::reward::RewardWeights;
-    use sandbox::env::Feedback;
     use toml::Table;
 
     fn resolved(recipe: &str, scale: Scale) -> TrainSettings {
@@ -320,13 +327,22 @@ mod tests {
     }
 
     #[test]
+    fn feedback_on_all_test_rows_is_refused_in_training() {
+        let mut settings = TrainSettings::defaults(Scale::Tiny);
+        settings.rules.episode.feedback = Feedback::Exposed;
+        let error = settings.verify().unwrap_err().to_string();
+        assert!(error.contains("rules.episode.feedback") && error.contains("test set"), "{error}");
+    }
+
+    #[test]
     fn the_papers_recipe_names_every_option() {
         let all = Table::try_from(TrainSettings::defaults(Scale::Large)).unwrap();
         let named = keys("", &open("sandmle").unwrap());
         let yours = ["model", "tasks", "seed", "rollout.workers", "rollout.threads"];
         for key in keys("", &all) {
-            // Limits of the jail other than time are the sandbox's own.
-            let of_the_jail = key.starts_with("rules.episode.policy.");
+            // Limits other than time are the sandbox's own.
+            let of_the_jail =
+                key.starts_with("rules.episode.policy.") || key == "rules.episode.submission_limit";
             assert!(
                 named.contains(&key) || yours.contains(&key.as_str()) || of_the_jail,
                 "`{key}` is not in configs/sandmle.toml"

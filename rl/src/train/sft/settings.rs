@@ -7,6 +7,7 @@ use crate::train::batch::Memory;
 use crate::train::presets::{Dtype, Scale};
 use agents::scaffold::react::EpisodeRules;
 use camino::Utf8PathBuf;
+use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
 
 /// The settings of `rl sft`.
@@ -113,6 +114,13 @@ impl Validate for SftSettings {
 
     fn verify(&self) -> Result<(), SettingsError> {
         self.rules.episode.policy.check()?;
+        require(
+            self.rules.episode.feedback != Feedback::Exposed,
+            "rules.episode.feedback",
+            &"exposed",
+            "`validate`, `tier` or `full` in training: `exposed` tells scores on all test rows, and \
+             a policy would be trained on its test set",
+        )?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
         require(self.epochs > 0, "epochs", &self.epochs, "at least 1")?;
         require(self.batch > 0, "batch", &self.batch, "at least 1")?;
