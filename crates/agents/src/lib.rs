@@ -4,6 +4,7 @@
 
 pub mod grammar;
 pub mod play;
+pub mod preset;
 pub mod prompt;
 pub mod reward;
 pub mod scaffold;

@@ -94,6 +94,7 @@ impl Fixture {
             seed: 3,
             folder: &self.run_folder(name),
             stop: &SearchStop::default(),
+            observer: &(),
         };
         search.run()
     }

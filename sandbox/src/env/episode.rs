@@ -112,6 +112,20 @@ impl EpisodeConfig {
             Feedback::Tier | Feedback::Full => Part::Final(self.feedback_share),
         }
     }
+
+    /// Whether `task` can be played with this feedback mode.
+    pub(super) fn check_feedback(&self, task: &Task) -> Result<(), EpisodeFault> {
+        match self.feedback {
+            Feedback::Tier | Feedback::Full if !task.takes_parts() => {
+                return Err(EpisodeFault::WholeOnly(task.id().clone()));
+            }
+            Feedback::Exposed if task.competition().is_none() => {
+                return Err(EpisodeFault::Hidden(task.id().clone()));
+            }
+            Feedback::Validate | Feedback::Tier | Feedback::Full | Feedback::Exposed => {}
+        }
+        Ok(())
+    }
 }
 
 /// An error that is not the agent's: the episode ends without a grade. Its trajectory is dropped,
@@ -236,15 +250,7 @@ impl Episode {
         grader: Box<dyn Grader>,
         config: &EpisodeConfig,
     ) -> Result<Self, EpisodeFault> {
-        match config.feedback {
-            Feedback::Tier | Feedback::Full if !task.takes_parts() => {
-                return Err(EpisodeFault::WholeOnly(task.id().clone()));
-            }
-            Feedback::Exposed if task.competition().is_none() => {
-                return Err(EpisodeFault::Hidden(task.id().clone()));
-            }
-            Feedback::Validate | Feedback::Tier | Feedback::Full | Feedback::Exposed => {}
-        }
+        config.check_feedback(task)?;
         let workspace = sandbox.workspace(task.id())?.in_mode(config.mode)?;
         let started = Instant::now();
         Ok(Self { config: config.clone(), grader, workspace, started, turns: 0, done: false })

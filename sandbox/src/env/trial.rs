@@ -9,7 +9,7 @@ use jail::exec::{Cancel, Run};
 use std::time::Duration;
 use tasks::collect::CollectError;
 use tasks::grade::{Grade, Grader};
-use tasks::submission::{MOST_BYTES, Part};
+use tasks::submission::Part;
 use tasks::task::Task;
 use tasks::units::Span;
 
@@ -42,21 +42,20 @@ pub fn try_script(
     time_limit: Duration,
     started: &dyn Fn(Cancel),
 ) -> Result<TrialResult, EpisodeFault> {
-    if config.feedback != Feedback::Validate && !task.takes_parts() {
-        return Err(EpisodeFault::WholeOnly(task.id().clone()));
-    }
+    config.check_feedback(task)?;
     let grader = suite.grader(task)?;
     let mut workspace = suite.sandbox().workspace(task.id())?;
     started(workspace.cancel()?);
     let mut policy = config.policy.clone();
     policy.time_limit = Span(policy.time_limit.0.min(time_limit.max(Duration::from_secs(1))));
     let run = workspace.run(code, &policy)?;
+    let most = config.submission_limit.bytes();
     // No file is read before the memory for it and for grading it is reserved.
     let share = |size| memory().acquire(grader.memory(size));
     let collected = workspace
-        .look(SUBMISSION, MOST_BYTES)
+        .look(SUBMISSION, most)
         .map(share)
-        .and_then(|share| Ok((share, workspace.collect(SUBMISSION, MOST_BYTES)?)));
+        .and_then(|share| Ok((share, workspace.collect(SUBMISSION, most)?)));
     let (_share, csv) = match collected {
         Ok(collected) => collected,
         Err(refusal) => {
@@ -80,7 +79,7 @@ fn told(grade: &Grade, feedback: Feedback, grader: &dyn Grader) -> Option<String
     match feedback {
         Feedback::Validate => None,
         Feedback::Tier => Some(Observation::tier(grade.tier).text),
-        Feedback::Full => {
+        Feedback::Full | Feedback::Exposed => {
             Some(Observation::full(grade, &grader.thresholds(), grader.direction()).text)
         }
     }

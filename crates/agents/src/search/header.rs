@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use tasks::metrics::Direction;
-use tasks::task::TaskId;
+use tasks::task::{DataSource, TaskId};
+use tasks::units::ByteSize;
 
 /// The version of the journal that this build reads and writes.
 pub const JOURNAL_VERSION: u32 = 1;
@@ -39,8 +40,12 @@ pub struct RunHeader {
     pub seed: u64,
     /// What the search is told of the test rows.
     pub feedback: Feedback,
+    /// Whether its files are those of a real competition.
+    pub data: DataSource,
     /// Limits on each script.
     pub limits: RunLimits,
+    /// The most bytes of a submission.
+    pub submission_limit: ByteSize,
     /// The protection that scripts ran under.
     pub tier: IsolationLevel,
     /// The Python that scripts run with.

@@ -18,6 +18,7 @@ use super::tree::Tree;
 use camino::Utf8Path;
 use sandbox::env::{EpisodeConfig, EpisodeFault, TaskSuite};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -48,6 +49,19 @@ pub struct Search<'a> {
     pub folder: &'a Utf8Path,
     /// Ends it from outside.
     pub stop: &'a SearchStop,
+    /// Is told of each line of the journal.
+    pub observer: &'a dyn SearchObserver,
+}
+
+/// Is told of each line of a journal once it is on the disk, for progress bars.
+pub trait SearchObserver: Debug + Sync {
+    /// A line was written.
+    fn line(&self, line: &JournalLine);
+}
+
+/// Nobody.
+impl SearchObserver for () {
+    fn line(&self, _: &JournalLine) {}
 }
 
 /// How a search came to rest.
@@ -142,7 +156,9 @@ impl Search<'_> {
             player: self.player.name(),
             seed: self.seed,
             feedback: self.config.feedback,
+            data: self.task.data_source(),
             limits: self.config.policy.clone(),
+            submission_limit: self.config.submission_limit,
             tier: self.suite.sandbox().tier(),
             python: self.view.python.clone(),
         })

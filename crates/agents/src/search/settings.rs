@@ -1,6 +1,6 @@
 //! The settings of a search.
 
-use super::policy::{Greedy, Policy};
+use super::policy::PolicySettings;
 use serde::{Deserialize, Serialize};
 
 /// Everything that a search is set to, but for the task, the player and the seed.
@@ -31,29 +31,6 @@ impl Default for SearchSettings {
             seconds: 86_400,
             workers: 1,
             most_refused: 10,
-        }
-    }
-}
-
-/// A policy and its settings.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case")]
-pub enum PolicySettings {
-    /// AIDE, and with other settings AIRA's greedy search.
-    Greedy(Greedy),
-}
-
-impl Default for PolicySettings {
-    fn default() -> Self {
-        Self::Greedy(Greedy::default())
-    }
-}
-
-impl PolicySettings {
-    /// The policy.
-    pub fn policy(&self) -> &dyn Policy {
-        match self {
-            Self::Greedy(greedy) => greedy,
         }
     }
 }

@@ -60,7 +60,9 @@ pub(super) struct Known {
 
 impl SearchRun<'_> {
     pub(super) fn append(&self, line: &JournalLine) -> std::io::Result<()> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(line)
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(line)?;
+        self.search.observer.line(line);
+        Ok(())
     }
 
     /// Asks for a script, tries it, and writes the node down.

@@ -1,0 +1,206 @@
+//! Presets: a scaffold with all its settings under one name, as files and flags give them.
+
+use crate::search::settings::SearchSettings;
+use camino::Utf8Path;
+use fs_err as fs;
+use jail::limits::RunLimits;
+use sandbox::env::{EpisodeConfig, Feedback};
+use serde::{Deserialize, Serialize};
+use tasks::submission::MOST_BYTES;
+use tasks::units::ByteSize;
+
+/// A scaffold with its settings, feedback mode and limits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// Name of the scaffold, as in reports.
+    pub scaffold: String,
+    /// What it is told of the test rows. Default: whether a submission is valid.
+    #[serde(default = "validate")]
+    pub feedback: Feedback,
+    /// The most bytes of a submission. Default: 64 MiB.
+    #[serde(default = "most_bytes")]
+    pub submission_limit: ByteSize,
+    /// Limits on each script.
+    #[serde(default)]
+    pub limits: RunLimits,
+    /// How scripts are searched for.
+    #[serde(default)]
+    pub search: SearchSettings,
+}
+
+fn validate() -> Feedback {
+    Feedback::Validate
+}
+
+fn most_bytes() -> ByteSize {
+    ByteSize::new(MOST_BYTES)
+}
+
+/// The presets that are built in: name and text.
+const BUILTIN: [(&str, &str); 10] = [
+    ("drafts", include_str!("../presets/drafts.toml")),
+    ("aide", include_str!("../presets/aide.toml")),
+    ("aira-greedy", include_str!("../presets/aira-greedy.toml")),
+    ("aira-mcts", include_str!("../presets/aira-mcts.toml")),
+    ("aira-evo", include_str!("../presets/aira-evo.toml")),
+    ("ml-master", include_str!("../presets/ml-master.toml")),
+    ("lite-aide", include_str!("../presets/lite-aide.toml")),
+    ("lite-aira", include_str!("../presets/lite-aira.toml")),
+    ("sandmle-table2-aira", include_str!("../presets/sandmle-table2-aira.toml")),
+    ("mlebench-aide", include_str!("../presets/mlebench-aide.toml")),
+];
+
+/// Why a preset cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PresetError {
+    /// There is no preset and no file of that name.
+    #[error("there is no preset `{given}`; one of {}, or a file", names().join(", "))]
+    Unknown {
+        /// The name that was given.
+        given: String,
+    },
+    /// A file cannot be read.
+    #[error("failed to read the preset")]
+    Io(#[from] std::io::Error),
+    /// A file, or the value of a setting, is not understood.
+    #[error("failed to use the preset `{name}`")]
+    Malformed {
+        /// The preset.
+        name: String,
+        /// What is wrong.
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    /// A setting that is not `KEY=VALUE`.
+    #[error("`{given}` is not KEY=VALUE, such as `search.steps=20`")]
+    Setting {
+        /// What was given.
+        given: String,
+    },
+    /// Limits that are not accepted.
+    #[error("the limits of the preset `{name}` are not accepted")]
+    Limits {
+        /// The preset.
+        name: String,
+        /// Which.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// Names of the presets that are built in.
+pub fn names() -> Vec<&'static str> {
+    BUILTIN.iter().map(|(name, _)| *name).collect()
+}
+
+impl Preset {
+    /// The preset of a name, or in a file, with settings of it replaced: each is `KEY=VALUE`,
+    /// where the key is a path such as `search.steps` and the value is written as in TOML; text
+    /// needs no quotes. `steps` alone means `search.steps`.
+    ///
+    /// # Errors
+    /// [`PresetError`].
+    ///
+    /// # Examples
+    /// ```rust
+    /// use agents::preset::Preset;
+    ///
+    /// let preset = Preset::load("aide", &["steps=7".to_owned(), "limits.time_limit=5s".to_owned()])?;
+    /// assert_eq!((preset.scaffold.as_str(), preset.search.steps), ("aide", 7));
+    /// assert!(Preset::load("aide", &["search.stepps=7".to_owned()]).is_err());
+    /// # Ok::<(), agents::preset::PresetError>(())
+    /// ```
+    pub fn load(name: &str, settings: &[String]) -> Result<Self, PresetError> {
+        let builtin = BUILTIN.iter().find(|(builtin, _)| *builtin == name);
+        let text = match builtin {
+            Some((_, text)) => (*text).to_owned(),
+            None if Utf8Path::new(name).is_file() => fs::read_to_string(name)?,
+            None => return Err(PresetError::Unknown { given: name.to_owned() }),
+        };
+        let malformed = |source: toml::de::Error| PresetError::Malformed {
+            name: name.to_owned(),
+            source: Box::new(source),
+        };
+        let mut table: toml::Table = toml::from_str(&text).map_err(malformed)?;
+        for setting in settings {
+            set(&mut table, setting)?;
+        }
+        let preset: Self = table.try_into().map_err(malformed)?;
+        preset.limits.check().map_err(|source| PresetError::Limits {
+            name: name.to_owned(),
+            source: Box::new(source),
+        })?;
+        Ok(preset)
+    }
+
+    /// The rules of its scripts.
+    pub fn episode(&self) -> EpisodeConfig {
+        EpisodeConfig {
+            feedback: self.feedback,
+            submission_limit: self.submission_limit,
+            policy: self.limits.clone(),
+            ..EpisodeConfig::default()
+        }
+    }
+}
+
+fn set(table: &mut toml::Table, setting: &str) -> Result<(), PresetError> {
+    let wrong = || PresetError::Setting { given: setting.to_owned() };
+    let (key, value) = setting.split_once('=').ok_or_else(wrong)?;
+    let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
+        .ok()
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    let top = ["scaffold", "feedback", "submission_limit"];
+    let path = if key.contains('.') || top.contains(&key) {
+        key.to_owned()
+    } else {
+        format!("search.{key}")
+    };
+    let mut at = table;
+    let mut names = path.split('.').peekable();
+    while let Some(name) = names.next() {
+        if name.is_empty() {
+            return Err(wrong());
+        }
+        if names.peek().is_none() {
+            at.insert(name.to_owned(), value);
+            return Ok(());
+        }
+        let entry = at.entry(name).or_insert_with(|| toml::Table::new().into());
+        at = entry.as_table_mut().ok_or_else(wrong)?;
+    }
+    Err(wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_builtin_preset_loads() {
+        for name in names() {
+            let preset =
+                Preset::load(name, &[]).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            assert!(!preset.scaffold.is_empty());
+            let text = toml::to_string(&preset).unwrap();
+            assert_eq!(toml::from_str::<Preset>(&text).unwrap(), preset, "{name}");
+        }
+    }
+
+    #[test]
+    fn settings_replace_values_and_wrong_ones_are_refused() {
+        let load = |setting: &str| Preset::load("aide", &[setting.to_owned()]);
+        assert_eq!(load("feedback=tier").unwrap().feedback, Feedback::Tier);
+        assert_eq!(
+            load("search.operators.temperature=0.0").unwrap().search.operators.temperature,
+            0.0
+        );
+        for wrong in ["steps", "=3", "search..steps=3", "scaffold.name=a", "steps=many", "a.b=1"] {
+            assert!(load(wrong).is_err(), "{wrong}");
+        }
+        assert!(matches!(Preset::load("nope", &[]), Err(PresetError::Unknown { .. })));
+        assert!(matches!(load("limits.memory=0"), Err(_)));
+    }
+}
