@@ -1,8 +1,15 @@
 //! Policies: which script to try next, as a function of the tree.
 
+#[cfg(test)]
+mod fixture;
+mod gains;
 mod greedy;
+mod mcts;
+mod repairs;
+mod setting;
 
 pub use greedy::Greedy;
+pub use mcts::Mcts;
 
 use super::node::Decision;
 use super::tree::Tree;
