@@ -1,13 +1,16 @@
 //! Policies: which script to try next, as a function of the tree.
 
+mod evolution;
 #[cfg(test)]
 mod fixture;
 mod gains;
 mod greedy;
 mod mcts;
+mod population;
 mod repairs;
 mod setting;
 
+pub use evolution::Evolution;
 pub use greedy::Greedy;
 pub use mcts::Mcts;
 
