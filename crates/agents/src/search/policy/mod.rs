@@ -1,11 +1,13 @@
 //! Policies: which script to try next, as a function of the tree.
 
+mod branches;
 mod evolution;
 #[cfg(test)]
 mod fixture;
 mod gains;
 mod greedy;
 mod mcts;
+mod ml_master;
 mod population;
 mod repairs;
 mod setting;
@@ -13,6 +15,7 @@ mod setting;
 pub use evolution::Evolution;
 pub use greedy::Greedy;
 pub use mcts::Mcts;
+pub use ml_master::MlMaster;
 
 use super::node::Decision;
 use super::tree::Tree;
