@@ -2,7 +2,7 @@
 //!
 //! Jiang et al. 2025, arXiv 2502.13138; Toledo et al. 2025, arXiv 2507.02554.
 
-use super::{Policy, Progress};
+use super::{Policy, Progress, setting};
 use crate::search::node::{Decision, Node, NodeId};
 use crate::search::tree::Tree;
 use rand::RngExt as _;
@@ -17,8 +17,10 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Greedy {
     /// Drafts before anything else, at least 1. AIDE's default: 5.
+    #[serde(deserialize_with = "setting::at_least_one")]
     pub drafts: usize,
     /// Probability that a buggy leaf is repaired, if there is one. AIDE's default: 0.5.
+    #[serde(deserialize_with = "setting::share")]
     pub debug_probability: f64,
     /// Most repairs in a row. AIDE's default: 3.
     pub debug_depth: u32,
@@ -61,12 +63,12 @@ impl Policy for Greedy {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::{self, START, play};
     use super::*;
+    use crate::search::tree::fixture::Became::{Buggy, Good, Pending, Refused};
     use crate::search::tree::fixture::{Became, add};
     use tasks::metrics::Direction;
     use tasks::stream::Stream;
-
-    const START: Progress = Progress { steps: 0.0, time: 0.0 };
 
     fn next(policy: Greedy, tree: &Tree, index: u64) -> Decision {
         let mut draws = Stream::root(0).index(index).rng();
@@ -144,6 +146,37 @@ mod tests {
         });
         // Binomial(4000, 1/4): sd 27.4.
         assert!(counts[..2].iter().all(|count: &i32| (count - 1000).abs() < 110), "{counts:?}");
+    }
+
+    #[test]
+    fn the_lowest_metric_is_improved_where_lower_is_better() {
+        let policy = Greedy { drafts: 2, ..Greedy::AIRA };
+        let became = [Good(-0.5), Good(0.25), Good(-0.5), Good(-0.75), Buggy, Refused];
+        let (tree, decisions) = play(&policy, Direction::LowerIsBetter, &became);
+        // Node 2 equals node 0, which was first; node 3 is better. The repair of node 4 is refused:
+        // node 4 has a child now and is no leaf.
+        let expected = "draft, draft, improve 0, improve 0, improve 3, debug 4";
+        assert_eq!(decisions.join(", "), expected);
+        assert_eq!(fixture::next(&policy, &tree), "improve 3");
+    }
+
+    #[test]
+    fn a_leaf_may_be_repaired_up_to_its_depth() {
+        let policy = Greedy { drafts: 1, debug_probability: 1.0, debug_depth: 2 };
+        let became = [Good(0.5), Buggy, Buggy, Buggy, Buggy, Good(0.9)];
+        let (tree, decisions) = play(&policy, Direction::HigherIsBetter, &became);
+        // Node 3 is the second repair in a row. Node 4, an improvement, begins anew.
+        let expected = "draft, improve 0, debug 1, debug 2, improve 0, debug 4";
+        assert_eq!(decisions.join(", "), expected);
+        assert_eq!(fixture::next(&policy, &tree), "improve 5");
+    }
+
+    #[test]
+    fn drafts_that_are_worked_on_count() {
+        let (tree, decisions) = play(&Greedy::AIRA, Direction::HigherIsBetter, &[Pending; 5]);
+        assert_eq!(decisions, ["draft"; 5]);
+        // There is nothing to repair or to improve yet.
+        assert_eq!(fixture::next(&Greedy::AIRA, &tree), "draft");
     }
 
     #[test]

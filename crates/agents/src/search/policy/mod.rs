@@ -1,8 +1,29 @@
 //! Policies: which script to try next, as a function of the tree.
 
+mod branches;
+mod drafts;
+mod evolution;
+#[cfg(test)]
+mod fixture;
+mod gains;
 mod greedy;
+#[cfg(test)]
+mod laws;
+mod mcts;
+mod ml_master;
+mod population;
+mod repairs;
+mod setting;
+mod settings;
+#[cfg(test)]
+mod stateful;
 
+pub use drafts::Drafts;
+pub use evolution::Evolution;
 pub use greedy::Greedy;
+pub use mcts::Mcts;
+pub use ml_master::MlMaster;
+pub use settings::PolicySettings;
 
 use super::node::Decision;
 use super::tree::Tree;
