@@ -12,6 +12,9 @@ import typing
 WORKING, SETTLING, RESTING, ENDING = range(4)
 # How long a session may take to come to rest before it is ended, in seconds.
 SETTLE_WITHIN = 1.0
+# Bytes that must stay free on a disk with work dirs. With less, a script may find the disk full
+# although its own files are within their limit.
+FREE_SPACE = 64 << 20
 
 
 class Reaper(ctypes.Structure):
@@ -62,9 +65,13 @@ class Run:
     def __init__(self, reply, worker, cell, folders=()):
         self.reply = reply
         self.worker = worker
-        # Those whose size must be watched.
+        # Folders of the host whose size must be watched: path, bytes and entries of each.
         self.folders = folders
         self.too_large = False
+        # Whether the host's disk was full, which is no fault of the run.
+        self.disk_full = False
+        # When to add up the sizes of files again.
+        self.count_again = 0.0
         # Bytes that all processes of the run may hold together.
         self.memory = cell["limits"]["memory"]
         # Whether the address space of each process bounds all its memory; if not, what it
@@ -91,16 +98,23 @@ class Run:
         self.reply.close()
         self.worker.hide()
 
-    def is_too_large(self, processes, fits):
-        """Whether its files are more than its folders may hold, those without a name included."""
-        if self.folders and not self.too_large:
-            size, nameless = self.folders[0][1], {}
+    def fills_disk(self, processes, fits, last=False):
+        """Whether its files are more than its folders may hold, those without a name included, or
+        the host's disk is full. `last` is for the sum that counts, once nobody can write."""
+        if self.folders and not (self.too_large or self.disk_full):
+            path, size, _ = self.folders[0]
+            nameless = {}
             for pid in processes:
                 nameless.update(nameless_files(pid))
-            self.too_large = sum(nameless.values()) > size or not all(
-                fits(*folder) for folder in self.folders
-            )
-        return self.too_large
+            self.too_large = sum(nameless.values()) > size
+            self.disk_full = free_space(path) < FREE_SPACE
+            now = time.monotonic()
+            # On a full disk it matters at once whose fault that is.
+            if last or self.disk_full or now >= self.count_again:
+                self.too_large = self.too_large or not all(fits(*folder) for folder in self.folders)
+                # Looking at many files takes its time: a tenth of it at most.
+                self.count_again = time.monotonic() + 9 * (time.monotonic() - now)
+        return self.too_large or self.disk_full
 
     def weight(self, processes, own):
         """Bytes of memory that its processes hold. What each shares through the fork with this
@@ -148,6 +162,12 @@ class Run:
                 pass
         self.quiet = self.quiet + 1 if stopped and not others else 0
         return self.quiet > 1
+
+
+def free_space(path):
+    """Bytes that are free on the disk of a folder."""
+    about = os.statvfs(path)
+    return about.f_bavail * about.f_frsize
 
 
 class Size(typing.NamedTuple):

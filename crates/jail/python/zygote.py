@@ -71,10 +71,12 @@ def hear(other):
 
 
 class Server:
-    def __init__(self, library, bare, spares):
+    def __init__(self, library, bare, on_disk, spares):
         self.library = library
-        # Whether runs are without a box; then, by work dir, how much may be in it.
+        # Whether runs are without a box, and whether work dirs are folders of the host, as they
+        # always are then; if so, by work dir, how much may be in it.
         self.bare = bare
+        self.on_disk = on_disk
         self.quotas = {}
         self.control = socket.socket(fileno=CONTROL)
         self.own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -208,15 +210,16 @@ class Server:
             pass
 
     def open(self, request, reply):
-        """Mounts a work dir and passes a descriptor of it."""
+        """Makes a work dir, mounted unless it is on the host's disk, and passes a descriptor of it."""
         path = request["path"]
-        os.mkdir(path)
-        if self.bare:
+        os.mkdir(path, 0o755)
+        if self.on_disk:
             self.quotas[path] = (request["bytes"], request["files"])
         else:
             name = path.encode()
             check(self.library.sandbox_workspace_mount(name, len(name), request["bytes"], request["files"]))
-            os.mkdir(os.path.join(path, "input"))
+        if not self.bare:
+            os.mkdir(os.path.join(path, "input"), 0o755)
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.answer(reply, {"opened": {}}, [directory])
         os.close(directory)
@@ -237,9 +240,11 @@ class Server:
 
     def close(self, request, reply):
         path = request["path"]
-        if self.bare:
+        if self.on_disk:
             del self.quotas[path]
-            self.remove(path)
+            # What lies outside of the box is removed from there.
+            if self.bare:
+                self.remove(path)
         else:
             name = path.encode()
             check(self.library.sandbox_workspace_unmount(name, len(name)))
@@ -329,7 +334,8 @@ class Server:
             self.discard(worker)
             raise
         cell["doors"] = doors
-        run = Run(reply, worker, cell)
+        path = cell["workspace"]
+        run = Run(reply, worker, cell, [(path, *self.quotas[path])] if self.on_disk else ())
         self.runs.add(run)
         self.watch(worker.pidfd, lambda: self.worker_gone(run), run)
         # A supervisor that gives up waiting hangs up: then the run has no purpose any more.
@@ -389,7 +395,7 @@ class Server:
             deadline = time.monotonic() + SETTLE_WITHIN
             while self.bury_strangers() and time.monotonic() < deadline:
                 time.sleep(0.001)
-        run.is_too_large([], self.fits)
+        run.fills_disk([], self.fits, last=True)
         self.remove(temporary)
         self.answer(run.reply, {"ended": self.account(run, *end)})
         run.told = True
@@ -477,6 +483,9 @@ class Server:
         """Brings a session to rest, and reports it; or ends one that will not rest."""
         worker = run.worker
         if run.settle():
+            if run.fills_disk(worker.roots(), self.fits, last=True):
+                worker.stop()
+                return
             run.state = RESTING
             used = processor_time(worker.pid)
             self.answer(run.reply, {"rested": self.account(run, 0, used, peak_memory(worker.pid))})
@@ -492,7 +501,7 @@ class Server:
         if run.weight(processes, self.own_size) > run.memory:
             run.too_heavy = True
             run.worker.stop()
-        elif run.is_too_large(processes, self.fits):
+        elif run.fills_disk(processes, self.fits):
             run.worker.stop()
 
     def worker_gone(self, run):
@@ -512,6 +521,7 @@ class Server:
         self.ignore(run.worker.reaper.pidfd)
         self.ignore(run.reply.fileno())
         used = run.usage.ru_utime + run.usage.ru_stime
+        run.fills_disk([], self.fits, last=True)
         message = self.account(run, run.status, used, run.usage.ru_maxrss * 1024)
         self.runs.remove(run)
         self.bury(run.worker)
@@ -532,6 +542,7 @@ class Server:
             "text": text,
             "too_heavy": run.too_heavy,
             "too_large": run.too_large,
+            "disk_full": run.disk_full,
             "status": status,
             "cpu": used,
             "peak": peak,
@@ -567,7 +578,7 @@ def main():
     gc.collect()
     gc.freeze()
     gc.disable()
-    server = Server(library, settings["bare"], settings["spares"])
+    server = Server(library, settings["bare"], settings["on_disk"], settings["spares"])
     Server.answer(server.control, {"ready": {}})
     server.serve()
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
+use std::time::Duration;
 use tasks::units::{ByteSize, Span, UnitError};
 
 /// The limits of one run.
@@ -99,6 +100,31 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
+    /// For competitions of benchmarks, whose scripts train models for hours on large data: 4 hours,
+    /// memory 64 GiB, 4096 processes, 4096 open files, files of 64 GiB, and 8 GiB each for `/tmp`
+    /// and `/dev/shm`. The sandbox is started with
+    /// [`SandboxOptions::benchmark`](crate::exec::SandboxOptions::benchmark).
+    pub fn benchmark() -> Self {
+        Self {
+            time_limit: Span(Duration::from_hours(4)),
+            memory: ByteSize::gib(64),
+            processes: 4096,
+            open_files: 4096,
+            file_size: ByteSize::gib(64),
+            scratch: ByteSize::gib(8),
+            ..Self::default()
+        }
+    }
+
+    /// In words, that a run may take more memory than the host has; `None` if it may not. Nothing
+    /// is lowered for that: a run that takes all there is ends when the host's memory runs out.
+    pub fn beyond_host(&self) -> Option<String> {
+        let about = rustix::system::sysinfo();
+        let host = ByteSize::new(about.totalram.saturating_mul(about.mem_unit.into()));
+        (self.memory > host)
+            .then(|| format!("a run may take {} of memory, and this host has {host}", self.memory))
+    }
+
     /// The part that the kernel enforces through resource limits.
     pub(crate) fn limits(&self) -> ResourceLimits {
         ResourceLimits {
@@ -198,6 +224,19 @@ mod tests {
             assert!(wrong.parse::<Gpus>().is_err(), "{wrong}");
         }
         assert_eq!(RunLimits::default().gpus, Gpus::None);
+    }
+
+    #[test]
+    fn benchmark_limits_are_in_range_and_compared_with_the_host() {
+        let limits = RunLimits::benchmark();
+        assert_eq!(limits.check(), Ok(()));
+        let of = |memory| RunLimits { memory, ..limits.clone() }.beyond_host();
+        assert_eq!(of(ByteSize::mib(1)), None);
+        let said = of(ByteSize::gib(16 << 10)).unwrap();
+        assert!(
+            said.starts_with("a run may take 16384GiB of memory, and this host has "),
+            "{said}"
+        );
     }
 
     #[test]

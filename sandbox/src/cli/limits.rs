@@ -4,7 +4,7 @@ use super::failure::UsageError;
 use super::policy_file;
 use camino::Utf8PathBuf;
 use clap::Args;
-use jail::exec::SandboxOptions;
+use jail::exec::{SandboxOptions, WorkDirStorage};
 use jail::limits::range::{self, OutOfRange, Range};
 use jail::limits::{Gpus, Keep, RunLimits};
 use std::fmt::Display;
@@ -67,6 +67,10 @@ pub(crate) struct LimitFlags {
     /// Files and folders in the work dir [default: 10000].
     #[arg(long, value_name = "COUNT", value_parser = within(range::WORK_FILES))]
     work_files: Option<u64>,
+    /// Where the files of work dirs are kept, `memory` or `disk`, in the folder for temporary files;
+    /// in tier t3 always on disk [default: memory].
+    #[arg(long, value_name = "PLACE")]
+    work_dir_on: Option<WorkDirStorage>,
 }
 
 /// Parses a flag's value and makes sure that it is accepted.
@@ -99,6 +103,7 @@ pub(crate) struct RawLimits {
     pub(crate) output_limit: Option<ByteSize>,
     pub(crate) work_dir: Option<ByteSize>,
     pub(crate) work_files: Option<u64>,
+    pub(crate) work_dir_on: Option<WorkDirStorage>,
 }
 
 /// [`Keep`] in the same way.
@@ -117,6 +122,8 @@ pub(crate) struct CheckedLimits {
     pub(crate) work_dir: ByteSize,
     /// Files and folders in it.
     pub(crate) work_files: u64,
+    /// Where its files are kept.
+    pub(crate) work_dir_on: WorkDirStorage,
 }
 
 impl RawLimits {
@@ -136,6 +143,7 @@ impl RawLimits {
             output_limit: self.output_limit.or(lower.output_limit),
             work_dir: self.work_dir.or(lower.work_dir),
             work_files: self.work_files.or(lower.work_files),
+            work_dir_on: self.work_dir_on.or(lower.work_dir_on),
         }
     }
 }
@@ -178,7 +186,8 @@ impl TryFrom<RawLimits> for CheckedLimits {
         range::WORK_DIR.check("work_dir", &work_dir)?;
         let work_files = raw.work_files.unwrap_or(options.work_files);
         range::WORK_FILES.check("work_files", &work_files)?;
-        Ok(Self { policy, work_dir, work_files })
+        let work_dir_on = raw.work_dir_on.unwrap_or(options.work_dir_on);
+        Ok(Self { policy, work_dir, work_files, work_dir_on })
     }
 }
 
@@ -200,6 +209,7 @@ impl LimitFlags {
             output_limit: self.output_limit,
             work_dir: self.work_dir,
             work_files: self.work_files,
+            work_dir_on: self.work_dir_on,
         }
     }
 
@@ -225,7 +235,8 @@ impl LimitFlags {
 impl CheckedLimits {
     /// The options of a sandbox that keeps to them.
     pub(crate) fn bound(&self, options: SandboxOptions) -> SandboxOptions {
-        SandboxOptions { work_dir: self.work_dir, work_files: self.work_files, ..options }
+        let Self { work_dir, work_files, work_dir_on, .. } = *self;
+        SandboxOptions { work_dir, work_files, work_dir_on, ..options }
     }
 }
 
@@ -257,7 +268,7 @@ mod tests {
         fs_err::write(&file, text).unwrap();
         let file = ["--policy", file.to_str().unwrap()];
         let flags = ["--memory", "512MiB", "--keep-tail", "2KiB", "--stderr-tail", "3KiB"];
-        let CheckedLimits { policy, work_dir, work_files } =
+        let CheckedLimits { policy, work_dir, work_files, .. } =
             resolve(&[&file[..], &flags[..2]].concat()).unwrap();
         assert_eq!((policy.time_limit, policy.memory), (Span::seconds(5), ByteSize::mib(512)));
         assert_eq!((work_dir, work_files), (ByteSize::mib(256), 50));
@@ -281,6 +292,7 @@ mod tests {
             ("--work-dir", "0", "4KiB to 1024GiB"),
             ("--work-files", "0", "16 to"),
             ("--gpus", "some", "`none`, `all`"),
+            ("--work-dir-on", "ssd", "`memory` or `disk`"),
         ] {
             let said = resolve(&[flag, value]).unwrap_err();
             assert!(said.contains(flag) && said.contains(accepted), "{said}");
@@ -289,7 +301,7 @@ mod tests {
 
     #[test]
     fn help_shows_the_actual_defaults() {
-        let CheckedLimits { policy, work_dir, work_files } = resolve(&[]).unwrap();
+        let CheckedLimits { policy, work_dir, work_files, work_dir_on } = resolve(&[]).unwrap();
         let help = FlagsUnderTest::command().render_long_help().to_string();
         for (flag, value) in [
             ("memory", policy.memory.to_string()),
@@ -303,6 +315,7 @@ mod tests {
             ("output-limit", policy.output_limit.to_string()),
             ("work-dir", work_dir.to_string()),
             ("work-files", work_files.to_string()),
+            ("work-dir-on", work_dir_on.to_string()),
         ] {
             let about = help.split(&format!("--{flag} ")).nth(1).unwrap();
             assert!(
@@ -315,7 +328,7 @@ mod tests {
     #[test]
     fn the_documentation_names_defaults_and_ranges() {
         let page = include_str!("../../../docs/SANDBOX.md");
-        let CheckedLimits { policy, work_dir, work_files } = resolve(&[]).unwrap();
+        let CheckedLimits { policy, work_dir, work_files, work_dir_on } = resolve(&[]).unwrap();
         for (limit, default, accepted) in [
             (
                 "time_limit",
@@ -332,6 +345,7 @@ mod tests {
             ("output_limit", policy.output_limit.to_string(), range::OUTPUT_LIMIT.to_string()),
             ("work_dir", work_dir.to_string(), range::WORK_DIR.to_string()),
             ("work_files", work_files.to_string(), range::WORK_FILES.to_string()),
+            ("work_dir_on", work_dir_on.to_string(), "`memory`, `disk`".to_owned()),
         ] {
             let row = page.lines().find(|line| line.starts_with(&format!("| `{limit}`"))).unwrap();
             let cells: Vec<_> = row.split('|').map(str::trim).collect();

@@ -1,5 +1,5 @@
 //! A policy as people write it: a TOML or JSON file with the fields of
-//! [`RunLimits`](jail::limits::RunLimits), and `work_dir` and `work_files`.
+//! [`RunLimits`](jail::limits::RunLimits), and `work_dir`, `work_files` and `work_dir_on`.
 
 use super::failure::UsageError;
 use super::limits::{CheckedLimits, RawKeep, RawLimits};
@@ -11,7 +11,7 @@ use std::fmt;
 use tasks::text::one_line;
 
 /// What a file may say.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "time_limit",
     "memory",
     "processes",
@@ -25,6 +25,7 @@ const KEYS: [&str; 13] = [
     "output_limit",
     "work_dir",
     "work_files",
+    "work_dir_on",
 ];
 /// The same of a stream.
 const ENDS: [&str; 2] = ["head", "tail"];
@@ -85,6 +86,7 @@ fn from_entries(entries: Vec<(String, Value)>) -> Result<RawLimits, Wrong> {
             "output_limit" => raw.output_limit = parse(&[key], value)?,
             "work_dir" => raw.work_dir = parse(&[key], value)?,
             "work_files" => raw.work_files = parse(&[key], value)?,
+            "work_dir_on" => raw.work_dir_on = parse(&[key], value)?,
             _ => return Err(unknown(vec![key], &KEYS)),
         }
     }

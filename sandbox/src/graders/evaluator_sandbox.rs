@@ -51,7 +51,10 @@ impl EvaluatorSandbox {
         // Evaluators are small: importing modules once is worth it, warming models up is not.
         let default = || SandboxOptions { slots: 2, ..SandboxOptions::default() };
         let options = state.options.clone().unwrap_or_else(default);
-        let options = SandboxOptions { warm_up: false, ..options };
+        // What the agents' work dirs are like is no matter of theirs.
+        let SandboxOptions { work_dir, work_dir_on, work_files, .. } = SandboxOptions::default();
+        let options =
+            SandboxOptions { warm_up: false, work_dir, work_dir_on, work_files, ..options };
         let sandbox = Sandbox::start(&PythonEnv::locate()?, options, &state.folders)?;
         state.sandbox = Some(sandbox.clone());
         Ok(sandbox)

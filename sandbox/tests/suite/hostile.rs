@@ -4,7 +4,7 @@ use crate::fixture::{SandboxFixture, assert_finished, policy, quick};
 use crate::lifetime::zygote_at_rest;
 use crate::program::Program;
 use crate::tiers::{as_ordinary_user, is_open_to_others, left_out, tried};
-use jail::exec::{Mode, Sandbox, SandboxOptions, StartError};
+use jail::exec::{Mode, Sandbox, SandboxOptions, StartError, WorkDirStorage};
 use jail::isolation::IsolationLevel;
 use jail::limits::RunLimits;
 use std::sync::Mutex;
@@ -26,12 +26,23 @@ pub(crate) fn small(tier: IsolationLevel) -> SandboxOptions {
 
 /// Tries every program.
 fn try_all(tier: IsolationLevel, mode: Mode) {
-    let Some(place) = offered(small(tier)) else { return };
+    try_all_with(small(tier), mode);
+}
+
+/// The same with work dirs on the host's disk.
+fn try_all_on_disk(tier: IsolationLevel, mode: Mode) {
+    try_all_with(SandboxOptions { work_dir_on: WorkDirStorage::Disk, ..small(tier) }, mode);
+}
+
+fn try_all_with(options: SandboxOptions, mode: Mode) {
+    let (tier, place_of_files) = (options.best_tier, options.work_dir_on);
+    let Some(place) = offered(options) else { return };
     assert_eq!(place.sandbox.tier(), tier);
     let programs = Program::chosen();
     try_each(&place, &programs, mode);
     let kind = if mode == Mode::Session { "sessions" } else { "scripts" };
-    tried(&format!("{} hostile programs in {tier}, {kind}", programs.len()));
+    let count = programs.len();
+    tried(&format!("{count} hostile programs in {tier}, {kind}, files in {place_of_files}"));
 }
 
 /// Tries programs, two at a time, and an honest script after each.
@@ -119,6 +130,26 @@ fn programs_get_nothing_in_tier_2() {
 #[test]
 fn programs_get_nothing_in_tier_2_from_an_ordinary_user() {
     as_ordinary_user("hostile::programs_get_nothing_in_tier_2");
+}
+
+#[test]
+fn programs_get_nothing_with_files_on_disk() {
+    try_all_on_disk(IsolationLevel::T1, Mode::Script);
+}
+
+#[test]
+fn programs_get_nothing_in_sessions_with_files_on_disk() {
+    try_all_on_disk(IsolationLevel::T1, Mode::Session);
+}
+
+#[test]
+fn programs_get_nothing_in_tier_2_with_files_on_disk() {
+    try_all_on_disk(IsolationLevel::T2, Mode::Script);
+}
+
+#[test]
+fn programs_get_nothing_in_tier_2_with_files_on_disk_from_an_ordinary_user() {
+    as_ordinary_user("hostile::programs_get_nothing_in_tier_2_with_files_on_disk");
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod gpus;
 mod honest;
 mod hostile;
 mod lifetime;
+mod on_disk;
 mod program;
 mod served;
 mod session;

@@ -147,6 +147,12 @@ pub enum Fault {
          `script`, or see `sandbox check` for what is missing"
     )]
     NoSessions(IsolationLevel),
+    /// The disk of the host has no room left for work dirs.
+    #[error(
+        "the disk with the work dirs has less than 64MiB free; make room there, or set TMPDIR to a \
+         folder on a larger disk"
+    )]
+    DiskFull,
     /// This sandbox was started without the task.
     #[error("the sandbox has no task {0}")]
     UnknownTask(TaskId),

@@ -205,6 +205,10 @@ impl LiveRun {
             _ if killed_for.is_some() || full => Vec::new(),
             _ => return Err(Fault::NeverJailed),
         };
+        // What it wrote may be cut short, however it ended; not so if it went over its own limit.
+        if ended.disk_full && !ended.too_large {
+            return Err(Fault::DiskFull);
+        }
         let run = Run {
             outcome: if full { Outcome::OutOfMemory } else { outcome(&ended, killed_for) },
             stdout: self.stdout.captured.take(),
@@ -391,6 +395,7 @@ mod tests {
             text,
             too_heavy: false,
             too_large: false,
+            disk_full: false,
             status,
             cpu: 0.0,
             peak: 0,

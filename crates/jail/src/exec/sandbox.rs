@@ -4,12 +4,13 @@ use crate::exec::fault::{Fault, StartError};
 use crate::exec::host_folder::HostFolder;
 use crate::exec::run::{self, RunContext};
 use crate::exec::setup::Setup;
+use crate::exec::storage::WorkDirStorage;
 use crate::exec::workspace::{self, Mounted, Workspace};
 use crate::exec::zygote::{self, Zygote};
 use crate::isolation::bare::{Bare, WITHOUT};
 use crate::isolation::cgroup::{Bounds, Cgroup, Groups};
 use crate::isolation::gpus::{Devices, HostGpus};
-use crate::isolation::launcher::Launch;
+use crate::isolation::launcher::{Launch, bare_user};
 use crate::isolation::layer::{Missing, Protection};
 use crate::isolation::{IsolationLevel, Layer, rlimits};
 use crate::limits::RunLimits;
@@ -36,6 +37,8 @@ pub struct SandboxOptions {
     pub spares: usize,
     /// Size of an episode's work dir. Default: 256 MiB.
     pub work_dir: ByteSize,
+    /// Where its files are kept. Default: in memory.
+    pub work_dir_on: WorkDirStorage,
     /// Files and directories in an episode's work dir. Default: 10,000.
     pub work_files: u64,
     /// The strongest tier that is tried. Default: [`IsolationLevel::T1`]; a weaker one is for comparison.
@@ -61,12 +64,26 @@ impl Default for SandboxOptions {
             slots: processors,
             spares: processors,
             work_dir: ByteSize::mib(256),
+            work_dir_on: WorkDirStorage::Memory,
             work_files: 10_000,
             best_tier: IsolationLevel::T1,
             allow_tier: IsolationLevel::T2,
             modules: MODULES.map(str::to_owned).to_vec(),
             warm_up: true,
             device_folder: "/dev".into(),
+        }
+    }
+}
+
+impl SandboxOptions {
+    /// For competitions of benchmarks: work dirs of 64 GiB and a million files, on disk; see
+    /// [`RunLimits::benchmark`].
+    pub fn benchmark() -> Self {
+        Self {
+            work_dir: ByteSize::gib(64),
+            work_dir_on: WorkDirStorage::Disk,
+            work_files: 1_000_000,
+            ..Self::default()
         }
     }
 }
@@ -94,6 +111,8 @@ struct SandboxState {
     zygote: Mutex<Arc<Zygote>>,
     /// Whether [`Sandbox::abandon`] was called.
     abandoned: AtomicBool,
+    /// Whether it has been said that runs may take more memory than the host has.
+    warned: AtomicBool,
     /// Their work dirs, to be removed after the zygote.
     _folder: Option<HostFolder>,
 }
@@ -114,12 +133,18 @@ impl Started {
             let reason = "tier t3 was asked for".to_owned();
             return Err(StartError::Layer { layer: Layer::UserNamespace, reason });
         }
-        Self::with(launcher, setup, setup.boxed()?, None, Vec::new())
+        let folder = match setup.options.work_dir_on {
+            WorkDirStorage::Memory => None,
+            // The launcher gives it to the user that it turns into.
+            WorkDirStorage::Disk => Some(HostFolder::make(None)?),
+        };
+        let launch = setup.boxed(folder.as_ref().map(HostFolder::path))?;
+        Self::with(launcher, setup, launch, folder, Vec::new())
     }
 
     /// On the host, which cannot have `reason`.
     fn bare(launcher: &Utf8Path, setup: &Setup<'_>, first: Missing) -> Result<Self, StartError> {
-        let folder = HostFolder::make()?;
+        let folder = HostFolder::make(bare_user())?;
         let reason = format!("it is not tried without {}", first.layer);
         let others = WITHOUT.into_iter().filter(|layer| *layer != first.layer);
         let mut missing: Vec<_> =
@@ -136,6 +161,9 @@ impl Started {
         folder: Option<HostFolder>,
         mut missing: Vec<Missing>,
     ) -> Result<Self, StartError> {
+        if let Some(folder) = &folder {
+            folder.warn_if_unfit(setup.options.work_dir)?;
+        }
         let zygote = Zygote::start(launcher, &launch)?;
         let bare = launch.bare.then(|| setup.readable());
         let groups = match groups(&zygote, setup.options, bare.as_ref()) {
@@ -188,6 +216,7 @@ impl Sandbox {
             zygote: Mutex::new(Arc::new(zygote)),
             gpus,
             abandoned: AtomicBool::new(false),
+            warned: AtomicBool::new(false),
             _folder: folder,
             options,
         })))
@@ -268,6 +297,15 @@ impl Sandbox {
         bounds(&self.0.options, policy)
     }
 
+    /// Says once if runs may take more memory than the host has.
+    pub(crate) fn warn_beyond_host(&self, policy: &RunLimits) {
+        if let Some(warning) = policy.beyond_host()
+            && !self.0.warned.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!("{warning}; a run that takes all of it is killed by the kernel");
+        }
+    }
+
     /// Waits for a free slot to run in.
     pub(crate) fn slot(&self) -> Permits<'_> {
         self.0.slots.acquire(1)
@@ -312,9 +350,14 @@ fn groups(
 }
 
 /// What a run's control group is bounded by. Files in memory are charged to it as well, so what
-/// the mounts may hold comes on top: full disks leave a script the memory it was promised.
+/// the mounts may hold comes on top: full disks leave a script the memory it was promised. Files on
+/// disk are charged too, but the kernel writes them out and frees their memory when it runs short.
 fn bounds(options: &SandboxOptions, policy: &RunLimits) -> Bounds {
-    let disk = options.work_dir.bytes().saturating_add(2 * policy.scratch.bytes());
+    let work_dir = match options.work_dir_on {
+        WorkDirStorage::Memory => options.work_dir.bytes(),
+        WorkDirStorage::Disk => 0,
+    };
+    let disk = work_dir.saturating_add(2 * policy.scratch.bytes());
     Bounds {
         memory: policy.memory.bytes().saturating_add(disk),
         processes: policy.processes,

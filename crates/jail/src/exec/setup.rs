@@ -39,7 +39,8 @@ impl<'a> Setup<'a> {
     ///
     /// A Python that the box would cover cannot be used in it; where no box is needed, that is
     /// reported as a layer that cannot be had.
-    pub(crate) fn boxed(&self) -> Result<Launch, StartError> {
+    /// Work dirs are in memory, or in the host's folder `work_dirs`.
+    pub(crate) fn boxed(&self, work_dirs: Option<&Utf8Path>) -> Result<Launch, StartError> {
         match self.python.visible_in_box() {
             Err(error) if self.options.allow_tier == IsolationLevel::T3 => {
                 let reason = error.to_string();
@@ -53,8 +54,13 @@ impl<'a> Setup<'a> {
             data: self.data.iter().map(|(_, bind)| bind.clone()).collect(),
             devices: self.gpus.binds(),
             workspaces: WORKSPACES.to_owned(),
+            work_dirs: work_dirs.map(ToString::to_string),
             environment: environment(),
-            ..self.launch(self.data.iter().map(|(_, bind)| bind.target.as_str()), false)
+            ..self.launch(
+                self.data.iter().map(|(_, bind)| bind.target.as_str()),
+                false,
+                work_dirs.is_some(),
+            )
         })
     }
 
@@ -67,11 +73,16 @@ impl<'a> Setup<'a> {
             workspaces: workspaces.as_str().to_owned(),
             // A run gets folders of its own.
             environment: environment_with(bin.as_str(), "/", "/"),
-            ..self.launch(self.data.iter().map(|(_, bind)| bind.source.as_str()), true)
+            ..self.launch(self.data.iter().map(|(_, bind)| bind.source.as_str()), true, true)
         }
     }
 
-    fn launch<'b>(&self, folders: impl Iterator<Item = &'b str>, bare: bool) -> Launch {
+    fn launch<'b>(
+        &self,
+        folders: impl Iterator<Item = &'b str>,
+        bare: bool,
+        on_disk: bool,
+    ) -> Launch {
         Launch {
             interpreter: String::new(),
             programs: Vec::new(),
@@ -80,6 +91,7 @@ impl<'a> Setup<'a> {
             bare,
             user: if bare { bare_user() } else { None },
             workspaces: String::new(),
+            work_dirs: None,
             library: self.library.as_str().to_owned(),
             script: ZYGOTE.to_owned(),
             settings: serde_json::json!({
@@ -88,6 +100,7 @@ impl<'a> Setup<'a> {
                 "data": folders.collect::<Vec<_>>(),
                 "warm_up": self.options.warm_up,
                 "bare": bare,
+                "on_disk": on_disk,
                 "spares": self.options.spares,
             }),
             environment: Vec::new(),

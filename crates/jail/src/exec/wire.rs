@@ -82,9 +82,11 @@ pub(crate) struct EndedRun {
     pub(crate) text: String,
     /// Whether the zygote ended it because its processes together held too much memory.
     pub(crate) too_heavy: bool,
-    /// Whether it ended it because its files together were too many or too large; in a box that
-    /// cannot happen.
+    /// Whether it ended it because its files together were too many or too large; cannot happen
+    /// with work dirs in memory.
     pub(crate) too_large: bool,
+    /// Whether the host's disk with the work dirs was full.
+    pub(crate) disk_full: bool,
     /// As `waitpid` gave it; 0 for a session at rest.
     pub(crate) status: i32,
     /// Seconds of processor time.
@@ -109,6 +111,7 @@ impl EndedRun {
             text: String::new(),
             too_heavy: false,
             too_large: false,
+            disk_full: false,
             status: libc::SIGKILL,
             cpu: 0.0,
             peak: 0,

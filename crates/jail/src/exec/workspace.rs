@@ -1,8 +1,9 @@
-//! An episode's work dir: a file system in memory of bounded size, the only thing that is kept
-//! between the runs of an episode.
+//! An episode's work dir: a file system in memory, or a folder of the host, of bounded size, the only
+//! thing that is kept between the runs of an episode.
 
 use crate::exec::cancel::Cancel;
 use crate::exec::fault::Fault;
+use crate::exec::host_folder;
 use crate::exec::outcome::Run;
 use crate::exec::place::{self, PlaceError};
 use crate::exec::run::{self, LiveRun, RunContext};
@@ -85,10 +86,15 @@ impl Mounted {
         }
     }
 
-    /// Asks for it to be unmounted, without waiting; if the zygote is gone, so is the mount.
+    /// Asks for it to be unmounted, without waiting; if the zygote is gone, so is the mount. A folder
+    /// of the host is removed here: with many files that takes its time, which is not for the zygote,
+    /// on which all runs wait.
     pub(crate) fn close(&self, zygote: &Zygote) {
         if let Err(fault) = zygote.request(&ZygoteRequest::Close { path: &self.path }, &[]) {
             tracing::debug!(%fault, "a work dir was not closed");
+        }
+        if let Some(folder) = zygote.on_host(&self.path) {
+            host_folder::remove(&folder);
         }
     }
 }
@@ -157,6 +163,7 @@ impl Workspace {
             None if policy.cpus.is_some() => return Err(Fault::NeedsGroups(self.sandbox.tier())),
             None => {}
         }
+        self.sandbox.warn_beyond_host(policy);
         let gpus = self.sandbox.gpus(policy)?;
         let context = RunContext {
             zygote: &self.zygote,

@@ -47,6 +47,8 @@ pub(crate) struct Zygote {
     lost: AtomicBool,
     /// Where work dirs are made.
     root: String,
+    /// In a box, the folder of the host that is there.
+    work_dirs: Option<Utf8PathBuf>,
 }
 
 impl Zygote {
@@ -72,6 +74,7 @@ impl Zygote {
             log,
             lost: AtomicBool::new(false),
             root: launch.workspaces.clone(),
+            work_dirs: launch.work_dirs.as_deref().map(Utf8PathBuf::from),
         };
         let mut line = serde_json::to_vec(launch).map_err(|e| Fault::Protocol(e.to_string()))?;
         line.push(b'\n');
@@ -115,6 +118,12 @@ impl Zygote {
         static WORKSPACES: AtomicU64 = AtomicU64::new(0);
         let number = WORKSPACES.fetch_add(1, Ordering::Relaxed);
         format!("{}/{number}", self.root)
+    }
+
+    /// The folder of the host that a work dir of a box is; none for one in memory.
+    pub(crate) fn on_host(&self, workspace: &str) -> Option<Utf8PathBuf> {
+        let name = workspace.strip_prefix(&self.root)?.trim_start_matches('/');
+        self.work_dirs.as_ref().map(|folder| folder.join(name))
     }
 
     /// Sends a request; the answers come through the returned socket.

@@ -60,6 +60,8 @@ pub struct Launch {
     pub user: Option<u32>,
     /// Where work dirs are made, as the zygote sees it.
     pub workspaces: String,
+    /// With a box: the folder of the host that is there; without one, work dirs are in memory.
+    pub work_dirs: Option<String>,
     /// The zygote's program text.
     pub script: String,
     /// The settings of the zygote: JSON that it reads itself.
@@ -184,7 +186,8 @@ fn build_box(launch: &Launch) -> Result<(), LaunchError> {
         Identity::Root => (HostProc::Fresh, (UNPRIVILEGED, UNPRIVILEGED)),
         Identity::Ordinary => (HostProc::Inherited, (0, 0)),
     };
-    root::build(&launch.programs, &launch.data, &launch.devices, host_proc, owner)?;
+    let trees = [&launch.programs, &launch.data, &launch.devices].map(Vec::as_slice);
+    root::build(trees, launch.work_dirs.as_deref(), host_proc, owner)?;
     if matches!(who, Identity::Root) {
         become_unprivileged(UNPRIVILEGED)?;
         namespaces::unshare_user_and_mounts()?;

@@ -84,6 +84,8 @@ pub enum Rules {
     Data,
     /// A device node: no set-user-id, nothing executed.
     Device,
+    /// What scripts may write to: no devices, no set-user-id.
+    WorkDirs,
 }
 
 impl Rules {
@@ -93,6 +95,7 @@ impl Rules {
             Self::Programs => data,
             Self::Data => data | libc::MOUNT_ATTR_NOEXEC,
             Self::Device => libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC,
+            Self::WorkDirs => libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::isolation::mounts::{self, MountError, Rules};
 use fs_err as fs;
 use rustix::fd::{AsFd, OwnedFd};
 use serde::{Deserialize, Serialize};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{chown, symlink};
 use std::path::Path;
 
 /// Where the root is built before it becomes the root. Any directory that exists on every host
@@ -61,14 +61,14 @@ pub enum HostProc {
 }
 
 /// Builds the root and moves the calling process into it: `programs` and `data` read-only, and the
-/// nodes `devices`. The caller has a mount namespace of its own; `user` and `group` will own the place where work dirs are mounted.
+/// nodes `devices`. The caller has a mount namespace of its own; `user` and `group` will own the place
+/// where work dirs are, a file system in memory, or the folder `work_dirs` of the host.
 ///
 /// # Errors
 /// A [`MountError`] naming the step and the path.
 pub fn build(
-    programs: &[Bind],
-    data: &[Bind],
-    devices: &[Bind],
+    [programs, data, devices]: [&[Bind]; 3],
+    work_dirs: Option<&str>,
     host_proc: HostProc,
     (user, group): (u32, u32),
 ) -> Result<(), MountError> {
@@ -90,6 +90,10 @@ pub fn build(
     }
     for Bind { source, target } in devices {
         picked.push(pick(source, target, Rules::Device)?);
+    }
+    if let Some(folder) = work_dirs {
+        place(folder, chown(folder, Some(user), Some(group)))?;
+        picked.push(pick(folder, WORKSPACES, Rules::WorkDirs)?);
     }
     let inherited = match host_proc {
         HostProc::Inherited => Some(mounts::pick_up("/proc")?),
@@ -122,8 +126,10 @@ pub fn build(
         Some(tree) => mounts::attach(tree.as_fd(), &inside("/proc"))?,
         None => mounts::proc(&inside("/proc"), "")?,
     }
-    let owner = format!("mode=0700,uid={user},gid={group},size=4m,nr_inodes=64k");
-    mounts::tmpfs(&inside(WORKSPACES), &owner)?;
+    if work_dirs.is_none() {
+        let owner = format!("mode=0700,uid={user},gid={group},size=4m,nr_inodes=64k");
+        mounts::tmpfs(&inside(WORKSPACES), &owner)?;
+    }
 
     mounts::pivot(BUILD)?;
     mounts::freeze("/")

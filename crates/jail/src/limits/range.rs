@@ -132,6 +132,8 @@ mod tests {
         assert_eq!(RunLimits::default().check(), Ok(()));
         let SandboxOptions { work_dir, work_files, .. } = SandboxOptions::default();
         assert!(WORK_DIR.contains(&work_dir) && WORK_FILES.contains(&work_files));
+        let SandboxOptions { work_dir, work_files, .. } = SandboxOptions::benchmark();
+        assert!(WORK_DIR.contains(&work_dir) && WORK_FILES.contains(&work_files));
 
         let some = RunLimits::default;
         let said = |policy: RunLimits| policy.check().unwrap_err().to_string();

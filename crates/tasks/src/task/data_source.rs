@@ -36,8 +36,8 @@ pub enum DataSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StandIn {
-    #[serde(deserialize_with = "only_true")]
-    stand_in: bool,
+    #[serde(rename = "stand_in", deserialize_with = "only_true")]
+    marked: bool,
     /// The seed that its data was made from.
     pub seed: u64,
     /// Differences from the real data, one sentence each.
@@ -50,7 +50,7 @@ impl StandIn {
 
     /// What the file of data made from `seed` says.
     pub fn new(seed: u64, differences: Vec<String>) -> Self {
-        Self { stand_in: true, seed, differences }
+        Self { marked: true, seed, differences }
     }
 
     /// Reads the file in a competition's folder; `None` if there is none, which means real data.
@@ -71,12 +71,10 @@ impl StandIn {
 
 /// A file that says `false` would contradict its name.
 fn only_true<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
-    match bool::deserialize(value)? {
-        true => Ok(true),
-        false => Err(serde::de::Error::custom(
-            "`stand_in` is false; real data has no such file, so remove it",
-        )),
+    if bool::deserialize(value)? {
+        return Ok(true);
     }
+    Err(serde::de::Error::custom("`stand_in` is false; real data has no such file, so remove it"))
 }
 
 #[cfg(test)]
