@@ -1,7 +1,7 @@
 //! The command line of `agents`.
 
 use camino::Utf8PathBuf;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use llm::MicroUsd;
 
 /// Runs agents that search, on tasks and on benchmarks.
@@ -35,6 +35,93 @@ Examples:
     agents run --scaffold aide --models models.toml --model local:NAME --task corpus/TASK --out run
 docs/EVALUATION.md explains scaffolds, models and journals.")]
     Run(Box<RunArgs>),
+    /// Play a benchmark: every task with every seed, then a table and a page.
+    #[command(after_help = "\
+Examples:
+  the whole path without data, model or GPU:
+    factory standin --out standins
+    agents eval --bench mlebench-lite --data standins --preset drafts --set steps=1 \
+--model script:reference --seeds 3 --out eval
+  a chat model on prepared competitions, for at most 20 dollars:
+    agents eval --bench mlebench-lite --preset lite-aide --model openai:NAME --out eval \
+--budget-usd 20 --prices prices.toml
+  held-out tasks of a corpus:
+    agents eval --bench synthetic --data corpus --preset aide --model script:mutator --out eval
+docs/EVALUATION.md explains benchmarks, presets and reports.")]
+    Eval(Box<EvalArgs>),
+    /// Look after benchmarks.
+    #[command(subcommand)]
+    Bench(BenchCommand),
+}
+
+/// What to do about benchmarks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Say of each competition whether it can be played, and what to do if not.
+    Check(BenchCheckArgs),
+}
+
+/// A benchmark.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum BenchArg {
+    /// The 22 competitions of low complexity of MLE-bench.
+    MlebenchLite,
+    /// The held-out tasks of a corpus.
+    Synthetic,
+}
+
+/// Arguments of `agents bench check`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchCheckArgs {
+    /// The folder with `ID/prepared` of each competition [default: $MLE_BENCH_DATA, else MLE-bench's
+    /// own folder in the user's cache].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<Utf8PathBuf>,
+    /// A checkout of mle-bench, for leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mlebench: Option<Utf8PathBuf>,
+}
+
+/// Arguments of `agents eval`.
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// The benchmark.
+    #[arg(long)]
+    pub(crate) bench: BenchArg,
+    /// The folder with the data: `ID/prepared` of each competition, or a corpus [default for
+    /// mlebench-lite: $MLE_BENCH_DATA, else MLE-bench's own folder in the user's cache].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<Utf8PathBuf>,
+    /// The scaffold with its settings: a name or a TOML file.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: String,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Runs of each task, with seeds 0, 1, …
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seeds: u64,
+    /// Runs at a time.
+    #[arg(long, default_value_t = 1, value_parser = at_least_one)]
+    pub(crate) jobs: usize,
+    /// The folder of the evaluation.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Utf8PathBuf,
+    /// Play these only: names, a file of names, or `prepared` for all that are there.
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub(crate) only: Option<Vec<String>>,
+    /// Set one setting of the scaffold, such as `steps=20`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// A checkout of mle-bench, for leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mlebench: Option<Utf8PathBuf>,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a number of at least 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
 }
 
 /// Arguments of `agents run`.
@@ -66,7 +153,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
     /// Who answers: `ENDPOINT:NAME`, such as `openai:NAME` or `anthropic:NAME`; or without a model
-    /// `script:mutator`, `script:sample`, `script:FILE`.
+    /// `script:mutator`, `script:sample`, `script:reference`, `script:FILE`.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: String,
     /// Endpoints of models [default: `openai` and `anthropic`].

@@ -1,5 +1,6 @@
 //! `agents`: runs agents that search, on tasks and on benchmarks.
 
+mod bench;
 mod cli;
 mod players;
 mod run;
@@ -7,7 +8,7 @@ mod run;
 use agents::search::stop::SearchStop;
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
-use cli::{Cli, Command};
+use cli::{BenchCommand, Cli, Command};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -33,6 +34,8 @@ fn main() -> ExitCode {
         .init();
     let result = stop_on_signal().and_then(|stop| match &cli.command {
         Command::Run(args) => run::run(args, &stop),
+        Command::Eval(args) => bench::eval(args, &stop),
+        Command::Bench(BenchCommand::Check(args)) => bench::check(args),
     });
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));

@@ -1,6 +1,7 @@
 //! From `--model` to players, one for each run.
 
 use crate::cli::ModelArgs;
+use agents::reference;
 use agents::scaffold::mutator::Mutator;
 use agents::search::player::{ChatPlayer, FixedScript, Player};
 use anyhow::{Context as _, Result, bail};
@@ -18,9 +19,16 @@ const SAMPLE: &str = include_str!("sample.py");
 /// Who answers in all runs of a command.
 pub(crate) enum Players {
     /// A chat model, under the provider's name.
-    Chat { chat: Arc<dyn ChatModel>, model: String, calls: Option<Arc<CallRecord>> },
+    Chat {
+        chat: Arc<dyn ChatModel>,
+        model: String,
+        calls: Option<Arc<CallRecord>>,
+        price: Option<Price>,
+    },
     /// A script, under a name.
     Script { name: String, code: String },
+    /// The reference solution of each competition.
+    Reference,
     /// The mutating player.
     Mutator,
 }
@@ -31,14 +39,15 @@ impl Players {
         if let Some(name) = args.model.strip_prefix("script:") {
             return match name {
                 "mutator" => Ok(Self::Mutator),
+                "reference" => Ok(Self::Reference),
                 "sample" => Ok(Self::Script { name: "sample".to_owned(), code: SAMPLE.to_owned() }),
                 path if Utf8Path::new(path).is_file() => Ok(Self::Script {
                     name: Utf8Path::new(path).file_stem().unwrap_or(path).to_owned(),
                     code: fs::read_to_string(path)?,
                 }),
                 other => bail!(
-                    "there is no script `{other}`: give `script:mutator`, `script:sample` or \
-                     `script:FILE`"
+                    "there is no script `{other}`: give `script:mutator`, `script:sample`, \
+                     `script:reference` or `script:FILE`"
                 ),
             };
         }
@@ -51,7 +60,7 @@ impl Players {
         if let Some(path) = &args.replay {
             let replay = Replay::open(path).with_context(|| format!("failed to read `{path}`"))?;
             let chat: Arc<dyn ChatModel> = Arc::new(replay);
-            return Ok(Self::Chat { chat, model: model.to_owned(), calls: None });
+            return Ok(Self::Chat { chat, model: model.to_owned(), calls: None, price: None });
         }
         let prices = match &args.prices {
             None => PriceList::default(),
@@ -78,7 +87,7 @@ impl Players {
         client
             .probe(&model)
             .with_context(|| format!("the model `{}` does not answer", args.model))?;
-        Ok(Self::Chat { chat: Arc::new(client), model, calls: Some(calls) })
+        Ok(Self::Chat { chat: Arc::new(client), model, calls: Some(calls), price })
     }
 
     /// The player for one run on `task`.
@@ -95,6 +104,14 @@ impl Players {
                 Box::new(ChatPlayer::new(Arc::clone(chat), model, run))
             }
             Self::Script { name, code } => Box::new(FixedScript::new(name, code)),
+            Self::Reference => match reference::script(task.id().as_str()) {
+                Some(code) => Box::new(FixedScript::new("reference", code)),
+                None => bail!(
+                    "there is no reference script for `{}`, only for the 22 competitions of \
+                     mlebench-lite",
+                    task.id()
+                ),
+            },
             Self::Mutator => match Mutator::new(task, direction, seed)? {
                 Some(mutator) => Box::new(mutator),
                 None => bail!(
@@ -104,6 +121,24 @@ impl Players {
                 ),
             },
         })
+    }
+
+    /// The name of the player in reports.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Chat { model, .. } => model,
+            Self::Script { name, .. } => name,
+            Self::Reference => "reference",
+            Self::Mutator => "mutator",
+        }
+    }
+
+    /// What a token costs, if that is known.
+    pub(crate) fn price(&self) -> Option<Price> {
+        match self {
+            Self::Chat { price, .. } => *price,
+            Self::Script { .. } | Self::Reference | Self::Mutator => Some(Price::FREE),
+        }
     }
 
     /// Money spent so far, in words for people; empty where nothing is booked.

@@ -8,9 +8,9 @@ use agents::search::journal::JournalLine;
 use agents::search::node::{Node, NodeState};
 use agents::search::operator::TaskView;
 use agents::search::python::PythonFacts;
-use agents::search::run::{Search, SearchObserver, SearchRest};
+use agents::search::run::{Search, SearchError, SearchObserver, SearchRest};
 use agents::search::stop::SearchStop;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use std::process::ExitCode;
@@ -54,7 +54,12 @@ pub(crate) fn run(args: &RunArgs, stop: &SearchStop) -> Result<ExitCode> {
         stop,
         observer: &Lines,
     };
-    let rest = search.run().context("the search broke; the same command goes on with it")?;
+    let rest = search.run().map_err(|error| match error {
+        SearchError::Fault(_) => {
+            anyhow::Error::new(error).context("the run broke; the same command goes on with it")
+        }
+        error => error.into(),
+    })?;
     match rest {
         SearchRest::Finished { chosen: Some(node), .. } => {
             say(&format!("node {node} is submitted: `{}`", args.out.join("submission.csv")));

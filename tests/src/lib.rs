@@ -12,5 +12,6 @@ pub mod provider;
 pub mod random;
 pub mod reference;
 pub mod rounds;
+pub mod shifts;
 pub mod tables;
 pub mod trend;

@@ -17,7 +17,7 @@ use jail::exec::SandboxOptions;
 use sandbox::env::{EpisodeConfig, Feedback, TaskSuite};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use support::manifest::manifest;
+use support::shifts;
 use tasks::metrics::Direction;
 use tasks::task::{Opening, Task};
 
@@ -33,28 +33,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let path = Utf8Path::from_path(folder.path()).unwrap().join("corpus/night-shifts");
-        let (public, private) = (path.join("prepared/public"), path.join("prepared/private"));
-        fs::create_dir_all(&public).unwrap();
-        fs::create_dir_all(&private).unwrap();
-        fs::write(public.join("description.md"), "Predict `y` from `a` and `b`.\n").unwrap();
-        let a = |row: u32| f64::from(row * 7 % 23) - 11.0;
-        let b = |row: u32| f64::from(row * 5 % 19) - 9.0;
-        let y = |row: u32| u32::from(a(row) * b(row) > 0.0);
-        let table = |rows: std::ops::Range<u32>, header: &str, line: &dyn Fn(u32) -> String| {
-            let lines = rows.map(|row| format!("r{row},{}\n", line(row)));
-            format!("id,{header}\n{}", lines.collect::<String>())
-        };
-        let columns = |row| format!("{},{}", a(row), b(row));
-        let train = table(0..80, "a,b,y", &|row| format!("{},{}", columns(row), y(row)));
-        fs::write(public.join("train.csv"), train).unwrap();
-        fs::write(public.join("test.csv"), table(80..140, "a,b", &columns)).unwrap();
-        let sample = table(80..140, "y", &|_| "0.5".to_owned());
-        fs::write(public.join("sample_submission.csv"), sample).unwrap();
-        let answers = table(80..140, "y", &|row| y(row).to_string());
-        fs::write(private.join("answer.csv"), answers).unwrap();
-        let text = manifest("night-shifts", 60, [0.95, 0.9, 0.8, 0.6]);
-        fs::write(path.join("task.json"), text).unwrap();
+        let path = shifts::write(Utf8Path::from_path(folder.path()).unwrap());
         let options = SandboxOptions { slots: 2, spares: 1, ..SandboxOptions::default() };
         let suite = TaskSuite::open(&path, &Opening::default(), options).unwrap();
         let config = EpisodeConfig { feedback: Feedback::Validate, ..EpisodeConfig::default() };

@@ -20,7 +20,7 @@ use sandbox::env::{EpisodeConfig, EpisodeFault, TaskSuite};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Mutex;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 use tasks::files;
 use tasks::stream::Stream;
@@ -62,6 +62,36 @@ pub trait SearchObserver: Debug + Sync {
 /// Nobody.
 impl SearchObserver for () {
     fn line(&self, _: &JournalLine) {}
+}
+
+/// Nodes on their way into the tree.
+struct Results {
+    /// Those that are in and were not seen yet.
+    arrived: BTreeMap<NodeId, Node>,
+    receiver: Receiver<Result<Node, Undone>>,
+    /// Those that are being worked on.
+    in_flight: usize,
+    /// Those that are in the tree.
+    seen: usize,
+}
+
+impl Results {
+    /// Adds nodes to the tree in the order of decisions, until only the last `behind` are left out.
+    fn see(&mut self, tree: &mut Tree, behind: usize) -> Result<(), Undone> {
+        while self.seen + behind < tree.len() {
+            let id = NodeId(u32::try_from(self.seen).expect("fewer than 2^32 nodes"));
+            if let Some(node) = self.arrived.remove(&id) {
+                tree.complete(node);
+                self.seen += 1;
+            } else {
+                assert!(self.in_flight > 0, "node {id} is neither here nor under way");
+                self.in_flight -= 1;
+                let node = self.receiver.recv().expect("the search holds a sender")?;
+                self.arrived.insert(node.id, node);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How a search came to rest.
@@ -129,17 +159,17 @@ impl Search<'_> {
             }
         };
         let RunState { decided, nodes, asked, clock, .. } = state;
-        let shared = SearchRun {
+        let run = SearchRun {
             search: self,
             journal: Mutex::new(journal),
             blobs,
             clock: RunClock { before: clock, started: Instant::now() },
             asked,
         };
-        let rest = self.decide_and_try(&shared, decided, nodes);
+        let rest = self.decide_and_try(&run, decided, nodes);
         if let Ok(SearchRest::Paused { why }) = &rest {
-            let clock = shared.clock.now();
-            shared.append(&JournalLine::Paused { why: why.clone(), clock })?;
+            let clock = run.clock.now();
+            run.append(&JournalLine::Paused { why: why.clone(), clock })?;
         }
         rest
     }
@@ -181,121 +211,110 @@ impl Search<'_> {
     /// those are, so that what a decision sees does not depend on how fast scripts are.
     fn decide_and_try(
         &self,
-        shared: &SearchRun<'_>,
+        run: &SearchRun<'_>,
         decided: Vec<(Decision, f64)>,
-        mut arrived: BTreeMap<NodeId, Node>,
+        arrived: BTreeMap<NodeId, Node>,
     ) -> Result<SearchRest, SearchError> {
-        let workers = self.settings.workers.max(1) as usize;
+        let mut tree = Tree::new(self.view.direction);
+        let (sender, receiver) = channel();
+        let mut results = Results { arrived, receiver, in_flight: 0, seen: 0 };
+        let why = std::thread::scope(|scope| {
+            let why = self.decide(run, decided, &mut tree, &mut results, |id, decision, known| {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    // Nobody listens once the search is being left.
+                    let _ = sender.send(run.carry_out(id, &decision, &known));
+                });
+            });
+            // Scripts in flight are finished, or end because they are stopped.
+            why.and_then(|why| results.see(&mut tree, 0).map(|()| why))
+        });
+        match why {
+            Ok(why) => self.finish(run, &tree, why),
+            Err(Undone::Paused(why)) => Ok(SearchRest::Paused { why }),
+            Err(Undone::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Takes decisions, those of earlier starts first, and hands each that has no node to `carry_out`,
+    /// until there are no more to take.
+    fn decide(
+        &self,
+        run: &SearchRun<'_>,
+        decided: Vec<(Decision, f64)>,
+        tree: &mut Tree,
+        results: &mut Results,
+        mut carry_out: impl FnMut(NodeId, Decision, Known),
+    ) -> Result<SearchEnd, Undone> {
+        let behind = self.settings.workers.max(1) as usize - 1;
+        let mut decided = decided.into_iter();
+        loop {
+            results.see(tree, behind)?;
+            let (decision, is_new) = match decided.next() {
+                Some((decision, _)) => (decision, false),
+                None => match self.choose(run, tree, results)? {
+                    Ok(decision) => (decision, true),
+                    Err(why) => return Ok(why),
+                },
+            };
+            let id = tree.decide(decision.clone());
+            if is_new {
+                let clock = run.clock.now();
+                run.append(&JournalLine::Decided { node: id, decision: decision.clone(), clock })?;
+            }
+            if !results.arrived.contains_key(&id) {
+                // What the player is shown is settled here, before other results come in.
+                let known = self.known(tree, &decision, run)?;
+                results.in_flight += 1;
+                carry_out(id, decision, known);
+            }
+        }
+    }
+
+    /// The next decision, or why there is none.
+    fn choose(
+        &self,
+        run: &SearchRun<'_>,
+        tree: &mut Tree,
+        results: &mut Results,
+    ) -> Result<Result<Decision, SearchEnd>, Undone> {
+        if self.stop.is_asked() {
+            return Err(Undone::Paused("it was stopped".to_owned()));
+        }
+        let clock = run.clock.now();
+        if let Some(why) = self.end(tree, clock) {
+            return Ok(Err(why));
+        }
         let policy = self.settings.policy.policy();
         let stream = Stream::root(self.seed).child(self.task.id().as_str()).child("policy");
-        let mut decided = decided.into_iter();
-        let mut tree = Tree::new(self.view.direction);
-        let (mut seen, mut undone) = (0, None);
-        let why = std::thread::scope(|scope| {
-            let (sender, receiver) = channel::<Result<Node, Undone>>();
-            let mut in_flight = 0;
-            let why = loop {
-                let known = decided.next();
-                let behind = if known.is_some() || tree.len() < self.settings.steps as usize {
-                    workers - 1
-                } else {
-                    0
-                };
-                // What this decision sees; at the end, everything.
-                while seen + behind < tree.len() && undone.is_none() {
-                    let id = NodeId(u32::try_from(seen).expect("fewer than 2^32 nodes"));
-                    if let Some(node) = arrived.remove(&id) {
-                        tree.complete(node);
-                        seen += 1;
-                    } else if let Ok(result) = receiver.recv() {
-                        in_flight -= 1;
-                        match result {
-                            Ok(node) => drop(arrived.insert(node.id, node)),
-                            Err(why) => undone = Some(why),
-                        }
-                    }
-                }
-                if undone.is_some() {
-                    break SearchEnd::Exhausted;
-                }
-                let (decision, recorded) = if let Some((decision, _)) = known {
-                    (decision, true)
-                } else if self.stop.is_asked() {
-                    undone = Some(Undone::Paused("it was stopped".to_owned()));
-                    break SearchEnd::Exhausted;
-                } else if let Some(why) = self.end(&tree, shared.clock.now()) {
-                    break why;
-                } else {
-                    let progress = self.progress(tree.len(), shared.clock.now());
-                    let mut draws = stream.index(tree.len() as u64).rng();
-                    match policy.next(&tree, progress, &mut draws) {
-                        Some(decision) => (decision, false),
-                        None => break SearchEnd::Exhausted,
-                    }
-                };
-                let clock = shared.clock.now();
-                let id = tree.decide(decision.clone());
-                if !recorded {
-                    let line = JournalLine::Decided { node: id, decision: decision.clone(), clock };
-                    if let Err(error) = shared.append(&line) {
-                        undone = Some(error.into());
-                        break SearchEnd::Exhausted;
-                    }
-                }
-                if arrived.contains_key(&id) {
-                    continue;
-                }
-                // What the player is shown is settled here, before other results come in.
-                match self.known(&tree, &decision, shared) {
-                    Ok(known) => {
-                        in_flight += 1;
-                        let sender = sender.clone();
-                        scope.spawn(move || {
-                            let node = shared.carry_out(id, &decision, &known);
-                            // Nobody listens once the search is being left.
-                            let _ = sender.send(node);
-                        });
-                    }
-                    Err(error) => {
-                        undone = Some(error.into());
-                        break SearchEnd::Exhausted;
-                    }
-                }
-            };
-            // Scripts in flight are finished, or end because they are stopped.
-            for result in receiver.iter().take(in_flight) {
-                match result {
-                    Ok(node) => drop(arrived.insert(node.id, node)),
-                    Err(error) => drop(undone.get_or_insert(error)),
-                }
+        loop {
+            let progress = self.progress(tree.len(), clock);
+            let mut draws = stream.index(tree.len() as u64).rng();
+            if let Some(decision) = policy.next(tree, progress, &mut draws) {
+                return Ok(Ok(decision));
             }
-            why
-        });
-        match undone {
-            Some(Undone::Paused(why)) => return Ok(SearchRest::Paused { why }),
-            Some(Undone::Failed(error)) => return Err(error),
-            None => {}
+            if results.seen == tree.len() {
+                return Ok(Err(SearchEnd::Exhausted));
+            }
+            // What is still being worked on may open something to try.
+            results.see(tree, 0)?;
         }
-        for (_, node) in arrived {
-            tree.complete(node);
-        }
-        self.finish(shared, &tree, why)
     }
 
     /// Writes down the end of a search, with the submission that counts.
     fn finish(
         &self,
-        shared: &SearchRun<'_>,
+        run: &SearchRun<'_>,
         tree: &Tree,
         why: SearchEnd,
     ) -> Result<SearchRest, SearchError> {
         let chosen = tree.chosen();
         if let Some(submission) = chosen.and_then(|node| node.submission.as_ref()) {
-            let bytes = shared.blobs.get(submission)?;
+            let bytes = run.blobs.get(submission)?;
             files::write_atomic(&self.folder.join("submission.csv"), &bytes)?;
         }
         let chosen = chosen.map(|node| node.id);
-        shared.append(&JournalLine::Finish { chosen, why, clock: shared.clock.now() })?;
+        run.append(&JournalLine::Finish { chosen, why, clock: run.clock.now() })?;
         Ok(SearchRest::Finished { chosen, why })
     }
 
@@ -327,13 +346,13 @@ impl Search<'_> {
         &self,
         tree: &Tree,
         decision: &Decision,
-        shared: &SearchRun<'_>,
+        run: &SearchRun<'_>,
     ) -> Result<Known, JournalError> {
         let settings = &self.settings.operators;
         let show = |id: NodeId| -> Result<ParentView, JournalError> {
             let node = tree.node(id);
             let text = |hash: Option<&BlobHash>| {
-                hash.map_or_else(|| Ok(String::new()), |hash| shared.blobs.text(hash))
+                hash.map_or_else(|| Ok(String::new()), |hash| run.blobs.text(hash))
             };
             Ok(ParentView {
                 code: text(node.and_then(|node| node.code.as_ref()))?,

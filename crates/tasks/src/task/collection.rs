@@ -24,7 +24,14 @@ impl Collection {
         let folders =
             if kind::is_claimed(path) { vec![path.to_owned()] } else { corpus::claimed(path)? };
         let open = |folder| Task::open(folder, opening);
-        let mut tasks = folders.iter().map(|folder| open(folder)).collect::<Result<Vec<_>, _>>()?;
+        Self::from_tasks(path, folders.iter().map(|folder| open(folder)).collect::<Result<_, _>>()?)
+    }
+
+    /// A collection of `tasks`, which lie below `path`.
+    ///
+    /// # Errors
+    /// [`TaskError`] if there is none, or two have one name.
+    pub fn from_tasks(path: &Utf8Path, mut tasks: Vec<Task>) -> Result<Self, TaskError> {
         if tasks.is_empty() {
             return Err(TaskError::EmptyCorpus(path.to_owned()));
         }

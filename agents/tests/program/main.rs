@@ -1,0 +1,4 @@
+//! The program `agents`, as a user starts it.
+
+mod kills;
+mod runs;

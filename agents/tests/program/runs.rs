@@ -1,0 +1,122 @@
+//! Right and wrong use of the commands.
+
+use camino::Utf8Path;
+use std::process::{Command, Output};
+use support::shifts;
+
+fn agents(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_agents"))
+        .args(args)
+        .env_remove("MLE_BENCH_DATA")
+        .output()
+        .unwrap()
+}
+
+fn error(args: &[&str], code: i32) -> String {
+    let output = agents(args);
+    assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn wrong_use_is_told_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let task = shifts::write(folder);
+    let out = folder.join("run");
+    let run = |scaffold: &str, model: &str, more: &[&str], code| {
+        let args = ["run", "--scaffold", scaffold, "--model", model, "--task", task.as_str()];
+        let args = [&args[..], &["--out", out.as_str()], more].concat();
+        error(&args, code)
+    };
+    let cases = [
+        (run("nope", "script:mutator", &[], 1), "there is no preset `nope`; one of drafts, aide,"),
+        (run("aide", "script:nope", &[], 1), "there is no script `nope`: give `script:mutator`,"),
+        (run("aide", "nope:model", &[], 1), "there is no endpoint `nope`"),
+        (run("aide", "script:mutator", &["--set", "steps"], 1), "`steps` is not KEY=VALUE"),
+        (run("aide", "script:mutator", &["--set", "stepps=3"], 1), "unknown field `stepps`"),
+        (run("aide", "script:mutator", &["--set", "feedback=exposed"], 1), "validate"),
+        (
+            run("aide", "script:reference", &[], 1),
+            "there is no reference script for `night-shifts`",
+        ),
+        (
+            run("aide", "openai:x", &["--budget-usd", "1"], 1),
+            "`--budget-usd` needs the price of `x`",
+        ),
+        (run("aide", "script:mutator", &["--step", "3"], 2), "unexpected argument '--step'"),
+    ];
+    for (message, expected) in cases {
+        assert!(message.contains(expected), "{message}");
+        assert_eq!(message.matches("error:").count(), 1, "{message}");
+    }
+    let missing = folder.join("nothing");
+    let args = ["run", "--scaffold", "aide", "--model", "script:mutator", "--out", out.as_str()];
+    let message = error(&[&args[..], &["--task", missing.as_str()]].concat(), 1);
+    assert!(message.contains(missing.as_str()), "{message}");
+    assert!(!out.join("journal.jsonl").exists());
+}
+
+#[test]
+fn check_of_an_empty_folder_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let output = agents(&["bench", "check", "--data", folder.as_str()]);
+    assert_eq!(output.status.code(), Some(3));
+    let (said, hints) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(said.lines().filter(|line| line.ends_with("missing")).count(), 22, "{said}");
+    for expected in ["~/.kaggle/kaggle.json", "mlebench prepare --lite", "factory standin"] {
+        assert!(hints.contains(expected), "{hints}");
+    }
+    let out = folder.join("eval");
+    let args = ["eval", "--bench", "mlebench-lite", "--data", folder.as_str(), "--preset", "aide"];
+    let message =
+        error(&[&args[..], &["--model", "script:sample", "--out", out.as_str()]].concat(), 3);
+    assert!(
+        message.contains("22 of 22 competitions of mlebench-lite are not prepared"),
+        "{message}"
+    );
+    assert!(!out.exists());
+}
+
+#[test]
+fn synthetic_evaluation_ends_in_a_table_and_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let task = shifts::write(&folder.join("corpus"));
+    // Only held-out tasks are played.
+    let manifest = task.join("task.json");
+    let text = fs_err::read_to_string(&manifest).unwrap();
+    fs_err::write(&manifest, text.replace("\"split\":\"train\"", "\"split\":\"val\"")).unwrap();
+    let (data, out) = (folder.join("corpus"), folder.join("eval"));
+    let eval = |seeds: &str| {
+        let output = agents(&[
+            "eval",
+            "--bench",
+            "synthetic",
+            "--data",
+            data.as_str(),
+            "--preset",
+            "aide",
+            "--model",
+            "script:mutator",
+            "--set",
+            "steps=4",
+            "--seeds",
+            seeds,
+            "--out",
+            out.as_str(),
+        ]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let first = eval("1");
+    assert!(first.contains("aide/mutator"), "{first}");
+    let graded = out.join("runs/night-shifts/seed0/run.json");
+    let before = fs_err::metadata(&graded).unwrap().modified().unwrap();
+    eval("2");
+    assert_eq!(fs_err::metadata(&graded).unwrap().modified().unwrap(), before, "not run again");
+    assert!(out.join("runs/night-shifts/seed1/run.json").exists());
+    assert!(fs_err::read_to_string(out.join("leaderboard.html")).unwrap().contains("aide/mutator"));
+}

@@ -1,0 +1,366 @@
+//! Plays a benchmark: every task with every seed, each as a run of its own that goes on where it
+//! was.
+//!
+//! ```text
+//! <out>/runs/<task>/seed<k>/journal.jsonl, blobs/, submission.csv    the search
+//! <out>/runs/<task>/seed<k>/run.json                                 its grade
+//! ```
+
+use super::outcome::{BenchOutcome, BenchRun, GradedRun, PlayerTokens, RunSeconds};
+use agents::overview::DataOverview;
+use agents::preset::Preset;
+use agents::search::journal::{Blobs, JournalError, journal_path, read_lines};
+use agents::search::node::{BlobHash, NodeId};
+use agents::search::operator::TaskView;
+use agents::search::player::Player;
+use agents::search::python::PythonFacts;
+use agents::search::run::{Search, SearchError, SearchRest};
+use agents::search::state::RunState;
+use agents::search::stop::SearchStop;
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use llm::{Price, Usage};
+use sandbox::env::{EpisodeConfig, EpisodeFault, TaskSuite, grade_submission};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+use tasks::files;
+use tasks::mlebench::report::timestamp;
+use tasks::metrics::Direction;
+use tasks::task::{Task, TaskId};
+use tasks::text::with_causes;
+use tasks::thresholds::Milestone;
+
+/// Times that a run is begun again after a fault of ours before it is given up.
+const REDONE: u32 = 2;
+
+/// Why there is no player for a run.
+pub type PlayerError = Box<dyn Error + Send + Sync>;
+
+/// Who plays: a player for each run.
+pub trait PlayerSource: Sync {
+    /// The player of the run of `seed` on `task`, whose scores improve in `direction`.
+    ///
+    /// # Errors
+    /// Why there is none. The run is not played then.
+    fn player(
+        &self,
+        task: &Task,
+        direction: Direction,
+        seed: u64,
+    ) -> Result<Box<dyn Player>, PlayerError>;
+}
+
+/// Shows how far a benchmark is.
+pub trait BenchProgress: Sync {
+    /// A run came to rest.
+    fn rest(&self, task: &TaskId, seed: u64, rest: &BenchRest);
+}
+
+/// A benchmark that is to be played.
+#[expect(missing_debug_implementations, reason = "players and progress bars have none")]
+#[derive(Clone, Copy)]
+pub struct Bench<'a> {
+    /// The tasks, their sandbox and their graders.
+    pub suite: &'a TaskSuite,
+    /// The scaffold and its settings.
+    pub preset: &'a Preset,
+    /// Scaffold and model, as in reports.
+    pub agent: &'a str,
+    /// Who plays.
+    pub players: &'a dyn PlayerSource,
+    /// What a token costs, if that is known.
+    pub price: Option<Price>,
+    /// The Python that scripts run with.
+    pub python: &'a PythonFacts,
+    /// The folder of the evaluation.
+    pub out: &'a Utf8Path,
+    /// Seeds 0 to `seeds - 1` are played.
+    pub seeds: u64,
+    /// Runs at a time.
+    pub jobs: usize,
+    /// Ends it from outside.
+    pub stop: &'a SearchStop,
+    /// Is told of each run that came to rest.
+    pub progress: &'a dyn BenchProgress,
+}
+
+/// How a run came to rest.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BenchRest {
+    /// It is over and graded, or was given up after faults of ours.
+    Over(Box<BenchRun>),
+    /// It can go on.
+    Paused {
+        /// Why it paused.
+        why: String,
+    },
+}
+
+/// Why a benchmark stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The search of one run cannot go on.
+    #[error("the run of seed {seed} on `{task}` cannot go on")]
+    Search {
+        /// The task.
+        task: TaskId,
+        /// The seed.
+        seed: u64,
+        /// Why.
+        #[source]
+        source: SearchError,
+    },
+    /// There is no player for a run.
+    #[error("there is no player for `{task}`")]
+    Player {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        #[source]
+        source: PlayerError,
+    },
+    /// The task cannot be played or graded.
+    #[error("task `{task}` cannot be played")]
+    Task {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// A file could not be read or written.
+    #[error("failed to write the evaluation")]
+    Io(#[from] std::io::Error),
+    /// The file of a grade cannot be read.
+    #[error("`{path}` is not the file of a graded run; remove it, and the run is graded again")]
+    Graded {
+        /// The file.
+        path: Utf8PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// One run: a task and a seed, and how it came to rest.
+pub type BenchRests = Vec<(TaskId, u64, BenchRest)>;
+
+impl Bench<'_> {
+    /// Plays every run that is not over, `jobs` at a time, and returns all, by task and seed.
+    ///
+    /// # Errors
+    /// The first [`BenchError`]; runs in flight come to rest first.
+    pub fn play(&self) -> Result<BenchRests, BenchError> {
+        let tasks = self.suite.tasks();
+        let runs: Vec<(&Task, u64)> =
+            (0..self.seeds).flat_map(|seed| tasks.iter().map(move |task| (task, seed))).collect();
+        let (next, rests, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(None));
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.clamp(1, runs.len().max(1)) {
+                scope.spawn(|| {
+                    while let Some(&(task, seed)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        match self.run(task, seed) {
+                            Ok(rest) => {
+                                self.progress.rest(task.id(), seed, &rest);
+                                let mut rests = rests.lock().unwrap_or_else(PoisonError::into_inner);
+                                rests.push((task.id().clone(), seed, rest));
+                            }
+                            Err(error) => {
+                                // What others are at is finished; nothing new is begun.
+                                next.store(runs.len(), Ordering::Relaxed);
+                                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                                failed.get_or_insert(error);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => {
+                let mut rests = rests.into_inner().unwrap_or_else(PoisonError::into_inner);
+                rests.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+                Ok(rests)
+            }
+        }
+    }
+
+    /// The folder of a run.
+    pub fn folder(&self, task: &TaskId, seed: u64) -> Utf8PathBuf {
+        self.out.join("runs").join(task.as_str()).join(format!("seed{seed}"))
+    }
+
+    /// Plays one run, unless it is over.
+    fn run(&self, task: &Task, seed: u64) -> Result<BenchRest, BenchError> {
+        let folder = self.folder(task.id(), seed);
+        let graded = folder.join("run.json");
+        if graded.exists() {
+            let read = serde_json::from_slice(&fs::read(&graded)?);
+            let run = read.map_err(|source| BenchError::Graded { path: graded, source })?;
+            return Ok(BenchRest::Over(Box::new(run)));
+        }
+        let config = self.preset.episode();
+        let broken = |source: Box<dyn Error + Send + Sync>| BenchError::Task {
+            task: task.id().clone(),
+            source,
+        };
+        let direction = self.suite.grader(task).map_err(|error| broken(error.into()))?.direction();
+        let view = TaskView {
+            page: task.description().map_err(|error| broken(error.into()))?,
+            overview: DataOverview::of(task.public().path()),
+            direction,
+            limits: config.policy.clone(),
+            python: self.python.clone(),
+            steps: self.preset.search.steps,
+        };
+        let player = self
+            .players
+            .player(task, direction, seed)
+            .map_err(|source| BenchError::Player { task: task.id().clone(), source })?;
+        let search = Search {
+            suite: self.suite,
+            task,
+            config: &config,
+            scaffold: &self.preset.scaffold,
+            settings: &self.preset.search,
+            view: &view,
+            player: &*player,
+            seed,
+            folder: &folder,
+            stop: self.stop,
+            observer: &(),
+        };
+        let mut faults = 0;
+        let fault = loop {
+            if self.stop.is_asked() {
+                return Ok(BenchRest::Paused { why: "it was stopped".to_owned() });
+            }
+            match search.run() {
+                Ok(SearchRest::Paused { why }) => return Ok(BenchRest::Paused { why }),
+                Ok(SearchRest::Finished { .. }) => break None,
+                Err(SearchError::Fault(fault)) if faults < REDONE => {
+                    faults += 1;
+                    tracing::warn!(task = %task.id(), seed, fault = with_causes(&fault), "redone");
+                }
+                Err(SearchError::Fault(fault)) => break Some(with_causes(&fault)),
+                Err(source) => {
+                    return Err(BenchError::Search { task: task.id().clone(), seed, source });
+                }
+            }
+        };
+        let journal = |source: JournalError| BenchError::Search {
+            task: task.id().clone(),
+            seed,
+            source: source.into(),
+        };
+        let path = journal_path(&folder);
+        let lines = read_lines(&path).map_err(journal)?;
+        let state = RunState::from_lines(&path, lines)
+            .and_then(|state| state.ok_or(JournalError::NoHeader(path)))
+            .map_err(journal)?;
+        let run = match fault {
+            Some(why) => self.bench_run(&state, BenchOutcome::Fault { why }, None),
+            None => match self.grade(task, &config, direction, &folder, &state) {
+                Ok((graded, gap)) => self.bench_run(&state, BenchOutcome::Graded(graded), gap),
+                Err(GradingFault::Journal(source)) => return Err(journal(source)),
+                Err(GradingFault::Grader(fault)) => {
+                    let why = with_causes(&fault);
+                    self.bench_run(&state, BenchOutcome::Fault { why }, None)
+                }
+            },
+        };
+        // A fault is tried again by the next start.
+        if matches!(run.outcome, BenchOutcome::Graded(_)) {
+            files::write_json(&graded, &run)?;
+        }
+        Ok(BenchRest::Over(Box::new(run)))
+    }
+
+    /// The grade of the chosen node, and by how much another node was better.
+    fn grade(
+        &self,
+        task: &Task,
+        config: &EpisodeConfig,
+        direction: Direction,
+        folder: &Utf8Path,
+        state: &RunState,
+    ) -> Result<(GradedRun, Option<f64>), GradingFault> {
+        let blobs = Blobs::new(folder);
+        let chosen = state.finish.and_then(|(chosen, _)| chosen);
+        let mut scores: BTreeMap<&BlobHash, Option<(f64, Option<Milestone>)>> = BTreeMap::new();
+        let counts = |id: NodeId| chosen == Some(id);
+        for node in state.nodes.values().filter(|node| node.is_good() || counts(node.id)) {
+            let Some(hash) = &node.submission else { continue };
+            if scores.contains_key(hash) {
+                continue;
+            }
+            let csv = blobs.get(hash).map_err(GradingFault::Journal)?;
+            let graded = grade_submission(self.suite, task, config, &csv);
+            let grade = graded.map_err(GradingFault::Grader)?;
+            scores.insert(hash, grade.ok().map(|grade| (grade.score, grade.tier)));
+        }
+        let of = |id: NodeId| {
+            let hash = state.nodes.get(&id).and_then(|node| node.submission.as_ref())?;
+            scores.get(hash).copied().flatten()
+        };
+        let (score, tier) = chosen.and_then(of).unzip();
+        let thresholds = self.suite.grader(task).map_err(GradingFault::Grader)?.thresholds();
+        let graded = GradedRun {
+            score,
+            medal: tier.flatten().filter(|tier| *tier != Milestone::Median),
+            above_median: score
+                .is_some_and(|score| direction.better(score, thresholds.median_threshold)),
+            submission_exists: chosen.is_some(),
+            created_at: timestamp(SystemTime::now()),
+            submission_path: folder.join("submission.csv").to_string(),
+            human_rank: None,
+        };
+        let gains = scores.values().flatten().map(|(score, _)| direction.gain(*score));
+        let best = gains.fold(None, |best: Option<f64>, gain| {
+            Some(best.map_or(gain, |best| best.max(gain)))
+        });
+        let gap = best.zip(score).map(|(best, score)| best - direction.gain(score));
+        Ok((graded, gap))
+    }
+
+    fn bench_run(
+        &self,
+        state: &RunState,
+        outcome: BenchOutcome,
+        selection_gap: Option<f64>,
+    ) -> BenchRun {
+        let usage = |of: fn(&Usage) -> u64| state.asked.values().map(|asked| of(&asked.usage)).sum();
+        let scripts = state.nodes.values().filter_map(|node| node.run.as_ref());
+        let cost = |price: Price| -> u64 {
+            state.asked.values().map(|asked| price.cost(&asked.usage).0).sum()
+        };
+        BenchRun {
+            competition: state.header.task.to_string(),
+            agent: self.agent.to_owned(),
+            seed: state.header.seed,
+            data: state.header.data,
+            feedback: state.header.feedback,
+            outcome,
+            selection_gap,
+            steps: state.decided.len() as u64,
+            seconds: RunSeconds {
+                script: scripts.map(|run| run.wall).sum(),
+                player: state.asked.values().map(|asked| asked.seconds).sum(),
+                wall: state.clock,
+            },
+            tokens: PlayerTokens { read: usage(|u| u.input), written: usage(|u| u.output) },
+            cost: self.price.map(|price| cost(price) as f64 / 1e6),
+        }
+    }
+}
+
+/// Why a finished run has no grade.
+enum GradingFault {
+    Journal(JournalError),
+    Grader(EpisodeFault),
+}
