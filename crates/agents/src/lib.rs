@@ -3,6 +3,7 @@
 //! `episode -> trajectory -> reward`
 
 pub mod grammar;
+pub mod overview;
 pub mod play;
 pub mod prompt;
 pub mod reward;
