@@ -3,6 +3,7 @@
 use crate::cli::RunArgs;
 use crate::players::Players;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
+use agents::overview::DataOverview;
 use agents::preset::Preset;
 use agents::search::journal::JournalLine;
 use agents::search::node::{Node, NodeState};
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &RunArgs, stop: &SearchStop) -> Result<ExitCode> {
     let direction = suite.grader(task)?.direction();
     let view = TaskView {
         page: task.description()?,
-        overview: String::new(),
+        overview: DataOverview::of(task.public().path()),
         direction,
         limits: config.policy.clone(),
         python: PythonFacts::ask(suite.sandbox())?,

@@ -3,6 +3,7 @@
 //! `episode -> trajectory -> reward`
 
 pub mod grammar;
+pub mod overview;
 pub mod play;
 pub mod preset;
 pub mod prompt;

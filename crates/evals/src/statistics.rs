@@ -1,4 +1,7 @@
-//! Means, their errors, and quantiles.
+//! Means, their errors, quantiles, and what resampling says of them.
+
+use rand::RngExt;
+use tasks::stream::Stream;
 
 /// The 97.5 % quantile of the standard normal distribution, for intervals of 95 %.
 pub const Z: f64 = 1.96;
@@ -35,6 +38,70 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(ordered[below] + part * (ordered[above] - ordered[below]))
 }
 
+/// Samples that a bootstrap draws, and signs that [`sign_flip`] draws where it cannot try all.
+pub const DRAWS: usize = 10_000;
+
+/// Most differences of which [`sign_flip`] tries all signs.
+pub const EXACT_FLIPS: usize = 20;
+
+/// What a bootstrap says of a mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BootstrapError {
+    /// The standard deviation of the samples' means (ddof 1).
+    pub error: f64,
+    /// Their 2.5 % and 97.5 % quantiles.
+    pub interval: (f64, f64),
+}
+
+/// The error of the mean of `values`, from the means of [`DRAWS`] samples of as many values with
+/// replacement (Efron 1979, percentile intervals). Give one value per cluster, such as the mean of
+/// a competition's seeds, for a cluster bootstrap. `None` without values.
+pub fn bootstrap(values: &[f64], stream: Stream) -> Option<BootstrapError> {
+    if values.is_empty() {
+        return None;
+    }
+    let mut rng = stream.rng();
+    let mut sample_mean = || {
+        let sample = (0..values.len()).map(|_| values[rng.random_range(0..values.len())]);
+        mean(sample)
+    };
+    let means: Vec<f64> = (0..DRAWS).map(|_| sample_mean()).collect();
+    let interval = (quantile(&means, 0.025)?, quantile(&means, 0.975)?);
+    Some(BootstrapError { error: standard_error(&means) * (DRAWS as f64).sqrt(), interval })
+}
+
+/// The two-sided p value of paired differences under the hypothesis that each could as well have
+/// the other sign (Fisher's randomisation test): the share of all signs whose sum is as far from 0
+/// as the one that was found. Differences of 0 say nothing and are left out; without any other, 1.
+///
+/// Exact up to [`EXACT_FLIPS`] differences; beyond, from [`DRAWS`] draws of the signs, among which
+/// the signs that were found count as one more.
+pub fn sign_flip(differences: &[f64], stream: Stream) -> f64 {
+    let sizes: Vec<f64> =
+        differences.iter().filter(|value| **value != 0.0).map(|value| value.abs()).collect();
+    let found = differences.iter().sum::<f64>().abs();
+    // Sums of the same numbers in another order may differ in the last bits.
+    let bound = found - 1e-9 * sizes.iter().sum::<f64>();
+    if sizes.len() <= EXACT_FLIPS {
+        return far_sums(&sizes, 0.0, bound) as f64 / (1_u64 << sizes.len()) as f64;
+    }
+    let mut rng = stream.rng();
+    let mut is_far = || {
+        let signed = sizes.iter().map(|size| if rng.random::<bool>() { *size } else { -size });
+        signed.sum::<f64>().abs() >= bound
+    };
+    let far = (0..DRAWS).filter(|_| is_far()).count();
+    (far + 1) as f64 / (DRAWS + 1) as f64
+}
+
+/// How many signs of `sizes`, added to `sum`, give a sum at least as far from 0 as `bound`.
+fn far_sums(sizes: &[f64], sum: f64, bound: f64) -> u64 {
+    match sizes {
+        [] => u64::from(sum.abs() >= bound),
+        [size, rest @ ..] => far_sums(rest, sum + size, bound) + far_sums(rest, sum - size, bound),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +124,105 @@ mod tests {
         // scipy.stats.sem([1, 2, 4])
         assert!((standard_error(&[1.0, 2.0, 4.0]) - 0.881_917_103_688_197_5).abs() < 1e-15);
         assert_eq!(mean([].into_iter()), 0.0);
+    }
+
+    #[test]
+    fn standard_error_agrees_with_scipy() {
+        // scipy.stats.sem(values), scipy 1.17
+        let cases: [(&[f64], f64); 5] = [
+            (&[33.3, 27.3, 31.8], 1.802_775_637_731_99),
+            (&[0.0, 100.0], 50.0),
+            (&[4.5, 9.1, 13.6, 18.2, 22.7], 3.217_359_165_526_91),
+            (&[68.2, 68.2, 68.2], 0.0),
+            (&[0.001, 2000.0, 5.0], 665.834_730_495_071),
+        ];
+        for (values, expected) in cases {
+            let found = standard_error(values);
+            assert!((found - expected).abs() < 1e-12, "{values:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn sign_flip_agrees_with_scipy_where_it_tries_all_signs() {
+        const THIRD: f64 = 1.0 / 3.0;
+        // scipy.stats.permutation_test((values,), np.sum, permutation_type="samples",
+        //     n_resamples=np.inf).pvalue, scipy 1.17, with "two-sided"
+        let cases: [(&[f64], f64); 9] = [
+            (&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 0.03125),
+            (&[1.0, 1.0, 1.0, 1.0, 1.0], 0.0625),
+            (&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0], 0.125),
+            (&[1.0, 1.0, 1.0, -1.0], 0.625),
+            (&[THIRD, 2.0 * THIRD, -THIRD, 1.0], 0.375),
+            (&[0.5, -0.5, 1.0, 1.0, 1.0, 0.5], 0.125),
+            (&[-1.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, 1.0], 0.070_312_5),
+            (
+                &[
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    THIRD,
+                    -2.0 * THIRD,
+                    -2.0 * THIRD,
+                ],
+                0.116_333_007_812_5,
+            ),
+            (
+                &[
+                    1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0,
+                    -1.0, -1.0, -1.0,
+                ],
+                0.030_883_789_062_5,
+            ),
+        ];
+        for (values, expected) in cases {
+            let found = sign_flip(values, Stream::root(0));
+            assert!((found - expected).abs() < 1e-12, "{values:?}: {found}");
+        }
+        assert_eq!(sign_flip(&[], Stream::root(0)), 1.0);
+        assert_eq!(sign_flip(&[0.0, 0.0], Stream::root(0)), 1.0);
+    }
+
+    #[test]
+    fn sign_flip_of_many_differences_is_near_the_exact_value() {
+        // 2 * scipy.stats.binom.cdf(k, n, 0.5) with k of n signs negative: 7 of 22, 9 of 24, 12 of 30
+        for (negative, all, expected) in
+            [(7_u64, 22_u64, 0.133_801), (9_u64, 24_u64, 0.307_456), (12_u64, 30_u64, 0.361_595)]
+        {
+            let values: Vec<f64> =
+                (0..all).map(|at| if at < negative { -1.0 } else { 1.0 }).collect();
+            let found = sign_flip(&values, Stream::root(1).index(all));
+            assert!((found - expected).abs() < 0.02, "{negative} of {all}: {found}");
+            assert_eq!(found, sign_flip(&values, Stream::root(1).index(all)));
+        }
+    }
+
+    #[test]
+    fn bootstrap_of_shares_has_the_error_of_a_binomial() {
+        // sqrt(p (1 - p) / n); 2.5 % and 97.5 % of scipy.stats.binom(n, p) / n, scipy 1.17
+        for (ones, all, error, low, high) in [
+            (5_u64, 22_u64, 0.089_346_067, 0.045_454_545, 0.409_090_909),
+            (6_u64, 24_u64, 0.088_388_348, 0.083_333_333, 0.416_666_667),
+            (3_u64, 62_u64, 0.027_252_045, 0.000_000_000, 0.112_903_226),
+            (31_u64, 62_u64, 0.063_500_064, 0.370_967_742, 0.629_032_258),
+        ] {
+            let values: Vec<f64> = (0..all).map(|at| f64::from(u8::from(at < ones))).collect();
+            let found = bootstrap(&values, Stream::root(2).index(all)).unwrap();
+            assert!((found.error - error).abs() < 0.02 * error, "{ones} of {all}: {found:?}");
+            // One step of the lattice, since the quantiles of draws may fall beside it.
+            let step = 1.0 / all as f64 + 1e-12;
+            assert!((found.interval.0 - low).abs() <= step, "{ones} of {all}: {found:?}");
+            assert!((found.interval.1 - high).abs() <= step, "{ones} of {all}: {found:?}");
+        }
+        assert_eq!(bootstrap(&[], Stream::root(2)), None);
+        let same = BootstrapError { error: 0.0, interval: (0.5, 0.5) };
+        assert_eq!(bootstrap(&[0.5; 4], Stream::root(2)), Some(same));
     }
 }

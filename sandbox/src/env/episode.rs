@@ -21,7 +21,9 @@ use tasks::units::{ByteSize, Span};
 pub(super) const SUBMISSION: &str = "submission.csv";
 
 /// How much the `Score` tool reveals. Written into every trajectory and report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Feedback {
     /// Whether the submission is valid and why not; all MLE-bench allows.
@@ -34,6 +36,18 @@ pub enum Feedback {
     /// only, where it repeats how the SandMLE release plays them; results with it are comparable
     /// with no others, and no policy is trained with it.
     Exposed,
+}
+
+impl Feedback {
+    /// The name as in files and flags.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Validate => "validate",
+            Self::Tier => "tier",
+            Self::Full => "full",
+            Self::Exposed => "exposed",
+        }
+    }
 }
 
 /// The budget of an episode.

@@ -1,5 +1,8 @@
-//! One self-contained HTML page that shows a run: tasks, curves, comparison, trajectories.
+//! Self-contained HTML pages: a run with its tasks, curves and trajectories, and agents side by
+//! side on a benchmark.
 
+mod leaderboard;
 mod page;
 
+pub use leaderboard::{LeaderboardPage, LeaderboardTable};
 pub use page::{CardError, Report, TaskCard};

@@ -4,11 +4,14 @@ use super::error::TaskError;
 use camino::Utf8Path;
 use fs_err as fs;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 use std::io;
 
 /// Where the data of a task comes from. Part of every report: figures on one kind say nothing about
 /// another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum DataSource {
     /// A competition's own data.
@@ -17,6 +20,16 @@ pub enum DataSource {
     StandIn,
     /// A task that was invented as a whole: ours, and released bundles.
     Synthetic,
+}
+
+impl fmt::Display for DataSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Real => "real data",
+            Self::StandIn => "stand-in data",
+            Self::Synthetic => "synthetic tasks",
+        })
+    }
 }
 
 /// What `stand-in.json` in a competition's folder says: that its data is invented, and how it differs

@@ -1,0 +1,14 @@
+//! Agents on a benchmark: from finished runs to percentages with their errors, to the files of
+//! mle-bench, and to the rows of the paper beside ours.
+//!
+//! `runs of one kind of data -> BenchTable -> page, files, terminal`
+
+pub mod contender;
+pub mod human_rank;
+pub mod measure;
+pub mod mlebench_files;
+pub mod outcome;
+pub mod paper;
+pub mod runner;
+pub mod suite;
+pub mod summary;
