@@ -31,7 +31,7 @@ x, z = ([features(names[recording]) for recording in half] for half in (train, t
 found, truth, held_out = {}, [], []
 for species in range(19):
     y = np.array([str(species) in heard[recording] for recording in train]).astype(int)
-    model = RandomForestClassifier(200, max_features=0.3, class_weight="balanced", random_state=0)
+    model = RandomForestClassifier(60, max_features=0.3, class_weight="balanced", random_state=0)
     if y.min() == y.max():
         found |= {100 * recording + species: 0.0 for recording in test}
         continue
