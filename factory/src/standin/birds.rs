@@ -115,7 +115,7 @@ fn picture(songs: &[Song], ground: f64, grey: f64) -> Canvas {
 
 /// Which species are heard: none to four, and each at least once in every six recordings.
 fn heard(draws: &mut Draws, recordings: usize, species: usize) -> Vec<Vec<usize>> {
-    let mut heard = vec![Vec::new(); recordings];
+    let mut heard: Vec<Vec<usize>> = vec![Vec::new(); recordings];
     for bird in 0..species {
         for _ in 0..recordings.div_ceil(6) {
             let place = draws.whole(0, recordings - 1);
@@ -124,7 +124,9 @@ fn heard(draws: &mut Draws, recordings: usize, species: usize) -> Vec<Vec<usize>
             }
         }
     }
-    heard.iter_mut().for_each(|birds: &mut Vec<usize>| birds.sort_unstable());
+    for birds in &mut heard {
+        birds.sort_unstable();
+    }
     heard
 }
 
@@ -219,7 +221,9 @@ fn birds(stream: Stream) -> PreparedFiles {
 /// Adds what there is to say of a recording's segments: histogram, features, rectangles.
 fn write_segments(tables: &mut [String; 3], recording: usize, songs: &[Song]) {
     let mut histogram = [0; BANDS];
-    songs.iter().for_each(|song| histogram[song.band()] += 1);
+    for song in songs {
+        histogram[song.band()] += 1;
+    }
     let counts = histogram.map(|count: usize| count.to_string()).join(",");
     let _ = writeln!(tables[0], "{recording},{counts}");
     for (segment, song) in songs.iter().enumerate() {

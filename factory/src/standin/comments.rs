@@ -152,7 +152,7 @@ fn kinds(draws: &mut Draws, rows: usize) -> Vec<[bool; 6]> {
         .collect()
 }
 
-fn toxic(draws: &mut Draws, labels: &[bool; 6]) -> String {
+fn toxic(draws: &mut Draws, labels: [bool; 6]) -> String {
     let mut words = plain(draws, 8, 24);
     for (group, _) in MARKED.iter().zip(labels).filter(|(_, has)| **has) {
         // Now and then nothing tells it.
@@ -187,11 +187,11 @@ fn toxicity(stream: Stream) -> PreparedFiles {
     let mut answers = CsvRows::new(header());
     let numbers = |labels: &[bool; 6]| labels.map(|label| if label { "1" } else { "0" });
     for row in 0..train {
-        let comment = toxic(&mut draws, &labels[row]);
+        let comment = toxic(&mut draws, labels[row]);
         table.row([ids[row].as_str(), &comment].into_iter().chain(numbers(&labels[row])));
     }
     for row in &order {
-        let comment = toxic(&mut draws, &labels[*row]);
+        let comment = toxic(&mut draws, labels[*row]);
         test_table.row([&ids[*row], &comment]);
         let is_counted = *row < train + counted;
         let cells = if is_counted { numbers(&labels[*row]) } else { ["-1"; 6] };

@@ -65,7 +65,9 @@ pub(super) fn encode(canvas: &Canvas, header: DicomHeader<'_>) -> Vec<u8> {
 }
 
 fn element(file: &mut Vec<u8>, tag: [u16; 2], kind: [u8; 2]) {
-    tag.iter().for_each(|part| file.extend(part.to_le_bytes()));
+    for part in tag {
+        file.extend(part.to_le_bytes());
+    }
     file.extend(kind);
 }
 

@@ -64,7 +64,7 @@ fn ride(draws: &mut Draws, hour: usize, moment: &str) -> (Vec<String>, f64) {
     let turn = draws.between(0.0, std::f64::consts::TAU);
     let way = [distance * libm::cos(turn), distance * libm::sin(turn)];
     let to = [from[0] + way[0] / SCALE[0], from[1] + way[1] / SCALE[1]];
-    let night = if !(6..20).contains(&hour) { 3.0 } else { 0.0 };
+    let night = if (6..20).contains(&hour) { 0.0 } else { 3.0 };
     let fare = 2.5 + 2.1 * distance + night + 0.9 * draws.normal();
     let mut cells = vec![format!("{moment} UTC")];
     cells.extend([from[0], from[1], to[0], to[1]].map(|degrees| decimal(degrees, 6)));
@@ -190,9 +190,9 @@ fn conductors(stream: Stream) -> PreparedFiles {
             let (cells, energies, geometry) = crystal(&mut draws);
             let front = std::iter::once(id).chain(&cells);
             if is_train {
-                table.row(front.chain(&energies))
+                table.row(front.chain(&energies));
             } else {
-                table.row(front)
+                table.row(front);
             }
             answers.row(std::iter::once(id).chain(&energies));
             files.public(format!("{half}/{id}/geometry.xyz"), geometry);

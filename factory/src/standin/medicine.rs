@@ -198,8 +198,11 @@ fn lines(draws: &mut Draws, rows: usize) -> Vec<[bool; 11]> {
     (0..rows).map(row).collect()
 }
 
+/// A label, and where its line begins and ends.
+type DrawnLine = (usize, [[f64; 2]; 2]);
+
 /// The picture of a chest, and the points of each line in it.
-fn chest(draws: &mut Draws, labels: &[bool; 11]) -> (Canvas, Vec<(usize, [[f64; 2]; 2])>) {
+fn chest(draws: &mut Draws, labels: &[bool; 11]) -> (Canvas, Vec<DrawnLine>) {
     let light = draws.between(-10.0, 10.0);
     let mut canvas = Canvas::new(96, 96, [95.0 + light; 3]);
     for x in [28.0, 68.0] {

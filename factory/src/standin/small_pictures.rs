@@ -148,7 +148,9 @@ fn dogs_and_cats(stream: Stream) -> PreparedFiles {
     for (archive, pictures) in [("train.zip", train), ("test.zip", test)] {
         let members = pictures.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()));
         files.public(archive, stored(members));
-        pictures.into_iter().for_each(|(path, bytes)| files.public(path, bytes));
+        for (path, bytes) in pictures {
+            files.public(path, bytes);
+        }
     }
     let header = ["id", "label"];
     files.public("sample_submission.csv", constant_rows(&header, &ids, &["0.5"]));

@@ -22,7 +22,9 @@ pub(super) struct Glide {
 pub(super) fn noise(draws: &mut Draws, count: usize, level: f64) -> Vec<f64> {
     let mut samples = vec![0.0; count];
     draws.units(&mut samples);
-    samples.iter_mut().for_each(|sample| *sample = (2.0 * *sample - 1.0) * level);
+    for sample in &mut samples {
+        *sample = (2.0 * *sample - 1.0) * level;
+    }
     samples
 }
 

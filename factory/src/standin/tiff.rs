@@ -44,8 +44,12 @@ pub(super) fn encode(canvas: &Canvas) -> Vec<u8> {
     }
     file.extend(0_u32.to_le_bytes());
     debug_assert_eq!(file.len(), DIRECTORY);
-    [8_u16, 8, 8].iter().for_each(|bits| file.extend(bits.to_le_bytes()));
-    [72_u32, 1, 72, 1].iter().for_each(|part| file.extend(part.to_le_bytes()));
+    for bits in [8_u16, 8, 8] {
+        file.extend(bits.to_le_bytes());
+    }
+    for part in [72_u32, 1, 72, 1] {
+        file.extend(part.to_le_bytes());
+    }
     file.extend(pixels);
     file
 }
