@@ -117,6 +117,28 @@ where that is possible.")]
         /// Where it goes: a folder that does not exist yet.
         out: Utf8PathBuf,
     },
+    /// Make small invented stand-ins for the 22 competitions of MLE-bench-lite.
+    #[command(after_help = "\
+Example: factory standin --out generated/standins
+
+Each has the files of the competition as MLE-bench prepares it, and nothing of its data. They test \
+programs where the true data cannot be had; scores on them say nothing of a model. Earlier \
+stand-ins in the folder are replaced.")]
+    Standin(StandIns),
+}
+
+/// Flags of `standin`.
+#[derive(Debug, Args)]
+pub(crate) struct StandIns {
+    /// Folder of the stand-ins: a new one, or one that this command made.
+    #[arg(long)]
+    pub(crate) out: Utf8PathBuf,
+    /// Names of competitions, such as `leaf-classification,mlsp-2013-birds` [default: all 22].
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    pub(crate) only: Vec<String>,
+    /// What is drawn depends on it alone.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
 }
 
 /// The commands on chat models.

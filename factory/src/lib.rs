@@ -4,6 +4,7 @@
 //! [`corpus::pipeline`] runs every step. Each room uses only the rooms before it in this list:
 //! [`numeric`], [`media`], [`spec`], [`generator`], [`data`], [`baselines`], [`kinds`], [`scenes`],
 //! [`page`], [`roles`], [`package`], [`verify`], [`corpus`], [`show`].
+//! [`standin`] stands beside them: small invented data in the form of MLE-bench's competitions.
 
 pub mod baselines;
 pub mod corpus;
@@ -18,4 +19,5 @@ pub mod roles;
 pub mod scenes;
 pub mod show;
 pub mod spec;
+pub mod standin;
 pub mod verify;

@@ -10,7 +10,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{
     Calibrate, CallsCommand, Cli, Command, ExportFormat, Generate, Half, Inspect, ModelsCommand,
-    StatsGroup, Verify,
+    StandIns, StatsGroup, Verify,
 };
 use evals::calibration::{self, CalibrationSettings};
 use factory::corpus::export;
@@ -20,6 +20,7 @@ use factory::generator::GeneratorJail;
 use factory::roles::{Builtin, Roles};
 use factory::show::gallery::{self, GalleryError};
 use factory::spec::role_settings::RoleSettings;
+use factory::standin::{self, StandInSettings};
 use factory::verify::run;
 use indicatif::{ProgressBar, ProgressStyle};
 use models::ModelsFile;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Calls(CallsCommand::Export { dir, file }) => export_calls(&dir, &file),
         Command::Merge { out, shards } => merge(&out, &shards),
         Command::Export { dir, format, answers, out } => export(&dir, format, answers, &out),
+        Command::Standin(flags) => stand_ins(&flags),
     };
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));
@@ -289,6 +291,18 @@ fn export(dir: &Utf8Path, format: ExportFormat, answers: bool, out: &Utf8Path) -
             let tasks = export::parquet(dir, out, answers)?;
             say(&format!("{tasks} tasks; `{}` lists them", out.join("tasks.parquet")));
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn stand_ins(flags: &StandIns) -> Result<ExitCode> {
+    let stop = stop_on_signal()?;
+    let settings = StandInSettings { only: flags.only.clone(), seed: flags.seed };
+    let written = standin::write(&flags.out, &settings, &stop)?;
+    say(&format!("{} stand-ins in `{}`", written.len(), flags.out));
+    if stop.load(Ordering::Relaxed) {
+        complain("interrupted; run the same command again for the others");
+        return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(ExitCode::SUCCESS)
 }
