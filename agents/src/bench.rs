@@ -16,6 +16,7 @@ use evals::bench::suite::{
     BenchName, BenchTasksError, CompetitionState, Selection, check_lite, open,
 };
 use evals::bench::summary::BenchTable;
+use evals::report::{LeaderboardPage, LeaderboardTable};
 use fs_err as fs;
 use indicatif::{ProgressBar, ProgressStyle};
 use jail::exec::SandboxOptions;
@@ -184,8 +185,16 @@ fn report(
 ) -> Result<()> {
     let table = BenchTable::from_runs(field, runs, false)?;
     say(table.to_string().trim_end());
-    let page = evals::report::leaderboard::html(std::slice::from_ref(&table));
-    files::write_atomic(&out.join("leaderboard.html"), page.as_bytes())?;
+    let page = LeaderboardPage {
+        title: format!("Leaderboard of {}", field.name),
+        conditions: Vec::new(),
+        tables: vec![LeaderboardTable {
+            table: table.clone(),
+            run_page: |_| None,
+            paper: Vec::new(),
+        }],
+    };
+    files::write_atomic(&out.join("leaderboard.html"), page.html().as_bytes())?;
     if field.name == BenchName::MlebenchLite.to_string() {
         mlebench_files::write(out, &table)?;
     }

@@ -78,7 +78,7 @@ fn killed_search_ends_as_an_undisturbed_one(scaffold: &str) {
         let mut child = agents(scaffold, &task, &killed).spawn().unwrap();
         // Somewhere from its start to where it would end if it were not killed so often.
         let share: f64 = rand::RngExt::random(&mut draws);
-        std::thread::sleep(took.mul_f64((0.1 + share) / 2.0).max(Duration::from_millis(300)));
+        std::thread::sleep(took.mul_f64(f64::midpoint(0.1, share)).max(Duration::from_millis(300)));
         child.kill().unwrap();
         if child.wait().unwrap().success() {
             break;

@@ -7,6 +7,7 @@ pub mod overview;
 pub mod play;
 pub mod preset;
 pub mod prompt;
+pub mod reference;
 pub mod reward;
 pub mod scaffold;
 pub mod search;

@@ -201,6 +201,6 @@ mod tests {
             assert!(load(wrong).is_err(), "{wrong}");
         }
         assert!(matches!(Preset::load("nope", &[]), Err(PresetError::Unknown { .. })));
-        assert!(matches!(load("limits.memory=0"), Err(_)));
+        assert!(load("limits.memory=0").is_err());
     }
 }

@@ -5,16 +5,16 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::bench::mlebench_files::{MlebenchFilesError, MlebenchSummary, write};
 use evals::bench::outcome::{BenchOutcome, BenchRun, GradedRun, PlayerTokens, RunSeconds};
-use tasks::task::DataSource;
-use sandbox::env::Feedback;
 use evals::bench::summary::{BenchField, BenchTable};
 use rand::RngExt as _;
+use sandbox::env::Feedback;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use support::reference::ask;
 use tasks::mlebench::grading::known_board;
 use tasks::mlebench::report::CompetitionReport;
 use tasks::stream::Stream;
+use tasks::task::DataSource;
 
 /// A run whose score is one of the thresholds, between them, or none.
 fn run(agent: &str, competition: &str, seed: u64, data: DataSource) -> BenchRun {

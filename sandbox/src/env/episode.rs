@@ -21,9 +21,7 @@ use tasks::units::{ByteSize, Span};
 pub(super) const SUBMISSION: &str = "submission.csv";
 
 /// How much the `Score` tool reveals. Written into every trajectory and report.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Feedback {
     /// Whether the submission is valid and why not; all MLE-bench allows.

@@ -3,9 +3,9 @@
 use super::human_rank::Standing;
 use super::measure::{Measure, MeasureEstimate, draws, estimate};
 use super::outcome::{BenchOutcome, BenchRun, GradedRun};
-use sandbox::env::Feedback;
 use super::summary::BenchField;
 use crate::statistics::mean;
+use sandbox::env::Feedback;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -13,18 +13,18 @@
 use super::contender::{ContenderSummary, grade};
 use super::measure::Measure;
 use super::outcome::{BenchRun, GradedRun};
-use tasks::task::DataSource;
-use sandbox::env::Feedback;
 use super::summary::BenchTable;
 use crate::statistics::{Z, mean, standard_error};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tasks::files;
 use tasks::mlebench::grading::{GradingError, known_board};
 use tasks::mlebench::report::{CompetitionReport, aggregate};
+use tasks::task::DataSource;
 
 /// Folder of all files, below that of the evaluation.
 pub const FOLDER: &str = "mlebench";

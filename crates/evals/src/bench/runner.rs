@@ -28,8 +28,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 use tasks::files;
-use tasks::mlebench::report::timestamp;
 use tasks::metrics::Direction;
+use tasks::mlebench::report::timestamp;
 use tasks::task::{Task, TaskId};
 use tasks::text::with_causes;
 use tasks::thresholds::Milestone;
@@ -112,7 +112,7 @@ pub enum BenchError {
         seed: u64,
         /// Why.
         #[source]
-        source: SearchError,
+        source: Box<SearchError>,
     },
     /// There is no player for a run.
     #[error("there is no player for `{task}`")]
@@ -166,13 +166,15 @@ impl Bench<'_> {
                         match self.run(task, seed) {
                             Ok(rest) => {
                                 self.progress.rest(task.id(), seed, &rest);
-                                let mut rests = rests.lock().unwrap_or_else(PoisonError::into_inner);
+                                let mut rests =
+                                    rests.lock().unwrap_or_else(PoisonError::into_inner);
                                 rests.push((task.id().clone(), seed, rest));
                             }
                             Err(error) => {
                                 // What others are at is finished; nothing new is begun.
                                 next.store(runs.len(), Ordering::Relaxed);
-                                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                                let mut failed =
+                                    failed.lock().unwrap_or_else(PoisonError::into_inner);
                                 failed.get_or_insert(error);
                             }
                         }
@@ -180,14 +182,12 @@ impl Bench<'_> {
                 });
             }
         });
-        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => {
-                let mut rests = rests.into_inner().unwrap_or_else(PoisonError::into_inner);
-                rests.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-                Ok(rests)
-            }
+        if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
         }
+        let mut rests = rests.into_inner().unwrap_or_else(PoisonError::into_inner);
+        rests.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        Ok(rests)
     }
 
     /// The folder of a run.
@@ -249,6 +249,7 @@ impl Bench<'_> {
                 }
                 Err(SearchError::Fault(fault)) => break Some(with_causes(&fault)),
                 Err(source) => {
+                    let source = Box::new(source);
                     return Err(BenchError::Search { task: task.id().clone(), seed, source });
                 }
             }
@@ -256,7 +257,7 @@ impl Bench<'_> {
         let journal = |source: JournalError| BenchError::Search {
             task: task.id().clone(),
             seed,
-            source: source.into(),
+            source: Box::new(source.into()),
         };
         let path = journal_path(&folder);
         let lines = read_lines(&path).map_err(journal)?;
@@ -321,9 +322,8 @@ impl Bench<'_> {
             human_rank: None,
         };
         let gains = scores.values().flatten().map(|(score, _)| direction.gain(*score));
-        let best = gains.fold(None, |best: Option<f64>, gain| {
-            Some(best.map_or(gain, |best| best.max(gain)))
-        });
+        let best = gains
+            .fold(None, |best: Option<f64>, gain| Some(best.map_or(gain, |best| best.max(gain))));
         let gap = best.zip(score).map(|(best, score)| best - direction.gain(score));
         Ok((graded, gap))
     }
@@ -334,7 +334,8 @@ impl Bench<'_> {
         outcome: BenchOutcome,
         selection_gap: Option<f64>,
     ) -> BenchRun {
-        let usage = |of: fn(&Usage) -> u64| state.asked.values().map(|asked| of(&asked.usage)).sum();
+        let usage =
+            |of: fn(&Usage) -> u64| state.asked.values().map(|asked| of(&asked.usage)).sum();
         let scripts = state.nodes.values().filter_map(|node| node.run.as_ref());
         let cost = |price: Price| -> u64 {
             state.asked.values().map(|asked| price.cost(&asked.usage).0).sum()

@@ -143,7 +143,8 @@ pub fn open(
             let field = BenchField::lite();
             let wanted = match selection {
                 Selection::Only(names) => {
-                    if let Some(unknown) = names.iter().find(|name| !field.competitions.contains(name))
+                    if let Some(unknown) =
+                        names.iter().find(|name| !field.competitions.contains(name))
                     {
                         return Err(BenchTasksError::Unknown(unknown.clone()));
                     }
@@ -176,7 +177,8 @@ pub fn open(
             let played = match selection {
                 Selection::All | Selection::Prepared => held_out,
                 Selection::Only(names) => {
-                    if let Some(unknown) = names.iter().find(|name| !field.competitions.contains(name))
+                    if let Some(unknown) =
+                        names.iter().find(|name| !field.competitions.contains(name))
                     {
                         return Err(BenchTasksError::Unknown(unknown.clone()));
                     }

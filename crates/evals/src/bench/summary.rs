@@ -2,14 +2,14 @@
 
 use super::contender::ContenderSummary;
 use super::measure::{Measure, MeasureEstimate, draws};
-use super::outcome::{BenchRun};
-use tasks::task::DataSource;
-use sandbox::env::Feedback;
+use super::outcome::BenchRun;
 use crate::statistics::{bootstrap, mean, sign_flip};
+use sandbox::env::Feedback;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use tasks::mlebench::board::competitions;
+use tasks::task::DataSource;
 
 /// The competitions of a benchmark, played or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

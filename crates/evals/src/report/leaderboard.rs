@@ -2,11 +2,11 @@
 
 use crate::bench::contender::{ContenderSummary, grade};
 use crate::bench::measure::{Measure, MeasureEstimate};
-use crate::bench::outcome::{BenchRun};
-use tasks::task::DataSource;
+use crate::bench::outcome::BenchRun;
 use crate::bench::paper::{PaperBeside, PaperRow};
 use crate::bench::summary::BenchTable;
 use maud::{Markup, html};
+use tasks::task::DataSource;
 use tasks::thresholds::Milestone;
 use web::chart::{ChartRow, Mark, RowChart, short};
 use web::page::{Document, scroll};
@@ -397,12 +397,12 @@ fn paper(rows: &[(PaperRow, String, Vec<PaperBeside>)]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::outcome::BenchOutcome;
     use crate::bench::outcome::tests::run;
-    use crate::bench::outcome::{BenchOutcome};
-use sandbox::env::Feedback;
     use crate::bench::paper::{beside, rows};
     use crate::bench::summary::BenchField;
     use rand::RngExt as _;
+    use sandbox::env::Feedback;
     use tasks::stream::Stream;
 
     const EVIL: &str = "</script></style><img src=x onerror=alert(1)>\u{2028}\u{1b}\"'&";

@@ -9,9 +9,7 @@ use std::io;
 
 /// Where the data of a task comes from. Part of every report: figures on one kind say nothing about
 /// another.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DataSource {
     /// A competition's own data.
