@@ -154,7 +154,7 @@ fn kinds(draws: &mut Draws, rows: usize) -> Vec<[bool; 6]> {
 
 fn toxic(draws: &mut Draws, labels: [bool; 6]) -> String {
     let mut words = plain(draws, 8, 24);
-    for (group, _) in MARKED.iter().zip(labels).filter(|(_, has)| **has) {
+    for (group, _) in MARKED.iter().zip(labels).filter(|(_, has)| *has) {
         // Now and then nothing tells it.
         for _ in 0..if draws.chance(0.1) { 0 } else { draws.whole(1, 2) } {
             let word = *draws.pick(group);
