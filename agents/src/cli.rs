@@ -73,7 +73,7 @@ pub(crate) enum BenchArg {
 /// Arguments of `agents bench check`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchCheckArgs {
-    /// The folder with `ID/prepared` of each competition [default: $MLE_BENCH_DATA, else MLE-bench's
+    /// The folder with `ID/prepared` of each competition [default: `MLE_BENCH_DATA`, else MLE-bench's
     /// own folder in the user's cache].
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<Utf8PathBuf>,
@@ -89,7 +89,7 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) bench: BenchArg,
     /// The folder with the data: `ID/prepared` of each competition, or a corpus [default for
-    /// mlebench-lite: $MLE_BENCH_DATA, else MLE-bench's own folder in the user's cache].
+    /// mlebench-lite: `MLE_BENCH_DATA`, else MLE-bench's own folder in the user's cache].
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<Utf8PathBuf>,
     /// The scaffold with its settings: a name or a TOML file.

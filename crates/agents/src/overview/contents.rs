@@ -34,7 +34,7 @@ pub(super) struct FilePreview {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Format {
+enum FileFormat {
     Table,
     Json,
     JsonLines,
@@ -42,15 +42,15 @@ enum Format {
     Text,
 }
 
-fn format_of(name: &str) -> Option<Format> {
+fn format_of(name: &str) -> Option<FileFormat> {
     let path = Utf8Path::new(name);
     Some(match path.extension().map(str::to_ascii_lowercase).as_deref() {
         _ if name == TASK_PAGE => return None,
-        Some("csv" | "tsv") => Format::Table,
-        Some("json") => Format::Json,
-        Some("jsonl" | "ndjson") => Format::JsonLines,
-        Some("zip") => Format::Zip,
-        Some("txt" | "md" | "rst" | "yaml" | "yml") => Format::Text,
+        Some("csv" | "tsv") => FileFormat::Table,
+        Some("json") => FileFormat::Json,
+        Some("jsonl" | "ndjson") => FileFormat::JsonLines,
+        Some("zip") => FileFormat::Zip,
+        Some("txt" | "md" | "rst" | "yaml" | "yml") => FileFormat::Text,
         _ => return None,
     })
 }
@@ -64,21 +64,21 @@ impl FilePreview {
     /// `None` if nothing more can be said of the file.
     pub(super) fn read(path: &Utf8Path) -> Option<Self> {
         let (full, brief) = match format_of(path.file_name()?)? {
-            Format::Table => {
+            FileFormat::Table => {
                 let table = TablePreview::read(path)?;
                 let lines = lines(path);
                 (format!("{lines}, {}", table.full()), format!("{lines}, {}", table.brief()))
             }
-            Format::Json => {
+            FileFormat::Json => {
                 let text = json(path)?;
                 (text.clone(), text)
             }
-            Format::JsonLines => {
+            FileFormat::JsonLines => {
                 let text = format!("{}, the first with {}", lines(path), first_line(path)?);
                 (text.clone(), text)
             }
-            Format::Zip => members(path)?,
-            Format::Text => (text(path)?, lines(path)),
+            FileFormat::Zip => members(path)?,
+            FileFormat::Text => (text(path)?, lines(path)),
         };
         Some(Self { full, brief })
     }

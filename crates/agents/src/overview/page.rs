@@ -1,7 +1,7 @@
 //! The overview as a whole, in its long and its short form.
 
 use super::contents::FilePreview;
-use super::tree::{Tree, TreeLimits};
+use super::tree::{FolderTree, TreeLimits};
 use camino::Utf8Path;
 use std::fmt::Write as _;
 
@@ -49,7 +49,7 @@ impl DataOverview {
 }
 
 fn write(public: &Utf8Path, limits: TreeLimits, length: fn(FilePreview) -> String) -> String {
-    let tree = Tree::read(public, limits);
+    let tree = FolderTree::read(public, limits);
     let mut text = tree.text;
     for (path, name) in tree.files {
         if let Some(preview) = FilePreview::read(&path) {

@@ -23,13 +23,13 @@ const GAPS: [&str; 10] = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", 
 /// The columns of a table.
 #[derive(Debug)]
 pub(super) struct TablePreview {
-    columns: Vec<ColumnFacts>,
+    columns: Vec<PreviewColumn>,
     rows: usize,
 }
 
 /// What the first rows say of a column.
 #[derive(Debug)]
-struct ColumnFacts {
+struct PreviewColumn {
     name: String,
     kind: ColumnKind,
     gaps: usize,
@@ -73,7 +73,7 @@ impl TablePreview {
             }
         }
         let columns = names.into_iter().zip(&cells);
-        let columns = columns.map(|(name, cells)| ColumnFacts::new(name, cells)).collect();
+        let columns = columns.map(|(name, cells)| PreviewColumn::new(name, cells)).collect();
         Some(Self { columns, rows })
     }
 
@@ -100,7 +100,7 @@ impl TablePreview {
 }
 
 /// The first names, and how many are left out.
-fn names(columns: &[ColumnFacts]) -> String {
+fn names(columns: &[PreviewColumn]) -> String {
     let shown: Vec<String> =
         columns.iter().take(COLUMNS).map(|column| one_line(&column.name, NAME)).collect();
     let rest = columns.len().saturating_sub(COLUMNS);
@@ -108,7 +108,7 @@ fn names(columns: &[ColumnFacts]) -> String {
     format!("{}{rest}", shown.join(", "))
 }
 
-impl ColumnFacts {
+impl PreviewColumn {
     fn new(name: String, cells: &[String]) -> Self {
         let known: Vec<&str> =
             cells.iter().map(|cell| cell.trim()).filter(|cell| !GAPS.contains(cell)).collect();

@@ -26,7 +26,7 @@ pub(super) struct TreeLimits {
 
 /// A tree as text, and the files in it.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct FolderTree {
     /// A line per folder and file.
     pub(super) text: String,
     /// The files that are shown and can be read, with the names that the text gives them.
@@ -47,13 +47,13 @@ enum EntryKind {
 }
 
 /// An entry of a folder. A name that is not UTF-8 is shown, and never opened.
-struct Entry {
+struct FolderEntry {
     name: String,
     kind: EntryKind,
     is_utf8: bool,
 }
 
-impl Tree {
+impl FolderTree {
     pub(super) fn read(root: &Utf8Path, limits: TreeLimits) -> Self {
         let mut tree = Self::default();
         tree.folder(root, "", 0, limits);
@@ -113,7 +113,7 @@ impl Tree {
     }
 }
 
-fn entries(path: &Utf8Path) -> std::io::Result<Vec<Entry>> {
+fn entries(path: &Utf8Path) -> std::io::Result<Vec<FolderEntry>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)? {
         let entry = entry?;
@@ -128,7 +128,7 @@ fn entries(path: &Utf8Path) -> std::io::Result<Vec<Entry>> {
             Ok(kind) if kind.is_file() => EntryKind::File,
             _ => EntryKind::Other,
         };
-        entries.push(Entry { name, kind, is_utf8 });
+        entries.push(FolderEntry { name, kind, is_utf8 });
     }
     Ok(entries)
 }

@@ -1,6 +1,6 @@
 //! One agent on one benchmark.
 
-use super::human_rank::Standing;
+use super::human_rank::BoardStanding;
 use super::measure::{Measure, MeasureEstimate, draws, estimate};
 use super::outcome::{BenchOutcome, BenchRun, GradedRun};
 use super::summary::BenchField;
@@ -27,7 +27,7 @@ pub struct ContenderSummary {
     /// By [`Measure::ALL`]; `None` if nothing was graded.
     pub estimates: Option<[MeasureEstimate; 6]>,
     /// Mean over the graded runs on competitions with leaderboards.
-    pub human_rank: Option<Standing>,
+    pub human_rank: Option<BoardStanding>,
     /// What a run took.
     pub costs: RunCosts,
     /// Graded runs in which another node was better by the test score than the one submitted,
@@ -86,7 +86,7 @@ impl ContenderSummary {
             }
             _ => None,
         };
-        let standings: Vec<Standing> =
+        let standings: Vec<BoardStanding> =
             graded.iter().filter_map(|(_, grade)| grade.human_rank).collect();
         let gaps: Vec<f64> = graded.iter().filter_map(|(run, _)| run.selection_gap).collect();
         Self {
@@ -96,7 +96,7 @@ impl ContenderSummary {
             missing: field.competitions.len() * seeds.len() - graded.len(),
             faults: runs.len() - graded.len(),
             estimates,
-            human_rank: Standing::mean(&standings),
+            human_rank: BoardStanding::mean(&standings),
             costs: RunCosts::from_runs(&graded, runs.values()),
             worse_choices: (gaps.iter().filter(|gap| **gap > 0.0).count(), gaps.len()),
             seeds: seeds.into_iter().collect(),

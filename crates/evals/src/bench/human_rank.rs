@@ -46,7 +46,7 @@ pub enum RankBoardError {
 /// The place of one submission, as shares in \[0, 1\]: higher is better.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Standing {
+pub struct BoardStanding {
     /// `(N - p + 1) / N`, as MLE-Dojo's code computes it.
     pub coded: f64,
     /// `1 - p / N`, as its paper prints it. Beyond the end of a board that is -1/N; it is written
@@ -54,7 +54,7 @@ pub struct Standing {
     pub printed: f64,
 }
 
-impl Standing {
+impl BoardStanding {
     /// That of a submission that is missing or not valid.
     pub const NOTHING: Self = Self { coded: 0.0, printed: 0.0 };
 
@@ -104,13 +104,13 @@ impl RankBoard {
     ///
     /// # Examples
     /// ```rust
-    /// use evals::bench::human_rank::{RankBoard, Standing};
+    /// use evals::bench::human_rank::{RankBoard, BoardStanding};
     /// use tasks::metrics::Direction;
     ///
     /// let csv = b"rank,score\n1,0.9\n2,0.8\n3,0.7\n4,0.6\n";
     /// let board = RankBoard::read(csv, Direction::HigherIsBetter)?;
     /// // 0.75 beats the third of four.
-    /// assert_eq!(board.standing(0.75), Standing { coded: 0.5, printed: 0.25 });
+    /// assert_eq!(board.standing(0.75), BoardStanding { coded: 0.5, printed: 0.25 });
     /// # Ok::<(), evals::bench::human_rank::RankBoardError>(())
     /// ```
     pub fn read(bytes: &[u8], direction: Direction) -> Result<Self, RankBoardError> {
@@ -140,10 +140,13 @@ impl RankBoard {
     }
 
     /// The place as shares.
-    pub fn standing(&self, score: f64) -> Standing {
+    pub fn standing(&self, score: f64) -> BoardStanding {
         let (count, place) = (self.scores.len(), self.place(score));
         let behind = (count + 1 - place) as f64;
-        Standing { coded: behind / count as f64, printed: (behind - 1.0).max(0.0) / count as f64 }
+        BoardStanding {
+            coded: behind / count as f64,
+            printed: (behind - 1.0).max(0.0) / count as f64,
+        }
     }
 }
 
@@ -160,11 +163,11 @@ mod tests {
     const SHUFFLED: &[f64] = &[3.0, -1.0, 10.0, 0.0, 2.0, 5.0, 1.0, 4.0];
 
     /// Board, direction, score; place, and both formulas times N.
-    type Case = (&'static [f64], Direction, f64, usize, f64, f64);
+    type RankCase = (&'static [f64], Direction, f64, usize, f64, f64);
 
     #[test]
     fn standing_agrees_with_cases_worked_by_hand() {
-        let cases: [Case; 32] = [
+        let cases: [RankCase; 32] = [
             (FOUR, Higher, 1.0, 1, 4.0, 3.0),
             (FOUR, Higher, 0.9, 1, 4.0, 3.0),
             (FOUR, Higher, 0.89, 2, 3.0, 2.0),
@@ -206,7 +209,7 @@ mod tests {
             let count = scores.len() as f64;
             let case = format!("{score} on {scores:?}, {direction:?}");
             assert_eq!(board.place(score), place, "{case}");
-            let expected = Standing { coded: coded / count, printed: printed / count };
+            let expected = BoardStanding { coded: coded / count, printed: printed / count };
             assert_eq!(board.standing(score), expected, "{case}");
         }
     }
@@ -215,11 +218,11 @@ mod tests {
     fn standing_is_the_mean_over_the_boards_there_are() {
         let board = |scores: &[f64]| RankBoard::from_scores(scores.to_vec(), Higher).unwrap();
         let both = [board(FOUR), board(ONE)];
-        let expected = Standing { coded: f64::midpoint(0.75, 1.0), printed: 0.25 };
-        assert_eq!(Standing::among(&both, Some(0.8)), Some(expected));
-        assert_eq!(Standing::among(&both, None), Some(Standing::NOTHING));
-        assert_eq!(Standing::among(&[], Some(0.8)), None);
-        assert_eq!(Standing::mean(&[]), None);
+        let expected = BoardStanding { coded: f64::midpoint(0.75, 1.0), printed: 0.25 };
+        assert_eq!(BoardStanding::among(&both, Some(0.8)), Some(expected));
+        assert_eq!(BoardStanding::among(&both, None), Some(BoardStanding::NOTHING));
+        assert_eq!(BoardStanding::among(&[], Some(0.8)), None);
+        assert_eq!(BoardStanding::mean(&[]), None);
     }
 
     #[test]

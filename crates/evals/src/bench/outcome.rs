@@ -1,6 +1,6 @@
 //! One finished run of an agent on a competition, as every report of a benchmark reads it.
 
-use super::human_rank::Standing;
+use super::human_rank::BoardStanding;
 use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
 use tasks::mlebench::report::CompetitionReport;
@@ -83,7 +83,7 @@ pub struct GradedRun {
     /// Where the submission lies.
     pub submission_path: String,
     /// The place among people; `None` without leaderboards.
-    pub human_rank: Option<Standing>,
+    pub human_rank: Option<BoardStanding>,
 }
 
 impl GradedRun {
