@@ -1,4 +1,5 @@
 """Brightness of every pixel by size, and a logistic regression."""
+
 import io
 import zipfile
 

@@ -1,4 +1,5 @@
 """The share of dark pixels within the disc, and a random forest."""
+
 import numpy as np
 import pandas as pd
 from PIL import Image

@@ -1,4 +1,5 @@
 """Each pixel from its neighbourhood of 5 by 5 and the light around it, by a random forest."""
+
 from pathlib import Path
 
 import numpy as np

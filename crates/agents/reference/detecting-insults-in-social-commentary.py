@@ -1,4 +1,5 @@
 """Words and their frequencies, and a logistic regression."""
+
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression

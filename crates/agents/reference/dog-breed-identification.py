@@ -1,4 +1,5 @@
 """Mean colours of two parts of the picture, and distances to the breeds' means."""
+
 import numpy as np
 import pandas as pd
 from PIL import Image

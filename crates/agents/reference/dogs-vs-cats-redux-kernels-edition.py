@@ -1,13 +1,14 @@
 """Small grey pictures, their principal components, and a logistic regression."""
+
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from PIL import Image
 from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_predict
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 

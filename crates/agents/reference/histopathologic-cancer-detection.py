@@ -1,4 +1,5 @@
 """How dark the middle of the picture is, and a logistic regression."""
+
 import numpy as np
 import pandas as pd
 from PIL import Image

@@ -1,4 +1,5 @@
 """Words and their frequencies, and a logistic regression for each label."""
+
 import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer

@@ -1,4 +1,5 @@
 """The loudest moment of each band of frequencies, and a random forest for each species."""
+
 import wave
 
 import numpy as np
@@ -38,7 +39,7 @@ for species in range(19):
     truth.extend(y)
     held_out.extend(cross_val_predict(model, x, y, cv=3, method="predict_proba")[:, 1])
     probabilities = model.fit(x, y).predict_proba(z)[:, 1]
-    found |= {100 * recording + species: p for recording, p in zip(test, probabilities)}
+    found |= {100 * recording + species: p for recording, p in zip(test, probabilities, strict=True)}
 sample = pd.read_csv("input/sample_submission.csv")
 sample["Probability"] = sample["Id"].map(found)
 sample.to_csv("submission.csv", index=False)

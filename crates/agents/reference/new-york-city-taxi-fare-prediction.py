@@ -1,4 +1,5 @@
 """Distance and hour, and a boosted regression."""
+
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import GradientBoostingRegressor

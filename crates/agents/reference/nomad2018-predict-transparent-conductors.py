@@ -1,4 +1,5 @@
 """Shares of metals and space groups, and boosted regressions of logarithms."""
+
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import GradientBoostingRegressor

@@ -1,4 +1,5 @@
 """Shares of orange and of dark pixels, and a random forest."""
+
 import numpy as np
 import pandas as pd
 from PIL import Image

@@ -1,4 +1,5 @@
 """Words of the request and the age of the account, and a logistic regression."""
+
 import pandas as pd
 from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import TfidfVectorizer

@@ -1,4 +1,5 @@
 """Small pictures, and extremely random trees for each label."""
+
 import numpy as np
 import pandas as pd
 from PIL import Image
@@ -23,9 +24,7 @@ x, test = features("train", train[names]), features("test", sample[names])
 scores = []
 for label in sample.columns[1:]:
     y = train[label]
-    model = ExtraTreesClassifier(
-        60, max_features=0.2, class_weight="balanced_subsample", random_state=0
-    )
+    model = ExtraTreesClassifier(60, max_features=0.2, class_weight="balanced_subsample", random_state=0)
     held_out = cross_val_predict(model, x, y, cv=3, method="predict_proba")[:, 1]
     scores.append(roc_auc_score(y, held_out))
     sample[label] = model.fit(x, y).predict_proba(test)[:, 1]

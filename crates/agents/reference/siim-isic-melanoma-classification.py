@@ -1,4 +1,5 @@
 """How dark and how uneven the mole is, the patient's age, and a logistic regression."""
+
 import numpy as np
 import pandas as pd
 from PIL import Image
@@ -11,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 def features(half, table):
     rows = []
-    for name, age in zip(table["image_name"], table["age_approx"]):
+    for name, age in zip(table["image_name"], table["age_approx"], strict=True):
         picture = Image.open(f"input/jpeg/{half}/{name}.jpg").convert("L")
         grey = np.asarray(picture, float)
         rows.append([*np.percentile(grey, (1, 5, 10, 50)), grey.std(), age])

@@ -1,4 +1,5 @@
 """Counts of words, and naive Bayes."""
+
 import pandas as pd
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss

@@ -1,4 +1,5 @@
 """All columns, and a random forest; a kind that occurs once is left out."""
+
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import accuracy_score

@@ -1,4 +1,5 @@
 """Products of two columns, counts of letters, and boosted trees."""
+
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score

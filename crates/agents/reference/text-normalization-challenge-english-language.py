@@ -1,4 +1,5 @@
 """Each token is read as it was read most often, and as it stands where it is new."""
+
 import pandas as pd
 
 

@@ -1,4 +1,5 @@
 """Whether the loudest frequency rises, and a random forest on spectrograms."""
+
 import struct
 import zipfile
 

@@ -1,6 +1,8 @@
 //! Searches on a task, with players that need no model: what is written down, and that a run goes
 //! on exactly where it was.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use agents::scaffold::mutator::Mutator;
 use agents::search::journal::{JournalError, JournalLine, SearchEnd, journal_path, read_lines};
 use agents::search::node::{Bug, NodeState};
