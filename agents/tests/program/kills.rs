@@ -5,13 +5,22 @@
 use agents::search::journal::{JournalLine, journal_path, read_lines};
 use camino::Utf8Path;
 use std::collections::BTreeSet;
+use std::env::VarError;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::shifts;
 use tasks::stream::Stream;
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |text| text.parse().expect("a number"))
+fn number(given: Result<String, VarError>, default: u64) -> u64 {
+    given.map_or(default, |text| text.parse().expect("a number"))
+}
+
+fn steps() -> u64 {
+    number(std::env::var("SEARCH_STEPS"), 10)
+}
+
+fn kills() -> u64 {
+    number(std::env::var("SEARCH_KILLS"), 3)
 }
 
 fn agents(scaffold: &str, task: &Utf8Path, out: &Utf8Path) -> Command {
@@ -19,7 +28,7 @@ fn agents(scaffold: &str, task: &Utf8Path, out: &Utf8Path) -> Command {
     command
         .args(["run", "--scaffold", scaffold, "--model", "script:mutator"])
         .args(["--task", task.as_str(), "--out", out.as_str()])
-        .args(["--set", &format!("steps={}", number("SEARCH_STEPS", 10))])
+        .args(["--set", &format!("steps={}", steps())])
         .args(["--set", "search.operators.judge=true"])
         .stdout(Stdio::null())
         .stderr(Stdio::null());
@@ -71,7 +80,7 @@ fn killed_search_ends_as_an_undisturbed_one(scaffold: &str) {
     let started = Instant::now();
     assert!(agents(scaffold, &task, &whole).status().unwrap().success());
     let took = started.elapsed();
-    let kills = number("SEARCH_KILLS", 3);
+    let kills = kills();
     let mut draws = Stream::root(7).child(scaffold).rng();
     let mut done = 0;
     while done < kills {
