@@ -30,8 +30,9 @@ pub(crate) fn run(args: &RunArgs, stop: &SearchStop) -> Result<ExitCode> {
             suite.tasks().len()
         );
     };
-    let players = Players::open(&args.model, &args.out)?;
     let config = preset.episode();
+    config.check_feedback(task)?;
+    let players = Players::open(&args.model, &args.out)?;
     let direction = suite.grader(task)?.direction();
     let view = TaskView {
         page: task.description()?,

@@ -126,7 +126,10 @@ impl EpisodeConfig {
     }
 
     /// Whether `task` can be played with this feedback mode.
-    pub(super) fn check_feedback(&self, task: &Task) -> Result<(), EpisodeFault> {
+    ///
+    /// # Errors
+    /// [`EpisodeFault::WholeOnly`] and [`EpisodeFault::Hidden`].
+    pub fn check_feedback(&self, task: &Task) -> Result<(), EpisodeFault> {
         match self.feedback {
             Feedback::Tier | Feedback::Full if !task.takes_parts() => {
                 return Err(EpisodeFault::WholeOnly(task.id().clone()));

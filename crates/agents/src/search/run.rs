@@ -136,6 +136,7 @@ impl Search<'_> {
     /// # Errors
     /// [`SearchError`].
     pub fn run(&self) -> Result<SearchRest, SearchError> {
+        self.config.check_feedback(self.task)?;
         let (mut journal, lines) = Journal::open(self.folder)?;
         let blobs = Blobs::new(self.folder);
         let header = self.header(&blobs)?;
