@@ -6,13 +6,13 @@
 //! ("stand-in", seed, id). Nothing is taken from the competitions but names: of files, columns,
 //! breeds and species.
 //!
-//! - One file per family of competitions: [`small_pictures`], [`medicine`], [`melanoma`],
-//!   [`plants`], [`documents`], [`comments`], [`authors`], [`requests`], [`normalization`],
-//!   [`birds`], [`whales`], [`playground`], [`measurements`].
-//! - What they share: tables ([`csv_rows`]), names and labels ([`names`], [`classes`]), pictures
-//!   and sounds ([`canvas`], [`sound`]), file formats ([`tiff`], [`dicom`], [`tfrecord`], [`aiff`],
-//!   [`archive`]).
-//! - [`source`] is one competition and its page, [`catalogue`] all of them, [`folder`] writes them.
+//! - One file per family of competitions: `small_pictures`, `medicine`, `melanoma`,
+//!   `plants`, `documents`, `comments`, `authors`, `requests`, `normalization`,
+//!   `birds`, `whales`, `playground`, `measurements`.
+//! - What they share: tables (`csv_rows`), names and labels (`names`, `classes`), pictures
+//!   and sounds (`canvas`, `sound`), file formats (`tiff`, `dicom`, `tfrecord`, `aiff`,
+//!   `archive`).
+//! - `source` is one competition and its page, `catalogue` all of them, `folder` writes them.
 
 mod aiff;
 mod archive;
