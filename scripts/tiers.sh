@@ -17,10 +17,14 @@ case "${1:-report}" in
     [ "${CI:-}" = true ] || [ "${CI:-}" = 1 ] || exit 0
     missing=()
     for tier in t1 t2 t3; do
-      grep -q "^tried: [0-9]* hostile programs in $tier, scripts, as " <<<"$lines" || missing+=("$tier")
+      grep -q "^tried: [0-9]* hostile programs in $tier, scripts, files in memory, as " <<<"$lines" || missing+=("$tier")
+    done
+    for tier in t1 t2; do
+      grep -q "^tried: [0-9]* hostile programs in $tier, scripts, files in disk, as " <<<"$lines" ||
+        missing+=("$tier with files on disk")
     done
     for tier in t2 t3; do
-      grep -q "^tried: [0-9]* hostile programs in $tier, scripts, as an ordinary user" <<<"$lines" ||
+      grep -q "^tried: [0-9]* hostile programs in $tier, scripts, files in memory, as an ordinary user" <<<"$lines" ||
         missing+=("$tier as an ordinary user")
     done
     if [ ${#missing[@]} -gt 0 ]; then
