@@ -1,7 +1,8 @@
 //! The command line of `agents`.
 
 use camino::Utf8PathBuf;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+use evals::bench::suite::BenchName;
 use llm::MicroUsd;
 
 /// Runs agents that search, on tasks and on benchmarks.
@@ -61,15 +62,6 @@ pub(crate) enum BenchCommand {
     Check(BenchCheckArgs),
 }
 
-/// A benchmark.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum BenchArg {
-    /// The 22 competitions of low complexity of MLE-bench.
-    MlebenchLite,
-    /// The held-out tasks of a corpus.
-    Synthetic,
-}
-
 /// Arguments of `agents bench check`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchCheckArgs {
@@ -85,9 +77,10 @@ pub(crate) struct BenchCheckArgs {
 /// Arguments of `agents eval`.
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
-    /// The benchmark.
-    #[arg(long)]
-    pub(crate) bench: BenchArg,
+    /// The benchmark: `mlebench-lite`, the 22 competitions of low complexity of MLE-bench, or
+    /// `synthetic`, the held-out tasks of a corpus.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bench: BenchName,
     /// The folder with the data: `ID/prepared` of each competition, or a corpus [default for
     /// mlebench-lite: `MLE_BENCH_DATA`, else MLE-bench's own folder in the user's cache].
     #[arg(long, value_name = "DIR")]

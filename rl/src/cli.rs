@@ -2,8 +2,10 @@
 //!
 //! One file per command; here is what several of them share.
 
+mod benchmark;
 mod eval;
 mod plan;
+mod policies;
 mod report;
 mod serve;
 mod sft;
@@ -56,8 +58,14 @@ enum RlCommand {
     Sft(SftArgs),
     /// Train a policy by GRPO on its own episodes.
     Train(TrainArgs),
-    /// Evaluate policies and scripted agents on held-out tasks.
-    Eval(EvalArgs),
+    /// Evaluate policies and scripted agents on held-out tasks, or on a benchmark.
+    ///
+    ///   rl eval --policy sft=sft --policy grpo=grpo --scripted --tasks tasks --out eval
+    ///   rl eval --bench mlebench-lite --data standins --preset lite-react --policy grpo=grpo --out eval
+    ///
+    /// A benchmark ends in `leaderboard.html`. Exit codes: 3 if something was not played.
+    #[command(verbatim_doc_comment)]
+    Eval(Box<EvalArgs>),
     /// Serve a policy through an API that is compatible with OpenAI's.
     ///
     ///   rl serve --model sft --port 8000
@@ -123,6 +131,23 @@ impl Continue {
     fn roll_back(&self, out: &Utf8Path) -> Result<()> {
         Ok(Checkpoints::new(out, 1).roll_back(&Resume::from(self.resume.as_str()))?)
     }
+}
+
+/// A command whose work is not done: what to say, and how the process ends.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct NotPlayed {
+    /// What goes to standard output all the same.
+    pub output: String,
+    /// What was not played, and what to do.
+    pub text: String,
+    /// The exit code.
+    pub code: u8,
+}
+
+impl NotPlayed {
+    /// Something was not played, such as a competition without data.
+    pub const INCOMPLETE: u8 = 3;
 }
 
 /// Progress on standard error.

@@ -1,5 +1,8 @@
 //! Policies and scripted agents on the same tasks, with the same seeds.
 
+pub mod benchmark;
+pub mod player;
+
 use crate::generate::NativeGenerator;
 use crate::model::Qwen3;
 use crate::rollout::{
@@ -84,17 +87,22 @@ impl Validate for EvalSettings {
     fn verify(&self) -> Result<(), SettingsError> {
         self.rules.episode.policy.check()?;
         require(self.attempts > 0, "attempts", &self.attempts, "at least 1")?;
-        let mut names = BTreeSet::new();
-        for (name, _) in &self.policies {
-            // It is that of a file, too.
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-            let is_fit = name.chars().all(plain) && !name.starts_with('.');
-            let expected = "a name of letters, digits, `-`, `_` and `.`";
-            require(is_fit && !name.is_empty(), "policy", name, expected)?;
-            require(names.insert(name), "policy", name, "another name than any other policy's")?;
-        }
+        check_names(&self.policies)?;
         self.rollout.check()
     }
+}
+
+/// Whether the names of policies are different, and fit for files.
+fn check_names(policies: &[(String, String)]) -> Result<(), SettingsError> {
+    let mut names = BTreeSet::new();
+    for (name, _) in policies {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let is_fit = name.chars().all(plain) && !name.starts_with('.');
+        let expected = "a name of letters, digits, `-`, `_` and `.`";
+        require(is_fit && !name.is_empty(), "policy", name, expected)?;
+        require(names.insert(name), "policy", name, "another name than any other policy's")?;
+    }
+    Ok(())
 }
 
 /// A policy that takes part.

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use indicatif::MultiProgress;
-use rl::cli::{ProgressBars, RlCli};
+use rl::cli::{NotPlayed, ProgressBars, RlCli};
 use rl::run::stop::Stopped;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
@@ -29,19 +29,17 @@ fn main() -> ExitCode {
         .init();
     match cli.run(&bars) {
         Ok(output) => {
-            #[expect(
-                clippy::print_stdout,
-                reason = "the result of a command goes to standard output"
-            )]
-            {
-                print!("{output}");
-            }
+            say(&output);
             ExitCode::SUCCESS
         }
         Err(error) => {
-            let (text, code) = match error.downcast_ref::<Stopped>() {
-                Some(stopped) => (stopped.to_string(), stopped.code),
-                None => (format!("error: {error:#}"), FAILED),
+            let (text, code) = if let Some(stopped) = error.downcast_ref::<Stopped>() {
+                (stopped.to_string(), stopped.code)
+            } else if let Some(not_played) = error.downcast_ref::<NotPlayed>() {
+                say(&not_played.output);
+                (not_played.to_string(), not_played.code)
+            } else {
+                (format!("error: {error:#}"), FAILED)
             };
             #[expect(clippy::print_stderr, reason = "the last words of a command")]
             {
@@ -50,6 +48,12 @@ fn main() -> ExitCode {
             ExitCode::from(code)
         }
     }
+}
+
+/// The result of a command goes to standard output.
+#[expect(clippy::print_stdout, reason = "this is where it is printed")]
+fn say(output: &str) {
+    print!("{output}");
 }
 
 /// Lets libtorch's threads sleep while they wait, unless the environment sets otherwise.

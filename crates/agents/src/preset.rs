@@ -134,6 +134,11 @@ impl Preset {
         Ok(preset)
     }
 
+    /// Scripts of one run that are in the making at once, at least 1.
+    pub fn workers(&self) -> usize {
+        self.search.workers.max(1) as usize
+    }
+
     /// The rules of its scripts.
     pub fn episode(&self) -> EpisodeConfig {
         EpisodeConfig {

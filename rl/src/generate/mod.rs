@@ -2,6 +2,7 @@
 
 pub mod engine;
 mod generator;
+pub(crate) mod jobs;
 pub mod sample;
 
 pub use generator::{Capacity, ConversationId, Generated, Generator, NativeGenerator};

@@ -1,9 +1,9 @@
 //! One choice of a response while it is generated: token ids in, deltas of text out.
 
 use super::api_error::ApiError;
-use super::generator::JobEvent;
 use super::text::Text;
 use crate::generate::engine::TurnEnd;
+use crate::generate::jobs::JobEvent;
 use crate::text::tokenizer::Tokenizer;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;

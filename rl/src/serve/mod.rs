@@ -6,7 +6,7 @@
 //! GET  /v1/models             the one model that is served
 //! ```
 //! Only the connections are asynchronous. One thread owns the engine. A request becomes one job
-//! per choice, and jobs join and leave the batch at every step (`generator`). The engine returns
+//! per choice, and jobs join and leave the batch at every step (`generate::jobs`). The engine returns
 //! token ids; each choice decodes its own into text, reasoning and tool calls (`choice`, `text`,
 //! `turn_parser`). When a client disconnects, its choices are dropped and their rows freed.
 //!
@@ -18,7 +18,6 @@ mod chat;
 mod choice;
 mod completions;
 mod config;
-mod generator;
 mod parameters;
 mod request_options;
 mod respond;

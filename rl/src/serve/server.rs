@@ -5,11 +5,11 @@ use super::chat::chat;
 use super::choice::ChoiceStream;
 use super::completions::completions;
 use super::config::{InferenceConfig, InferenceError};
-use super::generator::{GenerationJob, generate};
 use super::parameters::BODY;
 use super::request_options::RequestOptions;
 use super::respond::{PendingResponse, ResponseHead, page};
 use crate::generate::engine::{Engine, TurnOptions};
+use crate::generate::jobs::{GenerationJob, generate};
 use crate::generate::{Capacity, NativeGenerator};
 use crate::model::Qwen3;
 use crate::run::settings::Checked;
@@ -118,6 +118,7 @@ impl InferenceState {
                 ignore_eos: options.ignore_eos,
             };
             let permit = permits.split(1).expect("there is a permit for every choice");
+            let permit = Some(permit);
             let job = GenerationJob { ids, turn, events, permit };
             self.jobs.send(job).map_err(|_| ApiError::stopped())?;
             let (tokenizer, stops) = (Arc::clone(&self.tokenizer), options.stop.clone());

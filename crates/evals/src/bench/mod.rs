@@ -8,6 +8,7 @@ pub mod human_rank;
 pub mod measure;
 pub mod mlebench_files;
 pub mod outcome;
+pub mod output;
 pub mod paper;
 pub mod runner;
 pub mod suite;

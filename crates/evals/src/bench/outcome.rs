@@ -3,6 +3,7 @@
 use super::human_rank::BoardStanding;
 use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use tasks::mlebench::report::CompetitionReport;
 use tasks::task::DataSource;
 use tasks::thresholds::Milestone;
@@ -63,6 +64,17 @@ pub enum BenchOutcome {
         /// What broke, for people.
         why: String,
     },
+}
+
+/// In words for people.
+impl fmt::Display for BenchOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Graded(GradedRun { score: Some(score), .. }) => write!(f, "score {score:.5}"),
+            Self::Graded(_) => f.write_str("no valid submission"),
+            Self::Fault { why } => write!(f, "fault: {why}"),
+        }
+    }
 }
 
 /// What the grader said: the fields of mle-bench's report that do not follow from the competition.

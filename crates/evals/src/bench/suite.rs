@@ -2,12 +2,16 @@
 
 use super::summary::BenchField;
 use camino::{Utf8Path, Utf8PathBuf};
-use std::fmt;
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+use std::{env, fmt};
 use tasks::task::{Collection, DataSource, Opening, Split, Task, TaskError};
 use tasks::text::with_causes;
 
 /// A benchmark by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum BenchName {
     /// The 22 competitions of low complexity of MLE-bench.
     MlebenchLite,
@@ -22,6 +26,46 @@ impl fmt::Display for BenchName {
             Self::Synthetic => "synthetic",
         })
     }
+}
+
+/// A name that is none of a benchmark.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no benchmark `{0}`; there are mlebench-lite and synthetic")]
+pub struct NoSuchBench(String);
+
+impl FromStr for BenchName {
+    type Err = NoSuchBench;
+
+    fn from_str(name: &str) -> Result<Self, NoSuchBench> {
+        let all = [Self::MlebenchLite, Self::Synthetic];
+        let found = all.into_iter().find(|bench| bench.to_string() == name);
+        found.ok_or_else(|| NoSuchBench(name.to_owned()))
+    }
+}
+
+/// The folder with a benchmark's data: the one given, else, of MLE-bench, `MLE_BENCH_DATA`, else
+/// its own folder in the user's cache.
+///
+/// # Errors
+/// [`BenchTasksError::NoFolder`] if there is no such default.
+pub fn data_folder(
+    bench: BenchName,
+    given: Option<&Utf8Path>,
+) -> Result<Utf8PathBuf, BenchTasksError> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    if bench == BenchName::MlebenchLite {
+        if let Ok(folder) = env::var("MLE_BENCH_DATA") {
+            return Ok(folder.into());
+        }
+        let cache = env::var("XDG_CACHE_HOME").map(Utf8PathBuf::from);
+        let home = env::var("HOME").map(|home| Utf8PathBuf::from(home).join(".cache"));
+        if let Ok(cache) = cache.or(home) {
+            return Ok(cache.join("mle-bench/data"));
+        }
+    }
+    Err(BenchTasksError::NoFolder { bench })
 }
 
 /// Whether a competition can be played.
@@ -106,8 +150,16 @@ pub enum BenchTasksError {
         data: Utf8PathBuf,
         /// Those that are missing or broken.
         missing: Vec<String>,
+        /// Those that could be played.
+        ready: usize,
         /// How many there should be.
         all: usize,
+    },
+    /// Nothing says where the data is.
+    #[error("name the folder with the data of {bench}: `--data DIR`")]
+    NoFolder {
+        /// The benchmark.
+        bench: BenchName,
     },
     /// Names that are not in the benchmark.
     #[error("`{0}` is not one of the benchmark's tasks")]
@@ -115,6 +167,40 @@ pub enum BenchTasksError {
     /// A corpus without held-out tasks.
     #[error("`{0}` has no held-out tasks; `factory generate` makes both kinds")]
     NothingHeldOut(Utf8PathBuf),
+}
+
+impl BenchTasksError {
+    /// What to do about it, a sentence each.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NotPrepared { data, ready, all, .. } => hints(data, *ready, *all),
+            Self::NoFolder { bench: BenchName::Synthetic } => {
+                vec!["`factory generate --out DIR` makes a corpus".to_owned()]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What to do about competitions that are not prepared in `data`, where `ready` of `all` are.
+pub fn hints(data: &Utf8Path, ready: usize, all: usize) -> Vec<String> {
+    let mut hints = vec![
+        format!(
+            "with a Kaggle account: accept each competition's rules on its page, put the key into \
+             ~/.kaggle/kaggle.json, then `mlebench prepare --lite --data-dir {data}` (about 158 \
+             GB); some competitions no longer accept new entrants"
+        ),
+        "without: `factory standin --out DIR` makes small invented stand-ins; they test this \
+         program, not a model"
+            .to_owned(),
+    ];
+    if ready > 0 {
+        hints.push(format!(
+            "`--only prepared` plays the {ready} that are there; the report will say {ready} of \
+             {all}"
+        ));
+    }
+    hints
 }
 
 /// Which tasks of a benchmark are played.
@@ -126,6 +212,23 @@ pub enum Selection {
     Prepared,
     /// These.
     Only(Vec<String>),
+}
+
+impl Selection {
+    /// From the values of `--only`: `prepared`, a file of names, or names; all without any.
+    ///
+    /// # Errors
+    /// Those of reading the file.
+    pub fn from_names(names: Option<&[String]>) -> std::io::Result<Self> {
+        Ok(match names {
+            None => Self::All,
+            Some([one]) if one == "prepared" => Self::Prepared,
+            Some([one]) if Utf8Path::new(one).is_file() => {
+                Self::Only(fs::read_to_string(one)?.split_whitespace().map(str::to_owned).collect())
+            }
+            Some(names) => Self::Only(names.to_vec()),
+        })
+    }
 }
 
 /// The tasks that are played, and the benchmark that they are of.
@@ -160,7 +263,10 @@ pub fn open(
             if !missing.is_empty() && !forgiving {
                 let missing = missing.into_iter().map(|check| check.id).collect();
                 let all = field.competitions.len();
-                return Err(BenchTasksError::NotPrepared { data: data.to_owned(), missing, all });
+                // Of a selection, those that are there say nothing about `--only prepared`.
+                let ready = if *selection == Selection::All { ready.len() } else { 0 };
+                let data = data.to_owned();
+                return Err(BenchTasksError::NotPrepared { data, missing, ready, all });
             }
             let tasks = ready.iter().map(|check| Task::open(&data.join(&check.id), opening));
             let tasks = Collection::from_tasks(data, tasks.collect::<Result<_, _>>()?)?;

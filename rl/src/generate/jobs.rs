@@ -1,7 +1,7 @@
-//! The thread that owns the engine: jobs in, tokens out.
+//! The loop that owns an engine: jobs of any number of threads in, tokens out.
 
-use crate::generate::engine::{EngineError, TurnEnd, TurnOptions};
-use crate::generate::{ConversationId, Generator};
+use super::engine::{EngineError, TurnEnd, TurnOptions};
+use super::{ConversationId, Generator};
 use crate::run::watchdog::Heartbeat;
 use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::OwnedSemaphorePermit;
@@ -9,24 +9,24 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 /// One choice to generate. Dropping the receiving end of `events` cancels it.
 #[derive(Debug)]
-pub(super) struct GenerationJob {
+pub(crate) struct GenerationJob {
     /// The token ids of the prompt.
-    pub(super) ids: Vec<i64>,
-    pub(super) turn: TurnOptions,
+    pub(crate) ids: Vec<i64>,
+    pub(crate) turn: TurnOptions,
     /// Unbounded, because a turn has a largest number of tokens.
-    pub(super) events: UnboundedSender<JobEvent>,
-    /// Counts the job among those that run or wait.
-    pub(super) permit: OwnedSemaphorePermit,
+    pub(crate) events: UnboundedSender<JobEvent>,
+    /// Counts the job among those that run or wait, where somebody counts them.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
 }
 
 /// The progress of a job.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum JobEvent {
+pub(crate) enum JobEvent {
     /// A token was sampled.
     Token {
         /// The id of the token.
         id: i64,
-        /// Its log-probability, as [`Generated`](crate::generate::Generated) has it.
+        /// Its log-probability, as [`Generated`](super::Generated) has it.
         log_prob: f32,
     },
     /// The turn is complete; the last event.
@@ -57,7 +57,7 @@ impl RunningJob {
 ///
 /// # Errors
 /// An [`EngineError`] after which generation cannot continue, such as logits that are not finite.
-pub(super) fn generate(
+pub(crate) fn generate(
     generator: &mut dyn Generator,
     rows: usize,
     mut jobs: UnboundedReceiver<GenerationJob>,

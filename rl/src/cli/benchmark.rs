@@ -1,0 +1,144 @@
+//! `rl eval --bench`: policies on a benchmark.
+
+use super::policies::NamedPolicies;
+use super::{NotPlayed, ProgressBars, RunFlags};
+use crate::eval::benchmark::{self, BenchEvalError, BenchEvalSettings};
+use crate::run::settings::{Validate as _, claim, resolve};
+use crate::run::stop::Stop;
+use agents::preset::Preset;
+use agents::search::stop::SearchStop;
+use anyhow::{Context as _, Result};
+use camino::Utf8PathBuf;
+use clap::Args;
+use evals::bench::output;
+use evals::bench::suite::{BenchName, Selection, data_folder};
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Duration;
+use tasks::stream::Stream;
+use tasks::task::Opening;
+use toml::Table;
+
+/// Flags of a benchmark, whose runs are searches or linear agents.
+#[derive(Debug, Args)]
+pub(super) struct BenchFlags {
+    /// Play a benchmark: `mlebench-lite`, or `synthetic`, the held-out tasks of a corpus.
+    #[arg(long, value_name = "NAME", requires = "preset", requires = "policies")]
+    bench: Option<BenchName>,
+    /// The folder with the data of the benchmark: `ID/prepared` of each competition, or a corpus
+    /// [default for mlebench-lite: `MLE_BENCH_DATA`, else MLE-bench's own folder in the user's
+    /// cache].
+    #[arg(long, value_name = "FOLDER", requires = "bench")]
+    data: Option<Utf8PathBuf>,
+    /// The scaffold with its settings: a name or a TOML file. `--set preset.search.steps=20` sets
+    /// one of them.
+    #[arg(long, value_name = "NAME", requires = "bench")]
+    preset: Option<String>,
+    /// Runs of each task, with seeds 0, 1, … [default: 3].
+    #[arg(long, requires = "bench")]
+    seeds: Option<u32>,
+    /// Runs at a time [default: 4].
+    #[arg(long, requires = "bench")]
+    jobs: Option<u32>,
+    /// Play these tasks only: names, a file of names, or `prepared` for all that are there.
+    #[arg(long, value_name = "IDS", value_delimiter = ',', requires = "bench")]
+    only: Option<Vec<String>>,
+    /// A checkout of mle-bench, for leaderboards.
+    #[arg(long, value_name = "FOLDER", requires = "bench")]
+    mlebench: Option<Utf8PathBuf>,
+}
+
+/// Those flags that are settings.
+#[derive(Debug, Serialize)]
+struct BenchSettingFlags {
+    data: Utf8PathBuf,
+    policies: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seeds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jobs: Option<u32>,
+}
+
+impl BenchFlags {
+    /// The benchmark, if one is asked for.
+    pub(super) fn bench(&self) -> Option<BenchName> {
+        self.bench
+    }
+
+    /// Plays the benchmark; returns the table of results.
+    ///
+    /// # Errors
+    /// [`NotPlayed`] if something was not played; any other error if the evaluation broke.
+    pub(super) fn run(
+        &self,
+        bench: BenchName,
+        policies: NamedPolicies,
+        common: &RunFlags,
+        bars: &ProgressBars,
+    ) -> Result<String> {
+        let RunFlags { out, config, set, .. } = common;
+        let preset = self.preset.as_deref().context("name the scaffold: `--preset NAME`")?;
+        let preset = Preset::load(preset, &[])?;
+        let flags = Table::try_from(BenchSettingFlags {
+            data: data_folder(bench, self.data.as_deref())?,
+            policies: policies.sources(),
+            seeds: self.seeds,
+            jobs: self.jobs,
+        })?;
+        let defaults = BenchEvalSettings::defaults(bench, preset, policies.scale()?);
+        let settings: BenchEvalSettings = resolve(&defaults, config.as_deref(), flags, set)?;
+        let settings = settings.check()?;
+        claim(out, &*settings, &["rollout.workers", "jobs", "seeds"])?;
+        let device = common.device()?;
+        let mut settings = settings.into_inner();
+        settings.rollout.cache = policies.cache(&settings.rollout, settings.dtype, device)?;
+        let contestants =
+            policies.open(settings.dtype, device, Stream::root(0).child("random policy"))?;
+        let selection = Selection::from_names(self.only.as_deref())?;
+        let opening = Opening { checkout: self.mlebench.clone() };
+        let stop = stop_on_signal()?;
+        let ended =
+            benchmark::run(&settings, &selection, &opening, contestants, out, bars, &stop.searches);
+        let evaluation = ended.map_err(|error| match &error {
+            BenchEvalError::Tasks(tasks) if !tasks.hints().is_empty() => {
+                let hints: String =
+                    tasks.hints().iter().map(|hint| format!("\nhint: {hint}")).collect();
+                let (output, text) = (String::new(), format!("error: {error}{hints}"));
+                NotPlayed { output, text, code: NotPlayed::INCOMPLETE }.into()
+            }
+            _ => anyhow::Error::new(error),
+        })?;
+        let table = output::write(out, &evaluation.field, &evaluation.runs)?;
+        let table = table.map_or_else(String::new, |table| table.to_string());
+        let Some(first) = evaluation.paused.first() else { return Ok(table) };
+        let count = evaluation.paused.len();
+        let text = format!("{count} runs can go on ({first}); the same command does");
+        let stopped = stop.signals.is_requested();
+        let code = if stopped { stop.signals.exit_code() } else { NotPlayed::INCOMPLETE };
+        Err(NotPlayed { output: table, text, code }.into())
+    }
+}
+
+/// Signals, and what they stop.
+struct StoppedRuns {
+    signals: Stop,
+    searches: Arc<SearchStop>,
+}
+
+/// Ends all runs at the first signal, and the process at the second.
+fn stop_on_signal() -> Result<StoppedRuns> {
+    let signals = Stop::on_signals().context("failed to listen for signals")?;
+    let searches = Arc::new(SearchStop::default());
+    let (asked, stop) = (signals.clone(), Arc::clone(&searches));
+    std::thread::Builder::new()
+        .name("stop".to_owned())
+        .spawn(move || {
+            while !asked.is_requested() {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            tracing::warn!("stopping; the same command goes on (once more to end at once)");
+            stop.stop();
+        })
+        .context("failed to start a thread")?;
+    Ok(StoppedRuns { signals, searches })
+}

@@ -1,0 +1,205 @@
+//! Policies on a benchmark, with their weights in this process.
+//!
+//! ```text
+//! <out>/<policy>/runs/<task>/seed<k>/…                        as `agents eval` writes them
+//! <out>/leaderboard.html, runs.json, mlebench/                 all policies together
+//! ```
+//! One policy plays after another. The runs of one are batched: as many of them generate at a time
+//! as the KV cache has room for, while the scripts of others run.
+
+use super::PolicyContestant;
+use super::player::{PlayerSettings, PolicyPlayerError, with_policy};
+use crate::generate::Capacity;
+use crate::rollout::RolloutSettings;
+use crate::run::settings::{SettingsError, Validate, require};
+use crate::run::view::Stages;
+use crate::train::presets::{Dtype, Scale};
+use agents::preset::Preset;
+use agents::search::python::{PythonFacts, PythonFactsError};
+use agents::search::stop::SearchStop;
+use camino::{Utf8Path, Utf8PathBuf};
+use evals::bench::outcome::BenchRun;
+use evals::bench::runner::{Bench, BenchError, BenchProgress, BenchRest};
+use evals::bench::suite::{BenchName, BenchTasksError, Selection, open};
+use evals::bench::summary::BenchField;
+use indicatif::ProgressBar;
+use jail::exec::SandboxOptions;
+use llm::Price;
+use sandbox::env::{SuiteError, TaskSuite};
+use serde::{Deserialize, Serialize};
+use tasks::task::{Opening, TaskId};
+
+/// The settings of `rl eval --bench`.
+///
+/// | field | default | purpose |
+/// | --- | --- | --- |
+/// | `preset` | – | scaffold, limits and feedback |
+/// | `seeds` | 3 | runs of each task, with seeds 0, 1, … |
+/// | `jobs` | 4 | runs at a time |
+/// | `rollout` | by the size of the policy | `max_num_seqs`, `max_model_len`, `cache`, `turn_tokens` and `sampling.min_p`; temperature and top-p are the preset's |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BenchEvalSettings {
+    /// The benchmark.
+    pub bench: BenchName,
+    /// The folder with its data.
+    pub data: Utf8PathBuf,
+    /// Names and sources of the policies, in the order in which they play.
+    pub policies: Vec<(String, String)>,
+    /// The scaffold with its settings.
+    pub preset: Preset,
+    /// Runs of each task; at least 1.
+    pub seeds: u64,
+    /// Runs at a time; at least 1.
+    pub jobs: usize,
+    /// The type of weights and activations.
+    pub dtype: Dtype,
+    /// How answers are generated.
+    pub rollout: RolloutSettings,
+}
+
+impl BenchEvalSettings {
+    /// Defaults for policies of this scale under `preset`.
+    pub fn defaults(bench: BenchName, preset: Preset, scale: Scale) -> Self {
+        let rollout = scale.rollout();
+        // Questions of a search hold the whole page of the task, which a tiny policy has not been
+        // trained to read; it reads it all the same.
+        let max_model_len = rollout.max_model_len.max(8192);
+        Self {
+            bench,
+            data: Utf8PathBuf::new(),
+            policies: Vec::new(),
+            preset,
+            seeds: 3,
+            jobs: 4,
+            dtype: scale.dtype(),
+            rollout: RolloutSettings { max_model_len, ..rollout },
+        }
+    }
+}
+
+impl Validate for BenchEvalSettings {
+    type Error = SettingsError;
+
+    fn verify(&self) -> Result<(), SettingsError> {
+        self.preset.limits.check()?;
+        require(self.seeds > 0, "seeds", &self.seeds, "at least 1")?;
+        require(self.jobs > 0, "jobs", &self.jobs, "at least 1")?;
+        super::check_names(&self.policies)?;
+        self.rollout.check()
+    }
+}
+
+/// Why a benchmark was not played.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchEvalError {
+    /// Its tasks cannot be used.
+    #[error(transparent)]
+    Tasks(#[from] BenchTasksError),
+    /// The sandbox does not start.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    /// Python does not say what it has.
+    #[error(transparent)]
+    Python(#[from] PythonFactsError),
+    /// A policy cannot play.
+    #[error("`{name}` cannot play")]
+    Policy {
+        /// The policy.
+        name: String,
+        /// Why.
+        #[source]
+        source: PolicyPlayerError,
+    },
+    /// A run cannot go on.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+}
+
+/// How an evaluation ended.
+#[derive(Debug)]
+pub struct BenchEvaluation {
+    /// The benchmark.
+    pub field: BenchField,
+    /// Runs that are over, of all policies.
+    pub runs: Vec<BenchRun>,
+    /// Runs that can go on: which, and why they paused.
+    pub paused: Vec<String>,
+}
+
+/// Plays the benchmark with every policy; the runs go on where they were.
+///
+/// # Errors
+/// [`BenchEvalError`].
+pub fn run(
+    settings: &BenchEvalSettings,
+    selection: &Selection,
+    opening: &Opening,
+    policies: Vec<PolicyContestant>,
+    out: &Utf8Path,
+    stages: &dyn Stages,
+    stop: &SearchStop,
+) -> Result<BenchEvaluation, BenchEvalError> {
+    let (field, tasks) = open(settings.bench, &settings.data, opening, selection)?;
+    let count = tasks.tasks().len() as u64 * settings.seeds;
+    let slots = settings.jobs * settings.preset.workers();
+    let suite = TaskSuite::start(tasks, SandboxOptions { slots, ..SandboxOptions::default() })?;
+    let python = PythonFacts::ask(suite.sandbox())?;
+    let mut evaluation = BenchEvaluation { field, runs: Vec::new(), paused: Vec::new() };
+    for PolicyContestant { name, model, tokenizer } in policies {
+        let bar = RunsBar(stages.stage("playing", count));
+        bar.0.set_message(name.clone());
+        let agent = format!("{}/{name}", settings.preset.scaffold);
+        let folder = out.join(&name);
+        let player = PlayerSettings {
+            capacity: Capacity {
+                rows: settings.rollout.max_num_seqs.min(slots),
+                ..settings.rollout.capacity()
+            },
+            turn_tokens: settings.rollout.turn_tokens,
+            min_p: settings.rollout.sampling.min_p,
+        };
+        let played = with_policy(&name, &model, tokenizer, player, |players| {
+            let bench = Bench {
+                suite: &suite,
+                preset: &settings.preset,
+                agent: &agent,
+                players,
+                price: Some(Price::FREE),
+                python: &python,
+                out: &folder,
+                seeds: settings.seeds,
+                jobs: settings.jobs,
+                stop,
+                progress: &bar,
+            };
+            bench.play()
+        });
+        bar.0.finish();
+        let rests = played.map_err(|source| BenchEvalError::Policy { name, source })??;
+        for (task, seed, rest) in rests {
+            match rest {
+                BenchRest::Over(run) => evaluation.runs.push(*run),
+                BenchRest::Paused { why } => {
+                    evaluation.paused.push(format!("{agent} on {task}, seed {seed}: {why}"));
+                }
+            }
+        }
+    }
+    Ok(evaluation)
+}
+
+struct RunsBar(ProgressBar);
+
+impl BenchProgress for RunsBar {
+    fn rest(&self, task: &TaskId, seed: u64, rest: &BenchRest) {
+        self.0.inc(1);
+        let how = match rest {
+            BenchRest::Over(run) => run.outcome.to_string(),
+            BenchRest::Paused { why } => format!("paused: {why}"),
+        };
+        if self.0.is_hidden() {
+            tracing::info!(%task, seed, how, "played");
+        }
+    }
+}
