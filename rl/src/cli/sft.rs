@@ -29,6 +29,11 @@ struct SftFlags {
     /// The corpus made by `factory generate`.
     #[arg(long, value_name = "FOLDER")]
     tasks: Utf8PathBuf,
+    /// Searches on tasks of the corpus, as `agents run` and `agents eval` leave them: imitate their
+    /// good answers and no scripted agents; may be repeated.
+    #[arg(long, value_name = "FOLDER")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    searches: Vec<Utf8PathBuf>,
     /// The seed of everything [default: 0].
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]

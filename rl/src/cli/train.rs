@@ -34,6 +34,12 @@ struct TrainFlags {
     /// The corpus made by `factory generate`.
     #[arg(long, value_name = "FOLDER")]
     tasks: Utf8PathBuf,
+    /// Searches on tasks of the corpus, as `agents run` and `agents eval` leave them: train on
+    /// their questions (draft, improve, debug, crossover), an answer each, with the grade of the
+    /// script's submission as reward; may be repeated.
+    #[arg(long, value_name = "FOLDER")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    searches: Vec<Utf8PathBuf>,
     /// The seed of everything [default: 0].
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]

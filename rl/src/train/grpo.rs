@@ -34,6 +34,7 @@
 mod batch;
 mod draw;
 mod error;
+mod items;
 mod mask;
 mod metrics;
 mod play;
@@ -57,17 +58,19 @@ use crate::train::harness::{Earlier, Harness};
 use crate::train::learner::{Learner, LearnerError, TrainingLoss, UpdateStats, WeightSet};
 use crate::train::native::NativeLearner;
 use crate::train::presets::Dtype;
+use agents::play::World;
 use agents::scaffold::react::MleWorld;
 use batch::{Batch, Scores};
 use camino::Utf8Path;
 use error::LOG_PROB_GAP;
+use items::{Items, operators};
 use jail::exec::SandboxOptions;
 use metrics::{EpisodeSummary, Gathered, Made, PhaseTimes, StepMetrics, TrainMetrics};
 use play::{EpisodePlayer, PlayedStep};
 use sandbox::env::TaskSuite;
 use std::time::{Duration, Instant};
 use tasks::stream::Stream;
-use tasks::task::{Opening, Split};
+use tasks::task::Opening;
 use tch::Device;
 
 /// Trains the policy in `folder` on the corpus; `out` is the run's folder. Resumes from the newest
@@ -112,22 +115,22 @@ pub fn run(
     let heartbeat = Heartbeat::default();
     let silence = Duration::from_secs(settings.watchdog_seconds);
     let _watchdog = Watchdog::start(&heartbeat, silence, |text| tracing::warn!("{text}"));
-    let held_out = suite.split(Split::Val)?;
-    let trained_on = held_out.iter().filter(|task| task.split().is_none()).count();
-    if settings.validate_every > 0 && trained_on > 0 {
-        tracing::warn!(
-            "{trained_on} of {} validation tasks are also trained on, because they state no \
-             split: validation rewards, the best checkpoint and early stopping do not measure \
-             held-out tasks; set `validate_every=0` and compare policies on other tasks with \
-             `rl eval`",
-            held_out.len()
-        );
+    let episodes = MleWorld { suite: &suite, rules: &settings.rules };
+    let operators = operators(settings, &suite)?;
+    let (world, items) = match &operators {
+        None => (&episodes as &dyn World, Items::tasks(&suite)?),
+        Some(operators) => {
+            (operators as &dyn World, Items::questions(operators, &tokenizer, &settings.rollout)?)
+        }
+    };
+    if settings.validate_every > 0 {
+        items.check_held_out(&suite)?;
     }
     let player = EpisodePlayer {
         settings,
-        world: MleWorld { suite: &suite, rules: &settings.rules },
-        tasks: suite.split(Split::Train)?,
-        held_out,
+        world,
+        tasks: items.train,
+        held_out: items.held_out,
         tokenizer: &tokenizer,
         root,
         stages,

@@ -1,4 +1,4 @@
-//! Supervised fine-tuning on scripted agents' episodes.
+//! Supervised fine-tuning on scripted agents' episodes, or on the good answers of searches.
 //!
 //! 1. Scripted agents play real episodes on the training tasks, every rung of the public ladder
 //!    equally often: the policy should know weak and strong approaches, so that reinforcement
@@ -30,7 +30,7 @@ use crate::train::learner::{Learner, TrainingLoss, UpdateStats};
 use crate::train::native::NativeLearner;
 use agents::scaffold::runner::ScriptedError;
 use camino::Utf8Path;
-use demonstrations::{demonstrate, tiny};
+use demonstrations::{demonstrate, from_searches, tiny};
 use rand::seq::SliceRandom;
 use serde::Serialize;
 use tasks::stream::Stream;
@@ -64,7 +64,12 @@ pub fn run(
 ) -> Result<RunEnd, SftError> {
     let root = Stream::root(settings.seed).child("sft");
     let stream = root.child("demonstrations");
-    let demonstrations = match demonstrate(settings, out, stream, stages, stop) {
+    let demonstrations = if settings.searches.is_empty() {
+        demonstrate(settings, out, stream, stages, stop)
+    } else {
+        from_searches(settings, out)
+    };
+    let demonstrations = match demonstrations {
         Err(SftError::Scripted(ScriptedError::Caller(Halt::Stopped))) => {
             return Ok(RunEnd::Stopped(Stopped {
                 step: 0,

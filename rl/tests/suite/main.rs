@@ -17,6 +17,7 @@ mod generation;
 mod killed;
 mod loops;
 mod masks;
+mod operators;
 mod roles;
 mod rollout;
 mod serve;

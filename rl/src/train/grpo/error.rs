@@ -4,7 +4,10 @@ use crate::checkpoint::CheckpointError;
 use crate::checkpoint::policy::PolicyError;
 use crate::generate::engine::EngineError;
 use crate::rollout::RolloutError;
+use crate::text::template::TemplateError;
 use crate::train::learner::LearnerError;
+use agents::prompt::PromptError;
+use agents::search::samples::SearchReadError;
 use sandbox::env::SuiteError;
 use tasks::task::TaskId;
 
@@ -17,6 +20,38 @@ pub enum TrainError {
     /// No place to play.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// Searches could not be read.
+    #[error(transparent)]
+    Searches(#[from] SearchReadError),
+    /// The chat template cannot render questions.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// A question cannot be asked.
+    #[error("the question `{id}` cannot be asked")]
+    Question {
+        /// Its name.
+        id: TaskId,
+        /// Why.
+        #[source]
+        source: PromptError,
+    },
+    /// No question to train on.
+    #[error(
+        "the searches have no question for a training task of the corpus with at most {room} \
+         tokens ({too_long} are longer); give searches on its training tasks, or raise \
+         `rollout.max_model_len`"
+    )]
+    NoQuestions {
+        /// Questions that are too long.
+        too_long: usize,
+        /// The most tokens of a question.
+        room: usize,
+    },
+    /// Validation without anything to validate on.
+    #[error(
+        "the searches have no question for a held-out task; give some, or set `validate_every=0`"
+    )]
+    NothingHeldOut,
     /// Episodes could not be played.
     #[error(transparent)]
     Rollout(#[from] RolloutError),

@@ -12,17 +12,18 @@ use crate::run::stop::Stop;
 use crate::run::view::Stages;
 use crate::run::watchdog::{Heartbeat, Phase};
 use crate::text::tokenizer::Tokenizer;
-use agents::scaffold::react::MleWorld;
+use agents::play::World;
 use std::time::Instant;
 use tasks::stream::Stream;
-use tasks::task::Task;
+use tasks::task::TaskId;
 
 /// Where and by which rules episodes are played, step after step.
 pub(super) struct EpisodePlayer<'a> {
     pub(super) settings: &'a TrainSettings,
-    pub(super) world: MleWorld<'a>,
-    pub(super) tasks: Vec<&'a Task>,
-    pub(super) held_out: Vec<&'a Task>,
+    pub(super) world: &'a dyn World,
+    /// The items of the environment that are trained on: tasks, or questions of searches.
+    pub(super) tasks: Vec<&'a TaskId>,
+    pub(super) held_out: Vec<&'a TaskId>,
     pub(super) tokenizer: &'a Tokenizer,
     pub(super) root: Stream,
     pub(super) stages: &'a dyn Stages,
@@ -62,7 +63,7 @@ impl EpisodePlayer<'_> {
                 for attempt in 0..settings.group_size as u64 {
                     // By place, because a small corpus may draw a task twice in a step.
                     let stream = stream.index(place as u64).index(attempt);
-                    jobs.push(EpisodeRequest { task: task.id(), attempt, stream });
+                    jobs.push(EpisodeRequest { task, attempt, stream });
                 }
             }
             played = drawn.len();
@@ -93,10 +94,10 @@ impl EpisodePlayer<'_> {
     ) -> Result<EpisodeSummary, TrainError> {
         let stream = self.root.child("validation");
         let mut jobs = Vec::new();
-        for task in &self.held_out {
+        for &task in &self.held_out {
             for attempt in 0..self.settings.validate_attempts {
-                let stream = stream.child(task.id().as_str()).index(attempt);
-                jobs.push(EpisodeRequest { task: task.id(), attempt, stream });
+                let stream = stream.child(task.as_str()).index(attempt);
+                jobs.push(EpisodeRequest { task, attempt, stream });
             }
         }
         let (mut trajectories, mut last) = (Vec::new(), String::new());
@@ -121,7 +122,7 @@ impl EpisodePlayer<'_> {
         let policy = Policy { name: "policy", tokenizer: self.tokenizer };
         let bar = self.stages.stage(name, jobs.len() as u64);
         let context = RolloutContext {
-            world: &self.world,
+            world: self.world,
             settings: &self.settings.rollout,
             stop: self.stop,
             heartbeat: self.heartbeat,

@@ -46,6 +46,10 @@ pub struct TrainSettings {
     pub model: String,
     /// The folder of the corpus.
     pub tasks: Utf8PathBuf,
+    /// Folders of searches on tasks of the corpus. With any, the policy is trained on their
+    /// questions, an answer each, and not on whole episodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<Utf8PathBuf>,
     /// The seed of everything.
     pub seed: u64,
     /// The number of training steps.
@@ -140,6 +144,7 @@ impl TrainSettings {
         Self {
             model: String::new(),
             tasks: Utf8PathBuf::new(),
+            searches: Vec::new(),
             seed: 0,
             steps: if tiny { 24 } else { 100 },
             tasks_per_step: 16,

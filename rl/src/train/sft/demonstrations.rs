@@ -1,4 +1,4 @@
-//! Episodes of scripted agents, to be imitated, and the tiny policy that begins with them.
+//! Episodes of scripted agents or answers of searches, to be imitated, and the tiny policy that begins with them.
 
 use super::error::{Halt, SftError};
 use super::settings::SftSettings;
@@ -9,13 +9,16 @@ use crate::text::tokenizer::{Tokenizer, TokenizerError};
 use agents::scaffold::react::MleWorld;
 use agents::scaffold::runner::{RunnerContext, ScriptedJob, run_episodes};
 use agents::scaffold::scripted::{ScriptStyle, ScriptedLevel};
+use agents::search::samples::{self, SearchAsk};
 use agents::trajectory::{self, Trajectory};
 use camino::Utf8Path;
 use jail::exec::SandboxOptions;
 use sandbox::env::{SuiteError, TaskSuite};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use tasks::files;
 use tasks::stream::Stream;
-use tasks::task::{Collection, Opening, Split};
+use tasks::task::{Collection, Opening, Split, TaskId};
 use tch::{Device, Kind};
 
 /// Plays what has not been played yet and returns all demonstrations in a fixed order.
@@ -84,6 +87,44 @@ pub(super) fn demonstrate(
     }
     played.sort_by(|a, b| a.key().cmp(&b.key()));
     Ok(played)
+}
+
+/// The good answers of searches on training tasks of the corpus, each once, in a fixed order. They
+/// are taken over once: searches that go on change nothing for a run that is resumed.
+pub(super) fn from_searches(
+    settings: &SftSettings,
+    out: &Utf8Path,
+) -> Result<Vec<Trajectory>, SftError> {
+    let path = out.join("demonstrations.jsonl");
+    if path.is_file() {
+        return Ok(trajectory::read(&path)?);
+    }
+    let collection =
+        Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
+    let train: BTreeSet<&TaskId> =
+        collection.split(Split::Train).into_iter().map(|task| task.id()).collect();
+    let (mut chosen, mut all) = (BTreeMap::new(), 0);
+    for folder in &settings.searches {
+        for ask in samples::read(folder)? {
+            all += 1;
+            if ask.is_gain && train.contains(&ask.task) {
+                chosen.entry((ask.id.clone(), ask.answer.clone())).or_insert(ask);
+            }
+        }
+    }
+    if chosen.is_empty() {
+        return Err(SftError::NothingToImitate { all });
+    }
+    tracing::info!(all, chosen = chosen.len(), "answers of searches");
+    let mut demonstrations: Vec<Trajectory> = chosen.values().map(SearchAsk::trajectory).collect();
+    demonstrations.sort_by(|a, b| a.key().cmp(&b.key()));
+    let mut lines = Vec::new();
+    for demonstration in &demonstrations {
+        serde_json::to_writer(&mut lines, demonstration).map_err(io::Error::from)?;
+        lines.push(b'\n');
+    }
+    files::write_atomic(&path, &lines)?;
+    Ok(demonstrations)
 }
 
 /// A tiny policy with random weights and a tokenizer trained on the demonstrations.

@@ -6,6 +6,7 @@ use crate::text::template::TemplateError;
 use crate::text::tokenizer::TokenizerError;
 use crate::train::learner::LearnerError;
 use agents::scaffold::runner::ScriptedError;
+use agents::search::samples::SearchReadError;
 use agents::trajectory::TrajectoryError;
 use sandbox::env::SuiteError;
 
@@ -18,6 +19,15 @@ pub enum SftError {
     /// The agents could not play.
     #[error(transparent)]
     Scripted(#[from] ScriptedError<Halt>),
+    /// Searches could not be read.
+    #[error(transparent)]
+    Searches(#[from] SearchReadError),
+    /// No answer of a search is one to imitate.
+    #[error("none of {all} answers of the searches is a good one on a training task of the corpus")]
+    NothingToImitate {
+        /// Answers in all.
+        all: usize,
+    },
     /// Episodes could not be stored.
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),

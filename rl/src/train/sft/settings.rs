@@ -33,6 +33,10 @@ pub struct SftSettings {
     pub model: String,
     /// The folder of the corpus.
     pub tasks: Utf8PathBuf,
+    /// Folders of searches on tasks of the corpus. With any, the policy imitates their good answers
+    /// and not scripted agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<Utf8PathBuf>,
     /// The seed of everything.
     pub seed: u64,
     /// Episodes per task and approach.
@@ -79,6 +83,7 @@ impl SftSettings {
         Self {
             model: String::new(),
             tasks: Utf8PathBuf::new(),
+            searches: Vec::new(),
             seed: 0,
             attempts: 3,
             vocab_size: 3000,
