@@ -8,6 +8,7 @@ use factory::spec::mix::Cell;
 use fs_err as fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use support::folders::replace;
 
 /// Complains about elements that are not closed in order, about elements that no page has, and
 /// about addresses that would be fetched.
@@ -87,16 +88,6 @@ fn tasks(corpus: &Utf8Path) -> Vec<Utf8PathBuf> {
         .collect();
     tasks.sort();
     tasks
-}
-
-/// Puts other bytes into a file, as if the task had been made with them.
-fn replace(task: &Utf8Path, file: &str, bytes: &[u8]) {
-    fs::write(task.join(file), bytes).unwrap();
-    let manifest = task.join("task.json");
-    let mut value: serde_json::Value =
-        serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
-    value["hashes"][file] = blake3::hash(bytes).to_hex().as_str().into();
-    fs::write(&manifest, serde_json::to_vec(&value).unwrap()).unwrap();
 }
 
 #[test]

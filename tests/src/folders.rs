@@ -145,3 +145,16 @@ def main():
 
 main()
 "#;
+
+/// Puts other bytes into a file of a task, as if the task had been made with them.
+///
+/// # Panics
+/// If a file cannot be written.
+pub fn replace(task: &Utf8Path, file: &str, bytes: &[u8]) {
+    fs::write(task.join(file), bytes).unwrap();
+    let manifest = task.join("task.json");
+    let mut value: serde_json::Value =
+        serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    value["hashes"][file] = blake3::hash(bytes).to_hex().as_str().into();
+    fs::write(&manifest, serde_json::to_vec(&value).unwrap()).unwrap();
+}

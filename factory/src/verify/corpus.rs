@@ -4,6 +4,7 @@
 //! run on the files as they are now.
 
 use crate::package::{self, Staged, TaskSource};
+use crate::page;
 use crate::spec::scenario::{self, ScenarioError};
 use crate::verify::{self, Refusal};
 use rayon::prelude::*;
@@ -68,6 +69,10 @@ pub(super) fn one(task: &TaskDir, stories: &[scenario::Scenario]) -> Result<(), 
     let scenario = scenario.map_err(|error| Refusal::Contract(error.to_string()))?;
     let draft = package::rebuild(&source, &scenario, None)
         .map_err(|error| Refusal::Contract(error.to_string()))?;
+    if let Some(prose) = &source.prose {
+        page::check(prose, &source.blueprint, &scenario, &draft.facts.assets)
+            .map_err(Refusal::Prose)?;
+    }
     let staged = Staged { draft, dir: task.clone() };
     verify::same_files(&staged)?;
     verify::check(&staged)

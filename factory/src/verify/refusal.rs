@@ -2,6 +2,7 @@
 
 use super::suspects::Carrier;
 use crate::package::SourceError;
+use crate::page::RefusedProse;
 use crate::roles::{RoleRefusal, TaskPart};
 use crate::spec::blueprint::BLUEPRINT_VERSION;
 use tasks::grade::GradeError;
@@ -141,6 +142,9 @@ pub enum Refusal {
     /// The page gives the rule away.
     #[error("the description shows the rule: `{0}`")]
     RulePrinted(String),
+    /// The kept prose of a chat model does not pass the checks of prose.
+    #[error("the kept prose is refused: {0}")]
+    Prose(RefusedProse),
     /// Building again gives other bytes.
     #[error("building the task again gives another `{0}`")]
     NotReproducible(String),
@@ -202,6 +206,7 @@ impl Refusal {
             Self::PictureCopy { .. } => "picture_copy",
             Self::TextCopy { .. } => "text_copy",
             Self::RulePrinted(_) => "rule_printed",
+            Self::Prose(refused) => refused.code,
             Self::NotReproducible(_) => "not_reproducible",
             Self::OtherVersion { .. } => "other_version",
             Self::Contract(_) => "contract",
@@ -229,7 +234,7 @@ impl Refusal {
             | Self::PictureCopy { .. }
             | Self::TextCopy { .. } => Some(TaskPart::Data),
             Self::EvaluatorDisagrees(_) | Self::OverBudget { .. } => Some(TaskPart::Evaluator),
-            Self::RulePrinted(_) => Some(TaskPart::Description),
+            Self::RulePrinted(_) | Self::Prose(_) => Some(TaskPart::Description),
             Self::PerfectNotGold
             | Self::SampleInvalid(_)
             | Self::MalformedAccepted(_)

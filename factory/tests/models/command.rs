@@ -6,12 +6,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 use factory::corpus::ledger::{AttemptOutcome, Entry};
 use factory::corpus::pipeline::{self, Progress};
 use factory::generator::GeneratorJail;
+use factory::package::{self, TaskSource};
 use factory::roles::RoleName;
 use factory::roles::model::{ModelPrograms, ModelRoles, RoleModel};
 use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
 use factory::spec::plan::Slot;
 use factory::spec::role_settings::{RoleSettings, RolesTable};
+use factory::spec::scenario;
 use factory::verify::run::JailedTrial;
 use fs_err as fs;
 use llm::{CallLine, CallRecord, ChatRecorder, PriceList};
@@ -20,8 +22,9 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use support::folders::{TemporaryFolder, corpus_files};
+use support::folders::{TemporaryFolder, corpus_files, replace};
 use support::provider::{FakeProvider, Piece, answer, hello};
+use tasks::task::Corpus;
 
 const KEY: &str = "sk-pUpPeT-0123456789";
 
@@ -208,6 +211,35 @@ fn writer_behind_a_faulty_provider_falls_back_to_the_built_in_page_at_most_twice
 }
 
 #[test]
+fn kept_prose_that_does_not_fit_the_task_is_refused_by_verification() {
+    let folder = TemporaryFolder::new();
+    recorded(&folder, 2, "writer");
+    let corpus = folder.path().join("recorded-writer");
+    let verify = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_factory"));
+        command.args(["verify", corpus.as_str()]);
+        command
+    };
+    succeed(verify());
+    let task = Corpus::open(&corpus).unwrap().tasks()[0].clone();
+    let mut source = TaskSource::read(&task).unwrap();
+    let prose = source.prose.as_mut().unwrap();
+    prose.overview.push_str(" Some 987654 people took part.");
+    // The page and the hashes are those of the changed prose.
+    let stories = scenario::all().unwrap();
+    let scenario = source.blueprint.scenario_among(&stories).unwrap();
+    let draft = package::rebuild(&source, &scenario, None).unwrap();
+    for file in ["prepared/public/description.md", "source/prose.json"] {
+        replace(task.path(), file, &draft.files[file]);
+    }
+    let refused = verify().output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&refused.stdout) + String::from_utf8_lossy(&refused.stderr);
+    assert!(text.contains("page_number") && text.contains("987654"), "{text}");
+    assert!(text.contains("1 of 2 tasks pass verification"), "{text}");
+}
+
+#[test]
 fn questions_that_the_provider_filters_leave_the_built_in_pages() {
     let folder = TemporaryFolder::new();
     let filtered = r#"{"error":{"message":"filtered","code":"content_filter"}}"#;
@@ -295,17 +327,23 @@ fn killed_runs_end_in_the_same_corpus_and_pay_no_answer_twice() {
     let models = models_file(&folder, &server);
     let flags = ["--models", models.as_str(), "--roles", "blueprint:puppet"];
     let broken = folder.path().join("broken");
+    kill_often(&broken, || generate(&broken, count(), &flags));
+    let recorded = folder.path().join("recorded-blueprint");
+    assert!(corpus_files(&recorded) == corpus_files(&broken));
+}
+
+/// Starts a command that makes the corpus `out` and kills it, later each time; then lets it end.
+/// No answer may have been paid twice.
+pub(crate) fn kill_often(out: &Utf8Path, command: impl Fn() -> Command) {
     for kill in 0..kills() {
-        let mut command = generate(&broken, count(), &flags);
+        let mut command = command();
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(300 + 470 * kill));
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    succeed(generate(&broken, count(), &flags));
-    let recorded = folder.path().join("recorded-blueprint");
-    assert!(corpus_files(&recorded) == corpus_files(&broken));
-    let paid = paid(&broken);
+    succeed(command());
+    let paid = paid(out);
     assert_eq!(paid.iter().collect::<BTreeSet<_>>().len(), paid.len(), "an answer was paid twice");
 }
 
