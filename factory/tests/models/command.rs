@@ -233,7 +233,7 @@ fn kept_prose_that_does_not_fit_the_task_is_refused_by_verification() {
         replace(task.path(), file, &draft.files[file]);
     }
     let refused = verify().output().unwrap();
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(3));
     let text = String::from_utf8_lossy(&refused.stdout) + String::from_utf8_lossy(&refused.stderr);
     assert!(text.contains("page_number") && text.contains("987654"), "{text}");
     assert!(text.contains("1 of 2 tasks pass verification"), "{text}");
