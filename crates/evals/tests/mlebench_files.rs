@@ -46,6 +46,7 @@ fn run(agent: &str, competition: &str, seed: u64, data: DataSource) -> BenchRun 
         feedback: Feedback::Validate,
         outcome: BenchOutcome::Graded(GradedRun::from_report(&report)),
         selection_gap: None,
+        way: None,
         steps: 20,
         seconds: RunSeconds::default(),
         tokens: PlayerTokens::default(),

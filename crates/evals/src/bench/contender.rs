@@ -123,6 +123,22 @@ impl ContenderSummary {
         self.runs.range(first..=last).map(|(_, run)| run).collect()
     }
 
+    /// How far it came on a task after `steps` steps, or at the end: the mean over seeds.
+    pub(super) fn way_on(&self, task: &str, steps: Option<usize>) -> Option<f64> {
+        let runs = self.runs_on(task).into_iter();
+        let ways: Vec<f64> = runs
+            .filter_map(|run| run.way.as_ref())
+            .map(|way| steps.map_or_else(|| way.last(), |steps| way.after(steps)))
+            .collect();
+        (!ways.is_empty()).then(|| mean(ways.into_iter()))
+    }
+
+    /// The steps of its longest run.
+    pub(super) fn longest(&self) -> usize {
+        let ways = self.runs.values().filter_map(|run| run.way.as_ref());
+        ways.map(|way| way.by_step.len()).max().unwrap_or(0)
+    }
+
     /// The share of the graded runs on a competition that count, in [0, 1]; `None` without any.
     pub(super) fn share(&self, competition: &str, measure: Measure) -> Option<f64> {
         let hits: Vec<f64> = self

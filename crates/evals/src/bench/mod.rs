@@ -13,3 +13,4 @@ pub mod paper;
 pub mod runner;
 pub mod suite;
 pub mod summary;
+pub mod way;

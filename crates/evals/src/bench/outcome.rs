@@ -1,6 +1,7 @@
 //! One finished run of an agent on a competition, as every report of a benchmark reads it.
 
 use super::human_rank::BoardStanding;
+use super::way::WayShares;
 use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -43,6 +44,9 @@ pub struct BenchRun {
     /// 0, in the units of the metric. `None` for agents that choose among nothing, and where no
     /// node has a test score.
     pub selection_gap: Option<f64>,
+    /// How far it came; only on tasks of ours, which have a ladder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<WayShares>,
     /// Nodes of a search, turns of a linear scaffold.
     pub steps: u64,
     /// Where the time went.
@@ -213,6 +217,7 @@ pub(crate) mod tests {
                 human_rank: None,
             }),
             selection_gap: None,
+            way: None,
             steps: 10,
             seconds: RunSeconds { script: 60.0, player: 30.0, wall: 100.0 },
             tokens: PlayerTokens { read: 1000, written: 100 },

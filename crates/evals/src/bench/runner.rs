@@ -7,10 +7,11 @@
 //! ```
 
 use super::outcome::{BenchOutcome, BenchRun, GradedRun, PlayerTokens, RunSeconds};
+use super::way::WayShares;
 use agents::overview::DataOverview;
 use agents::preset::Preset;
 use agents::search::journal::{Blobs, JournalError, journal_path, read_lines};
-use agents::search::node::{BlobHash, NodeId};
+use agents::search::node::{BlobHash, Node, NodeId};
 use agents::search::operator::TaskView;
 use agents::search::player::Player;
 use agents::search::python::PythonFacts;
@@ -265,13 +266,15 @@ impl Bench<'_> {
             .and_then(|state| state.ok_or(JournalError::NoHeader(path)))
             .map_err(journal)?;
         let run = match fault {
-            Some(why) => self.bench_run(&state, BenchOutcome::Fault { why }, None),
+            Some(why) => self.bench_run(&state, BenchOutcome::Fault { why }, None, None),
             None => match self.grade(task, &config, direction, &folder, &state) {
-                Ok((graded, gap)) => self.bench_run(&state, BenchOutcome::Graded(graded), gap),
+                Ok(Grades { graded, gap, way }) => {
+                    self.bench_run(&state, BenchOutcome::Graded(graded), gap, way)
+                }
                 Err(GradingFault::Journal(source)) => return Err(journal(source)),
                 Err(GradingFault::Grader(fault)) => {
                     let why = with_causes(&fault);
-                    self.bench_run(&state, BenchOutcome::Fault { why }, None)
+                    self.bench_run(&state, BenchOutcome::Fault { why }, None, None)
                 }
             },
         };
@@ -282,7 +285,7 @@ impl Bench<'_> {
         Ok(BenchRest::Over(Box::new(run)))
     }
 
-    /// The grade of the chosen node, and by how much another node was better.
+    /// The grades of a finished search.
     fn grade(
         &self,
         task: &Task,
@@ -290,12 +293,15 @@ impl Bench<'_> {
         direction: Direction,
         folder: &Utf8Path,
         state: &RunState,
-    ) -> Result<(GradedRun, Option<f64>), GradingFault> {
+    ) -> Result<Grades, GradingFault> {
         let blobs = Blobs::new(folder);
         let chosen = state.finish.and_then(|(chosen, _)| chosen);
         let mut scores: BTreeMap<&BlobHash, Option<(f64, Option<Milestone>)>> = BTreeMap::new();
-        let counts = |id: NodeId| chosen == Some(id);
-        for node in state.nodes.values().filter(|node| node.is_good() || counts(node.id)) {
+        // On tasks of ours, what would have been chosen after any step is graded as well.
+        let baselines = task.ours().map(|dir| &dir.manifest().baselines);
+        let counts =
+            |node: &Node| chosen == Some(node.id) || (baselines.is_some() && node.is_valid());
+        for node in state.nodes.values().filter(|node| node.is_good() || counts(node)) {
             let Some(hash) = &node.submission else { continue };
             if scores.contains_key(hash) {
                 continue;
@@ -321,11 +327,18 @@ impl Bench<'_> {
             submission_path: folder.join("submission.csv").to_string(),
             human_rank: None,
         };
-        let gains = scores.values().flatten().map(|(score, _)| direction.gain(*score));
+        let good = state.nodes.values().filter(|node| node.is_good() || chosen == Some(node.id));
+        let gains =
+            good.filter_map(|node| of(node.id)).map(|(score, _)| direction.gain(score));
         let best = gains
             .fold(None, |best: Option<f64>, gain| Some(best.map_or(gain, |best| best.max(gain))));
         let gap = best.zip(score).map(|(best, score)| best - direction.gain(score));
-        Ok((graded, gap))
+        let way = baselines.map(|baselines| {
+            let scores = scores.iter().map(|(hash, grade)| (*hash, grade.map(|(score, _)| score)));
+            let scores = scores.collect();
+            WayShares::from_nodes(state.nodes.values(), &scores, baselines, direction)
+        });
+        Ok(Grades { graded, gap, way })
     }
 
     fn bench_run(
@@ -333,6 +346,7 @@ impl Bench<'_> {
         state: &RunState,
         outcome: BenchOutcome,
         selection_gap: Option<f64>,
+        way: Option<WayShares>,
     ) -> BenchRun {
         let usage =
             |of: fn(&Usage) -> u64| state.asked.values().map(|asked| of(&asked.usage)).sum();
@@ -348,6 +362,7 @@ impl Bench<'_> {
             feedback: state.header.feedback,
             outcome,
             selection_gap,
+            way,
             steps: state.decided.len() as u64,
             seconds: RunSeconds {
                 script: scripts.map(|run| run.wall).sum(),
@@ -358,6 +373,15 @@ impl Bench<'_> {
             cost: self.price.map(|price| cost(price) as f64 / 1e6),
         }
     }
+}
+
+/// What grading a finished search gives.
+struct Grades {
+    /// Of the chosen node.
+    graded: GradedRun,
+    /// By how much another node was better.
+    gap: Option<f64>,
+    way: Option<WayShares>,
 }
 
 /// Why a finished run has no grade.

@@ -3,6 +3,7 @@
 use super::contender::ContenderSummary;
 use super::measure::{Measure, MeasureEstimate, draws};
 use super::outcome::BenchRun;
+use super::way::WayEstimate;
 use crate::statistics::{bootstrap, mean, sign_flip};
 use sandbox::env::Feedback;
 use serde::Serialize;
@@ -180,6 +181,65 @@ impl BenchTable {
         groups.into_values().collect()
     }
 
+    /// How far a row came after `steps` steps, or at the end: a mean over tasks. `None` on
+    /// competitions, which have no ladder.
+    pub fn way(&self, row: &ContenderSummary, steps: Option<usize>) -> Option<WayEstimate> {
+        let tasks: Vec<f64> =
+            self.field.competitions.iter().filter_map(|id| row.way_on(id, steps)).collect();
+        WayEstimate::from_tasks(&tasks, draws("way"))
+    }
+
+    /// The difference of two rows in that, over the tasks that both have grades on.
+    pub fn way_between(
+        &self,
+        one: &ContenderSummary,
+        other: &ContenderSummary,
+    ) -> Option<WayEstimate> {
+        let ids = self.field.competitions.iter();
+        let pairs = ids.filter_map(|id| Some(one.way_on(id, None)? - other.way_on(id, None)?));
+        WayEstimate::from_tasks(&pairs.collect::<Vec<f64>>(), draws("way"))
+    }
+
+    /// Lines on how far the rows came, for the terminal.
+    fn way_lines(&self) -> String {
+        let mut lines = String::new();
+        let found: Vec<_> =
+            self.rows.iter().filter_map(|row| Some((row, self.way(row, None)?))).collect();
+        if found.is_empty() {
+            return lines;
+        }
+        lines.push_str("\nShare of the way from R0 to the ceiling, by steps:\n");
+        let longest = found.iter().map(|(row, _)| row.longest()).max().unwrap_or(0);
+        let steps: Vec<usize> =
+            [1, 2, 5, 10, 20, 50, 100, 200, 500].into_iter().filter(|at| *at < longest).collect();
+        for (row, end) in &found {
+            let _ = write!(lines, "{}:", row.label());
+            for &at in &steps {
+                if let Some(found) = self.way(row, Some(at)) {
+                    let _ = write!(lines, " {at}: {:.3},", found.mean);
+                }
+            }
+            let (low, high) = end.interval;
+            let mean = end.mean;
+            let _ = writeln!(lines, " end: {mean:.3} [{low:.3}, {high:.3}], {} tasks", end.tasks);
+        }
+        for (index, (one, _)) in found.iter().enumerate() {
+            for (other, _) in &found[index + 1..] {
+                let Some(WayEstimate { mean, interval: (low, high), p, .. }) =
+                    self.way_between(one, other)
+                else {
+                    continue;
+                };
+                let (one, other) = (one.label(), other.label());
+                let _ = writeln!(
+                    lines,
+                    "{one} − {other}: {mean:+.3} [{low:+.3}, {high:+.3}], p {p:.3}"
+                );
+            }
+        }
+        lines
+    }
+
     /// The figure of a row as it may be quoted: with both errors if all is there, else with what
     /// it is a share of.
     pub fn headline(&self, row: &ContenderSummary, measure: Measure) -> String {
@@ -308,7 +368,8 @@ impl fmt::Display for BenchTable {
                 );
             }
         }
-        f.write_str(&lines)
+        f.write_str(&lines)?;
+        f.write_str(&self.way_lines())
     }
 }
 
