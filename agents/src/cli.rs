@@ -53,6 +53,47 @@ docs/EVALUATION.md explains benchmarks, presets and reports.")]
     /// Look after benchmarks.
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Put evaluations side by side: a table for each kind of data, and a page.
+    #[command(after_help = "\
+Examples:
+  two scaffolds on the same tasks:
+    agents report aide-eval drafts-eval --html leaderboard.html
+  ours beside the paper's rows of the same scaffold, in competitions:
+    agents report eval --beside paper
+  beside one row:
+    agents report eval --beside \"table 2: 14B SandMLE\"")]
+    Report(ReportArgs),
+    /// Show the tree of a run, also of one that is not over.
+    Tree(TreeArgs),
+}
+
+/// Arguments of `agents report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Folders that `agents eval` or `rl eval --bench` wrote; agents must have different names.
+    #[arg(required = true, value_name = "OUT")]
+    pub(crate) evaluations: Vec<Utf8PathBuf>,
+    /// Write a page.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<Utf8PathBuf>,
+    /// Write the tables as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<Utf8PathBuf>,
+    /// Show rows of the paper as well: `paper` for all of the same scaffold, or a part of a row's
+    /// name.
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) beside: Option<String>,
+    /// Count competitions without a grade as nothing, as mle-bench's flag of that name does.
+    #[arg(long)]
+    pub(crate) pad_missing: bool,
+}
+
+/// Arguments of `agents tree`.
+#[derive(Debug, Args)]
+pub(crate) struct TreeArgs {
+    /// The folder of the run.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Utf8PathBuf,
 }
 
 /// What to do about benchmarks.

@@ -3,7 +3,9 @@
 mod bench;
 mod cli;
 mod players;
+mod report;
 mod run;
+mod tree;
 
 use agents::search::stop::SearchStop;
 use anyhow::{Context as _, Result};
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args, &stop),
         Command::Eval(args) => bench::eval(args, &stop),
         Command::Bench(BenchCommand::Check(args)) => bench::check(args),
+        Command::Report(args) => report::report(args),
+        Command::Tree(args) => tree::tree(args),
     });
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));

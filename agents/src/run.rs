@@ -93,7 +93,8 @@ impl SearchObserver for Lines {
     }
 }
 
-fn summary(node: &Node) -> String {
+/// A node in a line.
+pub(crate) fn summary(node: &Node) -> String {
     let parents: Vec<String> = node.decision.parents.iter().map(ToString::to_string).collect();
     let of =
         if parents.is_empty() { String::new() } else { format!(" of {}", parents.join(" and ")) };

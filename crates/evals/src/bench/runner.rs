@@ -328,8 +328,7 @@ impl Bench<'_> {
             human_rank: None,
         };
         let good = state.nodes.values().filter(|node| node.is_good() || chosen == Some(node.id));
-        let gains =
-            good.filter_map(|node| of(node.id)).map(|(score, _)| direction.gain(score));
+        let gains = good.filter_map(|node| of(node.id)).map(|(score, _)| direction.gain(score));
         let best = gains
             .fold(None, |best: Option<f64>, gain| Some(best.map_or(gain, |best| best.max(gain))));
         let gap = best.zip(score).map(|(best, score)| best - direction.gain(score));

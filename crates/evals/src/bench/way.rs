@@ -99,11 +99,7 @@ mod tests {
             run: None,
             metric,
             judged: None,
-            state: if metric.is_some() {
-                NodeState::Good
-            } else {
-                NodeState::Buggy(Bug::NoMetric)
-            },
+            state: if metric.is_some() { NodeState::Good } else { NodeState::Buggy(Bug::NoMetric) },
             submission: submission.map(|text| BlobHash(text.to_owned())),
             invalid: None,
             ended_at: 0.0,

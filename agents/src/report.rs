@@ -1,0 +1,119 @@
+//! `agents report`: evaluations side by side.
+
+use crate::cli::ReportArgs;
+use crate::say;
+use anyhow::{Context as _, Result, bail};
+use camino::Utf8Path;
+use evals::bench::outcome::BenchRun;
+use evals::bench::paper::{self, PaperBeside, PaperRow};
+use evals::bench::summary::{BenchField, BenchTable};
+use evals::report::{LeaderboardPage, LeaderboardTable};
+use fs_err as fs;
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use tasks::files;
+
+/// A row of the paper, the agent of ours that stands beside it, and the differences.
+type Beside = (PaperRow, String, Vec<PaperBeside>);
+
+pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
+    let mut runs: Vec<BenchRun> = Vec::new();
+    for out in &args.evaluations {
+        runs.extend(read(out)?);
+    }
+    let lite = BenchField::lite();
+    let on_lite = |run: &&BenchRun| lite.competitions.contains(&run.competition);
+    let field = match runs.iter().filter(on_lite).count() {
+        0 => corpus(&runs),
+        count if count == runs.len() => lite,
+        _ => {
+            bail!("some runs are on competitions and some on tasks of a corpus; report them apart")
+        }
+    };
+    let mut tables = Vec::new();
+    for group in BenchTable::groups(&runs) {
+        let table = BenchTable::from_runs(&field, &group, args.pad_missing)
+            .context("the evaluations do not make a table")?;
+        say(table.to_string().trim_end());
+        let paper = args.beside.as_deref().map(|wanted| beside(&table, wanted)).transpose()?;
+        tables.push(LeaderboardTable {
+            table,
+            run_page: |_| None,
+            paper: paper.unwrap_or_default(),
+        });
+    }
+    if let Some(path) = &args.json {
+        let tables: Vec<&BenchTable> = tables.iter().map(|table| &table.table).collect();
+        files::write_json(path, &tables)?;
+    }
+    if let Some(path) = &args.html {
+        let title = format!("Leaderboard of {}", field.name);
+        let page = LeaderboardPage { title, conditions: Vec::new(), tables };
+        files::write_atomic(path, page.html().as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The runs of an evaluation: of `runs.json`, or the one run in `run.json`.
+fn read(out: &Utf8Path) -> Result<Vec<BenchRun>> {
+    let (all, one) = (out.join("runs.json"), out.join("run.json"));
+    let path = if all.is_file() { &all } else { &one };
+    if !path.is_file() {
+        bail!(
+            "`{out}` holds no evaluation: neither `runs.json` nor `run.json`; `agents eval --out \
+             {out}` makes one"
+        );
+    }
+    let text = fs::read_to_string(path)?;
+    let read = if path == &all {
+        serde_json::from_str(&text)
+    } else {
+        serde_json::from_str(&text).map(|run| vec![run])
+    };
+    read.with_context(|| format!("`{path}` is not of this version; run `agents eval` again"))
+}
+
+/// The tasks that were played, as the field of a table.
+fn corpus(runs: &[BenchRun]) -> BenchField {
+    let played: BTreeSet<&String> = runs.iter().map(|run| &run.competition).collect();
+    BenchField { name: "synthetic".to_owned(), competitions: played.into_iter().cloned().collect() }
+}
+
+/// Rows of the paper whose scaffold an agent of ours has, beside it.
+fn beside(table: &BenchTable, wanted: &str) -> Result<Vec<Beside>> {
+    let all = table.field.competitions.len();
+    let rows: Vec<PaperRow> =
+        paper::rows().into_iter().filter(|row| row.competitions() == all).collect();
+    let chosen: Vec<&PaperRow> = match wanted {
+        "paper" => rows.iter().collect(),
+        name => rows.iter().filter(|row| row.label().contains(name)).collect(),
+    };
+    if chosen.is_empty() {
+        let labels: Vec<String> = rows.iter().map(PaperRow::label).collect();
+        bail!(
+            "no row of the paper on {all} tasks has `{wanted}` in its name; there are:\n{}",
+            labels.join("\n")
+        );
+    }
+    let mut found = Vec::new();
+    for ours in &table.rows {
+        let scaffold = ours.agent.split('/').next().unwrap_or_default();
+        for row in chosen.iter().filter(|row| scaffold.starts_with(row.scaffold.as_str())) {
+            let differences = paper::beside(row, table, ours)?;
+            say(&format!("\n{} beside {}, in competitions:", ours.label(), row.label()));
+            for PaperBeside { measure, theirs, ours, difference } in &differences {
+                say(&format!(
+                    "  {:12} {ours:5.1} and {theirs:5.1}: {difference:+.1}",
+                    measure.name()
+                ));
+            }
+            found.push(((*row).clone(), ours.agent.clone(), differences));
+        }
+    }
+    if found.is_empty() {
+        let scaffolds: BTreeSet<&str> = chosen.iter().map(|row| row.scaffold.as_str()).collect();
+        let scaffolds: Vec<&str> = scaffolds.into_iter().collect();
+        bail!("no agent here has a scaffold of those rows: {}", scaffolds.join(", "));
+    }
+    Ok(found)
+}

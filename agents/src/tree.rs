@@ -1,0 +1,67 @@
+//! `agents tree`: a run in the terminal, finished or not.
+
+use crate::cli::TreeArgs;
+use crate::run::summary;
+use crate::say;
+use agents::search::journal::{JournalError, SearchEnd, journal_path, read_lines};
+use agents::search::node::NodeId;
+use agents::search::state::RunState;
+use agents::search::tree::Tree;
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+
+pub(crate) fn tree(args: &TreeArgs) -> Result<ExitCode> {
+    let path = journal_path(&args.run);
+    if !path.is_file() {
+        bail!("`{}` is not the folder of a run: it has no `journal.jsonl`", args.run);
+    }
+    let state = RunState::from_lines(&path, read_lines(&path)?)?;
+    let state = state.ok_or(JournalError::NoHeader(path))?;
+    let header = &state.header;
+    say(&format!(
+        "{} by {} on {} (seed {}, {} data): {} decisions, {:.0} s",
+        header.scaffold,
+        header.player,
+        header.task,
+        header.seed,
+        header.data,
+        state.decided.len(),
+        state.clock,
+    ));
+    let tree = state.tree();
+    let chosen = state.finish.and_then(|(chosen, _)| chosen);
+    for &root in tree.roots() {
+        show(&tree, root, "", chosen);
+    }
+    say(&match state.finish {
+        None => "not over; the command that made it goes on".to_owned(),
+        Some((Some(node), why)) => format!("over ({}): node {node} is submitted", end(why)),
+        Some((None, why)) => format!("over ({}): nothing is submitted", end(why)),
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A node and everything below it.
+fn show(tree: &Tree, id: NodeId, indent: &str, chosen: Option<NodeId>) {
+    let mark = if chosen == Some(id) { "*" } else { " " };
+    let text = tree.node(id).map_or_else(
+        || format!("node {id}: {}: being worked on", tree.decision(id).operator.name()),
+        summary,
+    );
+    say(&format!("{mark} {indent}{text}"));
+    // A crossover stands below the first of its parents.
+    for &child in tree.children(id) {
+        if tree.parent(child) == Some(id) {
+            show(tree, child, &format!("{indent}  "), chosen);
+        }
+    }
+}
+
+fn end(why: SearchEnd) -> &'static str {
+    match why {
+        SearchEnd::Steps => "all steps were taken",
+        SearchEnd::Time => "the time is up",
+        SearchEnd::Exhausted => "nothing was left to try",
+        SearchEnd::Refused => "too many answers had no script",
+    }
+}
