@@ -118,5 +118,39 @@ fn synthetic_evaluation_ends_in_a_table_and_goes_on_where_it_was() {
     eval("2");
     assert_eq!(fs_err::metadata(&graded).unwrap().modified().unwrap(), before, "not run again");
     assert!(out.join("runs/night-shifts/seed1/run.json").exists());
+    reports_and_trees(folder, &out);
     assert!(fs_err::read_to_string(out.join("leaderboard.html")).unwrap().contains("aide/mutator"));
+}
+
+/// What is read from a finished evaluation of two seeds.
+fn reports_and_trees(folder: &Utf8Path, out: &Utf8Path) {
+    let (page, json) = (folder.join("page.html"), folder.join("table.json"));
+    let read = |args: &[&str]| {
+        let output = agents(args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let files = ["--html", page.as_str(), "--json", json.as_str()];
+    let table = read(&[&["report", out.as_str()][..], &files].concat());
+    assert!(table.contains("aide/mutator") && table.contains("Share of the way"), "{table}");
+    assert!(fs_err::read_to_string(page).unwrap().contains("aide/mutator"));
+    let tables: serde_json::Value =
+        serde_json::from_str(&fs_err::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(tables[0]["rows"][0]["seeds"], serde_json::json!([0, 1]));
+    let twice = error(&["report", out.as_str(), out.as_str()], 1);
+    assert!(twice.contains("has two runs on `night-shifts` with seed 0"), "{twice}");
+    let nothing = error(&["report", folder.as_str()], 1);
+    assert!(nothing.contains("holds no evaluation"), "{nothing}");
+    let beside = error(&["report", out.as_str(), "--beside", "paper"], 1);
+    assert!(beside.contains("no row of the paper on 1 tasks"), "{beside}");
+
+    let run = out.join("runs/night-shifts/seed0");
+    let tree = read(&["tree", run.as_str()]);
+    assert!(tree.starts_with("aide by mutator on night-shifts (seed 0, synthetic"), "{tree}");
+    for node in 0..4 {
+        assert_eq!(tree.matches(&format!("node {node}: ")).count(), 1, "{tree}");
+    }
+    assert!(tree.contains("over (all steps were taken): node"), "{tree}");
+    let nothing = error(&["tree", folder.as_str()], 1);
+    assert!(nothing.contains("is not the folder of a run"), "{nothing}");
 }
