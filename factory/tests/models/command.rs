@@ -33,6 +33,11 @@ pub(crate) fn count() -> usize {
     std::env::var("MODEL_TASKS").map_or(10, |count| count.parse().unwrap())
 }
 
+/// Attempts at a time of recorded runs. 1 for the time of a single one.
+fn concurrency() -> usize {
+    std::env::var("MODEL_CONCURRENCY").map_or(8, |threads| threads.parse().unwrap())
+}
+
 /// How often the interrupted run is killed.
 fn kills() -> u64 {
     std::env::var("MODEL_KILLS").map_or(3, |kills| kills.parse().unwrap())
@@ -61,7 +66,7 @@ pub(crate) fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Optio
         out: out.to_owned(),
         seed: 4,
         jobs: 0,
-        concurrency: 8,
+        concurrency: concurrency(),
         carry_on: false,
         modalities: Vec::new(),
         formulations: Vec::new(),

@@ -101,9 +101,8 @@ impl BenchFlags {
             benchmark::run(&settings, &selection, &opening, contestants, out, bars, &stop.searches);
         let evaluation = ended.map_err(|error| match &error {
             BenchEvalError::Tasks(tasks) if !tasks.hints().is_empty() => {
-                let hints: String =
-                    tasks.hints().iter().map(|hint| format!("\nhint: {hint}")).collect();
-                let (output, text) = (String::new(), format!("error: {error}{hints}"));
+                let hints = tasks.hints().join("\nhint: ");
+                let (output, text) = (String::new(), format!("error: {error}\nhint: {hints}"));
                 NotPlayed { output, text, code: NotPlayed::INCOMPLETE }.into()
             }
             _ => anyhow::Error::new(error),

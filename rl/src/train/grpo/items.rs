@@ -8,7 +8,7 @@ use agents::play::World as _;
 use agents::search::samples;
 use agents::search::world::OperatorWorld;
 use sandbox::env::TaskSuite;
-use tasks::task::{Split, TaskId};
+use tasks::task::{Split, Task, TaskId};
 
 /// The items of an environment, by name.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl<'a> Items<'a> {
     /// Every task, for whole episodes.
     pub(super) fn tasks(suite: &'a TaskSuite) -> Result<Self, TrainError> {
         let ids = |split| -> Result<Vec<&'a TaskId>, TrainError> {
-            Ok(suite.split(split)?.into_iter().map(|task| task.id()).collect())
+            Ok(suite.split(split)?.into_iter().map(Task::id).collect())
         };
         Ok(Self { train: ids(Split::Train)?, held_out: ids(Split::Val)? })
     }

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use tasks::files;
 use tasks::stream::Stream;
-use tasks::task::{Collection, Opening, Split, TaskId};
+use tasks::task::{Collection, Opening, Split, Task, TaskId};
 use tch::{Device, Kind};
 
 /// Plays what has not been played yet and returns all demonstrations in a fixed order.
@@ -102,7 +102,7 @@ pub(super) fn from_searches(
     let collection =
         Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
     let train: BTreeSet<&TaskId> =
-        collection.split(Split::Train).into_iter().map(|task| task.id()).collect();
+        collection.split(Split::Train).into_iter().map(Task::id).collect();
     let (mut chosen, mut all) = (BTreeMap::new(), 0);
     for folder in &settings.searches {
         for ask in samples::read(folder)? {
