@@ -72,7 +72,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &SearchStop) -> Result<ExitCode> {
         Err(error) => return Err(error.into()),
     };
     let slots = args.jobs * preset.workers();
-    let options = SandboxOptions { slots, ..SandboxOptions::default() };
+    let options = SandboxOptions { slots, ..args.bench.sandbox() };
     let count = tasks.tasks().len();
     let suite = TaskSuite::start(tasks, options)?;
     let players = Players::open(&args.model, &args.out)?;

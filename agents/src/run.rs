@@ -15,14 +15,17 @@ use anyhow::{Result, bail};
 use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use std::process::ExitCode;
-use tasks::task::Opening;
+use tasks::task::{Collection, Opening};
 
 pub(crate) fn run(args: &RunArgs, stop: &SearchStop) -> Result<ExitCode> {
     let preset = Preset::load(&args.scaffold, &args.settings)?;
     let opening = Opening { checkout: args.mlebench.clone() };
     let slots = preset.search.workers.max(1) as usize;
-    let options = SandboxOptions { slots, ..SandboxOptions::default() };
-    let suite = TaskSuite::open(&args.task, &opening, options)?;
+    let collection = Collection::open(&args.task, &opening)?;
+    let is_competition = collection.tasks().iter().any(|task| task.competition().is_some());
+    let options =
+        if is_competition { SandboxOptions::benchmark() } else { SandboxOptions::default() };
+    let suite = TaskSuite::start(collection, SandboxOptions { slots, ..options })?;
     let [task] = suite.tasks() else {
         bail!(
             "`{}` has {} tasks; name the folder of one, or use `agents eval`",

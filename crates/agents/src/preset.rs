@@ -38,7 +38,7 @@ fn most_bytes() -> ByteSize {
 }
 
 /// The presets that are built in: name and text.
-const BUILTIN: [(&str, &str); 10] = [
+const BUILTIN: [(&str, &str); 12] = [
     ("drafts", include_str!("../presets/drafts.toml")),
     ("aide", include_str!("../presets/aide.toml")),
     ("aira-greedy", include_str!("../presets/aira-greedy.toml")),
@@ -47,7 +47,9 @@ const BUILTIN: [(&str, &str); 10] = [
     ("ml-master", include_str!("../presets/ml-master.toml")),
     ("lite-aide", include_str!("../presets/lite-aide.toml")),
     ("lite-aira", include_str!("../presets/lite-aira.toml")),
+    ("sandmle-table2-aide", include_str!("../presets/sandmle-table2-aide.toml")),
     ("sandmle-table2-aira", include_str!("../presets/sandmle-table2-aira.toml")),
+    ("sandmle-table3-aide", include_str!("../presets/sandmle-table3-aide.toml")),
     ("mlebench-aide", include_str!("../presets/mlebench-aide.toml")),
 ];
 
@@ -191,6 +193,19 @@ mod tests {
             assert!(!preset.scaffold.is_empty());
             let text = toml::to_string(&preset).unwrap();
             assert_eq!(toml::from_str::<Preset>(&text).unwrap(), preset, "{name}");
+        }
+    }
+
+    #[test]
+    fn presets_for_competitions_have_the_limits_of_benchmarks() {
+        for name in names() {
+            let preset = Preset::load(name, &[]).unwrap();
+            // Submissions of that size are of competitions alone.
+            if preset.submission_limit > most_bytes() {
+                let time_limit = preset.limits.time_limit;
+                let expected = RunLimits { time_limit, ..RunLimits::benchmark() };
+                assert_eq!(preset.limits, expected, "{name}");
+            }
         }
     }
 

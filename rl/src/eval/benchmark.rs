@@ -143,7 +143,7 @@ pub fn run(
     let (field, tasks) = open(settings.bench, &settings.data, opening, selection)?;
     let count = tasks.tasks().len() as u64 * settings.seeds;
     let slots = settings.jobs * settings.preset.workers();
-    let suite = TaskSuite::start(tasks, SandboxOptions { slots, ..SandboxOptions::default() })?;
+    let suite = TaskSuite::start(tasks, SandboxOptions { slots, ..settings.bench.sandbox() })?;
     let python = PythonFacts::ask(suite.sandbox())?;
     let mut evaluation = BenchEvaluation { field, runs: Vec::new(), paused: Vec::new() };
     for PolicyContestant { name, model, tokenizer } in policies {

@@ -3,6 +3,7 @@
 use super::summary::BenchField;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use jail::exec::SandboxOptions;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use std::{env, fmt};
@@ -25,6 +26,16 @@ impl fmt::Display for BenchName {
             Self::MlebenchLite => "mlebench-lite",
             Self::Synthetic => "synthetic",
         })
+    }
+}
+
+impl BenchName {
+    /// The sandbox that its scripts need: competitions have large files, and work dirs on disk.
+    pub fn sandbox(self) -> SandboxOptions {
+        match self {
+            Self::MlebenchLite => SandboxOptions::benchmark(),
+            Self::Synthetic => SandboxOptions::default(),
+        }
     }
 }
 
