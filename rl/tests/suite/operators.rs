@@ -87,6 +87,12 @@ fn searches_become_a_policy_that_plays_a_benchmark() {
     let demonstrations = fs::read_to_string(fixture.folder.join("sft/demonstrations.jsonl"));
     assert_eq!(demonstrations.unwrap().lines().count(), 8);
 
+    let (_, said) = fixture.fail(
+        "rl",
+        "train --model sft --tasks tasks --searches searches --out none \
+         --set rollout.max_model_len=4096",
+    );
+    assert!(said.contains("no question for a held-out task"), "{said}");
     fixture.succeed(
         "rl",
         "train --model sft --tasks tasks --searches searches --out grpo --steps 1 \

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 /// | field | tiny | large | purpose |
 /// | --- | --- | --- | --- |
 /// | `steps` | 24 | 100 | updates |
+/// | `searches` | none | none | folders of searches whose questions are trained on instead of whole episodes |
 /// | `tasks_per_step` | 16 | 16 | tasks per update |
 /// | `group_size` | 4 | 4 | episodes per task, at least 2 |
 /// | `learning_rate` | 2e-4 | 1e-6 | learning rate after warm-up |

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// | field | tiny | purpose |
 /// | --- | --- | --- |
+/// | `searches` | none | folders of searches whose good answers are imitated instead of scripted agents |
 /// | `attempts` | 3 | episodes per task and approach |
 /// | `vocab_size` | 3000 | tokens of a tiny policy's vocabulary |
 /// | `epochs` | 8 | passes over the episodes |
