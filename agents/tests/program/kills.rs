@@ -78,7 +78,9 @@ fn killed_search_ends_as_an_undisturbed_one(scaffold: &str) {
     let task = shifts::write(folder);
     let (whole, killed) = (folder.join("whole"), folder.join("killed"));
     let started = Instant::now();
-    assert!(agents(scaffold, &task, &whole).status().unwrap().success());
+    let first = agents(scaffold, &task, &whole).stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8_lossy(&first.stderr);
+    assert!(first.status.success(), "{scaffold}: {:?}: {said}", first.status);
     let took = started.elapsed();
     let kills = kills();
     let mut draws = Stream::root(7).child(scaffold).rng();
@@ -94,7 +96,9 @@ fn killed_search_ends_as_an_undisturbed_one(scaffold: &str) {
         }
         done += 1;
     }
-    assert!(agents(scaffold, &task, &killed).status().unwrap().success());
+    let last = agents(scaffold, &task, &killed).stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8_lossy(&last.stderr);
+    assert!(last.status.success(), "{scaffold}, after {done} kills: {:?}: {said}", last.status);
     assert!(done > 0, "it was killed at least once");
     assert_eq!(timeless(&killed), timeless(&whole), "{scaffold}, after {done} kills");
     let mut asked = BTreeSet::new();

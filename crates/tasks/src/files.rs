@@ -3,6 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes `contents` to a temporary neighbour of `path`, flushes it to disk and renames it
 /// into place, so that no reader and no crash ever sees half a file.
@@ -23,7 +24,11 @@ use std::io::{self, Write};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn write_atomic(path: &Utf8Path, contents: &[u8]) -> io::Result<()> {
-    let temporary = temporary_neighbour(path);
+    // Two threads may write the same file at once.
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let name = path.file_name().unwrap_or("file");
+    let temporary = temporary_neighbour(&path.with_file_name(format!("{name}.{number}")));
     let written = fs::File::create(&temporary).and_then(|mut file| {
         file.write_all(contents)?;
         file.sync_all()
@@ -98,6 +103,23 @@ mod tests {
         assert!(write_atomic(&dir.join("missing/value.json"), b"2").is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "1\n");
         assert_eq!(dir.read_dir_utf8().unwrap().count(), 1);
+    }
+
+    #[test]
+    fn threads_that_write_the_same_file_do_not_disturb_each_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap().join("value.json");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        write_atomic(&path, b"the same").unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read(&path).unwrap(), b"the same");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]
