@@ -146,10 +146,6 @@ impl Bar {
 impl BenchProgress for Bar {
     fn rest(&self, task: &TaskId, seed: u64, rest: &BenchRest) {
         self.0.inc(1);
-        let how = match rest {
-            BenchRest::Over(run) => run.outcome.to_string(),
-            BenchRest::Paused { why } => format!("paused: {why}"),
-        };
-        self.0.set_message(format!("{task} seed {seed}: {how}"));
+        self.0.set_message(format!("{task} seed {seed}: {rest}"));
     }
 }

@@ -73,7 +73,7 @@ pub(crate) struct ReportArgs {
     /// Folders that `agents eval` or `rl eval --bench` wrote; agents must have different names.
     #[arg(required = true, value_name = "OUT")]
     pub(crate) evaluations: Vec<Utf8PathBuf>,
-    /// Write a page.
+    /// Write the leaderboard as one self-contained page.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<Utf8PathBuf>,
     /// Write the tables as JSON.

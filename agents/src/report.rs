@@ -5,16 +5,13 @@ use crate::say;
 use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
 use evals::bench::outcome::BenchRun;
+use evals::bench::output::{PaperRows, leaderboard};
 use evals::bench::paper::{self, PaperBeside, PaperRow};
 use evals::bench::summary::{BenchField, BenchTable};
-use evals::report::{LeaderboardPage, LeaderboardTable};
 use fs_err as fs;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use tasks::files;
-
-/// A row of the paper, the agent of ours that stands beside it, and the differences.
-type Beside = (PaperRow, String, Vec<PaperBeside>);
 
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     let mut runs: Vec<BenchRun> = Vec::new();
@@ -36,20 +33,14 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
             .context("the evaluations do not make a table")?;
         say(table.to_string().trim_end());
         let paper = args.beside.as_deref().map(|wanted| beside(&table, wanted)).transpose()?;
-        tables.push(LeaderboardTable {
-            table,
-            run_page: |_| None,
-            paper: paper.unwrap_or_default(),
-        });
+        tables.push((table, paper.unwrap_or_default()));
     }
     if let Some(path) = &args.json {
-        let tables: Vec<&BenchTable> = tables.iter().map(|table| &table.table).collect();
+        let tables: Vec<&BenchTable> = tables.iter().map(|(table, _)| table).collect();
         files::write_json(path, &tables)?;
     }
     if let Some(path) = &args.html {
-        let title = format!("Leaderboard of {}", field.name);
-        let page = LeaderboardPage { title, conditions: Vec::new(), tables };
-        files::write_atomic(path, page.html().as_bytes())?;
+        files::write_atomic(path, leaderboard(&field, tables).html().as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,7 +71,7 @@ fn corpus(runs: &[BenchRun]) -> BenchField {
 }
 
 /// Rows of the paper whose scaffold an agent of ours has, beside it.
-fn beside(table: &BenchTable, wanted: &str) -> Result<Vec<Beside>> {
+fn beside(table: &BenchTable, wanted: &str) -> Result<PaperRows> {
     let all = table.field.competitions.len();
     let rows: Vec<PaperRow> =
         paper::rows().into_iter().filter(|row| row.competitions() == all).collect();

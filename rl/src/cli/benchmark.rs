@@ -14,7 +14,6 @@ use evals::bench::output;
 use evals::bench::suite::{BenchName, Selection, data_folder};
 use serde::Serialize;
 use std::sync::Arc;
-use std::time::Duration;
 use tasks::stream::Stream;
 use tasks::task::Opening;
 use toml::Table;
@@ -96,9 +95,15 @@ impl BenchFlags {
             policies.open(settings.dtype, device, Stream::root(0).child("random policy"))?;
         let selection = Selection::from_names(self.only.as_deref())?;
         let opening = Opening { checkout: self.mlebench.clone() };
-        let stop = stop_on_signal()?;
+        let stop = Stop::on_signals().context("failed to listen for signals")?;
+        let searches = Arc::new(SearchStop::default());
+        let stopped = Arc::clone(&searches);
+        let _watch = stop.on_request(move || {
+            tracing::warn!("stopping; the same command goes on (once more to end at once)");
+            stopped.stop();
+        });
         let ended =
-            benchmark::run(&settings, &selection, &opening, contestants, out, bars, &stop.searches);
+            benchmark::run(&settings, &selection, &opening, contestants, out, bars, &searches);
         let evaluation = ended.map_err(|error| match &error {
             BenchEvalError::Tasks(tasks) if !tasks.hints().is_empty() => {
                 let hints = tasks.hints().join("\nhint: ");
@@ -112,32 +117,7 @@ impl BenchFlags {
         let Some(first) = evaluation.paused.first() else { return Ok(table) };
         let count = evaluation.paused.len();
         let text = format!("{count} runs can go on ({first}); the same command does");
-        let stopped = stop.signals.is_requested();
-        let code = if stopped { stop.signals.exit_code() } else { NotPlayed::INCOMPLETE };
+        let code = if stop.is_requested() { stop.exit_code() } else { NotPlayed::INCOMPLETE };
         Err(NotPlayed { output: table, text, code }.into())
     }
-}
-
-/// Signals, and what they stop.
-struct StoppedRuns {
-    signals: Stop,
-    searches: Arc<SearchStop>,
-}
-
-/// Ends all runs at the first signal, and the process at the second.
-fn stop_on_signal() -> Result<StoppedRuns> {
-    let signals = Stop::on_signals().context("failed to listen for signals")?;
-    let searches = Arc::new(SearchStop::default());
-    let (asked, stop) = (signals.clone(), Arc::clone(&searches));
-    std::thread::Builder::new()
-        .name("stop".to_owned())
-        .spawn(move || {
-            while !asked.is_requested() {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            tracing::warn!("stopping; the same command goes on (once more to end at once)");
-            stop.stop();
-        })
-        .context("failed to start a thread")?;
-    Ok(StoppedRuns { signals, searches })
 }

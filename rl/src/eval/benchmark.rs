@@ -194,12 +194,8 @@ struct RunsBar(ProgressBar);
 impl BenchProgress for RunsBar {
     fn rest(&self, task: &TaskId, seed: u64, rest: &BenchRest) {
         self.0.inc(1);
-        let how = match rest {
-            BenchRest::Over(run) => run.outcome.to_string(),
-            BenchRest::Paused { why } => format!("paused: {why}"),
-        };
         if self.0.is_hidden() {
-            tracing::info!(%task, seed, how, "played");
+            tracing::info!(%task, seed, how = %rest, "played");
         }
     }
 }

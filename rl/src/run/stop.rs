@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use std::{fmt, io};
 
-/// How long a request may go unnoticed by a sandbox.
+/// How long a request may go unnoticed.
 const NOTICE: Duration = Duration::from_millis(50);
 
 /// Whether a signal has asked the program to stop. Clones share the state.
@@ -59,15 +59,21 @@ impl Stop {
     /// Ends the sandbox's runs when a stop is requested, so that no script delays it. Every running
     /// episode then faults; callers must check here whether a stop request is the reason.
     pub fn abandons(&self, sandbox: &Sandbox) -> Watch {
+        let sandbox = sandbox.clone();
+        self.on_request(move || {
+            tracing::warn!("stopping; what is done will be saved (once more to end at once)");
+            sandbox.abandon();
+        })
+    }
+
+    /// Calls `then` when a stop is requested.
+    pub fn on_request(&self, then: impl FnOnce() + Send + 'static) -> Watch {
         let (over, is_over) = channel::<()>();
-        let (stop, sandbox) = (self.clone(), sandbox.clone());
+        let stop = self.clone();
         let thread = std::thread::spawn(move || {
             while is_over.recv_timeout(NOTICE) == Err(RecvTimeoutError::Timeout) {
                 if stop.is_requested() {
-                    tracing::warn!(
-                        "stopping; what is done will be saved (once more to end at once)"
-                    );
-                    sandbox.abandon();
+                    then();
                     return;
                 }
             }
@@ -80,7 +86,7 @@ fn exit_code(signal: i32) -> i32 {
     128 + signal
 }
 
-/// For as long as this lives, a request to stop ends a sandbox's runs.
+/// For as long as this lives, a request to stop has its effect.
 #[derive(Debug)]
 pub struct Watch {
     over: Option<Sender<()>>,

@@ -118,8 +118,7 @@ impl InferenceState {
                 ignore_eos: options.ignore_eos,
             };
             let permit = permits.split(1).expect("there is a permit for every choice");
-            let permit = Some(permit);
-            let job = GenerationJob { ids, turn, events, permit };
+            let job = GenerationJob { ids, turn, events, permit: Some(permit) };
             self.jobs.send(job).map_err(|_| ApiError::stopped())?;
             let (tokenizer, stops) = (Arc::clone(&self.tokenizer), options.stop.clone());
             choices.push(ChoiceStream::new(index, tokenizer, stops, receiver));

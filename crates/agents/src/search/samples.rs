@@ -29,9 +29,9 @@ pub struct SearchAsk {
     pub task: TaskId,
     /// What kind of script was asked for.
     pub operator: Operator,
-    /// The question.
+    /// System and user message of its first try.
     pub prompt: Prompt,
-    /// The answer.
+    /// The last answer, which the script of the node was read from; thoughts included.
     pub answer: String,
     /// What became of it.
     pub node: Node,

@@ -8,6 +8,7 @@
 
 use super::mlebench_files::{self, MlebenchFilesError};
 use super::outcome::BenchRun;
+use super::paper::{PaperBeside, PaperRow};
 use super::suite::BenchName;
 use super::summary::{BenchField, BenchTable, BenchTableError};
 use crate::report::{LeaderboardPage, LeaderboardTable};
@@ -29,6 +30,19 @@ pub enum OutputError {
     Io(#[from] io::Error),
 }
 
+/// Rows of the paper, each with the name of an agent of ours and the differences.
+pub type PaperRows = Vec<(PaperRow, String, Vec<PaperBeside>)>;
+
+/// The page of `tables`, each with the rows of the paper that stand beside it.
+pub fn leaderboard(field: &BenchField, tables: Vec<(BenchTable, PaperRows)>) -> LeaderboardPage {
+    let table = |(table, paper)| LeaderboardTable { table, run_page: |_| None, paper };
+    LeaderboardPage {
+        title: format!("Leaderboard of {}", field.name),
+        conditions: Vec::new(),
+        tables: tables.into_iter().map(table).collect(),
+    }
+}
+
 /// Writes `runs` and what follows from them into `out`; returns the table, or `None` without runs.
 ///
 /// # Errors
@@ -43,15 +57,7 @@ pub fn write(
         return Ok(None);
     }
     let table = BenchTable::from_runs(field, runs, false)?;
-    let page = LeaderboardPage {
-        title: format!("Leaderboard of {}", field.name),
-        conditions: Vec::new(),
-        tables: vec![LeaderboardTable {
-            table: table.clone(),
-            run_page: |_| None,
-            paper: Vec::new(),
-        }],
-    };
+    let page = leaderboard(field, vec![(table.clone(), Vec::new())]);
     files::write_atomic(&out.join("leaderboard.html"), page.html().as_bytes())?;
     if field.name == BenchName::MlebenchLite.to_string() {
         mlebench_files::write(out, &table)?;

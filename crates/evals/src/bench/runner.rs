@@ -24,7 +24,7 @@ use llm::{Price, Usage};
 use sandbox::env::{EpisodeConfig, EpisodeFault, TaskSuite, grade_submission};
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -99,6 +99,16 @@ pub enum BenchRest {
         /// Why it paused.
         why: String,
     },
+}
+
+/// In words for people.
+impl fmt::Display for BenchRest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Over(run) => write!(f, "{}", run.outcome),
+            Self::Paused { why } => write!(f, "paused: {why}"),
+        }
+    }
 }
 
 /// Why a benchmark stopped.

@@ -3,6 +3,7 @@
 
 use crate::statistics::{bootstrap, mean, sign_flip};
 use agents::search::node::{BlobHash, Node};
+use agents::search::tree::Tree;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tasks::metrics::Direction;
@@ -19,7 +20,7 @@ pub struct WayShares {
 }
 
 impl WayShares {
-    /// From the nodes of a search in their order, and the scores of their submissions on the test
+    /// From all nodes of a search in their order, and the scores of their submissions on the test
     /// rows; an invalid one has none.
     pub fn from_nodes<'a>(
         nodes: impl Iterator<Item = &'a Node>,
@@ -33,16 +34,11 @@ impl WayShares {
             let score = scores.get(node.submission.as_ref()?).copied().flatten()?;
             Some(((direction.gain(score) - start) / whole).clamp(0.0, 1.0))
         };
-        let (mut best, mut last): (Option<&Node>, Option<&Node>) = (None, None);
+        let mut tree = Tree::new(direction);
         let by_step = nodes.map(|node| {
-            let gain = |node: &Node| node.metric.map(|metric| direction.gain(metric));
-            if node.is_good() && best.is_none_or(|best| gain(node) > gain(best)) {
-                best = Some(node);
-            }
-            if node.is_valid() {
-                last = Some(node);
-            }
-            best.or(last).and_then(share).unwrap_or(0.0)
+            tree.decide(node.decision.clone());
+            tree.complete(node.clone());
+            tree.chosen().and_then(share).unwrap_or(0.0)
         });
         Self { by_step: by_step.collect() }
     }
