@@ -4,9 +4,9 @@ use crate::cli::{BenchCheckArgs, EvalArgs};
 use crate::players::Players;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
 use agents::preset::Preset;
-use agents::search::player::Player;
-use agents::search::python::PythonFacts;
-use agents::search::stop::SearchStop;
+use agents::run::player::Player;
+use agents::run::python::PythonFacts;
+use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
 use evals::bench::outcome::{BenchOutcome, BenchRun};
 use evals::bench::output;
@@ -57,7 +57,7 @@ pub(crate) fn check(args: &BenchCheckArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(INCOMPLETE))
 }
 
-pub(crate) fn eval(args: &EvalArgs, stop: &SearchStop) -> Result<ExitCode> {
+pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     let preset = Preset::load(&args.preset, &args.settings)?;
     let opening = Opening { checkout: args.mlebench.clone() };
     let data = data_folder(args.bench, args.data.as_deref())?;
@@ -89,6 +89,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &SearchStop) -> Result<ExitCode> {
         out: &args.out,
         seeds: args.seeds,
         jobs: args.jobs,
+        grade_steps: args.grade_steps,
         stop,
         progress: &bar,
     }

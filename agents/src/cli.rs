@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use evals::bench::suite::BenchName;
 use llm::MicroUsd;
 
-/// Runs agents that search, on tasks and on benchmarks.
+/// Runs agents on tasks and on benchmarks.
 #[derive(Debug, Parser)]
 #[command(
     name = "agents",
@@ -24,7 +24,7 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run one search on one task, or go on with it.
+    /// Run one agent on one task, or go on with it.
     #[command(after_help = "\
 Examples:
   without a model, a player that draws and changes scripts:
@@ -63,7 +63,7 @@ Examples:
   beside one row:
     agents report eval --beside \"table 2: 14B SandMLE\"")]
     Report(ReportArgs),
-    /// Show the tree of a run, also of one that is not over.
+    /// Show the tree or the turns of a run, also of one that is not over.
     Tree(TreeArgs),
 }
 
@@ -137,6 +137,10 @@ pub(crate) struct EvalArgs {
     /// Runs at a time.
     #[arg(long, default_value_t = 1, value_parser = at_least_one)]
     pub(crate) jobs: usize,
+    /// Grade what would have counted after each step as well, for curves. On tasks of ours that is
+    /// always done.
+    #[arg(long)]
+    pub(crate) grade_steps: bool,
     /// The folder of the evaluation.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Utf8PathBuf,

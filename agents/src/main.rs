@@ -7,7 +7,7 @@ mod report;
 mod run;
 mod tree;
 
-use agents::search::stop::SearchStop;
+use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
 use cli::{BenchCommand, Cli, Command};
@@ -49,8 +49,8 @@ fn main() -> ExitCode {
 
 /// Ends all searches at the first signal, and the process at the second, by which nothing is lost
 /// either.
-fn stop_on_signal() -> Result<Arc<SearchStop>> {
-    let stop = Arc::new(SearchStop::default());
+fn stop_on_signal() -> Result<Arc<AgentStop>> {
+    let stop = Arc::new(AgentStop::default());
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("failed to listen for signals")?;
     let asked = Arc::clone(&stop);
     let listener = std::thread::Builder::new().name("signals".to_owned());

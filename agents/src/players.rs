@@ -2,8 +2,9 @@
 
 use crate::cli::ModelArgs;
 use agents::reference;
+use agents::run::player::{ChatPlayer, Player};
+use agents::scaffold::fixed::FixedScript;
 use agents::scaffold::mutator::Mutator;
-use agents::search::player::{ChatPlayer, FixedScript, Player};
 use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
 use fs_err as fs;

@@ -1,26 +1,25 @@
-//! `agents run`: one search on one task.
+//! `agents run`: one agent on one task.
 
 use crate::cli::RunArgs;
 use crate::players::Players;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
-use agents::overview::DataOverview;
 use agents::preset::Preset;
-use agents::search::journal::JournalLine;
-use agents::search::node::{Node, NodeState};
-use agents::search::operator::TaskView;
-use agents::search::python::PythonFacts;
-use agents::search::run::{Search, SearchError, SearchObserver, SearchRest};
-use agents::search::stop::SearchStop;
+use agents::run::agent::{AgentObserver, AgentRest, AgentRun, AgentRunError, TaskView};
+use agents::run::journal::JournalLine;
+use agents::run::node::{Node, NodeState};
+use agents::run::python::PythonFacts;
+use agents::run::stop::AgentStop;
+use agents::run::turn::TurnFacts;
 use anyhow::{Result, bail};
 use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use std::process::ExitCode;
 use tasks::task::{Collection, Opening};
 
-pub(crate) fn run(args: &RunArgs, stop: &SearchStop) -> Result<ExitCode> {
+pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
     let preset = Preset::load(&args.scaffold, &args.settings)?;
     let opening = Opening { checkout: args.mlebench.clone() };
-    let slots = preset.search.workers.max(1) as usize;
+    let slots = preset.workers();
     let collection = Collection::open(&args.task, &opening)?;
     let is_competition = collection.tasks().iter().any(|task| task.competition().is_some());
     let options =
@@ -37,21 +36,14 @@ pub(crate) fn run(args: &RunArgs, stop: &SearchStop) -> Result<ExitCode> {
     config.check_feedback(task)?;
     let players = Players::open(&args.model, &args.out)?;
     let direction = suite.grader(task)?.direction();
-    let view = TaskView {
-        page: task.description()?,
-        overview: DataOverview::of(task.public().path()),
-        direction,
-        limits: config.policy.clone(),
-        python: PythonFacts::ask(suite.sandbox())?,
-        steps: preset.search.steps,
-    };
+    let python = PythonFacts::ask(suite.sandbox())?;
+    let view = TaskView::of(task, direction, &config.policy, &python)?;
     let player = players.player(task, direction, args.seed)?;
-    let search = Search {
+    let run = AgentRun {
         suite: &suite,
         task,
         config: &config,
         scaffold: &preset.scaffold,
-        settings: &preset.search,
         view: &view,
         player: &*player,
         seed: args.seed,
@@ -59,41 +51,53 @@ pub(crate) fn run(args: &RunArgs, stop: &SearchStop) -> Result<ExitCode> {
         stop,
         observer: &Lines,
     };
-    let rest = search.run().map_err(|error| match error {
-        SearchError::Fault(_) => {
+    let rest = preset.settings.play(run).map_err(|error| match error {
+        AgentRunError::Fault(_) => {
             anyhow::Error::new(error).context("the run broke; the same command goes on with it")
         }
         error => error.into(),
     })?;
     match rest {
-        SearchRest::Finished { chosen: Some(node), .. } => {
-            say(&format!("node {node} is submitted: `{}`", args.out.join("submission.csv")));
+        AgentRest::Finished { chosen: Some(node), .. } => {
+            let kind = preset.settings.step_name();
+            say(&format!("{kind} {node} is submitted: `{}`", args.out.join("submission.csv")));
             say(&format!("to grade it: sandbox grade {} {}/submission.csv", args.task, args.out));
             complain(&format!("done{}", players.spent()));
             Ok(ExitCode::SUCCESS)
         }
-        SearchRest::Finished { chosen: None, .. } => {
+        AgentRest::Finished { chosen: None, .. } => {
             say("no script left a valid submission");
             complain(&format!("done{}", players.spent()));
             Ok(ExitCode::SUCCESS)
         }
-        SearchRest::Paused { why } => {
+        AgentRest::Paused { why } => {
             complain(&format!("paused: {why}{}; the same command goes on", players.spent()));
             Ok(ExitCode::from(if stop.is_asked() { INTERRUPTED } else { INCOMPLETE }))
         }
     }
 }
 
-/// Shows each node in a line.
+/// Shows each node or turn in a line.
 #[derive(Debug)]
 struct Lines;
 
-impl SearchObserver for Lines {
+impl AgentObserver for Lines {
     fn line(&self, line: &JournalLine) {
-        if let JournalLine::Node(node) = line {
-            complain(&summary(node));
+        match line {
+            JournalLine::Node(node) => complain(&summary(node)),
+            JournalLine::Turn(turn) => complain(&turn_summary(turn)),
+            _ => {}
         }
     }
+}
+
+/// A turn in a line.
+pub(crate) fn turn_summary(turn: &TurnFacts) -> String {
+    let outcome = turn.record.outcome.as_ref();
+    let script = outcome.map(|outcome| format!(": the script {outcome}")).unwrap_or_default();
+    let metric =
+        turn.metric.map(|metric| format!(", validation score {metric}")).unwrap_or_default();
+    format!("turn {}: {}{script}{metric}", turn.number, turn.record.tool.name())
 }
 
 /// A node in a line.

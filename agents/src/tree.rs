@@ -1,11 +1,11 @@
 //! `agents tree`: a run in the terminal, finished or not.
 
 use crate::cli::TreeArgs;
-use crate::run::summary;
+use crate::run::{summary, turn_summary};
 use crate::say;
-use agents::search::journal::{JournalError, SearchEnd, journal_path, read_lines};
-use agents::search::node::NodeId;
-use agents::search::state::RunState;
+use agents::run::journal::{AgentEnd, JournalError, journal_path, read_lines};
+use agents::run::node::NodeId;
+use agents::run::state::RunState;
 use agents::search::tree::Tree;
 use anyhow::{Result, bail};
 use std::process::ExitCode;
@@ -19,23 +19,27 @@ pub(crate) fn tree(args: &TreeArgs) -> Result<ExitCode> {
     let state = state.ok_or(JournalError::NoHeader(path))?;
     let header = &state.header;
     say(&format!(
-        "{} by {} on {} (seed {}, {} data): {} decisions, {:.0} s",
+        "{} by {} on {} (seed {}, {} data): {} steps, {:.0} s",
         header.scaffold,
         header.player,
         header.task,
         header.seed,
         header.data,
-        state.decided.len(),
+        state.steps(),
         state.clock,
     ));
-    let tree = state.tree();
+    let tree = Tree::from_state(&state);
     let chosen = state.finish.and_then(|(chosen, _)| chosen);
     for &root in tree.roots() {
         show(&tree, root, "", chosen);
     }
+    for turn in &state.turns {
+        say(&turn_summary(turn));
+    }
+    let kind = if state.turns.is_empty() { "node" } else { "turn" };
     say(&match state.finish {
         None => "not over; the command that made it goes on".to_owned(),
-        Some((Some(node), why)) => format!("over ({}): node {node} is submitted", end(why)),
+        Some((Some(node), why)) => format!("over ({}): {kind} {node} is submitted", end(why)),
         Some((None, why)) => format!("over ({}): nothing is submitted", end(why)),
     });
     Ok(ExitCode::SUCCESS)
@@ -57,11 +61,13 @@ fn show(tree: &Tree, id: NodeId, indent: &str, chosen: Option<NodeId>) {
     }
 }
 
-fn end(why: SearchEnd) -> &'static str {
+fn end(why: AgentEnd) -> &'static str {
     match why {
-        SearchEnd::Steps => "all steps were taken",
-        SearchEnd::Time => "the time is up",
-        SearchEnd::Exhausted => "nothing was left to try",
-        SearchEnd::Refused => "too many answers had no script",
+        AgentEnd::Steps => "all steps were taken",
+        AgentEnd::Time => "the time is up",
+        AgentEnd::Exhausted => "nothing was left to try",
+        AgentEnd::Refused => "the model declined, or gave no script too often",
+        AgentEnd::Answered => "the agent is done",
+        AgentEnd::Context => "the conversation is longer than the context",
     }
 }

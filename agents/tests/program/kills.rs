@@ -1,8 +1,8 @@
-//! A search that is killed at any moment goes on to the journal of one that was not.
+//! A run that is killed at any moment goes on to the journal of one that was not.
 //!
 //! By default a few kills of a short search; `SEARCH_KILLS=20 SEARCH_STEPS=60` is the full test.
 
-use agents::search::journal::{JournalLine, journal_path, read_lines};
+use agents::run::journal::{JournalLine, journal_path, read_lines};
 use camino::Utf8Path;
 use std::collections::BTreeSet;
 use std::env::VarError;
@@ -28,8 +28,15 @@ fn agents(scaffold: &str, task: &Utf8Path, out: &Utf8Path) -> Command {
     command
         .args(["run", "--scaffold", scaffold, "--model", "script:mutator"])
         .args(["--task", task.as_str(), "--out", out.as_str()])
-        .args(["--set", &format!("steps={}", steps())])
-        .args(["--set", "search.operators.judge=true"])
+        .args(if scaffold == "react" {
+            ["--set".to_owned(), format!("turns={}", steps())].to_vec()
+        } else {
+            ["--set", "search.operators.judge=true", "--set"]
+                .map(str::to_owned)
+                .into_iter()
+                .chain([format!("steps={}", steps())])
+                .collect()
+        })
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     command
@@ -60,6 +67,10 @@ fn timeless(run: &Utf8Path) -> Vec<String> {
                     (run.wall, run.processor, run.peak_memory) = (0.0, 0.0, 0);
                 }
                 (node.id.0, 3)
+            }
+            JournalLine::Turn(turn) => {
+                (turn.ended_at, turn.record.seconds) = (0.0, 0.0);
+                (turn.number.0, 3)
             }
             JournalLine::Finish { clock, .. } => {
                 *clock = 0.0;
@@ -124,4 +135,5 @@ killed! {
     killed_aira_mcts_ends_as_an_undisturbed_one: "aira-mcts",
     killed_aira_evo_ends_as_an_undisturbed_one: "aira-evo",
     killed_ml_master_ends_as_an_undisturbed_one: "ml-master",
+    killed_react_ends_as_an_undisturbed_one: "react",
 }

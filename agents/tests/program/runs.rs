@@ -1,6 +1,6 @@
 //! Right and wrong use of the commands.
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use std::process::{Command, Output};
 use support::shifts;
 
@@ -30,12 +30,16 @@ fn wrong_use_is_told_and_leaves_nothing() {
         error(&args, code)
     };
     let cases = [
-        (run("nope", "script:mutator", &[], 1), "there is no preset `nope`; one of drafts, aide,"),
+        (
+            run("nope", "script:mutator", &[], 1),
+            "there is no preset `nope`; one of react, mle-agent,",
+        ),
         (run("aide", "script:nope", &[], 1), "there is no script `nope`: give `script:mutator`,"),
         (run("aide", "nope:model", &[], 1), "there is no endpoint `nope`"),
         (run("aide", "script:mutator", &["--set", "steps"], 1), "`steps` is not KEY=VALUE"),
         (run("aide", "script:mutator", &["--set", "stepps=3"], 1), "unknown field `stepps`"),
         (run("aide", "script:mutator", &["--set", "feedback=exposed"], 1), "validate"),
+        (run("react", "script:mutator", &["--set", "steps=3"], 1), "unknown field `steps`"),
         (
             run("aide", "script:reference", &[], 1),
             "there is no reference script for `night-shifts`",
@@ -55,6 +59,43 @@ fn wrong_use_is_told_and_leaves_nothing() {
     let message = error(&[&args[..], &["--task", missing.as_str()]].concat(), 1);
     assert!(message.contains(missing.as_str()), "{message}");
     assert!(!out.join("journal.jsonl").exists());
+}
+
+#[test]
+fn linear_agents_are_evaluated_turn_by_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let data = held_out(folder);
+    let out = folder.join("eval");
+    let read = |args: &[&str]| {
+        let output = agents(args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let args = ["eval", "--bench", "synthetic", "--data", data.as_str(), "--preset", "react"];
+    let model = ["--model", "script:mutator", "--set", "turns=4", "--seeds", "1"];
+    let table = read(&[&args[..], &model, &["--out", out.as_str()]].concat());
+    assert!(table.contains("react/mutator") && table.contains("Share of the way"), "{table}");
+    let run = out.join("runs/night-shifts/seed0");
+    let graded: serde_json::Value =
+        serde_json::from_slice(&fs_err::read(run.join("run.json")).unwrap()).unwrap();
+    assert_eq!(graded["steps"], 4);
+    let by_step = graded["by_step"].as_array().unwrap();
+    assert_eq!(by_step.len(), 4);
+    assert_eq!(by_step[3]["score"], graded["outcome"]["graded"]["score"]);
+    assert_eq!(graded["selection_gap"], serde_json::Value::Null);
+    let tree = read(&["tree", run.as_str()]);
+    assert_eq!(tree.matches(": python: the script ").count(), 4, "{tree}");
+    assert!(tree.contains("over (all steps were taken): turn 3 is submitted"), "{tree}");
+}
+
+/// A corpus of one held-out task; only those are played.
+fn held_out(folder: &Utf8Path) -> Utf8PathBuf {
+    let task = shifts::write(&folder.join("corpus"));
+    let manifest = task.join("task.json");
+    let text = fs_err::read_to_string(&manifest).unwrap();
+    fs_err::write(&manifest, text.replace("\"split\":\"train\"", "\"split\":\"val\"")).unwrap();
+    folder.join("corpus")
 }
 
 #[test]
@@ -84,12 +125,7 @@ fn check_of_an_empty_folder_says_what_to_do() {
 fn synthetic_evaluation_ends_in_a_table_and_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
-    let task = shifts::write(&folder.join("corpus"));
-    // Only held-out tasks are played.
-    let manifest = task.join("task.json");
-    let text = fs_err::read_to_string(&manifest).unwrap();
-    fs_err::write(&manifest, text.replace("\"split\":\"train\"", "\"split\":\"val\"")).unwrap();
-    let (data, out) = (folder.join("corpus"), folder.join("eval"));
+    let (data, out) = (held_out(folder), folder.join("eval"));
     let eval = |seeds: &str| {
         let output = agents(&[
             "eval",

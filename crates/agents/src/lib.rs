@@ -3,12 +3,15 @@
 //! `episode -> trajectory -> reward`
 
 pub mod grammar;
+pub mod linear;
+pub mod overflow;
 pub mod overview;
 pub mod play;
 pub mod preset;
 pub mod prompt;
 pub mod reference;
 pub mod reward;
+pub mod run;
 pub mod scaffold;
 pub mod search;
 pub mod trajectory;

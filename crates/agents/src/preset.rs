@@ -1,5 +1,9 @@
 //! Presets: a scaffold with all its settings under one name, as files and flags give them.
 
+use crate::linear::run::Linear;
+use crate::linear::settings::LinearSettings;
+use crate::run::agent::{AgentRest, AgentRun, AgentRunError};
+use crate::search::run::Search;
 use crate::search::settings::SearchSettings;
 use camino::Utf8Path;
 use fs_err as fs;
@@ -11,22 +15,98 @@ use tasks::units::ByteSize;
 
 /// A scaffold with its settings, feedback mode and limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "PresetFile", into = "PresetFile")]
 pub struct Preset {
     /// Name of the scaffold, as in reports.
     pub scaffold: String,
     /// What it is told of the test rows. Default: whether a submission is valid.
-    #[serde(default = "validate")]
     pub feedback: Feedback,
     /// The most bytes of a submission. Default: 64 MiB.
-    #[serde(default = "most_bytes")]
     pub submission_limit: ByteSize,
     /// Limits on each script.
-    #[serde(default)]
     pub limits: RunLimits,
-    /// How scripts are searched for.
+    /// How scripts are made: the section `[search]` or `[linear]`.
+    pub settings: ScaffoldSettings,
+}
+
+/// The settings of a scaffold of either kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScaffoldSettings {
+    /// It keeps many scripts and chooses among them.
+    Search(SearchSettings),
+    /// It has one conversation.
+    Linear(LinearSettings),
+}
+
+/// A preset as it is in a file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PresetFile {
+    scaffold: String,
+    #[serde(default = "validate")]
+    feedback: Feedback,
+    #[serde(default = "most_bytes")]
+    submission_limit: ByteSize,
     #[serde(default)]
-    pub search: SearchSettings,
+    limits: RunLimits,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    search: Option<SearchSettings>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    linear: Option<LinearSettings>,
+}
+
+impl TryFrom<PresetFile> for Preset {
+    type Error = &'static str;
+
+    fn try_from(file: PresetFile) -> Result<Self, Self::Error> {
+        let PresetFile { scaffold, feedback, submission_limit, limits, search, linear } = file;
+        let settings = match (search, linear) {
+            (Some(search), None) => ScaffoldSettings::Search(search),
+            (None, Some(linear)) => ScaffoldSettings::Linear(linear),
+            _ => return Err("a preset has one of the sections `[search]` and `[linear]`"),
+        };
+        Ok(Self { scaffold, feedback, submission_limit, limits, settings })
+    }
+}
+
+impl From<Preset> for PresetFile {
+    fn from(preset: Preset) -> Self {
+        let Preset { scaffold, feedback, submission_limit, limits, settings } = preset;
+        let (search, linear) = match settings {
+            ScaffoldSettings::Search(search) => (Some(search), None),
+            ScaffoldSettings::Linear(linear) => (None, Some(linear)),
+        };
+        Self { scaffold, feedback, submission_limit, limits, search, linear }
+    }
+}
+
+impl ScaffoldSettings {
+    /// Begins a run, or goes on with it, until it is over or has to pause.
+    ///
+    /// # Errors
+    /// [`AgentRunError`].
+    pub fn play(&self, run: AgentRun<'_>) -> Result<AgentRest, AgentRunError> {
+        match self {
+            Self::Search(settings) => Search { run, settings }.run(),
+            Self::Linear(settings) => Linear { run, settings }.run(),
+        }
+    }
+
+    /// What a step is called.
+    pub fn step_name(&self) -> &'static str {
+        match self {
+            Self::Search(_) => "node",
+            Self::Linear(_) => "turn",
+        }
+    }
+
+    /// Most steps of a search, or turns.
+    pub fn steps(&self) -> u32 {
+        match self {
+            Self::Search(search) => search.steps,
+            Self::Linear(linear) => linear.turns,
+        }
+    }
 }
 
 fn validate() -> Feedback {
@@ -38,18 +118,28 @@ fn most_bytes() -> ByteSize {
 }
 
 /// The presets that are built in: name and text.
-const BUILTIN: [(&str, &str); 12] = [
+const BUILTIN: [(&str, &str); 19] = [
+    ("react", include_str!("../presets/react.toml")),
+    ("mle-agent", include_str!("../presets/mle-agent.toml")),
     ("drafts", include_str!("../presets/drafts.toml")),
     ("aide", include_str!("../presets/aide.toml")),
     ("aira-greedy", include_str!("../presets/aira-greedy.toml")),
     ("aira-mcts", include_str!("../presets/aira-mcts.toml")),
     ("aira-evo", include_str!("../presets/aira-evo.toml")),
     ("ml-master", include_str!("../presets/ml-master.toml")),
+    ("lite-react", include_str!("../presets/lite-react.toml")),
     ("lite-aide", include_str!("../presets/lite-aide.toml")),
     ("lite-aira", include_str!("../presets/lite-aira.toml")),
+    ("sandmle-table1", include_str!("../presets/sandmle-table1.toml")),
     ("sandmle-table2-aide", include_str!("../presets/sandmle-table2-aide.toml")),
     ("sandmle-table2-aira", include_str!("../presets/sandmle-table2-aira.toml")),
+    ("sandmle-table3-mle-agent", include_str!("../presets/sandmle-table3-mle-agent.toml")),
+    (
+        "sandmle-table3-mle-agent-as-released",
+        include_str!("../presets/sandmle-table3-mle-agent-as-released.toml"),
+    ),
     ("sandmle-table3-aide", include_str!("../presets/sandmle-table3-aide.toml")),
+    ("sandmle-figure7", include_str!("../presets/sandmle-figure7.toml")),
     ("mlebench-aide", include_str!("../presets/mlebench-aide.toml")),
 ];
 
@@ -99,7 +189,7 @@ pub fn names() -> Vec<&'static str> {
 impl Preset {
     /// The preset of a name, or in a file, with settings of it replaced: each is `KEY=VALUE`,
     /// where the key is a path such as `search.steps` and the value is written as in TOML; text
-    /// needs no quotes. `steps` alone means `search.steps`.
+    /// needs no quotes. `steps` alone means `search.steps`, or `turns` alone `linear.turns`.
     ///
     /// # Errors
     /// [`PresetError`].
@@ -109,7 +199,7 @@ impl Preset {
     /// use agents::preset::Preset;
     ///
     /// let preset = Preset::load("aide", &["steps=7".to_owned(), "limits.time_limit=5s".to_owned()])?;
-    /// assert_eq!((preset.scaffold.as_str(), preset.search.steps), ("aide", 7));
+    /// assert_eq!((preset.scaffold.as_str(), preset.settings.steps()), ("aide", 7));
     /// assert!(Preset::load("aide", &["search.stepps=7".to_owned()]).is_err());
     /// # Ok::<(), agents::preset::PresetError>(())
     /// ```
@@ -138,7 +228,10 @@ impl Preset {
 
     /// Scripts of one run that are in the making at once, at least 1.
     pub fn workers(&self) -> usize {
-        self.search.workers.max(1) as usize
+        match &self.settings {
+            ScaffoldSettings::Search(search) => search.workers.max(1) as usize,
+            ScaffoldSettings::Linear(_) => 1,
+        }
     }
 
     /// The rules of its scripts.
@@ -162,6 +255,8 @@ fn set(table: &mut toml::Table, setting: &str) -> Result<(), PresetError> {
     let top = ["scaffold", "feedback", "submission_limit"];
     let path = if key.contains('.') || top.contains(&key) {
         key.to_owned()
+    } else if table.contains_key("linear") {
+        format!("linear.{key}")
     } else {
         format!("search.{key}")
     };
@@ -213,10 +308,14 @@ mod tests {
     fn settings_replace_values_and_wrong_ones_are_refused() {
         let load = |setting: &str| Preset::load("aide", &[setting.to_owned()]);
         assert_eq!(load("feedback=tier").unwrap().feedback, Feedback::Tier);
-        assert_eq!(
-            load("search.operators.temperature=0.0").unwrap().search.operators.temperature,
-            0.0
-        );
+        let ScaffoldSettings::Search(search) =
+            load("search.operators.temperature=0.0").unwrap().settings
+        else {
+            panic!("aide is a search");
+        };
+        assert_eq!(search.operators.temperature, 0.0);
+        let react = Preset::load("react", &["turns=5".to_owned()]).unwrap();
+        assert_eq!(react.settings.steps(), 5);
         for wrong in ["steps", "=3", "search..steps=3", "scaffold.name=a", "steps=many", "a.b=1"] {
             assert!(load(wrong).is_err(), "{wrong}");
         }

@@ -1,6 +1,5 @@
 //! The two messages that an agent reads before its first turn.
 
-use camino::Utf8PathBuf;
 use fs_err as fs;
 use jail::exec::Mode;
 use serde::{Deserialize, Serialize};
@@ -35,14 +34,16 @@ pub enum PromptError {
     #[error("failed to read the task's description")]
     Io(#[from] std::io::Error),
     /// The brief style needs something to name.
-    #[error("`{0}` is empty, so that there is nothing to make a brief prompt of")]
-    Empty(Utf8PathBuf),
+    #[error("the task's description is empty: there is nothing to make a brief prompt of")]
+    Empty,
     /// The environment has no such task.
     #[error("there is no task `{0}`")]
     UnknownTask(TaskId),
 }
 
 const BRIEF_SYSTEM: &str = "Solve the task with Python.";
+/// Packages of the locked Python.
+const PACKAGES: &str = "numpy, pandas, scipy, scikit-learn, lightgbm, networkx, pillow and torch";
 const FULL_SYSTEM: &str = include_str!("../prompts/react_system.md");
 const GLANCE: &str = "## At a glance\n";
 
@@ -52,20 +53,35 @@ impl Prompt {
     /// # Errors
     /// [`PromptError`] if `description.md` is missing, or empty where a brief prompt is asked for.
     pub fn new(public: &PublicDir, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
-        let path = public.path().join("description.md");
-        let description = fs::read_to_string(&path)?;
+        let description = fs::read_to_string(public.path().join("description.md"))?;
+        Self::from_page(&description, style, mode, PACKAGES)
+    }
+
+    /// The prompt for the task that `description` describes, where scripts run in `mode` and
+    /// `packages` are installed.
+    ///
+    /// # Errors
+    /// [`PromptError::Empty`] if there is nothing to make a brief prompt of.
+    pub fn from_page(
+        description: &str,
+        style: PromptStyle,
+        mode: Mode,
+        packages: &str,
+    ) -> Result<Self, PromptError> {
         match style {
             PromptStyle::Full => Ok(Self {
-                system: FULL_SYSTEM.trim_end().replace("{kept}", kept(mode)),
+                system: FULL_SYSTEM
+                    .trim_end()
+                    .replace("{kept}", kept(mode))
+                    .replace("{packages}", packages),
                 user: format!(
                     "The task's files are in `input/`. Its description:\n\n{}",
                     description.trim_end()
                 ),
             }),
             PromptStyle::Brief => {
-                let user = brief(&description)
-                    .or_else(|| title(&description))
-                    .ok_or(PromptError::Empty(path))?;
+                let user =
+                    brief(description).or_else(|| title(description)).ok_or(PromptError::Empty)?;
                 Ok(Self { system: BRIEF_SYSTEM.to_owned(), user })
             }
         }
@@ -132,7 +148,9 @@ mod tests {
 
     #[test]
     fn the_full_prompt_says_what_persists() {
-        assert_eq!(FULL_SYSTEM.matches("{kept}").count(), 1);
+        for slot in ["{kept}", "{packages}"] {
+            assert_eq!(FULL_SYSTEM.matches(slot).count(), 1);
+        }
         assert!(
             kept(Mode::Script).contains("only files") && kept(Mode::Session).contains("Variables")
         );

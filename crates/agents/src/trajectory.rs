@@ -7,7 +7,7 @@
 use crate::reward::{Reward, RewardWeights, reward};
 use camino::{Utf8Path, Utf8PathBuf};
 use jail::exec::Outcome;
-use sandbox::env::{EpisodeResult, Feedback};
+use sandbox::env::{Action, EpisodeResult, Feedback};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
@@ -79,17 +79,30 @@ pub enum Tool {
     Score,
     /// The turn ends the episode.
     Answer,
+    /// A fact about the task, in scaffolds where that is asked for.
+    Info,
     /// Nothing that can be carried out.
     Malformed,
 }
 
 impl Tool {
+    /// The tool of an action.
+    pub fn of(action: &Action) -> Self {
+        match action {
+            Action::Python { .. } => Self::Python,
+            Action::Score => Self::Score,
+            Action::Answer => Self::Answer,
+            Action::Malformed { .. } => Self::Malformed,
+        }
+    }
+
     /// The name as in files and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Python => "python",
             Self::Score => "score",
             Self::Answer => "answer",
+            Self::Info => "info",
             Self::Malformed => "malformed",
         }
     }

@@ -4,14 +4,14 @@
 
 use agents::play::{Reply, World as _};
 use agents::reward::RewardWeights;
+use agents::run::agent::{AgentRun, TaskView};
+use agents::run::node::Operator;
+use agents::run::python::PythonFacts;
+use agents::run::stop::AgentStop;
 use agents::scaffold::mutator::Mutator;
-use agents::search::node::Operator;
-use agents::search::operator::TaskView;
-use agents::search::python::PythonFacts;
 use agents::search::run::Search;
 use agents::search::samples::{self, SearchReadError};
 use agents::search::settings::SearchSettings;
-use agents::search::stop::SearchStop;
 use agents::search::world::OperatorWorld;
 use agents::trajectory::{EpisodeEnding, Source, Tool};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -42,29 +42,22 @@ impl SearchedTask {
         let task = &found.suite.tasks()[0];
         let settings = SearchSettings { steps: 10, ..SearchSettings::default() };
         let direction = Direction::HigherIsBetter;
-        let view = TaskView {
-            page: task.description().unwrap(),
-            overview: String::new(),
-            direction,
-            limits: found.config.policy.clone(),
-            python: PythonFacts::ask(found.suite.sandbox()).unwrap(),
-            steps: 10,
-        };
+        let python = PythonFacts::ask(found.suite.sandbox()).unwrap();
+        let view = TaskView::of(task, direction, &found.config.policy, &python).unwrap();
         let player = Mutator::new(task, direction, 4).unwrap().unwrap();
-        let search = Search {
+        let run = AgentRun {
             suite: &found.suite,
             task,
             config: &found.config,
             scaffold: "aide",
-            settings: &settings,
             view: &view,
             player: &player,
             seed: 3,
             folder: &found.searches().join("deep/run"),
-            stop: &SearchStop::default(),
+            stop: &AgentStop::default(),
             observer: &(),
         };
-        search.run().unwrap();
+        Search { run, settings: &settings }.run().unwrap();
         found
     }
 
@@ -100,7 +93,7 @@ fn every_node_is_a_question_with_the_answer_that_it_was_made_of() {
 
     let nothing = samples::read(&found.searches().join("deep/run/blobs")).unwrap_err();
     assert!(matches!(nothing, SearchReadError::Nothing(_)), "{nothing}");
-    let answer = agents::search::node::BlobHash::of(asks[0].answer.as_bytes());
+    let answer = agents::run::node::BlobHash::of(asks[0].answer.as_bytes());
     fs::write(found.searches().join("deep/run/blobs").join(answer.0), "changed").unwrap();
     let damaged = samples::read(&found.searches()).unwrap_err();
     assert!(matches!(damaged, SearchReadError::Journal(_)), "{damaged}");

@@ -47,6 +47,7 @@ fn run(agent: &str, competition: &str, seed: u64, data: DataSource) -> BenchRun 
         outcome: BenchOutcome::Graded(GradedRun::from_report(&report)),
         selection_gap: None,
         way: None,
+        by_step: Vec::new(),
         steps: 20,
         seconds: RunSeconds::default(),
         tokens: PlayerTokens::default(),

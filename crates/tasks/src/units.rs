@@ -108,6 +108,28 @@ impl FromStr for ByteSize {
 pub struct Span(pub Duration);
 
 impl Span {
+    /// In words for prompts: whole hours, else whole minutes from ten on, else whole seconds; rounded
+    /// down.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::units::Span;
+    ///
+    /// let words = [7200, 86_399, 600, 90].map(|seconds| Span::seconds(seconds).in_words());
+    /// assert_eq!(words, ["2 hours", "1439 minutes", "10 minutes", "90 seconds"]);
+    /// ```
+    pub fn in_words(self) -> String {
+        let seconds = self.0.as_secs();
+        match seconds {
+            3600 => "1 hour".to_owned(),
+            _ if seconds >= 3600 && seconds.is_multiple_of(3600) => {
+                format!("{} hours", seconds / 3600)
+            }
+            600.. => format!("{} minutes", seconds / 60),
+            _ => format!("{seconds} seconds"),
+        }
+    }
+
     /// `ms` before `s` and `m`, which it ends or begins with.
     const UNITS: [(&'static str, u64); 4] =
         [("ms", 1), ("h", 3_600_000), ("m", 60_000), ("s", 1000)];

@@ -6,7 +6,7 @@ use crate::eval::benchmark::{self, BenchEvalError, BenchEvalSettings};
 use crate::run::settings::{Validate as _, claim, resolve};
 use crate::run::stop::Stop;
 use agents::preset::Preset;
-use agents::search::stop::SearchStop;
+use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
@@ -96,7 +96,7 @@ impl BenchFlags {
         let selection = Selection::from_names(self.only.as_deref())?;
         let opening = Opening { checkout: self.mlebench.clone() };
         let stop = Stop::on_signals().context("failed to listen for signals")?;
-        let searches = Arc::new(SearchStop::default());
+        let searches = Arc::new(AgentStop::default());
         let stopped = Arc::clone(&searches);
         let _watch = stop.on_request(move || {
             tracing::warn!("stopping; the same command goes on (once more to end at once)");

@@ -29,8 +29,9 @@ struct SftFlags {
     /// The corpus made by `factory generate`.
     #[arg(long, value_name = "FOLDER")]
     tasks: Utf8PathBuf,
-    /// Searches on tasks of the corpus, as `agents run` and `agents eval` leave them: imitate their
-    /// good answers and no scripted agents; may be repeated.
+    /// Runs of agents on tasks of the corpus, as `agents run` and `agents eval` leave them: imitate
+    /// the good answers of searches and the conversations of linear agents that reached the median,
+    /// and no scripted agents; may be repeated.
     #[arg(long, value_name = "FOLDER")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     searches: Vec<Utf8PathBuf>,

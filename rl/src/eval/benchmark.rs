@@ -15,8 +15,8 @@ use crate::run::settings::{SettingsError, Validate, require};
 use crate::run::view::Stages;
 use crate::train::presets::{Dtype, Scale};
 use agents::preset::Preset;
-use agents::search::python::{PythonFacts, PythonFactsError};
-use agents::search::stop::SearchStop;
+use agents::run::python::{PythonFacts, PythonFactsError};
+use agents::run::stop::AgentStop;
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::bench::outcome::BenchRun;
 use evals::bench::runner::{Bench, BenchError, BenchProgress, BenchRest};
@@ -36,6 +36,7 @@ use tasks::task::{Opening, TaskId};
 /// | `preset` | – | scaffold, limits and feedback |
 /// | `seeds` | 3 | runs of each task, with seeds 0, 1, … |
 /// | `jobs` | 4 | runs at a time |
+/// | `grade_steps` | false | also grade what would have counted after each step, on competitions too |
 /// | `rollout` | by the size of the policy | `max_num_seqs`, `max_model_len`, `cache`, `turn_tokens` and `sampling.min_p`; temperature and top-p are the preset's |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +53,8 @@ pub struct BenchEvalSettings {
     pub seeds: u64,
     /// Runs at a time; at least 1.
     pub jobs: usize,
+    /// Whether what would have counted after each step is graded on competitions as well.
+    pub grade_steps: bool,
     /// The type of weights and activations.
     pub dtype: Dtype,
     /// How answers are generated.
@@ -72,6 +75,7 @@ impl BenchEvalSettings {
             preset,
             seeds: 3,
             jobs: 4,
+            grade_steps: false,
             dtype: scale.dtype(),
             rollout: RolloutSettings { max_model_len, ..rollout },
         }
@@ -138,7 +142,7 @@ pub fn run(
     policies: Vec<PolicyContestant>,
     out: &Utf8Path,
     stages: &dyn Stages,
-    stop: &SearchStop,
+    stop: &AgentStop,
 ) -> Result<BenchEvaluation, BenchEvalError> {
     let (field, tasks) = open(settings.bench, &settings.data, opening, selection)?;
     let count = tasks.tasks().len() as u64 * settings.seeds;
@@ -170,6 +174,7 @@ pub fn run(
                 out: &folder,
                 seeds: settings.seeds,
                 jobs: settings.jobs,
+                grade_steps: settings.grade_steps,
                 stop,
                 progress: &bar,
             };

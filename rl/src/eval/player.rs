@@ -12,7 +12,7 @@ use crate::text::template::{
     ChatMessage, ChatRole, ChatTemplate, ChatTemplateOptions, TemplateError,
 };
 use crate::text::tokenizer::{Tokenizer, TokenizerError};
-use agents::search::player::{Answer, Ask, Player, PlayerFault};
+use agents::run::player::{Answer, Ask, Player, PlayerFault};
 use evals::bench::runner::{PlayerError, PlayerSource};
 use llm::{Finish, Message, Role, Usage};
 use std::sync::Arc;

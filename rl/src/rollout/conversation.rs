@@ -1,5 +1,6 @@
 //! The conversation of one episode: all segments, and those still in the policy's context.
 
+use agents::overflow::{SeenTurn, surplus};
 use agents::prompt::Prompt;
 use agents::trajectory::{Omission, Segment, TurnRecord};
 use std::time::Instant;
@@ -40,22 +41,20 @@ impl RolloutConversation {
     /// that is not enough, all but the last.
     pub(super) fn surplus(&self, records: &[TurnRecord], room: usize) -> Vec<usize> {
         let seen = self.seen();
-        let mut tokens = self.tokens(&seen);
+        let (opening, turns) = seen.split_at(PROMPT_SEGMENTS);
         // After the two of the prompt, turns and answers follow each other.
-        let pairs = seen[PROMPT_SEGMENTS..].chunks_exact(2);
-        let earlier: Vec<&[usize]> = pairs.clone().take(pairs.len().saturating_sub(1)).collect();
-        let failed = |pair: &&&[usize]| {
-            records.get((pair[0] - PROMPT_SEGMENTS) / 2).is_some_and(TurnRecord::failed)
-        };
-        let mut omitted = Vec::new();
-        for pair in earlier.iter().filter(failed) {
-            if tokens <= room {
-                break;
-            }
-            tokens -= self.tokens(pair);
-            omitted.extend_from_slice(pair);
-        }
-        if tokens <= room { omitted } else { earlier.concat() }
+        let pairs: Vec<&[usize]> = turns.chunks_exact(2).collect();
+        let turns: Vec<SeenTurn> = pairs
+            .iter()
+            .map(|pair| SeenTurn {
+                tokens: self.tokens(pair),
+                failed: records
+                    .get((pair[0] - PROMPT_SEGMENTS) / 2)
+                    .is_some_and(TurnRecord::failed),
+            })
+            .collect();
+        let surplus = surplus(self.tokens(opening), &turns, room);
+        surplus.into_iter().flat_map(|turn| pairs[turn].iter().copied()).collect()
     }
 }
 

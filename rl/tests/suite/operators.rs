@@ -80,7 +80,7 @@ fn searches_become_a_policy_that_plays_a_benchmark() {
     }
     fixture.succeed(
         "rl",
-        "sft --model tiny --tasks tasks --searches searches --out sft --epochs 40 \
+        "sft --model tiny --tasks tasks --searches searches --out sft --seed 1 --epochs 40 \
          --set batch=4 --set context=4096 --set vocab_size=800 --set context_noise=0 \
          --set checkpoint_every=1000",
     );
@@ -135,7 +135,7 @@ fn folders_without_searches_are_refused() {
     let (code, said) =
         fixture.fail("rl", "sft --model tiny --tasks tasks --searches tasks --out sft");
     assert_eq!(code, Some(1));
-    assert!(said.contains("no searches in `tasks`") && said.contains("agents run"), "{said}");
+    assert!(said.contains("no runs of agents in `tasks`") && said.contains("agents run"), "{said}");
 
     // Held-out tasks are not imitated.
     fixture.search("three");

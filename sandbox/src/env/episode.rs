@@ -307,6 +307,22 @@ impl Episode {
         Ok(self.workspace.cancel()?)
     }
 
+    /// Sets the wall time that counts as used: for an episode that takes the place of one that was
+    /// lost, after its actions were carried out again.
+    pub fn set_elapsed(&mut self, elapsed: Duration) {
+        let now = Instant::now();
+        self.started = now.checked_sub(elapsed).unwrap_or(now);
+    }
+
+    /// The bytes of `submission.csv` as it is now, valid or not; `None` if there is none that can be
+    /// read.
+    pub fn submission(&self) -> Option<Vec<u8>> {
+        let most = self.config.submission_limit.bytes();
+        let size = self.workspace.look(SUBMISSION, most).ok()?;
+        let _share = memory().acquire(size);
+        self.workspace.collect(SUBMISSION, most).ok()
+    }
+
     /// Actions taken so far.
     pub fn turns(&self) -> u32 {
         self.turns

@@ -25,6 +25,8 @@ pub struct TrialResult {
     /// What the feedback mode tells of a valid submission beyond that it is valid; nothing with
     /// [`Feedback::Validate`].
     pub told: Option<String>,
+    /// Its score, where the feedback mode tells it.
+    pub score: Option<f64>,
 }
 
 /// Runs `code` on `task` in a new work dir, which is removed afterwards. Of `config`, the limits of
@@ -63,7 +65,13 @@ pub fn try_script(
                 CollectError::Missing { .. } => "the script left no `submission.csv`".to_owned(),
                 refusal => format!("invalid submission: {refusal}"),
             };
-            return Ok(TrialResult { run, submission: None, validity: Err(told), told: None });
+            return Ok(TrialResult {
+                run,
+                submission: None,
+                validity: Err(told),
+                told: None,
+                score: None,
+            });
         }
     };
     let graded = grade(&*grader, &csv, config.feedback_part())?;
@@ -71,7 +79,11 @@ pub fn try_script(
         Ok(grade) => told(grade, config.feedback, &*grader),
         Err(_) => None,
     };
-    Ok(TrialResult { run, submission: Some(csv), validity: graded.map(drop), told })
+    let score = match (&graded, config.feedback) {
+        (Ok(grade), Feedback::Full | Feedback::Exposed) => Some(grade.score),
+        _ => None,
+    };
+    Ok(TrialResult { run, submission: Some(csv), validity: graded.map(drop), told, score })
 }
 
 /// What a feedback mode tells of a valid submission beyond that it is valid.

@@ -1,6 +1,7 @@
 //! Ways of solving a task, one per file.
 
 mod facts;
+pub mod fixed;
 mod items;
 pub mod mutator;
 pub mod react;

@@ -5,9 +5,10 @@ use super::facts::Facts;
 use super::items::ItemKind;
 use super::recipe::{Recipe, TargetKind};
 use super::scripted::{ScriptStyle, ScriptedLevel};
+use crate::linear;
 use crate::prompt::{Prompt, PromptError, PromptStyle};
-use crate::search::node::Operator;
-use crate::search::player::{Answer, Ask, Asked, Player, PlayerFault};
+use crate::run::node::Operator;
+use crate::run::player::{Answer, Ask, Asked, Player, PlayerFault};
 use jail::exec::Mode;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng, RngExt as _};
@@ -96,15 +97,23 @@ impl Player for Mutator {
 
     fn answer(&self, ask: &Ask<'_>) -> Result<Answer, PlayerFault> {
         let mut rng = self.stream.index(u64::from(ask.node.0)).index(u64::from(ask.attempt)).rng();
-        let Asked::Script(operator) = ask.what else {
-            let judged = "{\"is_bug\": false, \"summary\": \"It ran.\", \"metric\": null}";
-            return Ok(Answer::whole(judged));
+        let operator = match ask.what {
+            Asked::Script(operator) => operator,
+            Asked::Turn(_) if ask.parents.is_empty() => Operator::Draft,
+            Asked::Turn(_) => Operator::Improve,
+            Asked::Judgement => {
+                let judged = "{\"is_bug\": false, \"summary\": \"It ran.\", \"metric\": null}";
+                return Ok(Answer::whole(judged));
+            }
         };
         let recipe = choose(operator, ask.parents, &mut rng);
         let code = self.script(&recipe, rng.random_bool(ERROR_RATE));
         let plan = choices(&recipe);
-        let plan = plan.trim_start_matches("# ");
-        Ok(Answer::whole(format!("A script with these {plan}.\n\n```python\n{code}```\n")))
+        let plan = format!("A script with these {}.", plan.trim_start_matches("# "));
+        Ok(Answer::whole(match ask.what {
+            Asked::Turn(agent) => linear::script_turn(agent, &plan, &code),
+            Asked::Script(_) | Asked::Judgement => format!("{plan}\n\n```python\n{code}```\n"),
+        }))
     }
 }
 

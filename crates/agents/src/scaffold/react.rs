@@ -98,7 +98,7 @@ impl Play for Session {
         let step = self.episode.step(&turn.action)?;
         self.timed_out |= matches!(step.outcome, Some(Outcome::TimedOut));
         self.turns.push(TurnRecord {
-            tool: tool(&turn.action),
+            tool: Tool::of(&turn.action),
             has_thought: turn.has_thought,
             outcome: step.outcome,
             seconds: step.wall.as_secs_f64(),
@@ -124,14 +124,5 @@ impl Play for Session {
             feedback: Some(self.feedback),
             outcome: EpisodeOutcome::Mle(finish),
         })
-    }
-}
-
-fn tool(action: &Action) -> Tool {
-    match action {
-        Action::Python { .. } => Tool::Python,
-        Action::Score => Tool::Score,
-        Action::Answer => Tool::Answer,
-        Action::Malformed { .. } => Tool::Malformed,
     }
 }

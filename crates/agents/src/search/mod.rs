@@ -6,18 +6,11 @@
 //! A policy has no state of its own: what it needs it computes from the nodes, so that a search
 //! that was killed goes on exactly where it was.
 
-pub mod header;
-pub mod journal;
-pub mod node;
 pub mod operator;
-pub mod player;
 pub mod policy;
-pub mod python;
 pub mod run;
 pub mod samples;
 pub mod settings;
-pub mod state;
 mod step;
-pub mod stop;
 pub mod tree;
 pub mod world;

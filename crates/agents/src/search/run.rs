@@ -4,64 +4,26 @@
 //! A run that was killed goes on: decisions are read from the journal, answers that were given are
 //! not asked for again, and a script whose node is missing is run again.
 
-use super::header::{JOURNAL_VERSION, RunHeader, changed_files, fingerprint};
-use super::journal::{Blobs, Journal, JournalError, JournalLine, SearchEnd, journal_path};
-use super::node::{BlobHash, Decision, Node, NodeId, NodeState, Operator};
-use super::operator::{MemoryEntry, ParentView, TaskView};
-use super::player::Player;
+use super::operator::{MemoryEntry, ParentView};
 use super::policy::Progress;
 use super::settings::{Memory, SearchSettings};
-use super::state::RunState;
-use super::step::{Known, RunClock, SearchRun, Undone};
-use super::stop::SearchStop;
+use super::step::{Known, SearchRun};
 use super::tree::Tree;
-use camino::Utf8Path;
-use sandbox::env::{EpisodeConfig, EpisodeFault, TaskSuite};
+use crate::run::agent::{AgentRest, AgentRun, AgentRunError};
+use crate::run::journal::{AgentEnd, JournalError, JournalLine};
+use crate::run::node::{BlobHash, Decision, Node, NodeId, NodeState, Operator};
+use crate::run::open::{OpenRun, Undone};
 use std::collections::BTreeMap;
-use std::fmt::Debug;
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
-use tasks::files;
 use tasks::stream::Stream;
-use tasks::task::Task;
 
 /// A search on one task.
 #[derive(Debug, Clone, Copy)]
 pub struct Search<'a> {
-    /// The task's sandbox and grader.
-    pub suite: &'a TaskSuite,
-    /// The task.
-    pub task: &'a Task,
-    /// Limits on scripts, and the feedback mode.
-    pub config: &'a EpisodeConfig,
-    /// Name of the scaffold, as in reports.
-    pub scaffold: &'a str,
-    /// Its settings.
+    /// Task, player, seed and folder.
+    pub run: AgentRun<'a>,
+    /// What is tried, and how it is asked for.
     pub settings: &'a SearchSettings,
-    /// What prompts say of the task.
-    pub view: &'a TaskView,
-    /// Who answers.
-    pub player: &'a dyn Player,
-    /// The seed of every draw.
-    pub seed: u64,
-    /// The folder of the run.
-    pub folder: &'a Utf8Path,
-    /// Ends it from outside.
-    pub stop: &'a SearchStop,
-    /// Is told of each line of the journal.
-    pub observer: &'a dyn SearchObserver,
-}
-
-/// Is told of each line of a journal once it is on the disk, for progress bars.
-pub trait SearchObserver: Debug + Sync {
-    /// A line was written.
-    fn line(&self, line: &JournalLine);
-}
-
-/// Nobody.
-impl SearchObserver for () {
-    fn line(&self, _: &JournalLine) {}
 }
 
 /// Nodes on their way into the tree.
@@ -94,118 +56,25 @@ impl Results {
     }
 }
 
-/// How a search came to rest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SearchRest {
-    /// It is over. The submission of the chosen node, if there is one, is `submission.csv` in the
-    /// folder of the run.
-    Finished {
-        /// The node whose submission counts.
-        chosen: Option<NodeId>,
-        /// Why it ended.
-        why: SearchEnd,
-    },
-    /// It can go on: the player does not answer, or it was stopped.
-    Paused {
-        /// Why.
-        why: String,
-    },
-}
-
-/// Why a search cannot go on.
-#[derive(Debug, thiserror::Error)]
-pub enum SearchError {
-    /// Its journal cannot be used.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A file could not be read or written.
-    #[error("failed to write down a run")]
-    Io(#[from] std::io::Error),
-    /// The jail, the interpreter or the grader failed. Nothing of it counts; what was written
-    /// down before is kept.
-    #[error("a script could not be tried")]
-    Fault(#[from] EpisodeFault),
-    /// The public files of the task are not those that the run began with.
-    #[error("the task's files were changed since the run began: {}", .0.join(", "))]
-    TaskChanged(Vec<String>),
-}
-
 impl Search<'_> {
     /// Begins the search, or goes on with it, until it is over or has to pause.
     ///
     /// # Errors
-    /// [`SearchError`].
-    pub fn run(&self) -> Result<SearchRest, SearchError> {
-        self.config.check_feedback(self.task)?;
-        let (mut journal, lines) = Journal::open(self.folder)?;
-        let blobs = Blobs::new(self.folder);
-        let header = self.header(&blobs)?;
-        let state = RunState::from_lines(&journal_path(self.folder), lines)?;
-        let state = if let Some(state) = state {
-            self.check(&state.header, &header, &blobs)?;
-            if let Some((chosen, why)) = state.finish {
-                return Ok(SearchRest::Finished { chosen, why });
-            }
-            journal.append(&JournalLine::Resumed { clock: state.clock })?;
-            state
-        } else {
-            journal.append(&JournalLine::Header(Box::new(header.clone())))?;
-            RunState {
-                header,
-                decided: Vec::new(),
-                nodes: BTreeMap::new(),
-                asked: BTreeMap::new(),
-                clock: 0.0,
-                finish: None,
-            }
-        };
-        let RunState { decided, nodes, asked, clock, .. } = state;
-        let run = SearchRun {
-            search: self,
-            journal: Mutex::new(journal),
-            blobs,
-            clock: RunClock { before: clock, started: Instant::now() },
-            asked,
-        };
-        let rest = self.decide_and_try(&run, decided, nodes);
-        if let Ok(SearchRest::Paused { why }) = &rest {
-            let clock = run.clock.now();
-            run.append(&JournalLine::Paused { why: why.clone(), clock })?;
+    /// [`AgentRunError`].
+    pub fn run(&self) -> Result<AgentRest, AgentRunError> {
+        let settings = serde_json::to_value(self.settings).expect("settings have string keys only");
+        let mut taken = self.run.take_up(settings)?;
+        if let Some((chosen, why)) = taken.state.finish {
+            return Ok(AgentRest::Finished { chosen, why });
         }
-        rest
-    }
-
-    fn header(&self, blobs: &Blobs) -> Result<RunHeader, SearchError> {
-        let public = fingerprint(self.task.public().path())?;
-        Ok(RunHeader {
-            version: JOURNAL_VERSION,
-            task: self.task.id().clone(),
-            direction: self.view.direction,
-            public: blobs.put(public.as_bytes())?,
-            scaffold: self.scaffold.to_owned(),
-            settings: self.settings.clone(),
-            player: self.player.name(),
-            seed: self.seed,
-            feedback: self.config.feedback,
-            data: self.task.data_source(),
-            limits: self.config.policy.clone(),
-            submission_limit: self.config.submission_limit,
-            tier: self.suite.sandbox().tier(),
-            python: self.view.python.clone(),
-        })
-    }
-
-    /// Whether a run that began with `old` may go on with `new`.
-    fn check(&self, old: &RunHeader, new: &RunHeader, blobs: &Blobs) -> Result<(), SearchError> {
-        if old.public != new.public {
-            let changed = changed_files(&blobs.text(&old.public)?, &blobs.text(&new.public)?);
-            return Err(SearchError::TaskChanged(changed));
+        let decided = std::mem::take(&mut taken.state.decided);
+        let nodes = std::mem::take(&mut taken.state.nodes);
+        let (is_old, clock) = (taken.is_old, taken.state.clock);
+        let run = SearchRun { search: self, open: OpenRun::new(self.run, taken) };
+        if is_old {
+            run.open.append(&JournalLine::Resumed { clock, changed: Vec::new() })?;
         }
-        let differences = old.differences(new);
-        if differences.is_empty() {
-            return Ok(());
-        }
-        Err(JournalError::OtherRun { path: self.folder.to_owned(), differences }.into())
+        self.decide_and_try(&run, decided, nodes)
     }
 
     /// The loop: a decision is taken once all nodes but the last `workers - 1` are in, whichever of
@@ -215,8 +84,8 @@ impl Search<'_> {
         run: &SearchRun<'_>,
         decided: Vec<(Decision, f64)>,
         arrived: BTreeMap<NodeId, Node>,
-    ) -> Result<SearchRest, SearchError> {
-        let mut tree = Tree::new(self.view.direction);
+    ) -> Result<AgentRest, AgentRunError> {
+        let mut tree = Tree::new(self.run.view.direction);
         let (sender, receiver) = channel();
         let mut results = Results { arrived, receiver, in_flight: 0, seen: 0 };
         let why = std::thread::scope(|scope| {
@@ -231,9 +100,8 @@ impl Search<'_> {
             why.and_then(|why| results.see(&mut tree, 0).map(|()| why))
         });
         match why {
-            Ok(why) => self.finish(run, &tree, why),
-            Err(Undone::Paused(why)) => Ok(SearchRest::Paused { why }),
-            Err(Undone::Failed(error)) => Err(error),
+            Ok(why) => Self::finish(run, &tree, why),
+            Err(undone) => run.open.rest(undone),
         }
     }
 
@@ -246,7 +114,7 @@ impl Search<'_> {
         tree: &mut Tree,
         results: &mut Results,
         mut carry_out: impl FnMut(NodeId, Decision, Known),
-    ) -> Result<SearchEnd, Undone> {
+    ) -> Result<AgentEnd, Undone> {
         let behind = self.settings.workers.max(1) as usize - 1;
         let mut decided = decided.into_iter();
         loop {
@@ -260,8 +128,12 @@ impl Search<'_> {
             };
             let id = tree.decide(decision.clone());
             if is_new {
-                let clock = run.clock.now();
-                run.append(&JournalLine::Decided { node: id, decision: decision.clone(), clock })?;
+                let clock = run.open.clock.now();
+                run.open.append(&JournalLine::Decided {
+                    node: id,
+                    decision: decision.clone(),
+                    clock,
+                })?;
             }
             if !results.arrived.contains_key(&id) {
                 // What the player is shown is settled here, before other results come in.
@@ -278,16 +150,16 @@ impl Search<'_> {
         run: &SearchRun<'_>,
         tree: &mut Tree,
         results: &mut Results,
-    ) -> Result<Result<Decision, SearchEnd>, Undone> {
-        if self.stop.is_asked() {
+    ) -> Result<Result<Decision, AgentEnd>, Undone> {
+        if self.run.stop.is_asked() {
             return Err(Undone::Paused("it was stopped".to_owned()));
         }
-        let clock = run.clock.now();
+        let clock = run.open.clock.now();
         if let Some(why) = self.end(tree, clock) {
             return Ok(Err(why));
         }
         let policy = self.settings.policy.policy();
-        let stream = Stream::root(self.seed).child(self.task.id().as_str()).child("policy");
+        let stream = Stream::root(self.run.seed).child(self.run.task.id().as_str()).child("policy");
         loop {
             let progress = self.progress(tree.len(), clock);
             let mut draws = stream.index(tree.len() as u64).rng();
@@ -295,7 +167,7 @@ impl Search<'_> {
                 return Ok(Ok(decision));
             }
             if results.seen == tree.len() {
-                return Ok(Err(SearchEnd::Exhausted));
+                return Ok(Err(AgentEnd::Exhausted));
             }
             // What is still being worked on may open something to try.
             results.see(tree, 0)?;
@@ -303,33 +175,24 @@ impl Search<'_> {
     }
 
     /// Writes down the end of a search, with the submission that counts.
-    fn finish(
-        &self,
-        run: &SearchRun<'_>,
-        tree: &Tree,
-        why: SearchEnd,
-    ) -> Result<SearchRest, SearchError> {
+    fn finish(run: &SearchRun<'_>, tree: &Tree, why: AgentEnd) -> Result<AgentRest, AgentRunError> {
         let chosen = tree.chosen();
-        if let Some(submission) = chosen.and_then(|node| node.submission.as_ref()) {
-            let bytes = run.blobs.get(submission)?;
-            files::write_atomic(&self.folder.join("submission.csv"), &bytes)?;
-        }
-        let chosen = chosen.map(|node| node.id);
-        run.append(&JournalLine::Finish { chosen, why, clock: run.clock.now() })?;
-        Ok(SearchRest::Finished { chosen, why })
+        let submission = chosen.and_then(|node| node.submission.as_ref());
+        let submission = submission.map(|hash| run.open.blobs.get(hash)).transpose()?;
+        run.open.finish(chosen.map(|node| node.id), submission.as_deref(), why)
     }
 
     /// Why no more decisions are taken, if so.
-    fn end(&self, tree: &Tree, clock: f64) -> Option<SearchEnd> {
+    fn end(&self, tree: &Tree, clock: f64) -> Option<AgentEnd> {
         let refused = |node: &&Node| matches!(node.state, NodeState::Refused { .. });
         if tree.len() >= self.settings.steps as usize {
-            Some(SearchEnd::Steps)
+            Some(AgentEnd::Steps)
         } else if clock >= self.settings.seconds as f64 {
-            Some(SearchEnd::Time)
+            Some(AgentEnd::Time)
         } else if tree.nodes().rev().take_while(refused).count()
             >= self.settings.most_refused as usize
         {
-            Some(SearchEnd::Refused)
+            Some(AgentEnd::Refused)
         } else {
             None
         }
@@ -353,7 +216,7 @@ impl Search<'_> {
         let show = |id: NodeId| -> Result<ParentView, JournalError> {
             let node = tree.node(id);
             let text = |hash: Option<&BlobHash>| {
-                hash.map_or_else(|| Ok(String::new()), |hash| run.blobs.text(hash))
+                hash.map_or_else(|| Ok(String::new()), |hash| run.open.blobs.text(hash))
             };
             Ok(ParentView {
                 code: text(node.and_then(|node| node.code.as_ref()))?,

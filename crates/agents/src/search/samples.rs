@@ -5,15 +5,16 @@
 //! questions are prompts for reinforcement learning ([`OperatorWorld`](super::world)), and questions
 //! with good answers are demonstrations for fine-tuning.
 
-use super::journal::{Blobs, JournalError, journal_path, read_lines};
-use super::node::{Node, NodeId, NodeState, Operator};
-use super::player::Asked;
-use super::state::RunState;
+use crate::linear::run::TRAJECTORY;
 use crate::prompt::Prompt;
 use crate::reward::Reward;
+use crate::run::journal::{Blobs, JournalError, journal_path, read_lines};
+use crate::run::node::{Node, NodeId, NodeState, Operator};
+use crate::run::player::Asked;
+use crate::run::state::RunState;
 use crate::trajectory::{
-    EnvironmentVerdict, EpisodeEnding, EpisodeOutcome, Segment, Source, TRAJECTORY_VERSION, Tool,
-    Trajectory, TurnRecord,
+    self, EnvironmentVerdict, EpisodeEnding, EpisodeOutcome, Segment, Source, TRAJECTORY_VERSION,
+    Tool, Trajectory, TrajectoryError, TurnRecord,
 };
 use camino::{Utf8Path, Utf8PathBuf};
 use llm::{Message, Role};
@@ -59,8 +60,11 @@ pub enum SearchReadError {
         #[source]
         source: io::Error,
     },
+    /// A conversation is damaged.
+    #[error(transparent)]
+    Trajectory(#[from] TrajectoryError),
     /// There is no journal at all.
-    #[error("there are no searches in `{0}`; `agents run` and `agents eval` make them")]
+    #[error("there are no runs of agents in `{0}`; `agents run` and `agents eval` make them")]
     Nothing(Utf8PathBuf),
     /// A prompt that is not in the form of this build.
     #[error("the question for node {node} in `{run}` is not one of a search of this version")]
@@ -78,6 +82,30 @@ pub enum SearchReadError {
 /// # Errors
 /// [`SearchReadError`].
 pub fn read(folder: &Utf8Path) -> Result<Vec<SearchAsk>, SearchReadError> {
+    let mut asks = Vec::new();
+    for run in runs_in(folder)? {
+        read_run(&run, &mut asks)?;
+    }
+    Ok(asks)
+}
+
+/// The conversations of the linear agents' runs in `folder` that are over, by run.
+///
+/// # Errors
+/// [`SearchReadError`].
+pub fn read_conversations(folder: &Utf8Path) -> Result<Vec<Trajectory>, SearchReadError> {
+    let mut conversations = Vec::new();
+    for run in runs_in(folder)? {
+        let path = run.join(TRAJECTORY);
+        if path.is_file() {
+            conversations.extend(trajectory::read(&path)?);
+        }
+    }
+    Ok(conversations)
+}
+
+/// Folders of runs, in order.
+fn runs_in(folder: &Utf8Path) -> Result<Vec<Utf8PathBuf>, SearchReadError> {
     let mut runs = Vec::new();
     find(folder, &mut runs)
         .map_err(|source| SearchReadError::Folder { folder: folder.to_owned(), source })?;
@@ -85,11 +113,7 @@ pub fn read(folder: &Utf8Path) -> Result<Vec<SearchAsk>, SearchReadError> {
         return Err(SearchReadError::Nothing(folder.to_owned()));
     }
     runs.sort();
-    let mut asks = Vec::new();
-    for run in runs {
-        read_run(&run, &mut asks)?;
-    }
-    Ok(asks)
+    Ok(runs)
 }
 
 fn find(folder: &Utf8Path, runs: &mut Vec<Utf8PathBuf>) -> io::Result<()> {

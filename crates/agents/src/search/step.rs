@@ -1,53 +1,24 @@
 //! One step of a search: a script is asked for, tried and written down.
 
-use super::journal::{AskFacts, Blobs, Journal, JournalLine};
-use super::node::{Bug, Decision, Node, NodeId, NodeState, Operator, RunFacts, Verdict};
 use super::operator::{
     MemoryEntry, ParentView, Proposal, Shortening, View, judge_messages, read_script, read_verdict,
     script_messages, validation_score, verdict_schema,
 };
-use super::player::{Answer, Ask, Asked, PlayerFault};
-use super::run::{Search, SearchError};
+use super::run::Search;
+use crate::run::journal::JournalLine;
+use crate::run::node::{Bug, Decision, Node, NodeId, NodeState, Operator, RunFacts, Verdict};
+use crate::run::open::{Given, LeftOut, OpenRun, Undone};
+use crate::run::player::{Ask, Asked};
 use jail::exec::{Fault, Outcome};
-use llm::{Finish, Message, Role, Usage};
+use llm::{Finish, Message, Role};
 use sandbox::env::{EpisodeFault, TrialResult, try_script};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Why a decision was not carried out.
-pub(super) enum Undone {
-    Paused(String),
-    Failed(SearchError),
-}
-
-impl<E: Into<SearchError>> From<E> for Undone {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-/// Active time of a run, over all of its starts.
-pub(super) struct RunClock {
-    pub(super) before: f64,
-    pub(super) started: Instant,
-}
-
-impl RunClock {
-    pub(super) fn now(&self) -> f64 {
-        self.before + self.started.elapsed().as_secs_f64()
-    }
-}
-
-/// What the threads of a run share.
+/// A search that is being worked on.
 pub(super) struct SearchRun<'a> {
     pub(super) search: &'a Search<'a>,
-    pub(super) journal: Mutex<Journal>,
-    pub(super) blobs: Blobs,
-    pub(super) clock: RunClock,
-    /// Answers of an earlier start.
-    pub(super) asked: BTreeMap<(NodeId, Asked, u32), AskFacts>,
+    pub(super) open: OpenRun<'a>,
 }
 
 /// What is shown for one decision.
@@ -59,12 +30,6 @@ pub(super) struct Known {
 }
 
 impl SearchRun<'_> {
-    pub(super) fn append(&self, line: &JournalLine) -> std::io::Result<()> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(line)?;
-        self.search.observer.line(line);
-        Ok(())
-    }
-
     /// Asks for a script, tries it, and writes the node down.
     pub(super) fn carry_out(
         &self,
@@ -89,13 +54,13 @@ impl SearchRun<'_> {
         match self.ask_for_script(id, decision, known)? {
             Ok(Proposal { plan, code }) => {
                 node.plan = plan;
-                node.code = Some(self.blobs.put(code.as_bytes())?);
+                node.code = Some(self.open.blobs.put(code.as_bytes())?);
                 self.try_script(&mut node, &code)?;
             }
             Err(reason) => node.state = NodeState::Refused { reason },
         }
-        node.ended_at = self.clock.now();
-        self.append(&JournalLine::Node(Box::new(node.clone())))?;
+        node.ended_at = self.open.clock.now();
+        self.open.append(&JournalLine::Node(Box::new(node.clone())))?;
         Ok(node)
     }
 
@@ -108,14 +73,15 @@ impl SearchRun<'_> {
     ) -> Result<Result<Proposal, String>, Undone> {
         let settings = &self.search.settings.operators;
         let view = View {
-            task: self.search.view,
+            task: self.search.run.view,
             decision,
             parents: known.parents.clone(),
             failed: known.failed.clone(),
             memory: known.memory.clone(),
             rich_improve: settings.rich_improve,
+            steps: self.search.settings.steps,
             steps_left: known.steps_left,
-            seconds_left: self.search.settings.seconds as f64 - self.clock.now(),
+            seconds_left: self.search.settings.seconds as f64 - self.open.clock.now(),
         };
         let parents: Vec<String> = known.parents.iter().map(|parent| parent.code.clone()).collect();
         let crossover = decision.operator == Operator::Crossover;
@@ -165,64 +131,20 @@ impl SearchRun<'_> {
         Ok(Err(reason))
     }
 
-    /// Asks once, or reads the answer that an earlier start got.
+    /// Asks with a prompt that was shortened.
     fn ask(&self, ask: &Ask<'_>, shortening: Shortening) -> Result<Given, Undone> {
-        if let Some(facts) = self.asked.get(&(ask.node, ask.what, ask.attempt)) {
-            return Ok(match (&facts.answer, &facts.refused) {
-                (Some(hash), _) => Given::Answer(Answer {
-                    text: self.blobs.text(hash)?,
-                    finish: facts.finish,
-                    usage: facts.usage,
-                }),
-                (None, refused) => Given::Refused(refused.clone().unwrap_or_default()),
-            });
-        }
-        if self.search.stop.is_asked() {
-            return Err(Undone::Paused("it was stopped".to_owned()));
-        }
-        let started = Instant::now();
-        let answered = self.search.player.answer(ask);
-        let prompt = serde_json::to_vec(ask.messages).expect("messages have string keys only");
-        let mut facts = AskFacts {
-            node: ask.node,
-            what: ask.what,
-            attempt: ask.attempt,
-            prompt: self.blobs.put(&prompt)?,
-            answer: None,
-            refused: None,
-            finish: Finish::Refusal,
-            usage: Usage::default(),
-            seconds: started.elapsed().as_secs_f64(),
-            left_out: shortening.names(),
-        };
-        let given = match answered {
-            Ok(answer) => {
-                facts.answer = Some(self.blobs.put(answer.text.as_bytes())?);
-                (facts.finish, facts.usage) = (answer.finish, answer.usage);
-                Given::Answer(answer)
-            }
-            Err(PlayerFault::Refused(reason)) => {
-                facts.refused = Some(reason.clone());
-                Given::Refused(reason)
-            }
-            // Nothing was answered, and less will be asked: there is nothing to keep.
-            Err(PlayerFault::ContextTooLong { said }) => return Ok(Given::TooLong(said)),
-            Err(PlayerFault::Unavailable(source)) => {
-                return Err(Undone::Paused(tasks::text::with_causes(&*source)));
-            }
-        };
-        self.append(&JournalLine::Asked(Box::new(facts)))?;
-        Ok(given)
+        self.open.ask(ask, LeftOut { parts: shortening.names(), turns: Vec::new() })
     }
 
     /// Runs the script of a node and sets what came of it.
     fn try_script(&self, node: &mut Node, code: &str) -> Result<(), Undone> {
         let search = self.search;
-        let left = search.settings.seconds as f64 - self.clock.now();
+        let left = search.settings.seconds as f64 - self.open.clock.now();
         let limit = Duration::from_secs_f64(left.max(1.0));
-        let watch = |cancel| search.stop.watch(cancel);
-        let tried = try_script(search.suite, search.task, search.config, code, limit, &watch);
-        let TrialResult { run, submission, validity, told } = match tried {
+        let run = &search.run;
+        let watch = |cancel| run.stop.watch(cancel);
+        let tried = try_script(run.suite, run.task, run.config, code, limit, &watch);
+        let TrialResult { run, submission, validity, told, .. } = match tried {
             Err(EpisodeFault::Execution(Fault::Cancelled)) => {
                 return Err(Undone::Paused("it was stopped".to_owned()));
             }
@@ -231,9 +153,9 @@ impl SearchRun<'_> {
         let stdout = run.stdout.text();
         let output = output_text(&run.outcome, &stdout, &run.stderr.text(), &validity, told);
         node.metric = validation_score(&stdout);
-        node.output = Some(self.blobs.put(output.as_bytes())?);
+        node.output = Some(self.open.blobs.put(output.as_bytes())?);
         node.invalid = validity.err();
-        node.submission = submission.map(|csv| self.blobs.put(&csv)).transpose()?;
+        node.submission = submission.map(|csv| self.open.blobs.put(&csv)).transpose()?;
         node.run = Some(RunFacts {
             outcome: run.outcome.clone(),
             wall: run.wall.as_secs_f64(),
@@ -279,13 +201,6 @@ impl SearchRun<'_> {
         }
         Ok(None)
     }
-}
-
-/// What became of a question.
-enum Given {
-    Answer(Answer),
-    Refused(String),
-    TooLong(String),
 }
 
 /// What a script is good for. The line that it printed counts, whatever a judge reads in it.

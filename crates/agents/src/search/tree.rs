@@ -2,7 +2,8 @@
 //!
 //! It is a fold over the journal. Everything that a policy asks of it is computed from there.
 
-use super::node::{Decision, Node, NodeId, Operator};
+use crate::run::node::{Decision, Node, NodeId, Operator};
+use crate::run::state::RunState;
 use tasks::metrics::Direction;
 
 /// Decisions and what became of them, in the order of decisions.
@@ -25,6 +26,18 @@ struct TreeEntry {
 }
 
 impl Tree {
+    /// The tree of all decisions of a run, with the nodes that are complete.
+    pub fn from_state(state: &RunState) -> Self {
+        let mut tree = Self::new(state.header.direction);
+        for (decision, _) in &state.decided {
+            tree.decide(decision.clone());
+        }
+        for node in state.nodes.values() {
+            tree.complete(node.clone());
+        }
+        tree
+    }
+
     /// A search that has not begun, on a task whose scores improve in `direction`.
     pub fn new(direction: Direction) -> Self {
         Self { direction, entries: Vec::new(), roots: Vec::new() }
@@ -146,7 +159,7 @@ pub(crate) mod fixture {
     //! Trees in short form.
 
     use super::*;
-    use crate::search::node::{BlobHash, Bug, NodeState};
+    use crate::run::node::{BlobHash, Bug, NodeState};
 
     /// What became of a decision, in short.
     #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@
 //! `runs of one kind of data -> BenchTable -> page, files, terminal`
 
 pub mod contender;
+mod grading;
 pub mod human_rank;
 pub mod measure;
 pub mod mlebench_files;

@@ -47,6 +47,9 @@ pub struct BenchRun {
     /// How far it came; only on tasks of ours, which have a ladder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way: Option<WayShares>,
+    /// What would have counted had it ended after each step; empty where that was not graded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_step: Vec<StepGrade>,
     /// Nodes of a search, turns of a linear scaffold.
     pub steps: u64,
     /// Where the time went.
@@ -55,6 +58,21 @@ pub struct BenchRun {
     pub tokens: PlayerTokens,
     /// In US dollars; `None` if the prices are not known.
     pub cost: Option<f64>,
+}
+
+/// The grade of what would have counted had a run ended after a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepGrade {
+    /// Active seconds at the end of the step.
+    pub seconds: f64,
+    /// As in [`GradedRun`].
+    #[serde(with = "float")]
+    pub score: Option<f64>,
+    /// As in [`GradedRun`].
+    pub medal: Option<Milestone>,
+    /// As in [`GradedRun`].
+    pub above_median: bool,
 }
 
 /// How a run ended.
@@ -218,6 +236,7 @@ pub(crate) mod tests {
             }),
             selection_gap: None,
             way: None,
+            by_step: Vec::new(),
             steps: 10,
             seconds: RunSeconds { script: 60.0, player: 30.0, wall: 100.0 },
             tokens: PlayerTokens { read: 1000, written: 100 },

@@ -2,38 +2,31 @@
 //! was.
 //!
 //! ```text
-//! <out>/runs/<task>/seed<k>/journal.jsonl, blobs/, submission.csv    the search
+//! <out>/runs/<task>/seed<k>/journal.jsonl, blobs/, submission.csv    the run
 //! <out>/runs/<task>/seed<k>/run.json                                 its grade
 //! ```
 
-use super::outcome::{BenchOutcome, BenchRun, GradedRun, PlayerTokens, RunSeconds};
-use super::way::WayShares;
-use agents::overview::DataOverview;
+use super::grading::{FinishedRun, Grades, GradingFault};
+use super::outcome::{BenchOutcome, BenchRun, PlayerTokens, RunSeconds};
 use agents::preset::Preset;
-use agents::search::journal::{Blobs, JournalError, journal_path, read_lines};
-use agents::search::node::{BlobHash, Node, NodeId};
-use agents::search::operator::TaskView;
-use agents::search::player::Player;
-use agents::search::python::PythonFacts;
-use agents::search::run::{Search, SearchError, SearchRest};
-use agents::search::state::RunState;
-use agents::search::stop::SearchStop;
+use agents::run::agent::{AgentRest, AgentRun, AgentRunError, TaskView};
+use agents::run::journal::{JournalError, journal_path, read_lines};
+use agents::run::player::Player;
+use agents::run::python::PythonFacts;
+use agents::run::state::RunState;
+use agents::run::stop::AgentStop;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use llm::{Price, Usage};
-use sandbox::env::{EpisodeConfig, EpisodeFault, TaskSuite, grade_submission};
-use std::collections::BTreeMap;
+use sandbox::env::TaskSuite;
 use std::error::Error;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 use tasks::files;
 use tasks::metrics::Direction;
-use tasks::mlebench::report::timestamp;
 use tasks::task::{Task, TaskId};
 use tasks::text::with_causes;
-use tasks::thresholds::Milestone;
 
 /// Times that a run is begun again after a fault of ours before it is given up.
 const REDONE: u32 = 2;
@@ -83,8 +76,11 @@ pub struct Bench<'a> {
     pub seeds: u64,
     /// Runs at a time.
     pub jobs: usize,
+    /// Whether what would have counted after each step is graded as well. On tasks of ours, where
+    /// that costs little, it always is.
+    pub grade_steps: bool,
     /// Ends it from outside.
-    pub stop: &'a SearchStop,
+    pub stop: &'a AgentStop,
     /// Is told of each run that came to rest.
     pub progress: &'a dyn BenchProgress,
 }
@@ -114,16 +110,16 @@ impl fmt::Display for BenchRest {
 /// Why a benchmark stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The search of one run cannot go on.
+    /// One run cannot go on.
     #[error("the run of seed {seed} on `{task}` cannot go on")]
-    Search {
+    Run {
         /// The task.
         task: TaskId,
         /// The seed.
         seed: u64,
         /// Why.
         #[source]
-        source: Box<SearchError>,
+        source: Box<AgentRunError>,
     },
     /// There is no player for a run.
     #[error("there is no player for `{task}`")]
@@ -221,24 +217,17 @@ impl Bench<'_> {
             source,
         };
         let direction = self.suite.grader(task).map_err(|error| broken(error.into()))?.direction();
-        let view = TaskView {
-            page: task.description().map_err(|error| broken(error.into()))?,
-            overview: DataOverview::of(task.public().path()),
-            direction,
-            limits: config.policy.clone(),
-            python: self.python.clone(),
-            steps: self.preset.search.steps,
-        };
+        let view = TaskView::of(task, direction, &config.policy, self.python)
+            .map_err(|error| broken(error.into()))?;
         let player = self
             .players
             .player(task, direction, seed)
             .map_err(|source| BenchError::Player { task: task.id().clone(), source })?;
-        let search = Search {
+        let agent = AgentRun {
             suite: self.suite,
             task,
             config: &config,
             scaffold: &self.preset.scaffold,
-            settings: &self.preset.search,
             view: &view,
             player: &*player,
             seed,
@@ -251,21 +240,21 @@ impl Bench<'_> {
             if self.stop.is_asked() {
                 return Ok(BenchRest::Paused { why: "it was stopped".to_owned() });
             }
-            match search.run() {
-                Ok(SearchRest::Paused { why }) => return Ok(BenchRest::Paused { why }),
-                Ok(SearchRest::Finished { .. }) => break None,
-                Err(SearchError::Fault(fault)) if faults < REDONE => {
+            match self.preset.settings.play(agent) {
+                Ok(AgentRest::Paused { why }) => return Ok(BenchRest::Paused { why }),
+                Ok(AgentRest::Finished { .. }) => break None,
+                Err(AgentRunError::Fault(fault)) if faults < REDONE => {
                     faults += 1;
                     tracing::warn!(task = %task.id(), seed, fault = with_causes(&fault), "redone");
                 }
-                Err(SearchError::Fault(fault)) => break Some(with_causes(&fault)),
+                Err(AgentRunError::Fault(fault)) => break Some(with_causes(&fault)),
                 Err(source) => {
                     let source = Box::new(source);
-                    return Err(BenchError::Search { task: task.id().clone(), seed, source });
+                    return Err(BenchError::Run { task: task.id().clone(), seed, source });
                 }
             }
         };
-        let journal = |source: JournalError| BenchError::Search {
+        let journal = |source: JournalError| BenchError::Run {
             task: task.id().clone(),
             seed,
             source: Box::new(source.into()),
@@ -275,19 +264,24 @@ impl Bench<'_> {
         let state = RunState::from_lines(&path, lines)
             .and_then(|state| state.ok_or(JournalError::NoHeader(path)))
             .map_err(journal)?;
-        let run = match fault {
-            Some(why) => self.bench_run(&state, BenchOutcome::Fault { why }, None, None),
-            None => match self.grade(task, &config, direction, &folder, &state) {
-                Ok(Grades { graded, gap, way }) => {
-                    self.bench_run(&state, BenchOutcome::Graded(graded), gap, way)
-                }
+        let finished = FinishedRun {
+            suite: self.suite,
+            task,
+            config: &config,
+            direction,
+            folder: &folder,
+            state: &state,
+            grade_steps: self.grade_steps,
+        };
+        let grades = match fault {
+            Some(why) => Err(why),
+            None => match finished.grade() {
+                Ok(grades) => Ok(grades),
                 Err(GradingFault::Journal(source)) => return Err(journal(source)),
-                Err(GradingFault::Grader(fault)) => {
-                    let why = with_causes(&fault);
-                    self.bench_run(&state, BenchOutcome::Fault { why }, None, None)
-                }
+                Err(GradingFault::Grader(fault)) => Err(with_causes(&fault)),
             },
         };
+        let run = self.bench_run(&state, grades);
         // A fault is tried again by the next start.
         if matches!(run.outcome, BenchOutcome::Graded(_)) {
             files::write_json(&graded, &run)?;
@@ -295,71 +289,17 @@ impl Bench<'_> {
         Ok(BenchRest::Over(Box::new(run)))
     }
 
-    /// The grades of a finished search.
-    fn grade(
-        &self,
-        task: &Task,
-        config: &EpisodeConfig,
-        direction: Direction,
-        folder: &Utf8Path,
-        state: &RunState,
-    ) -> Result<Grades, GradingFault> {
-        let blobs = Blobs::new(folder);
-        let chosen = state.finish.and_then(|(chosen, _)| chosen);
-        let mut scores: BTreeMap<&BlobHash, Option<(f64, Option<Milestone>)>> = BTreeMap::new();
-        // On tasks of ours, what would have been chosen after any step is graded as well.
-        let baselines = task.ours().map(|dir| &dir.manifest().baselines);
-        let counts =
-            |node: &Node| chosen == Some(node.id) || (baselines.is_some() && node.is_valid());
-        for node in state.nodes.values().filter(|node| node.is_good() || counts(node)) {
-            let Some(hash) = &node.submission else { continue };
-            if scores.contains_key(hash) {
-                continue;
+    fn bench_run(&self, state: &RunState, grades: Result<Grades, String>) -> BenchRun {
+        let (outcome, selection_gap, way, by_step) = match grades {
+            Ok(Grades { graded, gap, way, by_step }) => {
+                (BenchOutcome::Graded(graded), gap, way, by_step)
             }
-            let csv = blobs.get(hash).map_err(GradingFault::Journal)?;
-            let graded = grade_submission(self.suite, task, config, &csv);
-            let grade = graded.map_err(GradingFault::Grader)?;
-            scores.insert(hash, grade.ok().map(|grade| (grade.score, grade.tier)));
-        }
-        let of = |id: NodeId| {
-            let hash = state.nodes.get(&id).and_then(|node| node.submission.as_ref())?;
-            scores.get(hash).copied().flatten()
+            Err(why) => (BenchOutcome::Fault { why }, None, None, Vec::new()),
         };
-        let (score, tier) = chosen.and_then(of).unzip();
-        let thresholds = self.suite.grader(task).map_err(GradingFault::Grader)?.thresholds();
-        let graded = GradedRun {
-            score,
-            medal: tier.flatten().filter(|tier| *tier != Milestone::Median),
-            above_median: score
-                .is_some_and(|score| direction.better(score, thresholds.median_threshold)),
-            submission_exists: chosen.is_some(),
-            created_at: timestamp(SystemTime::now()),
-            submission_path: folder.join("submission.csv").to_string(),
-            human_rank: None,
-        };
-        let good = state.nodes.values().filter(|node| node.is_good() || chosen == Some(node.id));
-        let gains = good.filter_map(|node| of(node.id)).map(|(score, _)| direction.gain(score));
-        let best = gains
-            .fold(None, |best: Option<f64>, gain| Some(best.map_or(gain, |best| best.max(gain))));
-        let gap = best.zip(score).map(|(best, score)| best - direction.gain(score));
-        let way = baselines.map(|baselines| {
-            let scores = scores.iter().map(|(hash, grade)| (*hash, grade.map(|(score, _)| score)));
-            let scores = scores.collect();
-            WayShares::from_nodes(state.nodes.values(), &scores, baselines, direction)
-        });
-        Ok(Grades { graded, gap, way })
-    }
-
-    fn bench_run(
-        &self,
-        state: &RunState,
-        outcome: BenchOutcome,
-        selection_gap: Option<f64>,
-        way: Option<WayShares>,
-    ) -> BenchRun {
         let usage =
             |of: fn(&Usage) -> u64| state.asked.values().map(|asked| of(&asked.usage)).sum();
-        let scripts = state.nodes.values().filter_map(|node| node.run.as_ref());
+        let nodes = state.nodes.values().filter_map(|node| Some(node.run.as_ref()?.wall));
+        let scripts = nodes.chain(state.turns.iter().map(|turn| turn.record.seconds));
         let cost = |price: Price| -> u64 {
             state.asked.values().map(|asked| price.cost(&asked.usage).0).sum()
         };
@@ -372,29 +312,16 @@ impl Bench<'_> {
             outcome,
             selection_gap,
             way,
-            steps: state.decided.len() as u64,
+            by_step,
+            steps: state.steps() as u64,
             seconds: RunSeconds {
-                script: scripts.map(|run| run.wall).sum(),
-                player: state.asked.values().map(|asked| asked.seconds).sum(),
+                // The sum of nothing is -0.0.
+                script: scripts.sum::<f64>() + 0.0,
+                player: state.asked.values().map(|asked| asked.seconds).sum::<f64>() + 0.0,
                 wall: state.clock,
             },
             tokens: PlayerTokens { read: usage(|u| u.input), written: usage(|u| u.output) },
             cost: self.price.map(|price| cost(price) as f64 / 1e6),
         }
     }
-}
-
-/// What grading a finished search gives.
-struct Grades {
-    /// Of the chosen node.
-    graded: GradedRun,
-    /// By how much another node was better.
-    gap: Option<f64>,
-    way: Option<WayShares>,
-}
-
-/// Why a finished run has no grade.
-enum GradingFault {
-    Journal(JournalError),
-    Grader(EpisodeFault),
 }

@@ -89,8 +89,8 @@ pub(super) fn demonstrate(
     Ok(played)
 }
 
-/// The good answers of searches on training tasks of the corpus, each once, in a fixed order. They
-/// are taken over once: searches that go on change nothing for a run that is resumed.
+/// The good answers of searches on training tasks of the corpus, each once, and the conversations of
+/// linear agents on them that reached the median, in a fixed order. They are taken over once: searches that go on change nothing for a run that is resumed.
 pub(super) fn from_searches(
     settings: &SftSettings,
     out: &Utf8Path,
@@ -104,6 +104,7 @@ pub(super) fn from_searches(
     let train: BTreeSet<&TaskId> =
         collection.split(Split::Train).into_iter().map(Task::id).collect();
     let (mut chosen, mut all) = (BTreeMap::new(), 0);
+    let mut demonstrations: Vec<Trajectory> = Vec::new();
     for folder in &settings.searches {
         for ask in samples::read(folder)? {
             all += 1;
@@ -111,12 +112,19 @@ pub(super) fn from_searches(
                 chosen.entry((ask.id.clone(), ask.answer.clone())).or_insert(ask);
             }
         }
+        for conversation in samples::read_conversations(folder)? {
+            all += 1;
+            let reached = conversation.grade().is_some_and(|grade| grade.tier.is_some());
+            if reached && train.contains(&conversation.task) {
+                demonstrations.push(conversation);
+            }
+        }
     }
-    if chosen.is_empty() {
+    demonstrations.extend(chosen.values().map(SearchAsk::trajectory));
+    if demonstrations.is_empty() {
         return Err(SftError::NothingToImitate { all });
     }
-    tracing::info!(all, chosen = chosen.len(), "answers of searches");
-    let mut demonstrations: Vec<Trajectory> = chosen.values().map(SearchAsk::trajectory).collect();
+    tracing::info!(all, chosen = demonstrations.len(), "answers of agents");
     demonstrations.sort_by(|a, b| a.key().cmp(&b.key()));
     let mut lines = Vec::new();
     for demonstration in &demonstrations {

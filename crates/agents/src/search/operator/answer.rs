@@ -1,6 +1,6 @@
 //! From an answer to a script, a judgement, a metric.
 
-use super::super::node::Verdict;
+use crate::run::node::Verdict;
 use llm::AnswerSchema;
 use serde_json::json;
 

@@ -8,4 +8,4 @@ pub use answer::{
     Proposal, Unreadable, read_script, read_verdict, validation_score, verdict_schema,
 };
 pub use prompt::{judge_messages, script_messages};
-pub use view::{MemoryEntry, ParentView, Shortening, TaskView, View};
+pub use view::{MemoryEntry, ParentView, Shortening, View};

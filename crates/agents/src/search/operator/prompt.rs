@@ -1,7 +1,8 @@
 //! The questions of a search, in words.
 
-use super::super::node::Operator;
-use super::view::{MemoryEntry, ParentView, Shortening, TaskView, View};
+use super::view::{MemoryEntry, ParentView, Shortening, View};
+use crate::run::agent::TaskView;
+use crate::run::node::Operator;
 use jail::limits::Gpus;
 use llm::{Message, Role};
 use std::fmt::Write as _;
@@ -80,7 +81,7 @@ pub fn judge_messages(code: &str, output: &str) -> Vec<Message> {
 }
 
 fn system(view: &View<'_>) -> String {
-    let TaskView { page, limits, python, steps, direction, .. } = view.task;
+    let TaskView { page, limits, python, direction, .. } = view.task;
     let gpus = match &limits.gpus {
         Gpus::None => "no GPU".to_owned(),
         Gpus::All => "all GPUs of the machine".to_owned(),
@@ -97,15 +98,15 @@ fn system(view: &View<'_>) -> String {
     let left = Duration::try_from_secs_f64(view.seconds_left.max(0.0)).unwrap_or(Duration::MAX);
     let left = Span::seconds(left.as_secs());
     TASK.trim_end()
-        .replace("{time_limit}", &limits.time_limit.to_string())
+        .replace("{time_limit}", &limits.time_limit.in_words())
         .replace("{memory}", &limits.memory.to_string())
         .replace("{processors}", &format!("{processors} processor(s)"))
         .replace("{gpus}", &gpus)
         .replace("{packages}", &python.names().collect::<Vec<_>>().join(", "))
         .replace("{direction}", direction)
         .replace("{steps_left}", &view.steps_left.to_string())
-        .replace("{steps}", &steps.to_string())
-        .replace("{seconds_left}", &left.to_string())
+        .replace("{steps}", &view.steps.to_string())
+        .replace("{seconds_left}", &left.in_words())
         // Last: a page may hold any text.
         .replace("{page}", page.trim())
 }

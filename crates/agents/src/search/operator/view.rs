@@ -1,26 +1,7 @@
 //! What an operator shows to a player.
 
-use super::super::node::Decision;
-use super::super::python::PythonFacts;
-use jail::limits::RunLimits;
-use tasks::metrics::Direction;
-
-/// The same for all questions of a run.
-#[derive(Debug, Clone)]
-pub struct TaskView {
-    /// The text of the task's page.
-    pub page: String,
-    /// The public files, in short.
-    pub overview: String,
-    /// Which way the metric improves.
-    pub direction: Direction,
-    /// Limits on each script.
-    pub limits: RunLimits,
-    /// The Python that scripts run with.
-    pub python: PythonFacts,
-    /// Steps in all.
-    pub steps: u32,
-}
+use crate::run::agent::TaskView;
+use crate::run::node::Decision;
 
 /// What the search knows when a script is asked for.
 #[derive(Debug, Clone)]
@@ -37,6 +18,8 @@ pub struct View<'a> {
     pub memory: Vec<MemoryEntry>,
     /// Whether an improvement is shown the data and the parent's output.
     pub rich_improve: bool,
+    /// Steps in all.
+    pub steps: u32,
     /// Steps that are left, this one included.
     pub steps_left: u32,
     /// Active seconds that are left.

@@ -1,6 +1,6 @@
 //! The branches of ML-Master's tree: what nodes backed up, and where a walk can go.
 
-use crate::search::node::{Node, NodeId, NodeState};
+use crate::run::node::{Node, NodeId, NodeState};
 use crate::search::tree::Tree;
 
 /// When branches close and rewards are backed up; see [`MlMaster`](super::MlMaster).

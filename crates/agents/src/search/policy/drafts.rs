@@ -1,7 +1,7 @@
 //! Best-of-n: drafts only.
 
 use super::{Policy, Progress};
-use crate::search::node::Decision;
+use crate::run::node::Decision;
 use crate::search::tree::Tree;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@
 use super::population::{Island, Population};
 use super::repairs::RepairLimits;
 use super::{Policy, Progress, setting};
-use crate::search::node::{Decision, NodeId};
+use crate::run::node::{Decision, NodeId};
 use crate::search::tree::Tree;
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,7 @@
 //! Searches in short form, for the tests of policies.
 
 use super::{Policy, Progress};
-use crate::search::node::{Decision, NodeId, RunFacts};
+use crate::run::node::{Decision, NodeId, RunFacts};
 use crate::search::tree::Tree;
 use crate::search::tree::fixture::{Became, add};
 use jail::exec::Outcome;

@@ -3,7 +3,7 @@
 //! Jiang et al. 2025, arXiv 2502.13138; Toledo et al. 2025, arXiv 2507.02554.
 
 use super::{Policy, Progress, setting};
-use crate::search::node::{Decision, Node, NodeId};
+use crate::run::node::{Decision, Node, NodeId};
 use crate::search::tree::Tree;
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;

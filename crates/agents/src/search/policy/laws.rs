@@ -2,7 +2,7 @@
 
 use super::fixture::{decide, text};
 use super::{Drafts, Evolution, Greedy, Mcts, MlMaster, Policy, Progress};
-use crate::search::node::{Decision, NodeId, Operator};
+use crate::run::node::{Decision, NodeId, Operator};
 use crate::search::tree::Tree;
 use crate::search::tree::fixture::{Became, add};
 use proptest::collection::vec;

@@ -5,7 +5,7 @@
 use super::gains::GainRange;
 use super::repairs::RepairLimits;
 use super::{Policy, Progress, setting};
-use crate::search::node::{Decision, Node, NodeId, Operator};
+use crate::run::node::{Decision, Node, NodeId, Operator};
 use crate::search::tree::Tree;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};

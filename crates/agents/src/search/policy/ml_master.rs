@@ -4,7 +4,7 @@
 
 use super::branches::{BranchRules, Branches, places};
 use super::{Policy, Progress, setting};
-use crate::search::node::{Decision, NodeId};
+use crate::run::node::{Decision, NodeId};
 use crate::search::tree::Tree;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};

@@ -25,8 +25,8 @@ pub use mcts::Mcts;
 pub use ml_master::MlMaster;
 pub use settings::PolicySettings;
 
-use super::node::Decision;
 use super::tree::Tree;
+use crate::run::node::Decision;
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Debug;
 

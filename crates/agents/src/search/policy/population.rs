@@ -1,7 +1,7 @@
 //! The population of an evolutionary search.
 
 use super::gains::GainRange;
-use crate::search::node::{NodeId, Operator};
+use crate::run::node::{NodeId, Operator};
 use crate::search::tree::Tree;
 
 /// Individuals that were admitted, by island.
@@ -136,7 +136,7 @@ fn individuals(tree: &Tree, islands: usize) -> Vec<Individual> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::node::Decision;
+    use crate::run::node::Decision;
     use crate::search::tree::fixture::{Became, add};
     use tasks::metrics::Direction;
 

@@ -1,6 +1,6 @@
 //! Series of repairs: which buggy script is repaired next.
 
-use crate::search::node::{Node, NodeId, Operator};
+use crate::run::node::{Node, NodeId, Operator};
 use crate::search::tree::Tree;
 
 /// How long a script is repaired: it, its repair, the repair of that, and so on.

@@ -3,7 +3,7 @@
 
 use super::fixture::{START, decide};
 use super::{Evolution, Mcts, MlMaster, Policy};
-use crate::search::node::{Decision, NodeId};
+use crate::run::node::{Decision, NodeId};
 use crate::search::tree::Tree;
 use crate::search::tree::fixture::Became::{self, Buggy, Good, Pending, Refused};
 use crate::search::tree::fixture::add;

@@ -2,7 +2,6 @@
 
 use super::node::BlobHash;
 use super::python::PythonFacts;
-use super::settings::SearchSettings;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use jail::isolation::tier::IsolationLevel;
@@ -16,7 +15,7 @@ use tasks::task::{DataSource, TaskId};
 use tasks::units::ByteSize;
 
 /// The version of the journal that this build reads and writes.
-pub const JOURNAL_VERSION: u32 = 1;
+pub const JOURNAL_VERSION: u32 = 2;
 
 /// What a run is of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,13 +31,13 @@ pub struct RunHeader {
     pub public: BlobHash,
     /// Name of the scaffold, as in reports.
     pub scaffold: String,
-    /// Its settings.
-    pub settings: SearchSettings,
+    /// Its settings, as its preset writes them.
+    pub settings: serde_json::Value,
     /// Name of the player.
     pub player: String,
     /// The seed of every draw.
     pub seed: u64,
-    /// What the search is told of the test rows.
+    /// What the agent is told of the test rows.
     pub feedback: Feedback,
     /// Whether its files are those of a real competition.
     pub data: DataSource,

@@ -1,10 +1,10 @@
 //! The fold over a journal: what was decided, asked and found so far.
 
 use super::header::RunHeader;
-use super::journal::{AskFacts, JournalError, JournalLine, SearchEnd};
-use super::node::{Decision, Node, NodeId};
+use super::journal::{AgentEnd, AskFacts, JournalError, JournalLine};
+use super::node::{BlobHash, Decision, Node, NodeId};
 use super::player::Asked;
-use super::tree::Tree;
+use super::turn::TurnFacts;
 use camino::Utf8Path;
 use std::collections::BTreeMap;
 
@@ -17,15 +17,41 @@ pub struct RunState {
     pub decided: Vec<(Decision, f64)>,
     /// Nodes by number, in whatever order they came.
     pub nodes: BTreeMap<NodeId, Node>,
-    /// Answers by node, kind and attempt.
+    /// Turns of a linear agent, in their order.
+    pub turns: Vec<TurnFacts>,
+    /// Answers by node or turn, kind and attempt.
     pub asked: BTreeMap<(NodeId, Asked, u32), AskFacts>,
     /// Active seconds so far.
     pub clock: f64,
-    /// How the search ended, if it did: the node that was chosen, and why.
-    pub finish: Option<(Option<NodeId>, SearchEnd)>,
+    /// How the run ended, if it did: the node or turn that was chosen, and why.
+    pub finish: Option<(Option<NodeId>, AgentEnd)>,
 }
 
 impl RunState {
+    /// Of a run that has only begun.
+    pub fn new(header: RunHeader) -> Self {
+        Self {
+            header,
+            decided: Vec::new(),
+            nodes: BTreeMap::new(),
+            turns: Vec::new(),
+            asked: BTreeMap::new(),
+            clock: 0.0,
+            finish: None,
+        }
+    }
+
+    /// Decisions of a search, or turns of a linear agent.
+    pub fn steps(&self) -> usize {
+        self.decided.len().max(self.turns.len())
+    }
+
+    /// The submission of a node or turn.
+    pub fn submission(&self, of: NodeId) -> Option<&BlobHash> {
+        let node = self.nodes.get(&of).and_then(|node| node.submission.as_ref());
+        node.or_else(|| self.turns.get(of.index())?.submission.as_ref())
+    }
+
     /// Folds the lines of the journal at `path`; `None` without lines.
     ///
     /// # Errors
@@ -40,14 +66,7 @@ impl RunState {
             Some(JournalLine::Header(header)) => *header,
             Some(_) => return Err(JournalError::NoHeader(path.to_owned())),
         };
-        let mut state = Self {
-            header,
-            decided: Vec::new(),
-            nodes: BTreeMap::new(),
-            asked: BTreeMap::new(),
-            clock: 0.0,
-            finish: None,
-        };
+        let mut state = Self::new(header);
         for (index, line) in lines.enumerate() {
             state.add(line).map_err(|why| JournalError::Order {
                 path: path.to_owned(),
@@ -60,7 +79,7 @@ impl RunState {
 
     fn add(&mut self, line: JournalLine) -> Result<(), &'static str> {
         if self.finish.is_some() {
-            return Err("the search is over");
+            return Err("the run is over");
         }
         match line {
             JournalLine::Header(_) => return Err("there is one header"),
@@ -75,8 +94,12 @@ impl RunState {
                 self.clock = self.clock.max(clock);
             }
             JournalLine::Asked(facts) => {
-                if facts.node.index() >= self.decided.len() {
-                    return Err("a node is decided before it is asked for");
+                let known = match facts.what {
+                    Asked::Turn(_) => facts.node.index() <= self.turns.len(),
+                    Asked::Script(_) | Asked::Judgement => facts.node.index() < self.decided.len(),
+                };
+                if !known {
+                    return Err("a node is decided before it is asked for, a turn follows another");
                 }
                 self.asked.insert((facts.node, facts.what, facts.attempt), *facts);
             }
@@ -90,7 +113,14 @@ impl RunState {
                     return Err("a node is carried out once");
                 }
             }
-            JournalLine::Paused { clock, .. } | JournalLine::Resumed { clock } => {
+            JournalLine::Turn(turn) => {
+                if turn.number.index() != self.turns.len() {
+                    return Err("turns are numbered in their order");
+                }
+                self.clock = self.clock.max(turn.ended_at);
+                self.turns.push(*turn);
+            }
+            JournalLine::Paused { clock, .. } | JournalLine::Resumed { clock, .. } => {
                 self.clock = self.clock.max(clock);
             }
             JournalLine::Finish { chosen, why, clock } => {
@@ -99,17 +129,5 @@ impl RunState {
             }
         }
         Ok(())
-    }
-
-    /// The tree of all decisions, with the nodes that are complete.
-    pub fn tree(&self) -> Tree {
-        let mut tree = Tree::new(self.header.direction);
-        for (decision, _) in &self.decided {
-            tree.decide(decision.clone());
-        }
-        for node in self.nodes.values() {
-            tree.complete(node.clone());
-        }
-        tree
     }
 }

@@ -1,4 +1,4 @@
-//! Who answers the asks of a search: a chat model, a recording, a script, a policy in training.
+//! Who answers the questions of an agent: a chat model, a recording, a script, a policy in training.
 
 use super::node::{NodeId, Operator};
 use llm::{
@@ -16,6 +16,8 @@ pub enum Asked {
     Script(Operator),
     /// A judgement of a run.
     Judgement,
+    /// The next turn of a linear agent.
+    Turn(LinearAgent),
 }
 
 impl Asked {
@@ -24,14 +26,25 @@ impl Asked {
         match self {
             Self::Script(operator) => operator.name(),
             Self::Judgement => "judge",
+            Self::Turn(_) => "turn",
         }
     }
+}
+
+/// The linear agents: what form their turns have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinearAgent {
+    /// Thoughts and tool calls, as in the SandMLE paper.
+    React,
+    /// One JSON object a turn, as MLE-Dojo's agent.
+    MleAgent,
 }
 
 /// A question to a player.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask<'a> {
-    /// The node that it is for.
+    /// The node or turn that it is for.
     pub node: NodeId,
     /// What is asked for.
     pub what: Asked,
@@ -47,8 +60,8 @@ pub struct Ask<'a> {
     pub top_p: f64,
     /// Most tokens of the answer.
     pub max_tokens: u32,
-    /// The scripts of the decision's parents, in their order, for players that edit rather than
-    /// write.
+    /// For players that edit rather than write: the scripts of the decision's parents, in their
+    /// order; for a turn, of those that are still shown, the one with the best validation score.
     pub parents: &'a [String],
 }
 
@@ -87,7 +100,7 @@ pub enum PlayerFault {
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Answers the asks of searches. Any number of threads may share one.
+/// Answers the questions of agents. Any number of threads may share one.
 pub trait Player: Debug + Send + Sync {
     /// Its name in headers and reports.
     fn name(&self) -> String;
@@ -158,29 +171,5 @@ impl Player for ChatPlayer {
             }
             Err(error) => Err(PlayerFault::Unavailable(Box::new(error))),
         }
-    }
-}
-
-/// A player that gives the same script to every ask: a sample submission, a reference solution.
-#[derive(Debug, Clone)]
-pub struct FixedScript {
-    name: String,
-    code: String,
-}
-
-impl FixedScript {
-    /// Answers with `code`, under a name for reports.
-    pub fn new(name: impl Into<String>, code: impl Into<String>) -> Self {
-        Self { name: name.into(), code: code.into() }
-    }
-}
-
-impl Player for FixedScript {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn answer(&self, _: &Ask<'_>) -> Result<Answer, PlayerFault> {
-        Ok(Answer::whole(format!("The script as it is.\n\n```python\n{}\n```\n", self.code)))
     }
 }

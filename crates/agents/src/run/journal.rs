@@ -1,5 +1,5 @@
 //! The journal of a run: one JSON object a line, appended and flushed to the disk before anything
-//! depends on it. The state of a search is a fold over its lines.
+//! depends on it. The state of a run is a fold over its lines.
 //!
 //! ```text
 //! <run>/journal.jsonl     lines, in the order of events
@@ -7,9 +7,10 @@
 //! <run>/lock              held while a process works on the run
 //! ```
 
-use super::header::RunHeader;
+use super::header::{JOURNAL_VERSION, RunHeader};
 use super::node::{BlobHash, Decision, Node, NodeId};
 use super::player::Asked;
+use super::turn::TurnFacts;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use llm::{Finish, Usage};
@@ -24,7 +25,7 @@ use tasks::files;
 pub enum JournalLine {
     /// What the run is of; the first line.
     Header(Box<RunHeader>),
-    /// A decision was taken.
+    /// A decision of a search was taken.
     Decided {
         /// The node that it will be.
         node: NodeId,
@@ -35,8 +36,10 @@ pub enum JournalLine {
     },
     /// The player answered.
     Asked(Box<AskFacts>),
-    /// A decision was carried out.
+    /// A decision of a search was carried out.
     Node(Box<Node>),
+    /// A linear agent took a turn.
+    Turn(Box<TurnFacts>),
     /// The run stopped before its end and can go on.
     Paused {
         /// Why.
@@ -48,37 +51,45 @@ pub enum JournalLine {
     Resumed {
         /// Active seconds so far.
         clock: f64,
+        /// Turns whose scripts were run again, to have the files of the work dir, and left another
+        /// submission or ended otherwise than before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<NodeId>,
     },
-    /// The search is over.
+    /// The run is over.
     Finish {
-        /// The node whose submission counts; without one there is none.
+        /// The node or turn whose submission counts; without one there is none.
         chosen: Option<NodeId>,
         /// Why it ended.
-        why: SearchEnd,
+        why: AgentEnd,
         /// Active seconds in all.
         clock: f64,
     },
 }
 
-/// Why a search ended.
+/// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SearchEnd {
-    /// All steps were taken.
+pub enum AgentEnd {
+    /// All steps or turns were taken.
     Steps,
     /// The time is up.
     Time,
     /// The policy had nothing left to try.
     Exhausted,
-    /// Too many answers in a row had no script.
+    /// Too many answers in a row had no script, or the player of a linear agent declined.
     Refused,
+    /// The agent said that it is done.
+    Answered,
+    /// The conversation does not fit into the context.
+    Context,
 }
 
 /// A question to the player, and the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AskFacts {
-    /// The node that it is for.
+    /// The node or turn that it is for.
     pub node: NodeId,
     /// What was asked for.
     pub what: Asked,
@@ -100,6 +111,9 @@ pub struct AskFacts {
     /// What of the prompt was left out because the context was full; empty if nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Earlier turns of a linear agent that the prompt did not show any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out_turns: Vec<NodeId>,
 }
 
 /// Why a journal cannot be used.
@@ -118,6 +132,18 @@ pub enum JournalError {
         /// What is wrong with it.
         #[source]
         source: serde_json::Error,
+    },
+    /// A journal of another version of the format.
+    #[error(
+        "`{path}` is of version {found} of the format, and this build reads version {}; begin the \
+         run anew in another folder",
+        JOURNAL_VERSION
+    )]
+    Version {
+        /// The journal.
+        path: Utf8PathBuf,
+        /// Its version.
+        found: u64,
     },
     /// The first line is no header, or a header stands elsewhere.
     #[error("`{0}` is not a journal: its first line, and only that, must be a header")]
@@ -257,6 +283,9 @@ pub fn read_lines(path: &Utf8Path) -> Result<Vec<JournalLine>, JournalError> {
     let text = fs::read_to_string(path)?;
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let mut lines = Vec::new();
+    if let Some(found) = whole.lines().next().and_then(other_version) {
+        return Err(JournalError::Version { path: path.to_owned(), found });
+    }
     for (index, line) in whole.lines().enumerate() {
         let parsed: JournalLine = serde_json::from_str(line).map_err(|source| {
             JournalError::Line { path: path.to_owned(), line: index + 1, source }
@@ -267,4 +296,10 @@ pub fn read_lines(path: &Utf8Path) -> Result<Vec<JournalLine>, JournalError> {
         lines.push(parsed);
     }
     Ok(lines)
+}
+
+/// The version of a journal that this build does not read, from its first line.
+fn other_version(header: &str) -> Option<u64> {
+    let header: serde_json::Value = serde_json::from_str(header).ok()?;
+    header.get("version")?.as_u64().filter(|found| *found != u64::from(JOURNAL_VERSION))
 }

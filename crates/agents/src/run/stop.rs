@@ -1,19 +1,19 @@
-//! Ends searches from outside: no more decisions, and running scripts are killed.
+//! Ends runs from outside: nothing more is asked, and running scripts are killed.
 
 use jail::exec::Cancel;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Ends every search that it was given to. What was not finished is done again when the run goes
+/// Ends every run that it was given to. What was not finished is done again when the run goes
 /// on.
 #[derive(Debug, Default)]
-pub struct SearchStop {
+pub struct AgentStop {
     asked: AtomicBool,
     running: Mutex<Vec<Cancel>>,
 }
 
-impl SearchStop {
-    /// Ends the searches.
+impl AgentStop {
+    /// Ends the runs.
     pub fn stop(&self) {
         self.asked.store(true, Ordering::Release);
         for cancel in self.running.lock().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -21,13 +21,13 @@ impl SearchStop {
         }
     }
 
-    /// Whether the searches are to end.
+    /// Whether the runs are to end.
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Acquire)
     }
 
     /// Notes what ends a script that is about to run.
-    pub(super) fn watch(&self, cancel: Cancel) {
+    pub(crate) fn watch(&self, cancel: Cancel) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_asked() {
             cancel.cancel();

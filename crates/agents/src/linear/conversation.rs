@@ -1,0 +1,155 @@
+//! The conversation of a linear agent: all turns, and which of them it is still shown.
+
+use crate::overflow::{SeenTurn, surplus};
+use crate::run::node::NodeId;
+use crate::run::player::LinearAgent;
+use llm::{Message, Role};
+use std::collections::BTreeSet;
+use tasks::metrics::Direction;
+
+/// Characters that are taken for a token where nothing counts them, as the SandMLE release does.
+const TOKEN: usize = 4;
+
+/// A turn that was replied to.
+#[derive(Debug, Clone)]
+pub(super) struct PastTurn {
+    pub(super) answer: String,
+    pub(super) reply: String,
+    /// Whether it was malformed or its script failed.
+    pub(super) failed: bool,
+    /// The script that it ran, with the validation score that was printed.
+    pub(super) script: Option<(String, Option<f64>)>,
+}
+
+impl PastTurn {
+    fn tokens(&self) -> usize {
+        tokens(&self.answer) + tokens(&self.reply)
+    }
+}
+
+/// A conversation, in full.
+#[derive(Debug, Clone)]
+pub(super) struct LinearConversation {
+    agent: LinearAgent,
+    pub(super) opening: Vec<Message>,
+    pub(super) turns: Vec<PastTurn>,
+    /// By number.
+    left_out: BTreeSet<usize>,
+}
+
+impl LinearConversation {
+    /// Nothing but its opening.
+    pub(super) fn new(agent: LinearAgent, opening: Vec<Message>) -> Self {
+        Self { agent, opening, turns: Vec::new(), left_out: BTreeSet::new() }
+    }
+
+    /// What is asked with.
+    pub(super) fn messages(&self) -> Vec<Message> {
+        let mut messages = self.opening.clone();
+        for (_, turn) in self.shown() {
+            let answer =
+                if turn.answer.trim().is_empty() { "(nothing)" } else { turn.answer.as_str() };
+            messages.push(Message::new(Role::Assistant, answer));
+            // As chat templates write the answers of tools.
+            let reply = match self.agent {
+                LinearAgent::React => format!("<tool_response>\n{}\n</tool_response>", turn.reply),
+                LinearAgent::MleAgent => turn.reply.clone(),
+            };
+            messages.push(Message::new(Role::User, reply));
+        }
+        messages
+    }
+
+    /// Turns that are not shown any more.
+    pub(super) fn left_out(&self) -> Vec<NodeId> {
+        self.left_out.iter().map(|&turn| id(turn)).collect()
+    }
+
+    /// Leaves out turns, for good.
+    pub(super) fn leave_out(&mut self, turns: impl IntoIterator<Item = usize>) {
+        self.left_out.extend(turns);
+    }
+
+    /// Leaves out all but the last `recent` turns.
+    pub(super) fn keep_recent(&mut self, recent: usize) {
+        self.leave_out(0..self.turns.len().saturating_sub(recent));
+    }
+
+    /// Its length, at four characters a token.
+    pub(super) fn tokens(&self) -> usize {
+        self.opening_tokens() + self.shown().map(|(_, turn)| turn.tokens()).sum::<usize>()
+    }
+
+    /// Leaves out what does not fit into `room` tokens; returns whether there was anything to leave
+    /// out.
+    pub(super) fn fit(&mut self, room: usize) -> bool {
+        let (numbers, turns): (Vec<usize>, Vec<SeenTurn>) = self
+            .shown()
+            .map(|(number, turn)| (number, SeenTurn { tokens: turn.tokens(), failed: turn.failed }))
+            .unzip();
+        let surplus = surplus(self.opening_tokens(), &turns, room);
+        let any = !surplus.is_empty();
+        self.leave_out(surplus.into_iter().map(|index| numbers[index]));
+        any
+    }
+
+    /// Of the scripts that are shown and did not fail, that with the best validation score.
+    pub(super) fn best_script(&self, direction: Direction) -> Option<&str> {
+        let scripts = self.shown().filter(|(_, turn)| !turn.failed);
+        let scored = scripts.filter_map(|(_, turn)| {
+            let (code, metric) = turn.script.as_ref()?;
+            Some((code.as_str(), direction.gain((*metric)?)))
+        });
+        // The earliest of equals.
+        scored.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|best| best.0)
+    }
+
+    fn shown(&self) -> impl Iterator<Item = (usize, &PastTurn)> {
+        let turns = self.turns.iter().enumerate();
+        turns.filter(|(number, _)| !self.left_out.contains(number))
+    }
+
+    fn opening_tokens(&self) -> usize {
+        self.opening.iter().map(|message| tokens(&message.content)).sum()
+    }
+}
+
+fn tokens(text: &str) -> usize {
+    text.chars().count().div_ceil(TOKEN)
+}
+
+fn id(turn: usize) -> NodeId {
+    NodeId(u32::try_from(turn).expect("fewer than 2^32 turns"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(failed: bool, metric: f64) -> PastTurn {
+        PastTurn {
+            answer: "a".repeat(16),
+            reply: "r".repeat(24),
+            failed,
+            script: Some((format!("script {metric}"), Some(metric))),
+        }
+    }
+
+    #[test]
+    fn turns_that_do_not_fit_are_left_out_for_good() {
+        let opening = vec![Message::new(Role::System, "s".repeat(40))];
+        let mut conversation = LinearConversation::new(LinearAgent::React, opening);
+        let turns = [(false, 1.0), (true, 9.0), (false, 3.0), (false, 2.0)];
+        conversation.turns = turns.map(|(failed, metric)| turn(failed, metric)).to_vec();
+        assert_eq!(conversation.tokens(), 50);
+        assert_eq!(conversation.best_script(Direction::HigherIsBetter), Some("script 3"));
+        assert!(!conversation.fit(50));
+        assert!(conversation.fit(49));
+        assert_eq!((conversation.left_out(), conversation.tokens()), (vec![NodeId(1)], 40));
+        assert!(conversation.fit(39));
+        assert_eq!(conversation.left_out(), [NodeId(0), NodeId(1), NodeId(2)]);
+        assert_eq!(conversation.messages().len(), 3);
+        assert_eq!(conversation.best_script(Direction::HigherIsBetter), Some("script 2"));
+        assert!(!conversation.fit(1), "the last turn stays");
+    }
+}

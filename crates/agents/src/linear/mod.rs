@@ -1,0 +1,34 @@
+//! Linear agents: one conversation, a turn at a time.
+//!
+//! `conversation -> player -> turn -> script -> reply -> conversation`
+//!
+//! A run that was killed goes on with the conversation that it had. Scripts of the ReAct agent
+//! share a work dir, so they are run again first.
+
+mod conversation;
+mod mle_agent;
+mod react;
+mod record;
+pub mod run;
+pub mod settings;
+mod turn;
+
+use crate::grammar;
+use crate::run::player::LinearAgent;
+
+/// The turn of an agent that runs `code`.
+pub fn script_turn(agent: LinearAgent, thought: &str, code: &str) -> String {
+    match agent {
+        LinearAgent::React => grammar::python_turn(thought, code),
+        LinearAgent::MleAgent => mle_agent::execute_turn(code),
+    }
+}
+
+/// The turn of an agent that has nothing more to do: it ends where that can be said, else it asks
+/// for something that costs nothing.
+pub fn last_turn(agent: LinearAgent, thought: &str) -> String {
+    match agent {
+        LinearAgent::React => grammar::answer_turn(thought),
+        LinearAgent::MleAgent => mle_agent::idle_turn(),
+    }
+}

@@ -1,0 +1,351 @@
+//! Carries out a linear agent's run: asks for a turn, carries it out, and writes each event down
+//! before anything depends on it.
+
+use super::conversation::{LinearConversation, PastTurn};
+use super::mle_agent::MleAgentTurns;
+use super::react::ReactTurns;
+use super::record::{FinishedTurns, trajectory};
+use super::settings::{LinearSettings, LongConversation};
+use super::turn::{Counts, EarlierTurn, TurnForm, TurnResult};
+use crate::run::agent::{AgentRest, AgentRun, AgentRunError, TakenUp};
+use crate::run::header::RunHeader;
+use crate::run::journal::{AgentEnd, JournalError, JournalLine};
+use crate::run::node::{BlobHash, NodeId};
+use crate::run::open::{Given, LeftOut, OpenRun, Undone};
+use crate::run::player::{Ask, Asked, LinearAgent};
+use crate::run::turn::TurnFacts;
+use camino::Utf8Path;
+use jail::exec::Fault;
+use llm::{Message, Role};
+use sandbox::env::{EpisodeFault, EpisodeResult, grade_submission};
+use std::time::Duration;
+use tasks::files;
+
+/// The file in the folder of a run that is over which holds its conversation, for training.
+pub const TRAJECTORY: &str = "trajectory.jsonl";
+
+/// A linear agent on one task.
+#[derive(Debug, Clone, Copy)]
+pub struct Linear<'a> {
+    /// Task, player, seed and folder.
+    pub run: AgentRun<'a>,
+    /// Its form, its budget and its context.
+    pub settings: &'a LinearSettings,
+}
+
+/// What earlier starts left.
+struct Earlier {
+    header: RunHeader,
+    facts: Vec<TurnFacts>,
+    /// The answer of each turn.
+    answers: Vec<String>,
+    /// What each turn was not shown.
+    left_out: Vec<Vec<NodeId>>,
+    clock: f64,
+}
+
+impl Linear<'_> {
+    /// Begins the run, or goes on with it, until it is over or has to pause.
+    ///
+    /// # Errors
+    /// [`AgentRunError`].
+    pub fn run(&self) -> Result<AgentRest, AgentRunError> {
+        let settings = serde_json::to_value(self.settings).expect("settings have string keys only");
+        let taken = self.run.take_up(settings)?;
+        if let Some((chosen, why)) = taken.state.finish {
+            return Ok(AgentRest::Finished { chosen, why });
+        }
+        let (earlier, is_old) = (self.earlier(&taken)?, taken.is_old);
+        let form = self.take_up(&earlier);
+        // The time that it took to run scripts again does not count.
+        let open = OpenRun::new(self.run, taken);
+        let (form, changed) = match form {
+            Ok(taken_up) => taken_up,
+            Err(fault) => return open.rest(undone(fault)),
+        };
+        if is_old {
+            open.append(&JournalLine::Resumed { clock: earlier.clock, changed })?;
+        }
+        let conversation = LinearConversation::new(self.settings.agent, form.opening()?);
+        let mut turns = Turns { linear: self, open: &open, form, conversation, earlier };
+        turns.restore()?;
+        match turns.take() {
+            Ok(why) => turns.finish(why),
+            Err(undone) => open.rest(undone),
+        }
+    }
+
+    fn asked(&self) -> Asked {
+        Asked::Turn(self.settings.agent)
+    }
+
+    fn earlier(&self, taken: &TakenUp) -> Result<Earlier, JournalError> {
+        let state = &taken.state;
+        let (mut answers, mut left_out) = (Vec::new(), Vec::new());
+        for turn in &state.turns {
+            let what = self.asked();
+            let (first, last) = ((turn.number, what, 0), (turn.number, what, u32::MAX));
+            let asked = state.asked.range(first..=last).next_back().map(|(_, asked)| asked);
+            let answer = asked.and_then(|asked| asked.answer.as_ref());
+            answers.push(answer.map_or_else(|| Ok(String::new()), |hash| taken.blobs.text(hash))?);
+            left_out.push(asked.map(|asked| asked.left_out_turns.clone()).unwrap_or_default());
+        }
+        let (header, facts) = (state.header.clone(), state.turns.clone());
+        Ok(Earlier { header, facts, answers, left_out, clock: state.clock })
+    }
+
+    /// The work of the agent as the earlier turns left it, and the turns that came out otherwise.
+    fn take_up(
+        &self,
+        earlier: &Earlier,
+    ) -> Result<(Box<dyn TurnForm + '_>, Vec<NodeId>), EpisodeFault> {
+        let mut form: Box<dyn TurnForm + '_> = match self.settings.agent {
+            LinearAgent::React => Box::new(ReactTurns::start(self.run, self.settings)?),
+            LinearAgent::MleAgent => Box::new(MleAgentTurns::start(self.run, self.settings)),
+        };
+        let mut changed = Vec::new();
+        for (facts, answer) in earlier.facts.iter().zip(&earlier.answers) {
+            if !form.take_again(&EarlierTurn { answer, facts })? {
+                changed.push(facts.number);
+            }
+        }
+        form.set_elapsed(Duration::from_secs_f64(earlier.clock));
+        Ok((form, changed))
+    }
+}
+
+/// A run whose turns are being taken.
+struct Turns<'a> {
+    linear: &'a Linear<'a>,
+    open: &'a OpenRun<'a>,
+    form: Box<dyn TurnForm + 'a>,
+    conversation: LinearConversation,
+    earlier: Earlier,
+}
+
+impl Turns<'_> {
+    /// Puts the earlier turns into the conversation.
+    fn restore(&mut self) -> Result<(), JournalError> {
+        for (facts, answer) in self.earlier.facts.iter().zip(&self.earlier.answers) {
+            let Some(reply) = &facts.reply else { continue };
+            let code = facts.code.as_ref().map(|hash| self.open.blobs.text(hash)).transpose()?;
+            self.conversation.turns.push(PastTurn {
+                answer: answer.clone(),
+                reply: self.open.blobs.text(reply)?,
+                failed: facts.record.failed(),
+                script: code.map(|code| (code, facts.metric)),
+            });
+        }
+        if let Some(left_out) = self.earlier.left_out.last() {
+            self.conversation.leave_out(left_out.iter().map(|turn| turn.index()));
+        }
+        Ok(())
+    }
+
+    /// Takes turns until the run is over; returns why it is.
+    fn take(&mut self) -> Result<AgentEnd, Undone> {
+        let settings = self.linear.settings;
+        // A run that was killed after its last turn, and before its end was written down.
+        if self.earlier.facts.last().is_some_and(|turn| turn.reply.is_none()) {
+            return Ok(self.end_of_last());
+        }
+        loop {
+            if self.earlier.facts.len() >= settings.turns as usize {
+                return Ok(AgentEnd::Steps);
+            }
+            if self.open.clock.now() >= settings.seconds as f64 {
+                return Ok(AgentEnd::Time);
+            }
+            if let Some(why) = self.shorten() {
+                return Ok(why);
+            }
+            let (answer, result) = match self.turn()? {
+                Ok(taken) => taken,
+                Err(why) => return Ok(why),
+            };
+            if let Some(why) = self.write_down(answer, result)? {
+                return Ok(why);
+            }
+        }
+    }
+
+    fn number(&self) -> NodeId {
+        NodeId(u32::try_from(self.earlier.facts.len()).expect("fewer than 2^32 turns"))
+    }
+
+    /// Leaves out what the next question does not show; the run is over if it must not.
+    fn shorten(&mut self) -> Option<AgentEnd> {
+        let LinearSettings { overflow, input_tokens, recent, .. } = *self.linear.settings;
+        if let Some(known) = self.open.left_out_turns(self.number(), self.linear.asked()) {
+            self.conversation.leave_out(known.iter().map(|turn| turn.index()));
+            return None;
+        }
+        if recent > 0 {
+            self.conversation.keep_recent(recent as usize);
+        }
+        if input_tokens > 0 && self.conversation.tokens() > input_tokens as usize {
+            match overflow {
+                LongConversation::End => return Some(AgentEnd::Context),
+                LongConversation::Drop => self.conversation.fit(input_tokens as usize),
+            };
+        }
+        None
+    }
+
+    /// Asks for a turn and carries it out; `Err` if the run is over.
+    fn turn(&mut self) -> Result<Result<(String, TurnResult), AgentEnd>, Undone> {
+        let settings = self.linear.settings;
+        let repairs = match settings.agent {
+            LinearAgent::React => 0,
+            LinearAgent::MleAgent => settings.repairs,
+        };
+        let mut problems: Vec<Message> = Vec::new();
+        let mut attempt = 0;
+        loop {
+            let answer = match self.ask(attempt, &problems)? {
+                Given::Answer(answer) => answer,
+                Given::Refused(_) => return Ok(Err(AgentEnd::Refused)),
+                Given::TooLong(_) => {
+                    // What the model takes is not known, only that it is less than this.
+                    let room = self.conversation.tokens() * 3 / 4;
+                    let drops = settings.overflow == LongConversation::Drop;
+                    if drops && self.conversation.fit(room) {
+                        continue;
+                    }
+                    return Ok(Err(AgentEnd::Context));
+                }
+            };
+            match self.form.take(&answer.text, attempt == repairs).map_err(undone)? {
+                Ok(result) => return Ok(Ok((answer.text, result))),
+                Err(problem) => {
+                    let said = if answer.text.trim().is_empty() {
+                        "(nothing)".to_owned()
+                    } else {
+                        answer.text
+                    };
+                    problems.push(Message::new(Role::Assistant, said));
+                    problems.push(Message::new(Role::User, problem));
+                    attempt += 1;
+                }
+            }
+        }
+    }
+
+    fn ask(&self, attempt: u32, problems: &[Message]) -> Result<Given, Undone> {
+        let LinearSettings { temperature, top_p, max_tokens, .. } = *self.linear.settings;
+        let mut messages = self.conversation.messages();
+        messages.extend(problems.iter().cloned());
+        let best = self.conversation.best_script(self.linear.run.view.direction);
+        let best: Vec<String> = best.map(str::to_owned).into_iter().collect();
+        let ask = Ask {
+            node: self.number(),
+            what: self.linear.asked(),
+            attempt,
+            messages: &messages,
+            schema: None,
+            temperature,
+            top_p,
+            max_tokens,
+            parents: &best,
+        };
+        let turns = self.conversation.left_out();
+        self.open.ask(&ask, LeftOut { parts: Vec::new(), turns })
+    }
+
+    /// Writes a turn down and adds it to the conversation; returns why the run is over, if it is.
+    fn write_down(
+        &mut self,
+        answer: String,
+        result: TurnResult,
+    ) -> Result<Option<AgentEnd>, Undone> {
+        let TurnResult { record, code, metric, reply, counts, score } = result;
+        let blobs = &self.open.blobs;
+        let before = self.earlier.facts.last().and_then(|turn| turn.submission.clone());
+        let facts = TurnFacts {
+            number: self.number(),
+            record,
+            code: code.as_ref().map(|code| blobs.put(code.as_bytes())).transpose()?,
+            reply: reply.as_ref().ok().map(|reply| blobs.put(reply.as_bytes())).transpose()?,
+            metric,
+            submission: match counts {
+                Counts::AsBefore => before,
+                Counts::Nothing => None,
+                Counts::Submission(bytes) => Some(blobs.put(&bytes)?),
+            },
+            score,
+            ended_at: self.open.clock.now(),
+        };
+        self.open.append(&JournalLine::Turn(Box::new(facts.clone())))?;
+        self.earlier.left_out.push(self.conversation.left_out());
+        self.earlier.answers.push(answer.clone());
+        let failed = facts.record.failed();
+        self.earlier.facts.push(facts);
+        match reply {
+            Err(why) => Ok(Some(why)),
+            Ok(reply) => {
+                let script = code.map(|code| (code, metric));
+                self.conversation.turns.push(PastTurn { answer, reply, failed, script });
+                Ok(None)
+            }
+        }
+    }
+
+    /// Why the last turn of an earlier start ended the run.
+    fn end_of_last(&self) -> AgentEnd {
+        let last = self.earlier.facts.last();
+        if last.is_some_and(|turn| turn.record.tool == crate::trajectory::Tool::Answer) {
+            AgentEnd::Answered
+        } else if self.earlier.facts.len() >= self.linear.settings.turns as usize {
+            AgentEnd::Steps
+        } else {
+            AgentEnd::Time
+        }
+    }
+
+    /// Writes down the end, with the submission that counts and the trajectory.
+    fn finish(&self, why: AgentEnd) -> Result<AgentRest, AgentRunError> {
+        let Self { open, earlier, conversation, linear, .. } = self;
+        let last = earlier.facts.last();
+        let submission = last.and_then(|turn| turn.submission.as_ref());
+        let bytes = submission.map(|hash: &BlobHash| open.blobs.get(hash)).transpose()?;
+        let AgentRun { suite, task, config, folder, .. } = linear.run;
+        let result = match &bytes {
+            None => {
+                EpisodeResult { grade: None, refusal: Some("there is no submission".to_owned()) }
+            }
+            Some(bytes) => match grade_submission(suite, task, config, bytes)? {
+                Ok(grade) => EpisodeResult { grade: Some(grade), refusal: None },
+                Err(refusal) => EpisodeResult { grade: None, refusal: Some(refusal) },
+            },
+        };
+        let ended = last.is_some_and(|turn| turn.reply.is_none());
+        let trajectory = trajectory(FinishedTurns {
+            header: &earlier.header,
+            conversation,
+            last: earlier.answers.last().filter(|_| ended).map(String::as_str),
+            records: earlier.facts.iter().map(|turn| turn.record.clone()).collect(),
+            left_out: &earlier.left_out,
+            why,
+            result,
+        });
+        if let Some(trajectory) = trajectory {
+            write_line(&folder.join(TRAJECTORY), &trajectory)?;
+        }
+        let chosen = last.filter(|turn| turn.submission.is_some()).map(|turn| turn.number);
+        open.finish(chosen, bytes.as_deref(), why)
+    }
+}
+
+fn write_line(path: &Utf8Path, value: &impl serde::Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    files::write_atomic(path, &line)
+}
+
+/// A fault, or a stop that was asked for.
+fn undone(fault: EpisodeFault) -> Undone {
+    match fault {
+        EpisodeFault::Execution(Fault::Cancelled) => Undone::Paused("it was stopped".to_owned()),
+        fault => Undone::Failed(fault.into()),
+    }
+}

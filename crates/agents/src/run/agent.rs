@@ -1,0 +1,188 @@
+//! What every run of an agent is given, and how it comes to rest.
+
+use super::header::{JOURNAL_VERSION, RunHeader, changed_files, fingerprint};
+use super::journal::{AgentEnd, Blobs, Journal, JournalError, JournalLine, journal_path};
+use super::node::NodeId;
+use super::player::Player;
+use super::python::PythonFacts;
+use super::state::RunState;
+use super::stop::AgentStop;
+use crate::overview::DataOverview;
+use camino::Utf8Path;
+use jail::limits::RunLimits;
+use sandbox::env::{EpisodeConfig, EpisodeFault, TaskSuite};
+use serde_json::Value;
+use std::fmt::Debug;
+use tasks::metrics::Direction;
+use tasks::task::{Task, TaskError};
+
+/// What the prompts of a run say of its task.
+#[derive(Debug, Clone)]
+pub struct TaskView {
+    /// The text of the task's page.
+    pub page: String,
+    /// The public files, in short.
+    pub overview: String,
+    /// Which way the metric improves.
+    pub direction: Direction,
+    /// Limits on each script.
+    pub limits: RunLimits,
+    /// The Python that scripts run with.
+    pub python: PythonFacts,
+}
+
+impl TaskView {
+    /// Of `task`, whose scripts run under `limits`.
+    ///
+    /// # Errors
+    /// [`TaskError`] if its page cannot be read.
+    pub fn of(
+        task: &Task,
+        direction: Direction,
+        limits: &RunLimits,
+        python: &PythonFacts,
+    ) -> Result<Self, TaskError> {
+        Ok(Self {
+            page: task.description()?,
+            overview: DataOverview::of(task.public().path()),
+            direction,
+            limits: limits.clone(),
+            python: python.clone(),
+        })
+    }
+}
+
+/// An agent at work on one task.
+#[derive(Debug, Clone, Copy)]
+pub struct AgentRun<'a> {
+    /// The task's sandbox and grader.
+    pub suite: &'a TaskSuite,
+    /// The task.
+    pub task: &'a Task,
+    /// Limits on scripts, and the feedback mode.
+    pub config: &'a EpisodeConfig,
+    /// Name of the scaffold, as in reports.
+    pub scaffold: &'a str,
+    /// What prompts say of the task.
+    pub view: &'a TaskView,
+    /// Who answers.
+    pub player: &'a dyn Player,
+    /// The seed of every draw.
+    pub seed: u64,
+    /// The folder of the run.
+    pub folder: &'a Utf8Path,
+    /// Ends it from outside.
+    pub stop: &'a AgentStop,
+    /// Is told of each line of the journal.
+    pub observer: &'a dyn AgentObserver,
+}
+
+/// Is told of each line of a journal once it is on the disk, for progress bars.
+pub trait AgentObserver: Debug + Sync {
+    /// A line was written.
+    fn line(&self, line: &JournalLine);
+}
+
+/// Nobody.
+impl AgentObserver for () {
+    fn line(&self, _: &JournalLine) {}
+}
+
+/// How a run came to rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentRest {
+    /// It is over. The submission of the chosen node or turn, if there is one, is
+    /// `submission.csv` in the folder of the run.
+    Finished {
+        /// The node or turn whose submission counts.
+        chosen: Option<NodeId>,
+        /// Why it ended.
+        why: AgentEnd,
+    },
+    /// It can go on: the player does not answer, or it was stopped.
+    Paused {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentRunError {
+    /// Its journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A file could not be read or written.
+    #[error("failed to write down a run")]
+    Io(#[from] std::io::Error),
+    /// The jail, the interpreter or the grader failed. Nothing of it counts; what was written
+    /// down before is kept.
+    #[error("a script could not be tried")]
+    Fault(#[from] EpisodeFault),
+    /// The public files of the task are not those that the run began with.
+    #[error("the task's files were changed since the run began: {}", .0.join(", "))]
+    TaskChanged(Vec<String>),
+    /// The first question cannot be written.
+    #[error("the agent cannot be told of the task")]
+    Prompt(#[from] crate::prompt::PromptError),
+}
+
+/// What the folder of a run holds when it is taken up.
+pub(crate) struct TakenUp {
+    pub(crate) journal: Journal,
+    pub(crate) blobs: Blobs,
+    pub(crate) state: RunState,
+    /// Whether it had begun before.
+    pub(crate) is_old: bool,
+}
+
+impl AgentRun<'_> {
+    /// Opens the run's journal; a new one gets a header, and one that is there must have the same.
+    /// `settings` are the scaffold's.
+    pub(crate) fn take_up(&self, settings: Value) -> Result<TakenUp, AgentRunError> {
+        self.config.check_feedback(self.task)?;
+        let (mut journal, lines) = Journal::open(self.folder)?;
+        let blobs = Blobs::new(self.folder);
+        let header = self.header(settings, &blobs)?;
+        let state = RunState::from_lines(&journal_path(self.folder), lines)?;
+        if let Some(state) = state {
+            self.check(&state.header, &header, &blobs)?;
+            return Ok(TakenUp { journal, blobs, state, is_old: true });
+        }
+        journal.append(&JournalLine::Header(Box::new(header.clone())))?;
+        Ok(TakenUp { journal, blobs, state: RunState::new(header), is_old: false })
+    }
+
+    fn header(&self, settings: Value, blobs: &Blobs) -> Result<RunHeader, AgentRunError> {
+        let public = fingerprint(self.task.public().path())?;
+        Ok(RunHeader {
+            version: JOURNAL_VERSION,
+            task: self.task.id().clone(),
+            direction: self.view.direction,
+            public: blobs.put(public.as_bytes())?,
+            scaffold: self.scaffold.to_owned(),
+            settings,
+            player: self.player.name(),
+            seed: self.seed,
+            feedback: self.config.feedback,
+            data: self.task.data_source(),
+            limits: self.config.policy.clone(),
+            submission_limit: self.config.submission_limit,
+            tier: self.suite.sandbox().tier(),
+            python: self.view.python.clone(),
+        })
+    }
+
+    /// Whether a run that began with `old` may go on with `new`.
+    fn check(&self, old: &RunHeader, new: &RunHeader, blobs: &Blobs) -> Result<(), AgentRunError> {
+        if old.public != new.public {
+            let changed = changed_files(&blobs.text(&old.public)?, &blobs.text(&new.public)?);
+            return Err(AgentRunError::TaskChanged(changed));
+        }
+        let differences = old.differences(new);
+        if differences.is_empty() {
+            return Ok(());
+        }
+        Err(JournalError::OtherRun { path: self.folder.to_owned(), differences }.into())
+    }
+}

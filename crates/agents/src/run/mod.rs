@@ -1,0 +1,16 @@
+//! A run: one agent's work on one task, as an append-only journal that a killed run goes on from.
+//!
+//! `header -> (question -> answer -> node or turn)* -> finish`
+//!
+//! Searches write nodes, linear agents turns. Both ask a player, and pause where it is away.
+
+pub mod agent;
+pub mod header;
+pub mod journal;
+pub mod node;
+pub(crate) mod open;
+pub mod player;
+pub mod python;
+pub mod state;
+pub mod stop;
+pub mod turn;

@@ -1,0 +1,8 @@
+//! Runs of agents on a small task, with players that need no model.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod fixture;
+mod linear;
+mod prompts;
+mod search;
