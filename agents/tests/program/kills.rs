@@ -98,9 +98,11 @@ fn killed_search_ends_as_an_undisturbed_one(scaffold: &str) {
     let mut done = 0;
     while done < kills {
         let mut child = agents(scaffold, &task, &killed).spawn().unwrap();
-        // Somewhere from its start to where it would end if it were not killed so often.
+        // So soon that the last kill finds it at three quarters of its way; that it has to start
+        // comes on top.
         let share: f64 = rand::RngExt::random(&mut draws);
-        std::thread::sleep(took.mul_f64(f64::midpoint(0.1, share)).max(Duration::from_millis(300)));
+        let life = took.mul_f64(1.5 * share / kills as f64);
+        std::thread::sleep(life + Duration::from_millis(500));
         child.kill().unwrap();
         if child.wait().unwrap().success() {
             break;

@@ -12,6 +12,7 @@ pub mod outcome;
 pub mod output;
 pub mod paper;
 pub mod runner;
+pub mod steps;
 pub mod suite;
 pub mod summary;
 pub mod way;

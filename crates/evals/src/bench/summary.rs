@@ -3,6 +3,7 @@
 use super::contender::ContenderSummary;
 use super::measure::{Measure, MeasureEstimate, draws};
 use super::outcome::BenchRun;
+use super::steps::StepTable;
 use super::way::WayEstimate;
 use crate::statistics::{bootstrap, mean, sign_flip};
 use sandbox::env::Feedback;
@@ -369,6 +370,17 @@ impl fmt::Display for BenchTable {
             }
         }
         f.write_str(&lines)?;
+        for row in &self.rows {
+            if let Some(steps) = StepTable::of(row) {
+                writeln!(
+                    f,
+                    "\n{}, had its {} runs ended after fewer steps, in %:",
+                    row.label(),
+                    steps.runs
+                )?;
+                write!(f, "{steps}")?;
+            }
+        }
         f.write_str(&self.way_lines())
     }
 }
