@@ -12,7 +12,7 @@ use evals::bench::outcome::{BenchOutcome, BenchRun};
 use evals::bench::output;
 use evals::bench::runner::{Bench, BenchProgress, BenchRest, PlayerError, PlayerSource};
 use evals::bench::suite::{
-    BenchName, BenchTasksError, CompetitionState, Selection, check_lite, data_folder, hints, open,
+    self, BenchName, BenchTasksError, CompetitionState, Selection, data_folder, hints, open,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use jail::exec::SandboxOptions;
@@ -28,9 +28,9 @@ fn hint(hints: Vec<String>) {
 }
 
 pub(crate) fn check(args: &BenchCheckArgs) -> Result<ExitCode> {
-    let data = data_folder(BenchName::MlebenchLite, args.data.as_deref())?;
-    let opening = Opening { checkout: args.mlebench.clone() };
-    let checks = check_lite(&data, &opening);
+    let data = data_folder(args.bench, args.data.as_deref())?;
+    let opening = Opening { checkout: args.mlebench.clone(), mledojo: args.mledojo.clone() };
+    let checks = suite::check(args.bench, &data, &opening)?;
     let width = checks.iter().map(|check| check.id.len()).max().unwrap_or(0);
     let mut ready = 0;
     for check in &checks {
@@ -53,13 +53,15 @@ pub(crate) fn check(args: &BenchCheckArgs) -> Result<ExitCode> {
     if ready == all {
         return Ok(ExitCode::SUCCESS);
     }
-    hint(hints(&data, ready, all));
+    if args.bench == BenchName::MlebenchLite {
+        hint(hints(&data, ready, all));
+    }
     Ok(ExitCode::from(INCOMPLETE))
 }
 
 pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     let preset = Preset::load(&args.preset, &args.settings)?;
-    let opening = Opening { checkout: args.mlebench.clone() };
+    let opening = Opening { checkout: args.mlebench.clone(), mledojo: args.mledojo.clone() };
     let data = data_folder(args.bench, args.data.as_deref())?;
     let selection = Selection::from_names(args.only.as_deref())?;
     let (field, tasks) = match open(args.bench, &data, &opening, &selection) {
@@ -90,6 +92,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
         seeds: args.seeds,
         jobs: args.jobs,
         grade_steps: args.grade_steps,
+        boards: args.boards.as_deref(),
         stop,
         progress: &bar,
     }

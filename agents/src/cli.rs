@@ -106,22 +106,31 @@ pub(crate) enum BenchCommand {
 /// Arguments of `agents bench check`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchCheckArgs {
-    /// The folder with `ID/prepared` of each competition [default: `MLE_BENCH_DATA`, else MLE-bench's
-    /// own folder in the user's cache].
+    /// The benchmark, `mlebench-lite` or `mle-dojo`.
+    #[arg(long, value_name = "NAME", default_value_t = BenchName::MlebenchLite)]
+    pub(crate) bench: BenchName,
+    /// The folder with `ID/prepared` of each competition, `ID/data` of MLE-Dojo [default for
+    /// mlebench-lite: `MLE_BENCH_DATA`, else MLE-bench's own folder in the user's cache].
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<Utf8PathBuf>,
     /// A checkout of mle-bench, for leaderboards.
     #[arg(long, value_name = "DIR")]
     pub(crate) mlebench: Option<Utf8PathBuf>,
+    /// A checkout of MLE-Dojo, for metrics and leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mledojo: Option<Utf8PathBuf>,
 }
 
 /// Arguments of `agents eval`.
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
-    /// The benchmark: `mlebench-lite`, the 22 competitions of low complexity of MLE-bench, or
-    /// `synthetic`, the held-out tasks of a corpus.
+    /// The benchmark: `mlebench-lite`, the 22 competitions of low complexity of MLE-bench;
+    /// `mle-dojo`, competitions of MLE-Dojo; or `synthetic`, the held-out tasks of a corpus.
     #[arg(long, value_name = "NAME")]
     pub(crate) bench: BenchName,
+    /// Leaderboards for HumanRank on MLE-bench: a folder with `ID.csv` of the columns `rank,score`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) boards: Option<Utf8PathBuf>,
     /// The folder with the data: `ID/prepared` of each competition, or a corpus [default for
     /// mlebench-lite: `MLE_BENCH_DATA`, else MLE-bench's own folder in the user's cache].
     #[arg(long, value_name = "DIR")]
@@ -153,6 +162,9 @@ pub(crate) struct EvalArgs {
     /// A checkout of mle-bench, for leaderboards.
     #[arg(long, value_name = "DIR")]
     pub(crate) mlebench: Option<Utf8PathBuf>,
+    /// A checkout of MLE-Dojo, for metrics and leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mledojo: Option<Utf8PathBuf>,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -170,7 +182,8 @@ pub(crate) struct RunArgs {
     pub(crate) scaffold: String,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// The task's folder: one of ours, a prepared competition of MLE-bench, or a released bundle.
+    /// The task's folder: one of ours, a prepared competition of MLE-bench or MLE-Dojo, or a released
+    /// bundle.
     #[arg(long, value_name = "DIR")]
     pub(crate) task: Utf8PathBuf,
     /// The folder of the run.
@@ -185,6 +198,9 @@ pub(crate) struct RunArgs {
     /// A checkout of mle-bench, for leaderboards.
     #[arg(long, value_name = "DIR")]
     pub(crate) mlebench: Option<Utf8PathBuf>,
+    /// A checkout of MLE-Dojo, for metrics and leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mledojo: Option<Utf8PathBuf>,
 }
 
 /// Flags on the model that answers.

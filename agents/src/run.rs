@@ -14,14 +14,14 @@ use anyhow::{Result, bail};
 use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use std::process::ExitCode;
-use tasks::task::{Collection, Opening};
+use tasks::task::{Collection, Opening, Task};
 
 pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
     let preset = Preset::load(&args.scaffold, &args.settings)?;
-    let opening = Opening { checkout: args.mlebench.clone() };
+    let opening = Opening { checkout: args.mlebench.clone(), mledojo: args.mledojo.clone() };
     let slots = preset.workers();
     let collection = Collection::open(&args.task, &opening)?;
-    let is_competition = collection.tasks().iter().any(|task| task.competition().is_some());
+    let is_competition = collection.tasks().iter().any(Task::is_competition);
     let options =
         if is_competition { SandboxOptions::benchmark() } else { SandboxOptions::default() };
     let suite = TaskSuite::start(collection, SandboxOptions { slots, ..options })?;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod checkouts;
 mod failure;
 mod grade;
 mod imports;
@@ -16,7 +17,7 @@ mod run;
 mod serve;
 
 use anyhow::{Context as _, Result};
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use clap::{Args, Parser, Subcommand};
 use jail::exec::{Sandbox, SandboxOptions, StartError};
 use jail::isolation::IsolationLevel;
@@ -198,10 +199,10 @@ impl SandboxCli {
 
 fn open_task(
     path: &Utf8Path,
-    checkout: Option<&Utf8PathBuf>,
+    opening: &Opening,
     options: SandboxOptions,
 ) -> Result<(Task, Graders)> {
-    let task = Task::open(path, &Opening { checkout: checkout.cloned() })
+    let task = Task::open(path, opening)
         .with_context(|| format!("failed to open the task in `{path}`"))?;
     let graders = Graders::new([&task]);
     graders.configure(options);

@@ -1,8 +1,10 @@
 //! From a task to its grader, whatever kind of task it is.
 //!
-//! Our own tasks and competitions are graded natively, by [`tasks::grade`]; released bundles by the
-//! script that they bring, which runs in a jail with the answers.
+//! Our own tasks and competitions of MLE-bench are graded natively, by [`tasks::grade`]; released
+//! bundles by the script that they bring, and competitions of MLE-Dojo by the class of their metric,
+//! both in a jail with the answers.
 
+mod dojo;
 mod evaluator_sandbox;
 mod script;
 mod script_grader;
@@ -10,6 +12,7 @@ mod verdict;
 
 pub use script::EvaluatorFault;
 
+use dojo::DojoGrader;
 use evaluator_sandbox::EvaluatorSandbox;
 use jail::exec::SandboxOptions;
 use jail::semaphore::Semaphore;
@@ -25,8 +28,8 @@ pub fn memory() -> &'static Semaphore {
     &MEMORY
 }
 
-/// Opens the graders of a set of tasks. Bundles share one sandbox for their evaluators, which no
-/// agent's run ever uses; it starts when the first of them is opened. Clones share it too.
+/// Opens the graders of a set of tasks. Bundles and competitions of MLE-Dojo share one sandbox for
+/// their evaluators, which no agent's run ever uses; it starts when the first of them is opened. Clones share it too.
 #[derive(Debug, Clone, Default)]
 pub struct Graders(Arc<EvaluatorSandbox>);
 
@@ -35,8 +38,12 @@ impl Graders {
     pub fn new<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
         let graders = Self::default();
         for task in tasks {
-            if let GraderSource::Bundle(bundle) = task.grader_source() {
-                graders.0.add(bundle);
+            match task.grader_source() {
+                GraderSource::Bundle(bundle) => graders.0.add(bundle.id(), bundle.whole().clone()),
+                GraderSource::Dojo(competition) => {
+                    graders.0.add(competition.id(), competition.answers());
+                }
+                GraderSource::Ours(_) | GraderSource::Competition(_) => {}
             }
         }
         graders
@@ -60,6 +67,9 @@ impl Graders {
             GraderSource::Ours(dir) => Box::new(NativeGrader::open(dir)?),
             GraderSource::Competition(competition) => Box::new(MleBenchGrader::open(competition)?),
             GraderSource::Bundle(bundle) => Box::new(ScriptGrader::open(bundle, &self.0)?),
+            GraderSource::Dojo(competition) => {
+                Box::new(DojoGrader::open(competition, task.public(), &self.0)?)
+            }
         })
     }
 }

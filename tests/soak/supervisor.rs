@@ -112,7 +112,7 @@ impl Seat<'_> {
         let mut episode = Recorded::reset(self.suite, task, &config, &label, &path)?;
         say(&SupervisorLine::Began { thread, record })?;
 
-        let prompt = Prompt::new(task.public(), PromptStyle::Brief, config.mode)?;
+        let prompt = Prompt::new(task, PromptStyle::Brief, config.mode)?;
         let stream = stream.child("agent");
         let style = ScriptStyle::Evaluation;
         let agent = ScriptedAgent::new(*approach, task, &prompt, style, stream);

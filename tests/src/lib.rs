@@ -4,6 +4,7 @@
 #![expect(missing_docs, reason = "fields and variants that are only named in tests")]
 #![expect(clippy::print_stdout, reason = "long runs report their progress")]
 
+pub mod dojo;
 pub mod folders;
 pub mod manifest;
 pub mod mutation;

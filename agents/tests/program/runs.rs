@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use std::process::{Command, Output};
-use support::shifts;
+use support::{dojo, shifts};
 
 fn agents(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_agents"))
@@ -189,4 +189,51 @@ fn reports_and_trees(folder: &Utf8Path, out: &Utf8Path) {
     assert!(tree.contains("over (all steps were taken): node"), "{tree}");
     let nothing = error(&["tree", folder.as_str()], 1);
     assert!(nothing.contains("is not the folder of a run"), "{nothing}");
+}
+
+#[test]
+fn mle_dojo_is_checked_and_played_with_places_among_people() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let (data, checkout, out) = (folder.join("data"), folder.join("checkout"), folder.join("eval"));
+    for fixture in &dojo::DOJO {
+        dojo::write(fixture, &data, &checkout);
+    }
+    // One of the three has an answer in every row of its sample, the others a constant.
+    let script = folder.join("script.py");
+    fs_err::write(
+        &script,
+        "import pandas as pd\ns = pd.read_csv('input/sample_submission.csv')\n\
+         n = s.id.str[1:].astype(int)\ns['y'] = n % 2\n\
+         s.to_csv('submission.csv', index=False)\nprint('Validation score: 0.5')\n",
+    )
+    .unwrap();
+    let bench = ["--bench", "mle-dojo", "--data", data.as_str(), "--mledojo", checkout.as_str()];
+    let check = agents(&[&["bench", "check"][..], &bench].concat());
+    let said = String::from_utf8(check.stdout).unwrap();
+    assert!(check.status.success(), "{said}");
+    assert!(said.contains("3 of 3 competitions can be played"), "{said}");
+    let without = error(&["bench", "check", "--bench", "mle-dojo", "--data", data.as_str()], 3);
+    assert!(without.is_empty(), "{without}");
+    let nothing = error(&["bench", "check", "--bench", "mle-dojo", "--data", checkout.as_str()], 1);
+    assert!(nothing.contains("holds no competition of MLE-Dojo"), "{nothing}");
+
+    let model = format!("script:{script}");
+    let args = ["--preset", "mle-agent", "--set", "turns=2", "--set", "feedback=exposed"];
+    let rest = ["--model", model.as_str(), "--seeds", "1", "--out", out.as_str()];
+    let output = agents(&[&["eval"][..], &bench, &args, &rest].concat());
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(table.contains("HumanRank") && !table.contains("medal"), "{table}");
+    let runs: serde_json::Value =
+        serde_json::from_slice(&fs_err::read(out.join("runs.json")).unwrap()).unwrap();
+    let rank = |name: &str| {
+        let run = runs.as_array().unwrap().iter().find(|run| run["competition"] == name).unwrap();
+        run["outcome"]["graded"]["human_rank"]["coded"].as_f64().unwrap()
+    };
+    // All rows right: first of four. A root mean square error of about 12 beats the last only.
+    assert_eq!((rank("late-trains"), rank("house-prices")), (1.0, 0.25));
+    // Accuracy of about a third: the last of four is beaten.
+    assert_eq!(rank("night-shifts"), 0.25);
+    assert!(table.contains("50.00"), "{table}");
 }

@@ -1,9 +1,8 @@
 //! The two messages that an agent reads before its first turn.
 
-use fs_err as fs;
 use jail::exec::Mode;
 use serde::{Deserialize, Serialize};
-use tasks::task::{PublicDir, TaskId};
+use tasks::task::{Task, TaskError, TaskId};
 
 /// How much of the task is put into the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +31,7 @@ pub struct Prompt {
 pub enum PromptError {
     /// The task's description could not be read.
     #[error("failed to read the task's description")]
-    Io(#[from] std::io::Error),
+    Description(#[source] TaskError),
     /// The brief style needs something to name.
     #[error("the task's description is empty: there is nothing to make a brief prompt of")]
     Empty,
@@ -48,13 +47,14 @@ const FULL_SYSTEM: &str = include_str!("../prompts/react_system.md");
 const GLANCE: &str = "## At a glance\n";
 
 impl Prompt {
-    /// The prompt for the task whose public half is `public`, where scripts run in `mode`.
+    /// The prompt for `task`, where scripts run in `mode` and the locked Python's packages are
+    /// installed.
     ///
     /// # Errors
-    /// [`PromptError`] if `description.md` is missing, or empty where a brief prompt is asked for.
-    pub fn new(public: &PublicDir, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
-        let description = fs::read_to_string(public.path().join("description.md"))?;
-        Self::from_page(&description, style, mode, PACKAGES)
+    /// [`PromptError`] if its page is missing, or empty where a brief prompt is asked for.
+    pub fn new(task: &Task, style: PromptStyle, mode: Mode) -> Result<Self, PromptError> {
+        let page = task.description().map_err(PromptError::Description)?;
+        Self::from_page(&page, style, mode, PACKAGES)
     }
 
     /// The prompt for the task that `description` describes, where scripts run in `mode` and

@@ -18,6 +18,20 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
+    /// Those of a task without milestones: no finite score reaches them.
+    pub fn unreachable(direction: Direction) -> Self {
+        let beyond = match direction {
+            Direction::HigherIsBetter => f64::INFINITY,
+            Direction::LowerIsBetter => f64::NEG_INFINITY,
+        };
+        Self {
+            gold_threshold: beyond,
+            silver_threshold: beyond,
+            bronze_threshold: beyond,
+            median_threshold: beyond,
+        }
+    }
+
     /// From the easiest to the hardest: median, bronze, silver, gold.
     pub fn ascending(&self) -> [(Milestone, f64); 4] {
         [

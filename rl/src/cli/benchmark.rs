@@ -21,7 +21,7 @@ use toml::Table;
 /// Flags of a benchmark, whose runs are searches or linear agents.
 #[derive(Debug, Args)]
 pub(super) struct BenchFlags {
-    /// Play a benchmark: `mlebench-lite`, or `synthetic`, the held-out tasks of a corpus.
+    /// Play a benchmark: `mlebench-lite`, `mle-dojo`, or `synthetic`, the held-out tasks of a corpus.
     #[arg(long, value_name = "NAME", requires = "preset", requires = "policies")]
     bench: Option<BenchName>,
     /// The folder with the data of the benchmark: `ID/prepared` of each competition, or a corpus
@@ -45,6 +45,12 @@ pub(super) struct BenchFlags {
     /// A checkout of mle-bench, for leaderboards.
     #[arg(long, value_name = "FOLDER", requires = "bench")]
     mlebench: Option<Utf8PathBuf>,
+    /// A checkout of MLE-Dojo, for metrics and leaderboards.
+    #[arg(long, value_name = "FOLDER", requires = "bench")]
+    mledojo: Option<Utf8PathBuf>,
+    /// Leaderboards for HumanRank on MLE-bench: a folder with `ID.csv` of the columns `rank,score`.
+    #[arg(long, value_name = "FOLDER", requires = "bench")]
+    boards: Option<Utf8PathBuf>,
 }
 
 /// Those flags that are settings.
@@ -94,7 +100,7 @@ impl BenchFlags {
         let contestants =
             policies.open(settings.dtype, device, Stream::root(0).child("random policy"))?;
         let selection = Selection::from_names(self.only.as_deref())?;
-        let opening = Opening { checkout: self.mlebench.clone() };
+        let opening = Opening { checkout: self.mlebench.clone(), mledojo: self.mledojo.clone() };
         let stop = Stop::on_signals().context("failed to listen for signals")?;
         let searches = Arc::new(AgentStop::default());
         let stopped = Arc::clone(&searches);
@@ -102,8 +108,16 @@ impl BenchFlags {
             tracing::warn!("stopping; the same command goes on (once more to end at once)");
             stopped.stop();
         });
-        let ended =
-            benchmark::run(&settings, &selection, &opening, contestants, out, bars, &searches);
+        let ended = benchmark::run(
+            &settings,
+            &selection,
+            &opening,
+            self.boards.as_deref(),
+            contestants,
+            out,
+            bars,
+            &searches,
+        );
         let evaluation = ended.map_err(|error| match &error {
             BenchEvalError::Tasks(tasks) if !tasks.hints().is_empty() => {
                 let hints = tasks.hints().join("\nhint: ");

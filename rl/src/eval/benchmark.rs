@@ -139,6 +139,7 @@ pub fn run(
     settings: &BenchEvalSettings,
     selection: &Selection,
     opening: &Opening,
+    boards: Option<&Utf8Path>,
     policies: Vec<PolicyContestant>,
     out: &Utf8Path,
     stages: &dyn Stages,
@@ -175,6 +176,7 @@ pub fn run(
                 seeds: settings.seeds,
                 jobs: settings.jobs,
                 grade_steps: settings.grade_steps,
+                boards,
                 stop,
                 progress: &bar,
             };

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 use fs_err as fs;
 use jail::exec::Mode;
 use std::fmt::Write as _;
-use tasks::task::{Corpus, Split};
+use tasks::task::{Corpus, Split, Task};
 
 /// Writes two training tasks and a held-out one below `folder`.
 pub(crate) fn write(folder: &Utf8Path) {
@@ -64,7 +64,7 @@ pub(crate) fn demonstrate(tasks: &Utf8Path, run: &Utf8Path, turn: &str) {
     let corpus = Corpus::open(tasks).unwrap();
     let mut played = Vec::new();
     for task in corpus.split(Split::Train) {
-        let prompt = Prompt::new(&task.public(), PromptStyle::Brief, Mode::Script).unwrap();
+        let prompt = Prompt::new(&Task::from(task), PromptStyle::Brief, Mode::Script).unwrap();
         for approach in ScriptedLevel::PUBLIC {
             let agent = format!("scripted/{}", approach.name());
             played.push(episode(task.id().as_str(), &agent, &prompt, turn));

@@ -8,6 +8,7 @@ use clap::Args;
 use tasks::collect::{CollectError, read_file};
 use tasks::grade::GradeError;
 use tasks::submission::{MOST_BYTES, Part};
+use tasks::task::Opening;
 use tasks::units::ByteSize;
 
 /// Arguments of `sandbox grade`.
@@ -30,6 +31,9 @@ pub(super) struct GradeArgs {
     jail: Jail,
     #[command(flatten)]
     mlebench: mlebench::MlebenchArgs,
+    /// Take the metric of a competition of MLE-Dojo from this checkout of it.
+    #[arg(long, value_name = "DIR")]
+    mledojo: Option<Utf8PathBuf>,
 }
 
 pub(super) fn run(args: &GradeArgs) -> Result<u8> {
@@ -39,8 +43,9 @@ pub(super) fn run(args: &GradeArgs) -> Result<u8> {
     let (Some(task), Some(submission)) = (&args.task, &args.submission) else {
         return Err(UsageError::new("there is nothing to grade").into());
     };
-    let checkout = args.mlebench.checkout();
-    let (task, graders) = open_task(task, checkout, args.jail.options(1, false))?;
+    let opening =
+        Opening { checkout: args.mlebench.checkout().cloned(), mledojo: args.mledojo.clone() };
+    let (task, graders) = open_task(task, &opening, args.jail.options(1, false))?;
     let grader = graders.open(&task).context("the task itself cannot be graded")?;
     let grade = match read_file(submission, args.submission_limit.bytes()) {
         Ok(bytes) => grader.grade(&bytes, Part::All),

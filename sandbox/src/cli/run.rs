@@ -1,5 +1,6 @@
 //! `sandbox run`: scripts from the command line to outcomes, submissions and grades.
 
+use super::checkouts::CheckoutFlags;
 use super::failure::UsageError;
 use super::limits::{CheckedLimits, LimitFlags, within};
 use super::reporter::{ReportedScript, Reporter, ScriptResult};
@@ -47,9 +48,8 @@ pub(super) struct RunArgs {
     /// one script, and not to a terminal, which would act on what is in it.
     #[arg(long, conflicts_with_all = ["json", "grade"])]
     pub(super) raw: bool,
-    /// Take the leaderboard of a competition from this checkout of mle-bench.
-    #[arg(long, value_name = "DIR")]
-    mlebench: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    checkouts: CheckoutFlags,
     #[command(flatten)]
     pub(super) common: CommonFlags,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8> {
     let scripts = args.scripts()?;
     interrupt::listen()?;
     let (task, graders) =
-        open_task(&args.task, args.mlebench.as_ref(), args.common.options(false))?;
+        open_task(&args.task, &args.checkouts.opening(), args.common.options(false))?;
     let codes: Vec<_> = scripts.iter().map(|script| script.code.clone()).collect();
     let jobs =
         args.jobs.map_or(SandboxOptions::default().slots, NonZeroUsize::get).min(scripts.len());

@@ -1,5 +1,6 @@
 //! `sandbox serve` and `sandbox replay`.
 
+use super::checkouts::CheckoutFlags;
 use super::failure::UsageError;
 use super::limits::{LimitFlags, within};
 use super::{Jail, exit, output};
@@ -82,9 +83,8 @@ pub(super) struct ServeArgs {
     /// Size of a client's message.
     #[arg(long, default_value_t = ServeLimits::default().message)]
     message_limit: ByteSize,
-    /// Take the leaderboards of competitions from this checkout of mle-bench.
-    #[arg(long, value_name = "DIR")]
-    mlebench: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    checkouts: CheckoutFlags,
     #[command(flatten)]
     jail: Jail,
     #[command(flatten)]
@@ -157,9 +157,8 @@ pub(super) struct ReplayArgs {
     record: Utf8PathBuf,
     /// The folder of tasks that it was made with, or the task itself.
     corpus: Utf8PathBuf,
-    /// Take the leaderboards of competitions from this checkout of mle-bench.
-    #[arg(long, value_name = "DIR")]
-    mlebench: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    checkouts: CheckoutFlags,
     #[command(flatten)]
     jail: Jail,
 }
@@ -202,13 +201,8 @@ fn token(secret: &str) -> std::result::Result<Token, BadToken> {
 }
 
 /// The tasks in `corpus`, ready for episodes.
-fn open(
-    corpus: &Utf8PathBuf,
-    mlebench: Option<&Utf8PathBuf>,
-    options: SandboxOptions,
-) -> Result<TaskSuite> {
-    let opening = Opening { checkout: mlebench.cloned() };
-    let tasks = Collection::open(corpus, &opening).context("failed to open the tasks")?;
+fn open(corpus: &Utf8PathBuf, opening: &Opening, options: SandboxOptions) -> Result<TaskSuite> {
+    let tasks = Collection::open(corpus, opening).context("failed to open the tasks")?;
     TaskSuite::start(tasks, options).context("no sandbox")
 }
 
@@ -218,7 +212,7 @@ pub(super) fn serve(args: &ServeArgs) -> Result<u8> {
     let config = args.config(limits.policy.clone());
     config.check()?;
     let options = limits.bound(args.jail.options(slots, true));
-    let suite = open(&args.corpus, args.mlebench.as_ref(), options)?;
+    let suite = open(&args.corpus, &args.checkouts.opening(), options)?;
     let count = suite.tasks().len();
     let server = EpisodeServer::bind(config, suite, slots)?;
     output::line(&format!("serving {count} tasks at http://{}", server.address()))?;
@@ -230,7 +224,7 @@ pub(super) fn replay_record(args: &ReplayArgs) -> Result<u8> {
     let record =
         EpisodeRecord::read(&args.record).map_err(UsageError::at("failed to read the record"))?;
     let options = args.jail.options(1, true);
-    let suite = open(&args.corpus, args.mlebench.as_ref(), options)?;
+    let suite = open(&args.corpus, &args.checkouts.opening(), options)?;
     let task = suite.task(&record.task).ok_or_else(|| {
         UsageError::new(format!("`{}` has no task `{}`", args.corpus, record.task))
     })?;

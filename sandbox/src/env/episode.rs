@@ -134,7 +134,7 @@ impl EpisodeConfig {
             Feedback::Tier | Feedback::Full if !task.takes_parts() => {
                 return Err(EpisodeFault::WholeOnly(task.id().clone()));
             }
-            Feedback::Exposed if task.competition().is_none() => {
+            Feedback::Exposed if !task.is_competition() => {
                 return Err(EpisodeFault::Hidden(task.id().clone()));
             }
             Feedback::Validate | Feedback::Tier | Feedback::Full | Feedback::Exposed => {}
@@ -171,7 +171,7 @@ pub enum EpisodeFault {
     /// A task whose final rows stay hidden from agents.
     #[error(
         "the feedback mode `exposed` tells scores on all test rows, which is for competitions of \
-         MLE-bench only, and {0} is none; play it with `validate`, `tier` or `full`"
+         MLE-bench and MLE-Dojo only, and {0} is none; play it with `validate`, `tier` or `full`"
     )]
     Hidden(TaskId),
 }

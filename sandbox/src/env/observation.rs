@@ -63,11 +63,13 @@ impl Observation {
             Direction::HigherIsBetter => "higher",
             Direction::LowerIsBetter => "lower",
         };
-        let mut text = format!(
-            "valid submission; score: {:.5} ({better} is better); tier: {}; thresholds:",
-            grade.score,
-            grade.tier.map_or("none", Milestone::name)
-        );
+        let mut text = format!("valid submission; score: {:.5} ({better} is better)", grade.score);
+        // A competition of MLE-Dojo has none.
+        if !thresholds.median_threshold.is_finite() {
+            return Self { text };
+        }
+        let tier = grade.tier.map_or("none", Milestone::name);
+        let _ = write!(text, "; tier: {tier}; thresholds:");
         for (tier, threshold) in thresholds.ascending() {
             let _ = write!(text, " {} {threshold:.5}", tier.name());
         }

@@ -1,13 +1,14 @@
 //! The sandbox for evaluators, which no agent's run ever shares, and the list of evaluators that
 //! were checked in it.
 
+use super::dojo::DojoMetric;
 use super::script::EvaluatorFault;
 use super::script_grader::Proof;
 use jail::exec::{Sandbox, SandboxOptions, StartError};
 use jail::python::PythonEnv;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tasks::task::{Bundle, PublicDir, TaskId};
+use tasks::task::{PublicDir, TaskId};
 
 /// A sandbox that shows each evaluator its bundle's folder as it was released, answers included.
 /// It starts when the first evaluator is needed.
@@ -21,6 +22,8 @@ struct EvaluatorSandboxState {
     sandbox: Option<Sandbox>,
     /// The lock is held while an evaluator is checked; other threads wait for the outcome.
     proofs: BTreeMap<TaskId, Arc<Mutex<Option<Arc<Proof>>>>>,
+    /// The same for metrics of MLE-Dojo.
+    metrics: BTreeMap<TaskId, Arc<Mutex<Option<Arc<DojoMetric>>>>>,
 }
 
 impl EvaluatorSandbox {
@@ -33,12 +36,14 @@ impl EvaluatorSandbox {
         state.options = Some(options);
         state.sandbox = None;
         state.proofs.clear();
+        state.metrics.clear();
     }
 
-    /// Adds a bundle whose evaluator will run here.
-    pub(super) fn add(&self, bundle: &Bundle) {
+    /// Adds a task whose evaluator will run here, with the folder that it is shown, answers
+    /// included.
+    pub(super) fn add(&self, task: &TaskId, folder: PublicDir) {
         let mut state = lock(&self.0);
-        state.folders.push((bundle.id().clone(), bundle.whole().clone()));
+        state.folders.push((task.clone(), folder));
         state.sandbox = None;
     }
 
@@ -69,6 +74,16 @@ impl EvaluatorSandbox {
     ) -> Result<Arc<Proof>, EvaluatorFault> {
         let place = Arc::clone(lock(&self.0).proofs.entry(task.clone()).or_default());
         made_once(&place, prove)
+    }
+
+    /// The same for a metric of MLE-Dojo.
+    pub(super) fn metric(
+        &self,
+        task: &TaskId,
+        open: impl FnOnce() -> Result<DojoMetric, EvaluatorFault>,
+    ) -> Result<Arc<DojoMetric>, EvaluatorFault> {
+        let place = Arc::clone(lock(&self.0).metrics.entry(task.clone()).or_default());
+        made_once(&place, open)
     }
 }
 

@@ -66,7 +66,7 @@ fn exposed_feedback_tells_the_final_score_of_a_competition_and_of_nothing_else()
     let exposed = config(Feedback::Exposed);
     let fault = suite.reset(task("bundle"), &exposed).unwrap_err();
     assert!(matches!(fault, EpisodeFault::Hidden(_)), "{fault}");
-    assert!(fault.to_string().contains("competitions of MLE-bench only"), "{fault}");
+    assert!(fault.to_string().contains("competitions of MLE-bench and MLE-Dojo only"), "{fault}");
 
     let mut episode = suite.reset(task("spooky-author-identification"), &exposed).unwrap();
     let write = "open('submission.csv', 'w').write(\
@@ -111,7 +111,7 @@ fn thresholds_come_from_a_checkout_if_one_is_named() {
     let error = Task::open(&path, &Opening::default()).unwrap_err();
     assert!(error.to_string().contains("it has no `prepared/private/test.csv`"), "{error}");
 
-    let opening = Opening { checkout: Some(folder.path().join("checkout")) };
+    let opening = Opening { checkout: Some(folder.path().join("checkout")), ..Opening::default() };
     let grader = Graders::default().open(&Task::open(&path, &opening).unwrap()).unwrap();
     assert_eq!(grader.thresholds().median_threshold, 0.5);
     let even = "id,EAP,HPL,MWS\nid2,0.2,0.6,0.2\nid3,0.2,0.2,0.6\n";

@@ -48,7 +48,7 @@ impl World for MleWorld<'_> {
     fn prompt(&self, item: &TaskId) -> Result<Prompt, PromptError> {
         let unknown = || PromptError::UnknownTask(item.clone());
         let task = self.suite.task(item).ok_or_else(unknown)?;
-        Prompt::new(task.public(), self.rules.prompt, self.rules.episode.mode)
+        Prompt::new(task, self.rules.prompt, self.rules.episode.mode)
     }
 
     fn wall_limit(&self) -> Duration {

@@ -1,6 +1,7 @@
 //! Grades of a run that is over: of the submission that counts, and of those that would have
 //! counted had it ended after an earlier step.
 
+use super::human_rank::{BoardStanding, RankBoard};
 use super::outcome::{GradedRun, StepGrade};
 use super::way::WayShares;
 use agents::run::journal::{Blobs, JournalError};
@@ -28,6 +29,8 @@ pub(super) struct FinishedRun<'a> {
     /// Whether what would have counted after earlier steps is graded, on competitions too. On
     /// tasks of ours it always is.
     pub(super) grade_steps: bool,
+    /// Leaderboards of people.
+    pub(super) boards: &'a [RankBoard],
 }
 
 /// What grading gives.
@@ -81,7 +84,7 @@ impl FinishedRun<'_> {
             submission_exists: counted.is_some(),
             created_at: timestamp(SystemTime::now()),
             submission_path: self.folder.join("submission.csv").to_string(),
-            human_rank: None,
+            human_rank: BoardStanding::among(self.boards, score),
         };
         let by_step: Vec<StepGrade> = steps
             .iter()

@@ -6,6 +6,7 @@
 //! <out>/runs/<task>/seed<k>/run.json                                 its grade
 //! ```
 
+use super::boards;
 use super::grading::{FinishedRun, Grades, GradingFault};
 use super::outcome::{BenchOutcome, BenchRun, PlayerTokens, RunSeconds};
 use agents::preset::Preset;
@@ -79,6 +80,8 @@ pub struct Bench<'a> {
     /// Whether what would have counted after each step is graded as well. On tasks of ours, where
     /// that costs little, it always is.
     pub grade_steps: bool,
+    /// Leaderboards of MLE-bench's competitions, `ID.csv` each, for HumanRank.
+    pub boards: Option<&'a Utf8Path>,
     /// Ends it from outside.
     pub stop: &'a AgentStop,
     /// Is told of each run that came to rest.
@@ -219,6 +222,8 @@ impl Bench<'_> {
         let direction = self.suite.grader(task).map_err(|error| broken(error.into()))?.direction();
         let view = TaskView::of(task, direction, &config.policy, self.python)
             .map_err(|error| broken(error.into()))?;
+        let boards =
+            boards::of(task, self.boards, direction).map_err(|error| broken(error.into()))?;
         let player = self
             .players
             .player(task, direction, seed)
@@ -272,6 +277,7 @@ impl Bench<'_> {
             folder: &folder,
             state: &state,
             grade_steps: self.grade_steps,
+            boards: &boards,
         };
         let grades = match fault {
             Some(why) => Err(why),

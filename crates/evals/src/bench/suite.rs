@@ -7,7 +7,7 @@ use jail::exec::SandboxOptions;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use std::{env, fmt};
-use tasks::task::{Collection, DataSource, Opening, Split, Task, TaskError};
+use tasks::task::{Collection, DOJO_ANSWERS, DataSource, Opening, Split, Task, TaskError};
 use tasks::text::with_causes;
 
 /// A benchmark by name.
@@ -16,6 +16,8 @@ use tasks::text::with_causes;
 pub enum BenchName {
     /// The 22 competitions of low complexity of MLE-bench.
     MlebenchLite,
+    /// Competitions of MLE-Dojo, those that a folder has.
+    MleDojo,
     /// The held-out tasks of a corpus of `factory`.
     Synthetic,
 }
@@ -24,6 +26,7 @@ impl fmt::Display for BenchName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::MlebenchLite => "mlebench-lite",
+            Self::MleDojo => "mle-dojo",
             Self::Synthetic => "synthetic",
         })
     }
@@ -33,7 +36,7 @@ impl BenchName {
     /// The sandbox that its scripts need: competitions have large files, and work dirs on disk.
     pub fn sandbox(self) -> SandboxOptions {
         match self {
-            Self::MlebenchLite => SandboxOptions::benchmark(),
+            Self::MlebenchLite | Self::MleDojo => SandboxOptions::benchmark(),
             Self::Synthetic => SandboxOptions::default(),
         }
     }
@@ -41,14 +44,14 @@ impl BenchName {
 
 /// A name that is none of a benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no benchmark `{0}`; there are mlebench-lite and synthetic")]
+#[error("there is no benchmark `{0}`; there are mlebench-lite, mle-dojo and synthetic")]
 pub struct NoSuchBench(String);
 
 impl FromStr for BenchName {
     type Err = NoSuchBench;
 
     fn from_str(name: &str) -> Result<Self, NoSuchBench> {
-        let all = [Self::MlebenchLite, Self::Synthetic];
+        let all = [Self::MlebenchLite, Self::MleDojo, Self::Synthetic];
         let found = all.into_iter().find(|bench| bench.to_string() == name);
         found.ok_or_else(|| NoSuchBench(name.to_owned()))
     }
@@ -113,6 +116,48 @@ pub fn check_lite(data: &Utf8Path, opening: &Opening) -> Vec<CompetitionCheck> {
     competitions.map(|id| CompetitionCheck { state: state(&data.join(&id), opening), id }).collect()
 }
 
+/// Looks for the competitions of a benchmark below `data`: the 22 of MLE-bench-lite, or those of
+/// MLE-Dojo that are there.
+///
+/// # Errors
+/// [`BenchTasksError::NoCheck`] for a corpus, and those of reading the folder.
+pub fn check(
+    bench: BenchName,
+    data: &Utf8Path,
+    opening: &Opening,
+) -> Result<Vec<CompetitionCheck>, BenchTasksError> {
+    match bench {
+        BenchName::MlebenchLite => Ok(check_lite(data, opening)),
+        BenchName::MleDojo => {
+            let mut names: Vec<String> = dojo_folders(data)?;
+            names.sort();
+            let check =
+                |id: String| CompetitionCheck { state: state(&data.join(&id), opening), id };
+            Ok(names.into_iter().map(check).collect())
+        }
+        BenchName::Synthetic => Err(BenchTasksError::NoCheck),
+    }
+}
+
+/// Names of the folders below `data` that hold a competition of MLE-Dojo.
+fn dojo_folders(data: &Utf8Path) -> Result<Vec<String>, BenchTasksError> {
+    let mut names = Vec::new();
+    let entries = data
+        .read_dir_utf8()
+        .map_err(|source| BenchTasksError::Folder { data: data.to_owned(), source })?;
+    for entry in entries {
+        let entry =
+            entry.map_err(|source| BenchTasksError::Folder { data: data.to_owned(), source })?;
+        if entry.path().join("data/private").join(DOJO_ANSWERS).is_file() {
+            names.push(entry.file_name().to_owned());
+        }
+    }
+    if names.is_empty() {
+        return Err(BenchTasksError::NoDojo(data.to_owned()));
+    }
+    Ok(names)
+}
+
 fn state(folder: &Utf8Path, opening: &Opening) -> CompetitionState {
     if !folder.is_dir() {
         return CompetitionState::Missing;
@@ -166,6 +211,26 @@ pub enum BenchTasksError {
         /// How many there should be.
         all: usize,
     },
+    /// A folder cannot be read.
+    #[error("failed to look for competitions in `{data}`")]
+    Folder {
+        /// The folder.
+        data: Utf8PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A folder without competitions of MLE-Dojo.
+    #[error(
+        "`{0}` holds no competition of MLE-Dojo: expected `ID/data/private/test_answer.csv`; \
+         MLE-Dojo's own `prepare` makes it from a Kaggle account"
+    )]
+    NoDojo(Utf8PathBuf),
+    /// A corpus has nothing to prepare.
+    #[error(
+        "`factory inspect` and `factory verify` look after corpora; check a benchmark of competitions"
+    )]
+    NoCheck,
     /// Nothing says where the data is.
     #[error("name the folder with the data of {bench}: `--data DIR`")]
     NoFolder {
@@ -282,6 +347,25 @@ pub fn open(
             let tasks = ready.iter().map(|check| Task::open(&data.join(&check.id), opening));
             let tasks = Collection::from_tasks(data, tasks.collect::<Result<_, _>>()?)?;
             Ok((field, tasks))
+        }
+        BenchName::MleDojo => {
+            let mut folders = dojo_folders(data)?;
+            if let Selection::Only(names) = selection {
+                if let Some(unknown) = names.iter().find(|name| !folders.contains(name)) {
+                    return Err(BenchTasksError::Unknown(unknown.clone()));
+                }
+                folders.retain(|folder| names.contains(folder));
+            }
+            let tasks = folders.iter().map(|name| Task::open(&data.join(name), opening));
+            let mut tasks: Vec<Result<Task, TaskError>> = tasks.collect();
+            if *selection == Selection::Prepared {
+                tasks.retain(Result::is_ok);
+            }
+            let tasks = tasks.into_iter().collect::<Result<_, _>>()?;
+            let tasks = Collection::from_tasks(data, tasks)?;
+            // The paper's 62 are not published, so the list of a report is what was played.
+            let competitions = tasks.tasks().iter().map(|task| task.id().to_string()).collect();
+            Ok((BenchField { name: bench.to_string(), competitions }, tasks))
         }
         BenchName::Synthetic => {
             let all = Collection::open(data, opening)?;

@@ -23,6 +23,16 @@ pub struct BenchField {
 }
 
 impl BenchField {
+    /// What agents are compared by, where there are no places among people.
+    pub fn headline(&self) -> Measure {
+        if self.name == "mle-dojo" { Measure::Valid } else { Measure::AnyMedal }
+    }
+
+    /// What is counted of its runs: MLE-Dojo has no medals and no medians.
+    pub fn measures(&self) -> &'static [Measure] {
+        if self.name == "mle-dojo" { &[Measure::Valid] } else { &Measure::ALL }
+    }
+
     /// The 22 competitions of MLE-bench-lite.
     pub fn lite() -> Self {
         let low = competitions().filter(|competition| competition.split == "low");
@@ -165,7 +175,7 @@ impl BenchTable {
         };
         let mut rows: Vec<ContenderSummary> = by_contender.into_iter().map(row).collect();
         let medals = |row: &ContenderSummary| {
-            row.estimate(Measure::AnyMedal).map_or(f64::NEG_INFINITY, |of| of.of_field)
+            row.estimate(field.headline()).map_or(f64::NEG_INFINITY, |of| of.of_field)
         };
         // Stable: equals stay in the order of their names.
         rows.sort_by(|a, b| medals(b).total_cmp(&medals(a)));
@@ -319,7 +329,14 @@ impl fmt::Display for BenchTable {
             "\n{:width$}  {:9} {:>6} {:>7} {:>6}",
             "agent", "feedback", "seeds", "played", "faults"
         )?;
-        Measure::ALL.iter().try_for_each(|measure| write!(f, "  {:>12}", measure.name()))?;
+        self.field
+            .measures()
+            .iter()
+            .try_for_each(|measure| write!(f, "  {:>12}", measure.name()))?;
+        let ranked = self.rows.iter().any(|row| row.human_rank.is_some());
+        if ranked {
+            write!(f, "  {:>9}", "HumanRank")?;
+        }
         for row in &self.rows {
             let played = format!("{}/{all}", row.played);
             write!(
@@ -330,7 +347,7 @@ impl fmt::Display for BenchTable {
                 row.seeds.len(),
                 row.faults,
             )?;
-            for measure in Measure::ALL {
+            for &measure in self.field.measures() {
                 let text = match row.estimate(measure) {
                     Some(found) if self.is_partial(row) => {
                         format!("{:.1} ({:.1})", found.mean, found.of_field)
@@ -340,6 +357,12 @@ impl fmt::Display for BenchTable {
                 };
                 write!(f, "  {text:>12}")?;
             }
+            if ranked {
+                let rank = row
+                    .human_rank
+                    .map_or_else(|| "–".to_owned(), |rank| format!("{:.2}", 100.0 * rank.coded));
+                write!(f, "  {rank:>9}")?;
+            }
         }
         f.write_str("\n\n")?;
         if self.rows.iter().any(|row| self.is_partial(row)) {
@@ -347,18 +370,20 @@ impl fmt::Display for BenchTable {
                 "a (b): a % of what was played, b % of all; no figure to compare with others";
             writeln!(f, "{text}")?;
         }
+        let measure = self.field.headline();
         let mut lines = String::new();
         for row in &self.rows {
-            let _ = writeln!(lines, "{}: {}", row.label(), self.headline(row, Measure::AnyMedal));
+            let _ = writeln!(lines, "{}: {}", row.label(), self.headline(row, measure));
         }
         for (index, one) in self.rows.iter().enumerate() {
             for other in &self.rows[index + 1..] {
-                let Some(pair) = self.compare(one, other, Measure::AnyMedal) else { continue };
+                let Some(pair) = self.compare(one, other, measure) else { continue };
                 let _ = writeln!(
                     lines,
-                    "{} − {}: any medal {:+.1} points [{:+.1}, {:+.1}], won {}, lost {} of {}, p {:.3}",
+                    "{} − {}: {} {:+.1} points [{:+.1}, {:+.1}], won {}, lost {} of {}, p {:.3}",
                     one.label(),
                     other.label(),
+                    measure.name(),
                     pair.difference,
                     pair.interval.0,
                     pair.interval.1,

@@ -119,10 +119,16 @@ impl LeaderboardTable {
     }
 }
 
-/// Any medal as bars.
+/// A text with a capital first letter.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The headline as bars.
 fn chart(table: &BenchTable) -> Markup {
     let row = |row: &ContenderSummary| {
-        let estimate = row.estimate(Measure::AnyMedal);
+        let estimate = row.estimate(table.field.headline());
         let marks = estimate.map(|found| {
             let (value, interval) = (found.mean, Some(found.task_interval));
             let mark = Mark::Bar { value, series: 0, interval, target: None };
@@ -136,7 +142,7 @@ fn chart(table: &BenchTable) -> Markup {
         }
     };
     let chart = RowChart {
-        title: "Any medal".to_owned(),
+        title: capital(table.field.headline().name()),
         x_label: "% of what was played, with 95 % intervals over competitions".to_owned(),
         rows: table.rows.iter().map(row).collect(),
         reversed: false,
@@ -168,7 +174,7 @@ fn board(table: &BenchTable) -> Markup {
                     th scope="col" data-first="ascending" { button type="button" { "agent" } }
                     th scope="col" data-first="ascending" { button type="button" { "feedback" } }
                     (head("played", "descending"))
-                    @for measure in Measure::ALL { (head(measure.name(), "descending")) }
+                    @for measure in table.field.measures() { (head(measure.name(), "descending")) }
                     (head("HumanRank", "descending"))
                     @for name in ["steps", "hours", "tokens", "dollars", "faults"] {
                         (head(name, "ascending"))
@@ -198,7 +204,7 @@ fn board_row(table: &BenchTable, row: &ContenderSummary, all: usize) -> Markup {
             th scope="row" data-value=(row.agent) { (row.agent) }
             td data-value=(row.feedback.name()) { (row.feedback.name()) }
             (cell(Some(row.played as f64), &format!("{}/{all}", row.played), &seeds))
-            @for measure in Measure::ALL { (percentage(table, row, row.estimate(measure))) }
+            @for &measure in table.field.measures() { (percentage(table, row, row.estimate(measure))) }
             @match row.human_rank {
                 Some(rank) => (cell(
                     Some(rank.coded),
@@ -326,7 +332,7 @@ fn pairs(table: &BenchTable) -> Markup {
     let rows = table.rows.iter().enumerate().flat_map(|(index, one)| {
         let later = &table.rows[index + 1..];
         later.iter().filter_map(move |other| {
-            Some((one, other, table.compare(one, other, Measure::AnyMedal)?))
+            Some((one, other, table.compare(one, other, table.field.headline())?))
         })
     });
     html! {

@@ -58,7 +58,8 @@ pub enum TaskError {
     #[error(
         "`{0}` is no task: give the folder that holds `task.json`, or one with \
          `prepared/public` and `prepared/private` as MLE-bench prepares them, or a released \
-         bundle with `evaluator.py` and `answer.csv` in `prepared/public`"
+         bundle with `evaluator.py` and `answer.csv` in `prepared/public`, or a competition of \
+         MLE-Dojo with `data/private/test_answer.csv`"
     )]
     NoTask(Utf8PathBuf),
     /// A folder that is half a task.
@@ -88,6 +89,26 @@ pub enum TaskError {
         #[source]
         source: GradingError,
     },
+    /// A competition of MLE-Dojo, and no checkout of it.
+    #[error(
+        "`{0}` is a competition of MLE-Dojo, whose metric is in a checkout of it; name that with \
+         `--mledojo DIR`"
+    )]
+    NoMledojo(Utf8PathBuf),
+    /// A competition that the checkout does not have.
+    #[error(
+        "`{checkout}` has no metric of `{competition}`; expected \
+         `mledojo/competitions/{competition}/utils/metric.py` in it"
+    )]
+    NoMetric {
+        /// The checkout.
+        checkout: Utf8PathBuf,
+        /// The competition.
+        competition: String,
+    },
+    /// A file that was not fetched.
+    #[error("`{0}` is a Git LFS pointer; fetch the file itself with `git lfs pull`")]
+    LfsPointer(Utf8PathBuf),
     /// A `stand-in.json` that does not say that data is invented.
     #[error(
         "`{path}` does not say how the competition's data was invented, in the form \

@@ -37,7 +37,7 @@ impl TaskId {
     ///
     /// # Errors
     /// [`TaskError::BadId`] if nothing is left of it, or too much.
-    pub(super) fn from_folder_name(name: &str) -> Result<Self, TaskError> {
+    pub fn from_folder_name(name: &str) -> Result<Self, TaskError> {
         let plain = |c: char| {
             let c = c.to_ascii_lowercase();
             if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' }

@@ -1,6 +1,7 @@
 //! Detects which kind of task a folder holds, by the names of a few files.
 
 use super::bundle::{ANSWERS, EVALUATOR};
+use super::dojo;
 use super::error::TaskError;
 use camino::Utf8Path;
 use std::fmt;
@@ -21,6 +22,8 @@ pub enum TaskFolderKind {
     Competition,
     /// Released with the SandMLE paper.
     Bundle,
+    /// A competition as MLE-Dojo prepares it.
+    Dojo,
 }
 
 impl fmt::Display for TaskFolderKind {
@@ -29,13 +32,16 @@ impl fmt::Display for TaskFolderKind {
             Self::Ours => "task of our own",
             Self::Competition => "competition of MLE-bench",
             Self::Bundle => "bundle with its own evaluator",
+            Self::Dojo => "competition of MLE-Dojo",
         })
     }
 }
 
 /// Whether a folder claims to be a task at all, whole or broken.
 pub(super) fn is_claimed(path: &Utf8Path) -> bool {
-    path.join(MANIFEST).is_file() || path.join("prepared").is_dir()
+    path.join(MANIFEST).is_file()
+        || path.join("prepared").is_dir()
+        || path.join(dojo::MARK).is_file()
 }
 
 /// The kind of task in `path`.
@@ -48,6 +54,9 @@ pub(super) fn detect(path: &Utf8Path) -> Result<TaskFolderKind, TaskError> {
     }
     if !is_claimed(path) {
         return Err(TaskError::NoTask(path.to_owned()));
+    }
+    if path.join(dojo::MARK).is_file() {
+        return Ok(TaskFolderKind::Dojo);
     }
     let incomplete = |missing: &str| {
         Err(TaskError::Incomplete { path: path.to_owned(), missing: missing.to_owned() })

@@ -1,6 +1,6 @@
 //! Tasks on disk: the contract between the factory, which makes tasks, agents and graders.
 //!
-//! Three kinds of folder are opened by the same code, [`Task::open`]:
+//! Four kinds of folder are opened by the same code, [`Task::open`]:
 //! ```text
 //! ours         <task-id>/task.json          Manifest: what is asked, how it is graded
 //!              <task-id>/prepared/public/   all an agent sees
@@ -10,6 +10,8 @@
 //!              <competition>/stand-in.json   only where the data is invented
 //! bundle       <task>/prepared/public/      as SandMLE was released: data, answer.csv and
 //!                                           evaluator.py side by side
+//! MLE-Dojo     <competition>/data/{public,private}/   as MLE-Dojo prepares them; their metrics are
+//!                                           Python classes in a checkout of it
 //! ```
 //! A jail can mount only a [`PublicDir`], and answers can be opened only from a [`PrivateDir`].
 //! A bundle's public folder is never mounted for an agent: it gets a [`View`] without the answers.
@@ -20,6 +22,7 @@ mod competition;
 mod corpus;
 mod data_source;
 mod dir;
+mod dojo;
 mod error;
 mod id;
 mod kind;
@@ -34,6 +37,7 @@ pub use competition::Competition;
 pub use corpus::Corpus;
 pub use data_source::{DataSource, StandIn};
 pub use dir::TaskDir;
+pub use dojo::{DOJO_ANSWERS, DojoCompetition};
 pub use error::TaskError;
 pub use id::TaskId;
 pub use kind::TaskFolderKind;

@@ -4,6 +4,7 @@ use super::bundle::Bundle;
 use super::competition::Competition;
 use super::data_source::DataSource;
 use super::dir::TaskDir;
+use super::dojo::{self, DojoCompetition};
 use super::error::TaskError;
 use super::id::TaskId;
 use super::kind::{self, TaskFolderKind};
@@ -18,6 +19,9 @@ pub struct Opening {
     /// A checkout of mle-bench, for the leaderboards of its competitions and the names of their
     /// answer files. Default: none; thresholds come from the built-in table.
     pub checkout: Option<Utf8PathBuf>,
+    /// A checkout of MLE-Dojo, for the metrics and leaderboards of its competitions. Default: none;
+    /// they cannot be opened without.
+    pub mledojo: Option<Utf8PathBuf>,
 }
 
 /// A task: its public files for the agent, and the means to grade submissions.
@@ -37,6 +41,8 @@ pub enum GraderSource {
     Competition(Box<Competition>),
     /// The evaluator script that a bundle brings. It needs a jail.
     Bundle(Bundle),
+    /// The metric of a competition of MLE-Dojo, a Python class. It needs a jail.
+    Dojo(Box<DojoCompetition>),
 }
 
 impl Task {
@@ -83,6 +89,12 @@ impl Task {
                 let (id, public) = (bundle.id().clone(), bundle.shown().clone());
                 Ok(Self { id, public, grader_source: GraderSource::Bundle(bundle) })
             }
+            TaskFolderKind::Dojo => {
+                let competition = DojoCompetition::open(path, opening)?;
+                let public = PublicDir::plain(path.join(dojo::PUBLIC));
+                let id = competition.id().clone();
+                Ok(Self { id, public, grader_source: GraderSource::Dojo(Box::new(competition)) })
+            }
         }
     }
 
@@ -96,37 +108,57 @@ impl Task {
         &self.public
     }
 
-    /// The text of `description.md`, the task as the agent reads it.
+    /// The text of `description.md`, or `description.txt` of MLE-Dojo: the task as the agent reads it.
     ///
     /// # Errors
     /// [`TaskError::Io`] if it is missing or no text.
     pub fn description(&self) -> Result<String, TaskError> {
-        Ok(fs::read_to_string(self.public.path().join("description.md"))?)
+        let name = match &self.grader_source {
+            GraderSource::Dojo(_) => "description.txt",
+            GraderSource::Ours(_) | GraderSource::Competition(_) | GraderSource::Bundle(_) => {
+                "description.md"
+            }
+        };
+        Ok(fs::read_to_string(self.public.path().join(name))?)
     }
 
     /// The manifest, which only tasks of our own have.
     pub fn ours(&self) -> Option<&TaskDir> {
         match &self.grader_source {
             GraderSource::Ours(dir) => Some(dir),
-            GraderSource::Competition(_) | GraderSource::Bundle(_) => None,
+            GraderSource::Competition(_) | GraderSource::Bundle(_) | GraderSource::Dojo(_) => None,
         }
     }
 
-    /// The competition; `None` for tasks of other kinds.
+    /// The competition of MLE-bench; `None` for tasks of other kinds.
     pub fn competition(&self) -> Option<&Competition> {
         match &self.grader_source {
             GraderSource::Competition(competition) => Some(competition),
-            GraderSource::Ours(_) | GraderSource::Bundle(_) => None,
+            GraderSource::Ours(_) | GraderSource::Bundle(_) | GraderSource::Dojo(_) => None,
         }
+    }
+
+    /// The competition of MLE-Dojo; `None` for tasks of other kinds.
+    pub fn dojo(&self) -> Option<&DojoCompetition> {
+        match &self.grader_source {
+            GraderSource::Dojo(competition) => Some(competition),
+            GraderSource::Ours(_) | GraderSource::Bundle(_) | GraderSource::Competition(_) => None,
+        }
+    }
+
+    /// Whether it is a competition of either benchmark: with large files, and graded as a whole.
+    pub fn is_competition(&self) -> bool {
+        matches!(self.grader_source, GraderSource::Competition(_) | GraderSource::Dojo(_))
     }
 
     /// Where its data comes from. A competition's is real unless a file says otherwise.
     pub fn data_source(&self) -> DataSource {
-        match self.competition() {
-            Some(competition) if competition.stand_in().is_some() => DataSource::StandIn,
-            Some(_) => DataSource::Real,
-            None => DataSource::Synthetic,
-        }
+        let stand_in = match &self.grader_source {
+            GraderSource::Competition(competition) => competition.stand_in(),
+            GraderSource::Dojo(competition) => competition.stand_in(),
+            GraderSource::Ours(_) | GraderSource::Bundle(_) => return DataSource::Synthetic,
+        };
+        stand_in.map_or(DataSource::Real, |_| DataSource::StandIn)
     }
 
     /// The split that its manifest states; `None` for tasks without a manifest.
@@ -143,7 +175,7 @@ impl Task {
     pub fn takes_parts(&self) -> bool {
         match &self.grader_source {
             GraderSource::Ours(_) | GraderSource::Bundle(_) => true,
-            GraderSource::Competition(_) => false,
+            GraderSource::Competition(_) | GraderSource::Dojo(_) => false,
         }
     }
 }
