@@ -128,7 +128,7 @@ pub(crate) struct EvalArgs {
     /// `mle-dojo`, competitions of MLE-Dojo; or `synthetic`, the held-out tasks of a corpus.
     #[arg(long, value_name = "NAME")]
     pub(crate) bench: BenchName,
-    /// Leaderboards for HumanRank on MLE-bench: a folder with `ID.csv` of the columns `rank,score`.
+    /// Leaderboards of MLE-bench's competitions, for places among people: a folder with `ID.csv` of the columns `rank,score`.
     #[arg(long, value_name = "DIR")]
     pub(crate) boards: Option<Utf8PathBuf>,
     /// The folder with the data: `ID/prepared` of each competition, or a corpus [default for

@@ -2,7 +2,7 @@
 
 use super::policies::NamedPolicies;
 use super::{NotPlayed, ProgressBars, RunFlags};
-use crate::eval::benchmark::{self, BenchEvalError, BenchEvalSettings};
+use crate::eval::benchmark::{self, BenchData, BenchEvalError, BenchEvalSettings};
 use crate::run::settings::{Validate as _, claim, resolve};
 use crate::run::stop::Stop;
 use agents::preset::Preset;
@@ -48,7 +48,7 @@ pub(super) struct BenchFlags {
     /// A checkout of MLE-Dojo, for metrics and leaderboards.
     #[arg(long, value_name = "FOLDER", requires = "bench")]
     mledojo: Option<Utf8PathBuf>,
-    /// Leaderboards for HumanRank on MLE-bench: a folder with `ID.csv` of the columns `rank,score`.
+    /// Leaderboards of MLE-bench's competitions, for places among people: a folder with `ID.csv` of the columns `rank,score`.
     #[arg(long, value_name = "FOLDER", requires = "bench")]
     boards: Option<Utf8PathBuf>,
 }
@@ -101,6 +101,8 @@ impl BenchFlags {
             policies.open(settings.dtype, device, Stream::root(0).child("random policy"))?;
         let selection = Selection::from_names(self.only.as_deref())?;
         let opening = Opening { checkout: self.mlebench.clone(), mledojo: self.mledojo.clone() };
+        let data =
+            BenchData { selection: &selection, opening: &opening, boards: self.boards.as_deref() };
         let stop = Stop::on_signals().context("failed to listen for signals")?;
         let searches = Arc::new(AgentStop::default());
         let stopped = Arc::clone(&searches);
@@ -108,16 +110,7 @@ impl BenchFlags {
             tracing::warn!("stopping; the same command goes on (once more to end at once)");
             stopped.stop();
         });
-        let ended = benchmark::run(
-            &settings,
-            &selection,
-            &opening,
-            self.boards.as_deref(),
-            contestants,
-            out,
-            bars,
-            &searches,
-        );
+        let ended = benchmark::run(&settings, data, contestants, out, bars, &searches);
         let evaluation = ended.map_err(|error| match &error {
             BenchEvalError::Tasks(tasks) if !tasks.hints().is_empty() => {
                 let hints = tasks.hints().join("\nhint: ");

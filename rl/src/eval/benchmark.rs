@@ -120,6 +120,17 @@ pub enum BenchEvalError {
     Bench(#[from] BenchError),
 }
 
+/// Which tasks of a benchmark are played, and what their folders do not hold.
+#[derive(Debug, Clone, Copy)]
+pub struct BenchData<'a> {
+    /// Those that are played.
+    pub selection: &'a Selection,
+    /// Checkouts of the benchmarks.
+    pub opening: &'a Opening,
+    /// Leaderboards of MLE-bench's competitions, `ID.csv` each.
+    pub boards: Option<&'a Utf8Path>,
+}
+
 /// How an evaluation ended.
 #[derive(Debug)]
 pub struct BenchEvaluation {
@@ -137,14 +148,13 @@ pub struct BenchEvaluation {
 /// [`BenchEvalError`].
 pub fn run(
     settings: &BenchEvalSettings,
-    selection: &Selection,
-    opening: &Opening,
-    boards: Option<&Utf8Path>,
+    data: BenchData<'_>,
     policies: Vec<PolicyContestant>,
     out: &Utf8Path,
     stages: &dyn Stages,
     stop: &AgentStop,
 ) -> Result<BenchEvaluation, BenchEvalError> {
+    let BenchData { selection, opening, boards } = data;
     let (field, tasks) = open(settings.bench, &settings.data, opening, selection)?;
     let count = tasks.tasks().len() as u64 * settings.seeds;
     let slots = settings.jobs * settings.preset.workers();

@@ -144,7 +144,8 @@ fn sample(public: &Utf8Path) -> std::io::Result<Option<Utf8PathBuf>> {
     for entry in public.read_dir_utf8()? {
         let entry = entry?;
         let name = entry.file_name().to_lowercase();
-        if name.starts_with("sample") && name.contains("submission") && name.ends_with(".csv") {
+        let is_table = Utf8Path::new(&name).extension() == Some("csv");
+        if is_table && name.starts_with("sample") && name.contains("submission") {
             found.push(entry.path().to_owned());
         }
     }

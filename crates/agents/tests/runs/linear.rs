@@ -83,7 +83,7 @@ fn react_run_leaves_the_last_submission_and_a_trajectory() {
     let conversations = samples::read_conversations(&runs).unwrap();
     assert!(samples::read(&runs).unwrap().is_empty(), "it is no search");
     let trajectory = trajectory(&fixture);
-    assert_eq!(conversations, [trajectory.clone()]);
+    assert_eq!(conversations, std::slice::from_ref(&trajectory));
     assert_eq!(trajectory.ending, EpisodeEnding::Answered);
     assert_eq!(trajectory.segments.len(), 2 + 2 * 4 + 1);
     let shown = |index: usize| trajectory.segments[index].text.as_str();

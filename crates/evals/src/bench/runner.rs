@@ -80,7 +80,7 @@ pub struct Bench<'a> {
     /// Whether what would have counted after each step is graded as well. On tasks of ours, where
     /// that costs little, it always is.
     pub grade_steps: bool,
-    /// Leaderboards of MLE-bench's competitions, `ID.csv` each, for HumanRank.
+    /// Leaderboards of MLE-bench's competitions, `ID.csv` each, for `HumanRank`.
     pub boards: Option<&'a Utf8Path>,
     /// Ends it from outside.
     pub stop: &'a AgentStop,
