@@ -63,6 +63,11 @@ Examples:
   beside one row:
     agents report eval --beside \"table 2: 14B SandMLE\"")]
     Report(ReportArgs),
+    /// Play a recorded run again without its model, and say what comes out otherwise.
+    #[command(after_help = "\
+Exit codes: 0 everything came out as before; 1 something did not. Answers are those of the journal; \
+scripts run again. What a policy decides by the time that is left may differ.")]
+    Replay(ReplayArgs),
     /// Show the tree or the turns of a run, also of one that is not over.
     Tree(TreeArgs),
 }
@@ -86,6 +91,26 @@ pub(crate) struct ReportArgs {
     /// Count competitions without a grade as nothing, as mle-bench's flag of that name does.
     #[arg(long)]
     pub(crate) pad_missing: bool,
+}
+
+/// Arguments of `agents replay`.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The folder of the recorded run, which is only read.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Utf8PathBuf,
+    /// The folder of the task that it is on.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) task: Utf8PathBuf,
+    /// The folder of the new run.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Utf8PathBuf,
+    /// A checkout of mle-bench, for leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mlebench: Option<Utf8PathBuf>,
+    /// A checkout of MLE-Dojo, for metrics and leaderboards.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) mledojo: Option<Utf8PathBuf>,
 }
 
 /// Arguments of `agents tree`.

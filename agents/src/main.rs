@@ -1,8 +1,9 @@
-//! `agents`: runs agents that search, on tasks and on benchmarks.
+//! `agents`: runs agents on tasks and on benchmarks.
 
 mod bench;
 mod cli;
 mod players;
+mod replay;
 mod report;
 mod run;
 mod tree;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Eval(args) => bench::eval(args, &stop),
         Command::Bench(BenchCommand::Check(args)) => bench::check(args),
         Command::Report(args) => report::report(args),
+        Command::Replay(args) => replay::replay(args, &stop),
         Command::Tree(args) => tree::tree(args),
     });
     result.unwrap_or_else(|error| {
@@ -47,7 +49,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Ends all searches at the first signal, and the process at the second, by which nothing is lost
+/// Ends all runs at the first signal, and the process at the second, by which nothing is lost
 /// either.
 fn stop_on_signal() -> Result<Arc<AgentStop>> {
     let stop = Arc::new(AgentStop::default());

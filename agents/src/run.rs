@@ -79,7 +79,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
 
 /// Shows each node or turn in a line.
 #[derive(Debug)]
-struct Lines;
+pub(crate) struct Lines;
 
 impl AgentObserver for Lines {
     fn line(&self, line: &JournalLine) {

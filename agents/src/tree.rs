@@ -1,22 +1,17 @@
 //! `agents tree`: a run in the terminal, finished or not.
 
 use crate::cli::TreeArgs;
+use crate::replay::recorded;
 use crate::run::{summary, turn_summary};
 use crate::say;
-use agents::run::journal::{AgentEnd, JournalError, journal_path, read_lines};
+use agents::run::journal::AgentEnd;
 use agents::run::node::NodeId;
-use agents::run::state::RunState;
 use agents::search::tree::Tree;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use std::process::ExitCode;
 
 pub(crate) fn tree(args: &TreeArgs) -> Result<ExitCode> {
-    let path = journal_path(&args.run);
-    if !path.is_file() {
-        bail!("`{}` is not the folder of a run: it has no `journal.jsonl`", args.run);
-    }
-    let state = RunState::from_lines(&path, read_lines(&path)?)?;
-    let state = state.ok_or(JournalError::NoHeader(path))?;
+    let state = recorded(&args.run)?;
     let header = &state.header;
     say(&format!(
         "{} by {} on {} (seed {}, {} data): {} steps, {:.0} s",

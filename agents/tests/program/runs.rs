@@ -87,6 +87,32 @@ fn linear_agents_are_evaluated_turn_by_turn() {
     let tree = read(&["tree", run.as_str()]);
     assert_eq!(tree.matches(": python: the script ").count(), 4, "{tree}");
     assert!(tree.contains("over (all steps were taken): turn 3 is submitted"), "{tree}");
+
+    // The same answers again, without the player.
+    let (again, task) = (folder.join("again"), data.join("night-shifts"));
+    let replay = ["replay", run.as_str(), "--task", task.as_str(), "--out"];
+    let said = read(&[&replay[..], &[again.as_str()]].concat());
+    assert!(said.contains("all 4 steps came out as before"), "{said}");
+    // A script that is another now: the last, so that no answer depends on it.
+    let journal = fs_err::read_to_string(run.join("journal.jsonl")).unwrap();
+    let last = journal.lines().filter(|line| line.contains("\"line\":\"asked\"")).next_back();
+    let last: serde_json::Value = serde_json::from_str(last.unwrap()).unwrap();
+    let blob = run.join("blobs").join(last["answer"].as_str().unwrap());
+    let other = fs_err::read_to_string(&blob).unwrap().replace("read_csv", "read_cvs");
+    let hash = agents::run::node::BlobHash::of(other.as_bytes());
+    fs_err::write(run.join("blobs").join(&hash.0), other).unwrap();
+    let changed = journal.replace(last["answer"].as_str().unwrap(), &hash.0);
+    fs_err::write(run.join("journal.jsonl"), changed).unwrap();
+    let again = folder.join("once-more");
+    let output = agents(&[&replay[..], &[again.as_str()]].concat());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("turn 3 was `") && said.contains("now `exited"), "{said}");
+    let other = shifts::write(&folder.join("other"));
+    fs_err::rename(&other, folder.join("other/elsewhere")).unwrap();
+    let wrong = folder.join("other/elsewhere");
+    let args = ["replay", run.as_str(), "--task", wrong.as_str(), "--out", "nowhere"];
+    assert!(!error(&args, 1).is_empty());
 }
 
 /// A corpus of one held-out task; only those are played.

@@ -30,7 +30,8 @@ pub struct Preset {
 }
 
 /// The settings of a scaffold of either kind.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ScaffoldSettings {
     /// It keeps many scripts and chooses among them.
     Search(SearchSettings),
@@ -89,6 +90,14 @@ impl ScaffoldSettings {
         match self {
             Self::Search(settings) => Search { run, settings }.run(),
             Self::Linear(settings) => Linear { run, settings }.run(),
+        }
+    }
+
+    /// Scripts of one run that are in the making at once, at least 1.
+    pub fn workers(&self) -> usize {
+        match self {
+            Self::Search(search) => search.workers.max(1) as usize,
+            Self::Linear(_) => 1,
         }
     }
 
@@ -228,10 +237,7 @@ impl Preset {
 
     /// Scripts of one run that are in the making at once, at least 1.
     pub fn workers(&self) -> usize {
-        match &self.settings {
-            ScaffoldSettings::Search(search) => search.workers.max(1) as usize,
-            ScaffoldSettings::Linear(_) => 1,
-        }
+        self.settings.workers()
     }
 
     /// The rules of its scripts.

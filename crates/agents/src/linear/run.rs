@@ -18,6 +18,7 @@ use camino::Utf8Path;
 use jail::exec::Fault;
 use llm::{Message, Role};
 use sandbox::env::{EpisodeFault, EpisodeResult, grade_submission};
+use serde_json::json;
 use std::time::Duration;
 use tasks::files;
 
@@ -50,8 +51,7 @@ impl Linear<'_> {
     /// # Errors
     /// [`AgentRunError`].
     pub fn run(&self) -> Result<AgentRest, AgentRunError> {
-        let settings = serde_json::to_value(self.settings).expect("settings have string keys only");
-        let taken = self.run.take_up(settings)?;
+        let taken = self.run.take_up(json!({ "linear": self.settings }))?;
         if let Some((chosen, why)) = taken.state.finish {
             return Ok(AgentRest::Finished { chosen, why });
         }

@@ -11,6 +11,7 @@ pub mod node;
 pub(crate) mod open;
 pub mod player;
 pub mod python;
+pub mod recorded;
 pub mod state;
 pub mod stop;
 pub mod turn;

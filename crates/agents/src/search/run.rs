@@ -13,6 +13,7 @@ use crate::run::agent::{AgentRest, AgentRun, AgentRunError};
 use crate::run::journal::{AgentEnd, JournalError, JournalLine};
 use crate::run::node::{BlobHash, Decision, Node, NodeId, NodeState, Operator};
 use crate::run::open::{OpenRun, Undone};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
 use tasks::stream::Stream;
@@ -62,8 +63,7 @@ impl Search<'_> {
     /// # Errors
     /// [`AgentRunError`].
     pub fn run(&self) -> Result<AgentRest, AgentRunError> {
-        let settings = serde_json::to_value(self.settings).expect("settings have string keys only");
-        let mut taken = self.run.take_up(settings)?;
+        let mut taken = self.run.take_up(json!({ "search": self.settings }))?;
         if let Some((chosen, why)) = taken.state.finish {
             return Ok(AgentRest::Finished { chosen, why });
         }

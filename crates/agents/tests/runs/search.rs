@@ -199,7 +199,7 @@ fn run_with_other_settings_or_files_is_not_gone_on_with() {
     let error = fixture.run("run", &mutator).unwrap_err();
     assert!(
         matches!(&error, AgentRunError::Journal(JournalError::OtherRun { differences, .. })
-            if differences == &["`settings.steps` was 8, is 30"]),
+            if differences == &["`settings.search.steps` was 8, is 30"]),
         "{error}"
     );
     fixture.settings.steps = 8;
