@@ -8,6 +8,7 @@ use agents::run::player::Player;
 use agents::run::python::PythonFacts;
 use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
+use evals::bench::conditions::BenchConditions;
 use evals::bench::outcome::{BenchOutcome, BenchRun};
 use evals::bench::output;
 use evals::bench::runner::{Bench, BenchProgress, BenchRest, PlayerError, PlayerSource};
@@ -81,6 +82,8 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     let agent = format!("{}/{}", preset.scaffold, players.name());
     let python = PythonFacts::ask(suite.sandbox())?;
     let bar = Bar::new(count as u64 * args.seeds)?;
+    let conditions =
+        BenchConditions::new(args.bench, &preset, &suite, &python, args.seeds, args.jobs);
     let rests = Bench {
         suite: &suite,
         preset: &preset,
@@ -109,7 +112,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     }
     let faults =
         runs.iter().filter(|run| matches!(run.outcome, BenchOutcome::Fault { .. })).count();
-    if let Some(table) = output::write(&args.out, &field, &runs)? {
+    if let Some(table) = output::write(&args.out, &field, &runs, &conditions)? {
         say(table.to_string().trim_end());
         complain(&format!("the leaderboard is `{}`", args.out.join("leaderboard.html")));
     }

@@ -4,9 +4,11 @@ use crate::cli::ReportArgs;
 use crate::say;
 use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
+use evals::bench::conditions::{BenchConditions, CONDITIONS};
 use evals::bench::outcome::BenchRun;
 use evals::bench::output::{PaperRows, leaderboard};
 use evals::bench::paper::{self, PaperBeside, PaperRow};
+use evals::bench::suite::BenchName;
 use evals::bench::summary::{BenchField, BenchTable};
 use fs_err as fs;
 use std::collections::BTreeSet;
@@ -20,8 +22,16 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     }
     let lite = BenchField::lite();
     let on_lite = |run: &&BenchRun| lite.competitions.contains(&run.competition);
+    let conditions: Vec<(&Utf8Path, BenchConditions)> = args
+        .evaluations
+        .iter()
+        .filter_map(|out| Some((out.as_path(), conditions(out).transpose()?)))
+        .map(|(out, read)| Ok((out, read?)))
+        .collect::<Result<_>>()?;
+    let is_dojo = conditions.iter().any(|(_, of)| of.bench == BenchName::MleDojo);
     let field = match runs.iter().filter(on_lite).count() {
-        0 => corpus(&runs),
+        _ if is_dojo => corpus(BenchName::MleDojo, &runs),
+        0 => corpus(BenchName::Synthetic, &runs),
         count if count == runs.len() => lite,
         _ => {
             bail!("some runs are on competitions and some on tasks of a corpus; report them apart")
@@ -40,7 +50,10 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
         files::write_json(path, &tables)?;
     }
     if let Some(path) = &args.html {
-        files::write_atomic(path, leaderboard(&field, tables).html().as_bytes())?;
+        files::write_atomic(
+            path,
+            leaderboard(&field, tables, lines(&conditions)).html().as_bytes(),
+        )?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -64,10 +77,32 @@ fn read(out: &Utf8Path) -> Result<Vec<BenchRun>> {
     read.with_context(|| format!("`{path}` is not of this version; run `agents eval` again"))
 }
 
+/// Under which conditions an evaluation ran; `None` of one run alone.
+fn conditions(out: &Utf8Path) -> Result<Option<BenchConditions>> {
+    let path = out.join(CONDITIONS);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let read = serde_json::from_str(&fs::read_to_string(&path)?);
+    Ok(Some(read.with_context(|| format!("`{path}` is not of this version"))?))
+}
+
+/// The conditions of all evaluations, each under its folder where there are several.
+fn lines(conditions: &[(&Utf8Path, BenchConditions)]) -> Vec<(String, String)> {
+    let several = conditions.len() > 1;
+    let name = |out: &Utf8Path, name: String| if several { format!("{out}: {name}") } else { name };
+    conditions
+        .iter()
+        .flat_map(|(out, of)| {
+            of.lines().into_iter().map(move |(line, text)| (name(out, line), text))
+        })
+        .collect()
+}
+
 /// The tasks that were played, as the field of a table.
-fn corpus(runs: &[BenchRun]) -> BenchField {
+fn corpus(bench: BenchName, runs: &[BenchRun]) -> BenchField {
     let played: BTreeSet<&String> = runs.iter().map(|run| &run.competition).collect();
-    BenchField { name: "synthetic".to_owned(), competitions: played.into_iter().cloned().collect() }
+    BenchField { name: bench.to_string(), competitions: played.into_iter().cloned().collect() }
 }
 
 /// Rows of the paper whose scaffold an agent of ours has, beside it.

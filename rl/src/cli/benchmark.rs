@@ -119,7 +119,8 @@ impl BenchFlags {
             }
             _ => anyhow::Error::new(error),
         })?;
-        let table = output::write(out, &evaluation.field, &evaluation.runs)?;
+        let table =
+            output::write(out, &evaluation.field, &evaluation.runs, &evaluation.conditions)?;
         let table = table.map_or_else(String::new, |table| table.to_string());
         let Some(first) = evaluation.paused.first() else { return Ok(table) };
         let count = evaluation.paused.len();

@@ -18,6 +18,7 @@ use agents::preset::Preset;
 use agents::run::python::{PythonFacts, PythonFactsError};
 use agents::run::stop::AgentStop;
 use camino::{Utf8Path, Utf8PathBuf};
+use evals::bench::conditions::BenchConditions;
 use evals::bench::outcome::BenchRun;
 use evals::bench::runner::{Bench, BenchError, BenchProgress, BenchRest};
 use evals::bench::suite::{BenchName, BenchTasksError, Selection, open};
@@ -140,6 +141,8 @@ pub struct BenchEvaluation {
     pub runs: Vec<BenchRun>,
     /// Runs that can go on: which, and why they paused.
     pub paused: Vec<String>,
+    /// Under which conditions they played.
+    pub conditions: BenchConditions,
 }
 
 /// Plays the benchmark with every policy; the runs go on where they were.
@@ -160,7 +163,16 @@ pub fn run(
     let slots = settings.jobs * settings.preset.workers();
     let suite = TaskSuite::start(tasks, SandboxOptions { slots, ..settings.bench.sandbox() })?;
     let python = PythonFacts::ask(suite.sandbox())?;
-    let mut evaluation = BenchEvaluation { field, runs: Vec::new(), paused: Vec::new() };
+    let conditions = BenchConditions::new(
+        settings.bench,
+        &settings.preset,
+        &suite,
+        &python,
+        settings.seeds,
+        settings.jobs,
+    );
+    let mut evaluation =
+        BenchEvaluation { field, runs: Vec::new(), paused: Vec::new(), conditions };
     for PolicyContestant { name, model, tokenizer } in policies {
         let bar = RunsBar(stages.stage("playing", count));
         bar.0.set_message(name.clone());

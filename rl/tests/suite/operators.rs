@@ -2,6 +2,7 @@
 //! policy plays a benchmark.
 
 use crate::corpus;
+use crate::server::{ServeProcess, random};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde_json::Value;
@@ -127,6 +128,42 @@ fn searches_become_a_policy_that_plays_a_benchmark() {
     let (code, said) = fixture.fail("rl", &eval.replace("steps=2", "steps=3"));
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("preset.search.steps"), "{said}");
+}
+
+#[test]
+fn served_policy_plays_a_benchmark_and_ends_in_a_report() {
+    let fixture = OperatorFixture::new();
+    let served = fixture.folder.join("served");
+    fs::create_dir(&served).unwrap();
+    let server = ServeProcess::start(&random(&served), &[]);
+    let models = format!(
+        "[endpoint.local]\nprotocol = \"openai\"\nbase_url = \"http://{}/v1\"\nfree = true\n",
+        server.address
+    );
+    fs::write(fixture.folder.join("models.toml"), models).unwrap();
+    let table = fixture.succeed(
+        "agents",
+        "eval --bench synthetic --data tasks --preset react --models models.toml \
+         --model local:tiny --seeds 1 --set turns=2 --set linear.max_tokens=48 --out eval",
+    );
+    assert!(table.contains("react/tiny"), "{table}");
+    let runs = fixture.json("eval/runs.json");
+    assert_eq!(runs[0]["steps"], 2);
+    assert!(runs[0]["tokens"]["written"].as_u64().unwrap() > 0, "{runs}");
+    // The policy's weights are random: it is told that its turns are malformed.
+    let run = fixture.folder.join("eval/runs/three/seed0");
+    let trajectory = fs::read_to_string(run.join("trajectory.jsonl")).unwrap();
+    assert!(trajectory.contains("malformed turn"), "{trajectory}");
+
+    // The same policy in the same process, with the brief prompt.
+    let table = fixture.succeed(
+        "rl",
+        "eval --bench synthetic --data tasks --preset react --seeds 1 --policy tiny=served \
+         --set preset.linear.turns=2 --set preset.linear.max_tokens=48 \
+         --set preset.linear.prompt=brief --out own",
+    );
+    assert!(table.contains("react/tiny"), "{table}");
+    assert_eq!(fixture.json("own/runs.json")[0]["steps"], 2);
 }
 
 #[test]

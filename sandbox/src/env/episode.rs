@@ -312,6 +312,9 @@ impl Episode {
     pub fn set_elapsed(&mut self, elapsed: Duration) {
         let now = Instant::now();
         self.started = now.checked_sub(elapsed).unwrap_or(now);
+        let budget = &self.config.budget;
+        let out_of_time = elapsed >= Duration::from_secs(budget.wall_seconds);
+        self.done = self.turns >= budget.turns || out_of_time;
     }
 
     /// The bytes of `submission.csv` as it is now, valid or not; `None` if there is none that can be

@@ -91,6 +91,8 @@ impl TurnForm for ReactTurns<'_> {
 
     fn take_again(&mut self, turn: &EarlierTurn<'_>) -> Result<bool, EpisodeFault> {
         let action = grammar::parse(turn.answer).action;
+        // What was done in time is not cut short now.
+        self.episode.set_elapsed(Duration::ZERO);
         let (step, counts) = self.step(&action)?;
         Ok(match counts {
             Counts::AsBefore => true,

@@ -92,6 +92,11 @@ impl PythonFacts {
         })
     }
 
+    /// Names of packages that agents would expect and that are not there.
+    pub fn missing(&self) -> impl Iterator<Item = &'static str> {
+        KNOWN.into_iter().filter(|name| !self.packages.contains_key(*name))
+    }
+
     /// Names of the packages in the order of prompts.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         KNOWN.into_iter().filter(|name| self.packages.contains_key(*name))

@@ -3,15 +3,16 @@
 use crate::fixture::{Counted, Fixture};
 use agents::preset::ScaffoldSettings;
 use agents::run::agent::{AgentRest, AgentRunError};
-use agents::run::journal::{AgentEnd, JournalError};
-use agents::run::node::{BlobHash, Bug, NodeState};
-use agents::run::player::{Answer, Ask, Player, PlayerFault};
+use agents::run::journal::{AgentEnd, JournalError, JournalLine, journal_path, read_lines};
+use agents::run::node::{BlobHash, Bug, Decision, Node, NodeId, NodeState};
+use agents::run::player::{Answer, Ask, Asked, Player, PlayerFault};
 use agents::run::state::RunState;
 use agents::scaffold::fixed::FixedScript;
 use agents::search::settings::{OperatorSettings, SearchSettings};
 use agents::search::tree::Tree;
 use fs_err as fs;
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 /// The fixture with a search of eight steps.
 struct SearchFixture {
@@ -210,4 +211,44 @@ fn run_with_other_settings_or_files_is_not_gone_on_with() {
         matches!(&error, AgentRunError::TaskChanged(files) if files == &["description.md"]),
         "{error}"
     );
+}
+
+/// `cargo nextest run --workspace --run-ignored only -E 'test(journal_of_ten_thousand)' --no-capture`
+#[test]
+#[ignore = "prints a figure"]
+#[expect(clippy::print_stdout, reason = "it is there to print")]
+fn journal_of_ten_thousand_nodes_is_folded() {
+    let fixture = SearchFixture::new();
+    fixture.run("run", &fixture.mutator()).unwrap();
+    let path = journal_path(&fixture.run_folder("run"));
+    let lines = read_lines(&path).unwrap();
+    let header = lines[0].clone();
+    let node = fixture.state("run").nodes.into_values().find(Node::is_good);
+    let node = node.unwrap();
+    let asked = lines.iter().find(|line| matches!(line, JournalLine::Asked(_))).unwrap();
+    let mut long = vec![header];
+    for id in 0..10_000 {
+        let id = NodeId(id);
+        let decision = match id.0 {
+            0 => Decision::draft(),
+            _ => Decision::improve(NodeId(id.0 / 5)),
+        };
+        let mut asked = asked.clone();
+        let JournalLine::Asked(facts) = &mut asked else { unreachable!() };
+        (facts.node, facts.what) = (id, Asked::Script(decision.operator));
+        let node = Node { id, decision: decision.clone(), ..node.clone() };
+        long.push(JournalLine::Decided { node: id, decision, clock: 1.0 });
+        long.push(asked);
+        long.push(JournalLine::Node(Box::new(node)));
+    }
+    let text: String =
+        long.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect();
+    fs::write(&path, &text).unwrap();
+    let started = Instant::now();
+    let state = RunState::from_lines(&path, read_lines(&path).unwrap()).unwrap().unwrap();
+    let folded = started.elapsed();
+    let tree = Tree::from_state(&state);
+    let took = started.elapsed();
+    assert_eq!(tree.len(), 10_000);
+    println!("10,000 nodes, {} bytes: state {folded:?}, tree {took:?}", text.len());
 }

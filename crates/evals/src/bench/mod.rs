@@ -4,6 +4,7 @@
 //! `runs of one kind of data -> BenchTable -> page, files, terminal`
 
 pub mod boards;
+pub mod conditions;
 pub mod contender;
 mod grading;
 pub mod human_rank;

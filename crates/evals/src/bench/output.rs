@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! <out>/runs.json           every run that is over
+//! <out>/conditions.json     the benchmark, scaffold, limits, machine and packages
 //! <out>/leaderboard.html    agents side by side
 //! <out>/mlebench/           grading reports in the form of mle-bench
 //! ```
 
+use super::conditions::{BenchConditions, CONDITIONS};
 use super::mlebench_files::{self, MlebenchFilesError};
 use super::outcome::BenchRun;
 use super::paper::{PaperBeside, PaperRow};
@@ -34,11 +36,15 @@ pub enum OutputError {
 pub type PaperRows = Vec<(PaperRow, String, Vec<PaperBeside>)>;
 
 /// The page of `tables`, each with the rows of the paper that stand beside it.
-pub fn leaderboard(field: &BenchField, tables: Vec<(BenchTable, PaperRows)>) -> LeaderboardPage {
+pub fn leaderboard(
+    field: &BenchField,
+    tables: Vec<(BenchTable, PaperRows)>,
+    conditions: Vec<(String, String)>,
+) -> LeaderboardPage {
     let table = |(table, paper)| LeaderboardTable { table, run_page: |_| None, paper };
     LeaderboardPage {
         title: format!("Leaderboard of {}", field.name),
-        conditions: Vec::new(),
+        conditions,
         tables: tables.into_iter().map(table).collect(),
     }
 }
@@ -51,13 +57,15 @@ pub fn write(
     out: &Utf8Path,
     field: &BenchField,
     runs: &[BenchRun],
+    conditions: &BenchConditions,
 ) -> Result<Option<BenchTable>, OutputError> {
     files::write_json(&out.join("runs.json"), &runs)?;
+    files::write_json(&out.join(CONDITIONS), conditions)?;
     if runs.is_empty() {
         return Ok(None);
     }
     let table = BenchTable::from_runs(field, runs, false)?;
-    let page = leaderboard(field, vec![(table.clone(), Vec::new())]);
+    let page = leaderboard(field, vec![(table.clone(), Vec::new())], conditions.lines());
     files::write_atomic(&out.join("leaderboard.html"), page.html().as_bytes())?;
     if field.name == BenchName::MlebenchLite.to_string() {
         mlebench_files::write(out, &table)?;
