@@ -1,6 +1,5 @@
 //! What changed from one script to another, by lines.
 
-use super::text::visible;
 use maud::{Markup, html};
 use similar::{Algorithm, ChangeTag, TextDiff};
 
@@ -45,7 +44,7 @@ pub(super) fn script_diff(old: &str, new: &str, name: &str, limit: usize) -> Mar
                 whole = false;
                 break 'groups;
             }
-            let line = format!("{} {}\n", change.tag(), visible(line));
+            let line = format!("{} {}\n", change.tag(), line);
             match parts.last_mut() {
                 Some((tag, text)) if *tag == change.tag() => text.push_str(&line),
                 _ => parts.push((change.tag(), line)),
@@ -86,9 +85,8 @@ mod tests {
 
     #[test]
     fn diff_of_equal_strange_long_and_large_scripts_says_so() {
-        let said = |old: &str, new: &str, limit| {
-            script_diff(old, new, "node 3", limit).into_string()
-        };
+        let said =
+            |old: &str, new: &str, limit| script_diff(old, new, "node 3", limit).into_string();
         assert!(said("a\n", "a\n", 99).contains("The same script as node 3"));
         assert!(said(&lines(0..9), &lines(90..99), 99).contains("0 of 9 lines"));
         assert!(said(&lines(0..2001), "a\n", 99).contains("Too many lines"));

@@ -164,10 +164,14 @@ mod tests {
 
     #[test]
     fn layout_of_a_long_chain_is_a_line() {
-        let parents: Vec<Option<usize>> = (0..20_000_usize).map(|node| node.checked_sub(1)).collect();
+        let parents: Vec<Option<usize>> =
+            (0..20_000_usize).map(|node| node.checked_sub(1)).collect();
         let places = tree_layout(&parents);
-        assert!(places.iter().enumerate().all(|(node, place)| {
-            place.across.abs() < SLACK && place.level == node
-        }));
+        assert!(
+            places
+                .iter()
+                .enumerate()
+                .all(|(node, place)| { place.across.abs() < SLACK && place.level == node })
+        );
     }
 }

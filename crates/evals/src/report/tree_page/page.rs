@@ -3,7 +3,7 @@
 use super::diff::script_diff;
 use super::step::{NodeShape, NodeStanding, OPERATORS, PageNode, TOOLS, page_nodes};
 use super::svg::{TreeDrawing, shape};
-use super::text::PageText;
+use super::text::{PageText, visible};
 use crate::bench::outcome::StepGrade;
 use agents::run::journal::{Blobs, JournalError};
 use agents::run::state::RunState;
@@ -123,7 +123,8 @@ impl TreePage {
                 section.card { (scroll("what became of each step", &self.table())) }
             }
         };
-        Document { title: &self.title, style: STYLE, body }.html_with_script(SCRIPT)
+        let html = Document { title: &self.title, style: STYLE, body }.html_with_script(SCRIPT);
+        visible(&html).into_owned()
     }
 
     fn noun(&self) -> &'static str {

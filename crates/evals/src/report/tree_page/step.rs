@@ -126,7 +126,9 @@ impl TextSource<'_> {
             shown.seconds = Some(run.wall);
             shown.facts.push(("script", run.outcome.to_string()));
             shown.facts.push(("processor", format!("{} s", short(run.processor))));
-            shown.facts.push(("memory", format!("{:.0} MiB", run.peak_memory as f64 / 1_048_576.0)));
+            shown
+                .facts
+                .push(("memory", format!("{:.0} MiB", run.peak_memory as f64 / 1_048_576.0)));
         }
         shown.facts.push(("ended at", format!("{} s", short(node.ended_at))));
         let plain = |text: &str| PageText { whole: text.to_owned(), blob: None };

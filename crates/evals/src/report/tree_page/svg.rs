@@ -10,7 +10,9 @@ use web::chart::short;
 const ACROSS: f64 = 60.0;
 const ACROSS_DENSE: f64 = 32.0;
 /// Pixels from a level to the next.
-const DOWN: f64 = 62.0;
+const DOWN: f64 = 70.0;
+/// Of these, until an edge bends.
+const TRUNK: f64 = 32.0;
 /// Room around the drawing.
 const MARGIN: f64 = 30.0;
 /// Trees of more nodes have no scores below them.
@@ -92,7 +94,7 @@ impl TreeDrawing<'_> {
         let across = if labels { ACROSS } else { ACROSS_DENSE };
         let at = |place: NodePlace| {
             if self.linear {
-                (MARGIN + place.level as f64 * across, MARGIN + place.across * DOWN)
+                (MARGIN + place.level as f64 * across, MARGIN)
             } else {
                 (MARGIN + place.across * across, MARGIN + place.level as f64 * DOWN)
             }
@@ -153,8 +155,12 @@ impl TreeDrawing<'_> {
         if self.linear {
             return format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}");
         }
-        let middle = f64::midpoint(y1, y2);
-        format!("M{x1:.1} {y1:.1}C{x1:.1} {middle:.1} {x2:.1} {middle:.1} {x2:.1} {y2:.1}")
+        // Below the score of the parent and of its neighbours.
+        let bend = y1 + TRUNK;
+        let middle = f64::midpoint(bend, y2);
+        format!(
+            "M{x1:.1} {y1:.1}V{bend:.1}C{x1:.1} {middle:.1} {x2:.1} {middle:.1} {x2:.1} {y2:.1}"
+        )
     }
 
     /// Where up, down, left and right lead.

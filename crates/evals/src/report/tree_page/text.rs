@@ -17,17 +17,17 @@ impl PageText {
     /// The text in a box, its middle left out where it has more than `limit` bytes.
     pub(super) fn html(&self, limit: usize) -> Markup {
         let Some((start, end)) = cut(&self.whole, limit) else {
-            return html! { pre { (visible(&self.whole)) } };
+            return html! { pre { (self.whole) } };
         };
         let left_out = self.whole.len() - start.len() - end.len();
         html! {
-            pre { (visible(start)) "\n" }
+            pre { (start) "\n" }
             p.cut {
                 (left_out) " bytes are left out here"
                 @if let Some(blob) = &self.blob { "; the whole text is " code { "blobs/" (blob) } }
                 "."
             }
-            pre { (visible(end)) }
+            pre { (end) }
         }
     }
 }
