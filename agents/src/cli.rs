@@ -119,6 +119,9 @@ pub(crate) struct TreeArgs {
     /// The folder of the run.
     #[arg(value_name = "RUN")]
     pub(crate) run: Utf8PathBuf,
+    /// Write the run as one self-contained page, with scripts, outputs and changes.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<Utf8PathBuf>,
 }
 
 /// What to do about benchmarks.

@@ -1,4 +1,4 @@
-//! `agents tree`: a run in the terminal, finished or not.
+//! `agents tree`: a run in the terminal or as a page, finished or not.
 
 use crate::cli::TreeArgs;
 use crate::replay::recorded;
@@ -7,8 +7,13 @@ use crate::say;
 use agents::run::journal::AgentEnd;
 use agents::run::node::NodeId;
 use agents::search::tree::Tree;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use camino::Utf8Path;
+use evals::bench::outcome::{BenchRun, StepGrade};
+use evals::report::TreePage;
+use fs_err as fs;
 use std::process::ExitCode;
+use tasks::files;
 
 pub(crate) fn tree(args: &TreeArgs) -> Result<ExitCode> {
     let state = recorded(&args.run)?;
@@ -37,7 +42,23 @@ pub(crate) fn tree(args: &TreeArgs) -> Result<ExitCode> {
         Some((Some(node), why)) => format!("over ({}): {kind} {node} is submitted", end(why)),
         Some((None, why)) => format!("over ({}): nothing is submitted", end(why)),
     });
+    if let Some(path) = &args.html {
+        let page = TreePage::from_run(&state, &args.run, &grades(&args.run)?)?;
+        files::write_atomic(path, page.html().as_bytes())?;
+        say(&format!("the page is `{path}`"));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The grades after each step, if `agents eval` wrote them beside the journal.
+fn grades(run: &Utf8Path) -> Result<Vec<StepGrade>> {
+    let path = run.join("run.json");
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let graded: BenchRun = serde_json::from_slice(&fs::read(&path)?)
+        .with_context(|| format!("`{path}` is not the grade of a run"))?;
+    Ok(graded.by_step)
 }
 
 /// A node and everything below it.

@@ -1,8 +1,10 @@
-//! Self-contained HTML pages: a run with its tasks, curves and trajectories, and agents side by
-//! side on a benchmark.
+//! Self-contained HTML pages: a run with its tasks, curves and trajectories, agents side by side on
+//! a benchmark, and one run with its tree or its turns.
 
 mod leaderboard;
 mod page;
+mod tree_page;
 
 pub use leaderboard::{LeaderboardPage, LeaderboardTable};
 pub use page::{CardError, Report, TaskCard};
+pub use tree_page::TreePage;
