@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn lines(range: std::ops::Range<u32>) -> String {
-        range.map(|line| format!("line {line}\n")).collect()
+        range.map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat()
     }
 
     #[test]

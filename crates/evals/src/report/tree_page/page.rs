@@ -6,6 +6,7 @@ use super::svg::{TreeDrawing, shape};
 use super::text::{PageText, visible};
 use crate::bench::outcome::StepGrade;
 use agents::run::journal::{Blobs, JournalError};
+use agents::run::node::NodeId;
 use agents::run::state::RunState;
 use agents::search::tree::Tree;
 use camino::Utf8Path;
@@ -81,7 +82,7 @@ impl TreePage {
         Ok(Self {
             title: format!("{} on {}", header.scaffold, header.task),
             facts,
-            chosen: chosen.map(|node| node.index()).filter(|node| *node < nodes.len()),
+            chosen: chosen.map(NodeId::index).filter(|node| *node < nodes.len()),
             nodes,
             over: state.finish.is_some(),
             linear,

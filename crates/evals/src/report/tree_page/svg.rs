@@ -14,7 +14,7 @@ const DOWN: f64 = 70.0;
 /// Of these, until an edge bends.
 const TRUNK: f64 = 32.0;
 /// Room around the drawing.
-const MARGIN: f64 = 30.0;
+const MARGIN: f64 = 34.0;
 /// Trees of more nodes have no scores below them.
 const MOST_LABELS: usize = 120;
 /// Steps of the colour scale.

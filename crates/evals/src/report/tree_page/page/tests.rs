@@ -1,7 +1,7 @@
 use super::*;
 use agents::run::header::{JOURNAL_VERSION, RunHeader};
 use agents::run::journal::AgentEnd;
-use agents::run::node::{BlobHash, Bug, Decision, Node, NodeId, NodeState, RunFacts};
+use agents::run::node::{BlobHash, Bug, Decision, Node, NodeState, RunFacts};
 use agents::run::python::PythonFacts;
 use agents::run::turn::TurnFacts;
 use agents::trajectory::{Tool, TurnRecord};
@@ -93,9 +93,8 @@ fn large(bytes: usize) -> String {
             _ => format!("model{line} = fit(x, y, depth={line}, seed=0) & check\n"),
         };
         let code: String = (0..bytes / 52).map(line).collect();
-        let output: String = (0..bytes / 40)
-            .map(|epoch| format!("epoch {epoch} of {id}: loss 0.123456 <ok>\n"))
-            .collect();
+        let epoch = |epoch: usize| format!("epoch {epoch} of {id}: loss 0.123456 <ok>\n");
+        let output = (0..bytes / 40).map(epoch).collect::<Vec<_>>().concat();
         let decision = match id {
             0..5 => Decision::draft(),
             _ => Decision::improve(NodeId(id / 2)),
@@ -175,7 +174,7 @@ fn page_of_turns_is_a_chain_and_compares_with_the_last_turn_that_has_a_script() 
     let mut run = MadeRun::new();
     for (number, tool) in [Tool::Python, Tool::Malformed, Tool::Python].into_iter().enumerate() {
         let ran = tool == Tool::Python;
-        let code: String = (0..=number).map(|line| format!("line {line}\n")).collect();
+        let code = ["line 0\n", "line 1\n", "line 2\n"][..=number].concat();
         let turn = TurnFacts {
             number: NodeId(u32::try_from(number).unwrap()),
             record: TurnRecord {
