@@ -107,7 +107,10 @@ fn linear_agents_are_evaluated_turn_by_turn() {
     let output = agents(&[&replay[..], &[again.as_str()]].concat());
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("turn 3 was `") && said.contains("now `raised AttributeError`"), "{said}");
+    assert!(
+        said.contains("turn 3 was `") && said.contains("now `raised AttributeError`"),
+        "{said}"
+    );
     let other = shifts::write(&folder.join("other"));
     fs_err::rename(&other, folder.join("other/elsewhere")).unwrap();
     let wrong = folder.join("other/elsewhere");
