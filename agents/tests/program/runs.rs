@@ -95,7 +95,7 @@ fn linear_agents_are_evaluated_turn_by_turn() {
     assert!(said.contains("all 4 steps came out as before"), "{said}");
     // A script that is another now: the last, so that no answer depends on it.
     let journal = fs_err::read_to_string(run.join("journal.jsonl")).unwrap();
-    let last = journal.lines().filter(|line| line.contains("\"line\":\"asked\"")).next_back();
+    let last = journal.lines().rfind(|line| line.contains("\"line\":\"asked\""));
     let last: serde_json::Value = serde_json::from_str(last.unwrap()).unwrap();
     let blob = run.join("blobs").join(last["answer"].as_str().unwrap());
     let other = fs_err::read_to_string(&blob).unwrap().replace("read_csv", "read_cvs");

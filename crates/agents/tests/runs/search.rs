@@ -216,7 +216,6 @@ fn run_with_other_settings_or_files_is_not_gone_on_with() {
 /// `cargo nextest run --workspace --run-ignored only -E 'test(journal_of_ten_thousand)' --no-capture`
 #[test]
 #[ignore = "prints a figure"]
-#[expect(clippy::print_stdout, reason = "it is there to print")]
 fn journal_of_ten_thousand_nodes_is_folded() {
     let fixture = SearchFixture::new();
     fixture.run("run", &fixture.mutator()).unwrap();
