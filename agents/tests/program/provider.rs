@@ -1,5 +1,6 @@
 //! A chat model that is served with faults, as the player of a benchmark.
 
+use crate::runs::held_out;
 use camino::Utf8Path;
 use fs_err as fs;
 use serde_json::Value;
@@ -7,7 +8,6 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::Mutex;
 use support::provider::{FakeProvider, Piece, USAGE, answer, hello, openai_events, stream};
-use support::shifts;
 
 const SAMPLE: &str = "import shutil\nshutil.copy('input/sample_submission.csv', 'submission.csv')";
 
@@ -79,10 +79,7 @@ fn eval(
 fn provider_with_faults_is_asked_again_and_the_run_ends_in_a_report() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
-    let task = shifts::write(&folder.join("corpus"));
-    let manifest = task.join("task.json");
-    let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"split\":\"train\"", "\"split\":\"val\"")).unwrap();
+    held_out(folder);
     let provider = faulty();
     let (code, table, said) = eval(folder, &provider, &[]);
     assert_eq!(code, Some(0), "{said}");
@@ -106,10 +103,7 @@ fn provider_with_faults_is_asked_again_and_the_run_ends_in_a_report() {
 fn provider_that_declines_or_goes_away_pauses_or_ends_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let folder = Utf8Path::from_path(folder.path()).unwrap();
-    let task = shifts::write(&folder.join("corpus"));
-    let manifest = task.join("task.json");
-    let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"split\":\"train\"", "\"split\":\"val\"")).unwrap();
+    held_out(folder);
     // A key that is not accepted is no answer: the run waits, and can go on.
     let provider = FakeProvider::start(|_, request| {
         let body: Value = serde_json::from_str(&request.body).unwrap();

@@ -119,7 +119,7 @@ fn linear_agents_are_evaluated_turn_by_turn() {
 }
 
 /// A corpus of one held-out task; only those are played.
-fn held_out(folder: &Utf8Path) -> Utf8PathBuf {
+pub(crate) fn held_out(folder: &Utf8Path) -> Utf8PathBuf {
     let task = shifts::write(&folder.join("corpus"));
     let manifest = task.join("task.json");
     let text = fs_err::read_to_string(&manifest).unwrap();

@@ -189,7 +189,7 @@ impl<'a> MleAgentTurns<'a> {
 impl TurnForm for MleAgentTurns<'_> {
     fn opening(&self) -> Result<Vec<Message>, PromptError> {
         let Self { run, settings, .. } = self;
-        let packages = run.view.python.names().collect::<Vec<_>>().join(", ");
+        let packages = run.view.python.list();
         let system = SYSTEM
             .trim_end()
             .replace("{python}", &run.view.python.version)

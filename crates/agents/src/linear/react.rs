@@ -50,7 +50,7 @@ impl<'a> ReactTurns<'a> {
 impl TurnForm for ReactTurns<'_> {
     fn opening(&self) -> Result<Vec<Message>, PromptError> {
         let Self { run, settings, .. } = self;
-        let packages = run.view.python.names().collect::<Vec<_>>().join(", ");
+        let packages = run.view.python.list();
         let mut prompt =
             Prompt::from_page(&run.view.page, settings.prompt, run.config.mode, &packages)?;
         if settings.prompt == PromptStyle::Full {

@@ -9,7 +9,7 @@ use super::state::RunState;
 use super::stop::AgentStop;
 use crate::overview::DataOverview;
 use camino::Utf8Path;
-use jail::limits::RunLimits;
+use jail::limits::{Gpus, RunLimits};
 use sandbox::env::{EpisodeConfig, EpisodeFault, TaskSuite};
 use serde_json::Value;
 use std::fmt::Debug;
@@ -49,6 +49,15 @@ impl TaskView {
             limits: limits.clone(),
             python: python.clone(),
         })
+    }
+}
+
+/// The GPUs that scripts may use, in words.
+pub fn gpus_in_words(gpus: &Gpus) -> String {
+    match gpus {
+        Gpus::None => "no GPU".to_owned(),
+        Gpus::All => "all GPUs of the machine".to_owned(),
+        Gpus::Only(indices) => format!("{} GPU(s)", indices.len()),
     }
 }
 

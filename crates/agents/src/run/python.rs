@@ -92,6 +92,11 @@ impl PythonFacts {
         })
     }
 
+    /// Names of the packages in the order of prompts, with commas between them.
+    pub fn list(&self) -> String {
+        self.names().collect::<Vec<_>>().join(", ")
+    }
+
     /// Names of packages that agents would expect and that are not there.
     pub fn missing(&self) -> impl Iterator<Item = &'static str> {
         KNOWN.into_iter().filter(|name| !self.packages.contains_key(*name))

@@ -2,9 +2,9 @@
 
 use super::suite::BenchName;
 use agents::preset::{Preset, ScaffoldSettings};
+use agents::run::agent::gpus_in_words;
 use agents::run::python::PythonFacts;
 use jail::isolation::tier::IsolationLevel;
-use jail::limits::Gpus;
 use sandbox::env::TaskSuite;
 use serde::{Deserialize, Serialize};
 
@@ -63,11 +63,7 @@ impl BenchConditions {
             ScaffoldSettings::Search(_) => "the scaffold, by validation score",
             ScaffoldSettings::Linear(_) => "the agent",
         };
-        let gpus = match &limits.gpus {
-            Gpus::None => "no GPU".to_owned(),
-            Gpus::All => "all GPUs of the machine".to_owned(),
-            Gpus::Only(indices) => format!("{} GPU(s)", indices.len()),
-        };
+        let gpus = gpus_in_words(&limits.gpus);
         let packages = |names: Vec<&str>| {
             if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         };

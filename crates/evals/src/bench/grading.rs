@@ -140,34 +140,12 @@ fn after_steps(state: &RunState) -> Vec<(f64, Option<BlobHash>)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::outcome::tests::header;
     use super::*;
-    use agents::run::header::{JOURNAL_VERSION, RunHeader};
     use agents::run::node::{Bug, Decision, Node, NodeState};
-    use agents::run::python::PythonFacts;
-    use jail::isolation::tier::IsolationLevel;
-    use jail::limits::RunLimits;
-    use sandbox::env::Feedback;
-    use tasks::task::{DataSource, TaskId};
-    use tasks::units::ByteSize;
 
     fn state(nodes: Vec<Node>) -> RunState {
-        let header = RunHeader {
-            version: JOURNAL_VERSION,
-            task: TaskId::new("task").unwrap(),
-            direction: Direction::LowerIsBetter,
-            public: BlobHash(String::new()),
-            scaffold: "aide".to_owned(),
-            settings: serde_json::Value::Null,
-            player: "player".to_owned(),
-            seed: 0,
-            feedback: Feedback::Validate,
-            data: DataSource::Synthetic,
-            limits: RunLimits::default(),
-            submission_limit: ByteSize::new(1),
-            tier: IsolationLevel::T3,
-            python: PythonFacts { version: String::new(), packages: BTreeMap::new() },
-        };
-        let mut state = RunState::new(header);
+        let mut state = RunState::new(header());
         state.nodes = nodes.into_iter().map(|node| (node.id, node)).collect();
         state
     }

@@ -211,6 +211,35 @@ mod float {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use agents::run::header::{JOURNAL_VERSION, RunHeader};
+    use agents::run::node::BlobHash;
+    use agents::run::python::PythonFacts;
+    use jail::isolation::tier::IsolationLevel;
+    use jail::limits::RunLimits;
+    use std::collections::BTreeMap;
+    use tasks::metrics::Direction;
+    use tasks::task::TaskId;
+    use tasks::units::ByteSize;
+
+    /// The header of a run whose metric is an error.
+    pub(crate) fn header() -> RunHeader {
+        RunHeader {
+            version: JOURNAL_VERSION,
+            task: TaskId::new("task").unwrap(),
+            direction: Direction::LowerIsBetter,
+            public: BlobHash(String::new()),
+            scaffold: "aide".to_owned(),
+            settings: serde_json::Value::Null,
+            player: "player".to_owned(),
+            seed: 0,
+            feedback: Feedback::Validate,
+            data: DataSource::Synthetic,
+            limits: RunLimits::default(),
+            submission_limit: ByteSize::new(1),
+            tier: IsolationLevel::T3,
+            python: PythonFacts { version: String::new(), packages: BTreeMap::new() },
+        }
+    }
 
     /// A run with nothing special about it, graded with this medal.
     pub(crate) fn run(

@@ -1,9 +1,8 @@
 //! The questions of a search, in words.
 
 use super::view::{MemoryEntry, ParentView, Shortening, View};
-use crate::run::agent::TaskView;
+use crate::run::agent::{TaskView, gpus_in_words};
 use crate::run::node::Operator;
-use jail::limits::Gpus;
 use llm::{Message, Role};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -82,11 +81,7 @@ pub fn judge_messages(code: &str, output: &str) -> Vec<Message> {
 
 fn system(view: &View<'_>) -> String {
     let TaskView { page, limits, python, direction, .. } = view.task;
-    let gpus = match &limits.gpus {
-        Gpus::None => "no GPU".to_owned(),
-        Gpus::All => "all GPUs of the machine".to_owned(),
-        Gpus::Only(indices) => format!("{} GPU(s)", indices.len()),
-    };
+    let gpus = gpus_in_words(&limits.gpus);
     let processors = limits.cpus.map_or_else(
         || std::thread::available_parallelism().map_or(1, usize::from),
         |cpus| cpus.get() as usize,
@@ -102,7 +97,7 @@ fn system(view: &View<'_>) -> String {
         .replace("{memory}", &limits.memory.to_string())
         .replace("{processors}", &format!("{processors} processor(s)"))
         .replace("{gpus}", &gpus)
-        .replace("{packages}", &python.names().collect::<Vec<_>>().join(", "))
+        .replace("{packages}", &python.list())
         .replace("{direction}", direction)
         .replace("{steps_left}", &view.steps_left.to_string())
         .replace("{steps}", &view.steps.to_string())

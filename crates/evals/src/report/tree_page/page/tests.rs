@@ -1,19 +1,12 @@
 use super::*;
-use agents::run::header::{JOURNAL_VERSION, RunHeader};
+use crate::bench::outcome::tests::header;
 use agents::run::journal::AgentEnd;
 use agents::run::node::{BlobHash, Bug, Decision, Node, NodeState, RunFacts};
-use agents::run::python::PythonFacts;
 use agents::run::turn::TurnFacts;
 use agents::trajectory::{Tool, TurnRecord};
 use camino::Utf8PathBuf;
 use fs_err as fs;
 use jail::exec::Outcome;
-use jail::isolation::tier::IsolationLevel;
-use jail::limits::RunLimits;
-use sandbox::env::Feedback;
-use std::collections::BTreeMap;
-use tasks::task::{DataSource, TaskId};
-use tasks::units::ByteSize;
 
 /// A run that is written to a folder for the time of a test.
 struct MadeRun {
@@ -25,22 +18,7 @@ impl MadeRun {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("blobs")).unwrap();
-        let state = RunState::new(RunHeader {
-            version: JOURNAL_VERSION,
-            task: TaskId::new("task").unwrap(),
-            direction: Direction::LowerIsBetter,
-            public: BlobHash(String::new()),
-            scaffold: "aide".to_owned(),
-            settings: serde_json::Value::Null,
-            player: "player".to_owned(),
-            seed: 0,
-            feedback: Feedback::Validate,
-            data: DataSource::Synthetic,
-            limits: RunLimits::default(),
-            submission_limit: ByteSize::new(1),
-            tier: IsolationLevel::T3,
-            python: PythonFacts { version: String::new(), packages: BTreeMap::new() },
-        });
+        let state = RunState::new(header());
         Self { folder, state }
     }
 
