@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test check lint advisories build record venv venv-test venv-lint fmt lock clean
+.PHONY: help quickstart test check lint advisories build record venv venv-test venv-lint venv-bench fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -58,6 +58,8 @@ record: build ## Record a chat model's answers for 12 tasks: make record MODEL=o
 venv: .venv/.locked ## The locked Python environment
 venv-test: .venv/.locked-test ## The same, with what the tests compare against
 venv-lint: .venv/.locked-lint ## The tools of `make check` alone
+venv-bench: .venv-bench/.locked ## A Python with packages of MLE-bench, in .venv-bench (9 GB)
+	@echo "scripts use it with: export MLE_PYTHON=$(CURDIR)/.venv-bench/bin/python"
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -80,12 +82,17 @@ venv-lint: .venv/.locked-lint ## The tools of `make check` alone
 	.venv/bin/uv pip install --python .venv/bin/python --quiet --require-hashes -r python/requirements-lint.txt
 	touch $@
 
+.venv-bench/.locked: python/requirements-bench.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-bench
+	.venv/bin/uv pip install --python .venv-bench/bin/python --quiet --require-hashes -r python/requirements-bench.txt
+	touch $@
+
 fmt: venv-lint ## Format Rust and Python
 	cargo fmt --all
 	ruff format --quiet
 
 lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
-	cd python && for name in requirements requirements-test requirements-lint; do \
+	cd python && for name in requirements requirements-test requirements-lint requirements-bench; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
 	cd python && for name in requirements-openenv requirements-tensorboard; do \

@@ -5,19 +5,20 @@ use crate::players::Players;
 use crate::{INCOMPLETE, INTERRUPTED, complain, say};
 use agents::preset::Preset;
 use agents::run::player::Player;
-use agents::run::python::PythonFacts;
 use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
 use evals::bench::conditions::BenchConditions;
+use evals::bench::machine::{BenchMachine, MachineOptions};
 use evals::bench::outcome::{BenchOutcome, BenchRun};
 use evals::bench::output;
+use evals::bench::packages::missing_packages;
 use evals::bench::runner::{Bench, BenchProgress, BenchRest, PlayerError, PlayerSource};
 use evals::bench::suite::{
     self, BenchName, BenchTasksError, CompetitionState, Selection, data_folder, hints, open,
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use jail::exec::SandboxOptions;
-use sandbox::env::TaskSuite;
+use jail::exec::{Sandbox, SandboxOptions};
+use jail::python::PythonEnv;
 use std::process::ExitCode;
 use tasks::metrics::Direction;
 use tasks::task::{DataSource, Opening, Task, TaskId};
@@ -51,6 +52,7 @@ pub(crate) fn check(args: &BenchCheckArgs) -> Result<ExitCode> {
     }
     let all = checks.len();
     say(&format!("{ready} of {all} competitions can be played from `{data}`"));
+    check_packages(args.bench)?;
     if ready == all {
         return Ok(ExitCode::SUCCESS);
     }
@@ -58,6 +60,27 @@ pub(crate) fn check(args: &BenchCheckArgs) -> Result<ExitCode> {
         hint(hints(&data, ready, all));
     }
     Ok(ExitCode::from(INCOMPLETE))
+}
+
+/// Says which packages of MLE-bench's environment the Python of scripts has not.
+fn check_packages(bench: BenchName) -> Result<()> {
+    let python = PythonEnv::locate()?;
+    let options = SandboxOptions { slots: 1, spares: 0, warm_up: false, ..bench.sandbox() };
+    let sandbox = Sandbox::start(&python, options, &[])?;
+    let missing = missing_packages(&sandbox)?;
+    if missing.is_empty() {
+        say("Python has all packages of MLE-bench's environment");
+        return Ok(());
+    }
+    say(&format!(
+        "Python lacks {} packages of MLE-bench's environment: {}",
+        missing.len(),
+        missing.join(", ")
+    ));
+    say(
+        "`make venv-bench` installs those that have wheels and are kept up; `MLE_PYTHON` names that Python",
+    );
+    Ok(())
 }
 
 pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
@@ -74,23 +97,24 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
         }
         Err(error) => return Err(error.into()),
     };
-    let slots = args.jobs * preset.workers();
-    let options = SandboxOptions { slots, ..args.bench.sandbox() };
     let count = tasks.tasks().len();
-    let suite = TaskSuite::start(tasks, options)?;
+    let options = MachineOptions {
+        gpus: args.gpus.clone(),
+        share_gpus: args.share_gpus,
+        weights: args.weights.clone(),
+    };
+    let size = (args.jobs, preset.workers());
+    let machine = BenchMachine::start(args.bench, tasks, size, options)?;
     let players = Players::open(&args.model, &args.out)?;
     let agent = format!("{}/{}", preset.scaffold, players.name());
-    let python = PythonFacts::ask(suite.sandbox())?;
     let bar = Bar::new(count as u64 * args.seeds)?;
-    let conditions =
-        BenchConditions::new(args.bench, &preset, &suite, &python, args.seeds, args.jobs);
+    let conditions = BenchConditions::new(args.bench, &preset, &machine, args.seeds, args.jobs);
     let rests = Bench {
-        suite: &suite,
+        machine: &machine,
         preset: &preset,
         agent: &agent,
         players: &players,
         price: players.price(),
-        python: &python,
         out: &args.out,
         seeds: args.seeds,
         jobs: args.jobs,

@@ -3,6 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand};
 use evals::bench::suite::BenchName;
+use jail::limits::Gpus;
 use llm::MicroUsd;
 
 /// Runs agents on tasks and on benchmarks.
@@ -105,6 +106,9 @@ pub(crate) struct ReplayArgs {
     /// The folder of the new run.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Utf8PathBuf,
+    /// Pretrained weights, which scripts find in `models/`, read-only.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) weights: Option<Utf8PathBuf>,
     /// A checkout of mle-bench, for leaderboards.
     #[arg(long, value_name = "DIR")]
     pub(crate) mlebench: Option<Utf8PathBuf>,
@@ -174,6 +178,15 @@ pub(crate) struct EvalArgs {
     /// Runs at a time.
     #[arg(long, default_value_t = 1, value_parser = at_least_one)]
     pub(crate) jobs: usize,
+    /// GPUs to deal out, one to each run that plays [default: what the preset says].
+    #[arg(long, value_name = "INDICES", value_delimiter = ',')]
+    pub(crate) gpus: Vec<u32>,
+    /// Let runs that play at a time share a GPU.
+    #[arg(long, requires = "gpus")]
+    pub(crate) share_gpus: bool,
+    /// Pretrained weights, which scripts find in `models/`, read-only.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) weights: Option<Utf8PathBuf>,
     /// Grade what would have counted after each step as well, for curves. On tasks of ours that is
     /// always done.
     #[arg(long)]
@@ -220,6 +233,13 @@ pub(crate) struct RunArgs {
     /// The seed of every draw.
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+    /// GPUs that scripts may use: `none`, `all`, or indices such as `0,2` [default: what the preset
+    /// says].
+    #[arg(long, value_name = "GPUS")]
+    pub(crate) gpus: Option<Gpus>,
+    /// Pretrained weights, which scripts find in `models/`, read-only.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) weights: Option<Utf8PathBuf>,
     /// Set one setting of the scaffold, such as `steps=20` or `search.operators.judge=true`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) settings: Vec<String>,

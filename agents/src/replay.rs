@@ -1,7 +1,7 @@
 //! `agents replay`: a recorded run again, without its model.
 
 use crate::cli::ReplayArgs;
-use crate::run::Lines;
+use crate::run::{Lines, sandbox_options};
 use crate::{INTERRUPTED, complain, say};
 use agents::preset::ScaffoldSettings;
 use agents::run::agent::{AgentRest, AgentRun, TaskView};
@@ -10,9 +10,9 @@ use agents::run::python::PythonFacts;
 use agents::run::recorded::{RecordedAnswers, differences};
 use agents::run::state::RunState;
 use agents::run::stop::AgentStop;
+use agents::run::weights::PretrainedWeights;
 use anyhow::{Context as _, Result, bail};
 use camino::Utf8Path;
-use jail::exec::SandboxOptions;
 use sandbox::env::{EpisodeConfig, TaskSuite};
 use std::process::ExitCode;
 use tasks::task::{Collection, Opening};
@@ -43,10 +43,10 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AgentStop) -> Result<ExitCode> {
     if *task.id() != header.task {
         bail!("the run is on `{}`, and `{}` is `{}`", header.task, args.task, task.id());
     }
-    let options =
-        if task.is_competition() { SandboxOptions::benchmark() } else { SandboxOptions::default() };
-    let suite =
-        TaskSuite::start(collection, SandboxOptions { slots: settings.workers(), ..options })?;
+    let options = sandbox_options(&collection, settings.workers(), args.weights.as_deref());
+    let weights = args.weights.as_deref().map(PretrainedWeights::of).transpose();
+    let weights = weights.context("failed to read the pretrained weights")?;
+    let suite = TaskSuite::start(collection, options)?;
     let task = &suite.tasks()[0];
     let config = EpisodeConfig {
         feedback: header.feedback,
@@ -55,7 +55,7 @@ pub(crate) fn replay(args: &ReplayArgs, stop: &AgentStop) -> Result<ExitCode> {
         ..EpisodeConfig::default()
     };
     let python = PythonFacts::ask(suite.sandbox())?;
-    let view = TaskView::of(task, header.direction, &config.policy, &python)?;
+    let view = TaskView::of(task, header.direction, &config.policy, &python, weights.as_ref())?;
     let player = RecordedAnswers::new(&old, &args.run);
     let rest = settings.play(AgentRun {
         suite: &suite,

@@ -10,6 +10,7 @@ use evals::bench::output::{PaperRows, leaderboard};
 use evals::bench::paper::{self, PaperBeside, PaperRow};
 use evals::bench::suite::BenchName;
 use evals::bench::summary::{BenchField, BenchTable};
+use evals::report::RunPages;
 use fs_err as fs;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -17,8 +18,13 @@ use tasks::files;
 
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     let mut runs: Vec<BenchRun> = Vec::new();
+    let page_folder = args.html.as_deref().and_then(Utf8Path::parent);
+    let page_folder = page_folder.filter(|folder| !folder.as_str().is_empty());
+    let mut pages = RunPages::default();
     for out in &args.evaluations {
-        runs.extend(read(out)?);
+        let of = read(out)?;
+        pages.find(&of, out, page_folder.unwrap_or(Utf8Path::new(".")));
+        runs.extend(of);
     }
     let lite = BenchField::lite();
     let on_lite = |run: &&BenchRun| lite.competitions.contains(&run.competition);
@@ -52,7 +58,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode> {
     if let Some(path) = &args.html {
         files::write_atomic(
             path,
-            leaderboard(&field, tables, lines(&conditions)).html().as_bytes(),
+            leaderboard(&field, tables, &pages, lines(&conditions)).html().as_bytes(),
         )?;
     }
     Ok(ExitCode::SUCCESS)

@@ -10,21 +10,26 @@ use agents::run::node::{Node, NodeState};
 use agents::run::python::PythonFacts;
 use agents::run::stop::AgentStop;
 use agents::run::turn::TurnFacts;
-use anyhow::{Result, bail};
+use agents::run::weights::PretrainedWeights;
+use anyhow::{Context as _, Result, bail};
+use camino::Utf8Path;
 use jail::exec::SandboxOptions;
 use sandbox::env::TaskSuite;
 use std::process::ExitCode;
 use tasks::task::{Collection, Opening, Task};
 
 pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
-    let preset = Preset::load(&args.scaffold, &args.settings)?;
+    let mut preset = Preset::load(&args.scaffold, &args.settings)?;
+    if let Some(gpus) = &args.gpus {
+        preset.limits.gpus = gpus.clone();
+    }
     let opening = Opening { checkout: args.mlebench.clone(), mledojo: args.mledojo.clone() };
-    let slots = preset.workers();
     let collection = Collection::open(&args.task, &opening)?;
-    let is_competition = collection.tasks().iter().any(Task::is_competition);
-    let options =
-        if is_competition { SandboxOptions::benchmark() } else { SandboxOptions::default() };
-    let suite = TaskSuite::start(collection, SandboxOptions { slots, ..options })?;
+    let options = sandbox_options(&collection, preset.workers(), args.weights.as_deref());
+    let weights = args.weights.as_deref().map(PretrainedWeights::of).transpose();
+    let weights = weights.context("failed to read the pretrained weights")?;
+    let suite = TaskSuite::start(collection, options)?;
+    suite.sandbox().host_gpus().check(&preset.limits.gpus)?;
     let [task] = suite.tasks() else {
         bail!(
             "`{}` has {} tasks; name the folder of one, or use `agents eval`",
@@ -37,7 +42,7 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
     let players = Players::open(&args.model, &args.out)?;
     let direction = suite.grader(task)?.direction();
     let python = PythonFacts::ask(suite.sandbox())?;
-    let view = TaskView::of(task, direction, &config.policy, &python)?;
+    let view = TaskView::of(task, direction, &config.policy, &python, weights.as_ref())?;
     let player = players.player(task, direction, args.seed)?;
     let run = AgentRun {
         suite: &suite,
@@ -75,6 +80,18 @@ pub(crate) fn run(args: &RunArgs, stop: &AgentStop) -> Result<ExitCode> {
             Ok(ExitCode::from(if stop.is_asked() { INTERRUPTED } else { INCOMPLETE }))
         }
     }
+}
+
+/// The sandbox that the scripts of a task need, `slots` of them at a time.
+pub(crate) fn sandbox_options(
+    tasks: &Collection,
+    slots: usize,
+    weights: Option<&Utf8Path>,
+) -> SandboxOptions {
+    let is_competition = tasks.tasks().iter().any(Task::is_competition);
+    let options =
+        if is_competition { SandboxOptions::benchmark() } else { SandboxOptions::default() };
+    SandboxOptions { slots, weights: weights.map(Utf8Path::to_owned), ..options }
 }
 
 /// Shows each node or turn in a line.

@@ -84,7 +84,17 @@ fn linear_agents_are_evaluated_turn_by_turn() {
     assert_eq!(by_step.len(), 4);
     assert_eq!(by_step[3]["score"], graded["outcome"]["graded"]["score"]);
     assert_eq!(graded["selection_gap"], serde_json::Value::Null);
-    let tree = read(&["tree", run.as_str()]);
+    let page = fs_err::read_to_string(run.join("tree.html")).unwrap();
+    assert!(page.contains("Score by steps") && page.contains("Score by seconds"));
+    let leaderboard = fs_err::read_to_string(out.join("leaderboard.html")).unwrap();
+    assert!(leaderboard.contains("href=\"runs/night-shifts/seed0/tree.html\""));
+    let html = folder.join("pages/report.html");
+    fs_err::create_dir(folder.join("pages")).unwrap();
+    read(&["report", out.as_str(), "--html", html.as_str()]);
+    let report = fs_err::read_to_string(&html).unwrap();
+    assert!(report.contains("href=\"../eval/runs/night-shifts/seed0/tree.html\""));
+    let tree = read(&["tree", run.as_str(), "--html", html.as_str()]);
+    assert_eq!(fs_err::read_to_string(&html).unwrap(), page);
     assert_eq!(tree.matches(": python: the script ").count(), 4, "{tree}");
     assert!(tree.contains("over (all steps were taken): turn 3 is submitted"), "{tree}");
 
@@ -265,4 +275,58 @@ fn mle_dojo_is_checked_and_played_with_places_among_people() {
     // Accuracy of about a third: the last of four is beaten.
     assert_eq!(rank("night-shifts"), 0.25);
     assert!(table.contains("50.00"), "{table}");
+}
+
+fn joined<'a>(args: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [args, more].concat()
+}
+
+#[test]
+fn weights_and_gpus_are_promised_only_where_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let (data, out, weights) = (held_out(folder), folder.join("eval"), folder.join("weights"));
+    // Without a box, scripts reach them by their own path.
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs_err::set_permissions(folder, open).unwrap();
+    fs_err::create_dir_all(weights.join("tiny-net")).unwrap();
+    fs_err::write(weights.join("tiny-net/config.json"), "{}").unwrap();
+    let script = folder.join("solve.py");
+    let code = "import os, shutil\nassert os.listdir('models/tiny-net') == ['config.json']\n\
+                shutil.copy('input/sample_submission.csv', 'submission.csv')\n\
+                print('Validation score: 0.5')";
+    fs_err::write(&script, code).unwrap();
+    let model = format!("script:{script}");
+    let args = ["eval", "--bench", "synthetic", "--data", data.as_str(), "--preset", "drafts"];
+    let rest = ["--set", "steps=1", "--seeds", "1", "--model", &model, "--out", out.as_str()];
+    let args = [&args[..], &rest].concat();
+
+    let missing = folder.join("nothing");
+    let message = error(&joined(&args, &["--weights", missing.as_str()]), 1);
+    assert!(message.contains(missing.as_str()), "{message}");
+    let message = error(&joined(&args, &["--weights", data.as_str()]), 1);
+    assert!(message.contains("which scripts can read, and its answers with it"), "{message}");
+    let message = error(&joined(&args, &["--gpus", "900"]), 1);
+    assert!(message.contains("gpus = \"900\""), "{message}");
+    let message = error(&joined(&args, &["--gpus", "900", "--jobs", "2"]), 1);
+    assert!(message.contains("--share-gpus"), "{message}");
+    error(&joined(&args, &["--share-gpus"]), 2);
+    assert!(!out.join("runs").exists());
+
+    let output = agents(&joined(&args, &["--weights", weights.as_str()]));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let run = out.join("runs/night-shifts/seed0");
+    let journal = fs_err::read_to_string(run.join("journal.jsonl")).unwrap();
+    assert!(journal.contains("\"good\""), "{journal}");
+    let leaderboard = fs_err::read_to_string(out.join("leaderboard.html")).unwrap();
+    assert!(leaderboard.contains("tiny-net/"));
+
+    // Not graded yet, so it is taken up again.
+    fs_err::remove_file(run.join("run.json")).unwrap();
+    let message = error(&args, 1);
+    assert!(message.contains("`weights` was"), "{message}");
+    fs_err::write(weights.join("tiny-net/config.json"), "{\"changed\": 1}").unwrap();
+    let message = error(&joined(&args, &["--weights", weights.as_str()]), 1);
+    assert!(message.contains("changed since the run began: tiny-net/config.json"), "{message}");
 }

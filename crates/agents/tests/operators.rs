@@ -43,7 +43,7 @@ impl SearchedTask {
         let settings = SearchSettings { steps: 10, ..SearchSettings::default() };
         let direction = Direction::HigherIsBetter;
         let python = PythonFacts::ask(found.suite.sandbox()).unwrap();
-        let view = TaskView::of(task, direction, &found.config.policy, &python).unwrap();
+        let view = TaskView::of(task, direction, &found.config.policy, &python, None).unwrap();
         let player = Mutator::new(task, direction, 4).unwrap().unwrap();
         let run = AgentRun {
             suite: &found.suite,

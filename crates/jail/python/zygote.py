@@ -71,13 +71,14 @@ def hear(other):
 
 
 class Server:
-    def __init__(self, library, bare, on_disk, spares):
+    def __init__(self, library, bare, on_disk, weights, spares):
         self.library = library
         # Whether runs are without a box, and whether work dirs are folders of the host, as they
         # always are then; if so, by work dir, how much may be in it.
         self.bare = bare
         self.on_disk = on_disk
         self.quotas = {}
+        self.weights = weights
         self.control = socket.socket(fileno=CONTROL)
         self.own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self.poller = select.poll()
@@ -219,7 +220,8 @@ class Server:
             name = path.encode()
             check(self.library.sandbox_workspace_mount(name, len(name), request["bytes"], request["files"]))
         if not self.bare:
-            os.mkdir(os.path.join(path, "input"), 0o755)
+            for name in ["input", "models"] if self.weights else ["input"]:
+                os.mkdir(os.path.join(path, name), 0o755)
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.answer(reply, {"opened": {}}, [directory])
         os.close(directory)
@@ -578,7 +580,7 @@ def main():
     gc.collect()
     gc.freeze()
     gc.disable()
-    server = Server(library, settings["bare"], settings["on_disk"], settings["spares"])
+    server = Server(library, settings["bare"], settings["on_disk"], settings["weights"], settings["spares"])
     Server.answer(server.control, {"ready": {}})
     server.serve()
 

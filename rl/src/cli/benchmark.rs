@@ -10,6 +10,7 @@ use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
 use camino::Utf8PathBuf;
 use clap::Args;
+use evals::bench::machine::MachineOptions;
 use evals::bench::output;
 use evals::bench::suite::{BenchName, Selection, data_folder};
 use serde::Serialize;
@@ -42,6 +43,15 @@ pub(super) struct BenchFlags {
     /// Play these tasks only: names, a file of names, or `prepared` for all that are there.
     #[arg(long, value_name = "IDS", value_delimiter = ',', requires = "bench")]
     only: Option<Vec<String>>,
+    /// GPUs to deal out to scripts, one to each run that plays [default: what the preset says].
+    #[arg(long, value_name = "INDICES", value_delimiter = ',', requires = "bench")]
+    gpus: Vec<u32>,
+    /// Let runs that play at a time share a GPU.
+    #[arg(long, requires = "gpus")]
+    share_gpus: bool,
+    /// Pretrained weights, which scripts find in `models/`, read-only.
+    #[arg(long, value_name = "FOLDER", requires = "bench")]
+    weights: Option<Utf8PathBuf>,
     /// A checkout of mle-bench, for leaderboards.
     #[arg(long, value_name = "FOLDER", requires = "bench")]
     mlebench: Option<Utf8PathBuf>,
@@ -101,8 +111,17 @@ impl BenchFlags {
             policies.open(settings.dtype, device, Stream::root(0).child("random policy"))?;
         let selection = Selection::from_names(self.only.as_deref())?;
         let opening = Opening { checkout: self.mlebench.clone(), mledojo: self.mledojo.clone() };
-        let data =
-            BenchData { selection: &selection, opening: &opening, boards: self.boards.as_deref() };
+        let machine = MachineOptions {
+            gpus: self.gpus.clone(),
+            share_gpus: self.share_gpus,
+            weights: self.weights.clone(),
+        };
+        let data = BenchData {
+            selection: &selection,
+            opening: &opening,
+            boards: self.boards.as_deref(),
+            machine: &machine,
+        };
         let stop = Stop::on_signals().context("failed to listen for signals")?;
         let searches = Arc::new(AgentStop::default());
         let stopped = Arc::clone(&searches);

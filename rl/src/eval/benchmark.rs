@@ -15,18 +15,16 @@ use crate::run::settings::{SettingsError, Validate, require};
 use crate::run::view::Stages;
 use crate::train::presets::{Dtype, Scale};
 use agents::preset::Preset;
-use agents::run::python::{PythonFacts, PythonFactsError};
 use agents::run::stop::AgentStop;
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::bench::conditions::BenchConditions;
+use evals::bench::machine::{BenchMachine, MachineError, MachineOptions};
 use evals::bench::outcome::BenchRun;
 use evals::bench::runner::{Bench, BenchError, BenchProgress, BenchRest};
 use evals::bench::suite::{BenchName, BenchTasksError, Selection, open};
 use evals::bench::summary::BenchField;
 use indicatif::ProgressBar;
-use jail::exec::SandboxOptions;
 use llm::Price;
-use sandbox::env::{SuiteError, TaskSuite};
 use serde::{Deserialize, Serialize};
 use tasks::task::{Opening, TaskId};
 
@@ -101,12 +99,9 @@ pub enum BenchEvalError {
     /// Its tasks cannot be used.
     #[error(transparent)]
     Tasks(#[from] BenchTasksError),
-    /// The sandbox does not start.
+    /// There is nothing to run scripts on.
     #[error(transparent)]
-    Suite(#[from] SuiteError),
-    /// Python does not say what it has.
-    #[error(transparent)]
-    Python(#[from] PythonFactsError),
+    Machine(#[from] MachineError),
     /// A policy cannot play.
     #[error("`{name}` cannot play")]
     Policy {
@@ -121,7 +116,7 @@ pub enum BenchEvalError {
     Bench(#[from] BenchError),
 }
 
-/// Which tasks of a benchmark are played, and what their folders do not hold.
+/// Which tasks of a benchmark are played, what their folders do not hold, and what scripts run on.
 #[derive(Debug, Clone, Copy)]
 pub struct BenchData<'a> {
     /// Those that are played.
@@ -130,6 +125,8 @@ pub struct BenchData<'a> {
     pub opening: &'a Opening,
     /// Leaderboards of MLE-bench's competitions, `ID.csv` each.
     pub boards: Option<&'a Utf8Path>,
+    /// GPUs and pretrained weights of scripts.
+    pub machine: &'a MachineOptions,
 }
 
 /// How an evaluation ended.
@@ -157,17 +154,16 @@ pub fn run(
     stages: &dyn Stages,
     stop: &AgentStop,
 ) -> Result<BenchEvaluation, BenchEvalError> {
-    let BenchData { selection, opening, boards } = data;
+    let BenchData { selection, opening, boards, machine } = data;
     let (field, tasks) = open(settings.bench, &settings.data, opening, selection)?;
     let count = tasks.tasks().len() as u64 * settings.seeds;
     let slots = settings.jobs * settings.preset.workers();
-    let suite = TaskSuite::start(tasks, SandboxOptions { slots, ..settings.bench.sandbox() })?;
-    let python = PythonFacts::ask(suite.sandbox())?;
+    let size = (settings.jobs, settings.preset.workers());
+    let machine = BenchMachine::start(settings.bench, tasks, size, machine.clone())?;
     let conditions = BenchConditions::new(
         settings.bench,
         &settings.preset,
-        &suite,
-        &python,
+        &machine,
         settings.seeds,
         settings.jobs,
     );
@@ -188,12 +184,11 @@ pub fn run(
         };
         let played = with_policy(&name, &model, tokenizer, player, |players| {
             let bench = Bench {
-                suite: &suite,
+                machine: &machine,
                 preset: &settings.preset,
                 agent: &agent,
                 players,
                 price: Some(Price::FREE),
-                python: &python,
                 out: &folder,
                 seeds: settings.seeds,
                 jobs: settings.jobs,

@@ -76,6 +76,7 @@ impl FailureKind {
                 StartError::Task { .. } | StartError::Exposed { .. } => Self::Task,
                 StartError::IsolationLevel { .. } | StartError::Layer { .. } => Self::Layer,
                 StartError::Fault(fault) => Self::from_fault(fault),
+                StartError::Weights { .. } => Self::Usage,
                 StartError::Limit(_) | StartError::Zygote { .. } => Self::Sandbox,
             });
         }

@@ -21,3 +21,4 @@ mod served;
 mod session;
 mod thousand;
 mod tiers;
+mod weights;

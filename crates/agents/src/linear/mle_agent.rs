@@ -198,6 +198,9 @@ impl TurnForm for MleAgentTurns<'_> {
             .replace("{seconds}", &Span::seconds(settings.seconds).in_words())
             .replace("{script}", &run.view.limits.time_limit.in_words())
             .replace("{told}", told(run.config.feedback));
+        let weights = run.view.weights.as_ref();
+        let weights = weights.map(|weights| format!("\n\n{}", weights.sentence()));
+        let system = format!("{system}{}", weights.unwrap_or_default());
         let better = match run.view.direction {
             Direction::HigherIsBetter => "Higher scores are better.",
             Direction::LowerIsBetter => "Lower scores are better.",

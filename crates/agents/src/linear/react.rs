@@ -55,6 +55,10 @@ impl TurnForm for ReactTurns<'_> {
             Prompt::from_page(&run.view.page, settings.prompt, run.config.mode, &packages)?;
         if settings.prompt == PromptStyle::Full {
             prompt.user.push_str(&budget(settings, run.view.limits.time_limit));
+            if let Some(weights) = &run.view.weights {
+                prompt.user.push_str("\n\n");
+                prompt.user.push_str(&weights.sentence());
+            }
         }
         Ok(vec![Message::new(Role::System, prompt.system), Message::new(Role::User, prompt.user)])
     }

@@ -7,6 +7,7 @@ use super::player::Player;
 use super::python::PythonFacts;
 use super::state::RunState;
 use super::stop::AgentStop;
+use super::weights::PretrainedWeights;
 use crate::overview::DataOverview;
 use camino::Utf8Path;
 use jail::limits::{Gpus, RunLimits};
@@ -29,10 +30,13 @@ pub struct TaskView {
     pub limits: RunLimits,
     /// The Python that scripts run with.
     pub python: PythonFacts,
+    /// Pretrained weights that scripts find in `models/`.
+    pub weights: Option<PretrainedWeights>,
 }
 
 impl TaskView {
-    /// Of `task`, whose scripts run under `limits`.
+    /// Of `task`, whose scripts run under `limits` and find `weights`, which the sandbox must
+    /// have been started with.
     ///
     /// # Errors
     /// [`TaskError`] if its page cannot be read.
@@ -41,6 +45,7 @@ impl TaskView {
         direction: Direction,
         limits: &RunLimits,
         python: &PythonFacts,
+        weights: Option<&PretrainedWeights>,
     ) -> Result<Self, TaskError> {
         Ok(Self {
             page: task.description()?,
@@ -48,6 +53,7 @@ impl TaskView {
             direction,
             limits: limits.clone(),
             python: python.clone(),
+            weights: weights.cloned(),
         })
     }
 }
@@ -131,6 +137,9 @@ pub enum AgentRunError {
     /// The public files of the task are not those that the run began with.
     #[error("the task's files were changed since the run began: {}", .0.join(", "))]
     TaskChanged(Vec<String>),
+    /// Pretrained weights are not those that the run began with.
+    #[error("pretrained weights were changed since the run began: {}", .0.join(", "))]
+    WeightsChanged(Vec<String>),
     /// The first question cannot be written.
     #[error("the agent cannot be told of the task")]
     Prompt(#[from] crate::prompt::PromptError),
@@ -164,6 +173,8 @@ impl AgentRun<'_> {
 
     fn header(&self, settings: Value, blobs: &Blobs) -> Result<RunHeader, AgentRunError> {
         let public = fingerprint(self.task.public().path())?;
+        let weights = self.view.weights.as_ref();
+        let weights = weights.map(|weights| blobs.put(weights.fingerprint().as_bytes()));
         Ok(RunHeader {
             version: JOURNAL_VERSION,
             task: self.task.id().clone(),
@@ -179,6 +190,7 @@ impl AgentRun<'_> {
             submission_limit: self.config.submission_limit,
             tier: self.suite.sandbox().tier(),
             python: self.view.python.clone(),
+            weights: weights.transpose()?,
         })
     }
 
@@ -187,6 +199,12 @@ impl AgentRun<'_> {
         if old.public != new.public {
             let changed = changed_files(&blobs.text(&old.public)?, &blobs.text(&new.public)?);
             return Err(AgentRunError::TaskChanged(changed));
+        }
+        if let (Some(then), Some(now)) = (&old.weights, &new.weights)
+            && then != now
+        {
+            let changed = changed_files(&blobs.text(then)?, &blobs.text(now)?);
+            return Err(AgentRunError::WeightsChanged(changed));
         }
         let differences = old.differences(new);
         if differences.is_empty() {

@@ -5,7 +5,7 @@ use super::python::PythonFacts;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use jail::isolation::tier::IsolationLevel;
-use jail::limits::RunLimits;
+use jail::limits::{Gpus, RunLimits};
 use sandbox::env::Feedback;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -49,14 +49,24 @@ pub struct RunHeader {
     pub tier: IsolationLevel,
     /// The Python that scripts run with.
     pub python: PythonFacts,
+    /// Pretrained weights in `models/`: a list of paths, sizes and hashes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<BlobHash>,
 }
 
 impl RunHeader {
-    /// The fields in which `other` differs, with both values.
+    /// The fields in which `other` differs, with both values. Which GPUs a run has does not
+    /// matter, only how many.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let value = |header| serde_json::to_value(header).expect("a header has string keys only");
+        let mut same_gpus = self.clone();
+        if let (Gpus::Only(one), Gpus::Only(another)) = (&self.limits.gpus, &other.limits.gpus)
+            && one.len() == another.len()
+        {
+            same_gpus.limits.gpus = other.limits.gpus.clone();
+        }
         let mut found = Vec::new();
-        compare("", &value(self), &value(other), &mut found);
+        compare("", &value(&same_gpus), &value(other), &mut found);
         found
     }
 }

@@ -15,3 +15,4 @@ pub mod recorded;
 pub mod state;
 pub mod stop;
 pub mod turn;
+pub mod weights;

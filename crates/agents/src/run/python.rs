@@ -51,7 +51,7 @@ for name in NAMES:
         found[name] = version(name)
     except PackageNotFoundError:
         pass
-print(json.dumps({\"version\": \".\".join(map(str, sys.version_info[:3])), \"packages\": found}))
+print(json.dumps([\".\".join(map(str, sys.version_info[:3])), found]))
 ";
 
 /// The Python that scripts run with.
@@ -75,31 +75,37 @@ pub enum PythonFactsError {
     Answer(String),
 }
 
+/// The version of the Python of `sandbox`, and versions of those of `names` that are installed.
+///
+/// # Errors
+/// [`PythonFactsError`].
+pub fn installed(
+    sandbox: &Sandbox,
+    names: &[&str],
+) -> Result<(String, BTreeMap<String, String>), PythonFactsError> {
+    let names = serde_json::to_string(names).expect("texts");
+    let workspace = sandbox.empty_workspace().map_err(EpisodeFault::Execution)?;
+    let run = workspace
+        .run(&ASK.replace("NAMES", &names), &RunLimits::default())
+        .map_err(EpisodeFault::Execution)?;
+    let printed = run.stdout.text();
+    serde_json::from_str(printed.trim())
+        .map_err(|_| PythonFactsError::Answer(format!("it {}; {}", run.outcome, run.stderr.text())))
+}
+
 impl PythonFacts {
     /// Asks the Python of `sandbox`.
     ///
     /// # Errors
     /// [`PythonFactsError`].
     pub fn ask(sandbox: &Sandbox) -> Result<Self, PythonFactsError> {
-        let names = serde_json::to_string(&KNOWN).expect("texts");
-        let workspace = sandbox.empty_workspace().map_err(EpisodeFault::Execution)?;
-        let run = workspace
-            .run(&ASK.replace("NAMES", &names), &RunLimits::default())
-            .map_err(EpisodeFault::Execution)?;
-        let printed = run.stdout.text();
-        serde_json::from_str(printed.trim()).map_err(|_| {
-            PythonFactsError::Answer(format!("it {}; {}", run.outcome, run.stderr.text()))
-        })
+        let (version, packages) = installed(sandbox, &KNOWN)?;
+        Ok(Self { version, packages })
     }
 
     /// Names of the packages in the order of prompts, with commas between them.
     pub fn list(&self) -> String {
         self.names().collect::<Vec<_>>().join(", ")
-    }
-
-    /// Names of packages that agents would expect and that are not there.
-    pub fn missing(&self) -> impl Iterator<Item = &'static str> {
-        KNOWN.into_iter().filter(|name| !self.packages.contains_key(*name))
     }
 
     /// Names of the packages in the order of prompts.

@@ -34,7 +34,8 @@ impl Fixture {
         let config = EpisodeConfig { feedback: Feedback::Validate, ..EpisodeConfig::default() };
         let python = PythonFacts::ask(suite.sandbox()).unwrap();
         let direction = Direction::HigherIsBetter;
-        let view = TaskView::of(&suite.tasks()[0], direction, &config.policy, &python).unwrap();
+        let view =
+            TaskView::of(&suite.tasks()[0], direction, &config.policy, &python, None).unwrap();
         Self { folder, suite, view, config }
     }
 

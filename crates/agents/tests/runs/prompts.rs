@@ -44,7 +44,8 @@ fn first_question_of_every_preset_is_as_recorded() {
             packages: packages.map(|name| (name.to_owned(), "1.0".to_owned())).into(),
         };
         let direction = fixture.view.direction;
-        fixture.view = TaskView::of(fixture.task(), direction, &preset.limits, &python).unwrap();
+        fixture.view =
+            TaskView::of(fixture.task(), direction, &preset.limits, &python, None).unwrap();
         fixture.config.policy = preset.limits.clone();
         let listener = Listener::default();
         // Feedback stays `validate`: the task is no competition, so `exposed` is not for it.

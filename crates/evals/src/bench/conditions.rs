@@ -1,11 +1,12 @@
 //! Under which conditions an evaluation ran: what a reader must know before comparing its figures.
 
+use super::machine::{BenchMachine, MachineOptions};
 use super::suite::BenchName;
 use agents::preset::{Preset, ScaffoldSettings};
 use agents::run::agent::gpus_in_words;
 use agents::run::python::PythonFacts;
+use agents::run::weights::PretrainedWeights;
 use jail::isolation::tier::IsolationLevel;
-use sandbox::env::TaskSuite;
 use serde::{Deserialize, Serialize};
 
 /// The file in the folder of an evaluation that holds them.
@@ -27,17 +28,25 @@ pub struct BenchConditions {
     pub processors: usize,
     /// The protection that scripts ran under.
     pub tier: IsolationLevel,
+    /// GPUs that were dealt out, and the folder of pretrained weights.
+    #[serde(default)]
+    pub machine: MachineOptions,
+    /// What was in the folder of pretrained weights.
+    #[serde(default)]
+    pub weights: Option<String>,
     /// The Python of scripts, with its packages.
     pub python: PythonFacts,
+    /// Packages of MLE-bench's environment that the Python of scripts has not.
+    #[serde(default)]
+    pub missing_packages: Vec<String>,
 }
 
 impl BenchConditions {
-    /// Of an evaluation on the tasks of `suite`, on this machine.
+    /// Of an evaluation on `machine`.
     pub fn new(
         bench: BenchName,
         preset: &Preset,
-        suite: &TaskSuite,
-        python: &PythonFacts,
+        machine: &BenchMachine,
         seeds: u64,
         jobs: usize,
     ) -> Self {
@@ -47,8 +56,11 @@ impl BenchConditions {
             seeds,
             jobs,
             processors: std::thread::available_parallelism().map_or(1, usize::from),
-            tier: suite.sandbox().tier(),
-            python: python.clone(),
+            tier: machine.suite.sandbox().tier(),
+            machine: machine.options().clone(),
+            weights: machine.weights.as_ref().map(PretrainedWeights::list),
+            python: machine.python.clone(),
+            missing_packages: machine.missing_packages.clone(),
         }
     }
 
@@ -63,9 +75,16 @@ impl BenchConditions {
             ScaffoldSettings::Search(_) => "the scaffold, by validation score",
             ScaffoldSettings::Linear(_) => "the agent",
         };
-        let gpus = gpus_in_words(&limits.gpus);
-        let packages = |names: Vec<&str>| {
-            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        let gpus = match &self.machine.gpus[..] {
+            [] => gpus_in_words(&limits.gpus),
+            dealt if self.machine.share_gpus => {
+                format!("{} GPU(s), which runs share, one for each", dealt.len())
+            }
+            dealt => format!("{} GPU(s), one for each run", dealt.len()),
+        };
+        let weights = match &self.weights {
+            None => "none",
+            Some(list) => list,
         };
         let leaks = match self.bench {
             BenchName::MlebenchLite => {
@@ -73,6 +92,11 @@ impl BenchConditions {
             }
             BenchName::MleDojo => "not looked for",
             BenchName::Synthetic => "none: tasks are probed for them when they are made",
+        };
+        let missing = match (self.bench, &self.missing_packages[..]) {
+            (BenchName::Synthetic, _) => "not asked for".to_owned(),
+            (_, []) => "none".to_owned(),
+            (_, names) => names.join(", "),
         };
         let lines = [
             (
@@ -83,7 +107,7 @@ impl BenchConditions {
             ("final submission chosen by", chosen.to_owned()),
             ("seeds", format!("{}, all reported", self.seeds)),
             ("internet", "none".to_owned()),
-            ("pretrained weights", "none mounted".to_owned()),
+            ("pretrained weights", weights.to_owned()),
             (
                 "machine",
                 format!("{} processors, {gpus}, {} runs at a time", self.processors, self.jobs),
@@ -91,8 +115,8 @@ impl BenchConditions {
             ("limits of a script", format!("{}, {}", limits.time_limit, limits.memory)),
             ("protection", self.tier.to_string()),
             ("Python", self.python.version.clone()),
-            ("packages", packages(self.python.names().collect())),
-            ("packages that are missing", packages(self.python.missing().collect())),
+            ("packages", self.python.list()),
+            ("packages of MLE-bench that are missing", missing),
             ("known leaks", leaks.to_owned()),
             (
                 "faults",

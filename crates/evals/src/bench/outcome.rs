@@ -238,6 +238,7 @@ pub(crate) mod tests {
             submission_limit: ByteSize::new(1),
             tier: IsolationLevel::T3,
             python: PythonFacts { version: String::new(), packages: BTreeMap::new() },
+            weights: None,
         }
     }
 

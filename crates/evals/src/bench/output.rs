@@ -4,6 +4,7 @@
 //! <out>/runs.json           every run that is over
 //! <out>/conditions.json     the benchmark, scaffold, limits, machine and packages
 //! <out>/leaderboard.html    agents side by side
+//! <out>/runs/…/tree.html    the page of each run, which the leaderboard links to
 //! <out>/mlebench/           grading reports in the form of mle-bench
 //! ```
 
@@ -13,7 +14,7 @@ use super::outcome::BenchRun;
 use super::paper::{PaperBeside, PaperRow};
 use super::suite::BenchName;
 use super::summary::{BenchField, BenchTable, BenchTableError};
-use crate::report::{LeaderboardPage, LeaderboardTable};
+use crate::report::{LeaderboardPage, LeaderboardTable, RunPages};
 use camino::Utf8Path;
 use std::io;
 use tasks::files;
@@ -35,13 +36,15 @@ pub enum OutputError {
 /// Rows of the paper, each with the name of an agent of ours and the differences.
 pub type PaperRows = Vec<(PaperRow, String, Vec<PaperBeside>)>;
 
-/// The page of `tables`, each with the rows of the paper that stand beside it.
+/// The page of `tables`, each with the rows of the paper that stand beside it, and with links to the
+/// pages of runs.
 pub fn leaderboard(
     field: &BenchField,
     tables: Vec<(BenchTable, PaperRows)>,
+    run_pages: &RunPages,
     conditions: Vec<(String, String)>,
 ) -> LeaderboardPage {
-    let table = |(table, paper)| LeaderboardTable { table, run_page: |_| None, paper };
+    let table = |(table, paper)| LeaderboardTable { table, run_pages: run_pages.clone(), paper };
     LeaderboardPage {
         title: format!("Leaderboard of {}", field.name),
         conditions,
@@ -65,7 +68,9 @@ pub fn write(
         return Ok(None);
     }
     let table = BenchTable::from_runs(field, runs, false)?;
-    let page = leaderboard(field, vec![(table.clone(), Vec::new())], conditions.lines());
+    let mut pages = RunPages::default();
+    pages.find(runs, out, out);
+    let page = leaderboard(field, vec![(table.clone(), Vec::new())], &pages, conditions.lines());
     files::write_atomic(&out.join("leaderboard.html"), page.html().as_bytes())?;
     if field.name == BenchName::MlebenchLite.to_string() {
         mlebench_files::write(out, &table)?;

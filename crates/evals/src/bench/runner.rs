@@ -4,22 +4,23 @@
 //! ```text
 //! <out>/runs/<task>/seed<k>/journal.jsonl, blobs/, submission.csv    the run
 //! <out>/runs/<task>/seed<k>/run.json                                 its grade
+//! <out>/runs/<task>/seed<k>/tree.html                                its page
 //! ```
 
 use super::boards;
 use super::grading::{FinishedRun, Grades, GradingFault};
+use super::machine::BenchMachine;
 use super::outcome::{BenchOutcome, BenchRun, PlayerTokens, RunSeconds};
+use crate::report::TreePage;
 use agents::preset::Preset;
 use agents::run::agent::{AgentRest, AgentRun, AgentRunError, TaskView};
 use agents::run::journal::{JournalError, journal_path, read_lines};
 use agents::run::player::Player;
-use agents::run::python::PythonFacts;
 use agents::run::state::RunState;
 use agents::run::stop::AgentStop;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use llm::{Price, Usage};
-use sandbox::env::TaskSuite;
 use std::error::Error;
 use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,6 +29,9 @@ use tasks::files;
 use tasks::metrics::Direction;
 use tasks::task::{Task, TaskId};
 use tasks::text::with_causes;
+
+/// The file in the folder of a run that shows it.
+pub const RUN_PAGE: &str = "tree.html";
 
 /// Times that a run is begun again after a fault of ours before it is given up.
 const REDONE: u32 = 2;
@@ -59,8 +63,8 @@ pub trait BenchProgress: Sync {
 #[expect(missing_debug_implementations, reason = "players and progress bars have none")]
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
-    /// The tasks, their sandbox and their graders.
-    pub suite: &'a TaskSuite,
+    /// What scripts run on, with the tasks.
+    pub machine: &'a BenchMachine,
     /// The scaffold and its settings.
     pub preset: &'a Preset,
     /// Scaffold and model, as in reports.
@@ -69,8 +73,6 @@ pub struct Bench<'a> {
     pub players: &'a dyn PlayerSource,
     /// What a token costs, if that is known.
     pub price: Option<Price>,
-    /// The Python that scripts run with.
-    pub python: &'a PythonFacts,
     /// The folder of the evaluation.
     pub out: &'a Utf8Path,
     /// Seeds 0 to `seeds - 1` are played.
@@ -165,15 +167,16 @@ impl Bench<'_> {
     /// # Errors
     /// The first [`BenchError`]; runs in flight come to rest first.
     pub fn play(&self) -> Result<BenchRests, BenchError> {
-        let tasks = self.suite.tasks();
+        let tasks = self.machine.suite.tasks();
         let runs: Vec<(&Task, u64)> =
             (0..self.seeds).flat_map(|seed| tasks.iter().map(move |task| (task, seed))).collect();
         let (next, rests, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(None));
         std::thread::scope(|scope| {
-            for _ in 0..self.jobs.clamp(1, runs.len().max(1)) {
-                scope.spawn(|| {
+            let (runs, next, rests, failed) = (&runs, &next, &rests, &failed);
+            for worker in 0..self.jobs.clamp(1, runs.len().max(1)) {
+                scope.spawn(move || {
                     while let Some(&(task, seed)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        match self.run(task, seed) {
+                        match self.run(task, seed, worker) {
                             Ok(rest) => {
                                 self.progress.rest(task.id(), seed, &rest);
                                 let mut rests =
@@ -205,8 +208,8 @@ impl Bench<'_> {
         self.out.join("runs").join(task.as_str()).join(format!("seed{seed}"))
     }
 
-    /// Plays one run, unless it is over.
-    fn run(&self, task: &Task, seed: u64) -> Result<BenchRest, BenchError> {
+    /// Plays one run, unless it is over. Every worker plays one at a time.
+    fn run(&self, task: &Task, seed: u64, worker: usize) -> Result<BenchRest, BenchError> {
         let folder = self.folder(task.id(), seed);
         let graded = folder.join("run.json");
         if graded.exists() {
@@ -214,13 +217,17 @@ impl Bench<'_> {
             let run = read.map_err(|source| BenchError::Graded { path: graded, source })?;
             return Ok(BenchRest::Over(Box::new(run)));
         }
-        let config = self.preset.episode();
+        let BenchMachine { suite, python, weights, .. } = self.machine;
+        let mut config = self.preset.episode();
+        if let Some(gpus) = self.machine.dealt(worker) {
+            config.policy.gpus = gpus;
+        }
         let broken = |source: Box<dyn Error + Send + Sync>| BenchError::Task {
             task: task.id().clone(),
             source,
         };
-        let direction = self.suite.grader(task).map_err(|error| broken(error.into()))?.direction();
-        let view = TaskView::of(task, direction, &config.policy, self.python)
+        let direction = suite.grader(task).map_err(|error| broken(error.into()))?.direction();
+        let view = TaskView::of(task, direction, &config.policy, python, weights.as_ref())
             .map_err(|error| broken(error.into()))?;
         let boards =
             boards::of(task, self.boards, direction).map_err(|error| broken(error.into()))?;
@@ -229,7 +236,7 @@ impl Bench<'_> {
             .player(task, direction, seed)
             .map_err(|source| BenchError::Player { task: task.id().clone(), source })?;
         let agent = AgentRun {
-            suite: self.suite,
+            suite,
             task,
             config: &config,
             scaffold: &self.preset.scaffold,
@@ -270,7 +277,7 @@ impl Bench<'_> {
             .and_then(|state| state.ok_or(JournalError::NoHeader(path)))
             .map_err(journal)?;
         let finished = FinishedRun {
-            suite: self.suite,
+            suite,
             task,
             config: &config,
             direction,
@@ -290,6 +297,8 @@ impl Bench<'_> {
         let run = self.bench_run(&state, grades);
         // A fault is tried again by the next start.
         if matches!(run.outcome, BenchOutcome::Graded(_)) {
+            let page = TreePage::from_run(&state, &folder, &run.by_step).map_err(journal)?;
+            files::write_atomic(&folder.join(RUN_PAGE), page.html().as_bytes())?;
             files::write_json(&graded, &run)?;
         }
         Ok(BenchRest::Over(Box::new(run)))

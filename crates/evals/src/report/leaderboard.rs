@@ -5,6 +5,7 @@ use crate::bench::measure::{Measure, MeasureEstimate};
 use crate::bench::outcome::BenchRun;
 use crate::bench::paper::{PaperBeside, PaperRow};
 use crate::bench::summary::BenchTable;
+use crate::report::RunPages;
 use maud::{Markup, html};
 use tasks::task::DataSource;
 use tasks::thresholds::Milestone;
@@ -31,8 +32,8 @@ pub struct LeaderboardPage {
 pub struct LeaderboardTable {
     /// Agents side by side.
     pub table: BenchTable,
-    /// Where the page of a run lies, relative to this page; only names, `/` and `.` in between.
-    pub run_page: fn(&BenchRun) -> Option<String>,
+    /// Where the pages of runs lie.
+    pub run_pages: RunPages,
     /// Rows of the paper, each with the name of an agent of ours and the differences.
     pub paper: Vec<(PaperRow, String, Vec<PaperBeside>)>,
 }
@@ -317,10 +318,9 @@ fn run_mark(part: &LeaderboardTable, run: &BenchRun) -> Markup {
     let score = grade(run).and_then(|graded| graded.score);
     let score = score.map_or_else(String::new, |score| format!(", score {score}"));
     let title = format!("seed {}: {words}{score}", run.seed);
-    // A colon would let a link leave the folder of the page.
-    let link = (part.run_page)(run);
+    let link = part.run_pages.link(run);
     html! {
-        @if let Some(link) = link.filter(|link| !link.contains(':') && !link.starts_with("//")) {
+        @if let Some(link) = link {
             a class=(class) title=(title) aria-label=(title) href=(link) { (letter) }
         } @else {
             span class=(class) title=(title) { (letter) }
@@ -407,6 +407,7 @@ mod tests {
     use crate::bench::outcome::tests::run;
     use crate::bench::paper::{beside, rows};
     use crate::bench::summary::BenchField;
+    use camino::Utf8Path;
     use rand::RngExt as _;
     use sandbox::env::Feedback;
     use tasks::stream::Stream;
@@ -441,7 +442,7 @@ mod tests {
 
     fn part(runs: &[BenchRun]) -> LeaderboardTable {
         let table = BenchTable::from_runs(&BenchField::lite(), runs, false).unwrap();
-        LeaderboardTable { table, run_page: |_| None, paper: Vec::new() }
+        LeaderboardTable { table, run_pages: RunPages::default(), paper: Vec::new() }
     }
 
     fn page(tables: Vec<LeaderboardTable>) -> LeaderboardPage {
@@ -451,8 +452,7 @@ mod tests {
 
     #[test]
     fn hostile_names_are_shown_as_text() {
-        let mut part = part(&runs(&[EVIL, "b"], 2, DataSource::StandIn));
-        part.run_page = |_| Some("javascript:alert(1)".to_owned());
+        let part = part(&runs(&[EVIL, "b"], 2, DataSource::StandIn));
         let mut page = page(vec![part]);
         page.title = EVIL.to_owned();
         page.conditions.push((EVIL.to_owned(), EVIL.to_owned()));
@@ -476,13 +476,19 @@ mod tests {
     }
 
     #[test]
-    fn link_to_a_run_stays_beside_the_page() {
-        let mut part = part(&runs(&["a"], 1, DataSource::Real));
-        part.run_page = |run| Some(format!("runs/{}.html", run.competition));
-        let html = page(vec![part.clone()]).html();
-        assert_eq!(html.matches("href=\"runs/").count(), 22);
-        part.run_page = |_| Some("//elsewhere".to_owned());
-        assert!(!page(vec![part]).html().contains("href"));
+    fn every_run_with_a_page_is_linked() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = Utf8Path::from_path(folder.path()).unwrap();
+        let runs = runs(&["a"], 1, DataSource::Real);
+        for run in &runs[..5] {
+            let path = out.join(format!("runs/{}/seed0", run.competition));
+            fs_err::create_dir_all(&path).unwrap();
+            fs_err::write(path.join("tree.html"), "").unwrap();
+        }
+        let mut part = part(&runs);
+        assert!(!page(vec![part.clone()]).html().contains("href"));
+        part.run_pages.find(&runs, out, out);
+        assert_eq!(page(vec![part]).html().matches("href=\"runs/").count(), 5);
     }
 
     /// `LEADERBOARD_PAGE=FILE` writes the page, to look at it.

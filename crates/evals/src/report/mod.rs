@@ -3,8 +3,10 @@
 
 mod leaderboard;
 mod page;
+mod run_pages;
 mod tree_page;
 
 pub use leaderboard::{LeaderboardPage, LeaderboardTable};
 pub use page::{CardError, Report, TaskCard};
+pub use run_pages::RunPages;
 pub use tree_page::TreePage;

@@ -51,6 +51,14 @@ pub enum StartError {
         /// The folder that every script can read.
         folder: Utf8PathBuf,
     },
+    /// The folder of pretrained weights could not be used.
+    #[error("could not use `{folder}` as the folder of pretrained weights ({source})")]
+    Weights {
+        /// The folder.
+        folder: Utf8PathBuf,
+        /// The I/O error of opening it.
+        source: std::io::Error,
+    },
     /// This host offers less than is asked for.
     #[error(
         "this host offers tier {found}, and {weakest} is the weakest accepted; the layer \

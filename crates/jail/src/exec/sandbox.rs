@@ -52,6 +52,9 @@ pub struct SandboxOptions {
     /// Whether the zygote fits small models before it serves, which makes the first fits of
     /// each run faster. Default: yes.
     pub warm_up: bool,
+    /// A folder of pretrained weights, which every script can read as `models/`. No task may lie in
+    /// it. Default: none.
+    pub weights: Option<Utf8PathBuf>,
     /// Where the device nodes of the host's GPUs are. Default: `/dev`; another folder is for
     /// tests.
     pub device_folder: Utf8PathBuf,
@@ -70,6 +73,7 @@ impl Default for SandboxOptions {
             allow_tier: IsolationLevel::T2,
             modules: MODULES.map(str::to_owned).to_vec(),
             warm_up: true,
+            weights: None,
             device_folder: "/dev".into(),
         }
     }
@@ -100,6 +104,8 @@ struct SandboxState {
     options: SandboxOptions,
     /// Where a run finds its task's public files.
     inputs: BTreeMap<TaskId, String>,
+    /// Where a run finds pretrained weights.
+    weights: Option<String>,
     slots: Semaphore,
     protection: Protection,
     tier: IsolationLevel,
@@ -208,6 +214,7 @@ impl Sandbox {
             launcher,
             slots: Semaphore::new(options.slots.max(1) as u64),
             inputs: setup.inputs(launch.bare).collect(),
+            weights: setup.weights(launch.bare),
             bare: launch.bare.then(|| setup.readable()),
             launch,
             protection: Protection::except(missing),
@@ -275,6 +282,11 @@ impl Sandbox {
         let zygote = self.0.zygote.lock().unwrap_or_else(PoisonError::into_inner);
         self.0.abandoned.store(true, Ordering::Release);
         zygote.kill();
+    }
+
+    /// Where a run finds pretrained weights, if there are any.
+    pub(crate) fn weights_in_box(&self) -> Option<String> {
+        self.0.weights.clone()
     }
 
     /// What a run without a box may read; none for one in a box.

@@ -3,7 +3,7 @@
 use crate::exec::fault::StartError;
 use crate::exec::sandbox::SandboxOptions;
 use crate::isolation::bare::Bare;
-use crate::isolation::enter::{TASKS, WORKSPACES};
+use crate::isolation::enter::{TASKS, WEIGHTS, WORKSPACES};
 use crate::isolation::gpus::{self, HostGpus};
 use crate::isolation::launcher::{Launch, bare_user};
 use crate::isolation::root::{Bind, SYSTEM};
@@ -19,6 +19,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) options: &'a SandboxOptions,
     /// Each task's folder of public files.
     data: Vec<(TaskId, Bind)>,
+    /// The folder of pretrained weights.
+    weights: Option<Bind>,
     library: Utf8PathBuf,
     gpus: &'a HostGpus,
 }
@@ -32,7 +34,10 @@ impl<'a> Setup<'a> {
         library: Utf8PathBuf,
     ) -> Result<Self, StartError> {
         let tasks = tasks.iter().map(|(id, public)| (id, public.path()));
-        Ok(Self { python, options, data: data(&visible(python), tasks)?, library, gpus })
+        let mut visible = visible(python);
+        let weights = options.weights.as_deref().map(weights).transpose()?;
+        visible.extend(weights.iter().map(|bind| Utf8PathBuf::from(&bind.source)));
+        Ok(Self { python, options, data: data(&visible, tasks)?, weights, library, gpus })
     }
 
     /// A zygote in a box: its paths are the box's.
@@ -51,16 +56,12 @@ impl<'a> Setup<'a> {
         Ok(Launch {
             interpreter: self.python.interpreter_in_box().into(),
             programs: programs(self.python),
-            data: self.data.iter().map(|(_, bind)| bind.clone()).collect(),
+            data: self.data().cloned().collect(),
             devices: self.gpus.binds(),
             workspaces: WORKSPACES.to_owned(),
             work_dirs: work_dirs.map(ToString::to_string),
             environment: environment(),
-            ..self.launch(
-                self.data.iter().map(|(_, bind)| bind.target.as_str()),
-                false,
-                work_dirs.is_some(),
-            )
+            ..self.launch(self.data().map(|bind| bind.target.as_str()), false, work_dirs.is_some())
         })
     }
 
@@ -73,7 +74,7 @@ impl<'a> Setup<'a> {
             workspaces: workspaces.as_str().to_owned(),
             // A run gets folders of its own.
             environment: environment_with(bin.as_str(), "/", "/"),
-            ..self.launch(self.data.iter().map(|(_, bind)| bind.source.as_str()), true, true)
+            ..self.launch(self.data().map(|bind| bind.source.as_str()), true, true)
         }
     }
 
@@ -101,6 +102,7 @@ impl<'a> Setup<'a> {
                 "warm_up": self.options.warm_up,
                 "bare": bare,
                 "on_disk": on_disk,
+                "weights": self.weights.is_some(),
                 "spares": self.options.spares,
             }),
             environment: Vec::new(),
@@ -112,6 +114,16 @@ impl<'a> Setup<'a> {
         self.data.iter().map(move |(task, bind)| {
             (task.clone(), if bare { &bind.source } else { &bind.target }.clone())
         })
+    }
+
+    /// Where a run finds pretrained weights.
+    pub(crate) fn weights(&self, bare: bool) -> Option<String> {
+        self.weights.as_ref().map(|bind| if bare { &bind.source } else { &bind.target }.clone())
+    }
+
+    /// What scripts read beside their programs.
+    fn data(&self) -> impl Iterator<Item = &Bind> {
+        self.data.iter().map(|(_, bind)| bind).chain(&self.weights)
     }
 
     /// What a run without a box may read.
@@ -134,6 +146,16 @@ fn visible(python: &PythonEnv) -> Vec<Utf8PathBuf> {
     let system = SYSTEM.iter().map(Utf8Path::new);
     let all = system.chain(python.iter().map(|(source, _)| source.as_path()));
     all.filter_map(|path| path.canonicalize_utf8().ok()).collect()
+}
+
+/// The tree of pretrained weights.
+fn weights(folder: &Utf8Path) -> Result<Bind, StartError> {
+    let failed = |source| StartError::Weights { folder: folder.to_owned(), source };
+    let source = folder.canonicalize_utf8().map_err(failed)?;
+    if !source.is_dir() {
+        return Err(failed(std::io::ErrorKind::NotADirectory.into()));
+    }
+    Ok(Bind { source: source.into(), target: WEIGHTS.to_owned() })
 }
 
 /// One tree per task: its public files and no more.
@@ -182,6 +204,8 @@ fn environment_with(bin: &str, home: &str, temporary: &str) -> Vec<(String, Stri
         ("MKL_NUM_THREADS", "1"),
         ("NUMEXPR_NUM_THREADS", "1"),
         ("VECLIB_MAXIMUM_THREADS", "1"),
+        // pyarrow, which pandas imports where it is installed, would start one to free memory.
+        ("JE_ARROW_MALLOC_CONF", "background_thread:false"),
         // `n_jobs=-1` and `n_jobs=4` alike run in the process itself: on such data, starting
         // workers costs a hundred times what they save.
         ("JOBLIB_MULTIPROCESSING", "0"),

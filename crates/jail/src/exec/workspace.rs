@@ -38,7 +38,8 @@ pub enum Mode {
 }
 
 /// A private work dir. Scripts see it as `/work`, with the task's public files, read-only, in
-/// `/work/input`. Dropping it frees it.
+/// `/work/input`, and pretrained weights, if the sandbox has them, in `/work/models`. Dropping it
+/// frees it.
 #[derive(Debug)]
 pub struct Workspace {
     /// Keeps the sandbox, its slots and a new zygote alive.
@@ -169,6 +170,7 @@ impl Workspace {
             zygote: &self.zygote,
             spec: JailSpec {
                 session: self.mode == Mode::Session,
+                weights: self.sandbox.weights_in_box(),
                 ..jail_spec(&self.mounted, self.input.clone(), policy, gpus, self.sandbox.bare())
             },
             group: self.group.as_ref(),
@@ -227,6 +229,7 @@ pub(crate) fn jail_spec(
     JailSpec {
         workspace: mounted.path.clone(),
         input,
+        weights: None,
         scratch: policy.scratch.bytes(),
         limits: policy.limits(),
         gpus,

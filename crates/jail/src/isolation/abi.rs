@@ -17,7 +17,7 @@ use std::ffi::{c_int, c_void};
 use std::io;
 
 /// Must be the same in the launcher and in the library that the zygote loads.
-pub const VERSION: c_int = 6;
+pub const VERSION: c_int = 7;
 
 /// [`VERSION`] of the library.
 #[unsafe(no_mangle)]

@@ -90,7 +90,8 @@ pub fn become_monitor(zygote: i32) -> Result<(), EnterError> {
 pub fn enter(spec: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
     rustix::process::setsid().map_err(EnterError::Session)?;
     enter::join_group(&spec.cgroup_fds).map_err(EnterError::Group)?;
-    place_input(spec).map_err(EnterError::Input)?;
+    place(spec.input.as_deref(), &spec.workspace, "input").map_err(EnterError::Input)?;
+    place(spec.weights.as_deref(), &spec.workspace, "models").map_err(EnterError::Input)?;
     rlimits::apply(&spec.limits)?;
     rlimits::apply_beside_others(&spec.limits)?;
     fs::write("/proc/self/oom_score_adj", "1000").map_err(EnterError::Victim)?;
@@ -98,7 +99,7 @@ pub fn enter(spec: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
     capabilities::drop_own()?;
 
     let scratch = scratch(&spec.workspace);
-    let input = spec.input.as_deref();
+    let data = spec.input.as_deref().into_iter().chain(spec.weights.as_deref());
     let programs = bare.programs.iter().map(String::as_str);
     let system = SYSTEM.into_iter().chain(["/bin", "/lib", "/lib32", "/lib64"]);
     let of_itself = OF_ITSELF.map(|name| format!("/proc/self/{name}"));
@@ -108,7 +109,7 @@ pub fn enter(spec: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
         .chain(facts)
         .chain(of_gpus)
         .chain(programs)
-        .chain(input)
+        .chain(data)
         // No host has all of them.
         .filter(|path| Path::new(path).exists())
         .collect();
@@ -120,11 +121,11 @@ pub fn enter(spec: &JailSpec, bare: &Bare) -> Result<(), EnterError> {
     Ok(())
 }
 
-/// A link in the work dir to the public files. An earlier run may have put something else in its
+/// A link in the work dir to a folder of data. An earlier run may have put something else in its
 /// place; that is its own episode's loss.
-fn place_input(spec: &JailSpec) -> io::Result<()> {
-    let Some(input) = &spec.input else { return Ok(()) };
-    match std::os::unix::fs::symlink(input, format!("{}/input", spec.workspace)) {
+fn place(data: Option<&str>, workspace: &str, name: &str) -> io::Result<()> {
+    let Some(data) = data else { return Ok(()) };
+    match std::os::unix::fs::symlink(data, format!("{workspace}/{name}")) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         result => result,
     }

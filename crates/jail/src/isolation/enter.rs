@@ -36,6 +36,10 @@ use serde::{Deserialize, Serialize};
 pub const WORK: &str = "/work";
 /// Where the task's public files appear, inside the working directory.
 pub const INPUT: &str = "/work/input";
+/// Where pretrained weights appear, inside the working directory.
+pub const MODELS: &str = "/work/models";
+/// Where the outer box holds pretrained weights; covered in the inner box.
+pub const WEIGHTS: &str = "/weights";
 /// Where the outer box holds the public files of all tasks; covered in the inner box.
 pub const TASKS: &str = "/tasks";
 /// Where the outer box mounts the work dirs of all episodes; covered in the inner box.
@@ -56,6 +60,9 @@ pub struct JailSpec {
     pub workspace: String,
     /// The task's public files, a path in the outer box; none while a sandbox tests itself.
     pub input: Option<String>,
+    /// Pretrained weights, a path in the outer box.
+    #[serde(default)]
+    pub weights: Option<String>,
     /// Bytes of `/tmp`, and of `/dev/shm`.
     pub scratch: u64,
     /// Resource limits of each process.
@@ -213,14 +220,18 @@ pub(super) fn join_group(cgroup_fds: &[i32]) -> rustix::io::Result<()> {
 fn mount_private(spec: &JailSpec) -> Result<(), MountError> {
     let work = mounts::pick_up(&spec.workspace)?;
     let input = spec.input.as_deref().map(mounts::pick_up).transpose()?;
+    let weights = spec.weights.as_deref().map(mounts::pick_up).transpose()?;
     mounts::attach(work.as_fd(), WORK)?;
     if let Some(input) = input {
         mounts::attach_distrusting(input.as_fd(), INPUT)?;
     }
+    if let Some(weights) = weights {
+        mounts::attach_distrusting(weights.as_fd(), MODELS)?;
+    }
     if let Some(gpus) = &spec.gpus {
         gpus::mount(&gpus.paths)?;
     }
-    for covered in [TASKS, WORKSPACES, GPUS] {
+    for covered in [TASKS, WEIGHTS, WORKSPACES, GPUS] {
         mounts::attach(mounts::pick_up(EMPTY)?.as_fd(), covered)?;
     }
     // Owned by the user that the script will be, with as many files as pages.

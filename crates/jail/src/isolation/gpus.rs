@@ -122,6 +122,14 @@ impl HostGpus {
         all
     }
 
+    /// Whether runs can have these GPUs.
+    ///
+    /// # Errors
+    /// A [`NoGpu`] with the first node that is of no use.
+    pub fn check(&self, asked: &Gpus) -> Result<(), NoGpu> {
+        self.devices(asked, true).map(drop)
+    }
+
     /// All that are of use, for the outer box.
     pub(crate) fn binds(&self) -> Vec<Bind> {
         let bind =

@@ -1,6 +1,6 @@
 //! The outer box's root: a small tree in memory with read-only copies of what Python needs.
 
-use crate::isolation::enter::{EMPTY, TASKS, WORK, WORKSPACES};
+use crate::isolation::enter::{EMPTY, TASKS, WEIGHTS, WORK, WORKSPACES};
 use crate::isolation::gpus::GPUS;
 use crate::isolation::mounts::{self, MountError, Rules};
 use fs_err as fs;
@@ -101,7 +101,8 @@ pub fn build(
     };
 
     mounts::tmpfs(BUILD, "mode=0755,size=16m")?;
-    for path in [WORK, TASKS, WORKSPACES, GPUS, EMPTY, "/proc", "/tmp", "/dev/shm", "/etc"] {
+    for path in [WORK, TASKS, WEIGHTS, WORKSPACES, GPUS, EMPTY, "/proc", "/tmp", "/dev/shm", "/etc"]
+    {
         make_directory(&inside(path))?;
     }
     for path in TOP {

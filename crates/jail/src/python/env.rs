@@ -1,6 +1,6 @@
 //! Finding the Python environment and what of it must be visible in the box.
 
-use crate::isolation::enter::{EMPTY, TASKS, WORK, WORKSPACES};
+use crate::isolation::enter::{EMPTY, TASKS, WEIGHTS, WORK, WORKSPACES};
 use crate::isolation::gpus::GPUS;
 use crate::isolation::root::SYSTEM;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -14,7 +14,7 @@ pub const VARIABLE: &str = "MLE_PYTHON";
 const IN_BOX: &str = "/opt/venv";
 
 /// Folders of the box that runs have for themselves: what lies below one on the host is covered.
-const COVERED: [&str; 8] = [WORK, TASKS, WORKSPACES, GPUS, EMPTY, "/tmp", "/dev", "/proc"];
+const COVERED: [&str; 9] = [WORK, TASKS, WEIGHTS, WORKSPACES, GPUS, EMPTY, "/tmp", "/dev", "/proc"];
 
 /// The oldest Python that the zygote runs on.
 const OLDEST: (u32, u32) = (3, 11);

@@ -80,7 +80,8 @@ pub fn judge_messages(code: &str, output: &str) -> Vec<Message> {
 }
 
 fn system(view: &View<'_>) -> String {
-    let TaskView { page, limits, python, direction, .. } = view.task;
+    let TaskView { page, limits, python, direction, weights, .. } = view.task;
+    let weights = weights.as_ref().map(|weights| format!("\n- {}", weights.sentence()));
     let gpus = gpus_in_words(&limits.gpus);
     let processors = limits.cpus.map_or_else(
         || std::thread::available_parallelism().map_or(1, usize::from),
@@ -98,6 +99,7 @@ fn system(view: &View<'_>) -> String {
         .replace("{processors}", &format!("{processors} processor(s)"))
         .replace("{gpus}", &gpus)
         .replace("{packages}", &python.list())
+        .replace("{weights}", &weights.unwrap_or_default())
         .replace("{direction}", direction)
         .replace("{steps_left}", &view.steps_left.to_string())
         .replace("{steps}", &view.steps.to_string())

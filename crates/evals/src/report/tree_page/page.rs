@@ -36,8 +36,34 @@ pub struct TreePage {
     over: bool,
     linear: bool,
     direction: Direction,
-    /// Step and test score of what would have counted after it.
-    test: Vec<(f64, f64)>,
+    /// Test scores of what would have counted after each step.
+    test: Vec<GradedStep>,
+}
+
+/// The test score of what would have counted had the run ended after a step.
+#[derive(Debug, Clone, Copy)]
+struct GradedStep {
+    /// Its number, 1 for the first.
+    step: usize,
+    /// Active seconds of the run when it ended.
+    seconds: f64,
+    score: f64,
+}
+
+/// What the scores of a run are shown over.
+#[derive(Debug, Clone, Copy)]
+enum ChartAxis {
+    Steps,
+    Time,
+}
+
+/// The unit in which so many seconds are read best, and its seconds.
+fn time_unit(seconds: f64) -> (&'static str, f64) {
+    match seconds {
+        7200.0.. => ("hours", 3600.0),
+        120.0.. => ("minutes", 60.0),
+        _ => ("seconds", 1.0),
+    }
 }
 
 impl TreePage {
@@ -78,7 +104,9 @@ impl TreePage {
             ("tokens read, written", format!("{read}, {written}")),
             ("state", if state.finish.is_some() { "over" } else { "not over" }.to_owned()),
         ];
-        let score = |(index, grade): (usize, &StepGrade)| Some(((index + 1) as f64, grade.score?));
+        let score = |(index, grade): (usize, &StepGrade)| {
+            Some(GradedStep { step: index + 1, seconds: grade.seconds, score: grade.score? })
+        };
         Ok(Self {
             title: format!("{} on {}", header.scaffold, header.task),
             facts,
@@ -119,7 +147,10 @@ impl TreePage {
                         @for id in 0..self.nodes.len() { (self.section(id, limit)) }
                     }
                 }
-                section.card { (self.chart().html()) }
+                div.grid {
+                    section.card { (self.chart(ChartAxis::Steps).html()) }
+                    section.card { (self.chart(ChartAxis::Time).html()) }
+                }
                 h2 { (if self.linear { "Turns" } else { "Nodes" }) }
                 section.card { (scroll("what became of each step", &self.table())) }
             }
@@ -243,25 +274,45 @@ impl TreePage {
         Some((parent, self.nodes[parent].code.as_ref()?, new))
     }
 
-    fn chart(&self) -> LineChart {
+    /// How the scores rise, by steps or by the time at which steps ended. With several scripts in
+    /// the making at once, the order in time is another than that of numbers.
+    fn chart(&self, by: ChartAxis) -> LineChart {
+        let mut order: Vec<(f64, &PageNode)> = match by {
+            ChartAxis::Steps => {
+                self.nodes.iter().enumerate().map(|(id, node)| ((id + 1) as f64, node)).collect()
+            }
+            ChartAxis::Time => {
+                self.nodes.iter().filter_map(|node| Some((node.ended_at?, node))).collect()
+            }
+        };
+        order.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let (x_label, unit) = match by {
+            ChartAxis::Steps => ("steps", 1.0),
+            ChartAxis::Time => time_unit(order.last().map_or(0.0, |(end, _)| *end)),
+        };
         let mut best: Option<f64> = None;
         let mut points = Vec::new();
-        for (id, node) in self.nodes.iter().enumerate() {
+        for (at, node) in order {
             let metric = node.metric.filter(|_| node.standing == NodeStanding::Good);
             best = match (best, metric) {
                 (Some(best), Some(metric)) if !self.direction.better(metric, best) => Some(best),
                 (best, metric) => metric.or(best),
             };
-            points.extend(best.map(|best| ((id + 1) as f64, best)));
+            points.extend(best.map(|best| (at / unit, best)));
         }
         let mut curves = vec![Curve { name: "best validation score".to_owned(), points }];
         if !self.test.is_empty() {
             let name = "test score of what would count".to_owned();
-            curves.push(Curve { name, points: self.test.clone() });
+            let at = |graded: &GradedStep| match by {
+                ChartAxis::Steps => graded.step as f64,
+                ChartAxis::Time => graded.seconds / unit,
+            };
+            let points = self.test.iter().map(|graded| (at(graded), graded.score)).collect();
+            curves.push(Curve { name, points });
         }
         LineChart {
-            title: "Score by steps".to_owned(),
-            x_label: "steps".to_owned(),
+            title: format!("Score by {x_label}"),
+            x_label: x_label.to_owned(),
             curves,
             y_range: None,
         }

@@ -46,6 +46,8 @@ pub(super) struct PageNode {
     pub(super) metric: Option<f64>,
     /// Seconds of its script.
     pub(super) seconds: Option<f64>,
+    /// Active seconds of the run when it ended.
+    pub(super) ended_at: Option<f64>,
     /// Tokens read and written for it.
     pub(super) tokens: (u64, u64),
     /// Further facts: name and value.
@@ -113,6 +115,7 @@ impl TextSource<'_> {
             state: "being worked on".to_owned(),
             metric: None,
             seconds: None,
+            ended_at: None,
             tokens: self.tokens(id),
             facts: Vec::new(),
             before: Vec::new(),
@@ -130,6 +133,7 @@ impl TextSource<'_> {
                 .facts
                 .push(("memory", format!("{:.0} MiB", run.peak_memory as f64 / 1_048_576.0)));
         }
+        shown.ended_at = Some(node.ended_at);
         shown.facts.push(("ended at", format!("{} s", short(node.ended_at))));
         let plain = |text: &str| PageText { whole: text.to_owned(), blob: None };
         if !node.plan.is_empty() {
@@ -181,6 +185,7 @@ impl TextSource<'_> {
             state,
             metric: turn.metric,
             seconds: turn.record.outcome.as_ref().map(|_| turn.record.seconds),
+            ended_at: Some(turn.ended_at),
             tokens: self.tokens(turn.number),
             facts: vec![("ended at", format!("{} s", short(turn.ended_at)))],
             before: Vec::new(),
