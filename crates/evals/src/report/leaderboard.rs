@@ -9,7 +9,7 @@ use crate::report::RunPages;
 use maud::{Markup, html};
 use tasks::task::DataSource;
 use tasks::thresholds::Milestone;
-use web::chart::{ChartRow, Mark, RowChart, short};
+use web::chart::{ChartRow, Mark, RowChart};
 use web::page::{Document, scroll};
 
 const STYLE: &str = include_str!("leaderboard.css");
@@ -81,11 +81,11 @@ impl LeaderboardTable {
                 }
             }
             section.card { (chart(table)) (scroll("agents side by side", &board(table))) }
+            section.card { (scroll("what agents took", &costs(table))) }
             p.note {
                 "Percentages of the " (all) " competitions, mean over seeds ± standard error over "
                 "seeds; below, the 95 % interval of a bootstrap over competitions, which is the "
-                "larger uncertainty. Steps, hours, tokens and dollars are means per graded run; "
-                "below hours, those of waiting for the model; below dollars, those of all runs. "
+                "larger uncertainty. Steps, times, tokens and dollars are means per graded run. "
                 "Faults are errors of ours: "
                 @if table.pad_missing {
                     "with everything else that has no grade, they count as nothing here."
@@ -166,8 +166,10 @@ fn cell(value: Option<f64>, text: &str, below: &str) -> Markup {
     }
 }
 
+/// What agents reached.
 fn board(table: &BenchTable) -> Markup {
     let all = table.field.competitions.len();
+    let ranked = table.rows.iter().any(|row| row.human_rank.is_some());
     html! {
         table.board {
             thead {
@@ -176,30 +178,21 @@ fn board(table: &BenchTable) -> Markup {
                     th scope="col" data-first="ascending" { button type="button" { "feedback" } }
                     (head("played", "descending"))
                     @for measure in table.field.measures() { (head(measure.name(), "descending")) }
-                    (head("HumanRank", "descending"))
-                    @for name in ["steps", "hours", "tokens", "dollars", "faults"] {
-                        (head(name, "ascending"))
-                    }
+                    @if ranked { (head("HumanRank", "descending")) }
                 }
             }
-            tbody { @for row in &table.rows { (board_row(table, row, all)) } }
+            tbody { @for row in &table.rows { (board_row(table, row, all, ranked)) } }
         }
     }
 }
 
-fn board_row(table: &BenchTable, row: &ContenderSummary, all: usize) -> Markup {
-    let costs = &row.costs;
+fn board_row(table: &BenchTable, row: &ContenderSummary, all: usize, ranked: bool) -> Markup {
     let runs = all * row.seeds.len();
     let seeds = match (row.missing, row.seeds.len()) {
         (0, 1) => "1 seed".to_owned(),
         (0, several) => format!("{several} seeds"),
         (missing, _) => format!("{} of {runs} runs", runs - missing),
     };
-    let graded = row.estimates.is_some();
-    let known = |value: f64| graded.then_some(value);
-    let text =
-        |value: f64, text: String| if known(value).is_some() { text } else { "–".to_owned() };
-    let dollars = costs.cost.filter(|_| graded);
     html! {
         tr {
             th scope="row" data-value=(row.agent) { (row.agent) }
@@ -212,22 +205,63 @@ fn board_row(table: &BenchTable, row: &ContenderSummary, all: usize) -> Markup {
                     &format!("{:.1}", 100.0 * rank.coded),
                     &format!("printed {:.1}", 100.0 * rank.printed),
                 )),
-                None => (cell(None, "–", "")),
+                None if ranked => (cell(None, "–", "")),
+                None => {}
             }
-            (cell(known(costs.steps), &text(costs.steps, format!("{:.1}", costs.steps)), ""))
-            (cell(
-                known(costs.hours),
-                &text(costs.hours, short(costs.hours)),
-                &if graded { short(costs.player_hours) } else { String::new() },
-            ))
-            (cell(known(costs.tokens), &text(costs.tokens, thousands(costs.tokens)), ""))
-            (cell(
-                dollars,
-                &dollars.map_or_else(|| "–".to_owned(), |cost| format!("{cost:.2}")),
-                &costs.total_cost.map_or_else(String::new, |all| format!("{all:.2}")),
-            ))
+        }
+    }
+}
+
+/// What that took.
+fn costs(table: &BenchTable) -> Markup {
+    html! {
+        table.board {
+            thead {
+                tr {
+                    th scope="col" data-first="ascending" { button type="button" { "agent" } }
+                    @for name in ["steps", "time", "in scripts", "waiting for the model", "tokens",
+                        "dollars", "dollars, all runs", "faults"]
+                    {
+                        (head(name, "ascending"))
+                    }
+                }
+            }
+            tbody { @for row in &table.rows { (cost_row(row)) } }
+        }
+    }
+}
+
+fn cost_row(row: &ContenderSummary) -> Markup {
+    let costs = &row.costs;
+    let known = |value: f64, text: fn(f64) -> String| match row.estimates {
+        Some(_) => cell(Some(value), &text(value), ""),
+        None => cell(None, "–", ""),
+    };
+    let dollars = |found: Option<f64>| {
+        cell(found, &found.map_or_else(|| "–".to_owned(), |cost| format!("{cost:.2}")), "")
+    };
+    html! {
+        tr {
+            th scope="row" data-value=(row.agent) { (row.agent) }
+            (known(costs.steps, |steps| format!("{steps:.1}")))
+            (known(costs.hours, time))
+            (known(costs.script_hours, time))
+            (known(costs.player_hours, time))
+            (known(costs.tokens, thousands))
+            (dollars(costs.cost.filter(|_| row.estimates.is_some())))
+            (dollars(costs.total_cost))
             (cell(Some(row.faults as f64), &row.faults.to_string(), ""))
         }
+    }
+}
+
+/// A number of hours, in the unit that fits it.
+fn time(hours: f64) -> String {
+    let seconds = hours * 3600.0;
+    match seconds {
+        7200.0.. => format!("{hours:.1} h"),
+        120.0.. => format!("{:.1} min", seconds / 60.0),
+        _ => format!("{seconds:.1} s"),
     }
 }
 
@@ -306,7 +340,11 @@ fn matrix(part: &LeaderboardTable) -> Markup {
             @for (letter, class, words) in keys {
                 span { span class=(format!("mark-cell {class}")) { (letter) } " " (words) }
             }
-            span { "one letter per seed, blank where nothing was played" }
+            span {
+                "one letter per seed"
+                @if !part.run_pages.is_empty() { ", which opens its run" }
+                "; blank where nothing was played"
+            }
         }
         section.card { (scroll("results by competition", &wide)) }
     }

@@ -25,6 +25,11 @@ impl RunPages {
         }
     }
 
+    /// Whether no run has a page.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The link to the page of a run.
     pub fn link(&self, run: &BenchRun) -> Option<&str> {
         self.0.get(&key(run)).map(String::as_str)
