@@ -52,7 +52,7 @@ pub(crate) fn check(args: &BenchCheckArgs) -> Result<ExitCode> {
     }
     let all = checks.len();
     say(&format!("{ready} of {all} competitions can be played from `{data}`"));
-    check_packages(args.bench)?;
+    check_packages()?;
     if ready == all {
         return Ok(ExitCode::SUCCESS);
     }
@@ -63,9 +63,10 @@ pub(crate) fn check(args: &BenchCheckArgs) -> Result<ExitCode> {
 }
 
 /// Says which packages of MLE-bench's environment the Python of scripts has not.
-fn check_packages(bench: BenchName) -> Result<()> {
+fn check_packages() -> Result<()> {
     let python = PythonEnv::locate()?;
-    let options = SandboxOptions { slots: 1, spares: 0, warm_up: false, ..bench.sandbox() };
+    let options =
+        SandboxOptions { slots: 1, spares: 0, warm_up: false, ..SandboxOptions::default() };
     let sandbox = Sandbox::start(&python, options, &[])?;
     let missing = missing_packages(&sandbox)?;
     if missing.is_empty() {

@@ -283,6 +283,10 @@ pub(crate) struct Verify {
     /// Also run the generators of model-made tasks again and compare their rows.
     #[arg(long)]
     pub(crate) regenerate: bool,
+    /// First give all files the time that they had when they were made, for a corpus that was
+    /// copied without times.
+    #[arg(long)]
+    pub(crate) fix_times: bool,
 }
 
 /// Flags of `generate`.

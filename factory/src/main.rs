@@ -15,11 +15,12 @@ use cli::{
 use evals::calibration::{self, CalibrationSettings};
 use factory::corpus::export;
 use factory::corpus::folder::{self, CorpusError, Record};
-use factory::corpus::pipeline;
+use factory::corpus::pipeline::{self, PipelineError};
 use factory::generator::GeneratorJail;
 use factory::roles::{Builtin, Roles};
 use factory::show::gallery::{self, GalleryError};
 use factory::spec::role_settings::RoleSettings;
+use factory::spec::seed::SeedError;
 use factory::standin::{self, StandInSettings};
 use factory::verify::run;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -33,6 +34,8 @@ use tracing_subscriber::EnvFilter;
 
 /// Something went wrong; the message says what.
 const FAILED: u8 = 1;
+/// Flags that make no sense, alone or together.
+const USAGE: u8 = 2;
 /// Some slots stayed empty, or some tasks failed verification.
 const INCOMPLETE: u8 = 3;
 /// Stopped by a signal; the same command continues.
@@ -63,7 +66,31 @@ fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));
-        ExitCode::from(FAILED)
+        ExitCode::from(if is_usage(&error) { USAGE } else { FAILED })
+    })
+}
+
+/// Flags that `clap` accepts and that make no sense.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct UsageError(&'static str);
+
+/// Whether an error is one of flags, not of the world.
+fn is_usage(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let flags = matches!(
+            cause.downcast_ref(),
+            Some(
+                PipelineError::Options(_)
+                    | PipelineError::Plan(_)
+                    | PipelineError::Seed(SeedError::Unknown { .. } | SeedError::EvaluationOnly(_))
+            )
+        );
+        let filters = matches!(
+            cause.downcast_ref(),
+            Some(GalleryError::Filter(_) | GalleryError::NothingChosen(_))
+        );
+        flags || filters || cause.is::<UsageError>()
     })
 }
 
@@ -163,6 +190,11 @@ fn verify(flags: &Verify) -> Result<ExitCode> {
         run::rehearse()?;
     }
     let corpus = Corpus::open(&flags.dir)?;
+    if flags.fix_times {
+        let fixed = corpus.tasks().iter().map(factory::verify::fix_times);
+        let fixed: usize = fixed.sum::<io::Result<_>>().context("failed to set times of files")?;
+        complain(&format!("the times of {fixed} files were set back"));
+    }
     let report = factory::verify::corpus::audit(&corpus)?;
     say(&report.to_string());
     let is_same = !flags.regenerate || regenerate(&corpus)?;
@@ -277,7 +309,9 @@ fn merge(out: &Utf8Path, shards: &[Utf8PathBuf]) -> Result<ExitCode> {
 fn export(dir: &Utf8Path, format: ExportFormat, answers: bool, out: &Utf8Path) -> Result<ExitCode> {
     match format {
         ExportFormat::Mlebench if answers => {
-            bail!("`--answers` is for `--format parquet`; the form of MLE-bench has answers anyway")
+            bail!(UsageError(
+                "`--answers` is for `--format parquet`; the form of MLE-bench has answers anyway"
+            ))
         }
         ExportFormat::Mlebench => {
             let exported = export::mlebench(dir, out)?;

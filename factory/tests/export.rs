@@ -206,7 +206,7 @@ fn a_parquet_export_holds_the_tables_of_the_corpus() {
 #[test]
 fn answers_flag_without_parquet_is_refused() {
     let output = factory(&["export", "corpus", "--answers", "out"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.contains("`--answers` is for `--format parquet`"), "{text}");
 }

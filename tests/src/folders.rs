@@ -94,12 +94,12 @@ pub fn files(folder: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// The files of a corpus that are the same bytes whenever it is made: all but the ledger, which
-/// holds durations, the lock, and what calls of models left.
+/// The files of a corpus that are the same bytes whoever plays the roles: all but the lock, durations,
+/// and the ledger and the calls, which say what models took.
 pub fn corpus_files(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = files(corpus);
     found.retain(|path, _| {
-        !matches!(path.as_str(), "ledger.jsonl" | ".lock" | "calls.jsonl")
+        !matches!(path.as_str(), "ledger.jsonl" | "times.jsonl" | ".lock" | "calls.jsonl")
             && !path.starts_with("calls/")
     });
     found

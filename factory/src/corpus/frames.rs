@@ -86,7 +86,7 @@ pub fn mutations(manifests: &[&Manifest]) -> DataFrame {
 /// | --- | --- |
 /// | `slot` | `Int64` |
 /// | `kind`, `stage`, `outcome`, `reason` (null where there is none) | `String` |
-/// | `stages_passed`, `milliseconds` | `Int64` |
+/// | `stages_passed`, `milliseconds` (null where it is not known) | `Int64` |
 /// | `roles` (`builtin`, or mode and models) | `String` |
 /// | `calls`, `prompt_tokens`, `completion_tokens`, `cost_micro` (null where roles are built in or a price is unknown) | `Int64` |
 /// | `evaluator_fallback`, `writer_fallback` (1 where evaluator or page is built in because the model's was refused, null where roles are built in) | `Int64` |
@@ -112,7 +112,7 @@ pub fn attempts(entries: &[Entry]) -> DataFrame {
         count("stages_passed", &|entry| f64::from(entry.stage as u8)),
         text("outcome", &|entry| name(&entry.outcome)),
         text("reason", &|entry| entry.reason.clone().unwrap_or_default()),
-        count("milliseconds", &|entry| entry.milliseconds as f64),
+        count("milliseconds", &|entry| entry.milliseconds.map_or(f64::NAN, |time| time as f64)),
         text("roles", &|entry| match &entry.model {
             None => "builtin".to_owned(),
             Some(model) => format!("{}:{}", model.mode, model.name),

@@ -1,5 +1,10 @@
 //! The ledger: one line per attempt, kept in step with the task folders.
 //!
+//! ```text
+//! <corpus>/ledger.jsonl    what became of each attempt; two runs of a finished corpus have equal ones
+//! <corpus>/times.jsonl     how long each took; lines of a run that was killed may be missing
+//! ```
+//!
 //! A slot's lines are appended before its task appears, so a task without lines cannot exist;
 //! lines without their task are dropped when a run is taken up again.
 
@@ -9,9 +14,15 @@ use crate::spec::rule::Family;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Mutex;
 use tasks::metrics::Metric;
+
+/// The file of a corpus with its ledger.
+pub const LEDGER: &str = "ledger.jsonl";
+/// The file of a corpus that says how long attempts took.
+pub const TIMES: &str = "times.jsonl";
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,8 +76,10 @@ pub struct Entry {
     pub reason: Option<String>,
     /// The same in words.
     pub detail: Option<String>,
-    /// Duration of the attempt, in milliseconds.
-    pub milliseconds: u64,
+    /// Duration of the attempt, in milliseconds; `None` if it is not known. It is in a file of its
+    /// own, but for ledgers of earlier builds.
+    #[serde(default, skip_serializing)]
+    pub milliseconds: Option<u64>,
     /// What chat models had to do with it; absent where the roles are built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelUse>,
@@ -87,6 +100,15 @@ pub struct ModelUse {
     pub fallbacks: Vec<RoleName>,
 }
 
+/// How long an attempt took, a line of the file of times.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AttemptTime {
+    slot: u64,
+    attempt: u64,
+    milliseconds: u64,
+}
+
 /// A ledger that is open for reading and appending.
 #[derive(Debug)]
 pub struct Ledger {
@@ -97,6 +119,7 @@ pub struct Ledger {
 #[derive(Debug)]
 struct State {
     file: fs::File,
+    times: fs::File,
     entries: Vec<Entry>,
 }
 
@@ -107,15 +130,12 @@ impl Ledger {
     /// # Errors
     /// Any I/O error.
     pub fn open(out: &Utf8Path, attempts: impl Fn(u64) -> u64) -> io::Result<Self> {
-        let path = out.join("ledger.jsonl");
-        let text = read(&path)?;
-        let entries = finished(out, &text, &attempts);
-        let kept = lines(&entries)?;
-        if kept != text.as_bytes() {
-            tasks::files::write_atomic(&path, &kept)?;
-        }
-        let file = fs::OpenOptions::new().create(true).append(true).open(&path)?;
-        Ok(Self { path, state: Mutex::new(State { file, entries }) })
+        let path = out.join(LEDGER);
+        let entries = finished(out, &read(&path)?, &attempts)?;
+        write(out, &entries)?;
+        let append = |path| fs::OpenOptions::new().create(true).append(true).open(path);
+        let (file, times) = (append(path.clone())?, append(out.join(TIMES))?);
+        Ok(Self { path, state: Mutex::new(State { file, times, entries }) })
     }
 
     /// Appends a slot's attempts in one write.
@@ -123,11 +143,25 @@ impl Ledger {
     /// # Errors
     /// Any I/O error.
     pub fn append(&self, entries: &[Entry]) -> io::Result<()> {
-        let lines = lines(entries)?;
+        let (lines, times) = (lines(entries)?, times(entries)?);
         let mut state = self.lock();
         state.file.write_all(&lines)?;
+        state.times.write_all(&times)?;
         state.entries.extend(entries.iter().cloned());
         Ok(())
+    }
+
+    /// Puts the lines in order, so that the same attempts leave the same ledger however they were
+    /// scheduled, and returns all entries in that order.
+    ///
+    /// # Errors
+    /// Any I/O error.
+    pub fn close(self) -> io::Result<Vec<Entry>> {
+        let entries = self.entries();
+        if let Some(out) = self.path.parent() {
+            write(out, &entries)?;
+        }
+        Ok(entries)
     }
 
     /// All entries, by slot and attempt.
@@ -153,19 +187,59 @@ impl Ledger {
 /// # Errors
 /// Any I/O error.
 pub fn finished_entries(out: &Utf8Path, attempts: impl Fn(u64) -> u64) -> io::Result<Vec<Entry>> {
-    let mut entries = finished(out, &read(&out.join("ledger.jsonl"))?, &attempts);
+    let mut entries = finished(out, &read(&out.join(LEDGER))?, &attempts)?;
     entries.sort_by_key(|entry| (entry.slot, entry.attempt));
     Ok(entries)
 }
 
-/// Entries as a ledger's bytes.
+/// Replaces the ledger of the corpus in `out` and its file of times, where they differ.
 ///
 /// # Errors
-/// If one cannot be serialised.
-pub fn lines(entries: &[Entry]) -> io::Result<Vec<u8>> {
-    let mut lines = Vec::new();
+/// Any I/O error.
+pub fn write(out: &Utf8Path, entries: &[Entry]) -> io::Result<()> {
+    for (name, lines) in [(LEDGER, lines(entries)?), (TIMES, times(entries)?)] {
+        let path = out.join(name);
+        if fs::read(&path).ok().as_ref() != Some(&lines) {
+            tasks::files::write_atomic(&path, &lines)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives entries the durations that the file of times in `out` has for them. Half a line at its
+/// end is nothing to worry about: what is missing is not known.
+///
+/// # Errors
+/// Any I/O error.
+pub fn add_times(out: &Utf8Path, entries: &mut [Entry]) -> io::Result<()> {
+    let text = read(&out.join(TIMES))?;
+    let times = text.lines().filter_map(|line| serde_json::from_str::<AttemptTime>(line).ok());
+    let times: BTreeMap<(u64, u64), u64> =
+        times.map(|time| ((time.slot, time.attempt), time.milliseconds)).collect();
     for entry in entries {
-        serde_json::to_writer(&mut lines, entry)?;
+        let found = times.get(&(entry.slot, entry.attempt)).copied();
+        entry.milliseconds = found.or(entry.milliseconds);
+    }
+    Ok(())
+}
+
+/// Entries as a ledger's bytes.
+fn lines(entries: &[Entry]) -> io::Result<Vec<u8>> {
+    json_lines(entries.iter())
+}
+
+/// Durations of entries as bytes of the file of times.
+fn times(entries: &[Entry]) -> io::Result<Vec<u8>> {
+    json_lines(entries.iter().filter_map(|entry| {
+        let Entry { slot, attempt, .. } = *entry;
+        Some(AttemptTime { slot, attempt, milliseconds: entry.milliseconds? })
+    }))
+}
+
+fn json_lines(values: impl Iterator<Item = impl Serialize>) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for value in values {
+        serde_json::to_writer(&mut lines, &value)?;
         lines.push(b'\n');
     }
     Ok(lines)
@@ -182,8 +256,9 @@ fn read(path: &Utf8Path) -> io::Result<String> {
 /// The lines of slots whose task exists, and of those that used up their attempts or what models
 /// may consume. Slots that miss one of their attempts' lines are not among them: they are done
 /// again.
-fn finished(out: &Utf8Path, text: &str, attempts: &dyn Fn(u64) -> u64) -> Vec<Entry> {
-    let found = entries(out, text);
+fn finished(out: &Utf8Path, text: &str, attempts: &dyn Fn(u64) -> u64) -> io::Result<Vec<Entry>> {
+    let mut found = entries(out, text);
+    add_times(out, &mut found)?;
     let finished = |entry: &Entry| {
         let of_slot = || found.iter().filter(|other| other.slot == entry.slot);
         let accepted = of_slot().any(|other| other.outcome == AttemptOutcome::Accepted);
@@ -196,7 +271,7 @@ fn finished(out: &Utf8Path, text: &str, attempts: &dyn Fn(u64) -> u64) -> Vec<En
             count >= attempts(entry.slot) || (spent && whole())
         }
     };
-    found.iter().filter(|entry| finished(entry)).cloned().collect()
+    Ok(found.iter().filter(|entry| finished(entry)).cloned().collect())
 }
 
 /// The lines that can be read. A killed run may leave half a line at the end, which is nothing to
@@ -207,7 +282,7 @@ fn entries(out: &Utf8Path, text: &str) -> Vec<Entry> {
         match serde_json::from_str(line) {
             Ok(entry) => entries.push(entry),
             Err(error) if line.ends_with('\n') => tracing::warn!(
-                "`{out}/ledger.jsonl` is damaged in line {}: {error}; its slot is made again",
+                "`{out}/{LEDGER}` is damaged in line {}: {error}; its slot is made again",
                 index + 1
             ),
             Err(_) => {}
@@ -231,7 +306,7 @@ impl Entry {
             outcome: AttemptOutcome::Accepted,
             reason: None,
             detail: None,
-            milliseconds: 1,
+            milliseconds: Some(1),
             model: None,
         }
     }
@@ -269,6 +344,40 @@ mod tests {
         assert_eq!(slots(&Ledger::open(out, |_| 2).unwrap()), [0, 0, 2, 2]);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 4);
     }
+
+    #[test]
+    fn closed_ledger_is_in_order_and_times_are_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = Utf8Path::from_path(dir.path()).unwrap();
+        for slot in 0..2 {
+            fs::create_dir_all(out.join(format!("task-{slot}"))).unwrap();
+            fs::write(out.join(format!("task-{slot}/task.json")), "{}").unwrap();
+        }
+        let ledger = Ledger::open(out, |_| 2).unwrap();
+        let timed = |slot, milliseconds| Entry { milliseconds, ..Entry::for_tests(slot, 0) };
+        ledger.append(&[timed(1, Some(30))]).unwrap();
+        ledger.append(&[timed(0, Some(20))]).unwrap();
+        let entries = ledger.close().unwrap();
+        assert_eq!(entries, [timed(0, Some(20)), timed(1, Some(30))]);
+        let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+        let (lines, times) = (read(LEDGER), read(TIMES));
+        assert!(lines.starts_with("{\"slot\":0,") && !lines.contains("milliseconds"), "{lines}");
+        assert!(times.starts_with("{\"slot\":0,\"attempt\":0,\"milliseconds\":20}"), "{times}");
+        assert_eq!(Ledger::open(out, |_| 2).unwrap().close().unwrap(), entries);
+        // A file of times that was lost, and lines of an earlier build, which have their times.
+        fs::remove_file(out.join(TIMES)).unwrap();
+        let lost = finished_entries(out, |_| 2).unwrap();
+        assert_eq!(lost, [timed(0, None), timed(1, None)]);
+        fs::write(
+            out.join(LEDGER),
+            lines.replace("\"attempt\":0", "\"attempt\":0,\"milliseconds\":7"),
+        )
+        .unwrap();
+        let old = Ledger::open(out, |_| 2).unwrap().close().unwrap();
+        assert_eq!(old, [timed(0, Some(7)), timed(1, Some(7))]);
+        assert_eq!(read(LEDGER), lines);
+    }
+
     #[test]
     fn a_slot_with_a_damaged_line_is_done_again() {
         let dir = tempfile::tempdir().unwrap();

@@ -138,7 +138,7 @@ pub fn merge(out: &Utf8Path, paths: &[Utf8PathBuf]) -> Result<Record, MergeError
     let mut entries: Vec<Entry> = parts.iter().flat_map(|part| part.entries.clone()).collect();
     entries.sort_by_key(|entry| (entry.slot, entry.attempt));
     let room = folder::enter(out, &first.record.request, None)?;
-    tasks::files::write_atomic(&out.join("ledger.jsonl"), &ledger::lines(&entries)?)?;
+    ledger::write(out, &entries)?;
     tasks.par_iter().try_for_each(|(part, task)| {
         let (work, place) = (room.work().join(task), out.join(task));
         tree::link(&part.path.join(task), &work)?;

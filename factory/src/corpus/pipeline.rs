@@ -144,7 +144,8 @@ pub fn generate(
     };
     factory.fill_all(&todo, options, room.work(), progress, stop)?;
     let frame = Frame { request: &request, shard: options.shard, reserved: plan.reserved, notes };
-    Ok(folder::record(&options.out, frame, &ledger.entries())?)
+    let entries = ledger.close().map_err(CorpusError::Io)?;
+    Ok(folder::record(&options.out, frame, &entries)?)
 }
 
 /// What a corpus is made from.
@@ -337,7 +338,7 @@ impl Factory<'_> {
                 outcome,
                 reason,
                 detail,
-                milliseconds,
+                milliseconds: Some(milliseconds),
                 model: match roles.backend(&self.brief(slot, attempt), BTreeMap::new()) {
                     RoleBackend::Builtin => None,
                     RoleBackend::Model { mode, model, authors: _ } => {

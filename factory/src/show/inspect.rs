@@ -5,12 +5,15 @@ use crate::data::network::EDGES;
 use crate::show::authors::authors;
 use crate::show::gallery::GalleryError;
 use crate::show::gallery::rows::Rows;
+use crate::spec::blueprint::Derivation;
+use crate::spec::mutation::Mutation;
 use camino::Utf8Path;
 use fs_err as fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use tasks::metrics::Direction;
 use tasks::prediction::Prediction;
-use tasks::task::{Manifest, TaskDir, TaskError};
+use tasks::task::{Manifest, Split, TaskDir, TaskError};
 
 /// Rows of a table's head.
 const HEAD: usize = 6;
@@ -76,7 +79,8 @@ pub fn summary(record: &Record) -> String {
         let _ = writeln!(text, "held-out seeds: {}", record.reserved_seeds.join(", "));
     }
     if !record.empty_slots.is_empty() {
-        let _ = writeln!(text, "empty slots: {:?}", record.empty_slots);
+        let slots: Vec<String> = record.empty_slots.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "empty slots: {}", slots.join(", "));
     }
     for fault in &record.faults {
         let _ = writeln!(text, "fault: {fault}");
@@ -87,17 +91,23 @@ pub fn summary(record: &Record) -> String {
 
 fn task(task: &TaskDir) -> Result<String, InspectError> {
     let manifest = task.manifest();
+    let better = match manifest.direction() {
+        Direction::LowerIsBetter => "lower is better",
+        Direction::HigherIsBetter => "higher is better",
+    };
+    let split = match manifest.split {
+        Split::Train => "for training",
+        Split::Val => "held out",
+    };
     let mut text = format!(
-        "{}: {}\n{:?} {:?}, {} ({:?}), {} train and {} test rows, {:?}\nseed {}, domain {}\n\n",
+        "{}: {}\n{} {}, {} ({better}), {} train and {} test rows, {split}\nseed {}, domain {}\n\n",
         manifest.id,
         manifest.title,
-        manifest.modality,
-        manifest.formulation,
+        manifest.modality.name(),
+        manifest.formulation.name(),
         manifest.metric,
-        manifest.direction(),
         manifest.rows.train,
         manifest.rows.test,
-        manifest.split,
         manifest.seed_task,
         manifest.domain,
     );
@@ -119,10 +129,34 @@ fn task(task: &TaskDir) -> Result<String, InspectError> {
     }
     text.push_str(&ladder(manifest));
     let _ = writeln!(text, "\nrule: {}", manifest.provenance["rule"].as_str().unwrap_or("unknown"));
-    let _ = writeln!(text, "mutations: {}", manifest.provenance["mutations"]);
-    let _ = writeln!(text, "derivation: {}", manifest.provenance["derivation"]);
+    let _ = writeln!(text, "mutations: {}", mutations(manifest));
+    let _ = writeln!(text, "from the seed: {}", derivation(manifest));
     let _ = write!(text, "made by: {}", authors(manifest));
     Ok(text)
+}
+
+/// What is worse than clean, in words. What this build does not know is shown as it is written.
+fn mutations(manifest: &Manifest) -> String {
+    let written = &manifest.provenance["mutations"];
+    let known: Result<Vec<Mutation>, _> = serde_json::from_value(written.clone());
+    match known {
+        Err(_) => written.to_string(),
+        Ok(mutations) if mutations.is_empty() => "none".to_owned(),
+        Ok(mutations) => {
+            let texts: Vec<String> = mutations.iter().map(ToString::to_string).collect();
+            texts.join("; ")
+        }
+    }
+}
+
+/// How the task came from its seed, in words.
+fn derivation(manifest: &Manifest) -> String {
+    let written = &manifest.provenance["derivation"];
+    match serde_json::from_value(written.clone()) {
+        Err(_) => written.to_string(),
+        Ok(Derivation::Exact) => "the same data and the same question".to_owned(),
+        Ok(Derivation::Reformulated { from, how }) => format!("{from}; {how}"),
+    }
 }
 
 /// The files beside the tables: how many of which kind and size.

@@ -3,6 +3,7 @@
 //! A mutation changes what is written, never the rule: answers follow from clean values.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The number that stands for "not measured" where a sentinel is used.
 pub const SENTINEL: f64 = -999.0;
@@ -75,6 +76,32 @@ impl Mutation {
             Self::Units { .. } => "units",
             Self::Echo { .. } => "echo",
             Self::Blemish { .. } => "blemish",
+        }
+    }
+}
+
+/// In words for people.
+impl fmt::Display for Mutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: &f64| format!("{:.0} %", 100.0 * share);
+        match self {
+            Self::LabelNoise { share } => write!(f, "{} of the labels are wrong", percent(share)),
+            Self::Imbalance { share } => write!(f, "{} of the rows are positive", percent(share)),
+            Self::Missing { column, share } => {
+                write!(f, "{} of `{column}` is missing", percent(share))
+            }
+            Self::Sentinel { column, share } => {
+                write!(f, "{} of `{column}` is {SENTINEL}", percent(share))
+            }
+            Self::Units { column, companion, factor, share } => write!(
+                f,
+                "{} of `{column}` is {factor} times as large, where `{companion}` is `alt`",
+                percent(share)
+            ),
+            Self::Echo { column, name, noise } => {
+                write!(f, "`{name}` repeats `{column}` with noise of {noise} of its spread")
+            }
+            Self::Blemish { name, strength } => write!(f, "{name} of strength {strength}"),
         }
     }
 }

@@ -53,31 +53,60 @@ pub fn check(task: &Staged) -> Result<(), Refusal> {
     sound(task)
 }
 
-/// The ladder is worth climbing.
-fn climbable(facts: &TaskFacts) -> Result<(), Refusal> {
-    ladder::recoverable(facts)?;
-    ladder::not_trivial(facts)?;
-    ladder::learnable(facts)?;
-    ladder::below_ceiling(facts)?;
-    ladder::gaps_exceed_noise(facts)
+/// All that is wrong with a task that is already in a folder. Where files are not those of the
+/// draft, what they say is not looked at: they are named.
+pub fn check_all(task: &Staged) -> Vec<Refusal> {
+    let changed = disk::changed_files(task, &task.draft);
+    let is_whole = changed.is_empty();
+    let mut found = changed;
+    found.extend(disk::strangers(task));
+    found.extend(LADDER.iter().filter_map(|check| check(&task.draft.facts).err()));
+    found.extend(files::times_say_nothing(&task.dir).err());
+    match (is_whole, disk::intact(task)) {
+        (true, Ok(())) => found.extend(CONTENTS.iter().filter_map(|check| check(task).err())),
+        (true, Err(refusal)) => found.push(refusal),
+        (false, _) => {}
+    }
+    found
 }
 
-/// The files are what they should be, and give nothing away.
+/// A check of `T`.
+type Check<T> = fn(&T) -> Result<(), Refusal>;
+
+/// Whether the ladder is worth climbing.
+const LADDER: [Check<TaskFacts>; 5] = [
+    ladder::recoverable,
+    ladder::not_trivial,
+    ladder::learnable,
+    ladder::below_ceiling,
+    ladder::gaps_exceed_noise,
+];
+
+/// Whether what the files say is what it should be, and gives nothing away.
+const CONTENTS: [Check<Staged>; 12] = [
+    disk::ordered,
+    disk::perfect_answer_earns_gold,
+    disk::sample_is_unrewarded,
+    disk::no_constant_medals,
+    disk::malformed_is_refused,
+    printed::rule_is_not_printed,
+    files::none_is_astray,
+    |task| files::headers_say_nothing(&task.dir),
+    |task| leaks::say_nothing(task, &Carrier::ALL),
+    leaks::no_duplicates,
+    leaks::no_near_copies,
+    copies::no_item_is_a_copy,
+];
+
+fn climbable(facts: &TaskFacts) -> Result<(), Refusal> {
+    LADDER.iter().try_for_each(|check| check(facts))
+}
+
 fn sound(task: &Staged) -> Result<(), Refusal> {
     disk::intact(task)?;
-    disk::ordered(task)?;
-    disk::perfect_answer_earns_gold(task)?;
-    disk::sample_is_unrewarded(task)?;
-    disk::no_constant_medals(task)?;
-    disk::malformed_is_refused(task)?;
-    printed::rule_is_not_printed(task)?;
-    files::none_is_astray(task)?;
+    disk::no_stranger(task)?;
     files::times_say_nothing(&task.dir)?;
-    files::headers_say_nothing(&task.dir)?;
-    leaks::say_nothing(task, &Carrier::ALL)?;
-    leaks::no_duplicates(task)?;
-    leaks::no_near_copies(task)?;
-    copies::no_item_is_a_copy(task)
+    CONTENTS.iter().try_for_each(|check| check(task))
 }
 
 /// How much of a task is built once more.
@@ -102,12 +131,4 @@ pub fn rebuilds(task: &Staged, scenario: &Scenario, rebuild: Rebuild) -> Result<
         return Err(Refusal::NotReproducible("the noise-free scores".to_owned()));
     }
     disk::same_files(task, &again)
-}
-
-/// A task's files are those of the draft beside it.
-///
-/// # Errors
-/// [`Refusal::NotReproducible`].
-pub fn same_files(task: &Staged) -> Result<(), Refusal> {
-    disk::same_files(task, &task.draft)
 }

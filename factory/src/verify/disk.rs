@@ -6,6 +6,7 @@ use crate::roles::TaskFacts;
 use camino::Utf8Path;
 use fs_err as fs;
 use std::fmt::Write as _;
+use std::io;
 use tasks::grade::{GradeError, NativeGrader};
 use tasks::prediction::Prediction;
 use tasks::submission::Part;
@@ -13,10 +14,9 @@ use tasks::task::TaskDir;
 use tasks::text::with_causes;
 use tasks::thresholds::Milestone;
 
-/// Checks that files agree with the manifest, and that the public half holds no others.
+/// Checks that files agree with the manifest.
 pub(super) fn intact(task: &Staged) -> Result<(), Refusal> {
     task.dir.check_files().map_err(|error| Refusal::Contract(error.to_string()))?;
-    only_known(task, task.dir.public().path())?;
     let thresholds: tasks::thresholds::Thresholds =
         serde_json::from_slice(&read(task, "prepared/private/threshold.json")?)
             .map_err(|error| Refusal::Contract(error.to_string()))?;
@@ -26,17 +26,31 @@ pub(super) fn intact(task: &Staged) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Every file in a folder of the public half is in the manifest.
-fn only_known(task: &Staged, folder: &Utf8Path) -> Result<(), Refusal> {
-    for entry in folder.read_dir_utf8().map_err(contract)? {
-        let entry = entry.map_err(contract)?;
-        if entry.file_type().map_err(contract)?.is_dir() {
-            only_known(task, entry.path())?;
+/// The public half holds no files but those in the manifest.
+pub(super) fn no_stranger(task: &Staged) -> Result<(), Refusal> {
+    strangers(task).into_iter().next().map_or(Ok(()), Err)
+}
+
+/// A refusal for each file of the public half that is not in the manifest.
+pub(super) fn strangers(task: &Staged) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    if let Err(error) = unknown(task, task.dir.public().path(), &mut found) {
+        found.push(contract(error));
+    }
+    found
+}
+
+fn unknown(task: &Staged, folder: &Utf8Path, found: &mut Vec<Refusal>) -> io::Result<()> {
+    let mut entries = folder.read_dir_utf8()?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by(|one, other| one.path().cmp(other.path()));
+    for entry in entries {
+        if entry.file_type()?.is_dir() {
+            unknown(task, entry.path(), found)?;
             continue;
         }
         let path = entry.path().strip_prefix(task.dir.path()).unwrap_or(entry.path());
         if !task.dir.manifest().hashes.contains_key(path.as_str()) {
-            return Err(Refusal::Contract(format!("`{path}` is not in the manifest")));
+            found.push(Refusal::Contract(format!("`{path}` is not in the manifest")));
         }
     }
     Ok(())
@@ -268,10 +282,17 @@ fn contract(error: std::io::Error) -> Refusal {
 
 /// The draft's files are those on disk.
 pub(super) fn same_files(task: &Staged, draft: &Draft) -> Result<(), Refusal> {
-    for (path, bytes) in &draft.files {
-        if read(task, path)? != *bytes {
-            return Err(Refusal::NotReproducible(path.clone()));
-        }
+    draft.files.iter().try_for_each(|(path, bytes)| same_file(task, path, bytes))
+}
+
+/// A refusal for each file of the draft that is another on disk.
+pub(super) fn changed_files(task: &Staged, draft: &Draft) -> Vec<Refusal> {
+    draft.files.iter().filter_map(|(path, bytes)| same_file(task, path, bytes).err()).collect()
+}
+
+fn same_file(task: &Staged, path: &str, bytes: &[u8]) -> Result<(), Refusal> {
+    if read(task, path)? == bytes {
+        return Ok(());
     }
-    Ok(())
+    Err(Refusal::NotReproducible(path.to_owned()))
 }

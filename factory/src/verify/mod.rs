@@ -19,7 +19,8 @@ mod regenerate;
 pub mod run;
 pub(crate) mod suspects;
 
-pub use checks::{Rebuild, Verified, VerifyError, check, rebuilds, same_files, verify};
+pub use checks::{Rebuild, Verified, VerifyError, check, check_all, rebuilds, verify};
+pub use files::fix_times;
 pub(crate) use printed::rule_is_not_on_page;
 pub use refusal::Refusal;
 pub use regenerate::{RegenerateFault, Regenerated, RegeneratedCorpus, regenerate_all};

@@ -88,8 +88,8 @@ pub enum Refusal {
     },
     /// A file has a time of its own.
     #[error(
-        "`{0}` tells when it was written; make the task again, or set the times of its files \
-         back with `touch --date=2000-01-01T00:00:00Z`"
+        "the time of `{0}` is not that of the other files; `factory verify --fix-times` sets the \
+         times of all files back"
     )]
     TimeLeak(String),
     /// A file says more than its data.

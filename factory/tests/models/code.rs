@@ -95,7 +95,7 @@ fn three_slots_in_four_become_tasks_that_verify_without_python() {
         let modality = entry.cell.to_string();
         let modality = modality.split('/').next().unwrap_or_default().to_owned();
         let most = longest.entry(modality).or_default();
-        *most = entry.milliseconds.max(*most);
+        *most = entry.milliseconds.unwrap().max(*most);
     }
     println!(
         "{accepted} of {} slots in {} attempts; longest accepted attempts in ms: {longest:?}; \

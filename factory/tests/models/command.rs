@@ -3,7 +3,7 @@
 use crate::puppet::PuppetModel;
 use crate::server::provider;
 use camino::{Utf8Path, Utf8PathBuf};
-use factory::corpus::ledger::{AttemptOutcome, Entry};
+use factory::corpus::ledger::{self, AttemptOutcome, Entry};
 use factory::corpus::pipeline::{self, Progress};
 use factory::generator::GeneratorJail;
 use factory::package::{self, TaskSource};
@@ -148,7 +148,10 @@ pub(crate) fn data(corpus: &Utf8Path) -> BTreeMap<String, Vec<u8>> {
 
 pub(crate) fn entries(corpus: &Utf8Path) -> Vec<Entry> {
     let text = fs::read_to_string(corpus.join("ledger.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let mut entries: Vec<Entry> = lines.collect();
+    ledger::add_times(corpus, &mut entries).unwrap();
+    entries
 }
 
 /// The content addresses of answers that were booked as paid, probes left out.

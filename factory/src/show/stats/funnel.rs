@@ -125,7 +125,7 @@ pub(super) fn follow(attempts: &DataFrame) -> Passage {
     let reasons = reasons.map(|(stage, attempts)| (stage, counts(&attempts, "reason")));
     let kinds = groups(attempts, "kind").into_iter().chain([(ALL.to_owned(), attempts.clone())]);
     let times = |(kind, attempts): (String, DataFrame)| {
-        Some((kind, Quantiles::of(numbers(&attempts, "milliseconds"))?))
+        Some((kind, Quantiles::of(milliseconds(&attempts))?))
     };
     let fallbacks =
         |column| numbers(attempts, column).iter().filter(|fallback| **fallback > 0.0).count();
@@ -137,7 +137,7 @@ pub(super) fn follow(attempts: &DataFrame) -> Passage {
         reasons: reasons.filter(|(_, reasons)| !reasons.is_empty()).collect(),
         attempts: tries,
         milliseconds: kinds.filter_map(times).collect(),
-        seconds: numbers(attempts, "milliseconds").iter().map(|time| time / 1000.0).sum(),
+        seconds: milliseconds(attempts).iter().map(|time| time / 1000.0).sum(),
         cost: consumed(attempts),
         evaluator_fallbacks: fallbacks("evaluator_fallback"),
         writer_fallbacks: fallbacks("writer_fallback"),
@@ -166,6 +166,11 @@ fn consumed(attempts: &DataFrame) -> Option<RoleCost> {
     })
 }
 
+/// Durations of the attempts of which they are known.
+fn milliseconds(attempts: &DataFrame) -> Vec<f64> {
+    numbers(&with_value(attempts, "milliseconds"), "milliseconds")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,7 +183,7 @@ mod tests {
             stage,
             outcome: if accepted { AttemptOutcome::Accepted } else { AttemptOutcome::Refused },
             reason: (!accepted).then(|| "unlearnable".to_owned()),
-            milliseconds: 100 * (slot + 1),
+            milliseconds: Some(100 * (slot + 1)),
             ..Entry::for_tests(slot, attempt)
         }
     }

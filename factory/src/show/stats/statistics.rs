@@ -7,7 +7,7 @@ use super::paper;
 use super::sizes::Sizes;
 use crate::corpus::folder::{self, CorpusError, Record};
 use crate::corpus::frames;
-use crate::corpus::ledger::Entry;
+use crate::corpus::ledger::{self, Entry};
 use crate::data::likeness::Likeness;
 use crate::data::table;
 use crate::numeric::intervals::Quantiles;
@@ -116,7 +116,9 @@ pub fn gather(dir: &Utf8Path) -> Result<Statistics, StatisticsError> {
             Ok((task.id().to_string(), fs::read_to_string(path)?))
         })
         .collect::<io::Result<Vec<_>>>()?;
-    let attempts = frames::attempts(&ledger(&dir.join("ledger.jsonl"))?);
+    let mut entries = entries(&dir.join(ledger::LEDGER))?;
+    ledger::add_times(dir, &mut entries)?;
+    let attempts = frames::attempts(&entries);
     Ok(of_tables(&record, &manifests, &attempts, &descriptions))
 }
 
@@ -207,7 +209,7 @@ fn to_discover(tasks: &DataFrame) -> Vec<f64> {
 
 /// Every attempt, by slot. Half a line at the end belongs to a run that was killed, or is still
 /// being written.
-fn ledger(path: &Utf8Path) -> Result<Vec<Entry>, StatisticsError> {
+fn entries(path: &Utf8Path) -> Result<Vec<Entry>, StatisticsError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -281,7 +283,7 @@ mod tests {
                 AttemptOutcome::Accepted
             },
             reason: reason.map(str::to_owned),
-            milliseconds: 100 * (slot + 1),
+            milliseconds: Some(100 * (slot + 1)),
             ..Entry::for_tests(slot, attempt)
         };
         let attempts = frames::attempts(&[

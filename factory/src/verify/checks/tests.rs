@@ -406,14 +406,40 @@ fn task_with_a_story_of_its_own_is_verified_without_the_embedded_ones() {
     let task = package::stage(draft, &bench.fresh()).unwrap();
     let page = fs::read_to_string(task.dir.public().path().join("description.md")).unwrap();
     assert!(page.contains("a book of its bees"), "{page}");
-    corpus::one(&task.dir, &[]).unwrap();
+    assert!(corpus::one(&task.dir, &[]).is_empty());
 
     let place = task.dir.path().join("source/blueprint.json");
     let text = fs::read_to_string(&place).unwrap();
     fs::write(&place, text.replace("a book of its bees", "<b>a book</b>")).unwrap();
-    let refusal = corpus::one(&task.dir, &[]).unwrap_err();
+    let [refusal] = &corpus::one(&task.dir, &[])[..] else { panic!("one refusal") };
     assert!(refusal.to_string().contains("its story cannot be used"), "{refusal}");
     assert_eq!(refusal.code(), "contract");
+}
+
+#[test]
+fn all_that_is_wrong_with_a_task_is_told() {
+    let bench = binary();
+    let stories = scenario::all().unwrap();
+    let task = bench.with(|_| {});
+    assert!(corpus::one(&task.dir, &stories).is_empty());
+    let told = || -> Vec<(&str, String)> {
+        let found = corpus::one(&task.dir, &stories);
+        found.iter().map(|refusal| (refusal.code(), refusal.to_string())).collect()
+    };
+    let root = task.dir.path();
+    let answers = root.join("prepared/private/answer.csv");
+    fs::copy(&answers, root.join("prepared/public/answer.csv")).unwrap();
+    fs::write(root.join("prepared/private/threshold.json"), "{}").unwrap();
+    fs::write(&answers, "id\n").unwrap();
+    let table = root.join("prepared/public/test.csv");
+    let file = fs::OpenOptions::new().write(true).open(table).unwrap();
+    file.set_modified(std::time::SystemTime::now()).unwrap();
+    let found = told();
+    let codes: Vec<&str> = found.iter().map(|(code, _)| *code).collect();
+    assert_eq!(codes, ["not_reproducible", "not_reproducible", "contract", "time_leak"]);
+    for (at, what) in [(0, "answer.csv"), (1, "threshold.json"), (2, "public/answer.csv")] {
+        assert!(found[at].1.contains(what), "{found:?}");
+    }
 }
 
 #[test]
