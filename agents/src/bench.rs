@@ -9,7 +9,6 @@ use agents::run::stop::AgentStop;
 use anyhow::{Context as _, Result};
 use evals::bench::conditions::BenchConditions;
 use evals::bench::machine::{BenchMachine, MachineOptions};
-use evals::bench::outcome::{BenchOutcome, BenchRun};
 use evals::bench::output;
 use evals::bench::packages::missing_packages;
 use evals::bench::runner::{Bench, BenchProgress, BenchRest, PlayerError, PlayerSource};
@@ -110,7 +109,7 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     let agent = format!("{}/{}", preset.scaffold, players.name());
     let bar = Bar::new(count as u64 * args.seeds)?;
     let conditions = BenchConditions::new(args.bench, &preset, &machine, args.seeds, args.jobs);
-    let rests = Bench {
+    let played = Bench {
         machine: &machine,
         preset: &preset,
         agent: &agent,
@@ -126,28 +125,18 @@ pub(crate) fn eval(args: &EvalArgs, stop: &AgentStop) -> Result<ExitCode> {
     }
     .play();
     bar.0.finish_and_clear();
-    let rests = rests?;
-    let mut runs: Vec<BenchRun> = Vec::new();
-    let mut paused = Vec::new();
-    for (task, seed, rest) in rests {
-        match rest {
-            BenchRest::Over(run) => runs.push(*run),
-            BenchRest::Paused { why } => paused.push(format!("{task}, seed {seed}: {why}")),
-        }
-    }
-    let faults =
-        runs.iter().filter(|run| matches!(run.outcome, BenchOutcome::Fault { .. })).count();
-    if let Some(table) = output::write(&args.out, &field, &runs, &conditions)? {
+    let played = played?;
+    if let Some(table) = output::write(&args.out, &field, &played.runs, &conditions)? {
         say(table.to_string().trim_end());
         complain(&format!("the leaderboard is `{}`", args.out.join("leaderboard.html")));
     }
     complain(&format!("the runs are in `{}`{}", args.out.join("runs"), players.spent()));
-    if let Some(first) = paused.first() {
-        complain(&format!("{} runs can go on ({first}); the same command does", paused.len()));
+    if let Some(text) = played.unfinished() {
+        complain(&text);
     }
     Ok(if stop.is_asked() {
         ExitCode::from(INTERRUPTED)
-    } else if !paused.is_empty() || faults > 0 {
+    } else if played.unfinished().is_some() {
         ExitCode::from(INCOMPLETE)
     } else {
         ExitCode::SUCCESS

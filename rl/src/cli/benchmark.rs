@@ -138,12 +138,10 @@ impl BenchFlags {
             }
             _ => anyhow::Error::new(error),
         })?;
-        let table =
-            output::write(out, &evaluation.field, &evaluation.runs, &evaluation.conditions)?;
+        let played = &evaluation.played;
+        let table = output::write(out, &evaluation.field, &played.runs, &evaluation.conditions)?;
         let table = table.map_or_else(String::new, |table| table.to_string());
-        let Some(first) = evaluation.paused.first() else { return Ok(table) };
-        let count = evaluation.paused.len();
-        let text = format!("{count} runs can go on ({first}); the same command does");
+        let Some(text) = played.unfinished() else { return Ok(table) };
         let code = if stop.is_requested() { stop.exit_code() } else { NotPlayed::INCOMPLETE };
         Err(NotPlayed { output: table, text, code }.into())
     }

@@ -19,8 +19,7 @@ use agents::run::stop::AgentStop;
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::bench::conditions::BenchConditions;
 use evals::bench::machine::{BenchMachine, MachineError, MachineOptions};
-use evals::bench::outcome::BenchRun;
-use evals::bench::runner::{Bench, BenchError, BenchProgress, BenchRest};
+use evals::bench::runner::{Bench, BenchError, BenchPlayed, BenchProgress, BenchRest};
 use evals::bench::suite::{BenchName, BenchTasksError, Selection, open};
 use evals::bench::summary::BenchField;
 use indicatif::ProgressBar;
@@ -134,10 +133,8 @@ pub struct BenchData<'a> {
 pub struct BenchEvaluation {
     /// The benchmark.
     pub field: BenchField,
-    /// Runs that are over, of all policies.
-    pub runs: Vec<BenchRun>,
-    /// Runs that can go on: which, and why they paused.
-    pub paused: Vec<String>,
+    /// What became of the runs of all policies.
+    pub played: BenchPlayed,
     /// Under which conditions they played.
     pub conditions: BenchConditions,
 }
@@ -167,8 +164,7 @@ pub fn run(
         settings.seeds,
         settings.jobs,
     );
-    let mut evaluation =
-        BenchEvaluation { field, runs: Vec::new(), paused: Vec::new(), conditions };
+    let mut evaluation = BenchEvaluation { field, played: BenchPlayed::default(), conditions };
     for PolicyContestant { name, model, tokenizer } in policies {
         let bar = RunsBar(stages.stage("playing", count));
         bar.0.set_message(name.clone());
@@ -200,15 +196,8 @@ pub fn run(
             bench.play()
         });
         bar.0.finish();
-        let rests = played.map_err(|source| BenchEvalError::Policy { name, source })??;
-        for (task, seed, rest) in rests {
-            match rest {
-                BenchRest::Over(run) => evaluation.runs.push(*run),
-                BenchRest::Paused { why } => {
-                    evaluation.paused.push(format!("{agent} on {task}, seed {seed}: {why}"));
-                }
-            }
-        }
+        let played = played.map_err(|source| BenchEvalError::Policy { name, source })??;
+        evaluation.played.extend(played);
     }
     Ok(evaluation)
 }

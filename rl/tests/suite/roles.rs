@@ -95,8 +95,9 @@ impl PlayedCorpus {
 
 #[test]
 fn blueprints_of_random_weights_are_refused_with_reasons() {
-    // The questions have less than 3950 tokens, and answers all that is left of the context.
-    let corpus = PlayedCorpus::new("blueprint", 3_950, "attempts = 1\nrepairs = 1\n");
+    // The questions have about 4,150 tokens, by a tokenizer that changes with our documents, and
+    // answers all that is left of the context.
+    let corpus = PlayedCorpus::new("blueprint", 4_300, "attempts = 1\nrepairs = 1\n");
     assert_eq!(corpus.code, Some(3), "{}", corpus.said);
     let ledger = corpus.lines("ledger.jsonl");
     assert_eq!(ledger.len(), SLOTS);
@@ -112,7 +113,10 @@ fn blueprints_of_random_weights_are_refused_with_reasons() {
             (&"tiny".into(), &"blueprint".into())
         );
     }
-    assert!(corpus.answers("story") >= SLOTS, "questions do not fit into the context any more");
+    assert!(
+        corpus.answers("story") >= SLOTS,
+        "questions do not fit into the context any more: {ledger:?}"
+    );
 }
 
 #[test]

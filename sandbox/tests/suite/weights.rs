@@ -86,4 +86,6 @@ fn weights_that_hold_a_task_or_are_not_there_are_refused() {
     let refused = start(missing.clone());
     assert!(refused.to_string().contains(missing.as_str()), "{refused}");
     assert!(matches!(start(corpus.path().join("alpha/task.json")), StartError::Weights { .. }));
+    let answers = start(corpus.path().join("alpha/prepared/private"));
+    assert!(answers.to_string().contains("beside the answers of alpha"), "{answers}");
 }

@@ -144,6 +144,20 @@ impl BenchMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::outcome::tests::header;
+
+    #[test]
+    fn run_goes_on_with_another_gpu_and_not_with_more() {
+        let on = |gpus: &str| {
+            let mut header = header();
+            header.limits.gpus = gpus.parse().unwrap();
+            header
+        };
+        assert!(on("0").differences(&on("1")).is_empty());
+        for other in ["0,1", "all", "none"] {
+            assert_eq!(on("0").differences(&on(other)).len(), 1, "{other}");
+        }
+    }
 
     #[test]
     fn each_worker_has_a_gpu_of_its_own_unless_they_share() {

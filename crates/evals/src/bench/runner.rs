@@ -158,19 +158,55 @@ pub enum BenchError {
     },
 }
 
-/// One run: a task and a seed, and how it came to rest.
-pub type BenchRests = Vec<(TaskId, u64, BenchRest)>;
+/// What became of the runs of a benchmark, by task and seed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BenchPlayed {
+    /// Runs that are over.
+    pub runs: Vec<BenchRun>,
+    /// Runs that can go on: which, and why they paused.
+    pub paused: Vec<String>,
+}
+
+impl BenchPlayed {
+    /// Runs that were given up after faults of ours; another start tries them again.
+    pub fn faults(&self) -> usize {
+        let lost = |run: &&BenchRun| matches!(run.outcome, BenchOutcome::Fault { .. });
+        self.runs.iter().filter(lost).count()
+    }
+
+    /// What another start of the same command has left to do, in words; `None` if that is nothing.
+    pub fn unfinished(&self) -> Option<String> {
+        let paused = self.paused.first().map(|first| {
+            format!("{} runs can go on ({first}); the same command does", self.paused.len())
+        });
+        let faults = (self.faults() > 0).then(|| {
+            format!("{} runs were lost to faults; the same command tries them again", self.faults())
+        });
+        let texts: Vec<String> = paused.into_iter().chain(faults).collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    /// Adds those of another agent.
+    pub fn extend(&mut self, other: Self) {
+        self.runs.extend(other.runs);
+        self.paused.extend(other.paused);
+    }
+}
 
 impl Bench<'_> {
-    /// Plays every run that is not over, `jobs` at a time, and returns all, by task and seed.
+    /// Plays every run that is not over, `jobs` at a time.
     ///
     /// # Errors
     /// The first [`BenchError`]; runs in flight come to rest first.
-    pub fn play(&self) -> Result<BenchRests, BenchError> {
+    pub fn play(&self) -> Result<BenchPlayed, BenchError> {
         let tasks = self.machine.suite.tasks();
         let runs: Vec<(&Task, u64)> =
             (0..self.seeds).flat_map(|seed| tasks.iter().map(move |task| (task, seed))).collect();
-        let (next, rests, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(None));
+        let (next, rests, failed) = (
+            AtomicUsize::new(0),
+            Mutex::new(Vec::<(TaskId, u64, BenchRest)>::new()),
+            Mutex::new(None),
+        );
         std::thread::scope(|scope| {
             let (runs, next, rests, failed) = (&runs, &next, &rests, &failed);
             for worker in 0..self.jobs.clamp(1, runs.len().max(1)) {
@@ -200,7 +236,16 @@ impl Bench<'_> {
         }
         let mut rests = rests.into_inner().unwrap_or_else(PoisonError::into_inner);
         rests.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-        Ok(rests)
+        let mut played = BenchPlayed::default();
+        for (task, seed, rest) in rests {
+            match rest {
+                BenchRest::Over(run) => played.runs.push(*run),
+                BenchRest::Paused { why } => {
+                    played.paused.push(format!("{} on {task}, seed {seed}: {why}", self.agent));
+                }
+            }
+        }
+        Ok(played)
     }
 
     /// The folder of a run.

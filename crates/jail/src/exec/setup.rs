@@ -37,7 +37,11 @@ impl<'a> Setup<'a> {
         let mut visible = visible(python);
         let weights = options.weights.as_deref().map(weights).transpose()?;
         visible.extend(weights.iter().map(|bind| Utf8PathBuf::from(&bind.source)));
-        Ok(Self { python, options, data: data(&visible, tasks)?, weights, library, gpus })
+        let data = data(&visible, tasks)?;
+        if let Some(weights) = &weights {
+            beside_no_answers(weights, &data)?;
+        }
+        Ok(Self { python, options, data, weights, library, gpus })
     }
 
     /// A zygote in a box: its paths are the box's.
@@ -156,6 +160,19 @@ fn weights(folder: &Utf8Path) -> Result<Bind, StartError> {
         return Err(failed(std::io::ErrorKind::NotADirectory.into()));
     }
     Ok(Bind { source: source.into(), target: WEIGHTS.to_owned() })
+}
+
+/// Pretrained weights do not lie in the folder that holds a task's public files, where its answers
+/// are.
+fn beside_no_answers(weights: &Bind, data: &[(TaskId, Bind)]) -> Result<(), StartError> {
+    for (task, public) in data {
+        let folder = Utf8Path::new(&public.source).parent();
+        if folder.is_some_and(|folder| Utf8Path::new(&weights.source).starts_with(folder)) {
+            let source = std::io::Error::other(format!("it lies beside the answers of {task}"));
+            return Err(StartError::Weights { folder: weights.source.clone().into(), source });
+        }
+    }
+    Ok(())
 }
 
 /// One tree per task: its public files and no more.
