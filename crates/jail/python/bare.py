@@ -66,7 +66,7 @@ def nameless_files(pid):
                 found[about.st_dev, about.st_ino] = about.st_blocks * 512
     except PermissionError:
         # One that is ending has no memory, and may not be looked into either.
-        if size_of(pid).mapped:
+        if sizes_of(pid)[0]:
             found[pid] = float("inf")
     except OSError:
         # The process is gone.

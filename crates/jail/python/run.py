@@ -6,7 +6,6 @@ import mmap
 import os
 import signal
 import time
-import typing
 
 # A run is at work or ending; a session may also be on its way to rest, or at rest.
 WORKING, SETTLING, RESTING, ENDING = range(4)
@@ -74,9 +73,6 @@ class Run:
         self.count_again = 0.0
         # Bytes that all processes of the run may hold together.
         self.memory = cell["limits"]["memory"]
-        # Whether the address space of each process bounds all its memory; if not, what it
-        # shares is added up too.
-        self.bounded = cell["limits"]["reservations"]
         self.too_heavy = False
         self.status = self.usage = None
         self.state = WORKING
@@ -86,9 +82,9 @@ class Run:
         self.patience = 0.0
         # How often in a row nobody else was about.
         self.quiet = 0
-        # Whether a control group bounds its memory; if not, what its processes share, as last
-        # added up, and when to do that again.
-        self.grouped = bool(cell["doors"])
+        # Whether it may make files without a name in memory, which CUDA needs.
+        self.nameless = bool(cell["gpus"])
+        # What its processes share, as last added up, and when to do that again.
         self.shared = 0
         self.look_again = 0.0
         # Seconds of processor time that earlier calls of a session were told of.
@@ -118,17 +114,10 @@ class Run:
 
     def weight(self, processes, own):
         """Bytes of memory that its processes hold. What each shares through the fork with this
-        process, whose own size is `own`, is not its own and is left out."""
-        sizes = [size_of(pid) for pid in processes]
-        total = sum(max(0, size.anonymous - own.anonymous) for size in sizes)
-        if not self.bounded:
-            return total + sum(page_tables(pid) for pid in processes) + self.pieces(processes)
-        # The kernel bounds the address space of each process, so that only several together can
-        # share more than is allowed; and a control group, where there is one, counts all of it.
-        mapped = sum(max(0, size.mapped - own.mapped) for size in sizes)
-        if self.grouped or mapped <= self.memory:
-            return total
-        return total + self.pieces(processes)
+        process, which has `own` bytes itself, is not its own and is left out. The kernel bounds
+        what each process may write to for itself; what they share is only added up here."""
+        total = sum(max(0, anonymous(pid) - own) for pid in processes)
+        return total + sum(page_tables(pid) for pid in processes) + self.pieces(processes)
 
     def pieces(self, processes):
         """Bytes of memory without a name that its processes map to share or, with GPUs, have
@@ -140,7 +129,7 @@ class Run:
             for pid in processes:
                 for piece, size in shared_mappings(pid):
                     sizes[piece] = max(sizes.get(piece, 0), size)
-                if not self.bounded:
+                if self.nameless:
                     sizes.update(nameless_files(pid))
             self.shared = sum(sizes.values())
             # Reading every mapping of many processes takes its time: a tenth of it at most.
@@ -170,21 +159,20 @@ def free_space(path):
     return about.f_bavail * about.f_frsize
 
 
-class Size(typing.NamedTuple):
-    # Bytes of address space.
-    mapped: int
-    # Bytes of resident memory that belong to no file.
-    anonymous: int
-
-
-def size_of(pid):
-    """What a process has; nothing for one that is gone."""
+def sizes_of(pid):
+    """Pages of a process's address space, those that are resident, and those of the latter that
+    belong to files; nothing for one that is gone."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
-            mapped, resident, shared = (int(field) for field in file.read().split()[:3])
+            return [int(field) for field in file.read().split()[:3]]
     except (OSError, ValueError):
-        return Size(0, 0)
-    return Size(mapped * mmap.PAGESIZE, (resident - shared) * mmap.PAGESIZE)
+        return [0, 0, 0]
+
+
+def anonymous(pid):
+    """Bytes of a process's resident memory that belong to no file; 0 for one that is gone."""
+    _, resident, shared = sizes_of(pid)
+    return (resident - shared) * mmap.PAGESIZE
 
 
 def shared_mappings(pid):

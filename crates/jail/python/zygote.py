@@ -93,7 +93,7 @@ class Server:
         # Whether there may be children that are nobody's.
         self.strangers = False
         self.weighed = time.monotonic()
-        self.own_size = size_of(os.getpid())
+        self.own_size = anonymous(os.getpid())
 
     def serve(self):
         while True:

@@ -52,8 +52,8 @@ use tasks::units::{ByteSize, Span, UnitError};
 pub struct RunLimits {
     /// Wall-clock time, from the start of the script to the end of its last process.
     pub time_limit: Span,
-    /// Memory beyond what the warmed interpreter already uses: address space of each process,
-    /// and resident memory of all processes of the run together (added up every 50 ms; in tier 1
+    /// Memory beyond what the warmed interpreter already uses: private writable memory of each
+    /// process, and resident memory of all processes of the run together (added up every 50 ms; in tier 1
     /// the kernel bounds it at any moment, with what the work dir and `/tmp` may hold on top).
     pub memory: ByteSize,
     /// Processes and threads of the run together.
@@ -63,8 +63,7 @@ pub struct RunLimits {
     pub cpus: Option<NonZeroU32>,
     /// GPUs that the run may use. They open the driver's whole surface to a script and bound
     /// nothing on the device; `docs/THREATS.md` says what else changes. A host that has not all
-    /// of them refuses the run. With GPUs, `memory` bounds what a process may write to, not its
-    /// address space, of which CUDA reserves far more than it uses.
+    /// of them refuses the run.
     pub gpus: Gpus,
     /// Open descriptors per process.
     pub open_files: u64,
@@ -129,7 +128,6 @@ impl RunLimits {
     pub(crate) fn limits(&self) -> ResourceLimits {
         ResourceLimits {
             memory: self.memory.bytes(),
-            reservations: self.gpus == Gpus::None,
             processes: self.processes,
             file_size: self.file_size.bytes(),
             open_files: self.open_files,

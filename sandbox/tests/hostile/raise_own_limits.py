@@ -1,7 +1,7 @@
 """Lifts its own resource limits."""
 import resource
 
-for name in ("AS", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE", "RTPRIO"):
+for name in ("DATA", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE", "RTPRIO"):
     which = getattr(resource, f"RLIMIT_{name}", None)
     if which is None:
         continue

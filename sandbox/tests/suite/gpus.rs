@@ -236,7 +236,7 @@ fn only_what_is_asked_for_is_there_in_tier_3() {
     only_what_is_asked_for_is_there(IsolationLevel::T3);
 }
 
-/// Memory that a limit of address space would have bounded: shared, and in files without a name.
+/// Memory that no limit of one process bounds: shared, and in files without a name.
 const SHARED: &str = r"
     import mmap, time
     pages = mmap.mmap(-1, @SIZE@)
@@ -253,42 +253,48 @@ const NAMELESS: &str = r#"
 "#;
 const PRIVATE: &str = "pages = bytearray(@SIZE@)";
 
-fn memory_is_bounded_without_a_limit_of_address_space(tier: IsolationLevel) {
+fn memory_is_bounded_while_address_space_is_free(tier: IsolationLevel) {
     let nodes = Nodes::new();
     let Some(place) = nodes.place(tier, quick()) else { return };
-    let tight = RunLimits { memory: ByteSize::mib(200), ..with(Gpus::All) };
+    for gpus in [Gpus::None, Gpus::All] {
+        let tight = RunLimits { memory: ByteSize::mib(200), ..with(gpus) };
+        memory_is_bounded(&place, &tight);
+    }
+}
+
+fn memory_is_bounded(place: &SandboxFixture, tight: &RunLimits) {
     let run =
         |code: &str, policy: &RunLimits| place.workspace().run(&script(code), policy).unwrap();
     let reserve = "import mmap\nmmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, 0)";
-    assert_finished("reserve", &run(reserve, &tight));
-    let without = RunLimits { gpus: Gpus::None, ..tight.clone() };
-    assert!(!run(reserve, &without).outcome.is_finished(), "address space is bounded for others");
-    for (name, code) in [("shared", SHARED), ("nameless", NAMELESS), ("private", PRIVATE)] {
+    assert_finished("reserve", &run(reserve, tight));
+    // Files without a name are for CUDA alone.
+    let nameless = (tight.gpus != Gpus::None).then_some(("nameless", NAMELESS));
+    for (name, code) in [("shared", SHARED), ("private", PRIVATE)].into_iter().chain(nameless) {
         let sized = |mib: u64, rest: &str| {
             code.replace("@SIZE@", &(mib << 20).to_string()).replace("@REST@", rest)
         };
-        assert_finished(name, &run(&sized(100, "0.2"), &tight));
-        let over = run(&sized(300, "20"), &tight);
+        assert_finished(name, &run(&sized(100, "0.2"), tight));
+        let over = run(&sized(300, "20"), tight);
         assert_eq!(over.outcome, Outcome::OutOfMemory, "{name}: {}", over.stderr.text());
     }
 }
 
 #[test]
-fn memory_is_bounded_without_a_limit_of_address_space_in_tier_1() {
-    memory_is_bounded_without_a_limit_of_address_space(IsolationLevel::T1);
+fn memory_is_bounded_while_address_space_is_free_in_tier_1() {
+    memory_is_bounded_while_address_space_is_free(IsolationLevel::T1);
 }
 
 #[test]
-fn memory_is_bounded_without_a_limit_of_address_space_in_tier_2() {
-    memory_is_bounded_without_a_limit_of_address_space(IsolationLevel::T2);
+fn memory_is_bounded_while_address_space_is_free_in_tier_2() {
+    memory_is_bounded_while_address_space_is_free(IsolationLevel::T2);
 }
 
 #[test]
-fn memory_is_bounded_without_a_limit_of_address_space_in_tier_3() {
-    if !is_open_to_others("gpus::memory_is_bounded_without_a_limit_of_address_space_in_tier_3") {
+fn memory_is_bounded_while_address_space_is_free_in_tier_3() {
+    if !is_open_to_others("gpus::memory_is_bounded_while_address_space_is_free_in_tier_3") {
         return;
     }
-    memory_is_bounded_without_a_limit_of_address_space(IsolationLevel::T3);
+    memory_is_bounded_while_address_space_is_free(IsolationLevel::T3);
 }
 
 #[test]

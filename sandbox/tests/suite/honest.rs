@@ -2,6 +2,7 @@
 
 use crate::fixture::{SandboxFixture, assert_finished, policy, script};
 use jail::exec::Outcome;
+use jail::limits::RunLimits;
 
 #[test]
 fn scripts_compute_print_and_leave_files() {
@@ -47,6 +48,33 @@ fn scripts_compute_print_and_leave_files() {
             ",
     ));
     assert_finished("read input, write submission", &run);
+}
+
+/// libtorch reserves far more address space than a script may have memory.
+#[test]
+fn torch_trains_within_the_default_limits() {
+    let place = SandboxFixture::warm();
+    let run = place.workspace().run(
+        &script(
+            r"
+            import torch
+            torch.manual_seed(0)
+            x = torch.randn(64, 3, 32, 32)
+            y = (x.mean((1, 2, 3)) > 0).float()
+            net = torch.nn.Sequential(
+                torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1),
+                torch.nn.Flatten(), torch.nn.Linear(8, 1),
+            )
+            steps = torch.optim.Adam(net.parameters())
+            for _ in range(3):
+                loss = torch.nn.functional.binary_cross_entropy_with_logits(net(x)[:, 0], y)
+                steps.zero_grad(); loss.backward(); steps.step()
+            assert torch.isfinite(loss)
+            ",
+        ),
+        &RunLimits::default(),
+    );
+    assert_finished("network", &run.unwrap());
 }
 
 #[test]

@@ -35,7 +35,7 @@ import builtins, gc, os, resource, signal, sys, threading, numpy
 print(sorted(sys.modules), sorted(vars(builtins)), len(vars(numpy)), sorted(os.environ.items()))
 print(sys.path, sys.getrecursionlimit(), os.getcwd(), os.umask(0), sorted(os.listdir('.')))
 print([signal.getsignal(n) for n in range(1, 32)], threading.active_count(), gc.get_freeze_count())
-print([resource.getrlimit(n) for n in range(2, 16) if n != resource.RLIMIT_AS], len(os.listdir('/proc/self/fd')))
+print([resource.getrlimit(n) for n in range(2, 16) if n != resource.RLIMIT_DATA], len(os.listdir('/proc/self/fd')))
 print(os.listdir('/tmp'), os.listdir('/dev/shm'), [n for n in os.listdir('/proc') if n.isdigit()])
 ";
 
@@ -104,10 +104,10 @@ fn files(folder: &Utf8Path) -> Vec<(Utf8PathBuf, u64, std::time::SystemTime)> {
     all
 }
 
-/// Bytes of address space that a script may have: with those that the zygote has itself, and so
+/// Bytes of writable memory that a script may have: with those that the zygote has itself, and so
 /// with the stacks of the reapers that were there at the fork.
 fn room(place: &SandboxFixture) -> u64 {
-    let run = place.run("import resource\nprint(resource.getrlimit(resource.RLIMIT_AS)[0])");
+    let run = place.run("import resource\nprint(resource.getrlimit(resource.RLIMIT_DATA)[0])");
     run.stdout.text().trim().parse().unwrap()
 }
 
@@ -216,7 +216,8 @@ fn thousand_mixed_runs_leave_no_trace_on_the_host() {
     let now = resident(before.zygote);
     assert!(now < heavy + (16 << 20), "the zygote grew from {heavy} to {now} bytes");
     let grown = room(&place).abs_diff(large);
-    assert!(grown < 1 << 20, "the zygote's address space changed by {grown} bytes");
+    // Python takes memory for small objects by the mebibyte.
+    assert!(grown < 4 << 20, "the writable memory of the zygote changed by {grown} bytes");
     drop(place);
     assert_eq!(groups_of(std::process::id()), Vec::<Utf8PathBuf>::new());
 }

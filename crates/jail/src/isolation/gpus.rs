@@ -9,7 +9,7 @@
 //! | --- | --- | --- |
 //! | `nvidiactl`, `nvidia-uvm`, `nvidia-uvm-tools`, a node per GPU | `nvc_mount.c` of libnvidia-container, for the capability `compute` | these, and no others: `nvidia-modeset` is for displays, `nvidia-caps` for slices of a GPU (MIG) |
 //! | `ioctl` | `nv-ioctl-numbers.h`, `uvm_ioctl.h` | Landlock and [`super::seccomp`] let through what these files name |
-//! | address space far beyond what is used: 64 GB for 2 GB on a device | tensorflow issue 10040 | [`super::rlimits`] bounds private writable memory instead |
+//! | address space far beyond what is used: 64 GB for 2 GB on a device | tensorflow issue 10040 | [`super::rlimits`] bounds private writable memory |
 //! | `memfd_create` | NVIDIA/OpenShell issue 1696: without it `cuInit` returns 304 | allowed, but for huge pages |
 //! | names of threads, written to `/proc/<pid>/task/<tid>/comm` | NVIDIA/OpenShell issue 1486: without it `cuInit` returns 304 | Landlock allows it; in tier 3, of the run's first process only |
 //! | `/proc/driver/nvidia` and `/proc/driver/nvidia-uvm` | nolabs-ai/nono pull request 673 | in a box part of every process list; in tier 3 Landlock allows them |

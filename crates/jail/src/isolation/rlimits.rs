@@ -34,11 +34,10 @@ pub enum LimitError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceLimits {
-    /// Bytes of memory per process beyond what the warmed interpreter already has.
+    /// Bytes of private writable memory per process, beyond what the warmed interpreter already
+    /// has. Address space that is only reserved, as libtorch and CUDA do by the gigabyte, does not
+    /// count; what processes share is for others to add up.
     pub memory: u64,
-    /// Whether address space that is only reserved counts as memory. If not, only what a process
-    /// has for itself and may write to does; what it shares is for others to add up.
-    pub reservations: bool,
     /// The largest number of processes and threads.
     pub processes: u64,
     /// Bytes of one file.
@@ -53,12 +52,8 @@ pub struct ResourceLimits {
 /// # Errors
 /// A [`LimitError`] naming the limit.
 pub fn apply(limits: &ResourceLimits) -> Result<(), LimitError> {
-    let own = OwnSize::read().map_err(LimitError::OwnSize)?;
-    if limits.reservations {
-        set("memory", Resource::As, own.total.saturating_add(limits.memory))?;
-    } else {
-        set("memory", Resource::Data, own.data.saturating_add(limits.memory))?;
-    }
+    let own = own_data().map_err(LimitError::OwnSize)?;
+    set("memory", Resource::Data, own.saturating_add(limits.memory))?;
     set("file size", Resource::Fsize, limits.file_size)?;
     set("open files", Resource::Nofile, limits.open_files)?;
     // A core dump would be written into the work dir.
@@ -129,23 +124,11 @@ fn set(what: &'static str, resource: Resource, value: u64) -> Result<(), LimitEr
         .map_err(|source| LimitError::Set { what, source })
 }
 
-/// Bytes of address space in use.
-struct OwnSize {
-    /// Bytes of address space in total.
-    total: u64,
-    /// Bytes of private, writable memory.
-    data: u64,
-}
-
-impl OwnSize {
-    fn read() -> Result<Self, std::io::Error> {
-        // Fields are in pages; the first is the total size, the sixth data and stack.
-        let text = fs_err::read_to_string("/proc/self/statm")?;
-        let pages = |field| text.split_whitespace().nth(field)?.parse::<u64>().ok();
-        let (Some(total), Some(data)) = (pages(0), pages(5)) else {
-            return Err(std::io::Error::other("statm has no size"));
-        };
-        let page = rustix::param::page_size() as u64;
-        Ok(Self { total: total * page, data: data * page })
-    }
+/// Bytes of private writable memory that the process has.
+fn own_data() -> Result<u64, std::io::Error> {
+    // Fields are in pages; the sixth is data and stack.
+    let text = fs_err::read_to_string("/proc/self/statm")?;
+    let pages: Option<u64> = text.split_whitespace().nth(5).and_then(|field| field.parse().ok());
+    let pages = pages.ok_or_else(|| std::io::Error::other("statm has no size"))?;
+    Ok(pages * rustix::param::page_size() as u64)
 }
