@@ -182,7 +182,7 @@ pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
         }
         for (spec, column) in layout.statistics.iter().zip(estimates) {
             frame.rows = column.len();
-            frame.numbers.insert(spec.column.name.clone(), column);
+            frame.numbers.insert(spec.name.clone(), column);
         }
     }
     if let Some(layout) = blueprint.network() {

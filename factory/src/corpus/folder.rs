@@ -19,7 +19,7 @@ use tasks::task::{Manifest, Split, TaskDir};
 /// The version of the corpora that this build makes. It is raised when [`Record`] changes or when
 /// the same request gives other bytes: 3 since description pages have registers. Older
 /// records are read, but such a corpus cannot be continued.
-pub const RECORD_VERSION: u32 = 3;
+pub const RECORD_VERSION: u32 = 4;
 
 /// The file of a corpus in which calls of chat models are booked.
 pub const CALLS: &str = "calls.jsonl";

@@ -13,12 +13,18 @@ fn provenance<'a>(manifest: &'a Manifest, key: &str) -> &'a str {
     manifest.provenance[key].as_str().unwrap_or("unknown")
 }
 
+/// The skeletons of a task's rules, joined by ` | `; empty where it has none.
+fn skeletons(manifest: &Manifest) -> String {
+    let list = manifest.provenance["skeletons"].as_array().into_iter().flatten();
+    list.filter_map(|text| text.as_str()).collect::<Vec<_>>().join(" | ")
+}
+
 /// One row per task, in the order of `manifests`. Scores and thresholds are in units of the task's
 /// metric; `direction` says whether lower or higher ones are better.
 ///
 /// | columns | type |
 /// | --- | --- |
-/// | `id`, `title`, `split`, `seed_task`, `domain`, `modality`, `formulation`, `metric`, `direction`, `family`, `rule_hash` | `String` |
+/// | `id`, `title`, `split`, `seed_task`, `domain`, `modality`, `formulation`, `metric`, `direction`, `family`, `medium`, `skeleton`, `rule_hash` | `String` |
 /// | `train_rows`, `test_rows` | `Int64` |
 /// | `gold_threshold`, `silver_threshold`, `bronze_threshold`, `median_threshold`, `baseline_r0` to `baseline_r3`, `ceiling` | `Float64` |
 pub fn tasks(manifests: &[&Manifest]) -> DataFrame {
@@ -44,6 +50,8 @@ pub fn tasks(manifests: &[&Manifest]) -> DataFrame {
         text("metric", &|task| task.metric.to_string()),
         text("direction", &|task| name(&task.direction())),
         text("family", &|task| folder::family(task).to_owned()),
+        text("medium", &|task| provenance(task, "medium").to_owned()),
+        text("skeleton", &skeletons),
         text("rule_hash", &|task| provenance(task, "rule_hash").to_owned()),
         count("train_rows", &|task| task.rows.train),
         count("test_rows", &|task| task.rows.test),

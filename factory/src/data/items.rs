@@ -36,7 +36,7 @@ pub fn draw(
     let columns: Vec<&[f64]> = layout
         .statistics
         .iter()
-        .map(|spec| frame.numbers.get(&spec.column.name).map_or(&[][..], Vec::as_slice))
+        .map(|column| frame.numbers.get(&column.name).map_or(&[][..], Vec::as_slice))
         .collect();
     written(blueprint, layout, frame.rows, stream, |row, look, draws| {
         let values: Vec<f64> = columns.iter().map(|column| column[row]).collect();

@@ -3,6 +3,7 @@
 pub mod assets;
 pub mod items;
 pub mod labels;
+mod latents;
 pub mod likeness;
 pub mod mutation;
 pub mod network;

@@ -3,21 +3,21 @@
 use super::table::{self, Cells};
 use crate::numeric::draws::Draws;
 use crate::numeric::moments::{median, moments};
-use crate::spec::blueprint::NumberSpec;
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::Frame;
+use crate::spec::scenario::NumberColumn;
 use polars::prelude::DataFrame;
 use tasks::stream::Stream;
 
 impl Mutation {
     /// Changes the written features, whose number columns are specified in `numbers`. Label
     /// mutations act in [`super::labels`] instead, and blemishes where items are rendered.
-    pub fn apply(&self, table: &mut DataFrame, numbers: &[NumberSpec], stream: Stream) {
+    pub fn apply(&self, table: &mut DataFrame, numbers: &[NumberColumn], stream: Stream) {
         let mut draws = Draws::new(stream);
         // Numbers that are not drawn, such as steps in time, are counts.
         let decimals = |name: &str| {
-            let spec = numbers.iter().find(|spec| spec.column.name == name);
-            spec.map_or(0, |spec| spec.column.decimals)
+            let spec = numbers.iter().find(|column| column.name == name);
+            spec.map_or(0, |column| column.decimals)
         };
         match self {
             Self::LabelNoise { .. } | Self::Imbalance { .. } | Self::Blemish { .. } => {}
@@ -159,8 +159,8 @@ mod tests {
         table::from_columns(vec![table::numbers("a", &values, 1)])
     }
 
-    fn specs() -> [NumberSpec; 1] {
-        [NumberSpec { column: "a 0 1000 u 1".parse().unwrap(), follows: None }]
+    fn specs() -> [NumberColumn; 1] {
+        ["a 0 1000 u 1".parse().unwrap()]
     }
 
     #[test]

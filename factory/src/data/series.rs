@@ -1,9 +1,10 @@
 //! Several series over time, in long form: one row per series and step.
 
 use super::assets::Order;
+use super::latents;
 use crate::data::table;
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::{Blueprint, NumberSpec};
+use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::SeriesSpec;
 use crate::spec::rule::Frame;
 use polars::prelude::DataFrame;
@@ -36,19 +37,25 @@ pub fn draw(blueprint: &Blueprint, spec: &SeriesSpec, stream: Stream) -> (Frame,
             regimes.push(spec.regime.words[regime].clone());
         }
     }
-    for driver in &blueprint.numbers {
+    let own = |name: &str| {
         let mut values = Vec::with_capacity(rows);
         for index in 0..count {
-            let stream = stream.child("driver").child(&driver.column.name).index(index as u64);
-            let mut draws = Draws::new(stream);
+            let mut draws = Draws::new(stream.child("driver").child(name).index(index as u64));
             let mut latent = draws.normal();
             for _ in 0..steps {
-                values.push(super::tabular::place(&driver.column, latent));
+                values.push(latent);
                 let fresh = (1.0 - PERSISTENCE * PERSISTENCE).sqrt() * draws.normal();
                 latent = PERSISTENCE * latent + fresh;
             }
         }
-        frame.numbers.insert(driver.column.name.clone(), values);
+        values
+    };
+    let drivers = blueprint.numbers.iter().map(|driver| driver.name.as_str());
+    let latents = latents::draw(drivers, &blueprint.follows, own);
+    for driver in &blueprint.numbers {
+        let values = latents[driver.name.as_str()].iter();
+        let values = values.map(|latent| super::tabular::place(driver, *latent)).collect();
+        frame.numbers.insert(driver.name.clone(), values);
     }
     let mut columns = vec![
         table::texts(&spec.series.name, &names),
@@ -56,7 +63,7 @@ pub fn draw(blueprint: &Blueprint, spec: &SeriesSpec, stream: Stream) -> (Frame,
         table::numbers(&spec.season, &season, 0),
         table::texts(&spec.regime.name, &regimes),
     ];
-    for NumberSpec { column, .. } in &blueprint.numbers {
+    for column in &blueprint.numbers {
         columns.push(table::numbers(&column.name, &frame.numbers[&column.name], column.decimals));
     }
     let table = table::from_columns(columns);

@@ -1,15 +1,15 @@
 //! Tables whose rows are independent of each other.
 
 use super::assets::Order;
+use super::latents;
 use super::network::{self, Ties};
 use crate::data::table;
 use crate::numeric::draws::{Draws, normal_cdf};
 use crate::numeric::rounding::round;
-use crate::spec::blueprint::{Blueprint, NumberSpec};
+use crate::spec::blueprint::Blueprint;
 use crate::spec::rule::Frame;
 use crate::spec::scenario::{NumberColumn, Shape};
 use polars::prelude::DataFrame;
-use std::collections::BTreeMap;
 use tasks::stream::Stream;
 
 /// Draws clean columns, and the same as they are written; rows that are nodes come with ties.
@@ -28,7 +28,7 @@ pub fn written(blueprint: &Blueprint, frame: Frame, stream: Stream) -> (Frame, D
     let mut names: Vec<(String, Option<usize>)> = blueprint
         .numbers
         .iter()
-        .map(|spec| (spec.column.name.clone(), Some(spec.column.decimals)))
+        .map(|column| (column.name.clone(), Some(column.decimals)))
         .chain(blueprint.words.iter().map(|spec| (spec.column.name.clone(), None)))
         .collect();
     Draws::new(stream.child("column order")).shuffle(&mut names);
@@ -49,36 +49,28 @@ pub fn written(blueprint: &Blueprint, frame: Frame, stream: Stream) -> (Frame, D
 pub fn sample(blueprint: &Blueprint, rows: usize, ties: Option<&Ties>, stream: Stream) -> Frame {
     let mut frame = Frame { rows, ..Frame::default() };
     let ties = blueprint.network().zip(ties);
-    let mut latents: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for NumberSpec { column, follows } in blueprint.drawn() {
-        let mut draws = Draws::new(stream.child("number").child(&column.name));
+    let own = |name: &str| -> Vec<f64> {
+        let mut draws = Draws::new(stream.child("number").child(name));
+        let is = |names: &[String]| names.iter().any(|known| known == name);
         let own: Vec<f64> = match blueprint.queries() {
-            Some(queries) if queries.own.contains(&column.name) => {
+            Some(queries) if is(&queries.own) => {
                 let values: Vec<f64> =
                     (0..rows.div_ceil(queries.rows)).map(|_| draws.normal()).collect();
                 (0..rows).map(|row| values[row / queries.rows]).collect()
             }
             _ => (0..rows).map(|_| draws.normal()).collect(),
         };
-        let own = match ties {
-            Some((layout, ties)) if layout.kindred.contains(&column.name) => {
-                ties.kindred(&own, &mut draws)
-            }
+        match ties {
+            Some((layout, ties)) if is(&layout.kindred) => ties.kindred(&own, &mut draws),
             _ => own,
-        };
-        let latent: Vec<f64> = match follows {
-            Some((other, correlation)) => match latents.get(other.as_str()) {
-                Some(base) => {
-                    let rest = (1.0 - correlation * correlation).sqrt();
-                    base.iter().zip(own).map(|(b, o)| correlation * b + rest * o).collect()
-                }
-                None => own,
-            },
-            None => own,
-        };
-        let values = latent.iter().map(|z| place(column, *z)).collect();
+        }
+    };
+    let names = blueprint.drawn().map(|column| column.name.as_str());
+    let latents = latents::draw(names, &blueprint.follows, own);
+    for column in blueprint.drawn() {
+        let values = latents[column.name.as_str()].iter();
+        let values = values.map(|latent| place(column, *latent)).collect();
         frame.numbers.insert(column.name.clone(), values);
-        latents.insert(&column.name, latent);
     }
     for spec in &blueprint.words {
         let mut draws = Draws::new(stream.child("word").child(&spec.column.name));

@@ -48,7 +48,7 @@ impl GeneratorSpec {
         let item = blueprint.generated().and_then(|layout| layout.item.as_ref());
         Self {
             rows: blueprint.rows.train + blueprint.rows.test,
-            numbers: blueprint.numbers.iter().map(|spec| spec.column.clone()).collect(),
+            numbers: blueprint.numbers.clone(),
             words: blueprint.words.iter().map(|spec| spec.column.clone()).collect(),
             targets: blueprint.targets.len(),
             item: item.map(|item| item.form),

@@ -62,7 +62,7 @@ impl GeneratedLayout {
 fn fits(blueprint: &Blueprint, generated: &GeneratedRows) -> Result<(), RenderError> {
     let GeneratedRows { columns, scores, transforms, .. } = generated;
     let rows = blueprint.rows.train + blueprint.rows.test;
-    let numbers = || blueprint.numbers.iter().map(|spec| spec.column.name.as_str());
+    let numbers = || blueprint.numbers.iter().map(|column| column.name.as_str());
     let words = || blueprint.words.iter().map(|spec| spec.column.name.as_str());
     if columns.rows != rows || scores.nrows() != rows || transforms.nrows() != rows {
         return Err(RenderError::Rows("their number is another"));
@@ -81,7 +81,7 @@ fn fits(blueprint: &Blueprint, generated: &GeneratedRows) -> Result<(), RenderEr
 /// The columns of the table alone.
 fn public(blueprint: &Blueprint, columns: &Frame) -> Frame {
     let mut public = columns.clone();
-    public.numbers.retain(|name, _| blueprint.numbers.iter().any(|own| own.column.name == *name));
+    public.numbers.retain(|name, _| blueprint.numbers.iter().any(|own| own.name == *name));
     public.words.retain(|name, _| blueprint.words.iter().any(|own| own.column.name == *name));
     public
 }

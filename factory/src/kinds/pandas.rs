@@ -55,8 +55,7 @@ pub(crate) fn generated(blueprint: &Blueprint) -> String {
         }
         Some(_) => "np.stack([decode(i) for i in items(x)])",
     };
-    let numbers: Vec<&str> =
-        blueprint.numbers.iter().map(|spec| spec.column.name.as_str()).collect();
+    let numbers: Vec<&str> = blueprint.numbers.iter().map(|column| column.name.as_str()).collect();
     let words: Vec<&str> = blueprint.words.iter().map(|spec| spec.column.name.as_str()).collect();
     // A text in JSON is one in Python, too.
     let program = blueprint.generator().map(|generator| generator.code.as_str());
@@ -139,7 +138,7 @@ fn of_items(layout: &ItemLayout) -> String {
 
 /// Lines that replace the items' column by the statistics estimated from them.
 fn estimates(layout: &ItemLayout) -> String {
-    let names: Vec<&str> = layout.statistics.iter().map(|spec| spec.column.name.as_str()).collect();
+    let names: Vec<&str> = layout.statistics.iter().map(|column| column.name.as_str()).collect();
     format!("x[{names:?}] = [read(i)[2] for i in items(x)]\n")
 }
 

@@ -22,7 +22,11 @@ struct Provenance<'a> {
     scenario: &'a str,
     variant: usize,
     mutations: &'a [Mutation],
+    /// What a row's items are, or the kind of rows without items.
+    medium: String,
     family: Option<Family>,
+    /// The types of the terms of its rules, each once.
+    skeletons: Vec<String>,
     /// The hidden rule as a formula.
     rule: String,
     rule_hash: String,
@@ -48,7 +52,9 @@ impl<'a> Provenance<'a> {
             scenario: &blueprint.scenario,
             variant: blueprint.variant,
             mutations: &blueprint.mutations,
+            medium: blueprint.medium_name(),
             family: blueprint.family(),
+            skeletons: blueprint.skeletons(),
             rule: blueprint.formula(),
             rule_hash: blueprint.rule_hash(),
             blueprint: super::source::BLUEPRINT,

@@ -67,11 +67,8 @@ pub fn blueprint(brief: &Brief<'_>, story: &Story) -> Result<Blueprint, RoleRefu
     })?;
     let first = Origin { attempt: 0, ..brief.origin };
     let mut fixed = Draws::new(first.stream("generator"));
-    let (mut numbers, words) = strategist::columns(brief, table, &mut fixed);
     // The generator draws the columns, correlations included.
-    for spec in &mut numbers {
-        spec.follows = None;
-    }
+    let (numbers, words) = strategist::columns(brief, table, &mut fixed);
     let item = table.item.as_ref().filter(|_| cell.modality != Modality::Tabular);
     let item = item.and_then(|item| item_layout(item, &mut fixed));
 

@@ -23,6 +23,8 @@ mod role;
 mod rule_request;
 pub mod scoring;
 mod series;
+#[cfg(test)]
+mod signs;
 pub mod strategist;
 
 pub use call::{RoleAuthor, RoleCall, RoleCost, RoleFeedback, RoleReply};

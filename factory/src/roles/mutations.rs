@@ -54,7 +54,7 @@ pub(super) fn choose(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> 
 fn gaps(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
     let dna = &blueprint.dna;
     let mut mutations = Vec::new();
-    let names: Vec<&str> = blueprint.numbers.iter().map(|spec| spec.column.name.as_str()).collect();
+    let names: Vec<&str> = blueprint.numbers.iter().map(|column| column.name.as_str()).collect();
     let missing = if dna.has(Trait::MissingValues) { 3 } else { 2 };
     let mut columns: Vec<&str> = names.clone();
     draws.shuffle(&mut columns);
@@ -71,9 +71,9 @@ fn gaps(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
         // Gaps in columns of the rule cost everyone, so they stay few.
         let share =
             percent(if used { draws.between(0.03, 0.06) } else { draws.between(0.05, 0.2) });
-        let spec = blueprint.numbers.iter().find(|spec| spec.column.name == column);
+        let spec = blueprint.numbers.iter().find(|spec| spec.name == column);
         let companion = format!("{column}_unit");
-        let large = spec.is_some_and(|spec| spec.column.low > 0.0);
+        let large = spec.is_some_and(|spec| spec.low > 0.0);
         // A straight line breaks on sentinels and units; the floor stays in its reach.
         let floor = blueprint.targets.iter().any(|target| {
             let first = target.rule.as_ref().and_then(|rule| rule.terms.first());

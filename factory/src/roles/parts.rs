@@ -8,35 +8,76 @@ use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::NetworkLayout;
 use crate::spec::rule::Frame;
-use crate::spec::scenario::WordColumn;
+use crate::spec::scenario::{Cause, Effect, Follows, WordColumn};
+use std::collections::BTreeMap;
 
 /// The columns of a blueprint, by the part that they can play in a rule.
 pub(super) struct Parts {
     floors: Vec<String>,
     /// Number columns for a step, where there are no words.
     jumps: Vec<String>,
-    words: Vec<(String, Vec<String>)>,
+    words: Vec<WordColumn>,
     shares: Shares,
     /// Columns for the mechanism; where there are two kinds, every term takes one of each.
     first: Vec<String>,
     second: Vec<String>,
+    /// How columns move the target, as far as the story says.
+    effects: BTreeMap<String, Effect>,
+    follows: Vec<Follows>,
 }
 
 impl Parts {
-    pub(super) fn of(blueprint: &Blueprint) -> Self {
-        let words: Vec<(String, Vec<String>)> = blueprint
-            .words
-            .iter()
-            .map(|spec| (spec.column.name.clone(), spec.column.words.clone()))
-            .collect();
+    /// The parts for a target that is moved by `causes`, if the story says what moves it.
+    pub(super) fn of(blueprint: &Blueprint, causes: &[Cause]) -> Self {
+        let words: Vec<WordColumn> =
+            blueprint.words.iter().map(|spec| spec.column.clone()).collect();
+        let mut effects: BTreeMap<String, Effect> =
+            causes.iter().map(|cause| (cause.column.clone(), cause.effect.clone())).collect();
+        // What neighbours have moves a row's target as what it has itself.
+        for column in blueprint.network().iter().flat_map(|network| &network.near) {
+            if let Some(effect) = effects.get(column).cloned() {
+                effects.insert(NetworkLayout::hidden(column), effect);
+            }
+        }
+        // What all rows of a query share does not order them: it only acts on what they differ in.
+        for column in blueprint.queries().iter().flat_map(|queries| &queries.own) {
+            effects.remove(column);
+        }
+        let follows = blueprint.follows.clone();
+        let parts = Self { effects, follows, ..Self::among(blueprint, words) };
+        parts.of_causes()
+    }
+
+    /// The same without columns that move nothing, where enough are left.
+    fn of_causes(mut self) -> Self {
+        if self.effects.is_empty() {
+            return self;
+        }
+        let narrow = |list: &mut Vec<String>, least: usize, suits: &dyn Fn(&String) -> bool| {
+            let least = least.min(list.len());
+            if list.iter().filter(|name| suits(name)).count() >= least {
+                list.retain(suits);
+            }
+        };
+        let effects = &self.effects;
+        let of_item = |name: &String| name.contains('.') && !NetworkLayout::is_hidden(name);
+        let moves = |name: &String| of_item(name) || effects.contains_key(name);
+        let straight = |name: &String| {
+            of_item(name) || effects.get(name).is_some_and(|effect| effect.sign().is_some())
+        };
+        narrow(&mut self.floors, 1, &straight);
+        narrow(&mut self.first, 4, &moves);
+        narrow(&mut self.second, 2, &moves);
+        self
+    }
+
+    /// The parts without what a story says of causes.
+    fn among(blueprint: &Blueprint, words: Vec<WordColumn>) -> Self {
+        let (effects, follows) = (BTreeMap::new(), Vec::new());
         let own =
             |name: &String| blueprint.queries().is_some_and(|queries| queries.own.contains(name));
-        let (of_queries, of_rows): (Vec<String>, Vec<String>) = blueprint
-            .numbers
-            .iter()
-            .take(RULED)
-            .map(|spec| spec.column.name.clone())
-            .partition(own);
+        let (of_queries, of_rows): (Vec<String>, Vec<String>) =
+            blueprint.numbers.iter().take(RULED).map(|column| column.name.clone()).partition(own);
         if let Some(network) = blueprint.network() {
             let own = of_rows.iter().filter(|name| !network.near.contains(name));
             return Self {
@@ -47,6 +88,8 @@ impl Parts {
                 shares: Shares::SURROUNDED,
                 first: network.near.iter().map(|column| NetworkLayout::hidden(column)).collect(),
                 second: own.cloned().collect(),
+                effects,
+                follows,
             };
         }
         let Some(item) = blueprint.item() else {
@@ -58,13 +101,15 @@ impl Parts {
                 shares: Shares::WRITTEN,
                 first,
                 second: of_queries,
+                effects,
+                follows,
             };
         };
         let reach = |reach: Reach| -> Vec<String> {
             let statistics = item.medium.statistics().iter().zip(&item.statistics);
             statistics
                 .filter(|(statistic, _)| statistic.reach == reach)
-                .map(|(_, spec)| spec.column.name.clone())
+                .map(|(_, column)| column.name.clone())
                 .collect()
         };
         let (plain, generic, hidden) =
@@ -77,6 +122,8 @@ impl Parts {
             shares: Shares::CARRIED,
             first: [hidden, generic].concat(),
             second,
+            effects,
+            follows,
         }
     }
 
@@ -92,22 +139,29 @@ impl Parts {
     }
 
     /// Deals the columns out in random order.
-    pub(super) fn deal<'a>(&self, population: &'a Frame, draws: &mut Draws) -> Option<Columns<'a>> {
+    pub(super) fn deal<'a>(
+        &'a self,
+        population: &'a Frame,
+        draws: &mut Draws,
+    ) -> Option<Columns<'a>> {
         let shuffled = |list: &Vec<String>, draws: &mut Draws| {
             let mut list = list.clone();
             draws.shuffle(&mut list);
             list
         };
-        let floor = shuffled(&self.floors, draws).first()?.clone();
+        let floors = shuffled(&self.floors, draws);
+        let floor = floors.first()?.clone();
+        // A table's columns are few, and all of its mechanism is made of them.
+        let spare = (!self.jumps.is_empty()).then(|| floors.get(1).cloned()).flatten();
         let step = if self.words.is_empty() {
-            Step::Jump(shuffled(&self.jumps, draws).first()?.clone())
+            Step::Bent(shuffled(&self.jumps, draws).first()?.clone())
         } else {
-            let (column, words) = draws.pick(&self.words).clone();
-            Step::Words(column, words)
+            Step::Words(draws.pick(&self.words).clone())
         };
         let free = |list: Vec<String>| -> Vec<String> {
             let taken = |name: &String| {
-                *name == floor || matches!(&step, Step::Jump(column) if column == name)
+                let bent = matches!(&step, Step::Bent(column) if column == name);
+                *name == floor || bent
             };
             list.into_iter().filter(|name| !taken(name)).collect()
         };
@@ -118,7 +172,19 @@ impl Parts {
         } else {
             first.into_iter().zip(second).flat_map(|(one, other)| [one, other]).collect()
         };
-        Some(Columns { floor, step, shares: self.shares, rest, population })
+        let shares = self.shares;
+        let (words, effects, follows) = (&self.words[..], &self.effects, &self.follows[..]);
+        Some(Columns {
+            floor,
+            second: spare,
+            step,
+            shares,
+            rest,
+            words,
+            effects,
+            follows,
+            population,
+        })
     }
 
     /// All columns that a rule may use, with their ranges in the population.
@@ -143,13 +209,10 @@ impl Parts {
         let column = |name: &String| {
             let suits = lists.iter().filter(|(_, list)| list.contains(name));
             let suits = suits.map(|(suits, _)| *suits).collect();
-            RuleColumn::new(name, meaning(blueprint, name), suits, population)
+            let effect = self.effects.get(name).cloned();
+            RuleColumn::new(name, meaning(blueprint, name), effect, suits, population)
         };
-        let words = self.words.iter().cloned();
-        RuleColumns {
-            numbers: names.into_iter().map(column).collect(),
-            words: words.map(|(name, words)| WordColumn { name, words }).collect(),
-        }
+        RuleColumns { numbers: names.into_iter().map(column).collect(), words: self.words.clone() }
     }
 }
 
@@ -157,7 +220,7 @@ impl Parts {
 fn meaning(blueprint: &Blueprint, name: &String) -> String {
     if let Some(item) = blueprint.item() {
         let mut known = item.medium.statistics().iter().zip(&item.statistics);
-        if let Some((statistic, _)) = known.find(|(_, spec)| spec.column.name == *name) {
+        if let Some((statistic, _)) = known.find(|(_, column)| column.name == *name) {
             return format!("read from the item: {}", statistic.means);
         }
     }

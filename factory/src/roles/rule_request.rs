@@ -15,7 +15,7 @@ use crate::numeric::moments::moments;
 use crate::numeric::rounding::digits;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::rule::{Expr, Family, Frame, Rule};
-use crate::spec::scenario::WordColumn;
+use crate::spec::scenario::{Effect, WordColumn};
 use std::ops::RangeInclusive;
 
 /// The least share of the variance that a term may carry.
@@ -28,6 +28,8 @@ pub(super) const MOST_DEPTH: usize = 4;
 pub(super) const MOST_NODES: usize = 12;
 /// Steps by which a value may be late.
 pub(super) const LAGS: RangeInclusive<usize> = 1..=8;
+/// Correlation with what the causes lead to expect from which on a term has their direction.
+const TELLING: f64 = 0.1;
 /// Largest distance from a term's mean, in standard deviations: beyond it, three of the
 /// population's rows or fewer make the variance.
 const MOST_TAIL: f64 = 30.0;
@@ -42,6 +44,8 @@ pub struct RuleColumn {
     pub name: String,
     /// What it measures, as far as its name does not say; empty for written columns.
     pub means: String,
+    /// How it moves the target, as far as the story says.
+    pub effect: Option<Effect>,
     /// The layers of a rule that it suits: `floor`, `step`, `mechanism`, ...
     pub suits: Vec<&'static str>,
     /// Smallest value in the population.
@@ -59,6 +63,7 @@ impl RuleColumn {
     pub(super) fn new(
         name: &str,
         means: String,
+        effect: Option<Effect>,
         suits: Vec<&'static str>,
         population: &Frame,
     ) -> Self {
@@ -67,6 +72,7 @@ impl RuleColumn {
         Self {
             name: name.to_owned(),
             means,
+            effect,
             suits,
             low: values.iter().copied().fold(f64::INFINITY, f64::min),
             high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
@@ -128,7 +134,7 @@ impl RuleRequest<'_> {
 
     /// The terms of the draft.
     pub fn drafted(&self) -> Vec<Expr> {
-        self.draft.rule.terms.iter().map(|term| term.expr.clone()).collect()
+        self.draft.rule.exprs()
     }
 
     /// The size of each term's share of the variance that the draft planned, in order.
@@ -152,7 +158,8 @@ impl RuleRequest<'_> {
     }
 
     /// The rule of these terms: each gets the share that the draft planned for the term in its
-    /// place, and further ones draw theirs.
+    /// place, and further ones draw theirs. A term that is not the draft's and goes with the
+    /// story's causes, or against them, gets their direction.
     ///
     /// # Errors
     /// [`RoleRefusal`] with one of these codes:
@@ -179,7 +186,16 @@ impl RuleRequest<'_> {
             let share = draws.between(0.25, 0.35);
             shares.push(if draws.chance(0.5) { share } else { -share });
         }
-        let parts = shares.into_iter().zip(terms.iter().cloned()).collect();
+        let expected = self.expected();
+        let directed = |(index, (share, term)): (usize, (f64, &Expr))| {
+            if self.draft.rule.terms.get(index).is_some_and(|drafted| drafted.expr == *term) {
+                return (share, term.clone());
+            }
+            let along = correlation(&term.values(self.population), &expected);
+            let share = if along.abs() < TELLING { share } else { share.abs() * along.signum() };
+            (share, term.clone())
+        };
+        let parts = shares.into_iter().zip(terms).enumerate().map(directed).collect();
         let cancelled = || RoleRefusal {
             code: "rule_share",
             detail: "the terms cancel each other: their weighted sum is constant".to_owned(),
@@ -199,6 +215,22 @@ impl RuleRequest<'_> {
             }
         }
         Ok(rule)
+    }
+
+    /// What the story's causes lead to expect of each row: the sum of their standardised values in
+    /// their directions; 0 where the story does not say.
+    fn expected(&self) -> Vec<f64> {
+        let mut sum = vec![0.0; self.population.rows];
+        for column in &self.columns.numbers {
+            let sign = column.effect.as_ref().and_then(Effect::sign);
+            let values = self.population.numbers.get(&column.name);
+            let Some((sign, values)) = sign.zip(values) else { continue };
+            let (mean, spread) = moments(values);
+            for (sum, value) in sum.iter_mut().zip(values) {
+                *sum += sign * (value - mean) / spread;
+            }
+        }
+        sum
     }
 
     fn check_form(&self, terms: &[Expr]) -> Result<(), RoleRefusal> {
@@ -305,6 +337,14 @@ impl RuleColumns {
         }
         Ok(())
     }
+}
+
+/// The correlation of two columns of numbers; 0 where one is constant.
+fn correlation(one: &[f64], other: &[f64]) -> f64 {
+    let ((center, spread), (middle, width)) = (moments(one), moments(other));
+    let products = one.iter().zip(other).map(|(a, b)| (a - center) * (b - middle));
+    let covariance = products.sum::<f64>() / one.len() as f64;
+    if spread > 0.0 && width > 0.0 { covariance / (spread * width) } else { 0.0 }
 }
 
 /// Names in backquotes, or that there are none.

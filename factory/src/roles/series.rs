@@ -6,10 +6,10 @@ use super::rule_request::{RuleAuthor, RuleColumn, RuleColumns, RuleRequest};
 use super::strategist::{POPULATION, balanced, percent};
 use crate::data::assets;
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::{Blueprint, Link, NumberSpec, Target};
+use crate::spec::blueprint::{Blueprint, Link, Target};
 use crate::spec::layout::{Layout, SeriesSpec};
 use crate::spec::rule::{Family, Frame};
-use crate::spec::scenario::{NumberColumn, SeriesScenario, WordColumn};
+use crate::spec::scenario::{self, NumberColumn, SeriesScenario, WordColumn};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::RowCounts;
@@ -38,29 +38,38 @@ pub(super) fn strategise<E: From<RoleRefusal>>(
         horizon,
     };
     let metric = *draws.pick(&[Metric::Rmse, Metric::Mae, Metric::Smape, Metric::Rmse]);
-    let mut numbers: Vec<NumberSpec> = story
-        .drivers
-        .iter()
-        .map(|column| NumberSpec { column: column.clone(), follows: None })
-        .collect();
+    let mut numbers = story.drivers.clone();
     draws.shuffle(&mut numbers);
+    let known: Vec<&str> = numbers.iter().map(|column| column.name.as_str()).collect();
+    let follows = scenario::bearing_on(&story.follows, &known);
+    let effects = story.causes().iter();
+    let effects = effects.map(|cause| (cause.column.clone(), cause.effect.clone())).collect();
     let mut blueprint = Blueprint {
         metric,
         prediction: Prediction::Number { column: story.target.name.clone() },
         rows: RowCounts { train: train_steps * count, test: horizon * count },
         layout: Layout::Series(spec),
         numbers,
+        follows,
         ..outline
     };
     let population = assets::population(&blueprint, POPULATION);
-    let draft = balanced(&population, draws, |draws| {
+    let draft = balanced(blueprint.split, &population, draws, |draws| {
         let mut numbers: Vec<String> =
-            blueprint.numbers.iter().map(|spec| spec.column.name.clone()).collect();
+            blueprint.numbers.iter().map(|column| column.name.clone()).collect();
         draws.shuffle(&mut numbers);
         let floor = numbers.swap_remove(0);
-        let step = Step::Words(story.series.name.clone(), names.clone());
-        let (shares, rest) = (Shares::WRITTEN, numbers);
-        let columns = Columns { floor, step, shares, rest, population: &population };
+        let columns = Columns {
+            floor,
+            second: None,
+            step: Step::Words(WordColumn { name: story.series.name.clone(), words: names.clone() }),
+            shares: Shares::WRITTEN,
+            rest: numbers,
+            words: &[],
+            effects: &effects,
+            follows: &blueprint.follows,
+            population: &population,
+        };
         let season = (story.season.as_str(), story.period);
         let regime = (story.regime.name.as_str(), &story.regime.words[..]);
         let parts = families::draft_series(&columns, season, regime, draws)?;
@@ -92,10 +101,14 @@ pub(super) fn strategise<E: From<RoleRefusal>>(
 /// The columns that a rule may use: drivers, season, series and regime.
 fn columns(story: &SeriesScenario, names: Vec<String>, population: &Frame) -> RuleColumns {
     let driver = |column: &NumberColumn| {
-        RuleColumn::new(&column.name, String::new(), vec!["driver, at once or late"], population)
+        let causes = story.causes().iter();
+        let mut effect =
+            causes.filter(|cause| cause.column == column.name).map(|cause| &cause.effect);
+        let (effect, suits) = (effect.next().cloned(), vec!["driver, at once or late"]);
+        RuleColumn::new(&column.name, String::new(), effect, suits, population)
     };
     let season = format!("position in a season of {} steps, from 0", story.period);
-    let season = RuleColumn::new(&story.season, season, vec!["season"], population);
+    let season = RuleColumn::new(&story.season, season, None, vec!["season"], population);
     RuleColumns {
         numbers: story.drivers.iter().map(driver).chain([season]).collect(),
         words: vec![

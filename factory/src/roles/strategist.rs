@@ -11,9 +11,7 @@ use crate::media::graph::nodes::Knit;
 use crate::media::{Format, Statistic};
 use crate::numeric::draws::{Draws, floor};
 use crate::scenes;
-use crate::spec::blueprint::{
-    BLUEPRINT_VERSION, Blueprint, Derivation, Link, NumberSpec, Target, WordSpec,
-};
+use crate::spec::blueprint::{BLUEPRINT_VERSION, Blueprint, Derivation, Link, Target, WordSpec};
 use crate::spec::config::Preset;
 use crate::spec::dna::{self, Distance, Dna};
 use crate::spec::layout::{
@@ -21,10 +19,12 @@ use crate::spec::layout::{
 };
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Expr, Family, Frame, Rule};
-use crate::spec::scenario::{ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario};
+use crate::spec::scenario::{
+    self, ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario,
+};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
-use tasks::task::{Formulation, Modality, RowCounts};
+use tasks::task::{Formulation, Modality, RowCounts, Split};
 
 /// Clean rows on which a rule is balanced.
 pub(super) const POPULATION: usize = 3000;
@@ -81,18 +81,28 @@ fn rows<E: From<RoleRefusal>>(
     let dna = Dna::of(brief.seed);
     let cell = brief.slot.cell;
     let ranks = cell.formulation == Formulation::Ranking;
-    let (specs, words) = columns(brief, story, draws);
+    let (numbers, words) = columns(brief, story, draws);
     let scoring = scoring::choose(cell, story, &dna, draws);
     let item = story.item.as_ref().filter(|_| cell.modality != Modality::Tabular);
     let item = item.map(|item| layout(item, &mut Draws::new(brief.origin.stream("format"))));
     let queries = story.ranking.as_ref().filter(|_| ranks).map(|ranking| QueryLayout {
         column: ranking.query.clone(),
         rows: draws.whole(7, 10),
-        own: specs.iter().skip(1).step_by(2).take(2).map(|s| s.column.name.clone()).collect(),
+        own: numbers.iter().skip(1).step_by(2).take(2).map(|c| c.name.clone()).collect(),
     });
-    let network = story.network.as_ref().map(|_| network(&specs, draws));
+    let network = story.network.as_ref().map(|_| network(&numbers, draws));
     let items = item.as_ref().map(|item| item.medium.modality());
     let rows = sizes(brief, items, queries.as_ref(), draws);
+    let names: Vec<&str> = numbers.iter().map(|column| column.name.as_str()).collect();
+    let mut follows = scenario::bearing_on(&story.follows, &names);
+    // What rows of a query share, and what neighbours have in common, follows nothing of a row, and
+    // no column of a row would tell queries apart.
+    follows.retain(|line| {
+        let mut own = queries.iter().flat_map(|queries| &queries.own);
+        let mut kindred = network.iter().flat_map(|network| &network.kindred);
+        !own.any(|name| *name == line.child || *name == line.parent)
+            && !kindred.any(|name| *name == line.child)
+    });
     let mut blueprint = Blueprint {
         metric: scoring.metric,
         prediction: scoring.prediction.clone(),
@@ -103,14 +113,15 @@ fn rows<E: From<RoleRefusal>>(
             (None, Some(queries)) => Layout::Ranking(RankingLayout { queries, item }),
             (None, None) => Layout::Rows(RowLayout { item }),
         },
-        numbers: specs,
+        numbers,
+        follows,
         words,
         ..outline
     };
     let population = assets::population(&blueprint, POPULATION);
-    let parts = Parts::of(&blueprint);
-    let columns = parts.columns(&blueprint, &population);
     for (column, classes) in scoring.targets {
+        let parts = Parts::of(&blueprint, story.causes_of(&column));
+        let columns = parts.columns(&blueprint, &population);
         let draft = draft(&blueprint, &parts, &population, draws)?;
         let request = RuleRequest {
             blueprint: &blueprint,
@@ -140,7 +151,7 @@ pub(super) fn columns(
     brief: &Brief<'_>,
     story: &TableScenario,
     draws: &mut Draws,
-) -> (Vec<NumberSpec>, Vec<WordSpec>) {
+) -> (Vec<NumberColumn>, Vec<WordSpec>) {
     let cell = brief.slot.cell;
     let (most, most_words) = match (cell.modality, cell.formulation) {
         (Modality::Tabular, _) => (draws.whole(RULED, 8.min(story.numbers.len())), 3),
@@ -155,21 +166,19 @@ pub(super) fn columns(
     let mut numbers: Vec<_> = story.numbers.clone();
     let mut words = story.words.clone();
     draws.shuffle(&mut numbers);
+    // The rule is free to use the first five columns, so causes come first. Those behind them
+    // distract: the others follow a cause, or nothing that matters.
+    let asked = story.asked(cell.formulation);
+    numbers.sort_by_key(|column| {
+        let moved = |target: &&&str| {
+            story.causes_of(target).iter().any(|cause| cause.column == column.name)
+        };
+        asked.len() - asked.iter().filter(moved).count()
+    });
     numbers.truncate(most);
     draws.shuffle(&mut words);
     words.truncate(draws.whole(1, most_words.min(words.len())));
 
-    // The rule is free to use the first five columns; those behind them distract, and some of
-    // them follow a column of the rule.
-    let mut specs: Vec<NumberSpec> = Vec::with_capacity(numbers.len());
-    for (index, column) in numbers.into_iter().enumerate() {
-        let correlated = index >= RULED && draws.chance(0.6);
-        let follows = correlated.then(|| {
-            let other = specs[draws.whole(0, RULED - 1)].column.name.clone();
-            (other, percent(draws.between(0.5, 0.8)))
-        });
-        specs.push(NumberSpec { column, follows });
-    }
     let words = words
         .into_iter()
         .map(|column| {
@@ -178,7 +187,7 @@ pub(super) fn columns(
             WordSpec { column, weights }
         })
         .collect();
-    (specs, words)
+    (numbers, words)
 }
 
 /// The items' layout: every statistic of the medium becomes a hidden column. The format is drawn
@@ -186,15 +195,12 @@ pub(super) fn columns(
 fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
     let formats = item.medium.reader().formats();
     let other = formats[1..].iter().find(|format| draws.chance(share(**format)));
-    let statistic = |statistic: &Statistic| NumberSpec {
-        column: NumberColumn {
-            name: format!("{}.{}", item.column, statistic.name),
-            low: statistic.low,
-            high: statistic.high,
-            shape: Shape::Uniform,
-            decimals: statistic.decimals,
-        },
-        follows: None,
+    let statistic = |statistic: &Statistic| NumberColumn {
+        name: format!("{}.{}", item.column, statistic.name),
+        low: statistic.low,
+        high: statistic.high,
+        shape: Shape::Uniform,
+        decimals: statistic.decimals,
     };
     ItemLayout {
         medium: item.medium,
@@ -215,9 +221,9 @@ fn share(format: Format) -> f64 {
 }
 
 /// The network's layout: which columns its links have to do with.
-fn network(specs: &[NumberSpec], draws: &mut Draws) -> NetworkLayout {
+fn network(numbers: &[NumberColumn], draws: &mut Draws) -> NetworkLayout {
     let surrounded: Vec<String> =
-        specs.iter().take(SURROUNDED).map(|spec| spec.column.name.clone()).collect();
+        numbers.iter().take(SURROUNDED).map(|column| column.name.clone()).collect();
     // Where neighbours resemble each other, a row's own value hints at theirs.
     NetworkLayout { knit: Knit::drawn(draws), near: surrounded.clone(), kindred: surrounded }
 }
@@ -254,11 +260,11 @@ fn draft(
     population: &Frame,
     draws: &mut Draws,
 ) -> Result<RuleDraft, RoleRefusal> {
-    let family = match blueprint.queries() {
-        Some(_) => *draws.pick(&[Family::Products, Family::Products, Family::Conditional]),
-        None => families::pick(parts.rest(), draws),
-    };
-    balanced(population, draws, |draws| {
+    balanced(blueprint.split, population, draws, |draws| {
+        let family = match blueprint.queries() {
+            Some(_) => *draws.pick(&[Family::Products, Family::Products, Family::Conditional]),
+            None => families::pick(parts.rest(), blueprint.split, draws),
+        };
         let columns = parts.deal(population, draws)?;
         families::draft(family, &columns, draws).map(|terms| (family, terms))
     })
@@ -290,6 +296,7 @@ pub(super) fn outline(brief: &Brief<'_>, story: &Story) -> Blueprint {
         preset: brief.preset,
         layout: Layout::Rows(RowLayout::default()),
         numbers: Vec::new(),
+        follows: Vec::new(),
         words: Vec::new(),
         targets: Vec::new(),
         mutations: Vec::new(),
@@ -297,18 +304,34 @@ pub(super) fn outline(brief: &Brief<'_>, story: &Story) -> Blueprint {
 }
 
 /// Drafts rules until every term carries its weight.
+///
+/// A training task gets none that is kept for held-out tasks; half of the held-out tasks get one
+/// of those, where one is found.
 pub(super) fn balanced(
+    split: Split,
     population: &Frame,
     draws: &mut Draws,
     mut draft: impl FnMut(&mut Draws) -> Option<(Family, Vec<(f64, Expr)>)>,
 ) -> Result<RuleDraft, RoleRefusal> {
+    let novel = split == Split::Val && draws.chance(0.5);
+    let mut usual = None;
     for _ in 0..DRAFTS {
         let Some((family, terms)) = draft(draws) else { continue };
         let shares = terms.iter().map(|(share, _)| *share).collect();
         let Some(rule) = Rule::balanced(family, terms, population) else { continue };
-        if rule.shares(population).iter().all(|share| *share >= LEAST_SHARE) {
-            return Ok(RuleDraft { rule, shares });
+        let carried = rule.shares(population).iter().all(|share| *share >= LEAST_SHARE);
+        let trains = families::trains(&rule);
+        if !carried || split == Split::Train && !trains {
+            continue;
         }
+        let draft = RuleDraft { rule, shares };
+        if !novel || !trains {
+            return Ok(draft);
+        }
+        usual = usual.or(Some(draft));
+    }
+    if let Some(draft) = usual {
+        return Ok(draft);
     }
     let detail = format!("no balanced rule was found in {DRAFTS} drafts");
     Err(RoleRefusal { code: "no_rule", detail })

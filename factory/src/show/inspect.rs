@@ -2,11 +2,13 @@
 
 use crate::corpus::folder::{self, CorpusError, Record};
 use crate::data::network::EDGES;
+use crate::package::TaskSource;
 use crate::show::authors::authors;
 use crate::show::gallery::GalleryError;
 use crate::show::gallery::rows::Rows;
 use crate::spec::blueprint::Derivation;
 use crate::spec::mutation::Mutation;
+use crate::spec::scenario::{self, ColumnRole};
 use camino::Utf8Path;
 use fs_err as fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,12 +129,37 @@ fn task(task: &TaskDir) -> Result<String, InspectError> {
     for (file, table) in [("train.csv", &train), ("test.csv", &test)] {
         let _ = writeln!(text, "{file}\n{}", head(table));
     }
+    text.push_str(&roles(task));
     text.push_str(&ladder(manifest));
     let _ = writeln!(text, "\nrule: {}", manifest.provenance["rule"].as_str().unwrap_or("unknown"));
     let _ = writeln!(text, "mutations: {}", mutations(manifest));
     let _ = writeln!(text, "from the seed: {}", derivation(manifest));
     let _ = write!(text, "made by: {}", authors(manifest));
     Ok(text)
+}
+
+/// The roles of the columns in the causes of the first target, in words; empty where the story
+/// does not say, or the blueprint is of another build.
+fn roles(task: &TaskDir) -> String {
+    let blueprint = TaskSource::read(task).ok().map(|source| source.blueprint);
+    let embedded = scenario::all().unwrap_or_default();
+    let scenario = blueprint.as_ref().and_then(|known| known.scenario_among(&embedded).ok());
+    let Some((blueprint, scenario)) = blueprint.as_ref().zip(scenario) else {
+        return String::new();
+    };
+    let Some(target) = blueprint.targets.first() else { return String::new() };
+    let causes = scenario.story.causes_of(&target.column);
+    if causes.is_empty() {
+        return String::new();
+    }
+    let numbers = blueprint.numbers.iter().map(|column| &column.name);
+    let names = numbers.chain(blueprint.words.iter().map(|spec| &spec.column.name));
+    let role = |name: &String| {
+        format!("  {name}: {}\n", ColumnRole::of(name, causes, scenario.story.follows()))
+    };
+    let lines: Vec<String> = names.map(role).collect();
+    let head = format!("roles of the columns for {}:\n", target.column);
+    if lines.is_empty() { String::new() } else { head + &lines.concat() + "\n" }
 }
 
 /// What is worse than clean, in words. What this build does not know is shown as it is written.

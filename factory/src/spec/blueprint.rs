@@ -8,21 +8,22 @@ use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::generated::{GeneratedLayout, GeneratorRecord};
 use crate::spec::layout::{ItemLayout, Layout, NetworkLayout, QueryLayout, SeriesSpec};
+use crate::spec::mix::name;
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Family, Rule};
-use crate::spec::scenario::{NumberColumn, Scenario, Story, StoryError, WordColumn};
+use crate::spec::scenario::{Follows, NumberColumn, Scenario, Story, StoryError, WordColumn};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::stream::Stream;
 use tasks::task::{Formulation, Modality, RowCounts, Split, TaskId};
 
 /// The version of [`Blueprint`] that this build writes and rebuilds. It is raised when the same
-/// blueprint becomes other files: since version 6, pages are worded differently and a blueprint may
-/// have a story of its own.
-pub const BLUEPRINT_VERSION: u32 = 6;
+/// blueprint becomes other files: since version 7, columns follow each other along
+/// the story's causes.
+pub const BLUEPRINT_VERSION: u32 = 7;
 
 /// Where a blueprint's random streams start: one per attempt at one place of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,16 +62,6 @@ pub enum Derivation {
         /// Why and how, in a sentence.
         how: String,
     },
-}
-
-/// A number column as the scenario describes it, and its correlation with another one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NumberSpec {
-    /// Name, bounds, shape, decimals.
-    pub column: NumberColumn,
-    /// An earlier column and the correlation with it.
-    pub follows: Option<(String, f64)>,
 }
 
 /// A word column and how often each word occurs.
@@ -179,7 +170,9 @@ pub struct Blueprint {
     /// What a row is, and what belongs to that kind of row alone.
     pub layout: Layout,
     /// Number columns, in order of appearance.
-    pub numbers: Vec<NumberSpec>,
+    pub numbers: Vec<NumberColumn>,
+    /// How number columns go together, and what they follow that is written nowhere.
+    pub follows: Vec<Follows>,
     /// Word columns, in order of appearance.
     pub words: Vec<WordSpec>,
     /// What is predicted: one target, or several for multilabel and multi-target tasks.
@@ -293,6 +286,30 @@ impl Blueprint {
         self.rules().next().map(|rule| rule.family)
     }
 
+    /// What a row's items are made of, or else what rows are: `table`, `queries`, `series`, `nodes`
+    /// or a kind of scene.
+    pub fn medium_name(&self) -> String {
+        if let Some(item) = self.item() {
+            return name(&item.medium);
+        }
+        match &self.layout {
+            Layout::Series(_) => "series".to_owned(),
+            Layout::Nodes(_) => "nodes".to_owned(),
+            Layout::Vision(scene) => format!("{} scene", scene.rule.kind()),
+            Layout::Ranking(_) => "queries".to_owned(),
+            Layout::Rows(_) | Layout::Generated(_) => "table".to_owned(),
+        }
+    }
+
+    /// The types of the terms of the rules, each once and sorted; nothing where a generator draws.
+    pub fn skeletons(&self) -> Vec<String> {
+        if let Layout::Vision(scene) = &self.layout {
+            return vec![format!("{} scene", scene.rule.kind())];
+        }
+        let skeletons: BTreeSet<String> = self.rules().map(Rule::skeleton).collect();
+        skeletons.into_iter().collect()
+    }
+
     /// All rules as formulas, one line per target; of a generator, a line per expression.
     pub fn formula(&self) -> String {
         if let Layout::Vision(layout) = &self.layout {
@@ -342,7 +359,7 @@ impl Blueprint {
     }
 
     /// Every number column that is drawn per row, written or not.
-    pub fn drawn(&self) -> impl Iterator<Item = &NumberSpec> {
+    pub fn drawn(&self) -> impl Iterator<Item = &NumberColumn> {
         self.numbers.iter().chain(self.item().into_iter().flat_map(|item| &item.statistics))
     }
 

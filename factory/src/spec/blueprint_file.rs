@@ -4,7 +4,7 @@
 //! exclude each other. The fields `story` and `generated` are there only if the story is not an
 //! embedded one, and if a generator draws the rows.
 
-use crate::spec::blueprint::{Blueprint, Derivation, NumberSpec, Origin, Target, WordSpec};
+use crate::spec::blueprint::{Blueprint, Derivation, Origin, Target, WordSpec};
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::generated::GeneratedLayout;
@@ -12,7 +12,7 @@ use crate::spec::layout::{
     ItemLayout, Layout, NetworkLayout, QueryLayout, RankingLayout, RowLayout, SeriesSpec,
 };
 use crate::spec::mutation::Mutation;
-use crate::spec::scenario::Story;
+use crate::spec::scenario::{Follows, NumberColumn, Story};
 use crate::spec::scene::SceneLayout;
 use serde::{Deserialize, Serialize};
 use tasks::metrics::Metric;
@@ -50,7 +50,8 @@ pub(super) struct BlueprintFile {
     network: Option<NetworkLayout>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     generated: Option<GeneratedLayout>,
-    numbers: Vec<NumberSpec>,
+    numbers: Vec<NumberColumn>,
+    follows: Vec<Follows>,
     words: Vec<WordSpec>,
     targets: Vec<Target>,
     mutations: Vec<Mutation>,
@@ -101,6 +102,7 @@ impl TryFrom<BlueprintFile> for Blueprint {
             preset: file.preset,
             layout,
             numbers: file.numbers,
+            follows: file.follows,
             words: file.words,
             targets: file.targets,
             mutations: file.mutations,
@@ -150,6 +152,7 @@ impl From<Blueprint> for BlueprintFile {
             network,
             generated,
             numbers: blueprint.numbers,
+            follows: blueprint.follows,
             words: blueprint.words,
             targets: blueprint.targets,
             mutations: blueprint.mutations,

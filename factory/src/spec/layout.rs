@@ -2,9 +2,8 @@
 
 use crate::media::graph::nodes::Knit;
 use crate::media::{Format, MediumKind, Storage};
-use crate::spec::blueprint::NumberSpec;
 use crate::spec::generated::GeneratedLayout;
-use crate::spec::scenario::WordColumn;
+use crate::spec::scenario::{NumberColumn, WordColumn};
 use crate::spec::scene::SceneLayout;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +73,7 @@ pub struct ItemLayout {
     /// The column that holds them or the names of their files.
     pub column: String,
     /// The hidden columns, in the medium's order, named `<column>.<statistic>`.
-    pub statistics: Vec<NumberSpec>,
+    pub statistics: Vec<NumberColumn>,
     /// Words of the story's trade.
     pub vocabulary: Vec<String>,
 }
@@ -121,13 +120,21 @@ pub struct NetworkLayout {
     pub kindred: Vec<String>,
 }
 
+/// The end of the name of a hidden column with means over neighbours.
+const NEAR: &str = ".near";
+
 impl NetworkLayout {
     /// Hidden columns of every network: a row's number of links, and the mean of its
     /// neighbours' numbers.
     pub const STRUCTURE: [&str; 2] = ["node.degree", "node.near_degree"];
 
+    /// Whether the name is that of a hidden column with means over neighbours.
+    pub fn is_hidden(name: &str) -> bool {
+        name.strip_suffix(NEAR).is_some()
+    }
+
     /// The name of the hidden column that holds the neighbours' means of `column`.
     pub fn hidden(column: &str) -> String {
-        format!("{column}.near")
+        format!("{column}{NEAR}")
     }
 }

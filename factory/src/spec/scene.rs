@@ -30,6 +30,19 @@ pub enum SceneRule {
 }
 
 impl SceneRule {
+    /// What is asked of the pictures, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Segmentation(_) => "segmentation",
+            Self::Detection(_) => "detection",
+            Self::Reconstruction(scene) => match scene.damage {
+                Damage::None => "deblurring",
+                Damage::Lines { .. } => "lines",
+                Damage::Scratches { .. } => "scratches",
+            },
+        }
+    }
+
     /// The rule as a line.
     pub fn formula(&self) -> String {
         match self {

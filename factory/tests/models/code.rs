@@ -12,7 +12,7 @@ use factory::generator::GeneratorJail;
 use factory::package::Draft;
 use factory::page;
 use factory::roles::{RoleBackend, RoleCheckError, TaskPage, TaskPart, generated, operator};
-use factory::spec::blueprint::{Blueprint, NumberSpec};
+use factory::spec::blueprint::Blueprint;
 use factory::spec::config::Options;
 use factory::spec::scenario::{NumberColumn, Story};
 use factory::verify::{self, VerifyError};
@@ -204,13 +204,13 @@ fn near_copies_on_both_sides_of_the_split_are_refused() {
     assert_eq!(verdict(|code, _| code), "accepted");
     // Each row twice; the column with the most values differs by a little.
     let twice = |code: String, blueprint: &Blueprint| {
-        let values = |spec: &&NumberSpec| {
-            let NumberColumn { low, high, decimals, .. } = spec.column;
-            (high - low) * 10_f64.powi(i32::try_from(decimals).unwrap())
+        let values = |spec: &&NumberColumn| {
+            let NumberColumn { low, high, decimals, .. } = *spec;
+            (high - low) * 10_f64.powi(i32::try_from(*decimals).unwrap())
         };
         let finest = blueprint.numbers.iter();
         let finest = finest.max_by(|one, other| values(one).total_cmp(&values(other))).unwrap();
-        let name = &finest.column.name;
+        let name = &finest.name;
         let lines = format!(
             "    order = rng.permutation(n)\n    \
              half = (n + 1) // 2\n    \

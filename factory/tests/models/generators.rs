@@ -80,8 +80,7 @@ fn weights(parts: &Parts, turn: usize) -> Vec<f64> {
 
 /// Terms over the columns of a table.
 fn of_columns(blueprint: &Blueprint, turn: usize) -> Parts {
-    let numbers: Vec<String> =
-        blueprint.numbers.iter().take(5).map(|spec| deviation(&spec.column)).collect();
+    let numbers: Vec<String> = blueprint.numbers.iter().take(5).map(deviation).collect();
     let at = |index: usize| &numbers[(turn + index) % numbers.len()];
     let product = |one: usize, other: usize| format!("{} * {}", at(one), at(other));
     let several = blueprint.targets.len() > 1;
@@ -113,8 +112,7 @@ fn of_items(blueprint: &Blueprint, form: ItemForm) -> Parts {
         format!("((c[\"item.{name}\"] - {mean:?}) / {spread:?})")
     };
     let (seen, shown, hidden) = (deviation_of(seen), deviation_of(shown), deviation_of(hidden));
-    let own: Vec<String> =
-        blueprint.numbers.iter().take(1).map(|spec| deviation(&spec.column)).collect();
+    let own: Vec<String> = blueprint.numbers.iter().take(1).map(deviation).collect();
     // The first product is of what common features show, so that a search for products finds it.
     let mut products = vec![format!("{seen} * {shown}"), format!("{hidden} * {shown}")];
     products.extend(own.first().map(|column| format!("{shown} * {column}")));
@@ -157,7 +155,7 @@ fn offsets(blueprint: &Blueprint) -> String {
 fn columns(blueprint: &Blueprint, has_items: bool) -> String {
     let mut code = "\n\ndef columns(rng, n):\n    c = {}\n".to_owned();
     for spec in &blueprint.numbers {
-        let NumberColumn { name, low, high, shape, .. } = &spec.column;
+        let NumberColumn { name, low, high, shape, .. } = spec;
         let (middle, width) = (f64::midpoint(*low, *high), high - low);
         let drawn = match shape {
             Shape::Uniform => format!("rng.uniform({low:?}, {high:?}, n)"),

@@ -5,6 +5,7 @@ use super::prompt::{SYSTEM, fill, in_words, refused_before};
 use crate::roles::rule_request::{LAGS, LEAST_SHARE, MOST_DEPTH, MOST_NODES, TERMS};
 use crate::roles::{RoleFeedback, RoleRefusal, RuleColumn, RuleRequest};
 use crate::spec::rule::{Expr, Family};
+use crate::spec::scenario::Effect;
 use llm::AnswerSchema;
 use llm::schema;
 use schemars::JsonSchema;
@@ -106,18 +107,30 @@ fn form(request: &RuleRequest<'_>) -> String {
 fn columns(request: &RuleRequest<'_>) -> String {
     let mut text = String::new();
     for column in &request.columns.numbers {
-        let RuleColumn { name, means, suits, low, high, mean, spread } = column;
+        let RuleColumn { name, means, effect, suits, low, high, mean, spread } = column;
         let means = if means.is_empty() { String::new() } else { format!(" ({means})") };
         let _ = writeln!(
             text,
-            "- `{name}`{means}: {low} to {high}, mean {mean}, standard deviation {spread}; {}",
-            suits.join(", ")
+            "- `{name}`{means}: {low} to {high}, mean {mean}, standard deviation {spread}; {}{}",
+            suits.join(", "),
+            effect.as_ref().map_or_else(String::new, |effect| format!("; {}", moves(effect)))
         );
     }
     for column in &request.columns.words {
         let _ = writeln!(text, "- `{}`, a word column: {}", column.name, column.words.join(", "));
     }
     text.trim_end().to_owned()
+}
+
+/// How a column moves the target, in words.
+fn moves(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Raises => "higher values raise the target",
+        Effect::Lowers => "higher values lower the target",
+        Effect::Peaks => "the target is highest for middling values",
+        Effect::Dips => "the target is lowest for middling values",
+        Effect::Words(_) => "words move the target",
+    }
 }
 
 /// What the terms are for, in order.
@@ -142,8 +155,8 @@ fn layers(request: &RuleRequest<'_>) -> &'static str {
         (_, false) => {
             "In this order: the floor, a single column that suits it, as \
              `((column - reference) / scale)`, which a straight line finds; the step, a jump at a \
-             threshold of a column that suits it, as `(if column > x then 1 else -1)`, which a \
-             generic pipeline finds; the mechanism, in the other terms, which has to be \
+             threshold of a column that suits it, as `(if column > x then 1 else -1)`, or a bend \
+             of it, which a generic pipeline finds; the mechanism, in the other terms, which has to be \
              discovered. Where columns for the mechanism are of two kinds, each of its terms uses \
              one of each."
         }

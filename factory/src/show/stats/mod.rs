@@ -8,6 +8,7 @@ pub mod by_model;
 pub mod figure;
 pub mod funnel;
 pub mod groups;
+pub mod held_out;
 pub mod page;
 pub mod paper;
 pub mod sizes;

@@ -29,12 +29,41 @@ pub fn page(statistics: &Statistics) -> String {
             (bar_chart("Metrics", &statistics.metrics))
             (bar_chart("Mutations", &statistics.mutations))
         }
+        (held_out(statistics))
         (discovery(&statistics.discovery))
         (times(statistics))
         (likeness(statistics))
         (pages(&statistics.pages))
     };
     Document { title: "Statistics of a corpus", style: STYLE, body }.html()
+}
+
+/// What is new in held-out tasks.
+fn held_out(statistics: &Statistics) -> Markup {
+    let table = html! {
+        table {
+            thead { tr {
+                th { "respect" } th.num { "different ones" } th.num { "in training" }
+                th.num { "held out alone" } th.num { "held-out tasks that are new" }
+            } }
+            tbody {
+                @for row in &statistics.held_out {
+                    tr {
+                        td { (row.respect) } td.num { (row.distinct) } td.num { (row.trained) }
+                        td.num { (row.held_out) } td.num { (row.new_tasks) " of " (row.tasks) }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        h2 { "What is held out" }
+        div.card { (scroll("what held-out tasks have that training tasks do not", &table)) }
+        p.note {
+            "The skeleton of a rule is the types of its terms, without columns, constants and signs. "
+            "A held-out task is new in a respect if no training task shares anything of it."
+        }
+    }
 }
 
 /// A name as it is read.

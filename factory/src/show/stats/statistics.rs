@@ -3,6 +3,7 @@
 use super::figure::Figure;
 use super::funnel::{self, Passage};
 use super::groups::{ALL, Counts, counts, groups, numbers, rows, texts};
+use super::held_out::{HeldOut, held_out};
 use super::paper;
 use super::sizes::Sizes;
 use crate::corpus::folder::{self, CorpusError, Record};
@@ -22,7 +23,7 @@ use std::io;
 use tasks::task::{Corpus, Manifest, TaskDir, TaskError};
 
 /// The version of [`Statistics`] that this build writes.
-pub const STATISTICS_VERSION: u32 = 2;
+pub const STATISTICS_VERSION: u32 = 3;
 
 /// What is in a corpus.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,8 @@ pub struct Statistics {
     pub coverage: BTreeMap<String, Counts>,
     /// Tasks by kind of rule.
     pub families: Counts,
+    /// What held-out tasks have that training tasks do not.
+    pub held_out: Vec<HeldOut>,
     /// Number of tasks by metric.
     pub metrics: Counts,
     /// Tasks by mutation; a blemish of items is counted under its own name too.
@@ -151,6 +154,7 @@ fn of_tables(
             .map(|(modality, tasks)| (modality.clone(), counts(tasks, "formulation")))
             .collect(),
         families: counts(&tasks, "family"),
+        held_out: held_out(&tasks),
         metrics: counts(&tasks, "metric"),
         mutations: counts(&frames::mutations(manifests), "mutation"),
         discovery: modalities

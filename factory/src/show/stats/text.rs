@@ -21,6 +21,7 @@ pub fn text(statistics: &Statistics) -> String {
         passage(statistics),
         coverage(&statistics.coverage),
         counts("Families", &statistics.families),
+        held_out(statistics),
         counts("Metrics", &statistics.metrics),
         counts("Mutations", &statistics.mutations),
         quantiles(
@@ -197,6 +198,23 @@ fn counts(title: &str, counts: &Counts) -> String {
     order.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let list: Vec<String> = order.iter().map(|(name, count)| format!("{name} {count}")).collect();
     format!("{title}: {}\n", list.join(", "))
+}
+
+/// What is new in held-out tasks.
+fn held_out(statistics: &Statistics) -> String {
+    let mut text = format!(
+        "{:<24}{:>9}{:>10}{:>10}{:>14}\n",
+        "Held out", "distinct", "training", "val alone", "new val tasks"
+    );
+    for row in &statistics.held_out {
+        let new = format!("{} of {}", row.new_tasks, row.tasks);
+        let _ = writeln!(
+            text,
+            "  {:<22}{:>9}{:>10}{:>10}{new:>14}",
+            row.respect, row.distinct, row.trained, row.held_out
+        );
+    }
+    text
 }
 
 fn quantiles(

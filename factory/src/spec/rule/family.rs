@@ -47,8 +47,8 @@ impl Family {
                  a wave, such as `((a - 3) / 2)^2` and `sin(2 pi (b - 5) / 40)`"
             }
             Self::Conditional => {
-                "a slope that turns round with a condition on another column, such as \
-                 `(if b > 20 then ((a - 3) / 2) else (0 - ((a - 3) / 2)))`"
+                "a slope that depends on a condition on another column, such as \
+                 `(if b > 20 then ((a - 3) / 2) else -0.3 * ((a - 3) / 2))`"
             }
             Self::Mismatch => {
                 "the distance between two columns that should agree, such as \

@@ -11,6 +11,7 @@ mod family;
 mod frame;
 mod parse;
 mod print;
+mod skeleton;
 mod terms;
 mod test;
 

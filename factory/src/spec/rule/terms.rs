@@ -56,6 +56,11 @@ impl Rule {
         Some(rule)
     }
 
+    /// The expressions of its terms.
+    pub fn exprs(&self) -> Vec<Expr> {
+        self.terms.iter().map(|term| term.expr.clone()).collect()
+    }
+
     /// Each term's values: the transforms a model needs to recover the rule.
     pub fn transforms(&self, frame: &Frame) -> Vec<Vec<f64>> {
         let standardise = |term: &Term| {

@@ -5,8 +5,8 @@
 //! sentences that can stand in a page.
 
 use super::{
-    BinaryTarget, NumberColumn, NumberTarget, SceneScenario, SeriesScenario, Shape, Story,
-    TableScenario, WordColumn,
+    BinaryTarget, Causes, Effect, Follows, NumberColumn, NumberTarget, SceneScenario,
+    SeriesScenario, Shape, Story, TableScenario, WordColumn, causes,
 };
 use crate::media::MediumKind;
 use crate::spec::evaluation::evaluation_words;
@@ -27,6 +27,8 @@ const MOST_DECIMALS: usize = 6;
 const LEAST_STEPS: f64 = 3.0;
 /// The same for a target, in which rounding must not hide the signal.
 const LEAST_TARGET_STEPS: f64 = 10.0;
+/// Columns of numbers that every target needs among its causes, if there are as many.
+const MOST_CAUSES: usize = 5;
 /// Words that readers of CSV take for something else.
 const MISREAD: [&str; 6] = ["false", "inf", "infinity", "nan", "null", "true"];
 
@@ -122,6 +124,15 @@ fn check_table(story: &TableScenario) -> Result<(), StoryError> {
         added.extend(["a", "b"].map(|suffix| format!("{}_{suffix}", item.column)));
     }
     check_names(&names, &added)?;
+    let mut asked = vec![&*story.binary.name, &*story.graded.name, &*story.number.name];
+    if story.network.is_some() {
+        asked = vec![&*story.graded.name];
+    }
+    asked.extend(story.labels.iter().map(|target| &*target.name));
+    asked.extend(story.targets.iter().map(|target| &*target.name));
+    asked.extend(story.ranking.iter().map(|target| &*target.name));
+    check_causes(&story.causes, &asked, &story.numbers, &story.words)?;
+    check_follows(&story.follows, &story.numbers, &names)?;
 
     check_page(&story.title, Some(&story.row), &story.story)?;
     let mut sentences: Vec<&str> = labels.iter().map(|target| &*target.means).collect();
@@ -154,6 +165,8 @@ fn check_series(story: &SeriesScenario) -> Result<(), StoryError> {
         added.extend(["unit", "est"].map(|suffix| format!("{}_{suffix}", column.name)));
     }
     check_names(&names, &added)?;
+    check_causes(&story.causes, &[&story.target.name], &story.drivers, &[])?;
+    check_follows(&story.follows, &story.drivers, &names)?;
     check_page(&story.title, None, &story.story)?;
     check_text("a meaning", &story.target.means, 200)
 }
@@ -167,6 +180,94 @@ fn check_scene(story: &SceneScenario) -> Result<(), StoryError> {
     check_page(&story.title, Some(&story.row), &story.story)?;
     check_text("`shows`", &story.shows, 200)?;
     check_text("`means`", &story.means, 200)
+}
+
+/// Every target has its causes in one line, or none has; the columns exist, and enough of them
+/// are numbers that a rule can be drawn.
+fn check_causes(
+    causes: &[Causes],
+    targets: &[&str],
+    numbers: &[NumberColumn],
+    words: &[WordColumn],
+) -> Result<(), StoryError> {
+    if causes.is_empty() {
+        return Ok(());
+    }
+    for target in targets {
+        let lines = causes.iter().flat_map(|line| &line.targets).filter(|name| name == target);
+        count(&format!("lines of `causes` for `{target}`"), lines.count(), 1..=1)?;
+    }
+    let mut named = causes.iter().flat_map(|line| &line.targets);
+    if let Some(other) = named.find(|name| !targets.contains(&name.as_str())) {
+        return form(format!("`causes`: the story has no target `{other}`"));
+    }
+    for line in causes {
+        let of = line.targets.join(", ");
+        let mut seen = BTreeSet::new();
+        let mut of_numbers = 0;
+        for cause in &line.columns {
+            let name = &cause.column;
+            if !seen.insert(name) {
+                return form(format!("`causes` of {of}: `{name}` occurs twice"));
+            }
+            let is_number = numbers.iter().any(|column| column.name == *name);
+            let of_words = words.iter().find(|column| column.name == *name);
+            match (&cause.effect, of_words) {
+                (Effect::Words(order), Some(column)) => {
+                    let (mut order, mut all) = (order.clone(), column.words.clone());
+                    order.sort();
+                    all.sort();
+                    if order != all {
+                        return form(format!(
+                            "`causes` of {of}: `{name}` needs each of its words once"
+                        ));
+                    }
+                }
+                (Effect::Words(_), None) => {
+                    return form(format!("`causes` of {of}: `{name}` is no column of words"));
+                }
+                _ if is_number => of_numbers += 1,
+                _ => return form(format!("`causes` of {of}: `{name}` is no column of numbers")),
+            }
+        }
+        let least = MOST_CAUSES.min(numbers.len());
+        if of_numbers < least {
+            return form(format!(
+                "`causes` of {of}: {least} columns of numbers are needed, and there are \
+                 {of_numbers}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Each column follows one other column of numbers or hidden factor, and none follows itself.
+fn check_follows(
+    follows: &[Follows],
+    numbers: &[NumberColumn],
+    names: &[&str],
+) -> Result<(), StoryError> {
+    let is_number = |name: &str| numbers.iter().any(|column| column.name == name);
+    let mut seen = BTreeSet::new();
+    for line in follows {
+        for name in [&line.child, &line.parent] {
+            if !is_number(name) && names.contains(&name.as_str()) {
+                return form(format!("`follows`: `{name}` is no column of numbers"));
+            }
+            check_name("a name in `follows`", name)?;
+        }
+        if !seen.insert(&line.child) {
+            return form(format!("`follows`: `{}` follows two others", line.child));
+        }
+        let followed = follows.iter().any(|other| other.parent == line.child);
+        if !is_number(&line.child) && !followed {
+            return form(format!("`follows`: no column follows `{}`", line.child));
+        }
+    }
+    match causes::circle(follows) {
+        Some(line) => form(format!("`follows`: `{}` follows itself in the end", line.child)),
+        None => Ok(()),
+    }
 }
 
 fn form<T>(what: String) -> Result<T, StoryError> {
@@ -335,6 +436,10 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn follows(child: &str, parent: &str) -> Follows {
+        format!("{child} {parent} 0.5").try_into().unwrap()
+    }
+
     /// An item of a medium that renders nothing.
     fn given_item() -> ItemSpec {
         toml::from_str("medium = \"picture\"\ncolumn = \"photo\"\nshows = \"a photo of it\"")
@@ -356,7 +461,7 @@ mod tests {
 
     #[test]
     fn story_with_a_fault_is_refused_with_its_code_and_what_to_change() {
-        let cases: [Case; 22] = [
+        let cases: [Case; 28] = [
             (|s| s.numbers.truncate(6), "story_schema", "7 to 12 are needed"),
             (|s| s.words.clear(), "story_schema", "2 to 4 are needed"),
             (|s| s.item = Some(given_item()), "story_schema", "not rendered from a story"),
@@ -376,6 +481,20 @@ mod tests {
             ),
             (|s| s.words[0].words[1] = "null".to_owned(), "story_names", "gap or a value"),
             (|s| s.words[0].words[1] = s.words[0].words[0].clone(), "story_names", "twice"),
+            (|s| s.causes[0].targets.push("age".to_owned()), "story_schema", "no target `age`"),
+            (|s| s.causes[0].columns.truncate(2), "story_schema", "5 columns of numbers"),
+            (
+                |s| s.causes[0].columns[0].column = "luck".to_owned(),
+                "story_schema",
+                "`luck` is no column of numbers",
+            ),
+            (|s| s.follows.push(follows(&s.id, "luck")), "story_schema", "is no column of numbers"),
+            (|s| s.follows.push(follows("luck", "fate")), "story_schema", "no column follows"),
+            (
+                |s| s.follows = vec![follows("luck", "fate"), follows("fate", "luck")],
+                "story_schema",
+                "follows itself",
+            ),
             (|s| s.title = "Ice, wind".to_owned(), "story_text", "no comma"),
             (|s| s.story = "No end".to_owned(), "story_text", "two whole sentences"),
             (|s| s.story = "Go. ".repeat(120), "story_text", "3 to 400 characters"),

@@ -82,7 +82,9 @@ pub fn domains(stories: &[Scenario]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::MediumKind;
     use crate::spec::mix::Cell;
+    use crate::spec::scenario::{Cause, correlation};
     use std::collections::BTreeSet;
 
     #[test]
@@ -96,6 +98,37 @@ mod tests {
         for cell in Cell::all() {
             let count = scenarios.iter().filter(|story| story.serves(cell)).count();
             assert!(count >= 8, "{cell}: {count}");
+        }
+    }
+
+    #[test]
+    fn stories_say_what_causes_what_and_which_columns_go_together() {
+        for scenario in all().unwrap() {
+            let key = scenario.key();
+            let (targets, numbers) = match &scenario.story {
+                Story::Table(story) => {
+                    let pair = story.item.as_ref().map(|item| item.medium);
+                    if pair == Some(MediumKind::Pair) {
+                        continue;
+                    }
+                    (vec![story.graded.name.clone()], &story.numbers)
+                }
+                Story::Series(story) => (vec![story.target.name.clone()], &story.drivers),
+                Story::Scene(_) => continue,
+            };
+            let causes = targets.iter().map(|target| scenario.story.causes_of(target));
+            assert!(causes.map(<[Cause]>::len).min() >= Some(2), "{key} has no causes");
+            let follows = scenario.story.follows();
+            let mut sizes = Vec::new();
+            for (at, one) in numbers.iter().enumerate() {
+                for other in &numbers[at + 1..] {
+                    sizes.push(correlation(follows, &one.name, &other.name).abs());
+                }
+            }
+            sizes.sort_by(f64::total_cmp);
+            // A story of three drivers has three pairs.
+            let least = if numbers.len() > 3 { 0.15 } else { 0.0 };
+            assert!(sizes[sizes.len() / 2] >= least, "{key}: {sizes:?}");
         }
     }
 

@@ -6,6 +6,7 @@
 //! serves forecasting; a scene scenario serves one question about pictures. [`Story::check`] says
 //! what is wrong with a story, embedded or written by a model.
 
+mod causes;
 mod check;
 mod columns;
 mod library;
@@ -15,6 +16,7 @@ mod story;
 mod table;
 mod targets;
 
+pub use causes::{Cause, Causes, ColumnRole, Effect, Follows, bearing_on, correlation};
 pub use check::StoryError;
 pub use columns::{NumberColumn, Shape, WordColumn};
 pub use library::{ScenarioError, all, domains};

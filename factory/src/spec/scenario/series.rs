@@ -1,6 +1,7 @@
 //! Stories about several series over time.
 
-use super::{NumberColumn, NumberTarget, WordColumn};
+use super::table::causes_of;
+use super::{Cause, Causes, Follows, NumberColumn, NumberTarget, WordColumn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,19 @@ pub struct SeriesScenario {
     pub drivers: Vec<NumberColumn>,
     /// The column that names the regime, known ahead.
     pub regime: WordColumn,
+    /// What moves the target, in one line; none where that is not known.
+    #[serde(default)]
+    pub causes: Vec<Causes>,
+    /// How the drivers go together.
+    #[serde(default)]
+    pub follows: Vec<Follows>,
     /// The number column that is forecast.
     pub target: NumberTarget,
+}
+
+impl SeriesScenario {
+    /// What moves the target; empty where the story does not say.
+    pub fn causes(&self) -> &[Cause] {
+        causes_of(&self.causes, &self.target.name)
+    }
 }

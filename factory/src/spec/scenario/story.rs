@@ -1,6 +1,6 @@
 //! A story of any kind, and which kinds of tasks it can be told of.
 
-use super::{SceneScenario, SeriesScenario, TableScenario};
+use super::{Cause, Follows, SceneScenario, SeriesScenario, TableScenario};
 use crate::media::MediumKind;
 use crate::spec::mix::Cell;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,24 @@ impl Story {
             Self::Table(story) => &story.story,
             Self::Series(story) => &story.story,
             Self::Scene(story) => &story.story,
+        }
+    }
+
+    /// What moves the target of this name; empty where the story does not say.
+    pub fn causes_of(&self, target: &str) -> &[Cause] {
+        match self {
+            Self::Table(story) => story.causes_of(target),
+            Self::Series(story) => story.causes(),
+            Self::Scene(_) => &[],
+        }
+    }
+
+    /// How number columns go together; empty where the story does not say.
+    pub fn follows(&self) -> &[Follows] {
+        match self {
+            Self::Table(story) => &story.follows,
+            Self::Series(story) => &story.follows,
+            Self::Scene(_) => &[],
         }
     }
 

@@ -1,9 +1,12 @@
 //! Stories about the rows of a table.
 
-use super::{BinaryTarget, NumberColumn, NumberTarget, RankingTarget, WordColumn};
+use super::{
+    BinaryTarget, Cause, Causes, Follows, NumberColumn, NumberTarget, RankingTarget, WordColumn,
+};
 use crate::media::MediumKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tasks::task::Formulation;
 
 /// A story about rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +24,12 @@ pub struct TableScenario {
     pub numbers: Vec<NumberColumn>,
     /// Word columns that a task can have.
     pub words: Vec<WordColumn>,
+    /// What moves the targets, each of which stands in one line; none where that is not known.
+    #[serde(default)]
+    pub causes: Vec<Causes>,
+    /// How the number columns go together.
+    #[serde(default)]
+    pub follows: Vec<Follows>,
     /// The target of binary tasks.
     pub binary: BinaryTarget,
     /// The target of multiclass tasks, classes from low to high.
@@ -42,6 +51,23 @@ pub struct TableScenario {
 }
 
 impl TableScenario {
+    /// Names of the targets that a question asks for.
+    pub fn asked(&self, formulation: Formulation) -> Vec<&str> {
+        match formulation {
+            Formulation::Binary | Formulation::Matching => vec![&self.binary.name],
+            Formulation::Multiclass => vec![&self.graded.name],
+            Formulation::Multilabel => self.labels.iter().map(|target| &*target.name).collect(),
+            Formulation::MultiTarget => self.targets.iter().map(|target| &*target.name).collect(),
+            Formulation::Ranking => self.ranking.iter().map(|target| &*target.name).collect(),
+            _ => vec![&self.number.name],
+        }
+    }
+
+    /// What moves the target of this name; empty where the story does not say.
+    pub fn causes_of(&self, target: &str) -> &[Cause] {
+        causes_of(&self.causes, target)
+    }
+
     /// What the target of this name stands for; `None` where the story does not say.
     pub fn meaning(&self, target: &str) -> Option<&str> {
         let flags = self.labels.iter().chain([&self.binary]);
@@ -52,6 +78,12 @@ impl TableScenario {
         let mut known = flags.chain(numbers).chain(grades);
         known.find(|(name, _)| *name == target).map(|(_, means)| means.as_str())
     }
+}
+
+/// What moves a target, among lines of causes; empty where they do not say.
+pub(super) fn causes_of<'a>(causes: &'a [Causes], target: &str) -> &'a [Cause] {
+    let line = causes.iter().find(|line| line.targets.iter().any(|name| name == target));
+    line.map_or(&[], |line| &line.columns)
 }
 
 /// How a story describes the links between rows.

@@ -4,17 +4,22 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, SplineTransformer
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFeatures, StandardScaler
 
 train, test = pd.read_csv("input/train.csv"), pd.read_csv("input/test.csv")
 numbers = list(test.columns.drop(["session_id", "access"]))
+scaled = make_pipeline(SimpleImputer(), StandardScaler())
+steps = make_pipeline(SimpleImputer(), KBinsDiscretizer(2, quantile_method="linear"))
 columns = ColumnTransformer(
-    [
-        ("numbers", make_pipeline(SimpleImputer(), SplineTransformer(4)), numbers),
-        ("classes", OneHotEncoder(), ["access"]),
-    ]
+    [("numbers", scaled, numbers), ("steps", steps, numbers), ("classes", OneHotEncoder(), ["access"])],
+    sparse_threshold=0,
 )
-model = make_pipeline(columns, LogisticRegression(C=3, max_iter=1000))
+model = make_pipeline(
+    columns,
+    PolynomialFeatures(2, interaction_only=True),
+    StandardScaler(),
+    LogisticRegression(C=0.03, max_iter=2000),
+)
 y = train["pressure_drop"]
 scores = -cross_val_score(model, train, y, cv=5, scoring="neg_brier_score")
 print(f"Brier score in cross-validation: {scores.mean():.3f}")
