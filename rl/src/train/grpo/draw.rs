@@ -183,7 +183,7 @@ mod tests {
         Curriculum { sampler: Sampler::Adaptive, floor: 0.1, half_life: 4.0 };
 
     fn names(count: usize) -> Vec<TaskId> {
-        (0..count).map(|index| TaskId::new(format!("task-{index:03}")).unwrap()).collect()
+        (0..count).map(|index| TaskId::new(&format!("task-{index:03}")).unwrap()).collect()
     }
 
     fn sampler<'t>(settings: &Curriculum, names: &'t [TaskId], per_step: usize) -> TaskSampler<'t> {
