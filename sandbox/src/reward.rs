@@ -186,4 +186,20 @@ mod tests {
         let json = serde_json::to_string(&RewardWeights::BEYOND_GOLD).unwrap();
         assert_eq!(parse(&json).unwrap(), RewardWeights::BEYOND_GOLD);
     }
+
+    #[test]
+    fn rewards_above_gold_are_refused_where_the_ceiling_is_not_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = camino::Utf8Path::from_path(folder.path()).unwrap().join("crop-yield");
+        let files = path.join("prepared/public");
+        fs_err::create_dir_all(&files).unwrap();
+        for name in ["train.csv", "sample_submission.csv", "answer.csv", "evaluator.py"] {
+            fs_err::write(files.join(name), "id,y\n").unwrap();
+        }
+        let bundle = Task::open(&path, &tasks::task::Opening::default()).unwrap();
+        RewardWeights::DENSE.check_tasks([&bundle]).unwrap();
+        let error = RewardWeights::BEYOND_GOLD.check_tasks([&bundle]).unwrap_err().to_string();
+        assert!(error.contains("crop-yield") && error.contains("rules.reward.beyond"), "{error}");
+        assert_eq!(RewardWeights::BEYOND_GOLD.above_gold(0.9, None), 0.0);
+    }
 }

@@ -224,3 +224,34 @@ impl ServeConfig {
         self.limits.answer.0.saturating_sub(self.episode.policy.time_limit.0 + MARGIN)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rewards_above_gold_need_the_score_to_be_revealed() {
+        let config = |reward, reveal| ServeConfig {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            token: None,
+            records: Utf8PathBuf::from("records"),
+            episode: EpisodeConfig {
+                policy: jail::limits::RunLimits {
+                    time_limit: Span::seconds(30),
+                    ..jail::limits::RunLimits::default()
+                },
+                ..EpisodeConfig::default()
+            },
+            reveal,
+            reward,
+            limits: ServeLimits::default(),
+        };
+        for reveal in [Reveal::None, Reveal::Tier] {
+            config(RewardWeights::DENSE, reveal).check().unwrap();
+            let error = config(RewardWeights::BEYOND_GOLD, reveal).check().unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("--reveal score") && text.contains(reveal.name()), "{text}");
+        }
+        config(RewardWeights::BEYOND_GOLD, Reveal::Score).check().unwrap();
+    }
+}
