@@ -6,7 +6,7 @@
 //! value = w_execute · 1[valid submission] + Σ_s w_s · 1[tier s reached]
 //!         + w_beyond · share of the way from gold to the ceiling
 //! ```
-//! in [0, 1 - w_format]. The last part is 0 in the dense reward, and always 0 in the value of
+//! in `[0, 1 - w_format]`. The last part is 0 in the dense reward, and always 0 in the value of
 //! feedback; it needs [`Reveal::Score`], since the score can be computed from it. The reward of a step is the change of the value that the client knows: after `score`,
 //! the value of the feedback (validity in the mode `validate`, tiers on the feedback rows in the
 //! others); after the last step, the value of the revealed part of the final grade ([`Reveal`]). The
