@@ -10,6 +10,7 @@ use super::id::TaskId;
 use super::kind::{self, TaskFolderKind};
 use super::manifest::Split;
 use super::public::PublicDir;
+use crate::thresholds::BeyondGold;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
@@ -164,6 +165,14 @@ impl Task {
     /// The split that its manifest states; `None` for tasks without a manifest.
     pub fn split(&self) -> Option<Split> {
         self.ours().map(|dir| dir.manifest().split)
+    }
+
+    /// The way from its gold threshold to its ceiling; `None` for tasks without a manifest, whose
+    /// ceiling is not known. Not for agents.
+    pub fn beyond_gold(&self) -> Option<BeyondGold> {
+        let manifest = self.ours()?.manifest();
+        let (gold, ceiling) = (manifest.thresholds.gold_threshold, manifest.baselines.ceiling);
+        Some(BeyondGold::new(gold, ceiling, manifest.metric.direction()))
     }
 
     /// What it is graded with. Not for agents.
