@@ -1,5 +1,6 @@
 """Solver `constant`: the best constant for the metric that the page names."""
 
+
 def best_constant():
     load()
     constant()

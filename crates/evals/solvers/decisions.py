@@ -91,7 +91,11 @@ def label_score(y, p):
 
 
 def flag_score(y, p):
-    average = METRIC.split("_")[0] if METRIC.split("_")[0] in ("macro", "micro", "weighted", "samples") else "samples"
+    average = (
+        METRIC.split("_")[0]
+        if METRIC.split("_")[0] in ("macro", "micro", "weighted", "samples")
+        else "samples"
+    )
     if METRIC.endswith("jaccard"):
         return sk.jaccard_score(y, p, average=average, zero_division=0)
     if METRIC == "accuracy":

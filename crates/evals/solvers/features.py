@@ -21,8 +21,12 @@ def repaired(name):
     usual = values[~values.isin(SENTINELS)]
     for sentinel in SENTINELS:
         share = (values == sentinel).mean()
-        outside = sentinel < bounds[0] or sentinel > bounds[1] if bounds else (
-            len(usual) and (sentinel < usual.min() - usual.std() or sentinel > usual.max() + usual.std())
+        outside = (
+            sentinel < bounds[0] or sentinel > bounds[1]
+            if bounds
+            else (
+                len(usual) and (sentinel < usual.min() - usual.std() or sentinel > usual.max() + usual.std())
+            )
         )
         if share > 0.004 and outside:
             values = values.where(values != sentinel)
@@ -51,7 +55,7 @@ def dated(name):
     }  # fmt: skip
 
 
-def folds_of(y=None, parts=5):
+def folds_of(y=None, parts=4):
     """A fold for each training row: queries and series stay whole, classes are spread evenly."""
     draws = np.random.default_rng(SEED)
     if QUERY:
@@ -110,10 +114,17 @@ def joined_tables():
     columns = {}
     for path in sorted(glob("input/*.csv")):
         name = os.path.basename(path)
-        if name in ("train.csv", "test.csv", "sample_submission.csv", "edges.csv") or os.path.getsize(path) > 2e7:
+        if (
+            name in ("train.csv", "test.csv", "sample_submission.csv", "edges.csv")
+            or os.path.getsize(path) > 2e7
+        ):
             continue
         other = read(name, low_memory=False)
-        keys = [key for key in other if key in both and other[key].astype(str).isin(both[key].astype(str)).mean() > 0.3]
+        keys = [
+            key
+            for key in other
+            if key in both and other[key].astype(str).isin(both[key].astype(str)).mean() > 0.3
+        ]
         if not keys:
             continue
         key = max(keys, key=lambda one: both[one].nunique())
@@ -126,16 +137,20 @@ def joined_tables():
         grouped = rest.groupby(other[key].astype(str))
         tables = [grouped.mean().add_suffix(" mean")]
         if other[key].duplicated().any():
-            tables += [grouped.sum().add_suffix(" sum"), grouped.max().add_suffix(" max"), grouped.size().to_frame("rows")]
+            tables += [
+                grouped.sum().add_suffix(" sum"),
+                grouped.max().add_suffix(" max"),
+                grouped.size().to_frame("rows"),
+            ]
         for table in tables:
             for column in table:
                 columns[f"{name[:-4]} {column}"] = both[key].astype(str).map(table[column]).to_numpy()
     return columns
 
 
-def picture_features(column, size=(96, 96)):
+def picture_features(column):
     """Histograms of colour and of gradient directions on a grid, thumbnails on their main axes."""
-    paths = both[column]
+    paths, size = both[column], working_size(column)
     colour = is_coloured(column)
     known = {}
     for path in paths.dropna().unique():
@@ -147,17 +162,29 @@ def picture_features(column, size=(96, 96)):
             out += [*full.mean(axis=(0, 1)), *full.std(axis=(0, 1))]
             hue = np.asarray(Image.fromarray((255 * full).astype(np.uint8)).convert("HSV"), float) / 255
             weight = hue[..., 1] * hue[..., 2]
-            out += [*np.histogram(hue[..., 0], 8, (0, 1), weights=weight)[0] / (weight.sum() + EPS), hue[..., 1].mean()]
+            out += [
+                *np.histogram(hue[..., 0], 8, (0, 1), weights=weight)[0] / (weight.sum() + EPS),
+                hue[..., 1].mean(),
+            ]
         smooth = ndimage.gaussian_filter(grey, 1)
         down, across = np.gradient(smooth)
         strength, angle = np.hypot(down, across), np.mod(np.arctan2(down, across), np.pi)
-        out += [strength.mean(), strength.std(), *np.histogram(angle, 8, (0, np.pi), weights=strength)[0] / (strength.sum() + EPS)]
+        out += [
+            strength.mean(),
+            strength.std(),
+            *np.histogram(angle, 8, (0, np.pi), weights=strength)[0] / (strength.sum() + EPS),
+        ]
         # Differences of blurs: how much there is of each size.
         levels = [ndimage.gaussian_filter(grey, spread) for spread in (0.7, 1.4, 2.8, 5.6, 11)]
         out += [np.log((a - b).std() + 1e-4) for a, b in zip(levels, levels[1:])]
-        out += [ndimage.label(grey > grey.mean() + 2 * grey.std())[1], ndimage.label(grey < grey.mean() - 2 * grey.std())[1]]
+        out += [
+            ndimage.label(grey > grey.mean() + 2 * grey.std())[1],
+            ndimage.label(grey < grey.mean() - 2 * grey.std())[1],
+        ]
         grid = ndimage.zoom(grey, (3 / size[1], 3 / size[0]), order=1)
-        thumb = np.asarray(Image.fromarray((255 * grey).astype(np.uint8)).resize((12, 12)), float).ravel() / 255
+        thumb = (
+            np.asarray(Image.fromarray((255 * grey).astype(np.uint8)).resize((12, 12)), float).ravel() / 255
+        )
         known[path] = np.array([*out, *grid.ravel(), *thumb], np.float32)
     width = len(next(iter(known.values())))
     rows = np.stack([known.get(path, np.full(width, np.nan, np.float32)) for path in paths])
@@ -170,7 +197,9 @@ def picture_features(column, size=(96, 96)):
 def mel_spectrum(values, rate, bands=32, size=512, step=128):
     """Log power by band and time: [bands, frames]."""
     values = np.pad(values, (0, max(0, size - len(values))))
-    frames = np.lib.stride_tricks.sliding_window_view(values, size)[::step] * np.hanning(size).astype(np.float32)
+    frames = np.lib.stride_tricks.sliding_window_view(values, size)[::step] * np.hanning(size).astype(
+        np.float32
+    )
     power = np.abs(fft.rfft(frames, axis=1)) ** 2
     mel = np.linspace(0, 2595 * np.log10(1 + rate / 1400), bands + 2)
     edges = 700 * (10 ** (mel / 2595) - 1)
@@ -194,7 +223,9 @@ def sound_features(column):
             *mel.mean(axis=1), *mel.std(axis=1), *np.abs(np.diff(mel, axis=1)).mean(axis=1)[::4],
             np.argmax(swing), swing.max() / (swing.sum() + EPS), thirds[2] - thirds[0], mel.argmax(axis=0).mean(), mel.argmax(axis=0).std(),
         ])  # fmt: skip
-    rows = np.stack([known.get(path, np.full(len(next(iter(known.values()))), np.nan)) for path in both[column]])
+    rows = np.stack(
+        [known.get(path, np.full(len(next(iter(known.values()))), np.nan)) for path in both[column]]
+    )
     return {f"{column} {place}": rows[:, place] for place in range(rows.shape[1])}
 
 
@@ -205,7 +236,10 @@ def text_features(column):
     numbers = [[float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)[:30]] for text in written]
     extra = [[len(row), max(row, default=0), np.mean(row) if row else 0] for row in numbers]
     rows = [plain, np.array(extra, float)]
-    for options in ({"ngram_range": (1, 2)}, {"analyzer": "char_wb", "ngram_range": (3, 5), "max_features": 4000}):
+    for options in (
+        {"ngram_range": (1, 2)},
+        {"analyzer": "char_wb", "ngram_range": (3, 5), "max_features": 4000},
+    ):
         try:
             words = TfidfVectorizer(min_df=3, sublinear_tf=True, **options).fit_transform(written)
         except ValueError:
@@ -224,7 +258,9 @@ def pair_features(one, other):
     numbers = [len({w for w in x & y if w[0].isdigit()}) for x, y in zip(a, b)]
     try:
         words = TfidfVectorizer(min_df=2).fit(texts(one) + texts(other))
-        cosine = np.asarray(words.transform(texts(one)).multiply(words.transform(texts(other))).sum(axis=1)).ravel()
+        cosine = np.asarray(
+            words.transform(texts(one)).multiply(words.transform(texts(other))).sum(axis=1)
+        ).ravel()
     except ValueError:
         cosine = np.zeros(len(both))
     lengths = [abs(len(x) - len(y)) for x, y in zip(a, b)]
@@ -247,7 +283,11 @@ def graph_features(column):
         wedges = (degree * (degree - 1)).sum() / 2
         parts = sparse.csgraph.connected_components(near)[0]
         kinds = pd.Series(list(nodes)).str.replace(r"\d+", "", regex=True).value_counts(normalize=True)
-        ends = np.corrcoef(degree[x], degree[y])[0, 1] if len(x) > 2 and degree[x].std() > 0 and degree[y].std() > 0 else 0
+        ends = (
+            np.corrcoef(degree[x], degree[y])[0, 1]
+            if len(x) > 2 and degree[x].std() > 0 and degree[y].std() > 0
+            else 0
+        )
         known[path] = [
             n, len(x), degree.mean(), degree.std(), degree.max(), (degree == 1).mean(), 3 * triangles / max(1, wedges),
             triangles, parts, near.nnz / max(1, n * (n - 1)), weight.mean(), weight.std(ddof=0), ends, len(kinds), kinds.iloc[0],
@@ -263,12 +303,18 @@ def node_features(columns, y):
     place = {node: at for at, node in enumerate(pd.concat([train[ID], test[ID]]).astype(str))}
     a, b = (edges.iloc[:, side].map(place) for side in (0, 1))
     known = a.notna() & b.notna()
-    near = sparse.coo_matrix((np.ones(known.sum()), (a[known].astype(int), b[known].astype(int))), (len(both),) * 2).tocsr()
+    near = sparse.coo_matrix(
+        (np.ones(known.sum()), (a[known].astype(int), b[known].astype(int))), (len(both),) * 2
+    ).tocsr()
     near = ((near + near.T) > 0).astype(float)
     degree = np.asarray(near.sum(axis=1)).ravel()
     out = {"degree": degree, "triangles": np.asarray((near @ near).multiply(near).sum(axis=1)).ravel() / 2}
     for name, values in columns.items():
-        filled = pd.Series(np.asarray(values, float)).fillna(pd.Series(np.asarray(values, float))[:N].median()).to_numpy()
+        filled = (
+            pd.Series(np.asarray(values, float))
+            .fillna(pd.Series(np.asarray(values, float))[:N].median())
+            .to_numpy()
+        )
         out[f"{name} near"] = (near @ filled + filled.mean()) / (degree + 1)
     aim = np.eye(len(class_names()))[y[:, 0]] if KIND in ("label", "class_probabilities") else y.astype(float)
     told = near[:, :N]
@@ -286,22 +332,30 @@ def series_features(columns):
     group = (both[SERIES].astype(str) if SERIES else pd.Series("all", both.index)).loc[order]
     out = {"step": step.to_numpy(), "step^2": ((step / step.max()) ** 2).to_numpy()}
     for name, values in columns.items():
-        ordered = pd.Series(np.asarray(values, float)).interpolate(limit_direction="both").loc[order].groupby(group)
+        ordered = (
+            pd.Series(np.asarray(values, float)).interpolate(limit_direction="both").loc[order].groupby(group)
+        )
         for lag in (1, 2):
             out[f"{name} {lag} ago"] = ordered.shift(lag).reindex(both.index).to_numpy()
-        out[f"{name} lately"] = ordered.transform(lambda v: v.rolling(4, min_periods=1).mean()).reindex(both.index).to_numpy()
+        out[f"{name} lately"] = (
+            ordered.transform(lambda v: v.rolling(4, min_periods=1).mean()).reindex(both.index).to_numpy()
+        )
     if CYCLE:
         period = max(2, int(both[CYCLE].max()) + 1)
         for turn in (1, 2):
             for wave_of in (np.sin, np.cos):
-                out[f"{wave_of.__name__} {turn}"] = wave_of(2 * np.pi * turn * both[CYCLE].astype(float) / period).to_numpy()
+                out[f"{wave_of.__name__} {turn}"] = wave_of(
+                    2 * np.pi * turn * both[CYCLE].astype(float) / period
+                ).to_numpy()
     values = train[TARGET].to_numpy(float)
     names_ = both[SERIES].astype(str) if SERIES else pd.Series("all", both.index)
     for name in names_.unique():
         rows = (names_[:N] == name).to_numpy()
         out[f"series {name}"] = (names_ == name).astype(float).to_numpy()
         if rows.sum() > 1:
-            out.setdefault("level", np.full(len(both), values.mean()))[(names_ == name).to_numpy()] = values[rows].mean()
+            out.setdefault("level", np.full(len(both), values.mean()))[(names_ == name).to_numpy()] = values[
+                rows
+            ].mean()
     return out
 
 
@@ -319,7 +373,12 @@ def query_features(columns):
 def item_features():
     out = {}
     for column in FILES:
-        measure = {"picture": picture_features, "sound": sound_features, "text": text_features, "links": graph_features}
+        measure = {
+            "picture": picture_features,
+            "sound": sound_features,
+            "text": text_features,
+            "links": graph_features,
+        }
         kind = medium(column)
         if kind in measure:
             out.update(measure[kind](column))

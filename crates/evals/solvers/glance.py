@@ -60,7 +60,10 @@ def bright_pixels():
         return 2 * (a & b).sum() / max(1, a.sum() + b.sum())
 
     tries = [(way, share) for way in (1, -1) for share in (0.03, 0.06, 0.12, 0.25)]
-    score = [np.mean([dice(drawn(grey, *setting), mask) for grey, mask in zip(pictures, masks)]) for setting in tries]
+    score = [
+        np.mean([dice(drawn(grey, *setting), mask) for grey, mask in zip(pictures, masks)])
+        for setting in tries
+    ]
     best = tries[int(np.argmax(score))]
     submit({OUT[0]: [encoded(drawn(grey, *best)) for grey in pictures[N:]]})
 

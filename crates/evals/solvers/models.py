@@ -1,10 +1,9 @@
 """Models for a few hundred rows, compared by cross-validation. A model is a function
 `(a, y, b) -> values of b`: class probabilities, a probability per label, or numbers."""
 
+from lightgbm import LGBMClassifier, LGBMRegressor
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.preprocessing import QuantileTransformer
 
 
 def class_count():
@@ -32,7 +31,9 @@ def per_column(make, a, y, b):
     out = []
     for column in y.T:
         constant_column = len(np.unique(column)) == 1
-        out.append(np.full(len(b), column[0]) if constant_column else make().fit(a, column).predict_proba(b)[:, 1])
+        out.append(
+            np.full(len(b), column[0]) if constant_column else make().fit(a, column).predict_proba(b)[:, 1]
+        )
     return np.column_stack(out)
 
 
@@ -49,7 +50,7 @@ def line(a, y, b):
 
 
 def trees(a, y, b):
-    options = {"n_estimators": 200, "min_samples_leaf": 2, "random_state": SEED}
+    options = {"n_estimators": 120, "min_samples_leaf": 2, "random_state": SEED}
     share = 0.3 if a.shape[1] > 20 else 0.7
     if has_classes():
         if not is_classes():
@@ -60,14 +61,24 @@ def trees(a, y, b):
 
 
 def boosted(a, y, b):
-    options = {"max_iter": 90, "learning_rate": 0.07, "max_leaf_nodes": 8, "min_samples_leaf": 8,
-               "l2_regularization": 1.0, "early_stopping": False, "random_state": SEED}  # fmt: skip
+    options = {
+        "n_estimators": 90,
+        "learning_rate": 0.07,
+        "num_leaves": 8,
+        "min_child_samples": 8,
+        "reg_lambda": 1.0,
+        "subsample": 0.8,
+        "subsample_freq": 1,
+        "colsample_bytree": 0.6,
+        "n_jobs": 1,
+        "verbose": -1,
+        "random_state": SEED,
+    }
     if has_classes():
-        return per_column(lambda: HistGradientBoostingClassifier(**options), a, y, b)
-    loss = "absolute_error" if METRIC in ("mae", "median_ae", "mape", "smape") else "squared_error"
-    return np.column_stack([
-        HistGradientBoostingRegressor(loss=loss, **options).fit(a, column).predict(b) for column in y.T
-    ])  # fmt: skip
+        return per_column(lambda: LGBMClassifier(**options), a, y, b)
+    loss = "l1" if METRIC in ("mae", "median_ae", "mape", "smape") else "l2"
+    fits = [LGBMRegressor(objective=loss, **options).fit(a, column) for column in y.T]
+    return np.column_stack([model.predict(b) for model in fits])
 
 
 def error(y, p):
@@ -108,7 +119,11 @@ def weights_of(held, y, steps=60):
 
 def on_logs(y):
     """Whether numbers are fitted on their logarithms: relative errors, all values above 0."""
-    return KIND in ("number", "numbers") and METRIC in ("rmsle", "mape", "smape") and (y > -0.5 if METRIC == "rmsle" else y > 0).all()
+    return (
+        KIND in ("number", "numbers")
+        and METRIC in ("rmsle", "mape", "smape")
+        and (y > -0.5 if METRIC == "rmsle" else y > 0).all()
+    )
 
 
 def to_scale(y):

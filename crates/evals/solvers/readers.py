@@ -47,6 +47,13 @@ def is_coloured(column):
     return Image.open(f"input/{both[column].dropna().iloc[0]}").mode in ("RGB", "RGBA", "P", "CMYK")
 
 
+def working_size(column, most=96):
+    """Width and height at which the pictures of a column are worked on: their own, up to a bound."""
+    width, height = Image.open(f"input/{both[column].dropna().iloc[0]}").size
+    scale = min(1.0, most / max(width, height))
+    return max(8, round(width * scale)), max(8, round(height * scale))
+
+
 def sound(path):
     """Rate in hertz and samples from -1 to 1, of one channel."""
     with wave.open(f"input/{path}") as file:
@@ -62,10 +69,13 @@ def sound(path):
 
 
 def links(path):
-    """Names of both ends and weight of each line of a file of links."""
-    frame = pd.read_csv(f"input/{path}", dtype=str, keep_default_na=False, sep=None, engine="python")
-    weight = pd.to_numeric(frame.iloc[:, 2], errors="coerce").fillna(1) if frame.shape[1] > 2 else pd.Series(1.0, frame.index)
-    return frame.iloc[:, 0], frame.iloc[:, 1], weight
+    """Names of both ends and weight of each line of a file of links, below its header."""
+    lines = text_of(path).splitlines()[1:]
+    cells = [re.split(r"[,;\t]", line) for line in lines if line.strip()]
+    frame = pd.DataFrame(cells)
+    ones = pd.Series(1.0, frame.index)
+    weight = pd.to_numeric(frame[2], errors="coerce").fillna(1) if frame.shape[1] > 2 else ones
+    return frame[0], frame[1], weight
 
 
 def texts(column):
@@ -79,8 +89,18 @@ def texts(column):
 def plain_picture(path):
     grey = picture(path)
     down, across = np.diff(grey, axis=0), np.diff(grey, axis=1)
-    out = [grey.mean(), grey.std(), *np.quantile(grey, [0.05, 0.5, 0.95]), np.abs(down).mean(), np.abs(across).mean()]
-    out += [grey[: len(grey) // 2].mean() - grey.mean(), grey[:, : grey.shape[1] // 2].mean() - grey.mean(), grey.size]
+    out = [
+        grey.mean(),
+        grey.std(),
+        *np.quantile(grey, [0.05, 0.5, 0.95]),
+        np.abs(down).mean(),
+        np.abs(across).mean(),
+    ]
+    out += [
+        grey[: len(grey) // 2].mean() - grey.mean(),
+        grey[:, : grey.shape[1] // 2].mean() - grey.mean(),
+        grey.size,
+    ]
     colours = picture(path, colour=True)
     return out + [*colours.mean(axis=(0, 1))]
 
@@ -131,7 +151,9 @@ def plain_items():
         if kind == "text":
             rows = [plain_text(text) for text in texts(column)]
         else:
-            measure = {"picture": plain_picture, "sound": plain_sound, "links": plain_links}.get(kind, plain_bytes)
+            measure = {"picture": plain_picture, "sound": plain_sound, "links": plain_links}.get(
+                kind, plain_bytes
+            )
             known = {path: measure(path) for path in both[column].dropna().unique()}
             width = len(next(iter(known.values())))
             rows = [known.get(path, [np.nan] * width) for path in both[column]]

@@ -1,6 +1,7 @@
 """Pictures with an answer of their own: masks by a pixel classifier, boxes by blobs and a classifier,
 clean pictures by a linear filter that is fitted on neighbourhoods."""
 
+from scipy import signal
 from sklearn.linear_model import Ridge
 
 # Pictures are worked on at no more pixels a side than this.
@@ -11,6 +12,48 @@ def small_size():
     width, height = picture_size()
     scale = min(1.0, SIDE / max(width, height))
     return max(8, round(width * scale)), max(8, round(height * scale))
+
+
+def structure_planes(grey):
+    """Strength, direction and evenness of stripes around every pixel."""
+    down, across = np.gradient(ndimage.gaussian_filter(grey, 0.8))
+    planes = []
+    for spread in (2, 4):
+        xx, yy, xy = (
+            ndimage.gaussian_filter(product, spread) for product in (across**2, down**2, across * down)
+        )
+        total = xx + yy + 1e-7
+        planes += [np.log(total), (xx - yy) / total, 2 * xy / total, np.hypot(xx - yy, 2 * xy) / total]
+    # Waves of some pitches in four directions.
+    for pitch in (0.12, 0.22):
+        for angle in np.arange(4) * np.pi / 4:
+            reach = np.arange(-6, 7)
+            y, x = np.meshgrid(reach, reach, indexing="ij")
+            phase = 2j * np.pi * pitch * (x * np.cos(angle) + y * np.sin(angle))
+            kernel = np.exp(phase - (x**2 + y**2) / 18)
+            kernel -= kernel.mean()
+            planes.append(ndimage.gaussian_filter(np.abs(signal.fftconvolve(grey, kernel, mode="same")), 2))
+    return planes
+
+
+def grain(values, inside):
+    """Direction, evenness and pitch of the stripes within a blob."""
+    flat = np.where(inside, values - values[inside].mean(), 0)
+    down, across = np.gradient(flat)
+    xx, yy, xy = (np.mean(product[inside]) for product in (across**2, down**2, across * down))
+    total = xx + yy + 1e-9
+    power = np.abs(np.fft.rfft2(flat, (32, 32))) ** 2
+    pitch = np.hypot(*np.meshgrid(np.fft.fftfreq(32), np.fft.rfftfreq(32), indexing="ij"))
+    power[pitch < 0.07] = 0
+    at = power.argmax()
+    return [
+        (xx - yy) / total,
+        2 * xy / total,
+        np.hypot(xx - yy, 2 * xy) / total,
+        pitch.flat[at],
+        np.log(power.flat[at] + 1e-9),
+        np.log(total),
+    ]
 
 
 def pixel_features(grey, rich=False):
@@ -37,7 +80,7 @@ def dice(a, b):
     return 1.0 if total == 0 else 2 * (a & b).sum() / total
 
 
-def plain_masks(rich=False, parts=3, most=30000):
+def plain_masks(rich=False, parts=3, most=20000):
     full, size = picture_size(), small_size()
     masks = [decoded(cell, full) for cell in raw[TARGET]]
     greys = [picture(path, size) for path in both[FILES[0]]]
@@ -53,7 +96,9 @@ def plain_masks(rich=False, parts=3, most=30000):
         # Rare masks get as many pixels as they have.
         held = np.nonzero(y)[0]
         chosen = np.concatenate([chosen, draws.permutation(held)[: most // 4]])
-        return HistGradientBoostingClassifier(max_iter=80, max_leaf_nodes=24, random_state=SEED).fit(a[chosen], y[chosen])
+        return LGBMClassifier(n_estimators=80, num_leaves=24, n_jobs=1, verbose=-1, random_state=SEED).fit(
+            a[chosen], y[chosen]
+        )
 
     def chances(model, row):
         return model.predict_proba(features[row])[:, 1].reshape(size[1], size[0])
@@ -135,7 +180,12 @@ def plain_boxes(rich=False):
     frames = np.array([frame for row in found for frame, _ in row], float)
     measures = np.array([measure for row in found for _, measure in row], float)
     # Beside the others of its picture.
-    middle = np.stack([np.median(measures[owner == row], axis=0) if counts[row] else np.zeros(measures.shape[1]) for row in range(len(found))])
+    middle = np.stack(
+        [
+            np.median(measures[owner == row], axis=0) if counts[row] else np.zeros(measures.shape[1])
+            for row in range(len(found))
+        ]
+    )
     x = np.hstack([measures, measures - middle[owner], np.array(counts)[owner][:, None]])
     classes, moves = [], []
     for row, frame in zip(owner[owner < N], frames[owner < N]):
@@ -145,7 +195,9 @@ def plain_boxes(rich=False):
         if best[0] > 0.5:
             moves.append(np.array(best[1][1:]) - frame)
     move = np.median(moves, axis=0) if moves else np.zeros(4)
-    model = ExtraTreesClassifier(300, min_samples_leaf=2, max_features=0.4, random_state=SEED, class_weight="balanced")
+    model = ExtraTreesClassifier(
+        200, min_samples_leaf=2, max_features=0.4, random_state=SEED, class_weight="balanced"
+    )
     model.fit(x[owner < N], classes)
     chance = model.predict_proba(x[owner >= N])
     cells = [[] for _ in range(len(test))]
@@ -169,7 +221,9 @@ def around(stack, reach):
 def plain_pixels(reach=2, rich=False):
     """Every clean pixel as a sum over its damaged neighbourhood."""
     size = picture_size()
-    clean = np.stack([numbers_of(cell) for cell in raw[TARGET]]).reshape(N, size[1], size[0]).astype(np.float32)
+    clean = (
+        np.stack([numbers_of(cell) for cell in raw[TARGET]]).reshape(N, size[1], size[0]).astype(np.float32)
+    )
     levels = clean.max()
     damaged = np.stack([picture(path, size) for path in both[FILES[0]]]) * levels
     if rich:
@@ -184,7 +238,9 @@ def plain_pixels(reach=2, rich=False):
         rest = y[chosen] - model.predict(a[chosen])
         some = chosen[:25000]
         extra = np.column_stack([a[some], model.predict(a[some]), a[some].std(axis=1)])
-        trees_ = HistGradientBoostingRegressor(max_iter=80, max_leaf_nodes=24, random_state=SEED).fit(extra, rest[:25000])
+        trees_ = LGBMRegressor(n_estimators=80, num_leaves=24, n_jobs=1, verbose=-1, random_state=SEED).fit(
+            extra, rest[:25000]
+        )
     cells = []
     for row in range(N, len(both)):
         b = around(damaged[row : row + 1], reach)

@@ -1,5 +1,5 @@
 """Solver `specialist`: the engineer who has met such media. More features of items, products and ratios
-of columns and deviations from groups, chosen inside the folds; five models, stacked."""
+of columns and deviations from groups, chosen inside the folds; six models, stacked."""
 
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -101,7 +101,9 @@ def group_columns(columns):
         for name in NUMBERS[:10]:
             if name in columns:
                 values = pd.Series(np.asarray(columns[name], float))
-                out[f"{name} in {word}"] = (values - values.groupby(both[word]).transform("median")).to_numpy()
+                out[f"{name} in {word}"] = (
+                    values - values.groupby(both[word]).transform("median")
+                ).to_numpy()
         for other in [name for name in WORDS if name != word and both[name].nunique() <= 6][:3]:
             pair = both[word].astype(str) + "/" + both[other].astype(str)
             for kind in pair.value_counts().index[:12]:
@@ -123,13 +125,20 @@ def lag_columns(columns):
     group = both[SERIES].astype(str) if SERIES else pd.Series("all", both.index)
     order = both.assign(_g=group, _s=step).sort_values(["_g", "_s"]).index
     for name in [name for name in NUMBERS if name in columns][:8]:
-        ordered = pd.Series(np.asarray(columns[name], float)).interpolate(limit_direction="both").loc[order].groupby(group.loc[order])
+        ordered = (
+            pd.Series(np.asarray(columns[name], float))
+            .interpolate(limit_direction="both")
+            .loc[order]
+            .groupby(group.loc[order])
+        )
         for lag in (1, 2, 3, 4):
             shifted = ordered.shift(lag).bfill().reindex(both.index)
             out[f"{name} lag {lag}"] = shifted.to_numpy()
             for word in [w for w in WORDS if w != SERIES and both[w].nunique() <= 4][:2]:
                 kind = both[word].value_counts().index[0]
-                out[f"{name} lag {lag} if {word}"] = ((shifted - shifted.mean()) * (both[word] == kind)).to_numpy()
+                out[f"{name} lag {lag} if {word}"] = (
+                    (shifted - shifted.mean()) * (both[word] == kind)
+                ).to_numpy()
         out[f"{name} sum"] = ordered.cumsum().reindex(both.index).to_numpy()
     return out
 
@@ -151,7 +160,9 @@ def special():
     more = framed(more) if more else pd.DataFrame(index=x.index)
     x = pd.concat([x, more.loc[:, [name for name in more if name not in x]]], axis=1).to_numpy(float)
     fold = folds_of(y)
-    aim, back = (to_scale(y), lambda values: from_scale(values, y)) if on_logs(y) else (y, lambda values: values)
+    aim, back = (
+        (to_scale(y), lambda values: from_scale(values, y)) if on_logs(y) else (y, lambda values: values)
+    )
     held, ahead = [], []
     for model in (line, crossed_line, trees, crossed_trees, boosted, smooth_surface):
         if len(held) > 1 and left() < 25:

@@ -1,44 +1,9 @@
 """What someone looks for who has met such media before: stripes and their direction, blobs by size and
 light, pitch and its course, loudness and its beats, words by place, numbers and clocks in texts."""
 
-from scipy import signal
 
-
-def structure_planes(grey):
-    """Strength, direction and evenness of stripes around every pixel."""
-    down, across = np.gradient(ndimage.gaussian_filter(grey, 0.8))
-    planes = []
-    for spread in (2, 4):
-        xx, yy, xy = (ndimage.gaussian_filter(product, spread) for product in (across**2, down**2, across * down))
-        total = xx + yy + 1e-7
-        planes += [np.log(total), (xx - yy) / total, 2 * xy / total, np.hypot(xx - yy, 2 * xy) / total]
-    # Waves of some pitches in four directions.
-    for pitch in (0.12, 0.22):
-        for angle in np.arange(4) * np.pi / 4:
-            reach = np.arange(-6, 7)
-            y, x = np.meshgrid(reach, reach, indexing="ij")
-            phase = 2j * np.pi * pitch * (x * np.cos(angle) + y * np.sin(angle))
-            kernel = np.exp(phase - (x**2 + y**2) / 18)
-            kernel -= kernel.mean()
-            planes.append(ndimage.gaussian_filter(np.abs(signal.fftconvolve(grey, kernel, mode="same")), 2))
-    return planes
-
-
-def grain(values, inside):
-    """Direction, evenness and pitch of the stripes within a blob."""
-    flat = np.where(inside, values - values[inside].mean(), 0)
-    down, across = np.gradient(flat)
-    xx, yy, xy = (np.mean(product[inside]) for product in (across**2, down**2, across * down))
-    total = xx + yy + 1e-9
-    power = np.abs(np.fft.rfft2(flat, (32, 32))) ** 2
-    pitch = np.hypot(*np.meshgrid(np.fft.fftfreq(32), np.fft.rfftfreq(32), indexing="ij"))
-    power[pitch < 0.07] = 0
-    at = power.argmax()
-    return [(xx - yy) / total, 2 * xy / total, np.hypot(xx - yy, 2 * xy) / total, pitch.flat[at], np.log(power.flat[at] + 1e-9), np.log(total)]
-
-
-def picture_structure(column, size=(128, 128)):
-    known = {}
+def picture_structure(column):
+    known, size = {}, working_size(column)
     pitch = np.hypot(*np.meshgrid(np.fft.fftfreq(size[1]), np.fft.rfftfreq(size[0]), indexing="ij"))
     angle = np.arctan2(*np.meshgrid(np.fft.fftfreq(size[1]), np.fft.rfftfreq(size[0]), indexing="ij"))
     rings = np.digitize(pitch, np.geomspace(0.02, 0.5, 10))
@@ -51,9 +16,19 @@ def picture_structure(column, size=(128, 128)):
         middle = (pitch > 0.03) & (pitch < 0.45)
         strong = np.where(middle, power, 0)
         at = strong.argmax()
-        out += [pitch.flat[at], np.cos(2 * angle.flat[at]), np.sin(2 * angle.flat[at]), np.log(strong.flat[at] + 1e-9), strong.flat[at] / (strong.sum() + 1e-9)]
+        out += [
+            pitch.flat[at],
+            np.cos(2 * angle.flat[at]),
+            np.sin(2 * angle.flat[at]),
+            np.log(strong.flat[at] + 1e-9),
+            strong.flat[at] / (strong.sum() + 1e-9),
+        ]
         weight = strong / (strong.sum() + 1e-9)
-        out += [(weight * np.cos(2 * angle)).sum(), (weight * np.sin(2 * angle)).sum(), (weight * pitch).sum()]
+        out += [
+            (weight * np.cos(2 * angle)).sum(),
+            (weight * np.sin(2 * angle)).sum(),
+            (weight * pitch).sum(),
+        ]
         down, across = np.gradient(ndimage.gaussian_filter(grey, 1))
         xx, yy, xy = (across**2).mean(), (down**2).mean(), (across * down).mean()
         out += [(xx - yy) / (xx + yy + 1e-9), 2 * xy / (xx + yy + 1e-9)]
@@ -61,21 +36,52 @@ def picture_structure(column, size=(128, 128)):
         for way in (1, -1):
             marks, count = ndimage.label(ndimage.binary_opening(way * off > 3 * quiet))
             areas = np.bincount(marks.ravel())[1:]
-            places = np.array(ndimage.center_of_mass(marks > 0, marks, range(1, count + 1))).reshape(-1, 2) if count else np.zeros((0, 2))
+            places = (
+                np.array(ndimage.center_of_mass(marks > 0, marks, range(1, count + 1))).reshape(-1, 2)
+                if count
+                else np.zeros((0, 2))
+            )
             round_ = [np.prod([s.stop - s.start for s in place]) for place in ndimage.find_objects(marks)]
-            out += [count, areas.mean() if count else 0, areas.std() if count else 0, areas.max() if count else 0, areas.sum()]
-            out += [(areas / np.maximum(1, round_)).mean() if count else 0, *(places.mean(axis=0) if count else (64, 64)), *(places.std(axis=0) if count else (0, 0))]
+            out += [
+                count,
+                areas.mean() if count else 0,
+                areas.std() if count else 0,
+                areas.max() if count else 0,
+                areas.sum(),
+            ]
+            out += [
+                (areas / np.maximum(1, round_)).mean() if count else 0,
+                *(places.mean(axis=0) if count else (size[1] / 2, size[0] / 2)),
+                *(places.std(axis=0) if count else (0, 0)),
+            ]
         levels = [ndimage.gaussian_filter(grey, spread) for spread in (1, 2, 4, 8)]
         for a, b in zip(levels, levels[1:]):
             peak = a - b
-            out += [(peak == ndimage.maximum_filter(peak, 7))[peak > 3 * peak.std()].sum(), (peak == ndimage.minimum_filter(peak, 7))[peak < -3 * peak.std()].sum()]
+            out += [
+                (peak == ndimage.maximum_filter(peak, 7))[peak > 3 * peak.std()].sum(),
+                (peak == ndimage.minimum_filter(peak, 7))[peak < -3 * peak.std()].sum(),
+            ]
         skew = ((off - off.mean()) ** 3).mean() / (off.std() ** 3 + 1e-9)
-        out += [skew, ((off - off.mean()) ** 4).mean() / (off.var() ** 2 + 1e-9), grey[:8].mean() - grey[-8:].mean(), grey[:, :8].mean() - grey[:, -8:].mean()]
+        out += [
+            skew,
+            ((off - off.mean()) ** 4).mean() / (off.var() ** 2 + 1e-9),
+            grey[:8].mean() - grey[-8:].mean(),
+            grey[:, :8].mean() - grey[:, -8:].mean(),
+        ]
         # Left against right, above against below: how even the picture is.
-        out += [np.corrcoef(grey.ravel(), grey[:, ::-1].ravel())[0, 1], np.corrcoef(grey.ravel(), grey[::-1].ravel())[0, 1]]
+        out += [
+            np.corrcoef(grey.ravel(), grey[:, ::-1].ravel())[0, 1],
+            np.corrcoef(grey.ravel(), grey[::-1].ravel())[0, 1],
+        ]
         known[path] = out
     rows = np.array([known.get(path, [np.nan] * len(out)) for path in both[column]], float)
     return {f"{column} s{place}": rows[:, place] for place in range(rows.shape[1])}
+
+
+def band(power, rate, pitch):
+    """The power around a pitch in hertz."""
+    at = int(pitch * 1024 / rate)
+    return power[:, max(0, at - 2) : at + 3].sum()
 
 
 def sound_structure(column):
@@ -83,7 +89,9 @@ def sound_structure(column):
     for path in both[column].dropna().unique():
         rate, values = sound(path)
         size, step = 512, 128
-        frames = np.lib.stride_tricks.sliding_window_view(np.pad(values, (0, size)), size)[::step] * np.hanning(size)
+        frames = np.lib.stride_tricks.sliding_window_view(np.pad(values, (0, size)), size)[
+            ::step
+        ] * np.hanning(size)
         power = np.abs(fft.rfft(frames, 1024, axis=1)) ** 2
         pitch = fft.rfftfreq(1024, 1 / rate)
         power[:, pitch < 80] = 0
@@ -94,9 +102,17 @@ def sound_structure(column):
         times = np.arange(len(tone)) * step / rate
         middle = np.median(tone[held])
         slope, start = np.polyfit(times[held], tone[held], 1) if held.sum() > 3 else (0, middle)
-        near = lambda factor, power=power, middle=middle: power[:, max(0, int(middle * factor * 1024 / rate) - 2) : int(middle * factor * 1024 / rate) + 3].sum()
-        out = [middle, slope, np.std(tone[held] - start - slope * times[held]), np.log(np.median(strength) / floor + 1), np.log(floor)]
-        out += [np.log((near(factor) + 1e-9) / (near(1) + 1e-9)) for factor in (2, 3, 4, 5)]
+        out = [
+            middle,
+            slope,
+            np.std(tone[held] - start - slope * times[held]),
+            np.log(np.median(strength) / floor + 1),
+            np.log(floor),
+        ]
+        out += [
+            np.log((band(power, rate, middle * factor) + 1e-9) / (band(power, rate, middle) + 1e-9))
+            for factor in (2, 3, 4, 5)
+        ]
         every = max(1, rate // 400)
         envelope = np.abs(signal.hilbert(values))
         envelope = ndimage.uniform_filter1d(envelope, every)[::every]
@@ -104,13 +120,28 @@ def sound_structure(column):
         beat = np.abs(fft.rfft(signal.detrend(envelope) * np.hanning(len(envelope)), 4096)) ** 2
         paces = fft.rfftfreq(4096, 1 / pace)
         inside = (paces > 1) & (paces < 40)
-        out += [paces[inside][beat[inside].argmax()], beat[inside].max() / (beat[inside].sum() + 1e-12), envelope.std() / (envelope.mean() + 1e-9)]
+        out += [
+            paces[inside][beat[inside].argmax()],
+            beat[inside].max() / (beat[inside].sum() + 1e-12),
+            envelope.std() / (envelope.mean() + 1e-9),
+        ]
         flux = np.maximum(0, np.diff(np.log(power + floor), axis=0)).mean(axis=1)
-        out += [len(signal.find_peaks(flux, height=np.median(flux) + height * flux.std(), distance=4)[0]) for height in (1, 2, 3)]
+        out += [
+            len(signal.find_peaks(flux, height=np.median(flux) + height * flux.std(), distance=4)[0])
+            for height in (1, 2, 3)
+        ]
         quick = np.abs(values) > 4 * np.median(np.abs(values)) + 1e-6
-        out += [ndimage.label(ndimage.binary_dilation(quick, iterations=max(1, rate // 200)))[1], quick.mean()]
+        out += [
+            ndimage.label(ndimage.binary_dilation(quick, iterations=max(1, rate // 200)))[1],
+            quick.mean(),
+        ]
         quarters = [np.log(part.mean() + 1e-6) for part in np.array_split(envelope, 4)]
-        out += [quarters[1] - quarters[0], quarters[2] - quarters[1], quarters[3] - quarters[0], np.argmax(envelope) / len(envelope)]
+        out += [
+            quarters[1] - quarters[0],
+            quarters[2] - quarters[1],
+            quarters[3] - quarters[0],
+            np.argmax(envelope) / len(envelope),
+        ]
         known[path] = out
     rows = np.array([known.get(path, [np.nan] * len(out)) for path in both[column]], float)
     return {f"{column} s{place}": rows[:, place] for place in range(rows.shape[1])}
@@ -129,8 +160,12 @@ def text_structure(column):
     columns[f"{column} clock span"] = [max(row) - min(row) if len(row) > 1 else np.nan for row in clocks]
     columns[f"{column} clock turn"] = [row[-1] - row[0] if len(row) > 1 else np.nan for row in clocks]
     low = [text.lower() for text in written]
-    columns[f"{column} denials"] = [len(re.findall(r"\b(?:not|no|never|without|free of|none|nor)\b", text)) for text in low]
-    behind = pd.Series([match for text in low for match in set(re.findall(r"\b\d+(?:\.\d+)? ([a-z]+)", text))]).value_counts()
+    columns[f"{column} denials"] = [
+        len(re.findall(r"\b(?:not|no|never|without|free of|none|nor)\b", text)) for text in low
+    ]
+    behind = pd.Series(
+        [match for text in low for match in set(re.findall(r"\b\d+(?:\.\d+)? ([a-z]+)", text))]
+    ).value_counts()
     for word in behind.index[behind > 0.1 * len(low)][:8]:
         found = [re.findall(rf"\b(\d+(?:\.\d+)?) {word}\b", text) for text in low]
         columns[f"{column} {word}"] = [np.mean([float(v) for v in row]) if row else np.nan for row in found]

@@ -1,6 +1,7 @@
 """A task as a solver sees it: the page, the tables, the form of a submission.
 
-Every solver begins with this part, after a line `SEED = ...`. It reads the public folder and nothing
+Every solver begins with this part, after the lines `SEED = ...` and `LIMIT = ...` (wall time in
+seconds). It reads the public folder and nothing
 else, and knows of no manifest.
 """
 
@@ -46,8 +47,8 @@ class Unknown(Exception):
 
 
 def left():
-    """Seconds until a solver should be done, of the usual 90."""
-    return 80 - (time.monotonic() - STARTED)
+    """Seconds until a solver should be done."""
+    return 0.88 * LIMIT - (time.monotonic() - STARTED)
 
 
 def read(name, **options):
@@ -134,13 +135,24 @@ def form_of(train, raw, targets):
         if METRIC in ("roc_auc", "average_precision", "log_loss", "brier"):
             return "probability"
         whole = cells.str.fullmatch(r"-?\d+").all() and cells.nunique() <= 30
-        labels = {"accuracy", "balanced_accuracy", "f1", "macro_f1", "micro_f1", "weighted_f1", "mcc", "quadratic_kappa"}
+        labels = {
+            "accuracy",
+            "balanced_accuracy",
+            "f1",
+            "macro_f1",
+            "micro_f1",
+            "weighted_f1",
+            "mcc",
+            "quadratic_kappa",
+        }
         return "label" if METRIC in labels or (whole and not METRIC) else "number"
     if METRIC in ("dice", "iou", "mean_iou"):
         return "mask"
     if METRIC.startswith("box_map"):
         return "boxes"
-    if METRIC in ("psnr", "ssim") or (cells.str.fullmatch(r"[\d ]+").all() and cells.str.count(" ").min() > 40):
+    if METRIC in ("psnr", "ssim") or (
+        cells.str.fullmatch(r"[\d ]+").all() and cells.str.count(" ").min() > 40
+    ):
         return "pixels"
     if METRIC in ("samples_f1", "samples_jaccard") or cells.str.contains(" ").any():
         vocabulary = set(" ".join(cells).split())

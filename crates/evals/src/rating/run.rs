@@ -204,11 +204,9 @@ fn missing<'a>(
 
 impl Program {
     fn new(solver: Solver, settings: &RatingSettings) -> Self {
-        let code = script(solver, settings.seed);
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(code.as_bytes());
-        hasher.update(&settings.time_limit.as_millis().to_le_bytes());
-        let fingerprint = hasher.finalize().to_hex()[..16].to_owned();
+        let code = script(solver, settings.seed, settings.time_limit);
+        // The time limit is a part of the code; all other limits are the defaults.
+        let fingerprint = blake3::hash(code.as_bytes()).to_hex()[..16].to_owned();
         Self { code, fingerprint }
     }
 }

@@ -1,5 +1,6 @@
 //! The solvers' scripts, put together from their parts.
 
+use std::time::Duration;
 use tasks::rating::Solver;
 
 /// The page, the tables, the form of a submission; writing one.
@@ -23,8 +24,8 @@ const STRUCTURE: &str = include_str!("../../solvers/structure.py");
 const SPECIALIST: &str = include_str!("../../solvers/specialist.py");
 const NETWORK: &str = include_str!("../../solvers/network.py");
 
-/// The program of a solver. Its free choices follow from `seed`.
-pub fn script(solver: Solver, seed: u64) -> String {
+/// The program of a solver. Its free choices follow from `seed`; it knows how long it may run.
+pub fn script(solver: Solver, seed: u64, time_limit: Duration) -> String {
     let parts: &[&str] = match solver {
         Solver::Constant => &[TASK, DECISIONS, CONSTANT],
         Solver::Exploiter => &[TASK, DECISIONS, EXPLOITER],
@@ -33,7 +34,9 @@ pub fn script(solver: Solver, seed: u64) -> String {
         Solver::Specialist => {
             &[TASK, DECISIONS, READERS, FEATURES, MODELS, SCENES, STRUCTURE, SPECIALIST]
         }
-        Solver::Network => &[TASK, DECISIONS, READERS, FEATURES, NETWORK],
+        Solver::Network => &[TASK, DECISIONS, READERS, FEATURES, MODELS, NETWORK],
     };
-    format!("SEED = {seed}\n{}", parts.join("\n\n"))
+    // Seeds of NumPy and scikit-learn have 32 bits.
+    let (seed, limit) = (seed % (1 << 32), time_limit.as_secs_f64());
+    format!("SEED = {seed}\nLIMIT = {limit}\n{}", parts.join("\n\n"))
 }

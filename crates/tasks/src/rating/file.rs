@@ -29,8 +29,8 @@ pub struct Rating {
     pub files: String,
     /// Who solved it.
     pub solver: Solver,
-    /// BLAKE3 of the script and of the limits that it ran under, 16 hexadecimal digits. A rating
-    /// with another one is out of date.
+    /// BLAKE3 of the script, which states its seed and its time limit, 16 hexadecimal digits. A
+    /// rating with another one is out of date.
     pub script: String,
     /// How the script ended, in the words of the sandbox, such as `finished` or `timed out`.
     pub ending: String,
