@@ -86,10 +86,10 @@ fn solvers_rate_a_table_once_and_its_level_is_shown() {
     assert!(String::from_utf8_lossy(&again.stderr).contains("0 scripts were run"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
     // What is missing is run, and only that.
-    let without: String = whole.lines().filter(|line| !line.contains("glance")).fold(
-        String::new(),
-        |text, line| text + line + "\n",
-    );
+    let without: String = whole
+        .lines()
+        .filter(|line| !line.contains("glance"))
+        .fold(String::new(), |text, line| text + line + "\n");
     std::fs::write(&path, without).unwrap();
     let (_, once) = rated(&corpus, all, "90s");
     assert!(String::from_utf8_lossy(&once.stderr).contains("1 scripts were run"));
