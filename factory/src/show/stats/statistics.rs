@@ -20,6 +20,7 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
+use tasks::rating::{RatingError, Ratings};
 use tasks::task::{Corpus, Manifest, TaskDir, TaskError};
 
 /// The version of [`Statistics`] that this build writes.
@@ -57,6 +58,12 @@ pub struct Statistics {
     pub families: Counts,
     /// What held-out tasks have that training tasks do not.
     pub held_out: Vec<HeldOut>,
+    /// Tasks by level of difficulty, by what it follows from: `solvers` or `ladder`.
+    #[serde(default)]
+    pub levels: BTreeMap<String, Counts>,
+    /// Tasks by level, by modality.
+    #[serde(default)]
+    pub levels_by_modality: BTreeMap<String, Counts>,
     /// Number of tasks by metric.
     pub metrics: Counts,
     /// Tasks by mutation; a blemish of items is counted under its own name too.
@@ -98,6 +105,9 @@ pub enum StatisticsError {
         #[source]
         source: serde_json::Error,
     },
+    /// The ratings of solvers do not open.
+    #[error(transparent)]
+    Ratings(#[from] RatingError),
     /// A file could not be read.
     #[error("failed to read the corpus")]
     Io(#[from] io::Error),
@@ -122,17 +132,19 @@ pub fn gather(dir: &Utf8Path) -> Result<Statistics, StatisticsError> {
     let mut entries = entries(&dir.join(ledger::LEDGER))?;
     ledger::add_times(dir, &mut entries)?;
     let attempts = frames::attempts(&entries);
-    Ok(of_tables(&record, &manifests, &attempts, &descriptions))
+    let ratings = Ratings::read(dir)?;
+    Ok(of_tables(&record, &manifests, &ratings, &attempts, &descriptions))
 }
 
-/// The statistics of tasks, attempts (one row each) and descriptions (by the task's name).
+/// The statistics of tasks, ratings, attempts (one row each) and descriptions (by the task's name).
 fn of_tables(
     record: &Record,
     manifests: &[&Manifest],
+    ratings: &Ratings,
     attempts: &DataFrame,
     descriptions: &[(String, String)],
 ) -> Statistics {
-    let tasks = frames::tasks(manifests);
+    let tasks = frames::tasks(manifests, ratings);
     let modalities = groups(&tasks, "modality");
     let pages: Vec<&str> = descriptions.iter().map(|(_, page)| page.as_str()).collect();
     let rules = counts(&tasks, "rule_hash");
@@ -155,6 +167,14 @@ fn of_tables(
             .collect(),
         families: counts(&tasks, "family"),
         held_out: held_out(&tasks),
+        levels: groups(&tasks, "level_source")
+            .iter()
+            .map(|(source, tasks)| (source.clone(), counts(tasks, "level")))
+            .collect(),
+        levels_by_modality: modalities
+            .iter()
+            .map(|(modality, tasks)| (modality.clone(), counts(tasks, "level")))
+            .collect(),
         metrics: counts(&tasks, "metric"),
         mutations: counts(&frames::mutations(manifests), "mutation"),
         discovery: modalities
@@ -306,7 +326,8 @@ mod tests {
             .map(|(task, text)| (format!("t{task}"), text.to_owned()))
             .collect::<Vec<_>>();
         let manifests: Vec<&Manifest> = manifests.iter().collect();
-        let statistics = of_tables(&record(), &manifests, &attempts, &descriptions);
+        let statistics =
+            of_tables(&record(), &manifests, &Ratings::default(), &attempts, &descriptions);
         insta::assert_snapshot!(super::super::text::text(&statistics));
     }
 }
