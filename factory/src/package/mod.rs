@@ -7,6 +7,8 @@ mod rebuild;
 mod source;
 
 pub use draft::{Draft, submission};
+pub(crate) use draft::{json, submission_of};
+pub(crate) use folder::write;
 pub use folder::{MODIFIED, PackageError, Staged, stage};
 pub use rebuild::{RebuildError, rebuild};
 pub use source::{SourceError, TaskSource};
