@@ -54,7 +54,7 @@ fn perfect(task: &TaskDir) -> String {
     for line in answers.lines().skip(1) {
         let (id, class) = line.split_once(',').unwrap();
         let shares = classes.iter().map(|name| if name == class { "1" } else { "0" });
-        text += &format!("{id},{}\n", shares.collect::<Vec<_>>().join(","));
+        text.extend([id, ",", &shares.collect::<Vec<_>>().join(","), "\n"]);
     }
     text
 }

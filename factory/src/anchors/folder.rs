@@ -123,8 +123,8 @@ fn open(out: &Utf8Path) -> Result<(), AnchorError> {
         if !is_ours {
             return Err(AnchorError::Foreign(out.to_owned()));
         }
-        let name = entry.file_name();
-        if name.starts_with('.') && name.ends_with(".tmp") && entry.file_type()?.is_dir() {
+        let is_hidden = entry.file_name().starts_with('.');
+        if is_hidden && entry.path().extension() == Some("tmp") && entry.file_type()?.is_dir() {
             fs::remove_dir_all(entry.path())?;
         }
     }

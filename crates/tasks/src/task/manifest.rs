@@ -192,6 +192,7 @@ fn synthetic() -> DataSource {
     DataSource::Synthetic
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_synthetic(source: &DataSource) -> bool {
     *source == DataSource::Synthetic
 }
