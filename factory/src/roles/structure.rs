@@ -146,6 +146,8 @@ fn classes(cell: Cell, dna: &Dna, draws: &mut Draws) -> Option<ClassPlan> {
     } else {
         1.0
     };
+    // Beyond, classes at the end of a tail are single rows, whose F1 is mostly luck.
+    let most = if ratio > 15.0 { most.min(30) } else { most };
     Some(ClassPlan { count: count.clamp(2, most), ratio: percent(ratio) })
 }
 
