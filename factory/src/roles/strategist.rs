@@ -144,7 +144,8 @@ fn rows<E: From<RoleRefusal>>(
             background: &story.story,
             column: &column,
             means: story.meaning(&column),
-            classes: &classes,
+            // The score of an axis is a number; classes have no order along it.
+            classes: if plan.classes.is_some() { &[] } else { &classes },
             columns: &columns,
             draft: &draft,
             population: &population,
@@ -461,8 +462,8 @@ pub(super) fn link(
 /// How many times as large as usual the noise of a target is.
 fn louder(blueprint: &Blueprint) -> f64 {
     let dna = &blueprint.dna;
-    let heavy = if dna.has(Trait::HeavyNoise) { 1.6 } else { 1.0 };
-    heavy * if dna.has(Trait::WeakSignal) { 1.4 } else { 1.0 }
+    let heavy = if dna.has(Trait::HeavyNoise) { 1.8 } else { 1.0 };
+    heavy * if dna.has(Trait::WeakSignal) { 1.6 } else { 1.0 }
 }
 
 /// The share of rows that are positive, where it is set.

@@ -39,7 +39,7 @@ const MOST_ROWS: usize = 400;
 /// Test rows of a table whose classes are many or uneven.
 const MOST_TESTED: usize = 1500;
 /// Positive training rows below which nothing is found.
-const POSITIVES: f64 = 20.0;
+const POSITIVES: f64 = 35.0;
 /// Training and test rows that rare positives may take.
 const RARE_ROWS: (usize, usize) = (1000, 3000);
 
@@ -99,7 +99,7 @@ impl Structure {
             let rows = |count: f64, most: usize| floor(count / share).min(most);
             let (most, most_tested) = if table { RARE_ROWS } else { (260, 600) };
             train = train.max(rows(POSITIVES, most));
-            test = test.max(rows(3.0 * POSITIVES, most_tested));
+            test = test.max(rows(2.0 * POSITIVES, most_tested));
         }
         RowCounts { train, test }
     }
@@ -116,7 +116,15 @@ impl Structure {
             };
         }
         match self.positive {
-            Some(_) => !matches!(metric, Metric::Accuracy | Metric::MicroF1),
+            // The lower rungs hardly ever give a rare class more than half: labels would all be
+            // negative.
+            Some(_) => matches!(
+                metric,
+                Metric::RocAuc
+                    | Metric::AveragePrecision
+                    | Metric::LogLoss
+                    | Metric::MeanColumnAuc
+            ),
             None => true,
         }
     }
@@ -136,7 +144,7 @@ fn classes(cell: Cell, dna: &Dna, draws: &mut Draws) -> Option<ClassPlan> {
             }
             draws.whole(3, 7)
         }
-        3..=12 => known,
+        3.. if known <= most => known,
         _ => draws.whole(most * 2 / 3, most),
     };
     let ratio = if is_long_tailed(dna) {

@@ -314,11 +314,11 @@ impl Columns {
         for [train, test] in &self.words {
             let (known, tested): (BTreeSet<&String>, BTreeSet<&String>) =
                 (train.iter().collect(), test.iter().collect());
-            if !known.is_disjoint(&tested) || known.len() * 2 > train.len() {
-                continue;
-            }
             if known.iter().chain(&tested).all(|word| is_date(word)) {
                 found.later = f64::from(u8::from(known.last() < tested.first()));
+                continue;
+            }
+            if !known.is_disjoint(&tested) || known.len() * 2 > train.len() {
                 continue;
             }
             found.groups = found.groups.max(known.len() as f64);
