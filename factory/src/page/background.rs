@@ -5,6 +5,7 @@ use super::fixed::target_names;
 use super::phrases::Phrases;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::classes::ClassQuestion;
 use crate::spec::scenario::{Scenario, SeriesScenario, Story, TableScenario};
 use tasks::prediction::Prediction;
 use tasks::stream::Stream;
@@ -87,7 +88,10 @@ fn table(phrases: &mut Phrases, blueprint: &Blueprint, story: &TableScenario, dr
     let explained = |names: Vec<(&String, &String)>| -> Vec<String> {
         names.into_iter().map(|(name, means)| format!("`{name}` ({means})")).collect()
     };
+    let nominal = blueprint.targets.iter().find(|target| target.is_nominal());
+    let nominal = nominal.and_then(|target| ClassQuestion::meaning(&target.column));
     let means = match blueprint.formulation {
+        Formulation::Multiclass => nominal.unwrap_or_default(),
         Formulation::Ranking => story.ranking.as_ref().map_or("", |ranking| &ranking.means),
         Formulation::Regression => story.number.means.as_str(),
         _ => story.binary.means.as_str(),
@@ -98,6 +102,7 @@ fn table(phrases: &mut Phrases, blueprint: &Blueprint, story: &TableScenario, dr
     }
     if let Some(target) = blueprint.targets.first() {
         phrases.set("classes", quoted(&target.classes));
+        phrases.set("class_count", target.classes.len().to_string());
     }
     let mut labels =
         explained(story.labels.iter().map(|label| (&label.name, &label.means)).collect());

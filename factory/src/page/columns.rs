@@ -4,6 +4,7 @@ use crate::data::assets::Assets;
 use crate::data::table::Cells;
 use crate::media::Storage;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::classes::ClassQuestion;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::scenario::{Scenario, Story};
@@ -28,6 +29,12 @@ pub(super) enum ColumnContent {
     Number(Option<(f64, f64)>),
     /// Words, sorted.
     Category(Vec<String>),
+    /// The opaque name of a row's group; groups of test rows are new.
+    Group,
+    /// Dates between two, test rows being later.
+    Date(String, String),
+    /// Lists of readings, at least and at most so many.
+    Readings(usize, usize),
     /// The unit of another column: `std`, or `alt`, which is so many times smaller.
     UnitOf(String, f64),
     /// The name of the series.
@@ -69,6 +76,13 @@ impl ColumnFacts {
             ColumnContent::Item { in_file: false, shows } => ("text", shows.clone()),
             ColumnContent::Number(bounds) => ("number", range(bounds)),
             ColumnContent::Category(words) => ("category", words.join(" / ")),
+            ColumnContent::Group => ("group", "opaque; the groups of test rows are new".to_owned()),
+            ColumnContent::Date(first, last) => {
+                ("date", format!("{first} to {last}; test rows are later"))
+            }
+            ColumnContent::Readings(least, most) => {
+                ("list of readings", format!("{least} to {most} numbers, separated by spaces"))
+            }
             ColumnContent::UnitOf(column, factor) => {
                 return (format!("unit of `{column}`"), format!("std / alt; 1 std = {factor} alt"));
             }
@@ -126,7 +140,20 @@ fn feature(blueprint: &Blueprint, name: &str, cells: Cells<'_>) -> ColumnContent
     if let Some(unit) = unit {
         return unit;
     }
+    let structure = &blueprint.structure;
     let content = match cells {
+        Cells::Text(_) if structure.groups.as_ref().is_some_and(|spec| spec.column == name) => {
+            ColumnContent::Group
+        }
+        Cells::Text(days) if structure.dates.as_ref().is_some_and(|spec| spec.column == name) => {
+            let day = |day: Option<&&str>| day.map_or_else(String::new, |day| (*day).to_owned());
+            ColumnContent::Date(day(days.iter().min()), day(days.iter().max()))
+        }
+        Cells::Text(lists) if structure.readings.as_ref().is_some_and(|r| r.column == name) => {
+            let lengths = lists.iter().map(|list| list.split_whitespace().count());
+            let (least, most) = (lengths.clone().min(), lengths.max());
+            ColumnContent::Readings(least.unwrap_or(0), most.unwrap_or(0))
+        }
         Cells::Numbers(values) => ColumnContent::Number(bounds(&values)),
         Cells::Text(mut words) => {
             words.retain(|word| !word.is_empty());
@@ -170,8 +197,10 @@ fn targets(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
         return vec![target(column, ": the labels that hold".to_owned())];
     }
     let columns = blueprint.targets.iter().map(|one| {
-        let graded = one.classes.len() > 2;
-        let note = if graded {
+        let note = if one.is_nominal() {
+            let means = ClassQuestion::meaning(&one.column).unwrap_or("the class");
+            format!(": {means}, one of {} without an order", one.classes.len())
+        } else if one.classes.len() > 2 {
             format!("; from low to high: {}", super::english::quoted(&one.classes))
         } else {
             String::new()

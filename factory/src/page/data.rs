@@ -90,7 +90,15 @@ fn note(
             phrases.set("blemish", means);
             "note_blemish"
         }
-        Mutation::LabelNoise { .. } | Mutation::Imbalance { .. } => return None,
+        Mutation::Rescaled { column, name, .. } => {
+            phrases.set("column", code(column));
+            phrases.set("echo", code(name));
+            "note_echo"
+        }
+        Mutation::LabelNoise { .. }
+        | Mutation::Imbalance { .. }
+        | Mutation::Channels { .. }
+        | Mutation::NearDuplicates { .. } => return None,
     };
     Some(phrases.sentences(symbol))
 }

@@ -3,7 +3,7 @@
 use super::phrases::Phrases;
 use super::style::{PageLength, PageStyle, ParagraphForm};
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::Blueprint;
+use crate::spec::blueprint::{Blueprint, Target};
 use crate::spec::scenario::Scenario;
 use tasks::stream::Stream;
 use tasks::task::Formulation;
@@ -100,8 +100,10 @@ fn story(scenario: &Scenario, phrases: &mut Phrases) -> String {
 
 /// What is to be predicted.
 fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
+    let nominal = blueprint.targets.iter().any(Target::is_nominal);
     let (ask, warning) = match blueprint.formulation {
         Formulation::Binary | Formulation::Matching => ("ask_binary", None),
+        Formulation::Multiclass if nominal => ("ask_nominal", None),
         Formulation::Multiclass => ("ask_multiclass", None),
         Formulation::Multilabel => ("ask_multilabel", None),
         Formulation::MultiTarget => ("ask_multi_target", None),

@@ -157,7 +157,8 @@ mod tests {
     use super::*;
 
     /// Symbols that are facts of a task.
-    const FACTS: [&str; 41] = [
+    const FACTS: [&str; 42] = [
+        "class_count",
         "row",
         "rows",
         "story_one_raw",

@@ -12,6 +12,7 @@ use crate::spec::mix::name;
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Family, Rule};
 use crate::spec::scenario::{Follows, NumberColumn, Scenario, Story, StoryError, WordColumn};
+use crate::spec::structure::RowStructure;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,9 +22,9 @@ use tasks::stream::Stream;
 use tasks::task::{Formulation, Modality, RowCounts, Split, TaskId};
 
 /// The version of [`Blueprint`] that this build writes and rebuilds. It is raised when the same
-/// blueprint becomes other files: since version 7, columns follow each other along
-/// the story's causes.
-pub const BLUEPRINT_VERSION: u32 = 7;
+/// blueprint becomes other files: since version 8, tasks take over
+/// the structure of their seed.
+pub const BLUEPRINT_VERSION: u32 = 8;
 
 /// Where a blueprint's random streams start: one per attempt at one place of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,12 +81,28 @@ pub struct WordSpec {
 pub struct Target {
     /// Its column; for labels, the label.
     pub column: String,
-    /// Classes from low to high, if any.
+    /// Classes from low to high, or sorted by name where they have no order, if any.
     pub classes: Vec<String>,
     /// The formula that gives each row's noise-free score; `None` where a generator does.
     pub rule: Option<Rule>,
+    /// The formulas of the axes beyond the first, which is `rule`: none but for classes without an
+    /// order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<Rule>,
     /// From score to target.
     pub link: Link,
+}
+
+impl Target {
+    /// All of its rules: the rule, and those of further axes.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rule.iter().chain(&self.axes)
+    }
+
+    /// Whether its classes have no order.
+    pub fn is_nominal(&self) -> bool {
+        matches!(self.link, Link::Nominal { .. })
+    }
 }
 
 /// From the noise-free score (mean 0, variance 1) to the target.
@@ -99,6 +116,19 @@ pub enum Link {
         cuts: Vec<f64>,
         /// Scale of the logistic noise.
         noise: f64,
+    },
+    /// Classes without an order: points in the space of the scores of the target's rules, its axes.
+    /// The chance of class k is proportional to `weights[k]` · exp(−d² / (2 · `spread`²)), d being
+    /// the row's distance from `centres[k]`.
+    Nominal {
+        /// Where each class lies, one coordinate per axis.
+        centres: Vec<Vec<f64>>,
+        /// Relative chance of each class at its centre.
+        weights: Vec<f64>,
+        /// Share of rows that are of each class, summing to about 1.
+        shares: Vec<f64>,
+        /// How far classes blur into each other, in units of scores.
+        spread: f64,
     },
     /// center + scale · (score + noise · normal).
     Linear {
@@ -175,6 +205,8 @@ pub struct Blueprint {
     pub follows: Vec<Follows>,
     /// Word columns, in order of appearance.
     pub words: Vec<WordSpec>,
+    /// How rows hang together beyond their columns.
+    pub structure: RowStructure,
     /// What is predicted: one target, or several for multilabel and multi-target tasks.
     pub targets: Vec<Target>,
     /// Blemishes, in order of application.
@@ -267,6 +299,15 @@ impl Blueprint {
         self.mutations.iter().find_map(share).unwrap_or(0.0)
     }
 
+    /// Share of training rows that almost repeat others, and the share of these that keep a truth
+    /// of their own; `None` if no rows do.
+    pub fn near_duplicates(&self) -> Option<(f64, f64)> {
+        self.mutations.iter().find_map(|mutation| match mutation {
+            Mutation::NearDuplicates { share, contradicting } => Some((*share, *contradicting)),
+            _ => None,
+        })
+    }
+
     /// The column that names the rows' files; none where rows have no files.
     pub fn file_column(&self) -> Option<&str> {
         let in_files = |item: &&ItemLayout| matches!(item.storage(), Storage::Files { .. });
@@ -277,8 +318,8 @@ impl Blueprint {
     }
 
     /// The formulas of all targets that have one.
-    fn rules(&self) -> impl Iterator<Item = &Rule> {
-        self.targets.iter().filter_map(|target| target.rule.as_ref())
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.targets.iter().flat_map(Target::rules)
     }
 
     /// The mechanism that the rules are built around.
@@ -318,14 +359,16 @@ impl Blueprint {
         if let Some(generator) = self.generator() {
             return generator.clauses.join("\n");
         }
-        let line = |target: &Target| {
-            let rule = target.rule.as_ref()?;
-            Some(match self.targets.len() {
-                1 => rule.to_string(),
-                _ => format!("{}: {rule}", target.column),
-            })
+        let lines = |target: &Target| {
+            let line = |(axis, rule): (usize, &Rule)| match (self.targets.len(), target.axes.len())
+            {
+                (1, 0) => rule.to_string(),
+                (_, 0) => format!("{}: {rule}", target.column),
+                _ => format!("{}, axis {}: {rule}", target.column, axis + 1),
+            };
+            target.rules().enumerate().map(line).collect::<Vec<_>>()
         };
-        self.targets.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+        self.targets.iter().flat_map(lines).collect::<Vec<_>>().join("\n")
     }
 
     /// The hidden rules as a whole and in parts, as they would be written down.

@@ -14,6 +14,7 @@ use crate::spec::layout::{
 use crate::spec::mutation::Mutation;
 use crate::spec::scenario::{Follows, NumberColumn, Story};
 use crate::spec::scene::SceneLayout;
+use crate::spec::structure::RowStructure;
 use serde::{Deserialize, Serialize};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
@@ -53,6 +54,8 @@ pub(super) struct BlueprintFile {
     numbers: Vec<NumberColumn>,
     follows: Vec<Follows>,
     words: Vec<WordSpec>,
+    #[serde(default, skip_serializing_if = "RowStructure::is_empty")]
+    structure: RowStructure,
     targets: Vec<Target>,
     mutations: Vec<Mutation>,
 }
@@ -104,6 +107,7 @@ impl TryFrom<BlueprintFile> for Blueprint {
             numbers: file.numbers,
             follows: file.follows,
             words: file.words,
+            structure: file.structure,
             targets: file.targets,
             mutations: file.mutations,
         })
@@ -154,6 +158,7 @@ impl From<Blueprint> for BlueprintFile {
             numbers: blueprint.numbers,
             follows: blueprint.follows,
             words: blueprint.words,
+            structure: blueprint.structure,
             targets: blueprint.targets,
             mutations: blueprint.mutations,
         }

@@ -6,6 +6,7 @@ use super::groups::{ALL, Counts, counts, groups, numbers, rows, texts};
 use super::held_out::{HeldOut, held_out};
 use super::paper;
 use super::sizes::Sizes;
+use super::structure::{self, PublicTables, StructureRow, TaskStructure};
 use crate::corpus::folder::{self, CorpusError, Record};
 use crate::corpus::frames;
 use crate::corpus::ledger::{self, Entry};
@@ -57,6 +58,9 @@ pub struct Statistics {
     pub families: Counts,
     /// What held-out tasks have that training tasks do not.
     pub held_out: Vec<HeldOut>,
+    /// What the public tables show of the tasks' structure. Empty in statistics of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub structure: Vec<StructureRow>,
     /// Number of tasks by metric.
     pub metrics: Counts,
     /// Tasks by mutation; a blemish of items is counted under its own name too.
@@ -122,7 +126,21 @@ pub fn gather(dir: &Utf8Path) -> Result<Statistics, StatisticsError> {
     let mut entries = entries(&dir.join(ledger::LEDGER))?;
     ledger::add_times(dir, &mut entries)?;
     let attempts = frames::attempts(&entries);
-    Ok(of_tables(&record, &manifests, &attempts, &descriptions))
+    let structures = tasks.iter().map(structure_of).collect::<io::Result<Vec<_>>>()?;
+    Ok(of_tables(&record, &manifests, &attempts, &descriptions, &structures))
+}
+
+/// The structure of a task, from its public tables.
+fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
+    let read = |name: &str| {
+        let bytes = fs::read(task.public().path().join(name))?;
+        table::read_csv(&bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+    };
+    let (train, test) = (read("train.csv")?, read("test.csv")?);
+    let manifest = task.manifest();
+    let (id, prediction) = (&*manifest.id_column, &manifest.prediction);
+    Ok(TaskStructure::of(&PublicTables { train: &train, test: &test, id, prediction }))
 }
 
 /// The statistics of tasks, attempts (one row each) and descriptions (by the task's name).
@@ -131,6 +149,7 @@ fn of_tables(
     manifests: &[&Manifest],
     attempts: &DataFrame,
     descriptions: &[(String, String)],
+    structures: &[TaskStructure],
 ) -> Statistics {
     let tasks = frames::tasks(manifests);
     let modalities = groups(&tasks, "modality");
@@ -155,6 +174,7 @@ fn of_tables(
             .collect(),
         families: counts(&tasks, "family"),
         held_out: held_out(&tasks),
+        structure: structure::rows(structures),
         metrics: counts(&tasks, "metric"),
         mutations: counts(&frames::mutations(manifests), "mutation"),
         discovery: modalities
@@ -306,7 +326,7 @@ mod tests {
             .map(|(task, text)| (format!("t{task}"), text.to_owned()))
             .collect::<Vec<_>>();
         let manifests: Vec<&Manifest> = manifests.iter().collect();
-        let statistics = of_tables(&record(), &manifests, &attempts, &descriptions);
+        let statistics = of_tables(&record(), &manifests, &attempts, &descriptions, &[]);
         insta::assert_snapshot!(super::super::text::text(&statistics));
     }
 }

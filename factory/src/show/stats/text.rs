@@ -5,6 +5,7 @@ use super::funnel::Rate;
 use super::groups::Counts;
 use super::paper;
 use super::statistics::Statistics;
+use super::structure::StructureRow;
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
 use crate::page::PageDiversity;
@@ -22,6 +23,7 @@ pub fn text(statistics: &Statistics) -> String {
         coverage(&statistics.coverage),
         counts("Families", &statistics.families),
         held_out(statistics),
+        structure(&statistics.structure),
         counts("Metrics", &statistics.metrics),
         counts("Mutations", &statistics.mutations),
         quantiles(
@@ -108,6 +110,17 @@ fn sizes(statistics: &Statistics) -> String {
          to {usual_high}, as most of them do",
         sizes.in_range, sizes.usual
     );
+    text
+}
+
+fn structure(rows: &[StructureRow]) -> String {
+    let mut text =
+        format!("{:<26}{:>6}{:>9}{:>9}{:>9}\n", "Structure", "tasks", "5 %", "median", "95 %");
+    for row in rows {
+        let Some(Quantiles { q05, median, q95, .. }) = &row.quantiles else { continue };
+        let (name, tasks) = (&row.statistic, row.tasks);
+        let _ = writeln!(text, "  {name:<24}{tasks:>6}{q05:>9.2}{median:>9.2}{q95:>9.2}");
+    }
     text
 }
 
