@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     /// Symbols that are facts of a task.
-    const FACTS: [&str; 41] = [
+    const FACTS: [&str; 43] = [
         "row",
         "rows",
         "story_one_raw",
@@ -193,6 +193,8 @@ mod tests {
         "unit",
         "words",
         "count",
+        "common",
+        "form",
         "measure",
         "metric",
         "better",
