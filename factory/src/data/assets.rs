@@ -158,6 +158,11 @@ pub fn scored(
 }
 
 impl Assets {
+    /// The items of all rows, those for training first; empty where rows have none.
+    pub fn items(&self) -> impl Iterator<Item = &Item> {
+        self.train_items.iter().chain(&self.test_items)
+    }
+
     /// All ids in natural order.
     pub fn names(&self) -> Vec<&str> {
         let mut names = vec![""; self.train_ids.len() + self.test_ids.len()];

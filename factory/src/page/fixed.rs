@@ -2,6 +2,7 @@
 //! submission, files.
 
 use super::columns::ColumnFacts;
+use super::definition::definition;
 use super::english::quoted;
 use super::measures::measure;
 use super::phrases::Phrases;
@@ -79,9 +80,10 @@ pub(super) fn better(metric: Metric) -> &'static str {
 }
 
 /// The table of columns. What solvers must be able to look up stands here in one form: the order
-/// of classes, units, the columns of series, the number of intensities.
+/// of classes, units, the columns of series, the number of intensities. Ranges are those of the
+/// training file.
 pub(super) fn table(columns: &[ColumnFacts]) -> String {
-    let mut text = String::from("| column | kind | values |\n| --- | --- | --- |\n");
+    let mut text = String::from("| column | kind | values in `train.csv` |\n| --- | --- | --- |\n");
     for column in columns {
         let (kind, values) = column.cells();
         let _ = writeln!(text, "| `{}` | {kind} | {values} |", column.name);
@@ -90,12 +92,17 @@ pub(super) fn table(columns: &[ColumnFacts]) -> String {
     text
 }
 
-/// How submissions are scored.
+/// How submissions are scored: a sentence, and the definition of the metric.
+///
+/// # Panics
+/// Never: a test finds a definition for each metric and kind of prediction.
 pub(super) fn evaluation(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
     phrases.set("measure", measure(blueprint.metric));
     phrases.set("metric", blueprint.metric.to_string());
     phrases.set("better", better(blueprint.metric));
-    format!("## Evaluation\n{}\n\n", phrases.sentences("evaluation"))
+    let definition = definition(blueprint.metric, &blueprint.prediction);
+    let definition = definition.expect("a test finds every metric");
+    format!("## Evaluation\n{}\n\n{definition}\n\n", phrases.sentences("evaluation"))
 }
 
 /// What a submission holds, with an example.

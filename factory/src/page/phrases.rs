@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     /// Symbols that are facts of a task.
-    const FACTS: [&str; 42] = [
+    const FACTS: [&str; 44] = [
         "class_count",
         "row",
         "rows",
@@ -194,6 +194,8 @@ mod tests {
         "unit",
         "words",
         "count",
+        "common",
+        "form",
         "measure",
         "metric",
         "better",

@@ -104,7 +104,11 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
     for (cell, facts) in [
         ("time_series/forecasting", ["| series |", "| step |", "| position in a cycle | of "]),
         ("image/reconstruction", [" intensities |", "`clean/", " intensities"]),
-        ("image/segmentation", ["| target |", "`masks/`", " pixels"]),
+        ("image/segmentation", ["| target |", "`masks/`", " pixels\n"]),
+        ("image/regression", ["`images/`", " x ", " pixels\n"]),
+        ("audio/regression", ["`audio/`", "8000 samples per second", " seconds long\n"]),
+        ("graph/regression", ["`graphs/`", "(`source`, `target`, `weight`)", " lines\n"]),
+        ("text/regression", ["UTF-8", " words", "| target |"]),
         ("image/detection", ["`class x y w h`", "class confidence x y w h", "`images/`"]),
         ("graph/multiclass", ["`edges.csv`", "`source` and `target`", "from low to high: `"]),
         ("tabular/ranking", ["| query |", "0 to 3", " rows each |"]),
@@ -119,7 +123,8 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
             for fact in facts {
                 assert!(page.contains(fact), "{cell}: {fact}\n{page}");
             }
-            for mutation in &task.blueprint.mutations {
+            let announced = columns::announced(&task.blueprint);
+            for mutation in task.blueprint.mutations.iter().filter(|_| announced) {
                 let wanted: Vec<String> = match mutation {
                     Mutation::Sentinel { column, .. } => vec![format!("`{column}`"), "-999".into()],
                     Mutation::Units { column, companion, factor, .. } => vec![
@@ -147,6 +152,45 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
             }
         }
     }
+}
+
+#[test]
+fn flaws_are_announced_in_a_third_of_the_tasks_and_metrics_defined_in_all() {
+    let (mut told, mut with_flaws) = (0_u32, 0_u32);
+    for cell in Cell::all() {
+        for index in 0..6 {
+            let task = RenderedTask::new(cell, index);
+            let page = task.page();
+            let definition = definition(task.blueprint.metric, &task.blueprint.prediction);
+            assert!(page.contains(&definition.unwrap()), "{cell}\n{page}");
+            let flaws = task.blueprint.mutations.iter().filter(|mutation| {
+                !matches!(mutation, Mutation::LabelNoise { .. } | Mutation::Imbalance { .. })
+            });
+            if flaws.count() == 0 {
+                continue;
+            }
+            with_flaws += 1;
+            if columns::announced(&task.blueprint) {
+                told += 1;
+                continue;
+            }
+            for mutation in &task.blueprint.mutations {
+                let told = match mutation {
+                    Mutation::Units { companion, .. } => format!("`{companion}` | unit of"),
+                    Mutation::Echo { .. } => "rough".to_owned(),
+                    Mutation::Blemish { name, .. } => {
+                        let known = task.blueprint.kind().blemishes(&task.blueprint);
+                        known.iter().find(|one| one.name == name).unwrap().means[1..].to_owned()
+                    }
+                    // What is left is a range in the table, as for any other column.
+                    _ => continue,
+                };
+                assert!(!page.contains(&told), "{cell}: {told}\n{page}");
+            }
+        }
+    }
+    let share = f64::from(told) / f64::from(with_flaws);
+    assert!(with_flaws > 60 && (0.2..0.5).contains(&share), "{told} of {with_flaws}");
 }
 
 #[test]

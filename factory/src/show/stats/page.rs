@@ -441,6 +441,12 @@ fn pages(pages: &PageDiversity) -> Markup {
         ("the same of the prose alone", percent(pages.prose.share)),
         ("ROUGE-L with the nearest page, mean", format!("{:.3}", pages.nearest_rouge_l)),
         ("sentences of the prose that another page has too", percent(pages.shared_sentences_share)),
+        ("self-BLEU-4", format!("{:.3}", pages.self_bleu_4)),
+        ("the same of the prose alone", format!("{:.3}", pages.self_bleu_4_prose)),
+        (
+            "pages with the most frequent masked sentence of the prose",
+            percent(pages.most_frequent_masked_sentence.as_ref().map_or(0.0, |most| most.share)),
+        ),
     ];
     let words = pages.words.as_ref().map(|words| {
         (

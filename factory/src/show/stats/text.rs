@@ -8,7 +8,7 @@ use super::statistics::Statistics;
 use super::structure::StructureRow;
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
-use crate::page::PageDiversity;
+use crate::page::{MaskedSentence, PageDiversity};
 use crate::roles::RoleCost;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -297,6 +297,23 @@ fn pages(pages: &PageDiversity) -> String {
         pages.sentences,
         100.0 * pages.shared_sentences_share
     );
+    let _ = writeln!(
+        text,
+        "  self-BLEU-4 {:.3}, of the prose alone {:.3}",
+        pages.self_bleu_4, pages.self_bleu_4_prose
+    );
+    let most = [
+        ("of the prose", &pages.most_frequent_masked_sentence),
+        ("of whole pages", &pages.most_frequent_masked_sentence_whole),
+    ];
+    for (of, found) in most {
+        let Some(MaskedSentence { sentence, share }) = found else { continue };
+        let _ = writeln!(
+            text,
+            "  most frequent masked sentence {of}: in {:.1} % of pages: {sentence}",
+            100.0 * share
+        );
+    }
     text
 }
 
