@@ -137,6 +137,7 @@ impl Blueprint {
             Layout::Series(kind) => kind,
             Layout::Nodes(kind) => kind,
             Layout::Vision(kind) => kind,
+            Layout::Challenge(kind) => kind,
             Layout::Generated(kind) => kind,
         }
     }
