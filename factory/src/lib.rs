@@ -3,10 +3,11 @@
 //! `seed -> dna -> blueprint -> assets -> thresholds -> task directory`;
 //! [`corpus::pipeline`] runs every step. Each room uses only the rooms before it in this list:
 //! [`numeric`], [`media`], [`spec`], [`generator`], [`data`], [`baselines`], [`kinds`], [`scenes`],
-//! [`page`], [`roles`], [`package`], [`verify`], [`corpus`], [`show`].
+//! [`challenges`], [`page`], [`roles`], [`package`], [`verify`], [`corpus`], [`show`].
 //! [`standin`] stands beside them: small invented data in the form of MLE-bench's competitions.
 
 pub mod baselines;
+pub mod challenges;
 pub mod corpus;
 pub mod data;
 pub mod generator;

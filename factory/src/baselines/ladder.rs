@@ -51,6 +51,8 @@ pub struct Ladder {
     pub baselines: Baselines,
     /// Test forecasts of R0 to R3 and of the ceiling (of R2: its first seed).
     pub forecasts: [Forecast; 5],
+    /// R0's forecast of the training rows, where it does not say the same of every row.
+    pub start: Option<Forecast>,
     /// R2's out-of-bag forecast of the training rows.
     pub out_of_bag: Forecast,
 }
@@ -118,7 +120,8 @@ pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderErr
     let ladder = [score(0, &r0)?, score(1, &r1)?, of_forests, score(3, &r3)?];
     let baselines = Baselines { ladder, ceiling: score(4, &best)? };
     let [first, ..] = r2;
-    Ok(Ladder { constants, baselines, forecasts: [r0, r1, first, r3, best], out_of_bag })
+    let forecasts = [r0, r1, first, r3, best];
+    Ok(Ladder { constants, baselines, forecasts, start: None, out_of_bag })
 }
 
 /// The constant forecast of one target with the best expected score on data like the training
@@ -258,7 +261,7 @@ fn linear(
             let one = |part| linear(inputs, part, logarithmic, penalty);
             Forecast::Several(parts.iter().map(one).collect::<Result<_, _>>()?)
         }
-        // Scenes bring their own rungs.
+        // Scenes and challenges bring their own rungs.
         Truth::Structured(values) => Forecast::Structured(values.take(&[])),
     })
 }

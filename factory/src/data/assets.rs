@@ -157,6 +157,38 @@ pub fn scored(
     }
 }
 
+/// The assets of rows whose truth is structured: an item for each and no other columns, the
+/// training rows first.
+pub fn structured(
+    blueprint: &Blueprint,
+    mut items: Vec<Item>,
+    truth: &Values,
+    ideal: &Values,
+    stream: Stream,
+) -> Assets {
+    let (train, rows) = (blueprint.rows.train, blueprint.rows.train + blueprint.rows.test);
+    let order = Order { train: (0..train).collect(), test: (train..rows).collect() };
+    let ids = ids(rows, &mut Draws::new(stream.child("ids")));
+    let test_items = items.split_off(train);
+    Assets {
+        train_ids: ids[..train].to_vec(),
+        train: DataFrame::empty(),
+        train_truth: Truth::Structured(truth.take(&order.train)),
+        test_ids: ids[train..].to_vec(),
+        test: DataFrame::empty(),
+        test_truth: Truth::Structured(truth.take(&order.test)),
+        train_queries: Vec::new(),
+        test_queries: Vec::new(),
+        train_items: items,
+        test_items,
+        links: Vec::new(),
+        transforms: None,
+        test_scores: Vec::new(),
+        ideal: Some(ideal.take(&order.test)),
+        order,
+    }
+}
+
 impl Assets {
     /// The items of all rows, those for training first; empty where rows have none.
     pub fn items(&self) -> impl Iterator<Item = &Item> {

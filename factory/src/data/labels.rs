@@ -129,7 +129,8 @@ impl Truth {
     }
 }
 
-/// One number per row that says much about its truth: area, number of boxes, mean intensity.
+/// One number per row that says much about its truth: area, number of boxes, mean intensity,
+/// length, a place for the first identifier.
 fn scalars(values: &Values) -> Vec<f64> {
     match values {
         Values::Masks(masks) => masks.iter().map(|mask| mask.area() as f64).collect(),
@@ -140,8 +141,17 @@ fn scalars(values: &Values) -> Vec<f64> {
             };
             images.iter().map(mean).collect()
         }
+        Values::Texts(texts) => texts.iter().map(|text| text.chars().count() as f64).collect(),
+        Values::Ids(rows) => {
+            rows.iter().map(|ids| ids.first().map_or(0.0, |id| place(id))).collect()
+        }
         other => vec![0.0; other.len()],
     }
+}
+
+/// A place in [0, 1) for an identifier: it has no number of its own.
+fn place(id: &str) -> f64 {
+    tasks::stream::Stream::root(0).child(id).seed() as f64 / u64::MAX as f64
 }
 
 /// The sorted class names of a target, and the place of each class from low to high there.

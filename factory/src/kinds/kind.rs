@@ -142,6 +142,7 @@ impl Blueprint {
             Layout::Series(kind) => kind,
             Layout::Nodes(kind) => kind,
             Layout::Vision(kind) => kind,
+            Layout::Challenge(kind) => kind,
             Layout::Generated(kind) => kind,
         }
     }

@@ -34,12 +34,17 @@ pub(super) fn phrases(
     let row = match &scenario.story {
         Story::Table(story) => story.row.as_str(),
         Story::Scene(story) => story.row.as_str(),
+        Story::Challenge(story) => story.row.as_str(),
         // A row is one step of one series.
         Story::Series(_) => "reading",
     };
     phrases.set("row", row);
     phrases.set("rows", plural(row));
-    let truth = if matches!(scenario.story, Story::Scene(_)) { "truth" } else { "target" };
+    let truth = match scenario.story {
+        Story::Scene(_) => "truth",
+        Story::Challenge(_) => "answer",
+        Story::Table(_) | Story::Series(_) => "target",
+    };
     phrases.set("truth", truth);
     let items = blueprint.kind().made_of(blueprint);
     phrases.set("items", items.strip_suffix(" and a table").unwrap_or(&items));
@@ -52,6 +57,12 @@ pub(super) fn phrases(
     match &scenario.story {
         Story::Table(story) => table(&mut phrases, blueprint, story, &mut draws),
         Story::Series(story) => series(&mut phrases, story),
+        Story::Challenge(story) => {
+            phrases.set("means", story.means.as_str());
+            let names: Vec<String> = story.columns.iter().map(|one| one.name.clone()).collect();
+            phrases.set("columns", quoted(&names));
+            phrases.set("last_column", quoted(&names[names.len() - 1..]));
+        }
         Story::Scene(story) => {
             phrases.set("means", story.means.as_str());
             if let Prediction::Boxes { classes, .. } = &blueprint.prediction {

@@ -8,7 +8,7 @@ use crate::spec::blueprint::Blueprint;
 use crate::spec::classes::ClassQuestion;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::{Mutation, SENTINEL};
-use crate::spec::scenario::{Scenario, Story};
+use crate::spec::scenario::{ChallengeColumn, Scenario, Story};
 use std::fmt::Write as _;
 use tasks::prediction::Prediction;
 
@@ -139,6 +139,13 @@ fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<Col
         let content = ColumnContent::Item { in_file: true, shows, form: None };
         return vec![ColumnFacts::new(&layout.column, content)];
     }
+    if let (Some(layout), Story::Challenge(story)) = (blueprint.challenge(), &scenario.story) {
+        let column = |(name, told): (&String, &ChallengeColumn)| {
+            let content = ColumnContent::Item { in_file: false, shows: told.shows.clone() };
+            ColumnFacts::new(name, content)
+        };
+        return layout.columns.iter().zip(&story.columns).map(column).collect();
+    }
     let (Some(layout), Story::Table(story)) = (blueprint.item(), &scenario.story) else {
         return Vec::new();
     };
@@ -220,6 +227,9 @@ fn targets(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
             let _ = write!(note, "; {levels} intensities");
         }
         return vec![target(&layout.target, note)];
+    }
+    if let (Some(layout), Story::Challenge(story)) = (blueprint.challenge(), &scenario.story) {
+        return vec![target(&layout.target, format!(": {}", story.means))];
     }
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
         return vec![target(column, ": the labels that hold".to_owned())];

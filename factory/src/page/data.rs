@@ -33,6 +33,13 @@ pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
             };
             ["rows_opening", "picture_size", form].map(|symbol| phrases.sentences(symbol)).join(" ")
         }
+        Layout::Challenge(_) => {
+            let form = match &blueprint.prediction {
+                Prediction::Ids { .. } => "ids_form",
+                _ => "text_form",
+            };
+            ["rows_opening", form].map(|symbol| phrases.sentences(symbol)).join(" ")
+        }
         Layout::Rows(_) | Layout::Generated(_) | Layout::Ranking(_) | Layout::Nodes(_) => {
             phrases.sentences("rows_opening")
         }

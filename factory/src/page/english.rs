@@ -161,6 +161,7 @@ mod tests {
             .filter_map(|scenario| match &scenario.story {
                 Story::Table(story) => Some(story.row.as_str()),
                 Story::Scene(story) => Some(story.row.as_str()),
+                Story::Challenge(story) => Some(story.row.as_str()),
                 Story::Series(_) => None,
             })
             .collect();

@@ -54,6 +54,9 @@ fn question(blueprint: &Blueprint, scenario: &Scenario) -> String {
         Story::Scene(story) => {
             return format!("for every {}, {target}: {}", story.row, story.means);
         }
+        Story::Challenge(story) => {
+            return format!("for every {}, {target}: {}", story.row, story.means);
+        }
         Story::Table(story) => story,
     };
     let row = &story.row;

@@ -10,7 +10,7 @@ use crate::data::assets::Assets;
 use crate::spec::blueprint::Blueprint;
 use std::fmt::Write as _;
 use tasks::metrics::{Direction, Metric};
-use tasks::prediction::Prediction;
+use tasks::prediction::{MOST_TEXT, Prediction};
 use tasks::task::Formulation;
 
 /// The short list that small policies are prompted with; its form never changes.
@@ -27,6 +27,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Formulation::Segmentation => "segmentation",
         Formulation::Detection => "object detection",
         Formulation::Reconstruction => "reconstruction",
+        Formulation::Normalisation => "text normalisation",
     };
     let form = match &blueprint.prediction {
         Prediction::Number { .. } => "number",
@@ -40,6 +41,8 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Prediction::Mask { .. } => "a mask",
         Prediction::Boxes { .. } => "boxes",
         Prediction::Pixels { .. } => "an image",
+        Prediction::Text { .. } => "a text",
+        Prediction::Ids { .. } => "identifiers",
     };
     let columns: Vec<String> = blueprint
         .kind()
@@ -161,6 +164,14 @@ fn content(prediction: &Prediction, phrases: &mut Phrases) -> String {
             phrases.set("top", (levels - 1).to_string());
             phrases.text("cell_pixels")
         }
+        Prediction::Text { .. } => {
+            phrases.set("bytes", MOST_TEXT.to_string());
+            phrases.text("cell_text")
+        }
+        Prediction::Ids { most, .. } => {
+            phrases.set("most", most.to_string());
+            phrases.text("cell_ids")
+        }
     }
 }
 
@@ -190,5 +201,10 @@ fn example(prediction: &Prediction) -> Vec<String> {
         Prediction::Mask { .. } => vec!["1 3".to_owned()],
         Prediction::Boxes { classes, .. } => vec![format!("{} 0.9 1 1 8 8", classes[0])],
         Prediction::Pixels { .. } => vec!["0 0 0 ...".to_owned()],
+        Prediction::Text { .. } => vec!["some words".to_owned()],
+        Prediction::Ids { most, .. } => {
+            let letters = ('a'..='z').take((*most).min(3)).map(|letter| format!("id_{letter}"));
+            vec![letters.collect::<Vec<_>>().join(" ")]
+        }
     }
 }

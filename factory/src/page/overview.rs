@@ -113,6 +113,7 @@ fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
         Formulation::Segmentation => ("ask_segmentation", Some("warn_segmentation")),
         Formulation::Detection => ("ask_detection", Some("warn_detection")),
         Formulation::Reconstruction => ("ask_reconstruction", None),
+        Formulation::Normalisation => ("ask_normalisation", Some("warn_normalisation")),
     };
     let ask = phrases.sentences(ask);
     match warning {

@@ -8,6 +8,7 @@ use super::parts::Parts;
 use super::rule_request::{LEAST_SHARE, RuleAuthor, RuleDraft, RuleRequest};
 use super::structure::{self, ClassPlan, Structure};
 use super::{Brief, RoleRefusal, families, mutations, scoring, series};
+use crate::challenges;
 use crate::data::assets;
 use crate::media::graph::nodes::Knit;
 use crate::media::{Format, Statistic};
@@ -49,7 +50,7 @@ pub fn strategise(brief: &Brief<'_>) -> Result<Blueprint, RoleRefusal> {
 }
 
 /// Makes the blueprint from a story, which need not be the brief's, and the terms of an author.
-/// `author` is asked once per target, in order; never for a scene.
+/// `author` is asked once per target, in order; never for a scene or a challenge.
 ///
 /// With the brief's story and the terms of every draft, the blueprint is that of [`strategise`].
 ///
@@ -72,6 +73,7 @@ pub fn strategise_with<E: From<RoleRefusal>>(
         Story::Table(story) => rows(brief, story, outline, &mut draws, author),
         Story::Series(story) => series::strategise(story, outline, &mut draws, author),
         Story::Scene(story) => Ok(scenes::strategise(story, outline, &mut draws)),
+        Story::Challenge(story) => Ok(challenges::strategise(story, outline, &mut draws)),
     }
 }
 
@@ -502,6 +504,7 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
         Formulation::Segmentation => "the pixels that belong to something",
         Formulation::Detection => "the boxes around things",
         Formulation::Reconstruction => "the clean picture",
+        Formulation::Normalisation => "what is written, as it is read aloud",
     };
     Derivation::Reformulated {
         from: Dna::of(brief.seed).asks,

@@ -4,6 +4,7 @@
 
 use crate::media::Storage;
 use crate::spec::blueprint_file::BlueprintFile;
+use crate::spec::challenge::ChallengeLayout;
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::generated::{GeneratedLayout, GeneratorRecord};
@@ -285,6 +286,14 @@ impl Blueprint {
         }
     }
 
+    /// The layout of the rows whose answers come from no scored rule.
+    pub fn challenge(&self) -> Option<&ChallengeLayout> {
+        match &self.layout {
+            Layout::Challenge(layout) => Some(layout),
+            _ => None,
+        }
+    }
+
     /// The generator that draws the rows.
     pub fn generator(&self) -> Option<&GeneratorRecord> {
         self.generated().and_then(|generated| generated.generator.as_ref())
@@ -327,8 +336,8 @@ impl Blueprint {
         self.rules().next().map(|rule| rule.family)
     }
 
-    /// What a row's items are made of, or else what rows are: `table`, `queries`, `series`, `nodes`
-    /// or a kind of scene.
+    /// What a row's items are made of, or else what rows are: `table`, `queries`, `series`,
+    /// `nodes`, or a kind of scene or challenge.
     pub fn medium_name(&self) -> String {
         if let Some(item) = self.item() {
             return name(&item.medium);
@@ -337,6 +346,7 @@ impl Blueprint {
             Layout::Series(_) => "series".to_owned(),
             Layout::Nodes(_) => "nodes".to_owned(),
             Layout::Vision(scene) => format!("{} scene", scene.rule.kind()),
+            Layout::Challenge(challenge) => challenge.rule.kind().to_owned(),
             Layout::Ranking(_) => "queries".to_owned(),
             Layout::Rows(_) | Layout::Generated(_) => "table".to_owned(),
         }
@@ -347,6 +357,9 @@ impl Blueprint {
         if let Layout::Vision(scene) = &self.layout {
             return vec![format!("{} scene", scene.rule.kind())];
         }
+        if let Some(challenge) = self.challenge() {
+            return vec![challenge.rule.skeleton()];
+        }
         let skeletons: BTreeSet<String> = self.rules().map(Rule::skeleton).collect();
         skeletons.into_iter().collect()
     }
@@ -355,6 +368,9 @@ impl Blueprint {
     pub fn formula(&self) -> String {
         if let Layout::Vision(layout) = &self.layout {
             return layout.rule.formula();
+        }
+        if let Some(challenge) = self.challenge() {
+            return challenge.rule.formula();
         }
         if let Some(generator) = self.generator() {
             return generator.clauses.join("\n");
@@ -376,6 +392,9 @@ impl Blueprint {
         if let Layout::Vision(layout) = &self.layout {
             return layout.rule.formula().split("; ").map(str::to_owned).collect();
         }
+        if let Some(challenge) = self.challenge() {
+            return challenge.rule.formula().split("; ").map(str::to_owned).collect();
+        }
         if let Some(generator) = self.generator() {
             return generator.clauses.clone();
         }
@@ -390,6 +409,9 @@ impl Blueprint {
     pub fn rule_hash(&self) -> String {
         if let Layout::Vision(layout) = &self.layout {
             return layout.rule.canonical_hash();
+        }
+        if let Some(challenge) = self.challenge() {
+            return challenge.rule.canonical_hash();
         }
         if let Some(generator) = self.generator() {
             return generator.rule_hash.clone();

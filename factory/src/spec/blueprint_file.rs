@@ -1,10 +1,11 @@
 //! `blueprint.json`: a blueprint as it is written.
 //!
 //! The file has a field for each layout, all but one of them null. Reading refuses layouts that
-//! exclude each other. The fields `story` and `generated` are there only if the story is not an
-//! embedded one, and if a generator draws the rows.
+//! exclude each other. The fields `story`, `challenge` and `generated` are there only if the story is
+//! not an embedded one, if answers come from no scored rule, and if a generator draws the rows.
 
 use crate::spec::blueprint::{Blueprint, Derivation, Origin, Target, WordSpec};
+use crate::spec::challenge::ChallengeLayout;
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::generated::GeneratedLayout;
@@ -48,6 +49,8 @@ pub(super) struct BlueprintFile {
     queries: Option<QueryLayout>,
     item: Option<ItemLayout>,
     scene: Option<SceneLayout>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    challenge: Option<ChallengeLayout>,
     network: Option<NetworkLayout>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     generated: Option<GeneratedLayout>,
@@ -63,7 +66,7 @@ pub(super) struct BlueprintFile {
 /// The file has two layouts that exclude each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "at most one of `series`, `scene`, `network`, `generated` and rows with `queries` or `item` may be set"
+    "at most one of `series`, `scene`, `challenge`, `network`, `generated` and rows with `queries` or `item` may be set"
 )]
 pub(super) struct SeveralLayouts;
 
@@ -71,8 +74,13 @@ impl TryFrom<BlueprintFile> for Blueprint {
     type Error = SeveralLayouts;
 
     fn try_from(file: BlueprintFile) -> Result<Self, SeveralLayouts> {
-        let BlueprintFile { series, queries, item, scene, network, generated, .. } = file;
+        let BlueprintFile { series, queries, item, scene, challenge, network, generated, .. } =
+            file;
         let layout = match (series, queries, item, scene, network, generated) {
+            (None, None, None, None, None, None) if challenge.is_some() => {
+                Layout::Challenge(challenge.ok_or(SeveralLayouts)?)
+            }
+            _ if challenge.is_some() => return Err(SeveralLayouts),
             (None, None, item, None, None, None) => Layout::Rows(RowLayout { item }),
             (None, Some(queries), item, None, None, None) => {
                 Layout::Ranking(RankingLayout { queries, item })
@@ -117,7 +125,7 @@ impl TryFrom<BlueprintFile> for Blueprint {
 impl From<Blueprint> for BlueprintFile {
     fn from(blueprint: Blueprint) -> Self {
         let (mut series, mut queries, mut item) = (None, None, None);
-        let (mut scene, mut network, mut generated) = (None, None, None);
+        let (mut scene, mut challenge, mut network, mut generated) = (None, None, None, None);
         match blueprint.layout {
             Layout::Rows(rows) => item = rows.item,
             Layout::Ranking(ranking) => {
@@ -127,6 +135,7 @@ impl From<Blueprint> for BlueprintFile {
             Layout::Series(layout) => series = Some(layout),
             Layout::Nodes(layout) => network = Some(layout),
             Layout::Vision(layout) => scene = Some(layout),
+            Layout::Challenge(layout) => challenge = Some(layout),
             Layout::Generated(layout) => generated = Some(layout),
         }
         Self {
@@ -153,6 +162,7 @@ impl From<Blueprint> for BlueprintFile {
             queries,
             item,
             scene,
+            challenge,
             network,
             generated,
             numbers: blueprint.numbers,

@@ -2,6 +2,7 @@
 
 use crate::media::graph::nodes::Knit;
 use crate::media::{Format, MediumKind, Storage};
+use crate::spec::challenge::ChallengeLayout;
 use crate::spec::generated::GeneratedLayout;
 use crate::spec::scenario::{NumberColumn, WordColumn};
 use crate::spec::scene::SceneLayout;
@@ -20,6 +21,8 @@ pub enum Layout {
     Nodes(NetworkLayout),
     /// Pictures, with a mask, boxes or a better picture to be predicted.
     Vision(SceneLayout),
+    /// Rows whose answer has a form of its own and comes from no scored rule.
+    Challenge(ChallengeLayout),
     /// Independent rows that a generator draws.
     Generated(GeneratedLayout),
 }

@@ -3,6 +3,7 @@
 
 pub mod blueprint;
 mod blueprint_file;
+pub mod challenge;
 pub mod classes;
 pub mod config;
 pub mod dna;

@@ -30,6 +30,9 @@ pub(super) fn no_item_is_a_copy(task: &Staged) -> Result<(), Refusal> {
     }
     let medium = blueprint.item().map(|layout| layout.medium);
     let (train, test) = (bytes(&assets.train_items), bytes(&assets.test_items));
+    if blueprint.challenge().is_some() {
+        return no_text_is_retold(&train, &test);
+    }
     among(medium, &train, &test)
 }
 

@@ -71,6 +71,8 @@ pub enum Formulation {
     Detection,
     /// An image without its damage.
     Reconstruction,
+    /// What is written, in another form.
+    Normalisation,
 }
 
 impl Formulation {
@@ -88,6 +90,7 @@ impl Formulation {
             Self::Segmentation => "segmentation",
             Self::Detection => "detection",
             Self::Reconstruction => "reconstruction",
+            Self::Normalisation => "normalisation",
         }
     }
 }
