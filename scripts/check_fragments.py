@@ -2,7 +2,8 @@
 """Checks Python programs that are joined from several files for undefined names.
 
 The warmed interpreter's program is several files that are joined into one text (see `zygote.py`), and
-so are the programs that run generators of tasks; no single file of them can be checked. This joins
+so are the programs that run generators of tasks, and the solvers that rate tasks; no single file of them
+can be checked. This joins
 them in the same order and asks ruff for rule F821, undefined names. Needs `ruff` on the PATH.
 """
 
@@ -34,8 +35,20 @@ def generator_programs():
     return [(program, source.parent / "driver") for program in names if program]
 
 
+def solvers():
+    """The names of the parts of each solver, and their folder."""
+    source = ROOT / "crates/evals/src/rating/script.rs"
+    files = dict(
+        re.findall(r"const (\w+): &str = include_str!\(\"[./]*solvers/(\w+\.py)\"\)", source.read_text())
+    )
+    parts = re.findall(r"Solver::\w+ => (?:\{\s*)?&\[([A-Z, \n]+)\]", source.read_text())
+    names = [[files[part.strip()] for part in listed.split(",") if part.strip()] for listed in parts]
+    assert len(names) == 6, "the parts of the solvers were not found"
+    return [(program, ROOT / "crates/evals/solvers") for program in names]
+
+
 def main():
-    programs = [zygote(), *generator_programs()]
+    programs = [zygote(), *generator_programs(), *solvers()]
     assert len(programs) > 1, "the programs of generators were not found"
     faulty = 0
     for names, folder in programs:
@@ -51,6 +64,8 @@ def main():
             "concise",
             "-",
         ]
+        # A solver's first lines are written by the program that runs it.
+        program = "SEED, LIMIT = 0, 90\n" + program if folder.name == "solvers" else program
         code = subprocess.run(check, input=program.encode(), check=False).returncode
         faulty += code != 0
         print(

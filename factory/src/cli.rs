@@ -2,12 +2,17 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use evals::rating::RatingSettings;
 use factory::show::gallery;
 use factory::spec::config::{Options, Preset};
 use factory::spec::limits::RoleLimits;
 use factory::spec::role_settings::{RoleChoice, RoleSettings};
 use factory::spec::shard::Shard;
 use llm::MicroUsd;
+use std::collections::BTreeSet;
+use tasks::rating::{Solver, UnknownSolver};
+use tasks::task::Split;
+use tasks::units::Span;
 
 /// Turns seed tasks into verified, micro-scale machine-learning tasks.
 #[derive(Debug, Parser)]
@@ -67,6 +72,17 @@ Example: factory calibrate generated/quickstart --split val --count 64
 Five scripted solvers (constant, linear, forest, operators, oracle) run in the sandbox. A corpus \
 that is fit for use lets each win more often than the one below it.")]
     Calibrate(Calibrate),
+    /// Measure how hard tasks are with solvers that know no rule.
+    #[command(after_help = "\
+Example: factory rate generated/quickstart --split val --count 64 --json rating.json
+
+The solvers are scripts that run in the sandbox and see a task's public folder alone: constant, \
+exploiter (ids, order, file names, sizes, twins), glance (a first look), engineer (careful), \
+specialist (has met such media) and, if asked for, network (a minute of PyTorch per task). Each \
+result is a line of `ratings.jsonl` in the corpus folder; tasks stay as they are. The same command \
+continues after an interruption and runs nothing twice. `stats` and `inspect` show the level, 1 to \
+5, that follows.")]
+    Rate(Rate),
     /// Show a corpus or a task in the terminal, or as a page for a browser.
     Inspect(Inspect),
     /// Show what is in a corpus, beside the paper's figures.
@@ -244,6 +260,16 @@ pub(crate) enum Half {
     Val,
 }
 
+impl Half {
+    /// The split of that name.
+    pub(crate) fn split(self) -> Split {
+        match self {
+            Self::Train => Split::Train,
+            Self::Val => Split::Val,
+        }
+    }
+}
+
 /// Flags of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct Calibrate {
@@ -264,6 +290,65 @@ pub(crate) struct Calibrate {
     /// Write the result as JSON to this file as well.
     #[arg(long)]
     pub(crate) json: Option<Utf8PathBuf>,
+}
+
+/// Flags of `rate`.
+#[derive(Debug, Args)]
+pub(crate) struct Rate {
+    /// A corpus folder.
+    pub(crate) dir: Utf8PathBuf,
+    /// Solvers, such as `engineer,network`, or `all` [default: all but network].
+    #[arg(long, value_delimiter = ',', value_parser = solvers)]
+    solvers: Vec<Solvers>,
+    /// Which tasks [default: both halves].
+    #[arg(long, value_enum)]
+    split: Option<Half>,
+    /// How many of them at most, drawn by the seed [default: all].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
+    /// Scripts at a time; 0 for one per core.
+    #[arg(long, default_value_t = 0)]
+    jobs: usize,
+    /// The seed of the sample and of the scripts' free choices.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Wall time that a script may take.
+    #[arg(long, default_value = "90s")]
+    timeout: Span,
+    /// Write the table as JSON to this file as well.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<Utf8PathBuf>,
+}
+
+/// One solver, or all.
+#[derive(Debug, Clone, Copy)]
+struct Solvers(Option<Solver>);
+
+fn solvers(name: &str) -> Result<Solvers, UnknownSolver> {
+    if name == "all" { Ok(Solvers(None)) } else { name.parse().map(|one| Solvers(Some(one))) }
+}
+
+impl Rate {
+    /// What is to be rated, on a machine of so many cores.
+    pub(crate) fn settings(&self, cores: usize) -> RatingSettings {
+        let named = |Solvers(one): &Solvers| match one {
+            Some(solver) => vec![*solver],
+            None => Solver::ALL.to_vec(),
+        };
+        let solvers: BTreeSet<Solver> = if self.solvers.is_empty() {
+            Solver::DEFAULT.into()
+        } else {
+            self.solvers.iter().flat_map(named).collect()
+        };
+        RatingSettings {
+            solvers,
+            split: self.split.map(Half::split),
+            count: self.count.map(|count| count as usize),
+            jobs: if self.jobs == 0 { cores } else { self.jobs },
+            seed: self.seed,
+            time_limit: self.timeout.0,
+        }
+    }
 }
 
 /// Flags of `verify`.

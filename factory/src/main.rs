@@ -9,10 +9,11 @@ use bar::Bar;
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{
-    Calibrate, CallsCommand, Cli, Command, ExportFormat, Generate, Half, Inspect, ModelsCommand,
+    Calibrate, CallsCommand, Cli, Command, ExportFormat, Generate, Inspect, ModelsCommand, Rate,
     StandIns, StatsGroup, Verify,
 };
 use evals::calibration::{self, CalibrationSettings};
+use evals::rating::{self, Rated, RatingProgress};
 use factory::corpus::export;
 use factory::corpus::folder::{self, CorpusError, Record};
 use factory::corpus::pipeline::{self, PipelineError};
@@ -29,7 +30,7 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tasks::task::{Corpus, Split, TaskDir, TaskError};
+use tasks::task::{Corpus, Manifest, TaskDir, TaskError};
 use tracing_subscriber::EnvFilter;
 
 /// Something went wrong; the message says what.
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Verify(flags) => verify(&flags),
         Command::Inspect(flags) => inspect(&flags),
         Command::Calibrate(flags) => calibrate(&flags),
+        Command::Rate(flags) => rate(&flags),
         Command::Stats { dir, json, html, by } => stats(&dir, json, html.as_deref(), by),
         Command::Models(ModelsCommand::Check { names, files }) => check_models(&names, &files),
         Command::Calls(CallsCommand::Export { dir, file }) => export_calls(&dir, &file),
@@ -253,13 +255,14 @@ fn write_page(file: &Utf8Path, page: &str) -> Result<()> {
     Ok(())
 }
 
+/// Processors of this machine, at least 1.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn calibrate(flags: &Calibrate) -> Result<ExitCode> {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let settings = CalibrationSettings {
-        split: match flags.split {
-            Half::Train => Split::Train,
-            Half::Val => Split::Val,
-        },
+        split: flags.split.split(),
         count: flags.count,
         jobs: if flags.jobs == 0 { cores() } else { flags.jobs },
         seed: flags.seed,
@@ -275,6 +278,48 @@ fn calibrate(flags: &Calibrate) -> Result<ExitCode> {
             .with_context(|| format!("failed to write `{path}`"))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows how many of a rating's scripts have been run.
+struct RatingBar(ProgressBar);
+
+impl RatingProgress for RatingBar {
+    fn begin(&self, done: usize, all: usize) {
+        self.0.set_length(all as u64);
+        self.0.set_position(done as u64);
+        self.0.reset_eta();
+    }
+
+    fn tick(&self) {
+        self.0.inc(1);
+    }
+}
+
+fn rate(flags: &Rate) -> Result<ExitCode> {
+    let stop = stop_on_signal()?;
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} scripts, {eta} left")?;
+    let bar = RatingBar(ProgressBar::new(0).with_style(style));
+    let corpus = Corpus::open(&flags.dir)?;
+    let labels = factory::show::rating::Labels::of(&corpus);
+    let settings = flags.settings(cores());
+    let groups = |task: &Manifest| {
+        labels.new_in(task).into_iter().map(rating::held_out_group).collect::<Vec<String>>()
+    };
+    let rated = rating::rate(&flags.dir, &settings, &groups, &bar, &stop)?;
+    bar.0.finish_and_clear();
+    let Rated { summary, played, faults, unreached } = rated;
+    say(&summary.to_string());
+    faults.iter().for_each(|fault| complain(&format!("lost to a fault of ours: {fault}")));
+    complain(&format!("{played} scripts were run, {} of them lost", faults.len()));
+    if let Some(path) = &flags.json {
+        tasks::files::write_json(path, &summary)
+            .with_context(|| format!("failed to write `{path}`"))?;
+    }
+    if unreached > 0 {
+        complain("interrupted; run the same command again to continue");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
 fn stats(

@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod calibration;
 pub mod evaluation;
+pub mod rating;
 pub mod report;
 pub mod runner;
 pub mod statistics;

@@ -38,6 +38,23 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(ordered[below] + part * (ordered[above] - ordered[below]))
 }
 
+/// The 95 % score interval of the share `count` / `total` (Wilson 1927), in [0, 1]. Nothing is known of
+/// a share of nothing.
+pub fn wilson(count: usize, total: usize) -> (f64, f64) {
+    if total == 0 {
+        return (0.0, 1.0);
+    }
+    let (n, p) = (total as f64, count as f64 / total as f64);
+    let square = Z * Z / n;
+    let middle = p + square / 2.0;
+    let reach = (square * (p * (1.0 - p) + square / 4.0)).sqrt();
+    let end = |value: f64| (value / (1.0 + square)).clamp(0.0, 1.0);
+    // At both ends of the range the formula is exact, its rounding is not.
+    let low = if count == 0 { 0.0 } else { end(middle - reach) };
+    let high = if count == total { 1.0 } else { end(middle + reach) };
+    (low, high)
+}
+
 /// Samples that a bootstrap draws, and signs that [`sign_flip`] draws where it cannot try all.
 pub const DRAWS: usize = 10_000;
 
@@ -116,6 +133,21 @@ mod tests {
             assert!((found - expected).abs() < 1e-12, "{share}: {found}");
         }
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn wilson_agrees_with_scipy() {
+        // scipy 1.17.1: binomtest(k, n).proportion_ci(method="wilson"), to the digits of Z
+        for (count, total, low, high) in [
+            (30, 100, 0.218_948_852_949, 0.395_848_546_333),
+            (0, 20, 0.0, 0.161_125_158_053),
+            (159, 200, 0.733_743_019_476, 0.845_138_237_962),
+        ] {
+            let found = wilson(count, total);
+            assert!((found.0 - low).abs() < 1e-5 && (found.1 - high).abs() < 1e-5, "{found:?}");
+        }
+        assert_eq!(wilson(0, 0), (0.0, 1.0));
+        assert_eq!(wilson(3, 3).1, 1.0);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod mask;
 pub mod metrics;
 pub mod mlebench;
 pub mod prediction;
+pub mod rating;
 pub mod sample;
 pub mod stream;
 pub mod submission;

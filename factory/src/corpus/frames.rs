@@ -6,6 +6,7 @@ use crate::data::table;
 use crate::roles::{RoleCost, RoleName};
 use crate::spec::mix::name;
 use polars::prelude::{Column, DataFrame};
+use tasks::rating::{Ratings, TaskLevel};
 use tasks::task::Manifest;
 
 /// The texts of one key of a manifest's provenance; `unknown` where it is missing.
@@ -25,9 +26,12 @@ fn skeletons(manifest: &Manifest) -> String {
 /// | columns | type |
 /// | --- | --- |
 /// | `id`, `title`, `split`, `seed_task`, `domain`, `modality`, `formulation`, `metric`, `direction`, `family`, `medium`, `skeleton`, `rule_hash` | `String` |
-/// | `train_rows`, `test_rows` | `Int64` |
+/// | `level_source` (what the level follows from: `solvers` or `ladder`) | `String` |
+/// | `train_rows`, `test_rows`, `level` (of difficulty, 1 to 5) | `Int64` |
 /// | `gold_threshold`, `silver_threshold`, `bronze_threshold`, `median_threshold`, `baseline_r0` to `baseline_r3`, `ceiling` | `Float64` |
-pub fn tasks(manifests: &[&Manifest]) -> DataFrame {
+pub fn tasks(manifests: &[&Manifest], ratings: &Ratings) -> DataFrame {
+    let levels: Vec<TaskLevel> = manifests.iter().map(|task| ratings.level(task)).collect();
+    let numbers: Vec<f64> = levels.iter().map(|one| f64::from(one.level.number())).collect();
     let text = |name: &str, value: &dyn Fn(&Manifest) -> String| {
         table::texts(name, manifests.iter().map(|task| value(task)))
     };
@@ -64,6 +68,8 @@ pub fn tasks(manifests: &[&Manifest]) -> DataFrame {
         score("baseline_r2", &|task| task.baselines.ladder[2]),
         score("baseline_r3", &|task| task.baselines.ladder[3]),
         score("ceiling", &|task| task.baselines.ceiling),
+        table::numbers("level", &numbers, 0),
+        table::texts("level_source", levels.iter().map(|one| one.source.name())),
     ])
 }
 

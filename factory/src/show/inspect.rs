@@ -6,6 +6,7 @@ use crate::package::TaskSource;
 use crate::show::authors::authors;
 use crate::show::gallery::GalleryError;
 use crate::show::gallery::rows::Rows;
+use crate::show::rating::{self, level_text};
 use crate::spec::blueprint::Derivation;
 use crate::spec::mutation::Mutation;
 use crate::spec::scenario::{self, ColumnRole};
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use tasks::metrics::Direction;
 use tasks::prediction::Prediction;
+use tasks::rating::{RatingError, Ratings};
 use tasks::task::{Manifest, Split, TaskDir, TaskError};
 
 /// Rows of a table's head.
@@ -31,6 +33,9 @@ pub enum InspectError {
     /// The corpus's record does not open.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
+    /// The ratings of solvers do not open.
+    #[error(transparent)]
+    Ratings(#[from] RatingError),
     /// A file of the task.
     #[error("failed to read the task")]
     Io(#[from] std::io::Error),
@@ -131,6 +136,10 @@ fn task(task: &TaskDir) -> Result<String, InspectError> {
     }
     text.push_str(&roles(task));
     text.push_str(&ladder(manifest));
+    // The folder around a task's is its corpus.
+    let ratings = Ratings::read(task.path().parent().unwrap_or(task.path()))?;
+    let _ = writeln!(text, "\nlevel: {}", level_text(ratings.level(manifest)));
+    text.push_str(&rating::lines(&ratings, manifest));
     let _ = writeln!(text, "\nrule: {}", manifest.provenance["rule"].as_str().unwrap_or("unknown"));
     let _ = writeln!(text, "mutations: {}", mutations(manifest));
     let _ = writeln!(text, "from the seed: {}", derivation(manifest));

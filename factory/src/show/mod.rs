@@ -3,4 +3,5 @@
 pub mod authors;
 pub mod gallery;
 pub mod inspect;
+pub mod rating;
 pub mod stats;

@@ -24,12 +24,8 @@ impl WayShares {
         baselines: &Baselines,
         direction: Direction,
     ) -> Self {
-        let start = direction.gain(baselines.ladder[0]);
-        let whole = direction.gain(baselines.ceiling) - start;
-        let share = |score: Option<f64>| {
-            score.map_or(0.0, |score| ((direction.gain(score) - start) / whole).clamp(0.0, 1.0))
-        };
-        Self { by_step: scores.map(share).collect() }
+        let share = |score| baselines.way(score, direction);
+        Self { by_step: scores.map(|score| score.map_or(0.0, share)).collect() }
     }
 
     /// After `steps` steps; a search that ended before stays where it was. 0 before the first.

@@ -116,6 +116,26 @@ pub struct Baselines {
     pub ceiling: f64,
 }
 
+impl Baselines {
+    /// The share of the way from R0 to the ceiling that `score` goes, in [0, 1]: 0 for one that is
+    /// no better than R0.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Direction;
+    /// use tasks::task::Baselines;
+    ///
+    /// let baselines = Baselines { ladder: [10.0, 8.0, 6.0, 5.0], ceiling: 2.0 };
+    /// assert_eq!(baselines.way(4.0, Direction::LowerIsBetter), 0.75);
+    /// assert_eq!(baselines.way(12.0, Direction::LowerIsBetter), 0.0);
+    /// ```
+    pub fn way(&self, score: f64, direction: Direction) -> f64 {
+        let start = direction.gain(self.ladder[0]);
+        let whole = direction.gain(self.ceiling) - start;
+        ((direction.gain(score) - start) / whole).clamp(0.0, 1.0)
+    }
+}
+
 /// Sizes of a task's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,6 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use polars::prelude::PolarsError;
 use std::io;
+use tasks::rating::RatingError;
 use tasks::task::TaskError;
 
 /// Why a corpus was not exported.
@@ -11,6 +12,9 @@ pub enum ExportError {
     /// A task is broken.
     #[error(transparent)]
     Task(#[from] TaskError),
+    /// The ratings of solvers do not open.
+    #[error(transparent)]
+    Ratings(#[from] RatingError),
     /// The folder to write to is not empty.
     #[error("`{0}` is not empty; name a folder that does not exist yet")]
     NotEmpty(Utf8PathBuf),

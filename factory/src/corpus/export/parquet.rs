@@ -20,10 +20,11 @@ use polars::prelude::{Column, DataFrame, DataType, ParquetWriter, PolarsResult};
 use std::collections::BTreeMap;
 use std::io;
 use tasks::prediction::Prediction;
+use tasks::rating::Ratings;
 use tasks::task::{Corpus, Manifest, TaskDir};
 
 /// The columns of `tasks.parquet`, from left to right; the description page follows.
-const TASK_COLUMNS: [&str; 20] = [
+const TASK_COLUMNS: [&str; 22] = [
     "id",
     "title",
     "split",
@@ -44,6 +45,8 @@ const TASK_COLUMNS: [&str; 20] = [
     "ceiling",
     "train_rows",
     "test_rows",
+    "level",
+    "level_source",
 ];
 
 /// Exports every task of the corpus in `dir` to `out`, a folder that does not exist or is empty,
@@ -56,7 +59,8 @@ pub fn parquet(dir: &Utf8Path, out: &Utf8Path, answers: bool) -> Result<usize, E
     let corpus = Corpus::open(dir)?;
     refuse_used(out)?;
     let work = tasks::files::temporary_neighbour(out);
-    let written = write_all(corpus.tasks(), &work, answers);
+    let ratings = Ratings::read(dir)?;
+    let written = write_all(corpus.tasks(), &ratings, &work, answers);
     let placed = written.and_then(|()| Ok(fs::rename(&work, out)?));
     if placed.is_err() && work.exists() {
         fs::remove_dir_all(&work)?;
@@ -64,13 +68,18 @@ pub fn parquet(dir: &Utf8Path, out: &Utf8Path, answers: bool) -> Result<usize, E
     placed.map(|()| corpus.tasks().len())
 }
 
-fn write_all(tasks: &[TaskDir], out: &Utf8Path, answers: bool) -> Result<(), ExportError> {
+fn write_all(
+    tasks: &[TaskDir],
+    ratings: &Ratings,
+    out: &Utf8Path,
+    answers: bool,
+) -> Result<(), ExportError> {
     fs::create_dir_all(out)?;
     let manifests: Vec<&Manifest> = tasks.iter().map(TaskDir::manifest).collect();
     let page = |task: &TaskDir| fs::read_to_string(task.public().path().join("description.md"));
     let pages = tasks.iter().map(page).collect::<io::Result<Vec<String>>>()?;
     let path = out.join("tasks.parquet");
-    let rows = frames::tasks(&manifests).select(TASK_COLUMNS);
+    let rows = frames::tasks(&manifests, ratings).select(TASK_COLUMNS);
     let rows = rows.and_then(|rows| rows.hstack(&[table::texts("description", pages)]));
     let bytes = rows.and_then(parquet_bytes);
     fs::write(&path, bytes.map_err(|source| ExportError::Table { path: path.clone(), source })?)?;

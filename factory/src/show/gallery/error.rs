@@ -3,6 +3,7 @@
 use crate::spec::mix::MixError;
 use camino::Utf8PathBuf;
 use std::io;
+use tasks::rating::RatingError;
 use tasks::task::TaskError;
 
 /// Why the gallery page could not be made.
@@ -11,6 +12,9 @@ pub enum GalleryError {
     /// The corpus or a task does not open, or a file is not what its manifest says.
     #[error(transparent)]
     Task(#[from] TaskError),
+    /// The ratings of solvers do not open.
+    #[error(transparent)]
+    Ratings(#[from] RatingError),
     /// A file is unreadable; the message names it.
     #[error("failed to read a file of the task")]
     Io(#[from] io::Error),

@@ -6,6 +6,7 @@ use super::task::{FileKind, GalleryTask};
 use super::{GalleryError, charts, graphs, leaks, markdown, pictures, sounds, tables, texts};
 use crate::corpus::folder;
 use crate::show::authors::authors;
+use crate::show::rating::{self, level_text};
 use crate::spec::blueprint::{Derivation, Link, Target};
 use crate::spec::layout::ItemLayout;
 use crate::spec::mix::name;
@@ -15,6 +16,7 @@ use maud::{Markup, html};
 use rayon::prelude::*;
 use std::fmt::Write as _;
 use tasks::metrics::Direction;
+use tasks::rating::Ratings;
 use tasks::task::TaskDir;
 use web::chart::short;
 use web::page::Document;
@@ -29,10 +31,13 @@ pub fn page(dir: &Utf8Path, wish: &Wish) -> Result<String, GalleryError> {
     if dir.join("task.json").is_file() {
         let task = GalleryTask::open(TaskDir::open(dir)?)?;
         let title = &task.dir.manifest().title;
-        return Ok(Document { title, style: STYLE, body: part(&task, true)? }.html());
+        // The folder around a task's is its corpus.
+        let ratings = Ratings::read(dir.parent().unwrap_or(dir))?;
+        return Ok(Document { title, style: STYLE, body: part(&task, &ratings, true)? }.html());
     }
+    let ratings = Ratings::read(dir)?;
     let Choice { tasks, matching, left_out } = choice::choose(dir, wish)?;
-    let part = |dir: &TaskDir| part(&GalleryTask::open(dir.clone())?, false);
+    let part = |dir: &TaskDir| part(&GalleryTask::open(dir.clone())?, &ratings, false);
     let parts = tasks.par_iter().map(part).collect::<Result<Vec<_>, GalleryError>>()?;
     let title = dir.file_name().unwrap_or("corpus");
     let body = html! {
@@ -71,7 +76,7 @@ fn index(tasks: &[TaskDir]) -> Markup {
 }
 
 /// All there is to see of one task; `alone` if the page has no other.
-fn part(task: &GalleryTask, alone: bool) -> Result<Markup, GalleryError> {
+fn part(task: &GalleryTask, ratings: &Ratings, alone: bool) -> Result<Markup, GalleryError> {
     let manifest = task.dir.manifest();
     let id = manifest.id.as_str();
     let mut sections = Vec::new();
@@ -92,7 +97,7 @@ fn part(task: &GalleryTask, alone: bool) -> Result<Markup, GalleryError> {
         article.task.card id=(id) {
             @if alone { h1 { (manifest.title) } } @else { h2 { (manifest.title) } }
             p.note { code { (id) } }
-            (facts(task))
+            (facts(task, ratings))
             details.description open[alone] {
                 summary { "Description, as solvers see it" }
                 (markdown::render(&task.description))
@@ -102,6 +107,7 @@ fn part(task: &GalleryTask, alone: bool) -> Result<Markup, GalleryError> {
                 (section("Ladder", Some(charts::ladder(manifest))))
                 (section("Target", Some(charts::targets(task))))
             }
+            (section("Solvers", solvers(task, ratings)))
             (section("Hidden rule", Some(rule(task))))
             (section("Mutations", Some(mutations(task))))
             (section("Leak report", Some(leaks)))
@@ -110,7 +116,7 @@ fn part(task: &GalleryTask, alone: bool) -> Result<Markup, GalleryError> {
     })
 }
 
-fn facts(task: &GalleryTask) -> Markup {
+fn facts(task: &GalleryTask, ratings: &Ratings) -> Markup {
     let manifest = task.dir.manifest();
     let direction = match manifest.direction() {
         Direction::LowerIsBetter => "lower is better",
@@ -133,6 +139,7 @@ fn facts(task: &GalleryTask) -> Markup {
         ("family", folder::family(manifest).to_owned()),
         ("seed", manifest.seed_task.clone()),
         ("derivation", derivation),
+        ("level", level_text(ratings.level(manifest))),
         ("made by", authors(manifest)),
     ];
     html! {
@@ -140,6 +147,12 @@ fn facts(task: &GalleryTask) -> Markup {
             @for (key, value) in facts { div { dt { (key) } dd { (markdown::inline(&value)) } } }
         }
     }
+}
+
+/// What solvers that know no rule made of the task.
+fn solvers(task: &GalleryTask, ratings: &Ratings) -> Option<Markup> {
+    let lines = rating::lines(ratings, task.dir.manifest());
+    (!lines.is_empty()).then(|| html! { pre.rule { (lines) } })
 }
 
 /// Each target's terms, one per line, and how the target follows from their sum; the rule of

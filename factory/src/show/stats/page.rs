@@ -10,6 +10,7 @@ use crate::numeric::intervals::Quantiles;
 use crate::page::PageDiversity;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::rating::Level;
 use web::chart::{ChartRow, Key, Mark, RowChart, legend};
 use web::page::{Document, scroll};
 
@@ -32,12 +33,44 @@ pub fn page(statistics: &Statistics) -> String {
         }
         (held_out(statistics))
         (structure(&statistics.structure))
+        (levels(statistics))
         (discovery(&statistics.discovery))
         (times(statistics))
         (likeness(statistics))
         (pages(&statistics.pages))
     };
     Document { title: "Statistics of a corpus", style: STYLE, body }.html()
+}
+
+/// How hard tasks are, by what the level follows from and by modality.
+fn levels(statistics: &Statistics) -> Markup {
+    let sources = statistics.levels.iter().map(|(source, counts)| (format!("by {source}"), counts));
+    let kinds = statistics.levels_by_modality.iter().map(|(kind, counts)| (plain(kind), counts));
+    let table = html! {
+        table {
+            tr {
+                td {}
+                @for level in Level::ALL { th.number scope="col" { (level.number()) } }
+            }
+            @for (name, counts) in sources.chain(kinds) {
+                tr {
+                    th scope="row" { (name) }
+                    @for level in Level::ALL {
+                        td.number { (counts.get(&level.to_string()).copied().unwrap_or(0)) }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        h2 { "Level of difficulty" }
+        div.card { (scroll("tasks by level of difficulty", &table)) }
+        p.note {
+            "1: a first look wins a medal, 2: a careful engineer, 3: a specialist or a network, 4: "
+            "none, but the median is reached, 5: not even that. Tasks that no solver has rated "
+            "(" code { "factory rate" } ") are placed by their ladder."
+        }
+    }
 }
 
 /// What is new in held-out tasks.

@@ -21,6 +21,7 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
+use tasks::rating::{RatingError, Ratings};
 use tasks::task::{Corpus, Manifest, TaskDir, TaskError};
 
 /// The version of [`Statistics`] that this build writes.
@@ -61,6 +62,12 @@ pub struct Statistics {
     /// What the public tables show of the tasks' structure. Empty in statistics of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub structure: Vec<StructureRow>,
+    /// Tasks by level of difficulty, by what it follows from: `solvers` or `ladder`.
+    #[serde(default)]
+    pub levels: BTreeMap<String, Counts>,
+    /// Tasks by level, by modality.
+    #[serde(default)]
+    pub levels_by_modality: BTreeMap<String, Counts>,
     /// Number of tasks by metric.
     pub metrics: Counts,
     /// Tasks by mutation; a blemish of items is counted under its own name too.
@@ -102,6 +109,9 @@ pub enum StatisticsError {
         #[source]
         source: serde_json::Error,
     },
+    /// The ratings of solvers do not open.
+    #[error(transparent)]
+    Ratings(#[from] RatingError),
     /// A file could not be read.
     #[error("failed to read the corpus")]
     Io(#[from] io::Error),
@@ -127,7 +137,8 @@ pub fn gather(dir: &Utf8Path) -> Result<Statistics, StatisticsError> {
     ledger::add_times(dir, &mut entries)?;
     let attempts = frames::attempts(&entries);
     let structures = tasks.iter().map(structure_of).collect::<io::Result<Vec<_>>>()?;
-    Ok(of_tables(&record, &manifests, &attempts, &descriptions, &structures))
+    let ratings = Ratings::read(dir)?;
+    Ok(of_tables(&record, &manifests, &ratings, &attempts, &descriptions, &structures))
 }
 
 /// The structure of a task, from its public tables.
@@ -143,15 +154,16 @@ fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
     Ok(TaskStructure::of(&PublicTables { train: &train, test: &test, id, prediction }))
 }
 
-/// The statistics of tasks, attempts (one row each) and descriptions (by the task's name).
+/// The statistics of tasks, ratings, attempts (one row each) and descriptions (by the task's name).
 fn of_tables(
     record: &Record,
     manifests: &[&Manifest],
+    ratings: &Ratings,
     attempts: &DataFrame,
     descriptions: &[(String, String)],
     structures: &[TaskStructure],
 ) -> Statistics {
-    let tasks = frames::tasks(manifests);
+    let tasks = frames::tasks(manifests, ratings);
     let modalities = groups(&tasks, "modality");
     let pages: Vec<&str> = descriptions.iter().map(|(_, page)| page.as_str()).collect();
     let rules = counts(&tasks, "rule_hash");
@@ -175,6 +187,14 @@ fn of_tables(
         families: counts(&tasks, "family"),
         held_out: held_out(&tasks),
         structure: structure::rows(structures),
+        levels: groups(&tasks, "level_source")
+            .iter()
+            .map(|(source, tasks)| (source.clone(), counts(tasks, "level")))
+            .collect(),
+        levels_by_modality: modalities
+            .iter()
+            .map(|(modality, tasks)| (modality.clone(), counts(tasks, "level")))
+            .collect(),
         metrics: counts(&tasks, "metric"),
         mutations: counts(&frames::mutations(manifests), "mutation"),
         discovery: modalities
@@ -326,7 +346,9 @@ mod tests {
             .map(|(task, text)| (format!("t{task}"), text.to_owned()))
             .collect::<Vec<_>>();
         let manifests: Vec<&Manifest> = manifests.iter().collect();
-        let statistics = of_tables(&record(), &manifests, &attempts, &descriptions, &[]);
+        let ratings = Ratings::default();
+        let statistics =
+            of_tables(&record(), &manifests, &ratings, &attempts, &descriptions, &[]);
         insta::assert_snapshot!(super::super::text::text(&statistics));
     }
 }

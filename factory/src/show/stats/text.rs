@@ -12,6 +12,7 @@ use crate::page::{MaskedSentence, PageDiversity};
 use crate::roles::RoleCost;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use tasks::rating::Level;
 
 /// The statistics as text for a terminal, in sections.
 pub fn text(statistics: &Statistics) -> String {
@@ -24,6 +25,7 @@ pub fn text(statistics: &Statistics) -> String {
         counts("Families", &statistics.families),
         held_out(statistics),
         structure(&statistics.structure),
+        levels(statistics),
         counts("Metrics", &statistics.metrics),
         counts("Mutations", &statistics.mutations),
         quantiles(
@@ -226,6 +228,26 @@ fn held_out(statistics: &Statistics) -> String {
             "  {:<22}{:>9}{:>10}{:>10}{new:>14}",
             row.respect, row.distinct, row.trained, row.held_out
         );
+    }
+    text
+}
+
+/// How hard tasks are, by what the level follows from and by modality.
+fn levels(statistics: &Statistics) -> String {
+    let mut text = format!("{:<24}", "Level of difficulty");
+    for level in Level::ALL {
+        let _ = write!(text, "{level:>6}");
+    }
+    text.push('\n');
+    let sources = statistics.levels.iter().map(|(source, counts)| (format!("by {source}"), counts));
+    let kinds = statistics.levels_by_modality.iter().map(|(kind, counts)| (kind.clone(), counts));
+    for (name, counts) in sources.chain(kinds) {
+        let _ = write!(text, "  {name:<22}");
+        for level in Level::ALL {
+            let count = counts.get(&level.to_string()).copied().unwrap_or(0);
+            let _ = write!(text, "{count:>6}");
+        }
+        text.push('\n');
     }
     text
 }

@@ -1,0 +1,195 @@
+"""What someone looks for who has met such media before: stripes and their direction, blobs by size and
+light, pitch and its course, loudness and its beats, words by place, numbers and clocks in texts."""
+
+
+def picture_structure(column):
+    known, size = {}, working_size(column)
+    pitch = np.hypot(*np.meshgrid(np.fft.fftfreq(size[1]), np.fft.rfftfreq(size[0]), indexing="ij"))
+    angle = np.arctan2(*np.meshgrid(np.fft.fftfreq(size[1]), np.fft.rfftfreq(size[0]), indexing="ij"))
+    rings = np.digitize(pitch, np.geomspace(0.02, 0.5, 10))
+    window = np.outer(np.hanning(size[1]), np.hanning(size[0]))
+    for path in both[column].dropna().unique():
+        grey = picture(path, size)
+        off = ground_off(grey)
+        power = np.abs(np.fft.rfft2(off * window)) ** 2
+        out = [*np.log(np.bincount(rings.ravel(), power.ravel(), 11)[1:] + 1e-9)]
+        middle = (pitch > 0.03) & (pitch < 0.45)
+        strong = np.where(middle, power, 0)
+        at = strong.argmax()
+        out += [
+            pitch.flat[at],
+            np.cos(2 * angle.flat[at]),
+            np.sin(2 * angle.flat[at]),
+            np.log(strong.flat[at] + 1e-9),
+            strong.flat[at] / (strong.sum() + 1e-9),
+        ]
+        weight = strong / (strong.sum() + 1e-9)
+        out += [
+            (weight * np.cos(2 * angle)).sum(),
+            (weight * np.sin(2 * angle)).sum(),
+            (weight * pitch).sum(),
+        ]
+        down, across = np.gradient(ndimage.gaussian_filter(grey, 1))
+        xx, yy, xy = (across**2).mean(), (down**2).mean(), (across * down).mean()
+        out += [(xx - yy) / (xx + yy + 1e-9), 2 * xy / (xx + yy + 1e-9)]
+        quiet = 1.48 * np.median(np.abs(off)) + 0.005
+        for way in (1, -1):
+            marks, count = ndimage.label(ndimage.binary_opening(way * off > 3 * quiet))
+            areas = np.bincount(marks.ravel())[1:]
+            places = (
+                np.array(ndimage.center_of_mass(marks > 0, marks, range(1, count + 1))).reshape(-1, 2)
+                if count
+                else np.zeros((0, 2))
+            )
+            round_ = [np.prod([s.stop - s.start for s in place]) for place in ndimage.find_objects(marks)]
+            out += [
+                count,
+                areas.mean() if count else 0,
+                areas.std() if count else 0,
+                areas.max() if count else 0,
+                areas.sum(),
+            ]
+            out += [
+                (areas / np.maximum(1, round_)).mean() if count else 0,
+                *(places.mean(axis=0) if count else (size[1] / 2, size[0] / 2)),
+                *(places.std(axis=0) if count else (0, 0)),
+            ]
+        levels = [ndimage.gaussian_filter(grey, spread) for spread in (1, 2, 4, 8)]
+        for a, b in zip(levels, levels[1:]):
+            peak = a - b
+            out += [
+                (peak == ndimage.maximum_filter(peak, 7))[peak > 3 * peak.std()].sum(),
+                (peak == ndimage.minimum_filter(peak, 7))[peak < -3 * peak.std()].sum(),
+            ]
+        skew = ((off - off.mean()) ** 3).mean() / (off.std() ** 3 + 1e-9)
+        out += [
+            skew,
+            ((off - off.mean()) ** 4).mean() / (off.var() ** 2 + 1e-9),
+            grey[:8].mean() - grey[-8:].mean(),
+            grey[:, :8].mean() - grey[:, -8:].mean(),
+        ]
+        # Left against right, above against below: how even the picture is.
+        out += [
+            np.corrcoef(grey.ravel(), grey[:, ::-1].ravel())[0, 1],
+            np.corrcoef(grey.ravel(), grey[::-1].ravel())[0, 1],
+        ]
+        known[path] = out
+    rows = np.array([known.get(path, [np.nan] * len(out)) for path in both[column]], float)
+    return {f"{column} s{place}": rows[:, place] for place in range(rows.shape[1])}
+
+
+def band(power, rate, pitch):
+    """The power around a pitch in hertz."""
+    at = int(pitch * 1024 / rate)
+    return power[:, max(0, at - 2) : at + 3].sum()
+
+
+def sound_structure(column):
+    known = {}
+    for path in both[column].dropna().unique():
+        rate, values = sound(path)
+        size, step = 512, 128
+        frames = np.lib.stride_tricks.sliding_window_view(np.pad(values, (0, size)), size)[
+            ::step
+        ] * np.hanning(size)
+        power = np.abs(fft.rfft(frames, 1024, axis=1)) ** 2
+        pitch = fft.rfftfreq(1024, 1 / rate)
+        power[:, pitch < 80] = 0
+        floor = np.median(power) + 1e-12
+        at = power.argmax(axis=1)
+        tone, strength = pitch[at], power[np.arange(len(power)), at]
+        held = strength >= np.quantile(strength, 0.4)
+        times = np.arange(len(tone)) * step / rate
+        middle = np.median(tone[held])
+        slope, start = np.polyfit(times[held], tone[held], 1) if held.sum() > 3 else (0, middle)
+        out = [
+            middle,
+            slope,
+            np.std(tone[held] - start - slope * times[held]),
+            np.log(np.median(strength) / floor + 1),
+            np.log(floor),
+        ]
+        out += [
+            np.log((band(power, rate, middle * factor) + 1e-9) / (band(power, rate, middle) + 1e-9))
+            for factor in (2, 3, 4, 5)
+        ]
+        every = max(1, rate // 400)
+        envelope = np.abs(signal.hilbert(values))
+        envelope = ndimage.uniform_filter1d(envelope, every)[::every]
+        pace = rate / every
+        beat = np.abs(fft.rfft(signal.detrend(envelope) * np.hanning(len(envelope)), 4096)) ** 2
+        paces = fft.rfftfreq(4096, 1 / pace)
+        inside = (paces > 1) & (paces < 40)
+        out += [
+            paces[inside][beat[inside].argmax()],
+            beat[inside].max() / (beat[inside].sum() + 1e-12),
+            envelope.std() / (envelope.mean() + 1e-9),
+        ]
+        flux = np.maximum(0, np.diff(np.log(power + floor), axis=0)).mean(axis=1)
+        out += [
+            len(signal.find_peaks(flux, height=np.median(flux) + height * flux.std(), distance=4)[0])
+            for height in (1, 2, 3)
+        ]
+        quick = np.abs(values) > 4 * np.median(np.abs(values)) + 1e-6
+        out += [
+            ndimage.label(ndimage.binary_dilation(quick, iterations=max(1, rate // 200)))[1],
+            quick.mean(),
+        ]
+        quarters = [np.log(part.mean() + 1e-6) for part in np.array_split(envelope, 4)]
+        out += [
+            quarters[1] - quarters[0],
+            quarters[2] - quarters[1],
+            quarters[3] - quarters[0],
+            np.argmax(envelope) / len(envelope),
+        ]
+        known[path] = out
+    rows = np.array([known.get(path, [np.nan] * len(out)) for path in both[column]], float)
+    return {f"{column} s{place}": rows[:, place] for place in range(rows.shape[1])}
+
+
+def clock_minutes(text):
+    return [60 * int(hour) + int(minute) for hour, minute in re.findall(r"\b(\d\d?)[:h](\d\d)\b", text)]
+
+
+def text_structure(column):
+    """Clocks, numbers by what stands behind them, denials, words of the first and the last third."""
+    written = texts(column)
+    columns = {}
+    clocks = [clock_minutes(text) for text in written]
+    columns[f"{column} first clock"] = [row[0] if row else np.nan for row in clocks]
+    columns[f"{column} clock span"] = [max(row) - min(row) if len(row) > 1 else np.nan for row in clocks]
+    columns[f"{column} clock turn"] = [row[-1] - row[0] if len(row) > 1 else np.nan for row in clocks]
+    low = [text.lower() for text in written]
+    columns[f"{column} denials"] = [
+        len(re.findall(r"\b(?:not|no|never|without|free of|none|nor)\b", text)) for text in low
+    ]
+    behind = pd.Series(
+        [match for text in low for match in set(re.findall(r"\b\d+(?:\.\d+)? ([a-z]+)", text))]
+    ).value_counts()
+    for word in behind.index[behind > 0.1 * len(low)][:8]:
+        found = [re.findall(rf"\b(\d+(?:\.\d+)?) {word}\b", text) for text in low]
+        columns[f"{column} {word}"] = [np.mean([float(v) for v in row]) if row else np.nan for row in found]
+    words = [re.findall(r"[a-z']+", text) for text in low]
+    counts = pd.Series([word for row in words for word in set(row)]).value_counts()
+    for word in counts.index[counts.between(0.05 * len(low), 0.9 * len(low))][:250]:
+        held = np.array([row.count(word) for row in words], float)
+        columns[f"{column} w {word}"] = held
+    thirds = [(set(row[: len(row) // 3]), set(row[-(len(row) // 3) :])) for row in words]
+    columns[f"{column} first in last"] = [len(a & b) / max(1, len(a | b)) for a, b in thirds]
+    columns[f"{column} repeats"] = [1 - len(set(row)) / max(1, len(row)) for row in words]
+    return columns
+
+
+def structures():
+    columns = {}
+    for column in FILES:
+        kind = medium(column)
+        if kind == "picture":
+            columns.update(picture_structure(column))
+        elif kind == "sound":
+            columns.update(sound_structure(column))
+        elif kind == "text":
+            columns.update(text_structure(column))
+    for column in TEXTS:
+        columns.update(text_structure(column))
+    return columns
