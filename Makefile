@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export CARGO_TERM_PROGRESS_WHEN ?= auto
 
-.PHONY: help quickstart test check lint advisories build record venv venv-test venv-lint venv-bench fmt lock clean
+.PHONY: help quickstart test check lint advisories build record venv venv-test venv-lint venv-bench venv-anchors fmt lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -60,6 +60,7 @@ venv-test: .venv/.locked-test ## The same, with what the tests compare against
 venv-lint: .venv/.locked-lint ## The tools of `make check` alone
 venv-bench: .venv-bench/.locked ## A Python with packages of MLE-bench, in .venv-bench (9 GB)
 	@echo "scripts use it with: export MLE_PYTHON=$(CURDIR)/.venv-bench/bin/python"
+venv-anchors: .venv-anchors/.locked ## A Python with the data of `factory anchors`, in .venv-anchors (500 MB)
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -87,6 +88,11 @@ venv-bench: .venv-bench/.locked ## A Python with packages of MLE-bench, in .venv
 	.venv/bin/uv pip install --python .venv-bench/bin/python --quiet --require-hashes -r python/requirements-bench.txt
 	touch $@
 
+.venv-anchors/.locked: python/requirements-anchors.txt | .venv/bin/uv
+	env -u VIRTUAL_ENV $(PYTHON) -m venv --clear .venv-anchors
+	.venv/bin/uv pip install --python .venv-anchors/bin/python --quiet --require-hashes --no-deps -r python/requirements-anchors.txt
+	touch $@
+
 fmt: venv-lint ## Format Rust and Python
 	cargo fmt --all
 	ruff format --quiet
@@ -95,7 +101,7 @@ lock: .venv/bin/uv ## Write python/requirements*.txt anew from the .in files
 	cd python && for name in requirements requirements-test requirements-lint requirements-bench; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$name.in -o $$name.txt; done
-	cd python && for name in requirements-openenv requirements-tensorboard; do \
+	cd python && for name in requirements-openenv requirements-tensorboard requirements-anchors; do \
 	  ../.venv/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate --no-deps $$name.in -o $$name.txt; done
 

@@ -98,6 +98,10 @@ continues after an interruption and runs nothing twice. `stats` and `inspect` sh
         /// Show the funnel alone, by what played the roles, beside the paper's.
         #[arg(long, value_enum, conflicts_with = "json")]
         by: Option<StatsGroup>,
+        /// Show instead how alike the corpus and this folder of `factory anchors` rank solvers, from
+        /// the ratings of both.
+        #[arg(long, value_name = "DIR", conflicts_with_all = ["html", "by"])]
+        anchors: Option<Utf8PathBuf>,
     },
     /// Put the shards of a corpus together.
     #[command(after_help = "\
@@ -141,6 +145,33 @@ Each has the files of the competition as MLE-bench prepares it, and nothing of i
 programs where the true data cannot be had; scores on them say nothing of a model. Earlier \
 stand-ins in the folder are replaced.")]
     Standin(StandIns),
+    /// Make tasks of small real data that Python packages carry, to measure on and never to train on.
+    #[command(after_help = "\
+Example: make venv-anchors && factory anchors --out generated/anchors
+
+The data comes out of installed packages; nothing is downloaded. Those that scikit-learn and SciPy \
+carry need no Python of their own: `factory anchors --out DIR --only \
+iris-species,wine-cultivars,breast-mass-cytology,diabetes-progression,small-digits,scipy-manual`. \
+Earlier anchors in the folder are replaced.")]
+    Anchors(Anchors),
+}
+
+/// Flags of `anchors`.
+#[derive(Debug, Args)]
+pub(crate) struct Anchors {
+    /// Folder of the anchors: a new one, or one that this command made.
+    #[arg(long)]
+    pub(crate) out: Utf8PathBuf,
+    /// Names of anchors, such as `iris-species,small-digits` [default: all].
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    pub(crate) only: Vec<String>,
+    /// What the division of rows depends on.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The Python whose packages carry the data [default: `.venv-anchors/bin/python` in or above the
+    /// current folder, else that of scripts].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) python: Option<Utf8PathBuf>,
 }
 
 /// Flags of `standin`.

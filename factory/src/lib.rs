@@ -4,8 +4,10 @@
 //! [`corpus::pipeline`] runs every step. Each room uses only the rooms before it in this list:
 //! [`numeric`], [`media`], [`spec`], [`generator`], [`data`], [`baselines`], [`kinds`], [`scenes`],
 //! [`challenges`], [`page`], [`roles`], [`package`], [`verify`], [`corpus`], [`show`].
-//! [`standin`] stands beside them: small invented data in the form of MLE-bench's competitions.
+//! Beside them stand [`standin`], small invented data in the form of MLE-bench's competitions, and
+//! [`anchors`], small real data in the form of our own tasks.
 
+pub mod anchors;
 pub mod baselines;
 pub mod challenges;
 pub mod corpus;

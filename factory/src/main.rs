@@ -9,11 +9,12 @@ use bar::Bar;
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Parser;
 use cli::{
-    Calibrate, CallsCommand, Cli, Command, ExportFormat, Generate, Inspect, ModelsCommand, Rate,
-    StandIns, StatsGroup, Verify,
+    Anchors, Calibrate, CallsCommand, Cli, Command, ExportFormat, Generate, Inspect, ModelsCommand,
+    Rate, StandIns, StatsGroup, Verify,
 };
 use evals::calibration::{self, CalibrationSettings};
 use evals::rating::{self, Rated, RatingProgress};
+use factory::anchors::{self, AnchorError, AnchorSettings};
 use factory::corpus::export;
 use factory::corpus::folder::{self, CorpusError, Record};
 use factory::corpus::pipeline::{self, PipelineError};
@@ -59,12 +60,16 @@ fn main() -> ExitCode {
         Command::Inspect(flags) => inspect(&flags),
         Command::Calibrate(flags) => calibrate(&flags),
         Command::Rate(flags) => rate(&flags),
-        Command::Stats { dir, json, html, by } => stats(&dir, json, html.as_deref(), by),
+        Command::Stats { dir, json, anchors: Some(anchors), .. } => compare(&dir, &anchors, json),
+        Command::Stats { dir, json, html, by, anchors: None } => {
+            stats(&dir, json, html.as_deref(), by)
+        }
         Command::Models(ModelsCommand::Check { names, files }) => check_models(&names, &files),
         Command::Calls(CallsCommand::Export { dir, file }) => export_calls(&dir, &file),
         Command::Merge { out, shards } => merge(&out, &shards),
         Command::Export { dir, format, answers, out } => export(&dir, format, answers, &out),
         Command::Standin(flags) => stand_ins(&flags),
+        Command::Anchors(flags) => make_anchors(&flags),
     };
     result.unwrap_or_else(|error| {
         complain(&format!("error: {error:#}"));
@@ -92,7 +97,8 @@ fn is_usage(error: &anyhow::Error) -> bool {
             cause.downcast_ref(),
             Some(GalleryError::Filter(_) | GalleryError::NothingChosen(_))
         );
-        flags || filters || cause.is::<UsageError>()
+        let names = matches!(cause.downcast_ref(), Some(AnchorError::Unknown { .. }));
+        flags || filters || names || cause.is::<UsageError>()
     })
 }
 
@@ -345,6 +351,13 @@ fn stats(
     Ok(ExitCode::SUCCESS)
 }
 
+/// How alike a corpus and anchors rank solvers.
+fn compare(dir: &Utf8Path, anchors: &Utf8Path, json: bool) -> Result<ExitCode> {
+    let report = factory::show::anchoring::compare(dir, anchors)?;
+    say(&if json { serde_json::to_string_pretty(&report)? } else { report.to_string() });
+    Ok(ExitCode::SUCCESS)
+}
+
 fn merge(out: &Utf8Path, shards: &[Utf8PathBuf]) -> Result<ExitCode> {
     let record = factory::corpus::merge::merge(out, shards)?;
     say(&factory::show::inspect::summary(&record));
@@ -379,6 +392,19 @@ fn stand_ins(flags: &StandIns) -> Result<ExitCode> {
     let settings = StandInSettings { only: flags.only.clone(), seed: flags.seed };
     let written = standin::write(&flags.out, &settings, &stop)?;
     say(&format!("{} stand-ins in `{}`", written.len(), flags.out));
+    if stop.load(Ordering::Relaxed) {
+        complain("interrupted; run the same command again for the others");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn make_anchors(flags: &Anchors) -> Result<ExitCode> {
+    let stop = stop_on_signal()?;
+    let (only, python) = (flags.only.clone(), flags.python.clone());
+    let settings = AnchorSettings { only, seed: flags.seed, python };
+    let written = anchors::write(&flags.out, &settings, &stop)?;
+    say(&format!("{} anchors in `{}`", written.len(), flags.out));
     if stop.load(Ordering::Relaxed) {
         complain("interrupted; run the same command again for the others");
         return Ok(ExitCode::from(INTERRUPTED));

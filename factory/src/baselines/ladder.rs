@@ -367,7 +367,7 @@ fn forests_of(
 }
 
 /// The probabilities of classes 0 and 1, of shape `[rows, 2]`, from those of class 1.
-fn both(ones: &[f64]) -> Array2<f64> {
+pub(crate) fn both(ones: &[f64]) -> Array2<f64> {
     Array2::from_shape_fn((ones.len(), 2), |(row, class)| match class {
         0 => 1.0 - ones[row],
         _ => ones[row],
@@ -376,7 +376,7 @@ fn both(ones: &[f64]) -> Array2<f64> {
 
 /// Class scores of shape `[rows, classes]` as probabilities that sum to 1, none of them 0 or 1
 /// exactly (a forest's pure vote would cost infinite log loss).
-fn normalised(mut scores: Array2<f64>) -> Forecast {
+pub(crate) fn normalised(mut scores: Array2<f64>) -> Forecast {
     scores.mapv_inplace(|score| score.clamp(0.005, 0.995));
     let sums = scores.sum_axis(Axis(1)).insert_axis(Axis(1));
     scores /= &sums;

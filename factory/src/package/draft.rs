@@ -120,14 +120,24 @@ fn targets(blueprint: &Blueprint, truth: &Truth) -> Vec<Column> {
 
 /// A forecast as a submission file.
 pub fn submission(blueprint: &Blueprint, ids: &[String], forecast: &Forecast) -> Vec<u8> {
-    let mut values = forecast.values(&blueprint.prediction);
+    submission_of(&blueprint.id_column, &blueprint.prediction, ids, forecast)
+}
+
+/// The same for a task without a blueprint.
+pub(crate) fn submission_of(
+    id_column: &str,
+    prediction: &Prediction,
+    ids: &[String],
+    forecast: &Forecast,
+) -> Vec<u8> {
+    let mut values = forecast.values(prediction);
     if let Values::Numbers(numbers) | Values::Matrix { values: numbers, .. } = &mut values {
         for number in numbers {
             *number = round(*number, 6);
         }
     }
-    let mut columns = vec![table::texts(&blueprint.id_column, ids)];
-    columns.extend(written(&blueprint.prediction, &blueprint.prediction.columns(), &values));
+    let mut columns = vec![table::texts(id_column, ids)];
+    columns.extend(written(prediction, &prediction.columns(), &values));
     table::to_csv(&table::from_columns(columns))
 }
 
@@ -142,7 +152,7 @@ fn written(prediction: &Prediction, columns: &[&str], values: &Values) -> Vec<Co
 }
 
 /// A value as the bytes of an indented JSON file.
-pub(super) fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
+pub(crate) fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     text.push(b'\n');

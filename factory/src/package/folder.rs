@@ -46,7 +46,16 @@ pub fn stage(draft: Draft, work: &Utf8Path) -> Result<Staged, PackageError> {
     }
     let manifest = json(&draft.manifest()?)?;
     let files = draft.files.iter().map(|(path, bytes)| (path.as_str(), bytes));
-    let files: Vec<(&str, &Vec<u8>)> = files.chain([("task.json", &manifest)]).collect();
+    write(&root, files.chain([("task.json", &manifest)]))?;
+    Ok(Staged { draft, dir: TaskDir::open(&root)? })
+}
+
+/// Writes the files of a task, by path within `root`, all with one time.
+pub(crate) fn write<'a>(
+    root: &Utf8Path,
+    files: impl Iterator<Item = (&'a str, &'a Vec<u8>)>,
+) -> io::Result<()> {
+    let files: Vec<(&str, &Vec<u8>)> = files.collect();
     let folders: BTreeSet<&str> = files
         .iter()
         .filter_map(|(path, _)| path.rsplit_once('/'))
@@ -60,5 +69,5 @@ pub fn stage(draft: Draft, work: &Utf8Path) -> Result<Staged, PackageError> {
         file.write_all(bytes)?;
         file.set_modified(UNIX_EPOCH + MODIFIED)?;
     }
-    Ok(Staged { draft, dir: TaskDir::open(&root)? })
+    Ok(())
 }

@@ -8,7 +8,7 @@ use crate::spec::mutation::Mutation;
 use crate::spec::rule::Family;
 use serde::Serialize;
 use std::io;
-use tasks::task::{MANIFEST_VERSION, Manifest, TaskScripts};
+use tasks::task::{DataSource, MANIFEST_VERSION, Manifest, TaskScripts};
 
 /// How a task was made, as the manifest records it.
 #[derive(Debug, Serialize)]
@@ -86,6 +86,7 @@ impl Draft {
             baselines: self.facts.ladder.baselines.clone(),
             rows: blueprint.rows,
             split: blueprint.split,
+            data_source: DataSource::Synthetic,
             provenance: serde_json::to_value(Provenance::new(blueprint, &self.backend))?,
             hashes: self.files.iter().map(|(path, bytes)| (path.clone(), hash(bytes))).collect(),
         })

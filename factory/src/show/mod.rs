@@ -1,5 +1,6 @@
 //! A corpus for people: a page, statistics, lines in the terminal.
 
+pub mod anchoring;
 pub mod authors;
 pub mod gallery;
 pub mod inspect;

@@ -67,10 +67,10 @@ use items::{Items, operators};
 use jail::exec::SandboxOptions;
 use metrics::{EpisodeSummary, Gathered, Made, PhaseTimes, StepMetrics, TrainMetrics};
 use play::{EpisodePlayer, PlayedStep};
-use sandbox::env::TaskSuite;
+use sandbox::env::{SuiteError, TaskSuite};
 use std::time::{Duration, Instant};
 use tasks::stream::Stream;
-use tasks::task::Opening;
+use tasks::task::{Collection, Opening};
 use tch::Device;
 
 /// Trains the policy in `folder` on the corpus; `out` is the run's folder. Resumes from the newest
@@ -93,6 +93,9 @@ pub fn run(
         view.finish();
         return Ok(harness.finished(folder));
     }
+    // Before weights are read, which takes minutes.
+    let tasks = Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
+    tasks.for_training().map_err(SuiteError::from)?;
     let root = Stream::root(settings.seed).child("grpo");
     let (lora, kind) = (settings.lora.as_ref(), settings.dtype.kind());
     let (model, tokenizer) = {

@@ -54,6 +54,17 @@ impl Collection {
         self.tasks.iter().filter(is_in).collect()
     }
 
+    /// The collection, if it may be trained on.
+    ///
+    /// # Errors
+    /// [`TaskError::Anchor`] if a task is an anchor: what was trained on measures nothing.
+    pub fn for_training(&self) -> Result<&Self, TaskError> {
+        match self.tasks.iter().find(|task| task.is_anchor()) {
+            Some(anchor) => Err(TaskError::Anchor(anchor.id().clone())),
+            None => Ok(self),
+        }
+    }
+
     /// The task of a name.
     pub fn task(&self, id: &TaskId) -> Option<&Task> {
         let at = self.tasks.binary_search_by(|task| task.id().cmp(id)).ok()?;

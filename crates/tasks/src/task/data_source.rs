@@ -12,11 +12,11 @@ use std::io;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DataSource {
-    /// A competition's own data.
+    /// A competition's own data, or an anchor's.
     Real,
     /// Small invented files in the form of a competition's data.
     StandIn,
-    /// A task that was invented as a whole: ours, and released bundles.
+    /// A task that was invented as a whole: those of corpora, and released bundles.
     Synthetic,
 }
 

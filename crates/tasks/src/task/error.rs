@@ -133,6 +133,12 @@ pub enum TaskError {
         /// The name that two tasks share.
         id: TaskId,
     },
+    /// A task of real data where tasks to train on are needed.
+    #[error(
+        "`{0}` is an anchor, a task of real data to measure policies on; it is never trained on, so \
+         name a corpus of `factory generate`"
+    )]
+    Anchor(TaskId),
     /// A corpus folder without any task.
     #[error("`{0}` holds no task; `factory generate --out {0}` makes some")]
     EmptyCorpus(Utf8PathBuf),

@@ -1,5 +1,6 @@
 //! The manifest `task.json` of a task of the factory.
 
+use super::data_source::DataSource;
 use super::id::TaskId;
 use crate::metrics::{Direction, Metric};
 use crate::prediction::Prediction;
@@ -112,7 +113,8 @@ pub enum Split {
 pub struct Baselines {
     /// R0 to R3: constant, simple, tuned generic, the rule's own transforms.
     pub ladder: [f64; 4],
-    /// The score of the noise-free rule: what no model can be expected to pass.
+    /// The score of the noise-free rule: what no model can be expected to pass. Real data has no
+    /// such rule: there it is a point beyond all reference solvers, which good ones may pass.
     pub ceiling: f64,
 }
 
@@ -178,6 +180,10 @@ pub struct Manifest {
     pub rows: RowCounts,
     /// Training or held out.
     pub split: Split,
+    /// Invented, as all tasks of corpora are, or real, as anchors are. Default: invented, and then
+    /// it is not written.
+    #[serde(default = "synthetic", skip_serializing_if = "is_synthetic")]
+    pub data_source: DataSource,
     /// How it was made (DNA, mutations, blueprint, versions): the factory's own record, which
     /// no other part reads.
     pub provenance: serde_json::Value,
@@ -185,7 +191,20 @@ pub struct Manifest {
     pub hashes: BTreeMap<String, String>,
 }
 
+fn synthetic() -> DataSource {
+    DataSource::Synthetic
+}
+
+fn is_synthetic(source: &DataSource) -> bool {
+    *source == DataSource::Synthetic
+}
+
 impl Manifest {
+    /// Whether it is an anchor: made of real data, to be measured on and never trained on.
+    pub fn is_anchor(&self) -> bool {
+        self.data_source == DataSource::Real
+    }
+
     /// Whether lower or higher scores are better.
     pub fn direction(&self) -> Direction {
         self.metric.direction()

@@ -151,12 +151,14 @@ impl Task {
         matches!(self.grader_source, GraderSource::Competition(_) | GraderSource::Dojo(_))
     }
 
-    /// Where its data comes from. A competition's is real unless a file says otherwise.
+    /// Where its data comes from. A competition's is real unless a file says otherwise; that of a
+    /// task of our own is what its manifest says.
     pub fn data_source(&self) -> DataSource {
         let stand_in = match &self.grader_source {
             GraderSource::Competition(competition) => competition.stand_in(),
             GraderSource::Dojo(competition) => competition.stand_in(),
-            GraderSource::Ours(_) | GraderSource::Bundle(_) => return DataSource::Synthetic,
+            GraderSource::Ours(dir) => return dir.manifest().data_source,
+            GraderSource::Bundle(_) => return DataSource::Synthetic,
         };
         stand_in.map_or(DataSource::Real, |_| DataSource::StandIn)
     }
@@ -164,6 +166,11 @@ impl Task {
     /// The split that its manifest states; `None` for tasks without a manifest.
     pub fn split(&self) -> Option<Split> {
         self.ours().map(|dir| dir.manifest().split)
+    }
+
+    /// Whether it is an anchor: a task of our own form, made of real data, that is never trained on.
+    pub fn is_anchor(&self) -> bool {
+        self.ours().is_some_and(|dir| dir.manifest().is_anchor())
     }
 
     /// What it is graded with. Not for agents.

@@ -34,7 +34,7 @@ pub(super) fn demonstrate(
     let done: BTreeSet<_> = played.iter().map(Trajectory::key).collect();
     let collection =
         Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
-    let tasks = collection.split(Split::Train);
+    let tasks = collection.for_training().map_err(SuiteError::from)?.split(Split::Train);
     if tasks.is_empty() {
         return Err(SuiteError::EmptySplit(Split::Train).into());
     }
@@ -101,8 +101,9 @@ pub(super) fn from_searches(
     }
     let collection =
         Collection::open(&settings.tasks, &Opening::default()).map_err(SuiteError::from)?;
+    let trainable = collection.for_training().map_err(SuiteError::from)?;
     let train: BTreeSet<&TaskId> =
-        collection.split(Split::Train).into_iter().map(Task::id).collect();
+        trainable.split(Split::Train).into_iter().map(Task::id).collect();
     let (mut chosen, mut all) = (BTreeMap::new(), 0);
     let mut demonstrations: Vec<Trajectory> = Vec::new();
     for folder in &settings.searches {
