@@ -103,8 +103,8 @@ struct RunFlags {
     #[arg(long, value_name = "FOLDER")]
     out: Utf8PathBuf,
     /// A recipe (`sandmle`: the paper's training, and what `rl train` does with large policies
-    /// by default; `sparse`: its ablation of the reward) or a TOML file with settings;
-    /// flags win over it. Every run writes its own as `settings.toml`.
+    /// by default; `sparse`: its ablation of the reward; `curriculum`: draws of tasks that still have
+    /// a gradient, and rewards above gold) or a TOML file with settings; flags win over it. Every run writes its own as `settings.toml`.
     #[arg(long, value_name = "NAME|FILE")]
     config: Option<String>,
     /// Any setting by its dotted key, such as `rollout.sampling.temperature=0.8`; may be repeated.

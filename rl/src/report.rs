@@ -242,7 +242,16 @@ fn reinforcement_charts(lines: &[Value]) -> Vec<LineChart> {
         ("Held-out tasks: share that reaches a tier", share, of("/validation")),
         ("Training tasks: share that reaches a tier", share, of("")),
         ("Entropy per token (nats)", None, one("entropy", "/entropy")),
-        ("Groups with different rewards", share, one("share", "/mixed_groups")),
+        (
+            "Groups with different rewards",
+            share,
+            each(&[
+                ("share", "mixed_groups"),
+                ("expected by the curriculum", "expected_mixed_groups"),
+            ]),
+        ),
+        ("Curriculum: effective number of tasks", None, one("tasks", "/effective_tasks")),
+        ("Curriculum: share of draws at the floor", share, one("share", "/floor_draws")),
         (
             "Sampler against trainer: largest gap of log-probabilities",
             None,

@@ -14,6 +14,7 @@ use std::io::{BufRead, BufReader, Write};
 use tasks::files;
 use tasks::grade::Grade;
 use tasks::task::TaskId;
+use tasks::thresholds::BeyondGold;
 
 /// The version of [`Trajectory`] that this build writes. It also reads version 1, in which endings
 /// of scripts are text and all episodes are on MLE tasks.
@@ -344,11 +345,12 @@ impl Trajectory {
         }
     }
 
-    /// The reward under other weights. Outside of MLE tasks it does not depend on them.
-    pub fn reward_under(&self, weights: &RewardWeights) -> Reward {
+    /// The reward under other weights, on a task with this way above gold. Outside of MLE tasks it
+    /// does not depend on either.
+    pub fn reward_under(&self, weights: &RewardWeights, way: Option<&BeyondGold>) -> Reward {
         match &self.outcome {
             EpisodeOutcome::Mle(finish) => {
-                reward(weights, Self::format_share(&self.turns), finish.grade.as_ref())
+                reward(weights, Self::format_share(&self.turns), finish.grade.as_ref(), way)
             }
             EpisodeOutcome::World(_) => self.reward,
         }
@@ -470,7 +472,7 @@ mod tests {
                 grade: None,
                 refusal: Some("no file".to_owned()),
             }),
-            reward: Reward { format: 0.1, execution: 0.0, tier: 0.0 },
+            reward: Reward { format: 0.1, execution: 0.0, tier: 0.0, beyond: 0.0 },
         }
     }
 

@@ -169,7 +169,7 @@ mod tests {
             ending: EpisodeEnding::Answered,
             timed_out: false,
             outcome: EpisodeOutcome::Mle(EpisodeResult { grade, refusal: None }),
-            reward: reward(&RewardWeights::DENSE, 1.0, grade.as_ref()),
+            reward: reward(&RewardWeights::DENSE, 1.0, grade.as_ref(), None),
         }
     }
 

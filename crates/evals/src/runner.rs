@@ -13,6 +13,7 @@ use agents::trajectory::{self, Trajectory, TrajectoryError};
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use sandbox::env::{EpisodeFault, SuiteError};
+use sandbox::reward::NoCeiling;
 use std::collections::BTreeSet;
 use std::error::Error;
 use tasks::files;
@@ -79,6 +80,9 @@ pub enum RunError {
     /// The tasks cannot be used.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// The reward's weights do not fit a task.
+    #[error(transparent)]
+    Reward(#[from] NoCeiling),
     /// Episodes of an earlier start cannot be read.
     #[error(transparent)]
     Trajectories(#[from] TrajectoryError),
@@ -120,6 +124,7 @@ pub fn evaluate(
     progress: &dyn EvaluationProgress,
 ) -> Result<Evaluation, RunError> {
     let tasks = protocol.world.suite.split(protocol.split)?;
+    protocol.world.rules.reward.check_tasks(tasks.iter().copied())?;
     let mut rows = Vec::new();
     for contestant in contestants {
         rows.push(row(protocol, &tasks, *contestant, progress)?);

@@ -80,6 +80,46 @@ impl Thresholds {
     }
 }
 
+/// The way from the gold threshold to the ceiling, the best score that can be expected: a measure
+/// that goes on where milestones end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BeyondGold {
+    gold: f64,
+    ceiling: f64,
+    direction: Direction,
+}
+
+impl BeyondGold {
+    /// From two scores of the task's metric.
+    pub fn new(gold: f64, ceiling: f64, direction: Direction) -> Self {
+        Self { gold, ceiling, direction }
+    }
+
+    /// The share of the way that `score` has come, in [0, 1]: 0 below gold and at gold, 1 at the
+    /// ceiling and beyond. Where the ceiling is no better than gold, gold is the whole way.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Direction;
+    /// use tasks::thresholds::BeyondGold;
+    ///
+    /// let way = BeyondGold::new(0.4, 0.2, Direction::LowerIsBetter);
+    /// assert_eq!([0.5, 0.4, 0.2, 0.1].map(|score| way.share(score)), [0.0, 0.0, 1.0, 1.0]);
+    /// assert!((way.share(0.3) - 0.5).abs() < 1e-12);
+    /// ```
+    pub fn share(&self, score: f64) -> f64 {
+        let Self { gold, ceiling, direction } = *self;
+        if !direction.reaches(score, gold) {
+            0.0
+        } else if direction.better(ceiling, gold) {
+            let [score, gold, ceiling] = [score, gold, ceiling].map(|value| direction.gain(value));
+            ((score - gold) / (ceiling - gold)).clamp(0.0, 1.0)
+        } else {
+            1.0
+        }
+    }
+}
+
 /// The milestones by name, from the easiest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -102,6 +142,36 @@ impl Milestone {
             Self::Bronze => "bronze",
             Self::Silver => "silver",
             Self::Gold => "gold",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn gold_is_the_whole_way_where_the_ceiling_is_no_better() {
+        for ceiling in [0.9, 0.85] {
+            let way = BeyondGold::new(0.9, ceiling, Direction::HigherIsBetter);
+            assert_eq!([0.89, 0.9, 0.95].map(|score| way.share(score)), [0.0, 1.0, 1.0]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn share_beyond_gold_is_in_range_and_monotone(
+            gold in -2.0..2.0f64, ceiling in -2.0..2.0f64,
+            a in -3.0..3.0f64, b in -3.0..3.0f64, higher in any::<bool>(),
+        ) {
+            let direction =
+                if higher { Direction::HigherIsBetter } else { Direction::LowerIsBetter };
+            let way = BeyondGold::new(gold, ceiling, direction);
+            let (worse, better) = if direction.better(a, b) { (b, a) } else { (a, b) };
+            let (low, high) = (way.share(worse), way.share(better));
+            prop_assert!(0.0 <= low && low <= high && high <= 1.0, "{low} {high}");
+            prop_assert!(low == 0.0 || direction.reaches(worse, gold));
         }
     }
 }

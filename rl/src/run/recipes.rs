@@ -7,7 +7,8 @@ use fs_err as fs;
 use toml::Table;
 
 /// The name and the TOML text of each recipe.
-const RECIPES: [(&str, &str); 2] = [
+const RECIPES: [(&str, &str); 3] = [
+    ("curriculum", include_str!("../../../configs/curriculum.toml")),
     ("sandmle", include_str!("../../../configs/sandmle.toml")),
     ("sparse", include_str!("../../../configs/sparse.toml")),
 ];
@@ -41,6 +42,9 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
         let error = open("sandmel").unwrap_err().to_string();
-        assert!(error.contains("`sandmel`") && error.contains("`sandmle`, `sparse`"), "{error}");
+        assert!(
+            error.contains("`sandmel`") && error.contains("`curriculum`, `sandmle`, `sparse`"),
+            "{error}"
+        );
     }
 }

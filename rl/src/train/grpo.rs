@@ -24,7 +24,8 @@
 //!    do count in the mean over trajectories.
 //! 5. Rewards are exact milestones; there is no length penalty.
 //!
-//! Options, all off by default: dynamic sampling (`dynamic_sampling`), several updates per batch
+//! Options, all off by default: a curriculum (`curriculum`), dynamic sampling
+//! (`dynamic_sampling`), several updates per batch
 //! (`mini_batches`, `epochs`), a KL penalty against the reference model (`kl`), truncated importance
 //! sampling (`tis_cap`), a dual clip (`clip.dual`), other masks (`mask`).
 //!
@@ -32,6 +33,7 @@
 //! in `metrics.jsonl`.
 
 mod batch;
+mod curriculum;
 mod draw;
 mod error;
 mod items;
@@ -40,6 +42,7 @@ mod metrics;
 mod play;
 mod settings;
 
+pub use curriculum::{Curriculum, Sampler};
 pub use error::TrainError;
 pub use mask::MaskRules;
 pub use settings::{DynamicSampling, TrainSettings};
@@ -62,6 +65,8 @@ use agents::play::World;
 use agents::scaffold::react::MleWorld;
 use batch::{Batch, Scores};
 use camino::Utf8Path;
+use curriculum::GroupHistory;
+use draw::TaskSampler;
 use error::LOG_PROB_GAP;
 use items::{Items, operators};
 use jail::exec::SandboxOptions;
@@ -87,7 +92,7 @@ pub fn run(
     stages: &dyn Stages,
     stop: &Stop,
 ) -> Result<RunEnd, TrainError> {
-    let harness = Harness::new(Earlier::find(out, settings.keep)?, settings.cadence(), stop)?;
+    let mut harness = Harness::new(Earlier::find(out, settings.keep)?, settings.cadence(), stop)?;
     let view = ProgressView::new(stages.stage("training", settings.steps), harness.step());
     if harness.is_resumed() && harness.is_over() {
         view.finish();
@@ -114,6 +119,7 @@ pub fn run(
     let metrics = harness.metrics()?;
 
     let suite = TaskSuite::open(&settings.tasks, &Opening::default(), SandboxOptions::default())?;
+    settings.rules.reward.check_tasks(suite.tasks())?;
     let _watch = stop.abandons(suite.sandbox());
     let heartbeat = Heartbeat::default();
     let silence = Duration::from_secs(settings.watchdog_seconds);
@@ -129,10 +135,12 @@ pub fn run(
     if settings.validate_every > 0 {
         items.check_held_out(&suite)?;
     }
+    let history = harness.take_sampler();
+    let sampler =
+        TaskSampler::new(&settings.curriculum, items.train, settings.tasks_per_step, root, history);
     let player = EpisodePlayer {
         settings,
         world,
-        tasks: items.train,
         held_out: items.held_out,
         tokenizer: &tokenizer,
         root,
@@ -142,8 +150,18 @@ pub fn run(
     };
     let (generator, learner) = (&mut generator, &mut learner);
     let heartbeat = &heartbeat;
-    let mut run =
-        GrpoRun { settings, player, generator, learner, harness, metrics, view, heartbeat, out };
+    let mut run = GrpoRun {
+        settings,
+        player,
+        sampler,
+        generator,
+        learner,
+        harness,
+        metrics,
+        view,
+        heartbeat,
+        out,
+    };
     let ended = run.train(device);
     run.view.finish();
     match ended {
@@ -163,9 +181,10 @@ pub fn run(
 struct GrpoRun<'a> {
     settings: &'a TrainSettings,
     player: EpisodePlayer<'a>,
+    sampler: TaskSampler<'a>,
     generator: &'a mut dyn Generator,
     learner: &'a mut dyn Learner,
-    harness: Harness<'a, TrainMetrics>,
+    harness: Harness<'a, TrainMetrics, GroupHistory>,
     metrics: Metrics,
     view: ProgressView,
     heartbeat: &'a Heartbeat,
@@ -175,6 +194,7 @@ struct GrpoRun<'a> {
 impl GrpoRun<'_> {
     fn train(&mut self, device: Device) -> Result<(), TrainError> {
         let settings = self.settings;
+        self.keep_sampler();
         let validates_start = !self.harness.is_resumed() && settings.validate_every > 0;
         if validates_start || self.harness.is_unrecorded() {
             self.finish_step()?;
@@ -184,10 +204,10 @@ impl GrpoRun<'_> {
             let step = self.harness.step();
 
             // 1. Tasks, a group of episodes on each, rewards to advantages.
-            let PlayedStep { batch, draws, cache, seconds } =
-                self.player.play(self.generator, step)?;
+            let PlayedStep { batch, drawn, curriculum, draws, cache, seconds } =
+                self.player.play(self.generator, &self.sampler, step)?;
             let began = Instant::now();
-            let summary = batch.account(step + 1)?;
+            let summary = batch.account(step + 1, &settings.rules.reward)?;
 
             // 2. Log-probabilities: what was sampled is what is trained on.
             self.heartbeat.enter(Phase::Scoring);
@@ -225,10 +245,12 @@ impl GrpoRun<'_> {
             self.heartbeat.enter(Phase::Other);
             batch.write(self.out, step + 1)?;
             let made = Made { stats, norms: &norms, rate, seconds: began.elapsed().as_secs_f64() };
-            let gathered = Gathered { summary, draws, cache, seconds };
+            let gathered = Gathered { summary, curriculum, draws, cache, seconds };
             let line = TrainMetrics::new(settings, &batch, gathered, &made, device);
             self.view.step(line.seen(step + 1));
+            self.sampler.observe(step, drawn.into_iter().zip(batch.verdicts()));
             self.harness.made(line);
+            self.keep_sampler();
             self.finish_step()?;
         }
         if self.harness.step() < settings.steps {
@@ -241,6 +263,13 @@ impl GrpoRun<'_> {
             );
         }
         Ok(())
+    }
+
+    /// Hands the sampler's state to the checkpoints to come.
+    fn keep_sampler(&mut self) {
+        if let Some(history) = self.sampler.state() {
+            self.harness.keep_sampler(history.clone());
+        }
     }
 
     /// Ends a step: validation if it is due, the line of metrics, the checkpoint if it is due.

@@ -35,10 +35,11 @@ pub(super) struct Validation {
     pub(super) patience: u64,
 }
 
-/// What a checkpoint stores for a loop that validates. `L` is the loop's line of metrics.
+/// What a checkpoint stores for a loop that validates. `L` is the loop's line of metrics, `S` what
+/// else the loop has to remember from step to step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LoopState<L> {
+struct LoopState<L, S> {
     /// The last step's metrics, while their line waits for a validation. A run that was stopped
     /// in between begins with that validation.
     unrecorded: Option<L>,
@@ -46,6 +47,10 @@ struct LoopState<L> {
     best: Option<Best>,
     /// The number of validations since the best one.
     stale: u64,
+    /// The state of the loop's task sampler. Left out where there is none, as in checkpoints from
+    /// before there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampler: Option<S>,
 }
 
 /// A policy's reward on held-out tasks.
@@ -88,12 +93,12 @@ impl<'a> Earlier<'a> {
 
 /// The state of one training run.
 #[derive(Debug)]
-pub(super) struct Harness<'a, L> {
+pub(super) struct Harness<'a, L, S = ()> {
     earlier: Earlier<'a>,
     stop: &'a Stop,
     cadence: Cadence,
     /// The state that checkpoints store; none for a loop without validation.
-    state: Option<LoopState<L>>,
+    state: Option<LoopState<L, S>>,
     /// The number of steps made.
     step: u64,
     /// The step of the newest checkpoint.
@@ -102,7 +107,11 @@ pub(super) struct Harness<'a, L> {
     last: Option<Utf8PathBuf>,
 }
 
-impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
+impl<'a, L, S> Harness<'a, L, S>
+where
+    L: Serialize + DeserializeOwned,
+    S: Serialize + DeserializeOwned,
+{
     /// A run that resumes where earlier starts left it.
     ///
     /// # Errors
@@ -116,7 +125,7 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
             (Some(checkpoint), Some(_)) => Some(checkpoint.state()?),
             _ => None,
         };
-        let fresh = || LoopState { unrecorded: None, best: None, stale: 0 };
+        let fresh = || LoopState { unrecorded: None, best: None, stale: 0, sampler: None };
         let state = cadence.validation.map(|_| stored.unwrap_or_else(fresh));
         let step = earlier.latest.as_ref().map_or(0, Checkpoint::step);
         let last = earlier.folder().map(Utf8Path::to_owned);
@@ -184,6 +193,20 @@ impl<'a, L: Serialize + DeserializeOwned> Harness<'a, L> {
         self.step += 1;
         if let Some(state) = &mut self.state {
             state.unrecorded = Some(line);
+        }
+    }
+
+    /// The state of the task sampler as the checkpoint has it that the run resumes from; `None` if
+    /// the run begins, or its checkpoint has none.
+    pub(super) fn take_sampler(&mut self) -> Option<S> {
+        self.state.as_mut()?.sampler.take()
+    }
+
+    /// Replaces the state of the task sampler that checkpoints store. Only a loop that validates
+    /// has one.
+    pub(super) fn keep_sampler(&mut self, sampler: S) {
+        if let Some(state) = &mut self.state {
+            state.sampler = Some(sampler);
         }
     }
 

@@ -124,7 +124,7 @@ pub fn run(
     };
     let mut learner = NativeLearner::new(&model, &tokenizer, settings.adam, settings.memory);
     let cadence = Cadence { steps, checkpoint_every: settings.checkpoint_every, validation: None };
-    let mut harness = Harness::new(earlier, cadence, stop)?;
+    let mut harness: Harness<'_, _> = Harness::new(earlier, cadence, stop)?;
     harness.restore(&mut learner)?;
     let mut metrics = harness.metrics()?;
     let bar = stages.stage("imitating", steps);

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use jail::exec::{Mode, SandboxOptions};
 use jail::limits::{RunLimits, range};
 use sandbox::env::{Budget, EpisodeConfig, EpisodeRecord, Feedback, TaskSuite, replay};
+use sandbox::reward::RewardWeights;
 use sandbox::serve::{EpisodeServer, Reveal, ServeConfig, ServeLimits};
 use std::net::SocketAddr;
 use tasks::task::{Collection, Opening};
@@ -50,6 +51,9 @@ pub(super) struct ServeArgs {
     /// with `tier`, `score` with `full`). Training with the server's rewards needs `tier`.
     #[arg(long, value_enum)]
     reveal: Option<RevealArg>,
+    /// What rewards are made of. `beyond-gold` needs tasks of the factory and `--reveal score`.
+    #[arg(long, value_enum, default_value = "milestones")]
+    reward: RewardArg,
     /// Episodes of one task that one client may begin while the server is up. A client is an
     /// address that connections come from; this machine is one, and so is a proxy.
     #[arg(long, value_name = "COUNT", default_value_t = ServeLimits::default().episodes_per_task)]
@@ -133,6 +137,24 @@ impl From<RevealArg> for Reveal {
     }
 }
 
+/// [`RewardWeights`] on the command line.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum RewardArg {
+    /// A valid submission, and each threshold reached: the paper's dense reward.
+    Milestones,
+    /// The same with less for bronze, and a part that grows from gold to the ceiling.
+    BeyondGold,
+}
+
+impl From<RewardArg> for RewardWeights {
+    fn from(reward: RewardArg) -> Self {
+        match reward {
+            RewardArg::Milestones => Self::DENSE,
+            RewardArg::BeyondGold => Self::BEYOND_GOLD,
+        }
+    }
+}
+
 /// [`Mode`] on the command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ModeArg {
@@ -181,6 +203,7 @@ impl ServeArgs {
                 ..EpisodeConfig::default()
             },
             reveal,
+            reward: self.reward.into(),
             limits: ServeLimits {
                 episodes: self.max_episodes,
                 answer: self.answer_limit,

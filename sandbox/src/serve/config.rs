@@ -2,6 +2,7 @@
 
 use super::reveal::Reveal;
 use crate::env::{EpisodeConfig, Feedback};
+use crate::reward::{NoCeiling, RewardWeights};
 use camino::Utf8PathBuf;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -25,6 +26,9 @@ pub struct ServeConfig {
     pub episode: EpisodeConfig,
     /// How much of a final grade is revealed to clients; [`Reveal::from_feedback`] is the default.
     pub reveal: Reveal,
+    /// The weights of rewards, whose format part no served episode has. With a weight `beyond` above
+    /// 0, `reveal` must be [`Reveal::Score`], and every task must have a ceiling.
+    pub reward: RewardWeights,
     /// Bounds on what clients can use.
     pub limits: ServeLimits,
 }
@@ -109,6 +113,16 @@ pub enum ServeError {
          clients may train on them; use `validate`"
     )]
     Exposed,
+    /// Rewards above gold for clients that must not learn the score.
+    #[error(
+        "rewards above gold reveal the score, and clients are to learn no more than `{}`; serve \
+         with `--reveal score`, or with `--reward milestones`",
+        .0.name()
+    )]
+    Reward(Reveal),
+    /// Rewards above gold on a task without a ceiling.
+    #[error(transparent)]
+    Ceiling(#[from] NoCeiling),
     /// A share of feedback rows outside (0, 1).
     #[error("the share of test rows for feedback is {0}; it must be more than 0 and less than 1")]
     Share(f64),
@@ -185,6 +199,9 @@ impl ServeConfig {
         if self.episode.feedback == Feedback::Exposed {
             return Err(ServeError::Exposed);
         }
+        if self.reward.beyond > 0.0 && self.reveal != Reveal::Score {
+            return Err(ServeError::Reward(self.reveal));
+        }
         let share = self.episode.feedback_share;
         if !(share > 0.0 && share < 1.0) {
             return Err(ServeError::Share(share));
@@ -192,8 +209,9 @@ impl ServeConfig {
         Ok(())
     }
 
-    /// Checks that every task can give the feedback asked for.
+    /// Checks that every task can give the feedback and the rewards asked for.
     pub(super) fn check_tasks(&self, tasks: &[Task]) -> Result<(), ServeError> {
+        self.reward.check_tasks(tasks)?;
         let validate = self.episode.feedback == Feedback::Validate;
         match tasks.iter().find(|task| !validate && !task.takes_parts()) {
             Some(task) => Err(ServeError::Feedback(task.id().clone())),
@@ -204,5 +222,36 @@ impl ServeConfig {
     /// How long a step may wait for a free slot.
     pub(super) fn patience(&self) -> Duration {
         self.limits.answer.0.saturating_sub(self.episode.policy.time_limit.0 + MARGIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rewards_above_gold_need_the_score_to_be_revealed() {
+        let config = |reward, reveal| ServeConfig {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            token: None,
+            records: Utf8PathBuf::from("records"),
+            episode: EpisodeConfig {
+                policy: jail::limits::RunLimits {
+                    time_limit: Span::seconds(30),
+                    ..jail::limits::RunLimits::default()
+                },
+                ..EpisodeConfig::default()
+            },
+            reveal,
+            reward,
+            limits: ServeLimits::default(),
+        };
+        for reveal in [Reveal::None, Reveal::Tier] {
+            config(RewardWeights::DENSE, reveal).check().unwrap();
+            let error = config(RewardWeights::BEYOND_GOLD, reveal).check().unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("--reveal score") && text.contains(reveal.name()), "{text}");
+        }
+        config(RewardWeights::BEYOND_GOLD, Reveal::Score).check().unwrap();
     }
 }

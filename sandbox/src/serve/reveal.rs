@@ -72,7 +72,7 @@ pub(super) struct RevealedResult {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct RevealedGrade {
     #[serde(skip_serializing_if = "Option::is_none")]
-    score: Option<f64>,
+    pub(super) score: Option<f64>,
     pub(super) tier: Option<Milestone>,
 }
 

@@ -8,9 +8,11 @@ use super::server::ServerState;
 use crate::env::{
     Action, CloseReason, EpisodeFault, Label, RecordError, Recorded, Reservation, StepResult,
 };
+use crate::reward::RewardWeights;
 use jail::exec::Cancel;
 use serde_json::{Map, Value, json};
 use tasks::task::{Task, TaskId};
+use tasks::thresholds::BeyondGold;
 
 /// An episode in progress, or at its end.
 #[derive(Debug)]
@@ -23,6 +25,9 @@ pub(super) struct ServedEpisode {
     turns_allowed: u32,
     cancel: Cancel,
     reveal: Reveal,
+    weights: RewardWeights,
+    /// The way above gold, if the task's ceiling is known.
+    way: Option<BeyondGold>,
     /// The sum of the rewards so far.
     paid: f64,
 }
@@ -63,6 +68,8 @@ impl ServedEpisode {
             turns_allowed: config.episode.budget.turns,
             cancel,
             reveal: config.reveal,
+            weights: config.reward,
+            way: task.beyond_gold(),
             paid: 0.0,
         };
         Ok((player, ServerReply { observation, reward: None, done: false }))
@@ -102,8 +109,10 @@ impl ServedEpisode {
             step => step?,
         };
         self.turns = episode.turns();
-        let mut reward =
-            step.feedback.as_ref().map_or(0.0, |feedback| feedback_value(feedback) - self.paid);
+        let mut reward = step
+            .feedback
+            .as_ref()
+            .map_or(0.0, |feedback| feedback_value(&self.weights, feedback) - self.paid);
         let mut text = step.observation.text.clone();
         let mut metadata = self.metadata(&step);
         if step.done {
@@ -111,7 +120,8 @@ impl ServedEpisode {
                 Some(episode) => episode.close()?,
                 None => return Err(EpisodeFault::Over),
             };
-            reward = revealed_value(&finish, self.reveal) - self.paid;
+            reward =
+                revealed_value(&self.weights, &finish, self.way.as_ref(), self.reveal) - self.paid;
             if !text.is_empty() {
                 text.push('\n');
             }

@@ -71,7 +71,7 @@ pub(super) fn trajectory(finished: FinishedTurns<'_>) -> Option<Trajectory> {
         timed_out: records.iter().any(|turn| turn.outcome == Some(Outcome::TimedOut)),
         turns: records,
         ending,
-        reward: reward(&RewardWeights::DENSE, format_share, result.grade.as_ref()),
+        reward: reward(&RewardWeights::DENSE, format_share, result.grade.as_ref(), None),
         outcome: EpisodeOutcome::Mle(result),
     })
 }

@@ -12,6 +12,7 @@ use sandbox::env::{Action, Episode, EpisodeConfig, EpisodeFault, Feedback, TaskS
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tasks::task::{Task, TaskId};
+use tasks::thresholds::BeyondGold;
 
 /// The rules that all agents of one run play by. Serialised into configs and reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,6 +68,8 @@ impl World for MleWorld<'_> {
 pub struct Session {
     feedback: Feedback,
     weights: RewardWeights,
+    /// The way above gold, if the task's ceiling is known.
+    way: Option<BeyondGold>,
     episode: Episode,
     turns: Vec<TurnRecord>,
     timed_out: bool,
@@ -85,6 +88,7 @@ impl Session {
         Ok(Self {
             feedback: rules.episode.feedback,
             weights: rules.reward,
+            way: task.beyond_gold(),
             episode: suite.reset(task, &rules.episode)?,
             turns: Vec::new(),
             timed_out: false,
@@ -118,7 +122,7 @@ impl Play for Session {
         let finish = self.episode.close()?;
         let format_share = Trajectory::format_share(&self.turns);
         Ok(Closed {
-            reward: reward(&self.weights, format_share, finish.grade.as_ref()),
+            reward: reward(&self.weights, format_share, finish.grade.as_ref(), self.way.as_ref()),
             turns: self.turns,
             timed_out: self.timed_out,
             feedback: Some(self.feedback),

@@ -224,7 +224,12 @@ impl SearchAsk {
                 ],
                 detail: serde_json::Value::Null,
             }),
-            reward: Reward { format: 0.0, execution: f64::from(u8::from(self.is_gain)), tier: 0.0 },
+            reward: Reward {
+                format: 0.0,
+                execution: f64::from(u8::from(self.is_gain)),
+                tier: 0.0,
+                beyond: 0.0,
+            },
         }
     }
 }

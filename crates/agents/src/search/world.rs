@@ -117,8 +117,9 @@ impl Play for OperatorPlay {
         let timed_out =
             self.turns.iter().any(|turn| matches!(turn.outcome, Some(Outcome::TimedOut)));
         let format = if readable { 1.0 } else { 0.0 };
+        let way = self.task.beyond_gold();
         Ok(Closed {
-            reward: reward(&self.weights, format, finish.grade.as_ref()),
+            reward: reward(&self.weights, format, finish.grade.as_ref(), way.as_ref()),
             turns: self.turns,
             timed_out,
             feedback: Some(self.config.feedback),

@@ -10,6 +10,7 @@ use super::id::TaskId;
 use super::kind::{self, TaskFolderKind};
 use super::manifest::Split;
 use super::public::PublicDir;
+use crate::thresholds::BeyondGold;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
@@ -171,6 +172,14 @@ impl Task {
     /// Whether it is an anchor: a task of our own form, made of real data, that is never trained on.
     pub fn is_anchor(&self) -> bool {
         self.ours().is_some_and(|dir| dir.manifest().is_anchor())
+    }
+
+    /// The way from its gold threshold to its ceiling; `None` for tasks without a manifest, whose
+    /// ceiling is not known. Not for agents.
+    pub fn beyond_gold(&self) -> Option<BeyondGold> {
+        let manifest = self.ours()?.manifest();
+        let (gold, ceiling) = (manifest.thresholds.gold_threshold, manifest.baselines.ceiling);
+        Some(BeyondGold::new(gold, ceiling, manifest.metric.direction()))
     }
 
     /// What it is graded with. Not for agents.

@@ -7,6 +7,7 @@ use crate::rollout::RolloutResult;
 use crate::train::advantage::{Inclusion, advantages};
 use crate::train::batch::TrainSequence;
 use crate::train::learner::GrpoInputs;
+use agents::reward::RewardWeights;
 use agents::trajectory::Trajectory;
 use camino::Utf8Path;
 use fs_err as fs;
@@ -42,6 +43,8 @@ struct EpisodeGroup {
     members: Range<usize>,
     /// Whether their rewards differ; without a difference there is no gradient.
     mixed: bool,
+    /// How many of them are trained on.
+    trained: usize,
 }
 
 impl Batch {
@@ -90,7 +93,7 @@ impl Batch {
             }
         }
         let advantages = advantages(&group, settings.advantage);
-        let mut mixed = false;
+        let (mut mixed, mut trained) = (false, 0);
         for (advantage, (_, inclusion)) in advantages.into_iter().zip(&group) {
             if *inclusion == Inclusion::Faulted {
                 continue;
@@ -99,6 +102,7 @@ impl Batch {
             if *inclusion == Inclusion::Trained {
                 let teaches = advantage.abs() > 0.0;
                 mixed |= teaches;
+                trained += 1;
                 let count = if teaches {
                     &mut self.episode_counts.trained
                 } else {
@@ -107,12 +111,18 @@ impl Batch {
                 *count += 1;
             }
         }
-        self.groups.push(EpisodeGroup { members: first..self.samples.len(), mixed });
+        self.groups.push(EpisodeGroup { members: first..self.samples.len(), mixed, trained });
     }
 
     /// How many groups were played, and in how many of them rewards differ.
     pub(super) fn groups(&self) -> (usize, usize) {
         (self.groups.len(), self.groups.iter().filter(|group| group.mixed).count())
+    }
+
+    /// Of each group in the order drawn: whether its rewards differ. `None` where fewer than two
+    /// episodes are trained on, after faults or masks: that says nothing about the task.
+    pub(super) fn verdicts(&self) -> impl Iterator<Item = Option<bool>> + '_ {
+        self.groups.iter().map(|group| (group.mixed || group.trained >= 2).then_some(group.mixed))
     }
 
     /// The episodes of each of (at most) `count` updates, groups whole and in order; only those of
@@ -134,7 +144,11 @@ impl Batch {
 
     /// Means over the episodes of step number `step`, after a check that each is counted exactly
     /// once.
-    pub(super) fn account(&self, step: u64) -> Result<EpisodeSummary, TrainError> {
+    pub(super) fn account(
+        &self,
+        step: u64,
+        weights: &RewardWeights,
+    ) -> Result<EpisodeSummary, TrainError> {
         if self.trajectories.is_empty() {
             return Err(TrainError::AllFaulted { step, last: self.last_fault.clone() });
         }
@@ -144,7 +158,8 @@ impl Batch {
                 episode_counts: format!("{:?}", self.episode_counts),
             });
         }
-        Ok(EpisodeSummary::from_trajectories(&self.trajectories, self.episode_counts.dropped))
+        let faults = self.episode_counts.dropped;
+        Ok(EpisodeSummary::from_trajectories(&self.trajectories, faults, weights))
     }
 
     /// How many tokens of each trajectory count in an update on those of `part`.
@@ -301,6 +316,15 @@ mod tests {
     }
 
     #[test]
+    fn masked_groups_say_nothing_about_their_task() {
+        let slow = |reward| played(reward, EpisodeEnding::Answered, 1, true);
+        let mut batch = Batch::default();
+        let episodes = vec![slow(0.1), slow(0.9), slow(0.1), answered(0.9), fault(), fault()];
+        batch.take(episodes, &settings(2, MaskRules::default()));
+        assert!(batch.verdicts().eq([None, None, None]));
+    }
+
+    #[test]
     fn groups_without_different_rewards_are_left_out_on_request() {
         let mut batch = Batch::default();
         let episodes = vec![
@@ -315,6 +339,8 @@ mod tests {
         ];
         batch.take(episodes, &settings(2, MaskRules::default()));
         assert_eq!(batch.groups(), (4, 2));
+        let verdicts: Vec<Option<bool>> = batch.verdicts().collect();
+        assert_eq!(verdicts, [Some(false), Some(true), None, Some(true)], "a fault says nothing");
         assert_eq!((batch.episode_counts.trained, batch.episode_counts.zero_advantage), (4, 3));
         assert!(batch.episode_counts.adds_up());
         let whole = [vec![0, 1, 2, 3, 4, 5, 6]];

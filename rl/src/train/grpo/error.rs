@@ -9,6 +9,7 @@ use crate::train::learner::LearnerError;
 use agents::prompt::PromptError;
 use agents::search::samples::SearchReadError;
 use sandbox::env::SuiteError;
+use sandbox::reward::NoCeiling;
 use tasks::task::TaskId;
 
 /// How far sampler and trainer may differ on a log-probability, in f32.
@@ -20,6 +21,9 @@ pub enum TrainError {
     /// No place to play.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// The reward's weights do not fit a task.
+    #[error(transparent)]
+    Reward(#[from] NoCeiling),
     /// Searches could not be read.
     #[error(transparent)]
     Searches(#[from] SearchReadError),

@@ -2,6 +2,7 @@
 
 use super::TrainSettings;
 use super::batch::Batch;
+use super::draw::DrawMetrics;
 use super::mask::EpisodeCounts;
 use crate::generate::engine::CacheUse;
 use crate::run::device::memory_in_use;
@@ -9,6 +10,7 @@ use crate::run::metrics::resident_memory;
 use crate::run::view::StepSummary;
 use crate::run::watchdog::Phase;
 use crate::train::learner::UpdateStats;
+use agents::reward::RewardWeights;
 use agents::trajectory::{EpisodeEnding, Trajectory};
 use evals::evaluation::EvaluationRow;
 use serde::{Deserialize, Serialize};
@@ -80,6 +82,9 @@ pub(super) struct EpisodeSummary {
     pub(super) reward_format: f64,
     pub(super) reward_execution: f64,
     pub(super) reward_tier: f64,
+    /// Left out without a weight for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reward_beyond: Option<f64>,
     pub(super) valid: f64,
     pub(super) median: f64,
     pub(super) bronze: f64,
@@ -102,6 +107,9 @@ pub(super) struct TrainMetrics {
     pub(super) episode_counts: EpisodeCounts,
     /// Share of groups whose rewards differ; the others have no gradient.
     pub(super) mixed_groups: f64,
+    /// What the draws were like, if they depend on earlier groups.
+    #[serde(flatten)]
+    pub(super) curriculum: Option<DrawMetrics>,
     /// Rounds of drawing tasks, and groups that dynamic sampling replaced.
     #[serde(alias = "draws")]
     pub(super) sampling_rounds: u64,
@@ -143,6 +151,8 @@ pub(super) struct TrainMetrics {
 /// The episodes of a step, besides their counts.
 pub(super) struct Gathered {
     pub(super) summary: EpisodeSummary,
+    /// What the draws were like, if they depend on earlier groups.
+    pub(super) curriculum: Option<DrawMetrics>,
     /// How often tasks were drawn.
     pub(super) draws: u64,
     pub(super) cache: CacheUse,
@@ -168,7 +178,7 @@ impl TrainMetrics {
         made: &Made<'_>,
         device: Device,
     ) -> Self {
-        let Gathered { summary, draws, cache, seconds } = gathered;
+        let Gathered { summary, curriculum, draws, cache, seconds } = gathered;
         let Made { stats, norms, rate, .. } = *made;
         let (updates, tokens) = (norms.len(), stats.tokens.max(1) as f64);
         let per_update = 1.0 / updates.max(1) as f64;
@@ -176,6 +186,7 @@ impl TrainMetrics {
         Self {
             episode_counts: batch.episode_counts,
             mixed_groups: mixed as f64 / groups.max(1) as f64,
+            curriculum,
             sampling_rounds: draws,
             replaced_groups: groups.saturating_sub(settings.tasks_per_step),
             updates,
@@ -216,8 +227,12 @@ impl TrainMetrics {
 }
 
 impl EpisodeSummary {
-    /// Sums up graded episodes; `faults` more broke.
-    pub(super) fn from_trajectories(trajectories: &[Trajectory], faults: usize) -> Self {
+    /// Sums up graded episodes; `faults` more broke. `weights` are those of their rewards.
+    pub(super) fn from_trajectories(
+        trajectories: &[Trajectory],
+        faults: usize,
+        weights: &RewardWeights,
+    ) -> Self {
         let row = EvaluationRow::from_trajectories("policy", trajectories, faults);
         let n = trajectories.len().max(1) as f64;
         let mean =
@@ -230,6 +245,8 @@ impl EpisodeSummary {
             reward_format: mean(&|trajectory| trajectory.reward.format),
             reward_execution: mean(&|trajectory| trajectory.reward.execution),
             reward_tier: mean(&|trajectory| trajectory.reward.tier),
+            reward_beyond: (weights.beyond > 0.0)
+                .then(|| mean(&|trajectory| trajectory.reward.beyond)),
             valid: row.valid,
             median: row.median,
             bronze: row.bronze,

@@ -1,7 +1,7 @@
 //! Rollouts: the episodes of a training step and of a validation.
 
 use super::batch::Batch;
-use super::draw::{draw, draw_again};
+use super::draw::{DrawMetrics, TaskSampler};
 use super::metrics::EpisodeSummary;
 use super::{TrainError, TrainSettings};
 use crate::generate::Generator;
@@ -21,8 +21,6 @@ use tasks::task::TaskId;
 pub(super) struct EpisodePlayer<'a> {
     pub(super) settings: &'a TrainSettings,
     pub(super) world: &'a dyn World,
-    /// The items of the environment that are trained on: tasks, or questions of searches.
-    pub(super) tasks: Vec<&'a TaskId>,
     pub(super) held_out: Vec<&'a TaskId>,
     pub(super) tokenizer: &'a Tokenizer,
     pub(super) root: Stream,
@@ -32,8 +30,12 @@ pub(super) struct EpisodePlayer<'a> {
 }
 
 /// The episodes of a step.
-pub(super) struct PlayedStep {
+pub(super) struct PlayedStep<'a> {
     pub(super) batch: Batch,
+    /// The task of each group: of the corpus, or a question of a search.
+    pub(super) drawn: Vec<&'a TaskId>,
+    /// What the draws were like, if they depend on earlier groups.
+    pub(super) curriculum: Option<DrawMetrics>,
     /// How often tasks were drawn.
     pub(super) draws: u64,
     /// How the KV cache was used.
@@ -42,19 +44,20 @@ pub(super) struct PlayedStep {
     pub(super) seconds: f64,
 }
 
-impl EpisodePlayer<'_> {
-    /// A group of episodes on each of the step's tasks. With dynamic sampling, groups without
+impl<'a> EpisodePlayer<'a> {
+    /// A group of episodes on each of the step's tasks, as `sampler` draws them. With dynamic sampling, groups without
     /// different rewards are replaced until there are enough that have some, or too many draws
     /// were made; they stay in the batch, but not in the update.
     pub(super) fn play(
         &self,
         generator: &mut dyn Generator,
+        sampler: &TaskSampler<'a>,
         step: u64,
-    ) -> Result<PlayedStep, TrainError> {
+    ) -> Result<PlayedStep<'a>, TrainError> {
         let began = Instant::now();
         let settings = self.settings;
-        let (tasks, stream) = (&self.tasks, self.root.child("episodes").index(step));
-        let mut drawn = draw(tasks, step, settings.tasks_per_step, self.root.child("tasks"));
+        let stream = self.root.child("episodes").index(step);
+        let mut drawn = sampler.draw(step);
         let (mut batch, mut cache) = (Batch::default(), CacheUse::default());
         let (mut played, mut draws) = (0, 1);
         loop {
@@ -75,13 +78,14 @@ impl EpisodePlayer<'_> {
             if missing == 0 || draws >= settings.dynamic_sampling.max_rounds {
                 return Ok(PlayedStep {
                     batch,
+                    curriculum: sampler.metrics(step, &drawn),
+                    drawn,
                     draws,
                     cache,
                     seconds: began.elapsed().as_secs_f64(),
                 });
             }
-            let stream = self.root.child("more tasks").index(step).index(draws);
-            drawn.extend(draw_again(tasks, &drawn, missing, stream));
+            drawn.extend(sampler.draw_again(step, draws, &drawn, missing));
             draws += 1;
         }
     }
@@ -110,7 +114,9 @@ impl EpisodePlayer<'_> {
         if trajectories.is_empty() {
             return Err(TrainError::ValidationFaulted { step, last });
         }
-        Ok(EpisodeSummary::from_trajectories(&trajectories, jobs.len() - trajectories.len()))
+        let faults = jobs.len() - trajectories.len();
+        let weights = &self.settings.rules.reward;
+        Ok(EpisodeSummary::from_trajectories(&trajectories, faults, weights))
     }
 
     fn rollout(

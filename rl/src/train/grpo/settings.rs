@@ -1,5 +1,6 @@
 //! The settings of `rl train`, with the paper's values for large policies.
 
+use super::curriculum::Curriculum;
 use super::mask::MaskRules;
 use crate::model::LoraSettings;
 use crate::optim::{AdamConfig, Decay, Schedule};
@@ -35,6 +36,7 @@ use serde::{Deserialize, Serialize};
 /// | `keep_best` | yes | yes | whether the checkpoint of the best validation stays |
 /// | `early_stopping_patience` | 0 | 0 | early stopping: validations without gain until the run ends; 0 for none |
 /// | `dynamic_sampling.max_rounds` | 1 | 1 | rounds of tasks per step; above 1, groups without different rewards are replaced |
+/// | `curriculum.sampler` | `uniform` | `uniform` | how tasks are drawn; see [`Curriculum`] |
 /// | `mini_batches` | 1 | 1 | parts of a step's groups, each with an update of its own |
 /// | `epochs` | 1 | 1 | passes over a step's groups |
 /// | `kl.beta` | 0 | 0 | weight of the KL penalty against the reference model; 0 for none |
@@ -85,6 +87,9 @@ pub struct TrainSettings {
     pub early_stopping_patience: u64,
     /// Replaces groups whose rewards are all the same.
     pub dynamic_sampling: DynamicSampling,
+    /// How often each task is drawn.
+    #[serde(default, skip_serializing_if = "Curriculum::is_default")]
+    pub curriculum: Curriculum,
     /// Parts into which a step's groups are divided, each with an update of its own.
     pub mini_batches: usize,
     /// Passes over a step's groups.
@@ -162,6 +167,7 @@ impl TrainSettings {
             keep_best: true,
             early_stopping_patience: 0,
             dynamic_sampling: DynamicSampling { max_rounds: 1 },
+            curriculum: Curriculum::default(),
             mini_batches: 1,
             epochs: 1,
             aggregation: Aggregation::SeqMeanTokenMean,
@@ -251,6 +257,7 @@ impl Validate for TrainSettings {
             &self.dynamic_sampling.max_rounds,
             "at least 1",
         )?;
+        self.curriculum.check()?;
         require(
             (1..=self.tasks_per_step).contains(&self.mini_batches),
             "mini_batches",
@@ -303,9 +310,11 @@ impl Validate for TrainSettings {
 
 #[cfg(test)]
 mod tests {
+    use super::super::curriculum::Sampler;
     use super::*;
     use crate::run::recipes::open;
     use crate::run::settings::resolve;
+    use crate::train::advantage::StdNorm;
     use agents::reward::RewardWeights;
     use toml::Table;
 
@@ -354,6 +363,29 @@ mod tests {
                 "`{key}` is not in configs/sandmle.toml"
             );
         }
+    }
+
+    #[test]
+    fn the_curriculum_recipe_changes_draws_rewards_and_their_scale() {
+        let mut expected = TrainSettings::defaults(Scale::Large);
+        expected.curriculum.sampler = Sampler::Adaptive;
+        expected.advantage.std = StdNorm::None;
+        expected.rules.reward = RewardWeights::BEYOND_GOLD;
+        let found = resolved("curriculum", Scale::Large);
+        assert_eq!(found, expected);
+        found.verify().unwrap();
+    }
+
+    #[test]
+    fn settings_without_a_curriculum_are_written_as_before_there_was_one() {
+        let settings = TrainSettings::defaults(Scale::Tiny);
+        let text = toml::to_string(&settings).unwrap();
+        assert!(!text.contains("curriculum") && !text.contains("beyond"), "{text}");
+        let assigned = ["curriculum.sampler=adaptive".to_owned()];
+        let settings: TrainSettings = resolve(&settings, None, Table::new(), &assigned).unwrap();
+        let expected = Curriculum { sampler: Sampler::Adaptive, ..Curriculum::default() };
+        assert_eq!(settings.curriculum, expected);
+        assert!(toml::to_string(&settings).unwrap().contains("[curriculum]"));
     }
 
     #[test]
