@@ -49,6 +49,8 @@ fn kind(prediction: &Prediction) -> &'static str {
         Prediction::Mask { .. } => "mask",
         Prediction::Boxes { .. } => "boxes",
         Prediction::Pixels { .. } => "pixels",
+        Prediction::Text { .. } => "text",
+        Prediction::Ids { .. } => "ids",
     }
 }
 
@@ -58,7 +60,9 @@ fn slots(prediction: &Prediction) -> Vec<(&'static str, String)> {
     match prediction {
         Prediction::Number { column }
         | Prediction::Probability { column }
-        | Prediction::Mask { column, .. } => vec![("target", code(column))],
+        | Prediction::Mask { column, .. }
+        | Prediction::Text { column }
+        | Prediction::Ids { column, .. } => vec![("target", code(column))],
         Prediction::Label { column, classes } => {
             let numbered: Vec<String> = classes
                 .iter()

@@ -461,6 +461,47 @@ def ssim_pixels(truth, predicted, top):
     return mean(picture(t, p) for t, p in side_by_side(truth, predicted))
 
 
+# Texts and identifiers in one cell.
+
+
+def exact_match_text(truth, predicted):
+    return sum(t.strip() == p.strip() for t, p in side_by_side(truth, predicted)) / len(truth)
+
+
+def word_jaccard_text(truth, predicted):
+    def j(t, p):
+        t, p = set(t.lower().split()), set(p.lower().split())
+        return len(t & p) / len(t | p) if t | p else 1.0
+
+    return mean(j(t, p) for t, p in side_by_side(truth, predicted))
+
+
+def mean_edit_distance_text(truth, predicted):
+    def d(t, p):
+        row = list(range(len(p) + 1))
+        for i, a in enumerate(t, 1):
+            above, row[0] = row[0], i
+            for k, b in enumerate(p, 1):
+                above, row[k] = row[k], min(above + (a != b), row[k] + 1, row[k - 1] + 1)
+        return row[-1]
+
+    return mean(d(t.strip(), p.strip()) for t, p in side_by_side(truth, predicted))
+
+
+def map_at_ids(k):
+    def average_precision(right, guesses):
+        hits, total = 0, 0.0
+        for i, guess in enumerate(guesses[:k], 1):
+            if guess in right:
+                hits += 1
+                total += hits / i
+        return total / min(len(right), k)
+
+    return lambda truth, predicted: mean(
+        average_precision(set(t.split()), p.split()) for t, p in side_by_side(truth, predicted)
+    )
+
+
 # The cells of the tables, as the section "Submission format" states them.
 
 
@@ -565,6 +606,12 @@ PIXELS = {
     "psnr": psnr_pixels,
     "ssim": ssim_pixels,
 }
+TEXT = {
+    "exact_match": exact_match_text,
+    "word_jaccard": word_jaccard_text,
+    "mean_edit_distance": mean_edit_distance_text,
+}
+IDS = {"map_at_5": map_at_ids(5), "map_at_10": map_at_ids(10)}
 BY_KIND = {
     "number": NUMBER,
     "numbers": NUMBERS,
@@ -577,6 +624,8 @@ BY_KIND = {
     "mask": MASK,
     "boxes": BOXES,
     "pixels": PIXELS,
+    "text": TEXT,
+    "ids": IDS,
 }
 
 
@@ -603,6 +652,8 @@ def evaluate(metric, prediction, truth, predicted):
         return score(*sets, prediction["labels"])
     if kind == "relevance":
         return score([(int(grade), query) for grade, query in truth], column(predicted, 0, float))
+    if kind in ("text", "ids"):
+        return score(column(truth, 0, str), column(predicted, 0, str))
     if kind == "mask":
         return score(column(truth, 0, read_mask), column(predicted, 0, read_mask))
     if kind == "boxes":
@@ -631,6 +682,7 @@ WRITTEN_FROM = {
     "box_map_50_95.boxes": "bac8f7b7",
     "brier.probability": "2e0c3a13",
     "dice.mask": "c2c2df32",
+    "exact_match.text": "3a2aa8d1",
     "f1.label": "3d6352b8",
     "iou.mask": "476f34fe",
     "log_loss.class_probabilities": "3642afc9",
@@ -643,13 +695,16 @@ WRITTEN_FROM = {
     "mae.number": "f2535fc7",
     "mae.numbers": "3ccc9151",
     "mae.pixels": "9f474548",
+    "map_at_10.ids": "2999975a",
     "map_at_10.relevance": "1b66c71c",
+    "map_at_5.ids": "0683736e",
     "map_at_5.relevance": "93269fba",
     "mape.number": "f342714c",
     "mape.numbers": "dd4de449",
     "mcc.label": "807da4e1",
     "mcrmse.numbers": "1ddda609",
     "mean_column_auc.probabilities": "8ab02035",
+    "mean_edit_distance.text": "002b499e",
     "mean_iou.mask": "fe1d3362",
     "median_ae.number": "affd1eed",
     "median_ae.numbers": "5ee7ccaa",
@@ -679,6 +734,7 @@ WRITTEN_FROM = {
     "ssim.pixels": "eed7d1f2",
     "weighted_f1.flags": "a31d1366",
     "weighted_f1.label": "7d45d170",
+    "word_jaccard.text": "1920caf9",
 }
 
 
