@@ -85,7 +85,7 @@ impl<'a> Bonds<'a> {
             if let Some(parent) = &spec.within {
                 let name = |group: &usize| {
                     let place = u32::try_from(groups.within[*group]).unwrap_or(0);
-                    char::from_u32('A' as u32 + place).unwrap_or('A').to_string()
+                    char::from_u32(u32::from('A') + place).unwrap_or('A').to_string()
                 };
                 frame.words.insert(parent.column.clone(), groups.of.iter().map(name).collect());
             }
@@ -108,11 +108,10 @@ impl Groups {
     fn draw(spec: &GroupSpec, rows: usize, known: usize, draws: &mut Draws) -> Self {
         let count = |rows: usize| (rows / spec.size).max(2);
         let (first, second) = (count(known), count(rows - known));
-        let of = (0..rows).map(|row| match row < known {
-            true => draws.whole(0, first - 1),
-            false => first + draws.whole(0, second - 1),
-        });
-        let of = of.collect();
+        let mut group = |row| {
+            if row < known { draws.whole(0, first - 1) } else { first + draws.whole(0, second - 1) }
+        };
+        let of = (0..rows).map(&mut group).collect();
         let parents = spec.within.as_ref().map_or(1, |parent| parent.count);
         // One after the other, so that both halves have groups in every coarser one.
         let within = (0..first + second).map(|group| group % parents).collect();

@@ -107,9 +107,10 @@ fn gaps(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
             _ => Mutation::Missing { column, share },
         });
     }
-    let (echoes, least, most) = match dna.has(Trait::CorrelatedColumns) {
-        true => (2, 0.15, 0.3),
-        false => (usize::from(draws.chance(0.15)), 0.5, 0.7),
+    let (echoes, least, most) = if dna.has(Trait::CorrelatedColumns) {
+        (2, 0.15, 0.3)
+    } else {
+        (usize::from(draws.chance(0.15)), 0.5, 0.7)
     };
     for column in next.by_ref().take(echoes) {
         let name = format!("{column}_est");

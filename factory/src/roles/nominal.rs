@@ -43,10 +43,9 @@ pub(super) fn link(
     shares.iter_mut().for_each(|share| *share = digits(*share / sum));
     let centres = centres(&points, plan.count, draws);
     let (mut low, mut high) = (0.05, 1.5);
-    let mut weights = vec![1.0; plan.count];
     for _ in 0..STEPS {
         let spread = digits(f64::midpoint(low, high));
-        weights = fitted(&points, &centres, &shares, spread);
+        let weights = fitted(&points, &centres, &shares, spread);
         let nominal = Nominal { centres: &centres, weights: &weights, spread };
         let chances = nominal.chances(&points);
         let top = |row: &[f64]| row.iter().copied().fold(0.0, f64::max);
@@ -59,8 +58,7 @@ pub(super) fn link(
         }
     }
     let spread = digits(f64::midpoint(low, high));
-    let last = fitted(&points, &centres, &shares, spread);
-    weights.clone_from(&last);
+    let weights = fitted(&points, &centres, &shares, spread);
     Link::Nominal { centres, weights, shares, spread }
 }
 

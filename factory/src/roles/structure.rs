@@ -120,10 +120,7 @@ impl Structure {
             // negative.
             Some(_) => matches!(
                 metric,
-                Metric::RocAuc
-                    | Metric::AveragePrecision
-                    | Metric::LogLoss
-                    | Metric::MeanColumnAuc
+                Metric::RocAuc | Metric::AveragePrecision | Metric::LogLoss | Metric::MeanColumnAuc
             ),
             None => true,
         }

@@ -16,6 +16,10 @@ use std::collections::BTreeMap;
 /// Closest that the nearest test rows may come, in units of typical training distances.
 pub(crate) const CLOSEST: f64 = 0.1;
 
+/// Words of a column beyond which it is a name, a date or a list, of which two are as far apart as
+/// any two.
+const MOST_WORDS: usize = 40;
+
 /// Nothing of these kinds about rows goes with any target.
 pub(super) fn say_nothing(task: &Staged, carriers: &[Carrier]) -> Result<(), Refusal> {
     let suspects = suspects(task)?;
@@ -141,6 +145,9 @@ fn points(assets: &Assets, table: &DataFrame, items: &[Item]) -> Vec<Vec<f64>> {
             (Cells::Text(words), Cells::Text(mut known)) => {
                 known.sort_unstable();
                 known.dedup();
+                if known.len() > MOST_WORDS {
+                    continue;
+                }
                 for (point, word) in points.iter_mut().zip(words) {
                     let half = std::f64::consts::FRAC_1_SQRT_2;
                     point.extend(known.iter().map(|k| if *k == word { half } else { 0.0 }));

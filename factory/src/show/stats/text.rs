@@ -39,7 +39,8 @@ pub fn text(statistics: &Statistics) -> String {
         likeness(statistics),
         pages(&statistics.pages),
     ];
-    let mut text = sections.join("\n");
+    let told: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
+    let mut text = told.join("\n");
     text.truncate(text.trim_end().len());
     text
 }
@@ -116,6 +117,9 @@ fn sizes(statistics: &Statistics) -> String {
 }
 
 fn structure(rows: &[StructureRow]) -> String {
+    if rows.iter().all(|row| row.quantiles.is_none()) {
+        return String::new();
+    }
     let mut text =
         format!("{:<26}{:>6}{:>9}{:>9}{:>9}\n", "Structure", "tasks", "5 %", "median", "95 %");
     for row in rows {
