@@ -1,3 +1,4 @@
+# Reads tokens aloud: `speak(token, kind, style)`, where a style names an option of each convention.
 import re
 
 ONES = (

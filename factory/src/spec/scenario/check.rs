@@ -500,6 +500,29 @@ mod tests {
     }
 
     #[test]
+    fn challenge_with_a_fault_is_refused() {
+        let cases: [(fn(&mut ChallengeScenario), &str, &str); 5] = [
+            (|s| s.formulation = Formulation::Binary, "story_schema", "no challenge asks"),
+            (|s| s.columns.truncate(1), "story_schema", "2 are needed"),
+            (|s| s.subjects.truncate(3), "story_schema", "8 to 24 are needed"),
+            (|s| s.settings[0] = "at noon today".to_owned(), "story_text", "4 words or more"),
+            (|s| s.subjects[1] = s.subjects[0].clone(), "story_text", "occurs twice"),
+        ];
+        let stories = all().unwrap().into_iter().find_map(|scenario| match scenario.story {
+            Story::Challenge(story) => Some(*story),
+            _ => None,
+        });
+        let plain = stories.unwrap();
+        for (change, code, said) in cases {
+            let mut story = plain.clone();
+            change(&mut story);
+            let error = Story::Challenge(Box::new(story)).check().unwrap_err();
+            assert_eq!(error.code(), code, "{error}");
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
+
+    #[test]
     fn story_with_a_fault_is_refused_with_its_code_and_what_to_change() {
         let cases: [Case; 28] = [
             (|s| s.numbers.truncate(6), "story_schema", "7 to 12 are needed"),
