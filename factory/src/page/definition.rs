@@ -76,10 +76,8 @@ fn slots(prediction: &Prediction) -> Vec<(&'static str, String)> {
                 ("numbered", numbered.join(", ")),
             ]
         }
-        Prediction::ClassProbabilities { column, classes } => {
-            vec![("target", code(column)), ("classes", quoted(classes))]
-        }
-        Prediction::Boxes { column, classes } => {
+        Prediction::ClassProbabilities { column, classes }
+        | Prediction::Boxes { column, classes } => {
             vec![("target", code(column)), ("classes", quoted(classes))]
         }
         Prediction::Numbers { columns } | Prediction::Probabilities { columns } => {

@@ -106,7 +106,7 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
         ("image/reconstruction", [" intensities |", "`clean/", " intensities"]),
         ("image/segmentation", ["| target |", "`masks/`", " pixels\n"]),
         ("image/regression", ["`images/`", " x ", " pixels\n"]),
-        ("audio/regression", ["`audio/`", "8000 samples per second", " seconds long\n"]),
+        ("audio/binary", ["`audio/`", "8000 samples per second", " seconds long\n"]),
         ("graph/regression", ["`graphs/`", "(`source`, `target`, `weight`)", " lines\n"]),
         ("text/regression", ["UTF-8", " words", "| target |"]),
         ("image/detection", ["`class x y w h`", "class confidence x y w h", "`images/`"]),
@@ -177,7 +177,7 @@ fn flaws_are_announced_in_a_third_of_the_tasks_and_metrics_defined_in_all() {
             for mutation in &task.blueprint.mutations {
                 let told = match mutation {
                     Mutation::Units { companion, .. } => format!("`{companion}` | unit of"),
-                    Mutation::Echo { .. } => "rough".to_owned(),
+                    Mutation::Echo { .. } => "rough estimate".to_owned(),
                     Mutation::Blemish { name, .. } => {
                         let known = task.blueprint.kind().blemishes(&task.blueprint);
                         known.iter().find(|one| one.name == name).unwrap().means[1..].to_owned()
