@@ -106,7 +106,8 @@ def crossed(model, x, y, fold):
 
 
 def weights_of(held, y, steps=60):
-    """Weights of models that sum to 1, grown one small step at a time towards the least error."""
+    """Weights of models that sum to 1, grown one small step at a time towards the least error, and
+    pulled to equal ones: few rows cannot tell models apart."""
     chosen, total, count = [], 0.0, np.zeros(len(held))
     for step in range(steps):
         losses = [error(y, (total + values) / (step + 1)) for values in held]
@@ -114,7 +115,7 @@ def weights_of(held, y, steps=60):
         total = total + held[best]
         count[best] += 1
         chosen.append(best)
-    return count / steps
+    return 0.6 * count / steps + 0.4 / len(held)
 
 
 def on_logs(y):

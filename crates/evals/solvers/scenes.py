@@ -204,9 +204,17 @@ def plain_boxes(rich=False):
     for row, frame, p in zip(owner[owner >= N] - N, frames[owner >= N] + move, chance):
         for name, value in zip(model.classes_, p):
             if name and value > 0.05:
-                frame_text = f"{frame[0]:.2f} {frame[1]:.2f} {max(1, frame[2]):.2f} {max(1, frame[3]):.2f}"
-                cells[row].append((value, f"{name} {value:.4f} {frame_text}"))
-    submit({OUT[0]: [" ".join(text for _, text in sorted(cell, reverse=True)[:60]) for cell in cells]})
+                cells[row].append((value, name, (*frame[:2], *np.maximum(1, frame[2:]))))
+    submit({OUT[0]: [" ".join(separate(cell)[:60]) for cell in cells]})
+
+
+def separate(found):
+    """Boxes as text, the likeliest first; of those of a class that overlap, only the likeliest."""
+    kept = []
+    for value, name, frame in sorted(found, reverse=True):
+        if all(name != other or overlap(frame, there) < 0.4 for _, other, there in kept):
+            kept.append((value, name, frame))
+    return [f"{name} {value:.4f} " + " ".join(f"{side:.2f}" for side in frame) for value, name, frame in kept]
 
 
 def around(stack, reach):

@@ -218,3 +218,133 @@ fn pairs(solvers: &[Solver], subjects: &[&Subject], stream: Stream) -> Vec<Pair>
     }
     pairs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tasks::rating::{Level, RATING_VERSION};
+    use tasks::task::TaskId;
+
+    /// A task on which solvers reach some scores, 0 to 1, and a medal from 0.5 on.
+    fn subject(id: usize, modality: Modality, scores: &[(Solver, Option<f64>)]) -> Subject {
+        let rating = |(solver, score): &(Solver, Option<f64>)| {
+            let milestone = match score {
+                Some(score) if *score >= 0.5 => Some(Milestone::Bronze),
+                Some(score) if *score >= 0.2 => Some(Milestone::Median),
+                _ => None,
+            };
+            let rating = Rating {
+                version: RATING_VERSION,
+                task: TaskId::new(&format!("t{id}")).unwrap(),
+                files: String::new(),
+                solver: *solver,
+                script: String::new(),
+                ending: "finished".to_owned(),
+                score: *score,
+                milestone,
+                way: score.unwrap_or(0.0),
+                processor_seconds: 2.0,
+                refusal: None,
+                note: None,
+            };
+            (*solver, rating)
+        };
+        let level = TaskLevel { level: Level::ALL[id % 5], source: LevelSource::Solvers };
+        Subject {
+            modality,
+            direction: Direction::HigherIsBetter,
+            groups: vec![modality.name().to_owned(), "held-out family".to_owned()],
+            level,
+            ratings: scores.iter().map(rating).collect(),
+        }
+    }
+
+    const SOLVERS: [Solver; 6] = Solver::ALL;
+
+    fn summary(rows: &[(Modality, [Option<f64>; 6])]) -> RatingSummary {
+        let subjects: Vec<Subject> = rows
+            .iter()
+            .enumerate()
+            .map(|(id, (modality, scores))| {
+                let pairs: Vec<_> = SOLVERS.into_iter().zip(*scores).collect();
+                subject(id, *modality, &pairs)
+            })
+            .collect();
+        RatingSummary::new(&SOLVERS, &subjects, Stream::root(0))
+    }
+
+    fn good() -> Vec<(Modality, [Option<f64>; 6])> {
+        let row = |engineer, network| {
+            [Some(0.0), Some(0.1), Some(0.2), Some(engineer), Some(engineer + 0.05), Some(network)]
+        };
+        vec![
+            (Modality::Tabular, row(0.6, 0.3)),
+            (Modality::Image, row(0.55, 0.7)),
+            (Modality::Text, row(0.3, 0.2)),
+            (Modality::Audio, row(0.4, 0.1)),
+        ]
+    }
+
+    #[test]
+    fn counts_are_of_tasks_and_the_invalid_lose() {
+        let mut rows = good();
+        rows[0].1[2] = None;
+        let summary = summary(&rows);
+        let glance = summary.solver(Solver::Glance).unwrap();
+        assert_eq!((glance.tasks, glance.valid, glance.milestones), (4, 3, [3, 0, 0, 0]));
+        let engineer = summary.solver(Solver::Engineer).unwrap();
+        assert_eq!((engineer.milestones, engineer.medal_share()), ([4, 2, 0, 0], 0.5));
+        assert!((engineer.mean_way() - 0.4625).abs() < 1e-12);
+        let above = |solver, other| {
+            let of = |pair: &&Pair| (pair.solver, pair.other) == (solver, other);
+            summary.pairs.iter().find(of).unwrap().above
+        };
+        // An invalid submission is below any valid one, also the constant's.
+        assert_eq!(above(Solver::Constant, Solver::Glance), 0.25);
+        assert_eq!(above(Solver::Specialist, Solver::Engineer), 1.0);
+        assert_eq!(summary.levels, [1, 1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn gates_hold_on_a_good_corpus_and_each_can_fail() {
+        let held = |rows: &[(Modality, [Option<f64>; 6])]| -> Vec<Option<bool>> {
+            summary(rows).gates.iter().map(|gate| gate.holds).collect()
+        };
+        // The specialist has a medal on two of four tasks, which is not fewer than half.
+        assert_eq!(held(&good()), [true, true, true, false, true].map(Some));
+        let mut rows = good();
+        rows[0].1[4] = Some(0.45);
+        rows[0].1[1] = Some(0.9);
+        let verdicts = held(&rows);
+        assert_eq!(verdicts[1], Some(false), "the exploiter has a medal");
+        assert_eq!(verdicts[3], Some(true), "the specialist has one medal of four");
+        let mut rows = good();
+        rows.iter_mut().for_each(|row| row.1[3] = Some(0.7));
+        assert_eq!(held(&rows)[2], Some(false), "the engineer has all medals");
+        assert_eq!(held(&rows)[0], Some(false), "the engineer is above the specialist");
+        let mut rows = good();
+        rows.iter_mut().for_each(|row| row.1[5] = Some(0.0));
+        assert_eq!(held(&rows)[4], Some(false), "the network is never above");
+    }
+
+    #[test]
+    fn nothing_is_said_of_what_was_not_rated() {
+        let empty = RatingSummary::new(&[Solver::Glance], &[], Stream::root(0));
+        assert!(empty.gates.iter().all(|gate| gate.holds.is_none()), "{:?}", empty.gates);
+        assert_eq!(empty.solver(Solver::Glance).unwrap().way, None);
+        assert!(empty.to_string().contains("0 tasks"));
+    }
+
+    #[test]
+    fn table_names_every_solver_and_gate() {
+        let text = summary(&good()).to_string();
+        for solver in SOLVERS {
+            assert!(text.matches(solver.name()).count() >= 4, "{solver}\n{text}");
+        }
+        for part in
+            ["any medal, %", "row above column", "level by solvers: 1: 1,", "fails  specialist"]
+        {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+}
