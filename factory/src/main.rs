@@ -198,6 +198,12 @@ fn verify(flags: &Verify) -> Result<ExitCode> {
         run::rehearse()?;
     }
     let corpus = Corpus::open(&flags.dir)?;
+    if corpus.tasks().iter().any(|task| task.manifest().is_anchor()) {
+        bail!(UsageError(
+            "the folder holds anchors, which have no blueprint to be built again from; `factory anchors` \
+             makes the same ones anew"
+        ));
+    }
     if flags.fix_times {
         let fixed = corpus.tasks().iter().map(factory::verify::fix_times);
         let fixed: usize = fixed.sum::<io::Result<_>>().context("failed to set times of files")?;
