@@ -12,11 +12,9 @@ read -r -a runner <<<"${RUNNER:-env}"
 bin=target/release
 mkdir -p "$out"
 
-if [[ ! -f $out/tasks/corpus.json ]]; then
-  "${runner[@]}" "$bin/factory" generate --seeds mlebench --count 48 --modality tabular \
-    --formulation binary,multiclass,regression \
-    --shares binary=0.4,multiclass=0.3,regression=0.3 --seed 0 --out "$out/tasks"
-fi
+"${runner[@]}" "$bin/factory" generate --seeds mlebench --count 48 --modality tabular \
+  --formulation binary,multiclass,regression \
+  --shares binary=0.4,multiclass=0.3,regression=0.3 --seed 0 --out "$out/tasks"
 "${runner[@]}" "$bin/rl" sft --model tiny --tasks "$out/tasks" --seed 0 --out "$out/sft"
 for seed in 0 1 2; do
   for sampler in uniform adaptive; do

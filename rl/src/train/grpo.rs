@@ -24,10 +24,10 @@
 //!    do count in the mean over trajectories.
 //! 5. Rewards are exact milestones; there is no length penalty.
 //!
-//! Options, all off by default: a curriculum (`curriculum`), dynamic sampling
-//! (`dynamic_sampling`), several updates per batch
-//! (`mini_batches`, `epochs`), a KL penalty against the reference model (`kl`), truncated importance
-//! sampling (`tis_cap`), a dual clip (`clip.dual`), other masks (`mask`).
+//! Options, all off by default: a curriculum (`curriculum`), dynamic sampling (`dynamic_sampling`),
+//! several updates per batch (`mini_batches`, `epochs`), a KL penalty against the reference model
+//! (`kl`), truncated importance sampling (`tis_cap`), a dual clip (`clip.dual`), other masks
+//! (`mask`).
 //!
 //! `docs/GRPO.md` works through three trajectories by hand, `docs/METRICS.md` explains each name
 //! in `metrics.jsonl`.

@@ -6,12 +6,15 @@
 //! value = w_execute · 1[valid submission] + Σ_s w_s · 1[tier s reached]
 //!         + w_beyond · share of the way from gold to the ceiling
 //! ```
-//! in [0, 1 - w_format]. The last part is 0 in the dense reward, and always 0 in the value of
-//! feedback; it needs [`Reveal::Score`], since the score can be computed from it. The reward of a step is the change of the value that the client knows: after `score`,
-//! the value of the feedback (validity in the mode `validate`, tiers on the feedback rows in the
-//! others); after the last step, the value of the revealed part of the final grade ([`Reveal`]). The
-//! rewards of an episode therefore sum to the value of its final grade if the tier is revealed, else
-//! to that of a valid submission. A reward never reveals more than the text of the reply.
+//! in `[0, 1 - w_format]`. The last part is 0 in the dense reward, and always 0 in the value of
+//! feedback; it needs [`Reveal::Score`], since the score can be computed from it.
+//!
+//! The reward of a step is the change of the value that the client knows: after `score`, the value of
+//! the feedback (validity in the mode `validate`, tiers on the feedback rows in the others); after the
+//! last step, the value of the revealed part of the final grade ([`Reveal`]). The rewards of an
+//! episode therefore sum to the value of its final grade if all of it is revealed, with the tier to
+//! that without the part above gold, else to that of a valid submission. A reward never reveals more
+//! than the text of the reply.
 
 use super::reveal::Reveal;
 use crate::env::{EpisodeResult, ScoreFeedback};
