@@ -181,7 +181,7 @@ mod tests {
         let look = Look {
             format: Format::Cells,
             stream: Stream::root(1),
-            vocabulary: &vocabulary,
+            vocabulary: &vocabulary, subject: None,
             blemishes: &blemishes,
         };
         assert_eq!(Dialect::new(&look).nouns, ["hinge", "rred", "axle", "bolt", "spring"]);
@@ -193,7 +193,7 @@ mod tests {
         let look = Look {
             format: Format::Cells,
             stream: Stream::root(1),
-            vocabulary: &[],
+            vocabulary: &[], subject: None,
             blemishes: &blemishes,
         };
         let mut draws = Draws::new(Stream::root(2));
