@@ -313,7 +313,8 @@ fn items_that_do_not_fit_are_refused_with_what_to_give() {
         let look = Look {
             format: formats(&item)[0],
             stream: Stream::root(1),
-            vocabulary: &[], subject: None,
+            vocabulary: &[],
+            subject: None,
             blemishes: &BTreeMap::new(),
         };
         assert!(write(item.view(), &look, &mut Draws::new(look.stream)).is_err());

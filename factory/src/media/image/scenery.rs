@@ -14,6 +14,8 @@ mod path;
 mod pieces;
 mod sighting;
 mod subject;
+#[cfg(test)]
+mod tests;
 
 pub use subject::Subject;
 
@@ -143,7 +145,7 @@ impl ItemReader for Scenery {
     }
 
     fn python(&self) -> &'static str {
-        concat!(include_str!("features.py"), include_str!("scenery/scenery.py"))
+        concat!(include_str!("scenery/scenery.py"), include_str!("features.py"))
     }
 }
 
@@ -163,7 +165,8 @@ impl Medium for Scenery {
     }
 
     fn render(&self, values: &[f64], look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
-        let &[daylight, light_tilt, hue, size, haze, count, elongation, tilt, right, bands] = values
+        let &[daylight, light_tilt, hue, size, haze, count, elongation, tilt, right, bands] =
+            values
         else {
             debug_assert!(false, "a value for each statistic");
             return Vec::new();
@@ -182,16 +185,16 @@ impl Medium for Scenery {
             bands,
         };
         let canvas = studio.scene(&asked, draws);
-        photograph(canvas, &studio, look, draws)
+        photograph(&canvas, &studio, look, draws)
     }
 }
 
 /// The file of a scene.
-fn photograph(canvas: Canvas, studio: &Studio, look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
+fn photograph(canvas: &Canvas, studio: &Studio, look: &Look<'_>, draws: &mut Draws) -> Vec<u8> {
     let strength = |blemish: &Blemish| look.blemishes.get(blemish.name).copied();
     let added = strength(&NOISE).unwrap_or(0.0);
     let sigma = (studio.grain * studio.grain + added * added).sqrt();
-    let mut planes = canvas.planes;
+    let mut planes = canvas.planes();
     for plane in &mut planes {
         if let Some(sigma) = strength(&BLUR) {
             *plane = blurred(plane, sigma);

@@ -181,7 +181,8 @@ mod tests {
         let look = Look {
             format: Format::Cells,
             stream: Stream::root(1),
-            vocabulary: &vocabulary, subject: None,
+            vocabulary: &vocabulary,
+            subject: None,
             blemishes: &blemishes,
         };
         assert_eq!(Dialect::new(&look).nouns, ["hinge", "rred", "axle", "bolt", "spring"]);
@@ -193,7 +194,8 @@ mod tests {
         let look = Look {
             format: Format::Cells,
             stream: Stream::root(1),
-            vocabulary: &[], subject: None,
+            vocabulary: &[],
+            subject: None,
             blemishes: &blemishes,
         };
         let mut draws = Draws::new(Stream::root(2));

@@ -26,7 +26,8 @@ fn sample(seed: u64, blemishes: &[(&str, f64)]) -> GraphSample {
     let look = Look {
         format: Format::Csv,
         stream: stream.child("look"),
-        vocabulary: &[], subject: None,
+        vocabulary: &[],
+        subject: None,
         blemishes: &blemishes,
     };
     let mut sample = GraphSample {

@@ -5,39 +5,32 @@ use super::path::Path;
 use crate::numeric::draws::floor;
 use ndarray::Array2;
 
-/// A square picture: a plane for each of red, green and blue, from 0 to 1, of shape
-/// `[down, across]`.
-#[derive(Debug)]
+/// A square picture: red, green and blue of each pixel, from 0 to 1, row by row.
+#[derive(Debug, Clone)]
 pub(super) struct Canvas {
-    pub(super) planes: [Array2<f64>; 3],
+    side: usize,
+    pixels: Vec<[f64; 3]>,
 }
 
 impl Canvas {
     pub(super) fn new(side: usize) -> Self {
-        Self { planes: [(); 3].map(|()| Array2::zeros((side, side))) }
+        Self { side, pixels: vec![[0.0; 3]; side * side] }
     }
 
     pub(super) fn side(&self) -> usize {
-        self.planes[0].nrows()
+        self.side
     }
 
-    pub(super) fn at(&self, pixel: (usize, usize)) -> [f64; 3] {
-        [0, 1, 2].map(|channel: usize| self.planes[channel][pixel])
-    }
-
-    pub(super) fn set(&mut self, pixel: (usize, usize), color: [f64; 3]) {
-        for (plane, level) in self.planes.iter_mut().zip(color) {
-            plane[pixel] = level;
-        }
+    /// The color of a pixel, by its row and column.
+    pub(super) fn at(&self, (y, x): (usize, usize)) -> [f64; 3] {
+        self.pixels[y * self.side + x]
     }
 
     /// Changes every pixel.
     pub(super) fn each(&mut self, mut change: impl FnMut((usize, usize), &mut [f64; 3])) {
-        for y in 0..self.side() {
-            for x in 0..self.side() {
-                let mut color = self.at((y, x));
-                change((y, x), &mut color);
-                self.set((y, x), color);
+        for (y, row) in self.pixels.chunks_exact_mut(self.side).enumerate() {
+            for (x, color) in row.iter_mut().enumerate() {
+                change((y, x), color);
             }
         }
     }
@@ -50,15 +43,25 @@ impl Canvas {
         placed: Placed,
         mut paint: impl FnMut((f64, f64), [f64; 3]) -> [f64; 3],
     ) {
-        let most = self.side() as f64;
+        let most = self.side as f64;
         path.covered(placed, |(x, y), share| {
             if x < 0.0 || y < 0.0 || x >= most || y >= most {
                 return;
             }
-            let pixel = (floor(y), floor(x));
-            let below = self.at(pixel);
-            let above = paint((x, y), below);
-            self.set(pixel, [0, 1, 2].map(|c: usize| below[c] + share * (above[c] - below[c])));
+            let below = &mut self.pixels[floor(y) * self.side + floor(x)];
+            let above = paint((x, y), *below);
+            for (below, above) in below.iter_mut().zip(above) {
+                *below += share * (above - *below);
+            }
         });
+    }
+
+    /// Red, green and blue, each of shape `[down, across]`.
+    pub(super) fn planes(&self) -> [Array2<f64>; 3] {
+        [0, 1, 2].map(|channel: usize| {
+            let values = self.pixels.iter().map(|color| color[channel]).collect();
+            Array2::from_shape_vec((self.side, self.side), values)
+                .expect("there is a color for each pixel")
+        })
     }
 }

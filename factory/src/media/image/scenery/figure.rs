@@ -118,7 +118,9 @@ impl Outline {
             });
         }
         for hole in pieces::holes(&body) {
-            hole.iter().for_each(|pixel| body[*pixel] = true);
+            for pixel in hole {
+                body[pixel] = true;
+            }
         }
         let unit = 1.0 / scale;
         let along = |position: usize| (position as f64 + 0.5) * unit - REACH;
@@ -173,8 +175,11 @@ impl Figure {
         let mixed = both / first;
         let second = (down - mixed * mixed).sqrt();
         let round = [1.0 / first, 0.0, -mixed / (first * second), 1.0 / second];
-        let (wide, high) =
-            if self.wide { (ratio.sqrt(), 1.0 / ratio.sqrt()) } else { (1.0 / ratio.sqrt(), ratio.sqrt()) };
+        let (wide, high) = if self.wide {
+            (ratio.sqrt(), 1.0 / ratio.sqrt())
+        } else {
+            (1.0 / ratio.sqrt(), ratio.sqrt())
+        };
         let scale = (area / self.outline.area * first * second).sqrt();
         let [a, b, c, d] = [
             scale * wide * round[0],

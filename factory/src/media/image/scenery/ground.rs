@@ -243,7 +243,13 @@ impl Setting {
     }
 
     /// Lays something before the lower edge of a thing: its middle, and how high it is, in pixels.
-    pub(super) fn hide(&self, canvas: &mut Canvas, middle: (f64, f64), high: f64, draws: &mut Draws) {
+    pub(super) fn hide(
+        &self,
+        canvas: &mut Canvas,
+        middle: (f64, f64),
+        high: f64,
+        draws: &mut Draws,
+    ) {
         const BEFORE: [&str; 4] = ["bush", "pebble", "pale_cell", "cloud"];
         let known = BEFORE.iter().find(|name| self.file.props.iter().any(|prop| prop == *name));
         let Some(name) = known else { return };

@@ -48,8 +48,11 @@ pub(super) fn things(figure: &Figure, wanted: Wanted, draws: &mut Draws) -> Vec<
     let count = wanted.count;
     let mut depths = vec![0.0];
     depths.extend((1..count).map(|_| draws.between(0.25, 1.0)));
-    let mut sizes: Vec<f64> =
-        depths.iter().enumerate().map(|(i, d)| if i == 0 { NEAREST } else { 1.05 - 0.25 * d }).collect();
+    let mut sizes: Vec<f64> = depths
+        .iter()
+        .enumerate()
+        .map(|(i, d)| if i == 0 { NEAREST } else { 1.05 - 0.25 * d })
+        .collect();
     // The nearest one keeps its lead; the others make up for it, so that the mean is right.
     let rest: f64 = sizes[1..].iter().sum();
     let factor = (count as f64 - NEAREST) / rest;

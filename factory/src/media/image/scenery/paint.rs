@@ -13,7 +13,7 @@ use ndarray::Array2;
 /// Blue over red of the paint of things, before haze.
 pub(super) const DEPTH: f64 = 0.12;
 /// How much darker bands are.
-const BANDED: f64 = 0.36;
+const BANDED: f64 = 0.3;
 /// How much darker the ground is in a shadow.
 const SHADED: f64 = 0.8;
 /// Weights of red, green and blue in brightness (ITU-R BT.601).
@@ -83,7 +83,7 @@ impl Studio {
         self.setting.paint(&mut canvas, horizon, draws);
         self.shadows(&mut canvas, &things, asked.light_tilt);
         let free = self.free(&things);
-        lit(&mut canvas, &free, asked.daylight, asked.light_tilt);
+        self.light(&mut canvas, &free, asked.daylight, asked.light_tilt);
         let mean = things.iter().map(|thing| 0.6 + 0.8 * thing.depth).sum::<f64>() / count as f64;
         for thing in &things {
             let haze = asked.haze * (0.6 + 0.8 * thing.depth) / mean;
@@ -101,7 +101,7 @@ impl Studio {
 
     /// Darkens the ground beside or below things, away from the light.
     fn shadows(&self, canvas: &mut Canvas, things: &[Thing], light_tilt: f64) {
-        let before = Canvas { planes: canvas.planes.clone() };
+        let before = canvas.clone();
         let shaded = |(x, y): (f64, f64), _: [f64; 3]| {
             before.at((floor(y), floor(x))).map(|level| level * SHADED)
         };
@@ -130,13 +130,19 @@ impl Studio {
 
     /// The pixels that no thing covers.
     fn free(&self, things: &[Thing]) -> Array2<bool> {
-        let mut cover = Canvas::new(self.side);
+        let mut free = Array2::from_elem((self.side, self.side), true);
         for thing in things {
             for part in self.figure.parts.iter().filter(|part| matches!(part.fill, Fill::Body(_))) {
-                cover.fill(&part.path, thing.placed, |_, _| [1.0; 3]);
+                part.path.covered(thing.placed, |(x, y), _| {
+                    if x >= 0.0 && y >= 0.0 {
+                        free.get_mut((floor(y), floor(x)))
+                            .into_iter()
+                            .for_each(|free| *free = false);
+                    }
+                });
             }
         }
-        cover.planes[0].mapv(|share| share == 0.0)
+        free
     }
 
     fn draw(&self, canvas: &mut Canvas, thing: &Thing, haze: f64, asked: &Asked) {
@@ -179,36 +185,39 @@ impl Studio {
             });
         }
     }
-}
 
-/// Scales the light, more on one side, so that the brightness of the free pixels has this mean
-/// and rises by this much from the left edge to the right.
-fn lit(canvas: &mut Canvas, free: &Array2<bool>, mean: f64, rise: f64) {
-    let side = canvas.side() as f64;
-    let at = |x: usize| 2.0 * (x as f64 + 0.5) / side - 1.0;
-    // Sums of u^k, and of u^k times the brightness.
-    let (mut powers, mut levels) = ([0.0; 3], [0.0; 3]);
-    for ((y, x), _) in free.indexed_iter().filter(|(_, free)| **free) {
-        let luma: f64 = canvas.at((y, x)).iter().zip(LUMA).map(|(level, part)| level * part).sum();
-        let u = at(x);
-        for (power, term) in [1.0, u, u * u].into_iter().enumerate() {
-            powers[power] += term;
-            levels[power] += term * luma;
+    /// Scales the light, more on one side, so that the brightness of the free pixels has this mean
+    /// and rises by this much from the left edge to the right.
+    fn light(&self, canvas: &mut Canvas, free: &Array2<bool>, mean: f64, rise: f64) {
+        let side = canvas.side() as f64;
+        let mut weights = LUMA;
+        if self.swapped {
+            weights.reverse();
         }
+        let at = |x: usize| 2.0 * (x as f64 + 0.5) / side - 1.0;
+        // Sums of u^k, and of u^k times the brightness.
+        let (mut powers, mut levels) = ([0.0; 3], [0.0; 3]);
+        for ((y, x), _) in free.indexed_iter().filter(|(_, free)| **free) {
+            let luma: f64 =
+                canvas.at((y, x)).iter().zip(weights).map(|(level, part)| level * part).sum();
+            let u = at(x);
+            for (power, term) in [1.0, u, u * u].into_iter().enumerate() {
+                powers[power] += term;
+                levels[power] += term * luma;
+            }
+        }
+        // With the factor p + q u, the sums of the brightness and of u times it are as asked.
+        let asked =
+            (mean * powers[0] + rise / 2.0 * powers[1], mean * powers[1] + rise / 2.0 * powers[2]);
+        let determinant = levels[0] * levels[2] - levels[1] * levels[1];
+        if determinant <= 0.0 {
+            return;
+        }
+        let p = (asked.0 * levels[2] - asked.1 * levels[1]) / determinant;
+        let q = (asked.1 * levels[0] - asked.0 * levels[1]) / determinant;
+        canvas.each(|(_, x), color| {
+            let factor = p + q * at(x);
+            *color = color.map(|level| (level * factor).clamp(0.02, 0.98));
+        });
     }
-    // With the factor p + q u, the sums of the brightness and of u times it are as asked.
-    let asked = (
-        mean * powers[0] + rise / 2.0 * powers[1],
-        mean * powers[1] + rise / 2.0 * powers[2],
-    );
-    let determinant = levels[0] * levels[2] - levels[1] * levels[1];
-    if determinant <= 0.0 {
-        return;
-    }
-    let p = (asked.0 * levels[2] - asked.1 * levels[1]) / determinant;
-    let q = (asked.1 * levels[0] - asked.0 * levels[1]) / determinant;
-    canvas.each(|(_, x), color| {
-        let factor = p + q * at(x);
-        *color = color.map(|level| (level * factor).clamp(0.02, 0.98));
-    });
 }

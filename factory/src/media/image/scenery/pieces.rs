@@ -86,7 +86,10 @@ mod tests {
     fn pieces_that_touch_by_sides_are_one() {
         let (labels, count) = labelled(&mask(&["#.##", "#..#", "###.", "...#"]));
         assert_eq!(count, 3);
-        assert_eq!(labels.into_raw_vec_and_offset().0, [1, 0, 2, 2, 1, 0, 0, 2, 1, 1, 1, 0, 0, 0, 0, 3]);
+        assert_eq!(
+            labels.into_raw_vec_and_offset().0,
+            [1, 0, 2, 2, 1, 0, 0, 2, 1, 1, 1, 0, 0, 0, 0, 3]
+        );
     }
 
     #[test]

@@ -1,5 +1,3 @@
-
-
 """Reading scenes in colour. Follows sighting.rs, colours.rs, given.rs and features.rs."""
 
 import io
@@ -17,10 +15,10 @@ COLOURED = [60, 110]
 DEPTH = 0.12
 RED = 138
 LEAST = 0.003
-EDGE = 0.5
-CORE = 0.72
+EDGE = 0.55
+CORE = 0.85
 PIXEL = 1.0 / 12.0
-HOLE = 2
+HOLE = 0.015
 PLACES = 48
 BANDS = range(2, 7)
 
@@ -143,14 +141,14 @@ def measure(levels, grey):
     core = inside & (share > CORE)
     r, g, k = (total(labels[core], levels[:, :, i][core]) for i in (warm, 1, cold))
     hue = 60.0 * (g.sum() - k.sum()) / max(r.sum() - k.sum(), 1.0)
-    haze = ((k / np.maximum(r, 1.0) - DEPTH) / (1.0 - DEPTH)).mean()
+    haze = np.maximum((k / np.maximum(r, 1.0) - DEPTH) / (1.0 - DEPTH), 0.0).mean()
     size = 100.0 / side * (2.0 * np.sqrt(pixels / np.pi)).mean()
     turn = np.arctan2((pixels * 2.0 * sine * cosine).sum(), (pixels * (cosine**2 - sine**2)).sum()) / 4.0
 
     hy, hx = np.nonzero(hollow)
     owner = hollow[hy, hx]
     marks = total(owner)
-    some = marks >= HOLE
+    some = marks >= HOLE * pixels
     right = 0.5
     if some.any():
         across = total(owner, hx)[some] / marks[some] - mean_x[some]

@@ -13,13 +13,13 @@ const RED: i32 = 138;
 /// Pieces of fewer pixels are noise, in shares of the picture.
 const LEAST: f64 = 0.003;
 /// The outline of a thing is where this share of its redness is left.
-const EDGE: f64 = 0.5;
+const EDGE: f64 = 0.55;
 /// Pixels with this share of its redness are well within it.
-const CORE: f64 = 0.72;
+const CORE: f64 = 0.85;
 /// The variance of a position within a pixel.
 const PIXEL: f64 = 1.0 / 12.0;
-/// A hole of fewer pixels does not show where a thing faces.
-const HOLE: f64 = 2.0;
+/// Holes of less than this share of a thing do not show where it faces.
+const HOLE: f64 = 0.015;
 /// Places along a thing at which its brightness is taken.
 const PLACES: usize = 48;
 /// Numbers of bands that are looked for.
@@ -66,9 +66,8 @@ impl Thing {
 pub(super) fn measure(pixels: &Array3<u8>, grey: &Picture) -> Vec<f64> {
     let side = pixels.len_of(Axis(0));
     let (warm, cold) = channels(pixels);
-    let difference = |(y, x): (usize, usize)| {
-        i32::from(pixels[(y, x, warm)]) - i32::from(pixels[(y, x, cold)])
-    };
+    let difference =
+        |(y, x): (usize, usize)| i32::from(pixels[(y, x, warm)]) - i32::from(pixels[(y, x, cold)]);
     let red = summed(&Array2::from_shape_fn((side, side), difference));
     let seen = red.mapv(|sum| sum > RED);
     let (labels, count) = labelled(&seen);
@@ -121,11 +120,9 @@ pub(super) fn measure(pixels: &Array3<u8>, grey: &Picture) -> Vec<f64> {
     }
     let around = lighting(grey, |pixel| filled[pixel] == 0);
     let found: Vec<usize> = (1..=count).filter(|label| things[*label].pixels > 0.0).collect();
-    let Some(nearest) =
-        found.iter().copied().reduce(|best, label| {
-            if things[label].pixels > things[best].pixels { label } else { best }
-        })
-    else {
+    let Some(nearest) = found.iter().copied().reduce(|best, label| {
+        if things[label].pixels > things[best].pixels { label } else { best }
+    }) else {
         return vec![around.0, around.1, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.0];
     };
     let number = found.len() as f64;
@@ -138,7 +135,7 @@ pub(super) fn measure(pixels: &Array3<u8>, grey: &Picture) -> Vec<f64> {
     let size = 100.0 / side as f64 * mean(&|thing| 2.0 * (thing.pixels / PI).sqrt());
     let pale = |thing: &Thing| {
         let ratio = thing.colors[2] / thing.colors[0].max(1.0);
-        (ratio - DEPTH) / (1.0 - DEPTH)
+        ((ratio - DEPTH) / (1.0 - DEPTH)).max(0.0)
     };
     let ratio = |thing: &Thing| {
         let (long, wide) = thing.form().axes;
@@ -223,7 +220,7 @@ fn tilt<'a>(things: impl Iterator<Item = &'a Thing>) -> f64 {
 fn facing<'a>(things: impl Iterator<Item = &'a Thing>, turn: f64) -> f64 {
     let (cosine, sine) = (libm::cos(turn), libm::sin(turn));
     let (mut right, mut all) = (0.0, 0.0);
-    for thing in things.filter(|thing| thing.holes[0] >= HOLE) {
+    for thing in things.filter(|thing| thing.holes[0] >= HOLE * thing.pixels) {
         let (x, y) = thing.form().middle;
         let [count, across, down] = thing.holes;
         let ahead = (across / count - x) * cosine + (down / count - y) * sine;
