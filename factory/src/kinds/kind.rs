@@ -151,7 +151,10 @@ impl Blueprint {
 /// What items are called in the plural.
 fn noun(layout: &ItemLayout) -> &'static str {
     match (layout.medium, layout.format) {
-        (MediumKind::Surface | MediumKind::Objects | MediumKind::Picture, _) => "pictures",
+        (
+            MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery | MediumKind::Picture,
+            _,
+        ) => "pictures",
         (MediumKind::Recording | MediumKind::Sound, _) => "recordings",
         (MediumKind::Report | MediumKind::Text, Format::Text) => "documents",
         (MediumKind::Report | MediumKind::Text, _) => "texts",

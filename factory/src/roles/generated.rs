@@ -24,7 +24,9 @@ pub const STREAM: &str = "developer";
 /// and for graphs.
 fn medium(medium: MediumKind) -> Option<MediumKind> {
     match medium {
-        MediumKind::Surface | MediumKind::Objects => Some(MediumKind::Picture),
+        MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery => {
+            Some(MediumKind::Picture)
+        }
         MediumKind::Recording => Some(MediumKind::Sound),
         MediumKind::Report => Some(MediumKind::Text),
         _ => None,
@@ -108,7 +110,8 @@ fn item_layout(item: &ItemSpec, draws: &mut Draws) -> Option<GeneratedItemLayout
         _ => (ItemForm::Text, Format::Cells),
     };
     let (column, vocabulary) = (item.column.clone(), item.vocabulary.clone());
-    let layout = ItemLayout { medium, format, column, statistics: Vec::new(), vocabulary };
+    let layout =
+        ItemLayout { medium, format, column, statistics: Vec::new(), vocabulary, subject: None };
     Some(GeneratedItemLayout { layout, form })
 }
 

@@ -242,6 +242,7 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
         column: item.column.clone(),
         statistics: item.medium.statistics().iter().map(statistic).collect(),
         vocabulary: item.vocabulary.clone(),
+        subject: item.subject,
     }
 }
 
@@ -250,7 +251,8 @@ fn share(format: Format) -> f64 {
     match format {
         Format::Jpeg => 0.4,
         Format::Text => 0.35,
-        Format::Png | Format::Wav | Format::Csv | Format::Cells => 0.0,
+        Format::Png => 0.25,
+        Format::Wav | Format::Csv | Format::Cells => 0.0,
     }
 }
 

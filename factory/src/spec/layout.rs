@@ -1,6 +1,7 @@
 //! What a row of a task is, and what belongs to that kind of row alone.
 
 use crate::media::graph::nodes::Knit;
+use crate::media::image::Subject;
 use crate::media::{Format, MediumKind, Storage};
 use crate::spec::challenge::ChallengeLayout;
 use crate::spec::generated::GeneratedLayout;
@@ -79,6 +80,9 @@ pub struct ItemLayout {
     pub statistics: Vec<NumberColumn>,
     /// Words of the story's trade.
     pub vocabulary: Vec<String>,
+    /// What scenes show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
 }
 
 impl ItemLayout {

@@ -47,7 +47,7 @@ pub(crate) fn among(
     test: &[&[u8]],
 ) -> Result<(), Refusal> {
     match medium {
-        None | Some(MediumKind::Surface | MediumKind::Objects) => {
+        None | Some(MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery) => {
             no_picture_is_a_copy(train, test, decode)
         }
         Some(MediumKind::Picture) => no_picture_is_a_copy(train, test, decode_grey),

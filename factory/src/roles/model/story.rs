@@ -286,7 +286,9 @@ fn data(brief: &Brief<'_>) -> String {
     }
     let item = match story.item.as_ref().map(|item| item.medium) {
         None => return "a table of number and word columns".to_owned(),
-        Some(MediumKind::Surface | MediumKind::Objects | MediumKind::Picture) => "a picture",
+        Some(
+            MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery | MediumKind::Picture,
+        ) => "a picture",
         Some(MediumKind::Recording | MediumKind::Sound) => "a recording",
         Some(MediumKind::Report | MediumKind::Text) => "a text",
         Some(MediumKind::Pair) => "a pair of texts",
