@@ -321,7 +321,9 @@ fn rate(flags: &Rate) -> Result<ExitCode> {
     bar.0.finish_and_clear();
     let Rated { summary, played, faults, unreached } = rated;
     say(&summary.to_string());
-    faults.iter().for_each(|fault| complain(&format!("lost to a fault of ours: {fault}")));
+    for fault in &faults {
+        complain(&format!("lost to a fault of ours: {fault}"));
+    }
     complain(&format!("{played} scripts were run, {} of them lost", faults.len()));
     if let Some(path) = &flags.json {
         tasks::files::write_json(path, &summary)

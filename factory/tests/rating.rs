@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Output};
 use support::folders::{TemporaryFolder, files};
@@ -79,18 +80,18 @@ fn solvers_rate_a_table_once_and_its_level_is_shown() {
 
     // Nothing is run twice, and a half line of a killed run does no harm.
     let path = corpus.join(RATINGS);
-    let whole = std::fs::read_to_string(&path).unwrap();
+    let whole = fs::read_to_string(&path).unwrap();
     assert_eq!(whole.lines().count(), 5);
-    std::fs::write(&path, format!("{whole}{{\"version\": 1")).unwrap();
+    fs::write(&path, format!("{whole}{{\"version\": 1")).unwrap();
     let (_, again) = rated(&corpus, all, "90s");
     assert!(String::from_utf8_lossy(&again.stderr).contains("0 scripts were run"));
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+    assert_eq!(fs::read_to_string(&path).unwrap(), whole);
     // What is missing is run, and only that.
-    let without: String = whole.lines().filter(|line| !line.contains("glance")).fold(
-        String::new(),
-        |text, line| text + line + "\n",
-    );
-    std::fs::write(&path, without).unwrap();
+    let without: String = whole
+        .lines()
+        .filter(|line| !line.contains("glance"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    fs::write(&path, without).unwrap();
     let (_, once) = rated(&corpus, all, "90s");
     assert!(String::from_utf8_lossy(&once.stderr).contains("1 scripts were run"));
 

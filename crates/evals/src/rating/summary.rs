@@ -319,11 +319,15 @@ mod tests {
         assert_eq!(verdicts[1], Some(false), "the exploiter has a medal");
         assert_eq!(verdicts[3], Some(true), "the specialist has one medal of four");
         let mut rows = good();
-        rows.iter_mut().for_each(|row| row.1[3] = Some(0.7));
+        for row in &mut rows {
+            row.1[3] = Some(0.7);
+        }
         assert_eq!(held(&rows)[2], Some(false), "the engineer has all medals");
         assert_eq!(held(&rows)[0], Some(false), "the engineer is above the specialist");
         let mut rows = good();
-        rows.iter_mut().for_each(|row| row.1[5] = Some(0.0));
+        for row in &mut rows {
+            row.1[5] = Some(0.0);
+        }
         assert_eq!(held(&rows)[4], Some(false), "the network is never above");
     }
 
