@@ -342,7 +342,7 @@ mod tests {
             let names = names(9);
             let tasks: Vec<&TaskId> = names.iter().collect();
             let differs = |task: &TaskId, step: u64| {
-                Some((task.as_str().len() as u64 + step + u64::from(*task > names[4])) % 2 == 0)
+                Some((step + u64::from(*task > names[4])).is_multiple_of(2))
             };
             let fresh = |history| {
                 TaskSampler::new(&ADAPTIVE, tasks.clone(), 3, Stream::root(seed), history)
