@@ -130,7 +130,7 @@ impl Structure {
 /// How many classes a task has and how uneven they are; `None` if they have the story's order.
 fn classes(cell: Cell, dna: &Dna, draws: &mut Draws) -> Option<ClassPlan> {
     // Items are read with errors, and fewer rows show fewer classes.
-    let most = if cell.modality == Modality::Tabular { 40 } else { 14 };
+    let most = if cell.modality == Modality::Tabular { 40 } else { 10 };
     let known = dna.cardinality.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
     let many = dna.has(Trait::FewPerClass) || dna.has(Trait::Hierarchy) || is_long_tailed(dna);
     let count = match known {
