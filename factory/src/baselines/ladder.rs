@@ -38,7 +38,7 @@ const PENALTY: f64 = 1.0;
 /// Penalty of the top rung where classes are regions of a space of two or three axes: a larger one
 /// draws the regions to the edges, and those in the middle vanish.
 const LIGHT: f64 = 0.2;
-/// Classes of tables beyond which the top rung knows the axes, not their terms alone. With 30
+/// Classes without an order beyond which the top rung knows the axes, not their terms alone. With 30
 /// classes of a dozen rows each, the terms go 0.6 of the way to the ceiling, the axes 0.9.
 const MANY: usize = 12;
 
@@ -205,16 +205,14 @@ pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
 }
 
 /// The terms of a target's rules on a rebuilt frame, the scores of its axes where they divide many
-/// classes or are read off items, or the transforms of a generator.
+/// classes, or the transforms of a generator.
 fn transforms(target: &Target, frame: &Frame, assets: &Assets) -> Inputs {
     if let Some(transforms) = &assets.transforms {
         let take = |rows: &[usize]| transforms.select(Axis(0), rows);
         return Inputs { train: take(&assets.order.train), test: take(&assets.order.test) };
     }
-    // A dozen rows of each class do not show both the axes and the regions of their space, least of
-    // all where terms are read off items with errors.
-    let knows_axes = target.classes.len() > MANY || !assets.train_items.is_empty();
-    let terms: Vec<Vec<f64>> = if target.is_nominal() && knows_axes {
+    let terms: Vec<Vec<f64>> = if target.is_nominal() && target.classes.len() > MANY {
+        // A dozen rows of each class do not show both the axes and the regions of their space.
         target.rules().map(|rule| rule.score(frame)).collect()
     } else {
         target.rules().flat_map(|rule| rule.transforms(frame)).collect()

@@ -157,8 +157,10 @@ mod tests {
     use super::*;
 
     /// Symbols that are facts of a task.
-    const FACTS: [&str; 44] = [
+    const FACTS: [&str; 46] = [
         "class_count",
+        "columns",
+        "last_column",
         "row",
         "rows",
         "story_one_raw",

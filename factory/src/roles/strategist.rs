@@ -90,7 +90,7 @@ fn rows<E: From<RoleRefusal>>(
     let ranks = cell.formulation == Formulation::Ranking;
     let (numbers, words) = columns(brief, story, draws);
     let mut of_seed = Draws::new(brief.origin.stream("structure"));
-    let plan = Structure::draw(cell, &dna, story, &mut of_seed);
+    let plan = Structure::draw(cell, &dna, &mut of_seed);
     let asked = plan.classes.and_then(|plan| question(brief, story, plan, &mut of_seed));
     let plan = Structure { classes: plan.classes.filter(|_| asked.is_some()), ..plan };
     let scoring = scoring::choose(brief, story, &plan, asked, draws);
@@ -105,7 +105,7 @@ fn rows<E: From<RoleRefusal>>(
     let items = item.as_ref().map(|item| item.medium.modality());
     let usual = sizes(brief, items, queries.as_ref(), draws);
     let rows = match brief.preset {
-        Preset::Large => plan.rows(usual, cell, queries.as_ref()),
+        Preset::Large => plan.rows(usual, queries.as_ref()),
         Preset::Paper => usual,
     };
     let names: Vec<&str> = numbers.iter().map(|column| column.name.as_str()).collect();
@@ -166,9 +166,7 @@ fn rows<E: From<RoleRefusal>>(
     let noise = louder(&blueprint);
     if let (Some(plan), [target]) = (plan.classes, &mut blueprint.targets[..]) {
         let scores: Vec<Vec<f64>> = target.rules().map(|rule| rule.score(&population)).collect();
-        // Items are read with errors, which cost the top rung most where classes have sharp edges.
-        let (least, most) = if items.is_some() { (0.64, 0.74) } else { (0.76, 0.84) };
-        let certainty = draws.between(least, most) - 0.1 * (noise - 1.0);
+        let certainty = draws.between(0.76, 0.84) - 0.1 * (noise - 1.0);
         target.link = nominal::link(&scores, plan, certainty, draws);
         return Ok(blueprint);
     }
@@ -308,7 +306,7 @@ fn draft(
         let mut columns = parts.deal(population, draws)?;
         // The lower rungs read items with errors: with less of the floor they would see nothing.
         let interacts = blueprint.dna.has(Trait::Interactions) && blueprint.item().is_none();
-        if interacts && !matches!(family, Family::Products | Family::Conditional) {
+        if interacts && family != Family::Products {
             return None;
         }
         if interacts {

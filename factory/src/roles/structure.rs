@@ -8,7 +8,6 @@ use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::layout::{Layout, QueryLayout};
 use crate::spec::mix::Cell;
-use crate::spec::scenario::TableScenario;
 use crate::spec::seed::Trait;
 use crate::spec::structure::{
     DateSpec, Drift, GroupSpec, ParentSpec, ReadingSpec, RowStructure, Summary, ZeroSpec,
@@ -36,6 +35,8 @@ pub(super) struct Structure {
 
 /// Training rows that a table can have.
 const MOST_ROWS: usize = 400;
+/// Most classes of a table.
+const MOST_CLASSES: usize = 40;
 /// Test rows of a table whose classes are many or uneven.
 const MOST_TESTED: usize = 1500;
 /// Positive training rows below which nothing is found.
@@ -54,20 +55,21 @@ fn is_long_tailed(dna: &Dna) -> bool {
 }
 
 impl Structure {
-    /// Draws the structure of a task of this kind.
-    pub(super) fn draw(cell: Cell, dna: &Dna, story: &TableScenario, draws: &mut Draws) -> Self {
+    /// Draws the structure of a task of this kind. Only tables have one of their own: what items
+    /// say is read with errors, and lower rungs would see nothing of many classes or of rare ones.
+    pub(super) fn draw(cell: Cell, dna: &Dna, draws: &mut Draws) -> Self {
+        if cell.modality != Modality::Tabular {
+            return Self::default();
+        }
         let asks = cell.formulation;
-        // Neighbours' classes are features of nodes, and there are few rows for each.
-        let nodes = story.network.is_some() && cell.modality == Modality::Graph;
-        let classes = (asks == Formulation::Multiclass && !dna.has(Trait::Ordinal) && !nodes)
-            .then(|| classes(cell, dna, draws))
+        let classes = (asks == Formulation::Multiclass && !dna.has(Trait::Ordinal))
+            .then(|| classes(dna, draws))
             .flatten();
         let flags = matches!(asks, Formulation::Binary | Formulation::Multilabel);
-        let positive = (flags && is_uneven(dna)).then(|| {
-            // Items cost too much for the rows that rarer positives need, and are read with errors.
-            let (least, most) = match (cell.modality, asks) {
-                (Modality::Tabular, Formulation::Binary) => (0.02, 0.14),
-                (_, Formulation::Binary) => (0.08, 0.15),
+        // One seed in four lends its other traits alone: rare positives suit few metrics.
+        let positive = (flags && is_uneven(dna) && draws.chance(0.75)).then(|| {
+            let (least, most) = match asks {
+                Formulation::Binary => (0.02, 0.14),
                 _ => (0.1, 0.18),
             };
             let share = least * libm::pow(most / least, draws.unit());
@@ -77,27 +79,19 @@ impl Structure {
     }
 
     /// Numbers of rows that suit the structure, at least those usual for the task.
-    pub(super) fn rows(
-        &self,
-        usual: RowCounts,
-        cell: Cell,
-        queries: Option<&QueryLayout>,
-    ) -> RowCounts {
+    pub(super) fn rows(&self, usual: RowCounts, queries: Option<&QueryLayout>) -> RowCounts {
         if queries.is_some() {
             return usual;
         }
-        let table = cell.modality == Modality::Tabular;
         let (mut train, mut test) = (usual.train, usual.test);
         if let Some(plan) = self.classes {
-            let most = if table { MOST_ROWS } else { 280 };
-            train = train.max((12 * plan.count).min(most));
+            train = train.max((12 * plan.count).min(MOST_ROWS));
             // Rare classes are judged by few rows.
-            let tested = if table { 900 + 15 * plan.count } else { usual.test + 4 * plan.count };
-            test = test.max(tested.min(MOST_TESTED));
+            test = test.max((900 + 15 * plan.count).min(MOST_TESTED));
         }
         if let Some(share) = self.positive {
             let rows = |count: f64, most: usize| floor(count / share).min(most);
-            let (most, most_tested) = if table { RARE_ROWS } else { (260, 600) };
+            let (most, most_tested) = RARE_ROWS;
             train = train.max(rows(POSITIVES, most));
             test = test.max(rows(2.0 * POSITIVES, most_tested));
         }
@@ -128,9 +122,8 @@ impl Structure {
 }
 
 /// How many classes a task has and how uneven they are; `None` if they have the story's order.
-fn classes(cell: Cell, dna: &Dna, draws: &mut Draws) -> Option<ClassPlan> {
-    // Items are read with errors, and fewer rows show fewer classes.
-    let most = if cell.modality == Modality::Tabular { 40 } else { 10 };
+fn classes(dna: &Dna, draws: &mut Draws) -> Option<ClassPlan> {
+    let most = MOST_CLASSES;
     let known = dna.cardinality.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
     let many = dna.has(Trait::FewPerClass) || dna.has(Trait::Hierarchy) || is_long_tailed(dna);
     let count = match known {
@@ -180,7 +173,7 @@ const DATE: &str = "recorded_on";
 pub(super) fn rows(blueprint: &Blueprint, draws: &mut Draws) -> RowStructure {
     let dna = &blueprint.dna;
     let mut structure = RowStructure::default();
-    let bare = matches!(blueprint.layout, Layout::Rows(_)) && !blueprint.numbers.is_empty();
+    let bare = matches!(blueprint.layout, Layout::Rows(_)) && blueprint.item().is_none();
     if !bare || blueprint.preset == Preset::Paper {
         return structure;
     }

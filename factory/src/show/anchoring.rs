@@ -2,15 +2,9 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use evals::anchoring::{AnchorReport, SolverResult};
-use fs_err as fs;
-use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::io;
+use tasks::rating::{RatingError, Ratings};
 use tasks::stream::Stream;
 use tasks::task::{Corpus, TaskError};
-
-/// The file of ratings in a folder of tasks.
-const RATINGS: &str = "ratings.jsonl";
 
 /// Why two folders cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -26,28 +20,9 @@ pub enum AnchoringError {
     /// Nobody has played its tasks.
     #[error("`{0}` has no ratings; `factory rate {0}` makes them")]
     Unrated(Utf8PathBuf),
-    /// A line that is no rating.
-    #[error("line {line} of `{path}` is no rating")]
-    Line {
-        /// The file.
-        path: Utf8PathBuf,
-        /// Number of the line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        #[source]
-        source: serde_json::Error,
-    },
-    /// A file that cannot be read.
+    /// Ratings that cannot be read.
     #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
-/// What is needed of a line of ratings.
-#[derive(Debug, Deserialize)]
-struct RatedTask {
-    task: String,
-    solver: String,
-    way: f64,
+    Ratings(#[from] RatingError),
 }
 
 /// Compares how the solvers that rated both folders are ranked.
@@ -63,41 +38,35 @@ pub fn compare(corpus: &Utf8Path, anchors: &Utf8Path) -> Result<AnchorReport, An
     Ok(AnchorReport::new(&corpus, &anchors, Stream::root(0).child("anchoring")))
 }
 
-/// The ratings of the tasks that are there. Of several by one solver on one task the last counts;
-/// half a line at the end is of a run that was killed.
+/// The ratings of the tasks as they are now.
 fn results(corpus: &Corpus) -> Result<Vec<SolverResult>, AnchoringError> {
-    let path = corpus.path().join(RATINGS);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(AnchoringError::Unrated(corpus.path().to_owned()));
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let whole = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
-    let mut ways: BTreeMap<(String, String), f64> = BTreeMap::new();
-    for (at, line) in whole.lines().enumerate() {
-        let rated: RatedTask = serde_json::from_str(line)
-            .map_err(|source| AnchoringError::Line { path: path.clone(), line: at + 1, source })?;
-        ways.insert((rated.task, rated.solver), rated.way);
+    let ratings = Ratings::read(corpus.path())?;
+    let mut results = Vec::new();
+    for task in corpus.tasks() {
+        let manifest = task.manifest();
+        results.extend(ratings.of(manifest).map(|rating| SolverResult {
+            task: manifest.id.to_string(),
+            modality: manifest.modality,
+            solver: rating.solver.to_string(),
+            value: rating.way,
+        }));
     }
-    let modalities: BTreeMap<&str, _> =
-        corpus.tasks().iter().map(|task| (task.id().as_str(), task.manifest().modality)).collect();
-    let result = |((task, solver), value): ((String, String), f64)| {
-        let modality = *modalities.get(task.as_str())?;
-        Some(SolverResult { task, modality, solver, value })
-    };
-    Ok(ways.into_iter().filter_map(result).collect())
+    if results.is_empty() {
+        return Err(AnchoringError::Unrated(corpus.path().to_owned()));
+    }
+    Ok(results)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fs_err as fs;
+    use tasks::rating::{self, RATING_VERSION, RATINGS, Rating, Solver};
+    use tasks::task::{Manifest, TaskId};
 
     /// A folder with two tasks and ratings of three solvers on each.
     fn rated(root: &Utf8Path, name: &str, source: &str, ways: [[f64; 3]; 2]) -> Utf8PathBuf {
         let folder = root.join(name);
-        let mut lines = String::new();
         for (at, ways) in ways.iter().enumerate() {
             let id = format!("t{at}");
             let text = support::manifest::manifest(&id, 400, [0.9, 0.8, 0.7, 0.6]);
@@ -105,13 +74,26 @@ mod tests {
             manifest["data_source"] = source.into();
             fs::create_dir_all(folder.join(&id)).unwrap();
             fs::write(folder.join(&id).join("task.json"), manifest.to_string()).unwrap();
-            for (solver, way) in ["constant", "engineer", "specialist"].iter().zip(ways) {
-                let rating =
-                    serde_json::json!({"task": id, "solver": solver, "way": way, "score": 1});
-                lines += &format!("{rating}\n");
+            let manifest: Manifest = serde_json::from_value(manifest).unwrap();
+            let solvers = [Solver::Constant, Solver::Engineer, Solver::Specialist];
+            for (solver, way) in solvers.into_iter().zip(*ways) {
+                let rating = Rating {
+                    version: RATING_VERSION,
+                    task: TaskId::new(&id).unwrap(),
+                    files: rating::files_hash(&manifest),
+                    solver,
+                    script: String::new(),
+                    ending: "finished".to_owned(),
+                    score: Some(1.0),
+                    milestone: None,
+                    way,
+                    processor_seconds: 1.0,
+                    refusal: None,
+                    note: None,
+                };
+                rating::append(&folder.join(RATINGS), &rating).unwrap();
             }
         }
-        fs::write(folder.join(RATINGS), lines + "{\"task\": \"t").unwrap();
         folder
     }
 
@@ -120,7 +102,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = Utf8Path::from_path(folder.path()).unwrap();
         let corpus = rated(root, "corpus", "synthetic", [[0.0, 0.5, 0.9], [0.0, 0.6, 0.8]]);
-        let anchors = rated(root, "anchors", "real", [[0.1, 0.7, 0.6], [0.0, 0.8, 0.9]]);
+        let anchors = rated(root, "anchors", "real", [[0.1, 0.7, 0.6], [0.0, 0.8, 0.7]]);
         let found = compare(&corpus, &anchors).unwrap().overall.unwrap();
         assert_eq!((found.means.len(), found.tasks, found.spearman), (3, (2, 2), 0.5));
         let error = compare(&corpus, &corpus).unwrap_err();
@@ -130,6 +112,6 @@ mod tests {
         assert!(matches!(error, AnchoringError::Unrated(_)), "{error}");
         fs::write(anchors.join(RATINGS), "{}\n").unwrap();
         let error = compare(&corpus, &anchors).unwrap_err();
-        assert!(matches!(error, AnchoringError::Line { line: 1, .. }), "{error}");
+        assert!(matches!(error, AnchoringError::Ratings(RatingError::Line { line: 1, .. })), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use crate::media::Format;
 use crate::numeric::rounding::digits;
 use crate::package;
 use crate::roles::{Brief, RoleBackend, TaskPage, strategist};
-use crate::spec::blueprint::Origin;
+use crate::spec::blueprint::{BLUEPRINT_VERSION, Origin};
 use crate::spec::config::Request;
 use crate::spec::layout::ItemLayout;
 use crate::spec::mix::{Cell, Mix};
@@ -427,7 +427,10 @@ fn a_damaged_blueprint_is_a_broken_contract() {
 #[test]
 fn blueprint_of_an_older_version_is_told_from_a_damaged_one() {
     let bench = binary();
-    let older = |text: String| text.replacen("\"version\": 7", "\"version\": 6", 1);
+    let version = |number: u32| format!("\"version\": {number}");
+    let older = |text: String| {
+        text.replacen(&version(BLUEPRINT_VERSION), &version(BLUEPRINT_VERSION - 1), 1)
+    };
     let task = bench.with_file("source/blueprint.json", older);
     assert_eq!(code(rebuilds(&task, &bench.story, Rebuild::Whole)), "other_version");
 }
