@@ -60,7 +60,7 @@ const STATISTICS: [Statistic; 10] = [
         low: 14.0,
         high: 18.0,
         decimals: 2,
-        reach: Reach::Generic,
+        reach: Reach::Hidden,
         means: "mean diameter of the things in per cent of the picture's side",
     },
     Statistic {

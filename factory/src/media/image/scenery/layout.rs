@@ -7,6 +7,8 @@ use crate::numeric::draws::Draws;
 const GAP: f64 = 0.025;
 /// Rounds in which things move apart.
 const ROUNDS: usize = 120;
+/// Places to start from that are tried until no things overlap.
+const STARTS: usize = 12;
 /// How much larger the nearest thing is than the mean.
 const NEAREST: f64 = 1.4;
 
@@ -71,7 +73,18 @@ pub(super) fn things(figure: &Figure, wanted: Wanted, draws: &mut Draws) -> Vec<
             Thing { placed, depth: depths[index], turn, diameter, middle, half }
         })
         .collect();
-    let middles = apart(&things, wanted, draws);
+    let mut middles = Vec::new();
+    let mut least = f64::INFINITY;
+    for _ in 0..STARTS {
+        let tried = apart(&things, wanted, draws);
+        let overlap = overlap(&things, &tried);
+        if overlap < least {
+            (middles, least) = (tried, overlap);
+        }
+        if least <= 0.0 {
+            break;
+        }
+    }
     for (thing, middle) in things.iter_mut().zip(middles) {
         thing.placed.shift.0 += middle.0 - thing.middle.0;
         thing.placed.shift.1 += middle.1 - thing.middle.1;
@@ -91,6 +104,19 @@ fn boxed(figure: &Figure, placed: Placed) -> ((f64, f64), (f64, f64)) {
     let (xs, ys) = (corners.map(|(x, _)| x), corners.map(|(_, y)| y));
     let half = ((high(xs) - low(xs)) / 2.0, (high(ys) - low(ys)) / 2.0);
     (half, (f64::midpoint(low(xs), high(xs)), f64::midpoint(low(ys), high(ys))))
+}
+
+/// The area on which boxes with these middles overlap, in square pixels.
+fn overlap(things: &[Thing], middles: &[(f64, f64)]) -> f64 {
+    let placed: Vec<_> = things.iter().map(|thing| thing.half).zip(middles).collect();
+    let mut sum = 0.0;
+    for (index, (a, one)) in placed.iter().enumerate() {
+        for (b, other) in &placed[..index] {
+            let (x, y) = (a.0 + b.0 - (one.0 - other.0).abs(), a.1 + b.1 - (one.1 - other.1).abs());
+            sum += x.max(0.0) * y.max(0.0);
+        }
+    }
+    sum
 }
 
 /// Middles of boxes that do not overlap: boxes that do are pushed apart until none is left, or for

@@ -39,14 +39,16 @@ fn r2(truth: &[f64], forecast: &[f64]) -> f64 {
 /// Of things of any form; [`super::super::tests`] has the bounds of a task in the middle.
 #[test]
 fn statistics_of_every_subject_are_read_back() {
-    for (task, subject) in (40..).zip(Subject::ALL) {
-        let (drawn, files) = items(subject, task, 60);
+    // Task 202 has the smallest pictures, in which marks and gaps are a few pixels wide.
+    let tasks = (40..).zip(Subject::ALL).chain(Subject::ALL.map(|subject| (202, subject)));
+    for (task, subject) in tasks {
+        let (drawn, files) = items(subject, task, 40);
         let read: Vec<Vec<f64>> =
             files.iter().map(|file| Scenery.read(file).unwrap().estimates).collect();
         for (index, statistic) in Scenery.statistics().iter().enumerate() {
             let column = |rows: &[Vec<f64>]| rows.iter().map(|row| row[index]).collect::<Vec<_>>();
             let found = r2(&column(&drawn), &column(&read));
-            assert!(found >= 0.6, "{subject:?} {}: {found:.3}", statistic.name);
+            assert!(found >= 0.75, "{subject:?} {task} {}: {found:.3}", statistic.name);
         }
     }
 }
