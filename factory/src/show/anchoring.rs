@@ -112,6 +112,6 @@ mod tests {
         assert!(matches!(error, AnchoringError::Unrated(_)), "{error}");
         fs::write(anchors.join(RATINGS), "{}\n").unwrap();
         let error = compare(&corpus, &anchors).unwrap_err();
-        assert!(matches!(error, AnchoringError::Ratings(RatingError::Line { line: 1, .. })), "{error}");
+        assert!(matches!(error, AnchoringError::Ratings(RatingError::Version { line: 1, .. })), "{error}");
     }
 }
