@@ -17,7 +17,7 @@ pub enum AnchoringError {
         "`{0}` holds tasks that were invented; `factory anchors --out DIR` makes those to compare with"
     )]
     NoAnchors(Utf8PathBuf),
-    /// Nobody has played its tasks.
+    /// None of its tasks has a rating.
     #[error("`{0}` has no ratings; `factory rate {0}` makes them")]
     Unrated(Utf8PathBuf),
     /// Ratings that cannot be read.

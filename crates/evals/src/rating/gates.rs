@@ -10,8 +10,8 @@ pub fn held_out_group(respect: &str) -> String {
     format!("held-out {respect}")
 }
 
-/// The share of tasks, in [0, 1], on which the careful engineer should win a medal: less, and
-/// nothing is learnt; more, and there is nothing left to learn.
+/// The share of tasks, in [0, 1], on which the careful engineer should win a medal: with less, the
+/// corpus is too hard to learn from; with more, it is too easy.
 const ENGINEER: (f64, f64) = (0.3, 0.7);
 
 /// One expectation.
