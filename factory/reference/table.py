@@ -33,12 +33,19 @@ for name in files:
     if x[name].str.endswith(".txt", na=False).any():
         x[name] = [open(f"input/{path}").read() if isinstance(path, str) else path for path in x[name]]
 files = [name for name in files if not x[name].str.contains(" ", na=False).any()]
+kinds = dict(re.findall(r"^\| `(\w+)` \| (group|date|list of readings) \|", page, re.M))
+words = [name for name in words if name not in kinds]
 texts = [name for name in words if name not in files and x[name].str.len().mean() > 40]
 
 columns = {}
 for name in names:
     if name not in words:
         columns[name] = x[name].astype(float).where(x[name] != -999)
+for name in [name for name, kind in kinds.items() if kind == "list of readings"]:
+    lists = [[float(value) for value in str(cell).split()] for cell in x[name]]
+    for what, summary in (("mean", np.mean), ("largest", np.max), ("least", np.min), ("count", len)):
+        columns[f"{name} {what}"] = pd.Series([float(summary(values)) for values in lists])
+# Groups of test rows are new, and so are their dates.
 for name in words:
     if name in files or name in texts:
         continue
@@ -47,8 +54,7 @@ for name in words:
         owner, factor = unit.group(1), float(unit.group(2))
         columns[owner] = columns[owner].where(x[name] != "alt", columns[owner] / factor)
         continue
-    kinds = x[name].value_counts().index
-    for kind in kinds[:12]:
+    for kind in x[name].value_counts().index[:12]:
         columns[f"{name}={kind}"] = (x[name] == kind).astype(float)
 for name in [name for name in columns if columns[name].isna().any()]:
     columns[f"{name}?"] = columns[name].isna().astype(float)

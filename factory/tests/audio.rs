@@ -33,7 +33,7 @@ fn items() -> Vec<Vec<u8>> {
         let values: Vec<f64> = statistics.iter().map(value).collect();
         Recording.render(
             &values,
-            &Look { format: Format::Wav, stream, vocabulary: &[], blemishes },
+            &Look { format: Format::Wav, stream, vocabulary: &[], subject: None, blemishes },
             &mut draws,
         )
     };

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use support::random::{MetricCase, PredictionKind};
 use support::{random, reference};
 use tasks::metrics::Metric;
-use tasks::prediction::Prediction;
+use tasks::prediction::{MOST_TEXT, Prediction};
 use tasks::stream::Stream;
 use tasks::submission::{Part, Submission, read_answers};
 
@@ -56,6 +56,8 @@ impl EvaluatedTask {
 fn csv(columns: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("id,{}\n", columns.join(","));
     for (row, cells) in rows.iter().enumerate() {
+        let quoted = |cell: &String| format!("\"{}\"", cell.replace('"', "\"\""));
+        let cells: Vec<String> = cells.iter().map(quoted).collect();
         let _ = writeln!(text, "row-{row},{}", cells.join(","));
     }
     text
@@ -109,7 +111,9 @@ fn the_evaluator_agrees_with_the_grader() {
 fn the_evaluator_refuses_what_the_grader_refuses() {
     let dir = tempfile::tempdir().unwrap();
     let root = Utf8Path::from_path(dir.path()).unwrap();
-    let malformed: [(Metric, PredictionKind, &[&str]); 8] = [
+    let long = "ä".repeat(MOST_TEXT / 2 + 1);
+    let long = long.as_str();
+    let malformed: [(Metric, PredictionKind, &[&str]); 10] = [
         (Metric::Mae, PredictionKind::Numbers, &["", "nan", "1e999", "one"]),
         (Metric::LogLoss, PredictionKind::Probabilities, &["-0.1", "1.1", "inf"]),
         (Metric::MicroF1, PredictionKind::Flags, &["c0 c0", "c0;c1", "c99"]),
@@ -126,6 +130,8 @@ fn the_evaluator_refuses_what_the_grader_refuses() {
         ),
         (Metric::Psnr, PredictionKind::Pixels, &["", "1", "70000", "-1"]),
         (Metric::Accuracy, PredictionKind::Label, &["", "c99", "0"]),
+        (Metric::WordJaccard, PredictionKind::Text, &["a\tb", "a\u{85}b", long]),
+        (Metric::MapAt5, PredictionKind::Ids, &["a a", "a\tb", "a b c d e f g h i j k l m"]),
     ];
     let mut tasks = Vec::new();
     for (metric, kind, cells) in malformed {

@@ -26,13 +26,15 @@ pub enum PredictionKind {
     Mask,
     Boxes,
     Pixels,
+    Text,
+    Ids,
 }
 
 /// The kinds of prediction that a metric scores.
 pub fn kinds(metric: Metric) -> Vec<PredictionKind> {
     use PredictionKind::{
-        Boxes, ClassProbabilities, Flags, Label, Mask, Number, Numbers, Pixels, Probabilities,
-        Probability, Relevance,
+        Boxes, ClassProbabilities, Flags, Ids, Label, Mask, Number, Numbers, Pixels, Probabilities,
+        Probability, Relevance, Text,
     };
     match metric {
         Metric::BalancedAccuracy | Metric::F1 | Metric::Mcc | Metric::QuadraticKappa => vec![Label],
@@ -57,12 +59,12 @@ pub fn kinds(metric: Metric) -> Vec<PredictionKind> {
         | Metric::R2
         | Metric::Pearson
         | Metric::Spearman => vec![Number, Numbers],
-        Metric::MapAt5 | Metric::MapAt10 | Metric::NdcgAt5 | Metric::NdcgAt10 | Metric::Mrr => {
-            vec![Relevance]
-        }
+        Metric::MapAt5 | Metric::MapAt10 => vec![Relevance, Ids],
+        Metric::NdcgAt5 | Metric::NdcgAt10 | Metric::Mrr => vec![Relevance],
         Metric::Dice | Metric::Iou | Metric::MeanIou => vec![Mask],
         Metric::BoxMap50 | Metric::BoxMap50To95 => vec![Boxes],
         Metric::Psnr | Metric::Ssim => vec![Pixels],
+        Metric::ExactMatch | Metric::WordJaccard | Metric::MeanEditDistance => vec![Text],
     }
 }
 
@@ -209,7 +211,42 @@ impl RandomValues {
                     Values::Images { images: predicted, frame },
                 )
             }
+            PredictionKind::Text => {
+                let truth: Vec<String> = (0..rows).map(|_| self.text()).collect();
+                let predicted = truth
+                    .iter()
+                    .map(|text| if self.rng.random_bool(0.4) { text.clone() } else { self.text() });
+                let predicted = Values::Texts(predicted.collect());
+                (Prediction::Text { column }, Values::Texts(truth), predicted)
+            }
+            PredictionKind::Ids => {
+                let most = self.rng.random_range(1..12);
+                let truth = Values::Ids((0..rows).map(|_| self.ids(1, 8)).collect());
+                let predicted = Values::Ids((0..rows).map(|_| self.ids(0, most)).collect());
+                (Prediction::Ids { column, most }, truth, predicted)
+            }
         }
+    }
+
+    /// Words of which many are alike but for their case, a comma or an umlaut.
+    fn text(&mut self) -> String {
+        let words = ["a", "A", "B,", "b", "Äß", "äß", "\"c\"", "1/2", "c'"];
+        let count = self.rng.random_range(0..5);
+        let word = |_| words[self.rng.random_range(0..words.len())];
+        (0..count).map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Different identifiers out of a dozen.
+    fn ids(&mut self, least: usize, most: usize) -> Vec<String> {
+        let count = self.rng.random_range(least..most + 1);
+        let mut ids: Vec<String> = Vec::new();
+        while ids.len() < count {
+            let id = format!("w_{}", self.rng.random_range(0..12));
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
     }
 
     fn object(&mut self, classes: usize) -> Object {

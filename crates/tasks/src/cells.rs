@@ -6,9 +6,9 @@
 use crate::boxes::{self, Detection, MAX_BOXES, Object};
 use crate::mask::Mask;
 use crate::metrics::images::ImageFormat;
-use crate::prediction::Prediction;
+use crate::prediction::{MOST_TEXT, Prediction};
 use crate::values::Values;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Class probabilities of one row may miss a sum of 1 by this much (rounded CSV output).
 const ROW_SUM_TOLERANCE: f64 = 1e-3;
@@ -100,6 +100,8 @@ pub(crate) fn most_bytes(prediction: &Prediction) -> Vec<usize> {
             let number = digits(*levels as usize) + 3;
             width.saturating_mul(*height).saturating_mul(number)
         }
+        Prediction::Text { .. } => MOST_TEXT,
+        Prediction::Ids { most, .. } => most.saturating_mul(LIST_NUMBER),
     };
     vec![text.max(SHORT_TEXT)]
 }
@@ -116,6 +118,8 @@ pub(crate) enum Filling<'a> {
     Objects { rows: Vec<Vec<Object>>, classes: &'a [String] },
     Detections { rows: Vec<Vec<Detection>>, classes: &'a [String] },
     Images { images: Vec<Vec<u16>>, frame: ImageFormat },
+    Texts(Vec<String>),
+    Ids { rows: Vec<Vec<String>>, least: usize, most: usize },
 }
 
 impl<'a> Filling<'a> {
@@ -137,11 +141,15 @@ impl<'a> Filling<'a> {
             Prediction::Boxes { classes, .. } => {
                 Self::Detections { rows: vec![Vec::new(); rows], classes }
             }
+            Prediction::Ids { most, .. } => {
+                Self::Ids { rows: vec![Vec::new(); rows], least: 0, most: *most }
+            }
             Prediction::Label { .. }
             | Prediction::Numbers { .. }
             | Prediction::Flags { .. }
             | Prediction::Mask { .. }
-            | Prediction::Pixels { .. } => Self::truth(prediction, rows),
+            | Prediction::Pixels { .. }
+            | Prediction::Text { .. } => Self::truth(prediction, rows),
         }
     }
 
@@ -180,6 +188,10 @@ impl<'a> Filling<'a> {
             Prediction::Pixels { width, height, levels, .. } => {
                 let frame = ImageFormat { width: *width, height: *height, levels: *levels };
                 Self::Images { images: vec![Vec::new(); rows], frame }
+            }
+            Prediction::Text { .. } => Self::Texts(vec![String::new(); rows]),
+            Prediction::Ids { .. } => {
+                Self::Ids { rows: vec![Vec::new(); rows], least: 1, most: usize::MAX }
             }
         }
     }
@@ -233,6 +245,10 @@ impl<'a> Filling<'a> {
             Self::Images { images, frame } => {
                 images[row] = pixels(cells[0], *frame).map_err(fault(0))?;
             }
+            Self::Texts(texts) => texts[row] = text(cells[0]).map_err(fault(0))?,
+            Self::Ids { rows, least, most } => {
+                rows[row] = ids(cells[0], *least, *most).map_err(fault(0))?;
+            }
         }
         Ok(())
     }
@@ -250,6 +266,8 @@ impl<'a> Filling<'a> {
             Self::Objects { rows, .. } => Values::Objects(rows),
             Self::Detections { rows, .. } => Values::Detections(rows),
             Self::Images { images, frame } => Values::Images { images, frame },
+            Self::Texts(texts) => Values::Texts(texts),
+            Self::Ids { rows, .. } => Values::Ids(rows),
         }
     }
 }
@@ -352,6 +370,8 @@ pub fn write(prediction: &Prediction, values: &Values, row: usize) -> Option<Vec
         (Prediction::Pixels { .. }, Values::Images { images, .. }) => {
             one(words(&images[row]).join(" "))
         }
+        (Prediction::Text { .. }, Values::Texts(texts)) => one(texts[row].clone()),
+        (Prediction::Ids { .. }, Values::Ids(ids)) => one(ids[row].join(" ")),
         _ => None,
     }
 }
@@ -369,6 +389,36 @@ fn probability(cell: &str) -> Result<f64, String> {
         .ok()
         .filter(|value| (0.0..=1.0).contains(value))
         .ok_or("a probability between 0 and 1".to_owned())
+}
+
+/// A text as it is, or what is wrong with it.
+fn text(cell: &str) -> Result<String, String> {
+    if cell.len() > MOST_TEXT {
+        return Err(format!("a text of at most {MOST_TEXT} bytes: it has {}", cell.len()));
+    }
+    if cell.contains(char::is_control) {
+        return Err("a text in one line without control characters".to_owned());
+    }
+    Ok(cell.to_owned())
+}
+
+/// The identifiers of a cell, in its order.
+fn ids(cell: &str, least: usize, most: usize) -> Result<Vec<String>, String> {
+    if cell.contains(char::is_control) {
+        return Err("a list of identifiers in one line, separated by spaces".to_owned());
+    }
+    let found: Vec<&str> = cell.split_whitespace().collect();
+    if found.len() < least {
+        return Err("a list of one identifier or several, separated by spaces".to_owned());
+    }
+    if found.len() > most {
+        return Err(format!("a list of at most {most} identifiers: it has {}", found.len()));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = found.iter().find(|id| !seen.insert(**id)) {
+        return Err(format!("a list of different identifiers: it repeats `{twice}`"));
+    }
+    Ok(found.into_iter().map(str::to_owned).collect())
 }
 
 /// The intensities of one image.
@@ -462,6 +512,16 @@ mod tests {
                 vec![vec!["0 15 3 4"]],
                 vec![vec!["1 2 3 4"]],
             ),
+            (
+                Prediction::Text { column: column() },
+                vec![vec!["three, or \"four\"  äöü"], vec![""]],
+                vec![vec![""], vec!["Three"]],
+            ),
+            (
+                Prediction::Ids { column: column(), most: 3 },
+                vec![vec!["w_7"], vec!["a b c d e"]],
+                vec![vec!["w_1 w_7 w_0"], vec![""]],
+            ),
         ]
     }
 
@@ -490,7 +550,8 @@ mod tests {
 
     #[test]
     fn refusals_name_the_mistake() {
-        let cells: [(usize, &[&str]); 27] = [
+        let long = "x".repeat(MOST_TEXT + 1);
+        let cells: [(usize, &[&str]); 32] = [
             (4, &["1", ""]),
             (5, &["1.5", "0"]),
             (6, &["cat, dog"]),
@@ -518,6 +579,11 @@ mod tests {
             (10, &["0 1 2"]),
             (10, &["0 1 2 3 4"]),
             (10, &[""]),
+            (11, &["two\nlines"]),
+            (11, &[&long]),
+            (12, &["a b c d"]),
+            (12, &["a b a"]),
+            (12, &["a\tb"]),
         ];
         let kinds = kinds();
         let refusal = |(kind, row): (usize, &[&str])| {
@@ -548,6 +614,9 @@ mod tests {
             (7, vec!["1.0", "q"]),
             (7, vec!["1", ""]),
             (9, vec!["cat .5 0 0 1 1"]),
+            (11, vec!["a\u{0}b"]),
+            (12, vec![""]),
+            (12, vec!["a a"]),
         ] {
             let row = owned(&[row]);
             assert!(parse_truth(&kinds()[kind].0, &slices(&row)).is_err(), "{row:?}");

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Most bytes of a cell of free text.
+pub const MOST_TEXT: usize = 1024;
+
 /// What a submission's prediction columns hold.
 ///
 /// # Examples
@@ -104,6 +107,22 @@ pub enum Prediction {
         /// Number of intensities, 2 to 65536.
         levels: u32,
     },
+    /// One column with free text, at most [`MOST_TEXT`] bytes of it and without control
+    /// characters such as line breaks. Spaces around it do not count; an empty cell is an empty
+    /// text.
+    Text {
+        /// Name of the column.
+        column: String,
+    },
+    /// One column with up to `most` different identifiers, the best guess first, separated by
+    /// spaces; an empty cell where nothing is guessed. The answers hold one or several right
+    /// identifiers, in any order.
+    Ids {
+        /// Name of the column.
+        column: String,
+        /// Most identifiers of a row, at least 1.
+        most: usize,
+    },
 }
 
 impl Prediction {
@@ -117,7 +136,9 @@ impl Prediction {
             | Self::Relevance { column, .. }
             | Self::Mask { column, .. }
             | Self::Boxes { column, .. }
-            | Self::Pixels { column, .. } => vec![column],
+            | Self::Pixels { column, .. }
+            | Self::Text { column }
+            | Self::Ids { column, .. } => vec![column],
             Self::ClassProbabilities { classes: columns, .. }
             | Self::Numbers { columns }
             | Self::Probabilities { columns } => columns.iter().map(String::as_str).collect(),

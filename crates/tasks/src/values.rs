@@ -50,6 +50,10 @@ pub enum Values {
         /// Width, height and number of intensities of all images.
         frame: ImageFormat,
     },
+    /// One text per row.
+    Texts(Vec<String>),
+    /// Identifiers of each row: guesses, the best first, or all that are right, in any order.
+    Ids(Vec<Vec<String>>),
 }
 
 impl Values {
@@ -65,6 +69,8 @@ impl Values {
             Self::Objects(rows) => rows.len(),
             Self::Detections(rows) => rows.len(),
             Self::Images { images, .. } => images.len(),
+            Self::Texts(texts) => texts.len(),
+            Self::Ids(rows) => rows.len(),
         }
     }
 
@@ -94,6 +100,8 @@ impl Values {
             Self::Images { images, frame } => {
                 Self::Images { images: take(images, rows, 1), frame: *frame }
             }
+            Self::Texts(texts) => Self::Texts(take(texts, rows, 1)),
+            Self::Ids(ids) => Self::Ids(take(ids, rows, 1)),
         }
     }
 
@@ -112,6 +120,8 @@ impl Values {
             Self::Objects(objects) => keep(objects, rows, 1),
             Self::Detections(detections) => keep(detections, rows, 1),
             Self::Images { images, .. } => keep(images, rows, 1),
+            Self::Texts(texts) => keep(texts, rows, 1),
+            Self::Ids(ids) => keep(ids, rows, 1),
         }
     }
 }
@@ -167,6 +177,8 @@ pub fn score(metric: Metric, truth: &Values, predicted: &Values) -> Result<f64, 
         {
             metric.images(truth, images, *frame)
         }
+        (Values::Texts(truth), Values::Texts(predicted)) => metric.texts(truth, predicted),
+        (Values::Ids(truth), Values::Ids(predicted)) => metric.ids(truth, predicted),
         _ => Err(MetricError::WrongInput(metric)),
     }
 }

@@ -8,12 +8,13 @@ use support::{random, reference, rounds};
 use tasks::boxes::{Detection, Object};
 use tasks::mask::Mask;
 use tasks::metrics::{Metric, MetricError, text};
+use tasks::prediction::Prediction;
 use tasks::stream::Stream;
 use tasks::values::{self, Values};
 
 const TOLERANCE: f64 = 1e-9;
 
-const KINDS: [PredictionKind; 11] = [
+const KINDS: [PredictionKind; 13] = [
     PredictionKind::Number,
     PredictionKind::Probability,
     PredictionKind::Label,
@@ -25,6 +26,8 @@ const KINDS: [PredictionKind; 11] = [
     PredictionKind::Mask,
     PredictionKind::Boxes,
     PredictionKind::Pixels,
+    PredictionKind::Text,
+    PredictionKind::Ids,
 ];
 
 fn request(case: &MetricCase) -> serde_json::Value {
@@ -144,6 +147,13 @@ fn perfect(case: &MetricCase) -> Values {
         (Values::Objects(rows), _) => {
             let sure = |object: &Object| Detection { object: *object, confidence: 1.0 };
             Values::Detections(rows.iter().map(|row| row.iter().map(sure).collect()).collect())
+        }
+        (Values::Ids(rows), _) => {
+            let most = match case.prediction {
+                Prediction::Ids { most, .. } => most,
+                _ => 0,
+            };
+            Values::Ids(rows.iter().map(|ids| ids[..ids.len().min(most)].to_vec()).collect())
         }
         (truth, _) => truth.clone(),
     }

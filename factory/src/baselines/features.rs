@@ -48,10 +48,18 @@ fn encode(assets: &Assets, words: bool, read: impl Fn(&Reading) -> &Vec<f64>) ->
                 right.push(filled(&b));
             }
             (Cells::Text(a), Cells::Text(b)) if words => {
+                if let Some((train, test)) = readings(&a).zip(readings(&b)) {
+                    left.extend(train);
+                    right.extend(test);
+                    continue;
+                }
+                // Names of groups that are new in testing are of no use.
+                let tested: BTreeSet<&str> = b.iter().copied().collect();
                 let known: BTreeSet<&str> = a.iter().copied().collect();
+                let known = known.intersection(&tested);
                 for word in known {
                     let indicator = |words: &[&str]| -> Vec<f64> {
-                        words.iter().map(|w| f64::from(u8::from(*w == word))).collect()
+                        words.iter().map(|w| f64::from(u8::from(w == word))).collect()
                     };
                     left.push(indicator(&a));
                     right.push(indicator(&b));
@@ -71,6 +79,29 @@ fn encode(assets: &Assets, words: bool, read: impl Fn(&Reading) -> &Vec<f64>) ->
     }
     let (train, test) = (assets.order.train.len(), assets.order.test.len());
     Inputs { train: from_columns(train, &left), test: from_columns(test, &right) }
+}
+
+/// What is usually computed of lists of readings: their number, mean, least and largest; `None`
+/// where cells are no such lists.
+fn readings(cells: &[&str]) -> Option<[Vec<f64>; 4]> {
+    let mut columns: [Vec<f64>; 4] = Default::default();
+    if !cells.iter().any(|cell| cell.contains(' ')) {
+        return None;
+    }
+    for cell in cells {
+        let values = cell.split_whitespace().map(str::parse::<f64>);
+        let values: Vec<f64> =
+            values.collect::<Result<_, _>>().ok().filter(|v: &Vec<f64>| !v.is_empty())?;
+        let count = values.len() as f64;
+        let summary = [
+            count,
+            values.iter().sum::<f64>() / count,
+            values.iter().copied().fold(f64::INFINITY, f64::min),
+            values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        ];
+        columns.iter_mut().zip(summary).for_each(|(column, value)| column.push(value));
+    }
+    Some(columns)
 }
 
 /// What is usually computed of nodes, for all rows: degrees, triangles, and the shares of each

@@ -35,6 +35,13 @@ const TREES: usize = 40;
 /// Penalty of the linear rungs, as in scikit-learn's defaults (C = 1, alpha = 1).
 const PENALTY: f64 = 1.0;
 
+/// Penalty of the top rung where classes are regions of a space of two or three axes: a larger one
+/// draws the regions to the edges, and those in the middle vanish.
+const LIGHT: f64 = 0.2;
+/// Classes without an order beyond which the top rung knows the axes, not their terms alone. With 30
+/// classes of a dozen rows each, the terms go 0.6 of the way to the ceiling, the axes 0.9.
+const MANY: usize = 12;
+
 /// Scores and forecasts of the rungs.
 #[derive(Debug, Clone)]
 pub struct Ladder {
@@ -44,6 +51,8 @@ pub struct Ladder {
     pub baselines: Baselines,
     /// Test forecasts of R0 to R3 and of the ceiling (of R2: its first seed).
     pub forecasts: [Forecast; 5],
+    /// R0's forecast of the training rows, where it does not say the same of every row.
+    pub start: Option<Forecast>,
     /// R2's out-of-bag forecast of the training rows.
     pub out_of_bag: Forecast,
 }
@@ -92,12 +101,13 @@ pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderErr
     // Where errors count relative to the truth, anyone fits its logarithm.
     let relative = matches!(blueprint.metric, Metric::Rmsle | Metric::Mape | Metric::Smape);
     let r1: Result<Vec<Forecast>, _> =
-        truths.iter().map(|truth| linear(&plain, truth, relative)).collect();
+        truths.iter().map(|truth| linear(&plain, truth, relative, PENALTY)).collect();
     let r1 = Forecast::joined(r1?);
     let (r2, out_of_bag) = forests(blueprint, &generic, truths, relative)?;
     let own = |(target, truth): (&Target, &Truth)| {
         let logarithmic = relative || matches!(target.link, Link::Exponential { .. });
-        linear(&transforms(target, &frame, assets), truth, logarithmic)
+        let penalty = if target.is_nominal() { LIGHT } else { PENALTY };
+        linear(&transforms(target, &frame, assets), truth, logarithmic, penalty)
     };
     let r3: Result<Vec<Forecast>, _> = blueprint.targets.iter().zip(truths).map(own).collect();
     let r3 = Forecast::joined(r3?);
@@ -110,7 +120,8 @@ pub fn climb(blueprint: &Blueprint, assets: &Assets) -> Result<Ladder, LadderErr
     let ladder = [score(0, &r0)?, score(1, &r1)?, of_forests, score(3, &r3)?];
     let baselines = Baselines { ladder, ceiling: score(4, &best)? };
     let [first, ..] = r2;
-    Ok(Ladder { constants, baselines, forecasts: [r0, r1, first, r3, best], out_of_bag })
+    let forecasts = [r0, r1, first, r3, best];
+    Ok(Ladder { constants, baselines, forecasts, start: None, out_of_bag })
 }
 
 /// The constant forecast of one target with the best expected score on data like the training
@@ -173,7 +184,9 @@ fn relative_median(values: &[f64]) -> f64 {
 /// items' statistics estimated, and neighbours' means taken over the links.
 pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
     let whole = assets.whole();
-    let mut frame = repaired(&whole, &assets.train, &blueprint.mutations, blueprint.block());
+    let readings = blueprint.structure.readings.as_ref();
+    let (mutations, block) = (&blueprint.mutations, blueprint.block());
+    let mut frame = repaired(&whole, &assets.train, mutations, readings, block);
     if let Some(layout) = blueprint.item() {
         let mut estimates = features::columns(&assets.train_items, |reading| &reading.estimates);
         let of_test = features::columns(&assets.test_items, |reading| &reading.estimates);
@@ -191,13 +204,19 @@ pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
     frame
 }
 
-/// The terms of a target's rule on a rebuilt frame, or the transforms of a generator.
+/// The terms of a target's rules on a rebuilt frame, the scores of its axes where they divide many
+/// classes, or the transforms of a generator.
 fn transforms(target: &Target, frame: &Frame, assets: &Assets) -> Inputs {
     if let Some(transforms) = &assets.transforms {
         let take = |rows: &[usize]| transforms.select(Axis(0), rows);
         return Inputs { train: take(&assets.order.train), test: take(&assets.order.test) };
     }
-    let terms = target.rule.as_ref().map_or_else(Vec::new, |rule| rule.transforms(frame));
+    let terms: Vec<Vec<f64>> = if target.is_nominal() && target.classes.len() > MANY {
+        // A dozen rows of each class do not show both the axes and the regions of their space.
+        target.rules().map(|rule| rule.score(frame)).collect()
+    } else {
+        target.rules().flat_map(|rule| rule.transforms(frame)).collect()
+    };
     let take = |rows: &[usize]| {
         Array2::from_shape_fn((rows.len(), terms.len()), |(row, term)| terms[term][rows[row]])
     };
@@ -205,15 +224,20 @@ fn transforms(target: &Target, frame: &Frame, assets: &Assets) -> Inputs {
 }
 
 /// Ridge for numbers and grades, logistic or softmax regression for classes.
-fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Result<Forecast, LogisticError> {
+fn linear(
+    inputs: &Inputs,
+    truth: &Truth,
+    logarithmic: bool,
+    penalty: f64,
+) -> Result<Forecast, LogisticError> {
     Ok(match truth {
         Truth::Numbers { values, .. } => {
             if logarithmic {
                 let logs: Vec<f64> = values.iter().map(|v| libm::log(v.max(1e-9))).collect();
-                let fitted = Linear::ridge(&inputs.train, &logs, PENALTY).score(&inputs.test);
+                let fitted = Linear::ridge(&inputs.train, &logs, penalty).score(&inputs.test);
                 return Ok(Forecast::Numbers(fitted.into_iter().map(libm::exp).collect()));
             }
-            let fitted = Linear::ridge(&inputs.train, values, PENALTY).score(&inputs.test);
+            let fitted = Linear::ridge(&inputs.train, values, penalty).score(&inputs.test);
             // Where all targets are positive, no forecast is negative: relative metrics would
             // not accept it.
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -222,22 +246,22 @@ fn linear(inputs: &Inputs, truth: &Truth, logarithmic: bool) -> Result<Forecast,
         }
         Truth::Classes { values, names } => {
             if names.len() > 2 {
-                let softmax = Softmax::fit(&inputs.train, values, names.len(), PENALTY)?;
+                let softmax = Softmax::fit(&inputs.train, values, names.len(), penalty)?;
                 return Ok(normalised(softmax.probabilities(&inputs.test)));
             }
             let y: Vec<f64> = values.iter().map(|class| *class as f64).collect();
-            let odds = Linear::logistic(&inputs.train, &y, PENALTY)?.score(&inputs.test);
+            let odds = Linear::logistic(&inputs.train, &y, penalty)?.score(&inputs.test);
             normalised(both(&odds.into_iter().map(sigmoid).collect::<Vec<f64>>()))
         }
         Truth::Grades { .. } => {
             let grades = truth.as_numbers();
-            Forecast::Numbers(Linear::ridge(&inputs.train, &grades, PENALTY).score(&inputs.test))
+            Forecast::Numbers(Linear::ridge(&inputs.train, &grades, penalty).score(&inputs.test))
         }
         Truth::Several(parts) => {
-            let one = |part| linear(inputs, part, logarithmic);
+            let one = |part| linear(inputs, part, logarithmic, penalty);
             Forecast::Several(parts.iter().map(one).collect::<Result<_, _>>()?)
         }
-        // Scenes bring their own rungs.
+        // Scenes and challenges bring their own rungs.
         Truth::Structured(values) => Forecast::Structured(values.take(&[])),
     })
 }

@@ -2,4 +2,5 @@
 
 pub mod features;
 pub mod ladder;
+pub mod rungs;
 pub mod thresholds;

@@ -14,12 +14,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use tasks::files;
+use tasks::prediction::Prediction;
 use tasks::task::{Manifest, Split, TaskDir};
 
 /// The version of the corpora that this build makes. It is raised when [`Record`] changes or when
-/// the same request gives other bytes: 3 since description pages have registers. Older
+/// the same request gives other bytes: 5 since tasks take over the structure of their seed. Older
 /// records are read, but such a corpus cannot be continued.
-pub const RECORD_VERSION: u32 = 4;
+pub const RECORD_VERSION: u32 = 5;
 
 /// The file of a corpus in which calls of chat models are booked.
 pub const CALLS: &str = "calls.jsonl";
@@ -289,9 +290,14 @@ pub fn record(out: &Utf8Path, frame: Frame<'_>, entries: &[Entry]) -> Result<Rec
     Ok(record)
 }
 
-/// The mechanism that a task's rule is built around; scenes have rules of their own kind.
+/// The mechanism that a task's rule is built around; scenes and challenges have rules of their own
+/// kind.
 pub(crate) fn family(manifest: &Manifest) -> &str {
-    manifest.provenance["family"].as_str().unwrap_or("scene")
+    let own = match manifest.prediction {
+        Prediction::Text { .. } | Prediction::Ids { .. } => "challenge",
+        _ => "scene",
+    };
+    manifest.provenance["family"].as_str().unwrap_or(own)
 }
 
 /// Moves a verified task into the corpus: one rename, so it is there wholly or not at all.

@@ -1,9 +1,11 @@
 //! The tables of one task, as drawn from its blueprint and streams.
 
+use super::bonds::SHIFT;
 use super::items::Item;
 use super::network::Ties;
 use super::{series, tabular};
 use crate::data::labels::{self, Truth};
+use crate::data::mutation;
 use crate::data::table;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
@@ -43,7 +45,7 @@ pub struct Assets {
     /// What a generator makes of the public files, as a solver should: `[rows, 2..=8]`, in natural
     /// order; none where no generator draws the rows.
     pub transforms: Option<Array2<f64>>,
-    /// Each target's noise-free scores of the test rows: what the ceiling is made of.
+    /// Each rule's noise-free scores of the test rows: what the ceiling is made of.
     pub test_scores: Vec<Vec<f64>>,
     /// What an oracle would say of the test rows, where the truth is structured.
     pub ideal: Option<Values>,
@@ -84,12 +86,21 @@ pub fn labelled(
     attachments: Attachments,
     stream: Stream,
 ) -> Assets {
-    let rules = blueprint.targets.iter().filter_map(|target| target.rule.as_ref());
-    let scores: Vec<Vec<f64>> = rules.map(|rule| rule.score(&rows.0)).collect();
+    let scores: Vec<Vec<f64>> = blueprint.rules().map(|rule| rule.score(&rows.0)).collect();
     scored(blueprint, rows, &scores, attachments, stream)
 }
 
-/// The same of rows with these noise-free scores, one vector per target.
+/// The scores that the truth is drawn from: those of the rules, and what groups add to them.
+fn shifted(frame: &Frame, scores: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut shifted = scores.to_vec();
+    for score in &mut shifted {
+        let shifts = frame.numbers.get(SHIFT).into_iter().flatten();
+        score.iter_mut().zip(shifts).for_each(|(score, shift)| *score += shift);
+    }
+    shifted
+}
+
+/// The same of rows with these noise-free scores, one vector per rule.
 pub fn scored(
     blueprint: &Blueprint,
     rows: Rows,
@@ -99,10 +110,24 @@ pub fn scored(
 ) -> Assets {
     let (frame, mut written, order) = rows;
     let Attachments { mut items, queries, links } = attachments;
-    let truth = labels::draw(blueprint, scores, stream.child("labels"));
+    let truth = labels::draw(blueprint, &shifted(&frame, scores), stream.child("labels"));
     for (index, mutation) in blueprint.mutations.iter().enumerate() {
         let stream = stream.child("mutation").index(index as u64);
         mutation.apply(&mut written, &blueprint.numbers, stream);
+    }
+    let mut train = table::take(&written, &order.train);
+    let mut train_truth = truth.take(&order.train);
+    if let Some((share, contradicting)) = blueprint.near_duplicates() {
+        let stream = stream.child("repeats");
+        let repeated = mutation::repeat(&mut train, &blueprint.numbers, share, stream);
+        let mut draws = Draws::new(stream.child("truth"));
+        let mut from: Vec<usize> = (0..train_truth.len()).collect();
+        for (copy, source) in repeated {
+            if !draws.chance(contradicting) {
+                from[copy] = source;
+            }
+        }
+        train_truth = train_truth.take(&from);
     }
     let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
     let take = |names: &[String], rows: &[usize]| -> Vec<String> {
@@ -112,8 +137,8 @@ pub fn scored(
     let test_items = items.split_off(items.len().min(order.train.len()));
     Assets {
         train_ids: take(&ids, &order.train),
-        train: table::take(&written, &order.train),
-        train_truth: truth.take(&order.train),
+        train,
+        train_truth,
         test_ids: take(&ids, &order.test),
         test: table::take(&written, &order.test),
         test_truth: truth.take(&order.test),
@@ -132,7 +157,44 @@ pub fn scored(
     }
 }
 
+/// The assets of rows whose truth is structured: an item for each and no other columns, the
+/// training rows first.
+pub fn structured(
+    blueprint: &Blueprint,
+    mut items: Vec<Item>,
+    truth: &Values,
+    ideal: &Values,
+    stream: Stream,
+) -> Assets {
+    let (train, rows) = (blueprint.rows.train, blueprint.rows.train + blueprint.rows.test);
+    let order = Order { train: (0..train).collect(), test: (train..rows).collect() };
+    let ids = ids(rows, &mut Draws::new(stream.child("ids")));
+    let test_items = items.split_off(train);
+    Assets {
+        train_ids: ids[..train].to_vec(),
+        train: DataFrame::empty(),
+        train_truth: Truth::Structured(truth.take(&order.train)),
+        test_ids: ids[train..].to_vec(),
+        test: DataFrame::empty(),
+        test_truth: Truth::Structured(truth.take(&order.test)),
+        train_queries: Vec::new(),
+        test_queries: Vec::new(),
+        train_items: items,
+        test_items,
+        links: Vec::new(),
+        transforms: None,
+        test_scores: Vec::new(),
+        ideal: Some(ideal.take(&order.test)),
+        order,
+    }
+}
+
 impl Assets {
+    /// The items of all rows, those for training first; empty where rows have none.
+    pub fn items(&self) -> impl Iterator<Item = &Item> {
+        self.train_items.iter().chain(&self.test_items)
+    }
+
     /// All ids in natural order.
     pub fn names(&self) -> Vec<&str> {
         let mut names = vec![""; self.train_ids.len() + self.test_ids.len()];

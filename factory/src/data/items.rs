@@ -61,6 +61,7 @@ pub fn written<E: From<MediumError>>(
         format: layout.format,
         stream: stream.child("look"),
         vocabulary: &layout.vocabulary,
+        subject: layout.subject,
         blemishes: &blemishes,
     };
     let reader = layout.medium.reader();

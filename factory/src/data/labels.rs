@@ -1,5 +1,6 @@
 //! From noise-free scores to the truth, and what the truth is expected to be.
 
+use crate::data::nominal::{self, Nominal};
 use crate::data::score::Forecast;
 use crate::data::table;
 use crate::numeric::draws::{Draws, sigmoid};
@@ -128,7 +129,8 @@ impl Truth {
     }
 }
 
-/// One number per row that says much about its truth: area, number of boxes, mean intensity.
+/// One number per row that says much about its truth: area, number of boxes, mean intensity,
+/// length, a place for the first identifier.
 fn scalars(values: &Values) -> Vec<f64> {
     match values {
         Values::Masks(masks) => masks.iter().map(|mask| mask.area() as f64).collect(),
@@ -139,8 +141,17 @@ fn scalars(values: &Values) -> Vec<f64> {
             };
             images.iter().map(mean).collect()
         }
+        Values::Texts(texts) => texts.iter().map(|text| text.chars().count() as f64).collect(),
+        Values::Ids(rows) => {
+            rows.iter().map(|ids| ids.first().map_or(0.0, |id| place(id))).collect()
+        }
         other => vec![0.0; other.len()],
     }
+}
+
+/// A place in [0, 1) for an identifier: it has no number of its own.
+fn place(id: &str) -> f64 {
+    tasks::stream::Stream::root(0).child(id).seed() as f64 / u64::MAX as f64
 }
 
 /// The sorted class names of a target, and the place of each class from low to high there.
@@ -155,16 +166,44 @@ fn sorted_classes(target: &Target) -> (Vec<String>, Vec<usize>) {
 /// Draws the truth of every row from each target's scores.
 pub fn draw(blueprint: &Blueprint, scores: &[Vec<f64>], stream: Stream) -> Truth {
     let several = blueprint.targets.len() > 1;
-    let one = |(index, (target, score)): (usize, (&Target, &Vec<f64>))| {
+    let one = |(index, (target, scores)): (usize, (&Target, &[Vec<f64>]))| {
         let stream = if several { stream.index(index as u64) } else { stream };
-        draw_one(blueprint, target, score, stream)
+        draw_one(blueprint, target, scores, stream)
     };
-    Truth::joined(blueprint.targets.iter().zip(scores).enumerate().map(one).collect())
+    Truth::joined(by_target(blueprint, scores).enumerate().map(one).collect())
 }
 
-fn draw_one(blueprint: &Blueprint, target: &Target, score: &[f64], stream: Stream) -> Truth {
+/// The targets, each with the scores of its rules.
+fn by_target<'a>(
+    blueprint: &'a Blueprint,
+    scores: &'a [Vec<f64>],
+) -> impl Iterator<Item = (&'a Target, &'a [Vec<f64>])> {
+    blueprint.targets.iter().scan(scores, |left, target| {
+        let (own, rest) = left.split_at_checked(1 + target.axes.len())?;
+        *left = rest;
+        Some((target, own))
+    })
+}
+
+fn draw_one(blueprint: &Blueprint, target: &Target, scores: &[Vec<f64>], stream: Stream) -> Truth {
     let mut draws = Draws::new(stream);
+    let score = &scores[0];
     match &target.link {
+        Link::Nominal { shares, .. } => {
+            let nominal = Nominal::from_link(&target.link);
+            let chances = nominal.chances(scores);
+            let flip = blueprint.label_noise();
+            let class = |chances: &[f64]| {
+                let (drawn, any) = (draws.weighted(chances), draws.weighted(shares));
+                if draws.chance(flip) { any } else { drawn }
+            };
+            let mut values: Vec<usize> = chances.chunks_exact(shares.len()).map(class).collect();
+            let (train, test) = values.split_at_mut(blueprint.rows.train);
+            let cut = train.len() * shares.len();
+            nominal::complete(train, &chances[..cut]);
+            nominal::complete(test, &chances[cut..]);
+            Truth::Classes { values, names: target.classes.clone() }
+        }
         Link::Graded { cuts, noise } => {
             let (names, places) = sorted_classes(target);
             let flip = blueprint.label_noise();
@@ -200,12 +239,23 @@ fn draw_one(blueprint: &Blueprint, target: &Target, score: &[f64], stream: Strea
 
 /// The forecast of the hidden rules themselves, without the noise.
 pub fn expected(blueprint: &Blueprint, scores: &[Vec<f64>]) -> Forecast {
-    let one = |(target, score): (&Target, &Vec<f64>)| expected_one(blueprint, target, score);
-    Forecast::joined(blueprint.targets.iter().zip(scores).map(one).collect())
+    let one = |(target, scores): (&Target, &[Vec<f64>])| expected_one(blueprint, target, scores);
+    Forecast::joined(by_target(blueprint, scores).map(one).collect())
 }
 
-fn expected_one(blueprint: &Blueprint, target: &Target, score: &[f64]) -> Forecast {
+fn expected_one(blueprint: &Blueprint, target: &Target, scores: &[Vec<f64>]) -> Forecast {
+    let score = &scores[0];
     match &target.link {
+        Link::Nominal { shares, .. } => {
+            let flip = blueprint.label_noise();
+            let mut values = Nominal::from_link(&target.link).chances(scores);
+            for row in values.chunks_exact_mut(shares.len()) {
+                for (chance, share) in row.iter_mut().zip(shares) {
+                    *chance = (1.0 - flip) * *chance + flip * share;
+                }
+            }
+            Forecast::Classes { values, classes: shares.len() }
+        }
         // Grades rise with the score, and an order is all that is asked for.
         Link::Graded { .. } if blueprint.queries().is_some() => Forecast::Numbers(score.to_vec()),
         Link::Graded { cuts, noise } => {

@@ -1,12 +1,15 @@
 //! A task's data, drawn from its blueprint: tables, items, networks and labels.
 
 pub mod assets;
+mod bonds;
 pub mod items;
 pub mod labels;
 mod latents;
 pub mod likeness;
 pub mod mutation;
 pub mod network;
+pub(crate) mod nominal;
+mod readings;
 pub mod score;
 pub mod series;
 pub mod table;

@@ -1,13 +1,17 @@
 //! Mutations at work on written tables, and what a careful solver undoes of them.
 
 use super::table::{self, Cells};
-use crate::numeric::draws::Draws;
+use crate::numeric::draws::{Draws, floor};
 use crate::numeric::moments::{median, moments};
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::Frame;
 use crate::spec::scenario::NumberColumn;
+use crate::spec::structure::ReadingSpec;
 use polars::prelude::DataFrame;
 use tasks::stream::Stream;
+
+/// Noise in the numbers of a repeated row, as a share of a column's range.
+const JITTER: f64 = 0.002;
 
 impl Mutation {
     /// Changes the written features, whose number columns are specified in `numbers`. Label
@@ -20,7 +24,10 @@ impl Mutation {
             spec.map_or(0, |column| column.decimals)
         };
         match self {
-            Self::LabelNoise { .. } | Self::Imbalance { .. } | Self::Blemish { .. } => {}
+            Self::LabelNoise { .. }
+            | Self::Imbalance { .. }
+            | Self::NearDuplicates { .. }
+            | Self::Blemish { .. } => {}
             Self::Missing { column, share } => {
                 let Some(mut cells) = table::cells(table, column) else { return };
                 for row in gaps(&cells, *share, &mut draws) {
@@ -57,17 +64,23 @@ impl Mutation {
                 table::put(table, table::texts(companion, other.iter().map(name)));
             }
             Self::Echo { column, name, noise } => {
-                let Some(Cells::Numbers(values)) = table::cells(table, column) else { return };
-                let known: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
-                let (mean, spread) = moments(&known);
-                let echo: Vec<f64> = values
-                    .iter()
-                    .map(|value| {
-                        let value = if value.is_nan() { mean } else { *value };
-                        value + noise * spread * draws.normal()
-                    })
-                    .collect();
+                let Some(echo) = echo(table, column, *noise, &mut draws) else { return };
                 table::put(table, table::numbers(name, &echo, decimals(column)));
+            }
+            Self::Rescaled { column, name, factor, noise } => {
+                let Some(mut echo) = echo(table, column, *noise, &mut draws) else { return };
+                echo.iter_mut().for_each(|value| *value *= factor);
+                table::put(table, table::numbers(name, &echo, 0));
+            }
+            Self::Channels { prefix, count, columns, noise } => {
+                for (index, column) in columns.iter().cycle().take(*count).enumerate() {
+                    let Some(mut echo) = echo(table, column, *noise, &mut draws) else { continue };
+                    // Channels have a unit of their own, so that none is its column again.
+                    let (mean, spread) = moments(&echo);
+                    echo.iter_mut().for_each(|value| *value = (*value - mean) / spread.max(1e-9));
+                    let name = format!("{prefix}_{:02}", index + 1);
+                    table::put(table, table::numbers(&name, &echo, 2));
+                }
             }
         }
     }
@@ -96,6 +109,55 @@ impl Mutation {
     }
 }
 
+/// A column with noise, gaps and sentinels filled with its mean; `None` if there is no such column of
+/// numbers.
+fn echo(table: &DataFrame, column: &str, noise: f64, draws: &mut Draws) -> Option<Vec<f64>> {
+    let Some(Cells::Numbers(values)) = table::cells(table, column) else { return None };
+    let is_known = |value: f64| !value.is_nan() && value != SENTINEL;
+    let known: Vec<f64> = values.iter().copied().filter(|value| is_known(*value)).collect();
+    let (mean, spread) = moments(&known);
+    let noisy = |value: &f64| {
+        let value = if is_known(*value) { *value } else { mean };
+        value + noise * spread * draws.normal()
+    };
+    Some(values.iter().map(noisy).collect())
+}
+
+/// Makes some training rows almost repeat others: `rows` of them, taken from the end, get the cells
+/// of earlier ones, with a little noise in numbers. Returns which row each of them repeats.
+pub(super) fn repeat(
+    train: &mut DataFrame,
+    numbers: &[NumberColumn],
+    share: f64,
+    stream: Stream,
+) -> Vec<(usize, usize)> {
+    let mut draws = Draws::new(stream);
+    let rows = train.height();
+    let mut places: Vec<usize> = (0..rows).collect();
+    draws.shuffle(&mut places);
+    let count = floor(share * rows as f64).min(rows / 2);
+    let (copies, sources) = places.split_at(count);
+    let pairs: Vec<(usize, usize)> =
+        copies.iter().map(|copy| (*copy, *draws.pick(sources))).collect();
+    let mut from: Vec<usize> = (0..rows).collect();
+    for (copy, source) in &pairs {
+        from[*copy] = *source;
+    }
+    *train = table::take(train, &from);
+    for column in numbers {
+        let Some(Cells::Numbers(mut values)) = table::cells(train, &column.name) else { continue };
+        let size = JITTER * (column.high - column.low);
+        for (copy, _) in &pairs {
+            let noisy = values[*copy] + size * draws.normal();
+            if values[*copy] != SENTINEL && values[*copy] != 0.0 {
+                values[*copy] = noisy;
+            }
+        }
+        table::put(train, table::numbers(&column.name, &values, column.decimals));
+    }
+    pairs
+}
+
 /// Rows that lose their value: not at random, twice as likely above the median.
 fn gaps(cells: &Cells, share: f64, draws: &mut Draws) -> Vec<usize> {
     let chances: Vec<f64> = match cells {
@@ -109,16 +171,23 @@ fn gaps(cells: &Cells, share: f64, draws: &mut Draws) -> Vec<usize> {
     (0..chances.len()).filter(|row| draws.chance(chances[*row])).collect()
 }
 
-/// The frame a careful solver can rebuild from written features: mutations undone, gaps
+/// The frame a careful solver can rebuild from written features: lists summed up, mutations undone, gaps
 /// filled with the medians of `reference` (the training rows).
 pub fn repaired(
     table: &DataFrame,
     reference: &DataFrame,
     mutations: &[Mutation],
+    readings: Option<&ReadingSpec>,
     block: usize,
 ) -> Frame {
     let undone = |table: &DataFrame| {
         let mut frame = written(table);
+        if let Some(spec) = readings
+            && let Some(lists) = frame.words.remove(&spec.column)
+        {
+            let values = lists.iter().map(|list| spec.summary.of(list)).collect();
+            frame.numbers.insert(spec.of.clone(), values);
+        }
         for mutation in mutations {
             mutation.undo(&mut frame);
         }

@@ -1,10 +1,12 @@
 //! Tables whose rows are independent of each other.
 
 use super::assets::Order;
+use super::bonds::Bonds;
 use super::latents;
 use super::network::{self, Ties};
+use super::readings;
 use crate::data::table;
-use crate::numeric::draws::{Draws, normal_cdf};
+use crate::numeric::draws::{Draws, floor, normal_cdf};
 use crate::numeric::rounding::round;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::rule::Frame;
@@ -30,9 +32,17 @@ pub fn written(blueprint: &Blueprint, frame: Frame, stream: Stream) -> (Frame, D
         .iter()
         .map(|column| (column.name.clone(), Some(column.decimals)))
         .chain(blueprint.words.iter().map(|spec| (spec.column.name.clone(), None)))
+        .chain(blueprint.structure.columns().map(|column| (column.to_owned(), None)))
         .collect();
     Draws::new(stream.child("column order")).shuffle(&mut names);
+    let listed = blueprint.structure.readings.as_ref().and_then(|spec| {
+        Some((spec, blueprint.numbers.iter().find(|column| column.name == spec.of)?))
+    });
     let column = |(name, decimals): &(String, Option<usize>)| match decimals {
+        Some(_) if let Some((spec, column)) = listed.filter(|(spec, _)| spec.of == *name) => {
+            let lists = readings::lists(spec, column, &frame.numbers[name], stream);
+            table::texts(&spec.column, lists)
+        }
         Some(decimals) => table::numbers(name, &frame.numbers[name], *decimals),
         None => table::texts(name, &frame.words[name]),
     };
@@ -49,6 +59,7 @@ pub fn written(blueprint: &Blueprint, frame: Frame, stream: Stream) -> (Frame, D
 pub fn sample(blueprint: &Blueprint, rows: usize, ties: Option<&Ties>, stream: Stream) -> Frame {
     let mut frame = Frame { rows, ..Frame::default() };
     let ties = blueprint.network().zip(ties);
+    let bonds = Bonds::draw(blueprint, rows, stream);
     let own = |name: &str| -> Vec<f64> {
         let mut draws = Draws::new(stream.child("number").child(name));
         let is = |names: &[String]| names.iter().any(|known| known == name);
@@ -62,16 +73,26 @@ pub fn sample(blueprint: &Blueprint, rows: usize, ties: Option<&Ties>, stream: S
         };
         match ties {
             Some((layout, ties)) if is(&layout.kindred) => ties.kindred(&own, &mut draws),
-            _ => own,
+            _ => bonds.bound(name, own),
         }
     };
     let names = blueprint.drawn().map(|column| column.name.as_str());
     let latents = latents::draw(names, &blueprint.follows, own);
     for column in blueprint.drawn() {
         let values = latents[column.name.as_str()].iter();
-        let values = values.map(|latent| place(column, *latent)).collect();
+        let mut values: Vec<f64> = values.map(|latent| place(column, *latent)).collect();
+        let zeros = blueprint.structure.zeros.as_ref().filter(|zeros| zeros.column == column.name);
+        if let Some(zeros) = zeros {
+            let own = &latents[column.name.as_str()];
+            let mut sorted = own.clone();
+            sorted.sort_by(f64::total_cmp);
+            let cut = sorted[floor((rows - 1) as f64 * zeros.share)];
+            let all = values.iter_mut().zip(own);
+            all.filter(|(_, latent)| **latent <= cut).for_each(|(value, _)| *value = 0.0);
+        }
         frame.numbers.insert(column.name.clone(), values);
     }
+    bonds.tell(&mut frame);
     for spec in &blueprint.words {
         let mut draws = Draws::new(stream.child("word").child(&spec.column.name));
         let word = |_| spec.column.words[draws.weighted(&spec.weights)].clone();

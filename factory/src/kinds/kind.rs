@@ -5,7 +5,7 @@ use crate::baselines::ladder::{self, Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::{self, Item};
 use crate::generator::GeneratedRows;
-use crate::media::{Blemish, Format, MediumError, MediumKind, Reading, Storage};
+use crate::media::{Blemish, Format, MediumError, MediumKind, Reading, Storage, form};
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::{ItemLayout, Layout};
 use polars::prelude::Column;
@@ -118,12 +118,17 @@ pub trait TaskKind: fmt::Debug + Sync {
     }
 
     /// The page's lines on files beside the tables.
-    fn file_lines(&self, blueprint: &Blueprint, _assets: &Assets) -> String {
+    ///
+    /// # Panics
+    /// If an item is not what it was written as, which reading it back rules out.
+    fn file_lines(&self, blueprint: &Blueprint, assets: &Assets) -> String {
         let Some(layout) = blueprint.item() else { return String::new() };
         let Storage::Files { folder, extension } = layout.storage() else { return String::new() };
+        let form = form::of_files(layout.format, assets.items().map(|item| item.bytes.as_slice()));
         format!(
-            "- `{folder}/`: one `.{extension}` file per row of both tables; `{}` names it\n",
-            layout.column
+            "- `{folder}/`: one `.{extension}` file per row of both tables, named in `{}`: {}\n",
+            layout.column,
+            form.expect("items were read back")
         )
     }
 }
@@ -137,6 +142,7 @@ impl Blueprint {
             Layout::Series(kind) => kind,
             Layout::Nodes(kind) => kind,
             Layout::Vision(kind) => kind,
+            Layout::Challenge(kind) => kind,
             Layout::Generated(kind) => kind,
         }
     }
@@ -145,7 +151,10 @@ impl Blueprint {
 /// What items are called in the plural.
 fn noun(layout: &ItemLayout) -> &'static str {
     match (layout.medium, layout.format) {
-        (MediumKind::Surface | MediumKind::Objects | MediumKind::Picture, _) => "pictures",
+        (
+            MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery | MediumKind::Picture,
+            _,
+        ) => "pictures",
         (MediumKind::Recording | MediumKind::Sound, _) => "recordings",
         (MediumKind::Report | MediumKind::Text, Format::Text) => "documents",
         (MediumKind::Report | MediumKind::Text, _) => "texts",

@@ -34,6 +34,10 @@ impl TaskKind for NetworkLayout {
     }
 
     fn file_lines(&self, _blueprint: &Blueprint, assets: &Assets) -> String {
-        format!("- `{EDGES}`: {} links between rows of both tables\n", assets.links.len())
+        format!(
+            "- `{EDGES}`: {} links between rows of both tables, one per line, as ids in the columns \
+             `source` and `target`\n",
+            assets.links.len()
+        )
     }
 }

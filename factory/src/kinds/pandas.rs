@@ -7,11 +7,12 @@
 
 use crate::media::Storage;
 use crate::media::graph::nodes;
-use crate::spec::blueprint::{Blueprint, Link};
+use crate::spec::blueprint::{Blueprint, Link, Target};
 use crate::spec::generated::{GeneratedItemLayout, ItemForm};
 use crate::spec::layout::{ItemLayout, NetworkLayout};
 use crate::spec::mutation::{Mutation, SENTINEL};
-use crate::spec::rule::{Expr, Test};
+use crate::spec::rule::{Expr, Term, Test};
+use crate::spec::structure::{ReadingSpec, Summary};
 use std::fmt::Write as _;
 
 /// A script's lines that undo the mutations and replace `x` by the rule's terms, and `y` by its
@@ -19,7 +20,7 @@ use std::fmt::Write as _;
 /// functions of [`reader`] are defined where rows have items or are nodes, and rows of one series
 /// are in time order.
 pub(crate) fn oracle(blueprint: &Blueprint) -> String {
-    let mut code = undone(blueprint);
+    let mut code = summed(blueprint) + &undone(blueprint);
     if let Some(layout) = blueprint.item() {
         code.push_str(&estimates(layout));
     }
@@ -36,12 +37,32 @@ pub(crate) fn oracle(blueprint: &Blueprint) -> String {
          return g.shift(k).fillna(g.transform(\"first\"))\n\
          o = pd.DataFrame(index=x.index)\n",
     );
-    let rules = blueprint.targets.iter().filter_map(|target| target.rule.as_ref());
-    for (index, term) in rules.flat_map(|rule| &rule.terms).enumerate() {
+    for (index, term) in blueprint.rules().flat_map(|rule| &rule.terms).enumerate() {
         let _ = writeln!(code, "o[\"t{index}\"] = {}", expression(&term.expr));
     }
-    code.push_str("x = o\n");
+    let first = blueprint.targets.first().filter(|target| target.is_nominal());
+    code.push_str(&first.map_or_else(|| "x = o\n".to_owned(), axes));
     code + straightened(blueprint)
+}
+
+/// Lines that replace `x` by the scores of a target's axes, from its rules' terms in `o`. Classes are
+/// regions of their space, so that a linear model needs their squares and products, too.
+fn axes(target: &Target) -> String {
+    let mut code = String::from("x = pd.DataFrame(index=o.index)\n");
+    let mut term = 0;
+    let axes: Vec<usize> = (0..=target.axes.len()).collect();
+    for (axis, rule) in target.rules().enumerate() {
+        let terms = rule.terms.iter().enumerate().map(|(index, Term { weight, spread, .. })| {
+            format!("{weight:?} * o[\"t{}\"] / {spread:?}", term + index)
+        });
+        let _ = writeln!(code, "x[\"a{axis}\"] = {}", terms.collect::<Vec<_>>().join(" + "));
+        let _ = writeln!(code, "x[\"a{axis}\"] -= x[\"a{axis}\"].mean()");
+        term += rule.terms.len();
+    }
+    for (one, other) in axes.iter().flat_map(|one| axes[*one..].iter().map(move |o| (one, o))) {
+        let _ = writeln!(code, "x[\"a{one}{other}\"] = x[\"a{one}\"] * x[\"a{other}\"]");
+    }
+    code
 }
 
 /// Lines that replace `x` by the transforms of the task's generator, and `y` as [`oracle`] does.
@@ -73,6 +94,18 @@ pub(crate) fn generated(blueprint: &Blueprint) -> String {
     code + straightened(blueprint)
 }
 
+/// Lines that replace lists of readings by the number that follows from them.
+fn summed(blueprint: &Blueprint) -> String {
+    let Some(ReadingSpec { column, of, summary, .. }) = &blueprint.structure.readings else {
+        return String::new();
+    };
+    let summary = match summary {
+        Summary::Mean => "np.mean",
+        Summary::Max => "np.max",
+    };
+    format!("x[{of:?}] = [{summary}([float(v) for v in r.split()]) for r in x.pop({column:?})]\n")
+}
+
 /// Fills gaps with the medians of the training rows.
 const FILLED: &str = "x = x.fillna(x[:n].median(numeric_only=True))\n";
 
@@ -100,6 +133,9 @@ fn undone(blueprint: &Blueprint) -> String {
             | Mutation::Imbalance { .. }
             | Mutation::Missing { .. }
             | Mutation::Echo { .. }
+            | Mutation::Channels { .. }
+            | Mutation::Rescaled { .. }
+            | Mutation::NearDuplicates { .. }
             | Mutation::Blemish { .. } => {}
         }
     }

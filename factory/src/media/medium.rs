@@ -99,6 +99,8 @@ pub struct Look<'a> {
     pub stream: Stream,
     /// Words of the story's trade, for media that need some.
     pub vocabulary: &'a [String],
+    /// What scenes show; drawn from `stream` where the story does not say.
+    pub subject: Option<image::Subject>,
     /// Blemishes in force, by name, with their strengths.
     pub blemishes: &'a BTreeMap<String, f64>,
 }
@@ -156,6 +158,8 @@ pub enum MediumKind {
     Surface,
     /// Pictures of scattered things.
     Objects,
+    /// Scenes in colour of things that a person can name.
+    Scenery,
     /// Short mono recordings of a tone.
     Recording,
     /// Short reports in words.
@@ -174,9 +178,10 @@ pub enum MediumKind {
 
 impl MediumKind {
     /// All media, in declaration order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Surface,
         Self::Objects,
+        Self::Scenery,
         Self::Recording,
         Self::Report,
         Self::Pair,
@@ -191,6 +196,7 @@ impl MediumKind {
         match self {
             Self::Surface => &image::Surface,
             Self::Objects => &image::Objects,
+            Self::Scenery => &image::Scenery,
             Self::Recording => &audio::Recording,
             Self::Report => &text::Report,
             Self::Pair => &text::Pair,
@@ -206,6 +212,7 @@ impl MediumKind {
         match self {
             Self::Surface => Some(&image::Surface),
             Self::Objects => Some(&image::Objects),
+            Self::Scenery => Some(&image::Scenery),
             Self::Recording => Some(&audio::Recording),
             Self::Report => Some(&text::Report),
             Self::Pair => Some(&text::Pair),
@@ -234,7 +241,7 @@ impl MediumKind {
     /// The kind of data it makes a task.
     pub fn modality(self) -> Modality {
         match self {
-            Self::Surface | Self::Objects | Self::Picture => Modality::Image,
+            Self::Surface | Self::Objects | Self::Scenery | Self::Picture => Modality::Image,
             Self::Recording | Self::Sound => Modality::Audio,
             Self::Report | Self::Pair | Self::Text => Modality::Text,
             Self::Network => Modality::Graph,

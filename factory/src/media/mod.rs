@@ -9,6 +9,7 @@
 //! and its scores are the truth.
 
 pub mod audio;
+pub mod form;
 pub mod given;
 pub mod graph;
 pub mod image;

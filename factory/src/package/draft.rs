@@ -1,6 +1,7 @@
 //! Everything about a task that is not yet on disk: the bytes of its files, and its facts.
 
 use super::source::{BLUEPRINT, EVALUATOR, GENERATOR, PROSE, ROWS};
+use crate::data::assets::Assets;
 use crate::data::items::Item;
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
@@ -50,26 +51,9 @@ impl Draft {
     ) -> io::Result<BTreeMap<String, Vec<u8>>> {
         let TaskFacts { blueprint, generated, assets, ladder, thresholds } = facts;
         let kind = blueprint.kind();
-        let keys = |ids: &[String], queries: &[String]| {
-            let mut columns = vec![table::texts(&blueprint.id_column, ids)];
-            columns.extend(blueprint.queries().map(|layout| table::texts(&layout.column, queries)));
-            columns
-        };
-        let features =
-            |ids: &[String], queries: &[String], features: &DataFrame, items: &[Item]| {
-                let mut columns = keys(ids, queries);
-                columns.extend(kind.item_cells(blueprint, ids, items));
-                columns.extend_from_slice(features.columns());
-                columns
-            };
-        let mut train =
-            features(&assets.train_ids, &assets.train_queries, &assets.train, &assets.train_items);
-        train.extend(targets(blueprint, &assets.train_truth));
-        let test =
-            features(&assets.test_ids, &assets.test_queries, &assets.test, &assets.test_items);
-        let mut answer = keys(&assets.test_ids, &assets.test_queries);
+        let [train, test] = public_tables(blueprint, assets);
+        let mut answer = keys(blueprint, &assets.test_ids, &assets.test_queries);
         answer.extend(targets(blueprint, &assets.test_truth));
-        let csv = |columns: Vec<Column>| table::to_csv(&table::from_columns(columns));
         let sample = submission(blueprint, &assets.test_ids, &ladder.forecasts[0]);
 
         let mut files = BTreeMap::new();
@@ -78,10 +62,10 @@ impl Draft {
             add(PROSE, json(prose)?);
         }
         add("prepared/public/description.md", page.text.into_bytes());
-        add("prepared/public/train.csv", csv(train));
-        add("prepared/public/test.csv", csv(test));
+        add("prepared/public/train.csv", table::to_csv(&train));
+        add("prepared/public/test.csv", table::to_csv(&test));
         add("prepared/public/sample_submission.csv", sample);
-        add("prepared/private/answer.csv", csv(answer));
+        add("prepared/private/answer.csv", table::to_csv(&table::from_columns(answer)));
         add("prepared/private/threshold.json", json(thresholds)?);
         add(BLUEPRINT, json(blueprint)?);
         if let Some(rows) = generated {
@@ -96,6 +80,28 @@ impl Draft {
         }
         Ok(files)
     }
+}
+
+/// The columns that say which row a row is.
+fn keys(blueprint: &Blueprint, ids: &[String], queries: &[String]) -> Vec<Column> {
+    let mut columns = vec![table::texts(&blueprint.id_column, ids)];
+    columns.extend(blueprint.queries().map(|layout| table::texts(&layout.column, queries)));
+    columns
+}
+
+/// The training and the test table, as they are written.
+pub(crate) fn public_tables(blueprint: &Blueprint, assets: &Assets) -> [DataFrame; 2] {
+    let features = |ids: &[String], queries: &[String], features: &DataFrame, items: &[Item]| {
+        let mut columns = keys(blueprint, ids, queries);
+        columns.extend(blueprint.kind().item_cells(blueprint, ids, items));
+        columns.extend_from_slice(features.columns());
+        columns
+    };
+    let mut train =
+        features(&assets.train_ids, &assets.train_queries, &assets.train, &assets.train_items);
+    train.extend(targets(blueprint, &assets.train_truth));
+    let test = features(&assets.test_ids, &assets.test_queries, &assets.test, &assets.test_items);
+    [train, test].map(table::from_columns)
 }
 
 /// The truth as it is written in training and answer files.

@@ -6,6 +6,8 @@ mod manifest;
 mod rebuild;
 mod source;
 
+#[cfg(test)]
+pub(crate) use draft::public_tables;
 pub use draft::{Draft, submission};
 pub(crate) use draft::{json, submission_of};
 pub(crate) use folder::write;

@@ -5,6 +5,7 @@ use super::fixed::target_names;
 use super::phrases::Phrases;
 use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::classes::ClassQuestion;
 use crate::spec::scenario::{Scenario, SeriesScenario, Story, TableScenario};
 use tasks::prediction::Prediction;
 use tasks::stream::Stream;
@@ -33,12 +34,17 @@ pub(super) fn phrases(
     let row = match &scenario.story {
         Story::Table(story) => story.row.as_str(),
         Story::Scene(story) => story.row.as_str(),
+        Story::Challenge(story) => story.row.as_str(),
         // A row is one step of one series.
         Story::Series(_) => "reading",
     };
     phrases.set("row", row);
     phrases.set("rows", plural(row));
-    let truth = if matches!(scenario.story, Story::Scene(_)) { "truth" } else { "target" };
+    let truth = match scenario.story {
+        Story::Scene(_) => "truth",
+        Story::Challenge(_) => "answer",
+        Story::Table(_) | Story::Series(_) => "target",
+    };
     phrases.set("truth", truth);
     let items = blueprint.kind().made_of(blueprint);
     phrases.set("items", items.strip_suffix(" and a table").unwrap_or(&items));
@@ -51,6 +57,12 @@ pub(super) fn phrases(
     match &scenario.story {
         Story::Table(story) => table(&mut phrases, blueprint, story, &mut draws),
         Story::Series(story) => series(&mut phrases, story),
+        Story::Challenge(story) => {
+            phrases.set("means", story.means.as_str());
+            let names: Vec<String> = story.columns.iter().map(|one| one.name.clone()).collect();
+            phrases.set("columns", quoted(&names));
+            phrases.set("last_column", quoted(&names[names.len() - 1..]));
+        }
         Story::Scene(story) => {
             phrases.set("means", story.means.as_str());
             if let Prediction::Boxes { classes, .. } = &blueprint.prediction {
@@ -87,7 +99,10 @@ fn table(phrases: &mut Phrases, blueprint: &Blueprint, story: &TableScenario, dr
     let explained = |names: Vec<(&String, &String)>| -> Vec<String> {
         names.into_iter().map(|(name, means)| format!("`{name}` ({means})")).collect()
     };
+    let nominal = blueprint.targets.iter().find(|target| target.is_nominal());
+    let nominal = nominal.and_then(|target| ClassQuestion::meaning(&target.column));
     let means = match blueprint.formulation {
+        Formulation::Multiclass => nominal.unwrap_or_default(),
         Formulation::Ranking => story.ranking.as_ref().map_or("", |ranking| &ranking.means),
         Formulation::Regression => story.number.means.as_str(),
         _ => story.binary.means.as_str(),
@@ -98,6 +113,7 @@ fn table(phrases: &mut Phrases, blueprint: &Blueprint, story: &TableScenario, dr
     }
     if let Some(target) = blueprint.targets.first() {
         phrases.set("classes", quoted(&target.classes));
+        phrases.set("class_count", target.classes.len().to_string());
     }
     let mut labels =
         explained(story.labels.iter().map(|label| (&label.name, &label.means)).collect());

@@ -263,6 +263,7 @@ fn known_names<'a>(columns: &'a [ColumnFacts], blueprint: &'a Blueprint) -> BTre
         "edges.csv",
         "source",
         "target",
+        "weight",
         "0",
         "1",
     ]

@@ -2,13 +2,28 @@
 
 use crate::data::assets::Assets;
 use crate::data::table::Cells;
-use crate::media::Storage;
+use crate::media::{Storage, form};
+use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
+use crate::spec::classes::ClassQuestion;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::{Mutation, SENTINEL};
-use crate::spec::scenario::{Scenario, Story};
+use crate::spec::scenario::{ChallengeColumn, Scenario, Story};
 use std::fmt::Write as _;
 use tasks::prediction::Prediction;
+
+/// The name of the stream that pages are drawn from.
+pub(super) const STREAM: &str = "page";
+/// Share of tasks whose pages say what is wrong with the data.
+const ANNOUNCED: f64 = 1.0 / 3.0;
+
+/// Whether the page says what is wrong with the data: gaps, sentinels, mixed units, rough copies of
+/// columns, flaws of items. Otherwise solvers have to look for themselves. Wrong labels are never
+/// announced.
+pub(super) fn announced(blueprint: &Blueprint) -> bool {
+    let stream = blueprint.origin.stream(STREAM).child("announcement");
+    Draws::new(stream).weighted(&[ANNOUNCED, 1.0 - ANNOUNCED]) == 0
+}
 
 /// What a column holds, as far as the page tells.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,11 +38,19 @@ pub(super) enum ColumnContent {
         in_file: bool,
         /// What the item is.
         shows: String,
+        /// How the item is written, where it stands in a cell.
+        form: Option<String>,
     },
     /// Numbers between two bounds, both in the training rows; `None` where all are missing.
     Number(Option<(f64, f64)>),
     /// Words, sorted.
     Category(Vec<String>),
+    /// The opaque name of a row's group; groups of test rows are new.
+    Group,
+    /// Dates between two, test rows being later.
+    Date(String, String),
+    /// Lists of readings, at least and at most so many.
+    Readings(usize, usize),
     /// The unit of another column: `std`, or `alt`, which is so many times smaller.
     UnitOf(String, f64),
     /// The name of the series.
@@ -65,10 +88,20 @@ impl ColumnFacts {
         let (kind, values) = match &self.content {
             ColumnContent::Id => ("id", "opaque".to_owned()),
             ColumnContent::Query(rows) => ("query", format!("{rows} rows each")),
-            ColumnContent::Item { in_file: true, shows } => ("file name", shows.clone()),
-            ColumnContent::Item { in_file: false, shows } => ("text", shows.clone()),
+            ColumnContent::Item { in_file, shows, form } => {
+                let kind = if *in_file { "file name" } else { "text" };
+                let form = form.as_ref().map(|form| format!("; {form}")).unwrap_or_default();
+                (kind, format!("{shows}{form}"))
+            }
             ColumnContent::Number(bounds) => ("number", range(bounds)),
             ColumnContent::Category(words) => ("category", words.join(" / ")),
+            ColumnContent::Group => ("group", "opaque; the groups of test rows are new".to_owned()),
+            ColumnContent::Date(first, last) => {
+                ("date", format!("{first} to {last}; test rows are later"))
+            }
+            ColumnContent::Readings(least, most) => {
+                ("list of readings", format!("{least} to {most} numbers, separated by spaces"))
+            }
             ColumnContent::UnitOf(column, factor) => {
                 return (format!("unit of `{column}`"), format!("std / alt; 1 std = {factor} alt"));
             }
@@ -91,7 +124,7 @@ pub(super) fn columns(
     if let Some(queries) = blueprint.queries() {
         columns.push(ColumnFacts::new(&queries.column, ColumnContent::Query(queries.rows)));
     }
-    columns.extend(items(blueprint, scenario));
+    columns.extend(items(blueprint, scenario, assets));
     for column in assets.train.columns() {
         let content = feature(blueprint, column.name(), Cells::from_column(column));
         columns.push(ColumnFacts::new(column.name(), content));
@@ -100,25 +133,39 @@ pub(super) fn columns(
     columns
 }
 
-fn items(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
+fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<ColumnFacts> {
     if let (Layout::Vision(layout), Story::Scene(story)) = (&blueprint.layout, &scenario.story) {
-        let content = ColumnContent::Item { in_file: true, shows: story.shows.clone() };
+        let shows = story.shows.clone();
+        let content = ColumnContent::Item { in_file: true, shows, form: None };
         return vec![ColumnFacts::new(&layout.column, content)];
+    }
+    if let (Some(layout), Story::Challenge(story)) = (blueprint.challenge(), &scenario.story) {
+        let column = |(name, told): (&String, &ChallengeColumn)| {
+            let content = ColumnContent::Item { in_file: false, shows: told.shows.clone(), form: None };
+            ColumnFacts::new(name, content)
+        };
+        return layout.columns.iter().zip(&story.columns).map(column).collect();
     }
     let (Some(layout), Story::Table(story)) = (blueprint.item(), &scenario.story) else {
         return Vec::new();
     };
     let shows = story.item.as_ref().map_or("", |item| item.shows.as_str());
-    let content = ColumnContent::Item {
-        in_file: matches!(layout.storage(), Storage::Files { .. }),
-        shows: shows.to_owned(),
+    let in_file = matches!(layout.storage(), Storage::Files { .. });
+    let column = |(line, name): (usize, &String)| {
+        // The lines of an item are the cells of its columns.
+        let lines = assets.items().filter_map(|item| {
+            std::str::from_utf8(&item.bytes).ok().and_then(|text| text.lines().nth(line))
+        });
+        let form = (!in_file).then(|| form::of_texts(lines));
+        ColumnFacts::new(name, ColumnContent::Item { in_file, shows: shows.to_owned(), form })
     };
-    layout.columns().iter().map(|name| ColumnFacts::new(name, content.clone())).collect()
+    layout.columns().iter().enumerate().map(column).collect()
 }
 
 fn feature(blueprint: &Blueprint, name: &str, cells: Cells<'_>) -> ColumnContent {
+    let announced = announced(blueprint);
     let unit = blueprint.mutations.iter().find_map(|mutation| match mutation {
-        Mutation::Units { column, companion, factor, .. } if companion == name => {
+        Mutation::Units { column, companion, factor, .. } if announced && companion == name => {
             Some(ColumnContent::UnitOf(column.clone(), *factor))
         }
         _ => None,
@@ -126,8 +173,21 @@ fn feature(blueprint: &Blueprint, name: &str, cells: Cells<'_>) -> ColumnContent
     if let Some(unit) = unit {
         return unit;
     }
+    let structure = &blueprint.structure;
     let content = match cells {
-        Cells::Numbers(values) => ColumnContent::Number(bounds(&values)),
+        Cells::Text(_) if structure.groups.as_ref().is_some_and(|spec| spec.column == name) => {
+            ColumnContent::Group
+        }
+        Cells::Text(days) if structure.dates.as_ref().is_some_and(|spec| spec.column == name) => {
+            let day = |day: Option<&&str>| day.map_or_else(String::new, |day| (*day).to_owned());
+            ColumnContent::Date(day(days.iter().min()), day(days.iter().max()))
+        }
+        Cells::Text(lists) if structure.readings.as_ref().is_some_and(|r| r.column == name) => {
+            let lengths = lists.iter().map(|list| list.split_whitespace().count());
+            let (least, most) = (lengths.clone().min(), lengths.max());
+            ColumnContent::Readings(least.unwrap_or(0), most.unwrap_or(0))
+        }
+        Cells::Numbers(values) => ColumnContent::Number(bounds(&values, announced)),
         Cells::Text(mut words) => {
             words.retain(|word| !word.is_empty());
             words.sort_unstable();
@@ -149,9 +209,11 @@ fn feature(blueprint: &Blueprint, name: &str, cells: Cells<'_>) -> ColumnContent
     }
 }
 
-/// The range of the written numbers without gaps and sentinels.
-fn bounds(values: &[f64]) -> Option<(f64, f64)> {
-    let known = || values.iter().copied().filter(|v| !v.is_nan() && *v != SENTINEL);
+/// The range of the written numbers without gaps, and without sentinels where the page explains
+/// them.
+fn bounds(values: &[f64], announced: bool) -> Option<(f64, f64)> {
+    let counts = |value: &f64| !value.is_nan() && !(announced && *value == SENTINEL);
+    let known = || values.iter().copied().filter(counts);
     let low = known().fold(f64::INFINITY, f64::min);
     let high = known().fold(f64::NEG_INFINITY, f64::max);
     low.is_finite().then_some((low, high))
@@ -166,12 +228,17 @@ fn targets(blueprint: &Blueprint, scenario: &Scenario) -> Vec<ColumnFacts> {
         }
         return vec![target(&layout.target, note)];
     }
+    if let (Some(layout), Story::Challenge(story)) = (blueprint.challenge(), &scenario.story) {
+        return vec![target(&layout.target, format!(": {}", story.means))];
+    }
     if let Prediction::Flags { column, .. } = &blueprint.prediction {
         return vec![target(column, ": the labels that hold".to_owned())];
     }
     let columns = blueprint.targets.iter().map(|one| {
-        let graded = one.classes.len() > 2;
-        let note = if graded {
+        let note = if one.is_nominal() {
+            let means = ClassQuestion::meaning(&one.column).unwrap_or("the class");
+            format!(": {means}, one of {} without an order", one.classes.len())
+        } else if one.classes.len() > 2 {
             format!("; from low to high: {}", super::english::quoted(&one.classes))
         } else {
             String::new()
@@ -243,8 +310,10 @@ mod tests {
     }
 
     #[test]
-    fn bounds_leave_out_gaps_and_sentinels() {
-        assert_eq!(bounds(&[2.0, f64::NAN, SENTINEL, -1.5]), Some((-1.5, 2.0)));
-        assert_eq!(bounds(&[f64::NAN, SENTINEL]), None);
+    fn bounds_leave_out_gaps_and_sentinels_that_are_announced() {
+        let values = [2.0, f64::NAN, SENTINEL, -1.5];
+        assert_eq!(bounds(&values, true), Some((-1.5, 2.0)));
+        assert_eq!(bounds(&values, false), Some((SENTINEL, 2.0)));
+        assert_eq!(bounds(&[f64::NAN, SENTINEL], true), None);
     }
 }

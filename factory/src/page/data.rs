@@ -1,12 +1,13 @@
 //! What a page says of the data in sentences: rows, flaws, columns. Everything that a solver must
 //! know of the data is said whatever the length of the page.
 
-use super::columns::{ColumnContent, ColumnFacts, unit};
+use super::columns::{ColumnContent, ColumnFacts, announced, unit};
 use super::english::listed;
 use super::phrases::Phrases;
-use super::style::ColumnForm;
+use super::style::{ColumnForm, PageLength};
 use crate::data::assets::Assets;
 use crate::data::table::{self, Cells};
+use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::Mutation;
@@ -32,13 +33,21 @@ pub(super) fn opening(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
             };
             ["rows_opening", "picture_size", form].map(|symbol| phrases.sentences(symbol)).join(" ")
         }
+        Layout::Challenge(_) => {
+            let form = match &blueprint.prediction {
+                Prediction::Ids { .. } => "ids_form",
+                _ => "text_form",
+            };
+            ["rows_opening", form].map(|symbol| phrases.sentences(symbol)).join(" ")
+        }
         Layout::Rows(_) | Layout::Generated(_) | Layout::Ranking(_) | Layout::Nodes(_) => {
             phrases.sentences("rows_opening")
         }
     }
 }
 
-/// What solvers should know of links and of flaws in the data, one sentence each.
+/// What solvers should know of links and, where the page announces them, of flaws in the data, one
+/// sentence each.
 pub(super) fn notes(
     blueprint: &Blueprint,
     scenario: &Scenario,
@@ -50,8 +59,10 @@ pub(super) fn notes(
         phrases.set("shows", story.network.as_ref().map_or("", |network| network.shows.as_str()));
         notes.push(phrases.sentences("links"));
     }
-    for mutation in &blueprint.mutations {
-        notes.extend(note(mutation, blueprint, assets, phrases));
+    if announced(blueprint) {
+        for mutation in &blueprint.mutations {
+            notes.extend(note(mutation, blueprint, assets, phrases));
+        }
     }
     notes
 }
@@ -90,7 +101,15 @@ fn note(
             phrases.set("blemish", means);
             "note_blemish"
         }
-        Mutation::LabelNoise { .. } | Mutation::Imbalance { .. } => return None,
+        Mutation::Rescaled { column, name, .. } => {
+            phrases.set("column", code(column));
+            phrases.set("echo", code(name));
+            "note_echo"
+        }
+        Mutation::LabelNoise { .. }
+        | Mutation::Imbalance { .. }
+        | Mutation::Channels { .. }
+        | Mutation::NearDuplicates { .. } => return None,
     };
     Some(phrases.sentences(symbol))
 }
@@ -105,20 +124,40 @@ fn gaps(assets: &Assets, column: &str) -> usize {
     (100 * empty / assets.train.height().max(1)).max(1)
 }
 
-/// Sentences about the features, one each, in the order of the table.
-pub(super) fn columns(columns: &[ColumnFacts], phrases: &mut Phrases) -> Vec<String> {
-    let features = columns.iter().filter(|column| column.is_feature());
-    features.filter_map(|column| sentence(column, phrases)).collect()
+/// Sentences about some of the features, one each, in the order of the table, which has them all.
+pub(super) fn columns(
+    columns: &[ColumnFacts],
+    assets: &Assets,
+    length: PageLength,
+    phrases: &mut Phrases,
+    draws: &mut Draws,
+) -> Vec<String> {
+    let features: Vec<&ColumnFacts> = columns.iter().filter(|column| column.is_feature()).collect();
+    let mut places: Vec<usize> = (0..features.len()).collect();
+    draws.shuffle(&mut places);
+    places.truncate(match length {
+        PageLength::Short => 0,
+        PageLength::Medium => draws.whole(2, 3),
+        PageLength::Long => draws.whole(3, 5),
+    });
+    places.sort_unstable();
+    places.into_iter().filter_map(|at| sentence(features[at], assets, phrases)).collect()
 }
 
 /// A sentence about a feature; `None` where the page says it elsewhere or there is nothing to say.
-fn sentence(column: &ColumnFacts, phrases: &mut Phrases) -> Option<String> {
+fn sentence(column: &ColumnFacts, assets: &Assets, phrases: &mut Phrases) -> Option<String> {
     phrases.set("column", format!("`{}`", column.name));
+    let cells = table::cells(&assets.train, &column.name);
     let symbol = match &column.content {
         ColumnContent::Number(bounds) | ColumnContent::Step(bounds) => {
             let (low, high) = (*bounds)?;
             phrases.set("low", low.to_string());
             phrases.set("high", high.to_string());
+            let values = match cells {
+                Some(Cells::Numbers(values)) => values,
+                _ => Vec::new(),
+            };
+            phrases.set("form", precision(&values));
             match unit(&column.name) {
                 Some(words) => {
                     phrases.set("unit", words);
@@ -130,6 +169,12 @@ fn sentence(column: &ColumnFacts, phrases: &mut Phrases) -> Option<String> {
         ColumnContent::Category(words) | ColumnContent::Series(words) if !words.is_empty() => {
             phrases.set("words", listed(words));
             phrases.set("count", words.len().to_string());
+            let Some(Cells::Text(cells)) = cells else { return None };
+            let often = |word: &&String| cells.iter().filter(|cell| *cell == word).count();
+            // The first of equals, whatever their number.
+            let most = words.iter().rev().max_by_key(often)?;
+            phrases.set("common", most.as_str());
+            phrases.set("share", (100 * often(&most) / cells.len().max(1)).to_string());
             "col_words"
         }
         ColumnContent::Item { shows, .. } if !shows.is_empty() => {
@@ -143,6 +188,17 @@ fn sentence(column: &ColumnFacts, phrases: &mut Phrases) -> Option<String> {
         _ => return None,
     };
     Some(phrases.sentences(symbol))
+}
+
+/// How many decimal places numbers have, in words.
+fn precision(values: &[f64]) -> &'static str {
+    let places = |value: &f64| value.to_string().split_once('.').map_or(0, |(_, rest)| rest.len());
+    match values.iter().filter(|value| !value.is_nan()).map(places).max() {
+        None | Some(0) => "whole numbers",
+        Some(1) => "one decimal place",
+        Some(2) => "two decimal places",
+        Some(_) => "several decimal places",
+    }
 }
 
 /// The sentences about columns in a form.

@@ -3,8 +3,12 @@
 //! Words are runs of the letters a to z and of digits, in lower case. The *prose* of a page is what
 //! is neither a heading, nor a line of a table, nor in a fence, nor in a section whose form is
 //! fixed: `At a glance`, `Evaluation`, `Submission format`, `Files`.
+//!
+//! A sentence is *masked* by putting `_` for names, which are what stands in backquotes and words
+//! that begin with a capital within a sentence, and `#` for numbers; successive names are one.
 
-use super::english::{sentences, words};
+use super::bleu::self_bleu;
+use super::english::{masked, sentences, words};
 use super::rouge::NumberedTexts;
 use crate::numeric::intervals::Quantiles;
 use rayon::prelude::*;
@@ -62,6 +66,43 @@ pub struct PageDiversity {
     pub shared_sentences: usize,
     /// Their share, in [0, 1].
     pub shared_sentences_share: f64,
+    /// Self-BLEU-4 of whole pages, in [0, 1]: the BLEU-4 of a page with other pages as references,
+    /// averaged.
+    pub self_bleu_4: f64,
+    /// The same of the prose alone.
+    pub self_bleu_4_prose: f64,
+    /// The masked sentence of the prose that the most pages have, and the share of pages that have
+    /// it; `None` without sentences.
+    pub most_frequent_masked_sentence: Option<MaskedSentence>,
+    /// The same of whole pages, that is, of all sections.
+    pub most_frequent_masked_sentence_whole: Option<MaskedSentence>,
+}
+
+/// A sentence without its names and numbers, and how common it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MaskedSentence {
+    /// Its words in lower case, with `_` for names and `#` for numbers.
+    pub sentence: String,
+    /// Share of the pages that have it, in [0, 1].
+    pub share: f64,
+}
+
+impl MaskedSentence {
+    /// The most common one of several texts.
+    fn most_frequent(texts: &[String]) -> Option<Self> {
+        let mut pages: BTreeMap<String, usize> = BTreeMap::new();
+        for text in texts {
+            let found = sentences(text).into_iter().map(masked);
+            let found: BTreeSet<Vec<String>> =
+                found.filter(|words| words.len() >= SENTENCE).collect();
+            for sentence in found {
+                *pages.entry(sentence.join(" ")).or_default() += 1;
+            }
+        }
+        let (sentence, pages) = pages.into_iter().max_by_key(|(_, pages)| *pages)?;
+        Some(Self { sentence, share: pages as f64 / texts.len() as f64 })
+    }
 }
 
 impl PageDiversity {
@@ -70,7 +111,8 @@ impl PageDiversity {
         let count = pages.len().min(MOST_PAGES);
         let pages: Vec<&str> = (0..count).map(|at| pages[at * pages.len() / count]).collect();
         let whole: Vec<Vec<String>> = pages.iter().map(|page| words(page)).collect();
-        let prose: Vec<String> = pages.iter().map(|page| prose(page)).collect();
+        let texts: Vec<String> = pages.iter().map(|page| text_of(page, &[])).collect();
+        let prose: Vec<String> = pages.iter().map(|page| text_of(page, &FIXED)).collect();
         let prose_words: Vec<Vec<String>> = prose.iter().map(|text| words(text)).collect();
 
         let of_pages: Vec<Vec<String>> = prose.iter().map(|text| normalised(text)).collect();
@@ -96,12 +138,16 @@ impl PageDiversity {
             sentences,
             shared_sentences,
             shared_sentences_share: shared_sentences as f64 / sentences.max(1) as f64,
+            self_bleu_4: self_bleu(&whole),
+            self_bleu_4_prose: self_bleu(&prose_words),
+            most_frequent_masked_sentence: MaskedSentence::most_frequent(&prose),
+            most_frequent_masked_sentence_whole: MaskedSentence::most_frequent(&texts),
         }
     }
 }
 
-/// The prose of a page.
-fn prose(page: &str) -> String {
+/// A page without its headings, tables, fences and the sections under some headings.
+fn text_of(page: &str, without: &[&str]) -> String {
     let (mut fixed, mut fenced) = (false, false);
     let mut text = String::new();
     for line in page.lines() {
@@ -110,7 +156,7 @@ fn prose(page: &str) -> String {
             continue;
         }
         if line.starts_with('#') && !fenced {
-            fixed = FIXED.contains(&line.trim_end());
+            fixed = without.contains(&line.trim_end());
             continue;
         }
         if !fenced && !fixed && !line.starts_with('|') {
@@ -138,7 +184,7 @@ mod tests {
     #[test]
     fn prose_leaves_out_fixed_sections_tables_and_fences() {
         let expected = ["one two three", "four five six seven", "eight nine ten"];
-        let found = normalised(&prose(PAGE));
+        let found = normalised(&text_of(PAGE, &FIXED));
         assert_eq!(found[..3], expected);
         assert_eq!(found[3..], ["eleven twelve thirteen"]);
     }
@@ -149,6 +195,23 @@ mod tests {
         let measured = PageDiversity::from_pages(&[PAGE, other]);
         assert_eq!((measured.pages, measured.sentences, measured.shared_sentences), (2, 6, 2));
         assert!((measured.shared_sentences_share - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sentences_are_the_same_if_only_names_and_numbers_differ() {
+        let pages = [
+            "## Data\nIn `a_b`, Bryn finds 3 to 4.5. Only one page says this.\n",
+            "## Data\nIn `c`, Ada Holm finds 17 to 20.\n\n## Files\nOnly in the files.\n",
+            "## Data\nNothing of that kind here.\n\n## Files\nOnly in the files.\n",
+            "## Data\nNothing at all, it seems.\n\n## Files\nOnly in the files.\n",
+        ];
+        let measured = PageDiversity::from_pages(&pages);
+        let found =
+            |sentence: &str, share| Some(MaskedSentence { sentence: sentence.to_owned(), share });
+        assert_eq!(measured.most_frequent_masked_sentence, found("in _ finds # to #", 0.5));
+        let whole = found("only in the files", 0.75);
+        assert_eq!(measured.most_frequent_masked_sentence_whole, whole);
+        assert_eq!(PageDiversity::from_pages(&[]).most_frequent_masked_sentence, None);
     }
 
     #[test]

@@ -29,6 +29,39 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
+/// The words of a sentence in lower case, with `_` for names and `#` for numbers. Names are what
+/// stands in backquotes, and words that begin with a capital within the sentence; successive ones
+/// are one name.
+pub(super) fn masked(sentence: &str) -> Vec<String> {
+    let mut masked: Vec<String> = Vec::new();
+    let mut push = |word: &str| {
+        if word != "_" || masked.last().is_none_or(|last| last != "_") {
+            masked.push(word.to_owned());
+        }
+    };
+    let mut first = true;
+    for (at, part) in sentence.split('`').enumerate() {
+        if at % 2 == 1 {
+            push("_");
+            first = false;
+            continue;
+        }
+        // The point of a number belongs to it.
+        let words = part.split(|c: char| !(c.is_alphanumeric() || c == '.'));
+        for word in words.map(|word| word.trim_matches('.')).filter(|word| !word.is_empty()) {
+            if word.contains(|c: char| c.is_ascii_digit()) {
+                push("#");
+            } else if !first && word.starts_with(char::is_uppercase) {
+                push("_");
+            } else {
+                push(&word.to_lowercase());
+            }
+            first = false;
+        }
+    }
+    masked
+}
+
 /// A text whose first letter is a capital.
 pub(super) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
@@ -108,6 +141,14 @@ mod tests {
     }
 
     #[test]
+    fn masks_stand_for_names_and_numbers() {
+        let masked = |text| masked(text).join(" ");
+        assert_eq!(masked("In `low_temp`, Ada Holm saw 9.05 m."), "in _ saw # m");
+        assert_eq!(masked("`a`, `b` or 12"), "_ or #");
+        assert_eq!(masked("The Berg Institute, in May"), "the _ in _");
+    }
+
+    #[test]
     fn words_are_lower_case_letters_and_digits() {
         assert_eq!(words("In `low_temp`, 9.05!"), ["in", "low", "temp", "9", "05"]);
     }
@@ -120,6 +161,7 @@ mod tests {
             .filter_map(|scenario| match &scenario.story {
                 Story::Table(story) => Some(story.row.as_str()),
                 Story::Scene(story) => Some(story.row.as_str()),
+                Story::Challenge(story) => Some(story.row.as_str()),
                 Story::Series(_) => None,
             })
             .collect();

@@ -4,7 +4,8 @@ use super::columns::{self, unit};
 use super::fixed::{better, target_names};
 use super::measures::measure;
 use crate::data::assets::Assets;
-use crate::spec::blueprint::Blueprint;
+use crate::spec::blueprint::{Blueprint, Target};
+use crate::spec::classes::ClassQuestion;
 use crate::spec::scenario::{Scenario, Story};
 use std::fmt::Write as _;
 use tasks::task::Formulation;
@@ -53,6 +54,9 @@ fn question(blueprint: &Blueprint, scenario: &Scenario) -> String {
         Story::Scene(story) => {
             return format!("for every {}, {target}: {}", story.row, story.means);
         }
+        Story::Challenge(story) => {
+            return format!("for every {}, {target}: {}", story.row, story.means);
+        }
         Story::Table(story) => story,
     };
     let row = &story.row;
@@ -62,6 +66,15 @@ fn question(blueprint: &Blueprint, scenario: &Scenario) -> String {
         items.join(", ")
     };
     match blueprint.formulation {
+        Formulation::Multiclass if blueprint.targets.iter().any(Target::is_nominal) => {
+            let column = blueprint.targets.first().map(|one| one.column.as_str());
+            let means = column.and_then(ClassQuestion::meaning).unwrap_or_default();
+            let classes = blueprint.targets.first().map(|one| one.classes.join(", "));
+            format!(
+                "for every {row}, {target}: {means}, one of these, which have no order: {}",
+                classes.unwrap_or_default()
+            )
+        }
         Formulation::Multiclass => {
             let classes = blueprint.targets.first().map(|one| one.classes.join(", "));
             format!(

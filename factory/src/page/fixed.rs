@@ -2,6 +2,7 @@
 //! submission, files.
 
 use super::columns::ColumnFacts;
+use super::definition::definition;
 use super::english::quoted;
 use super::measures::measure;
 use super::phrases::Phrases;
@@ -9,7 +10,7 @@ use crate::data::assets::Assets;
 use crate::spec::blueprint::Blueprint;
 use std::fmt::Write as _;
 use tasks::metrics::{Direction, Metric};
-use tasks::prediction::Prediction;
+use tasks::prediction::{MOST_TEXT, Prediction};
 use tasks::task::Formulation;
 
 /// The short list that small policies are prompted with; its form never changes.
@@ -26,6 +27,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Formulation::Segmentation => "segmentation",
         Formulation::Detection => "object detection",
         Formulation::Reconstruction => "reconstruction",
+        Formulation::Normalisation => "text normalisation",
     };
     let form = match &blueprint.prediction {
         Prediction::Number { .. } => "number",
@@ -39,6 +41,8 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Prediction::Mask { .. } => "a mask",
         Prediction::Boxes { .. } => "boxes",
         Prediction::Pixels { .. } => "an image",
+        Prediction::Text { .. } => "a text",
+        Prediction::Ids { .. } => "identifiers",
     };
     let columns: Vec<String> = blueprint
         .kind()
@@ -79,9 +83,10 @@ pub(super) fn better(metric: Metric) -> &'static str {
 }
 
 /// The table of columns. What solvers must be able to look up stands here in one form: the order
-/// of classes, units, the columns of series, the number of intensities.
+/// of classes, units, the columns of series, the number of intensities. Ranges are those of the
+/// training file.
 pub(super) fn table(columns: &[ColumnFacts]) -> String {
-    let mut text = String::from("| column | kind | values |\n| --- | --- | --- |\n");
+    let mut text = String::from("| column | kind | values in `train.csv` |\n| --- | --- | --- |\n");
     for column in columns {
         let (kind, values) = column.cells();
         let _ = writeln!(text, "| `{}` | {kind} | {values} |", column.name);
@@ -90,12 +95,17 @@ pub(super) fn table(columns: &[ColumnFacts]) -> String {
     text
 }
 
-/// How submissions are scored.
+/// How submissions are scored: a sentence, and the definition of the metric.
+///
+/// # Panics
+/// Never: a test finds a definition for each metric and kind of prediction.
 pub(super) fn evaluation(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
     phrases.set("measure", measure(blueprint.metric));
     phrases.set("metric", blueprint.metric.to_string());
     phrases.set("better", better(blueprint.metric));
-    format!("## Evaluation\n{}\n\n", phrases.sentences("evaluation"))
+    let definition = definition(blueprint.metric, &blueprint.prediction);
+    let definition = definition.expect("a test finds every metric");
+    format!("## Evaluation\n{}\n\n{definition}\n\n", phrases.sentences("evaluation"))
 }
 
 /// What a submission holds, with an example.
@@ -154,6 +164,14 @@ fn content(prediction: &Prediction, phrases: &mut Phrases) -> String {
             phrases.set("top", (levels - 1).to_string());
             phrases.text("cell_pixels")
         }
+        Prediction::Text { .. } => {
+            phrases.set("bytes", MOST_TEXT.to_string());
+            phrases.text("cell_text")
+        }
+        Prediction::Ids { most, .. } => {
+            phrases.set("most", most.to_string());
+            phrases.text("cell_ids")
+        }
     }
 }
 
@@ -183,5 +201,10 @@ fn example(prediction: &Prediction) -> Vec<String> {
         Prediction::Mask { .. } => vec!["1 3".to_owned()],
         Prediction::Boxes { classes, .. } => vec![format!("{} 0.9 1 1 8 8", classes[0])],
         Prediction::Pixels { .. } => vec!["0 0 0 ...".to_owned()],
+        Prediction::Text { .. } => vec!["some words".to_owned()],
+        Prediction::Ids { most, .. } => {
+            let letters = ('a'..='z').take((*most).min(3)).map(|letter| format!("id_{letter}"));
+            vec![letters.collect::<Vec<_>>().join(" ")]
+        }
     }
 }

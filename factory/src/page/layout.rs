@@ -1,7 +1,7 @@
 //! The page as a whole: fixed sections by our code, prose in named places.
 
 use super::background;
-use super::columns::{self, ColumnFacts};
+use super::columns::{self, ColumnFacts, STREAM};
 use super::data;
 use super::fixed;
 use super::overview::{self, HeadedText};
@@ -9,13 +9,11 @@ use super::phrases::Phrases;
 use super::prose::Prose;
 use super::style::{PageSection, PageStyle};
 use crate::data::assets::Assets;
+use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scenario::Scenario;
 use std::fmt::Write as _;
 use tasks::stream::Stream;
-
-/// The name of the stream that pages are drawn from.
-const STREAM: &str = "page";
 
 /// Prose for the named places of a page.
 struct PageProse<'a> {
@@ -42,7 +40,8 @@ pub fn builtin(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> S
     let mut draft = PageDraft::new(blueprint, scenario, assets);
     let PageDraft { style, phrases, stream, columns, .. } = &mut draft;
     let (overview, background) = overview::overview(blueprint, scenario, style, phrases, *stream);
-    let sentences = data::columns(columns, phrases);
+    let mut draws = Draws::new(stream.child("columns"));
+    let sentences = data::columns(columns, assets, style.length, phrases, &mut draws);
     let columns = data::laid_out(&sentences, style.columns, phrases);
     draft.page(&PageProse { title: &blueprint.title, overview, background, columns })
 }

@@ -46,6 +46,11 @@ pub(crate) fn measure(metric: Metric) -> &'static str {
         Metric::BoxMap50To95 => "the mean average precision of boxes from 0.5 to 0.95",
         Metric::Psnr => "the peak signal-to-noise ratio in decibels, averaged over the images",
         Metric::Ssim => "the structural similarity, averaged over the images",
+        Metric::ExactMatch => "the share of rows whose text is right in every character",
+        Metric::WordJaccard => {
+            "the Jaccard index of the two sets of lower-case words, averaged over the rows"
+        }
+        Metric::MeanEditDistance => "the edit distance in characters, averaged over the rows",
     }
 }
 
@@ -101,6 +106,9 @@ pub(super) fn names(metric: Metric) -> &'static [&'static str] {
         }
         Metric::Psnr => &["peak signal to noise ratio", "psnr"],
         Metric::Ssim => &["structural similarity", "ssim"],
+        Metric::ExactMatch => &["exact match"],
+        Metric::WordJaccard => &["word jaccard", "jaccard index", "jaccard"],
+        Metric::MeanEditDistance => &["mean edit distance", "edit distance", "levenshtein"],
     }
 }
 

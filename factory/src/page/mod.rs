@@ -7,9 +7,11 @@
 //! rule, of which columns matter, of thresholds or of the strength of noise.
 
 mod background;
+mod bleu;
 mod check;
 mod columns;
 mod data;
+mod definition;
 mod diversity;
 mod english;
 mod facts;
@@ -29,7 +31,8 @@ mod style;
 mod tests;
 
 pub use check::{RefusedProse, check};
-pub use diversity::{DistinctGrams, MOST_PAGES, PageDiversity};
+pub use definition::definition;
+pub use diversity::{DistinctGrams, MOST_PAGES, MaskedSentence, PageDiversity};
 pub use facts::facts;
 pub use layout::{builtin, with_prose};
 pub(crate) use measures::measure;

@@ -3,7 +3,7 @@
 use super::phrases::Phrases;
 use super::style::{PageLength, PageStyle, ParagraphForm};
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::Blueprint;
+use crate::spec::blueprint::{Blueprint, Target};
 use crate::spec::scenario::Scenario;
 use tasks::stream::Stream;
 use tasks::task::Formulation;
@@ -100,8 +100,10 @@ fn story(scenario: &Scenario, phrases: &mut Phrases) -> String {
 
 /// What is to be predicted.
 fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
+    let nominal = blueprint.targets.iter().any(Target::is_nominal);
     let (ask, warning) = match blueprint.formulation {
         Formulation::Binary | Formulation::Matching => ("ask_binary", None),
+        Formulation::Multiclass if nominal => ("ask_nominal", None),
         Formulation::Multiclass => ("ask_multiclass", None),
         Formulation::Multilabel => ("ask_multilabel", None),
         Formulation::MultiTarget => ("ask_multi_target", None),
@@ -111,6 +113,7 @@ fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
         Formulation::Segmentation => ("ask_segmentation", Some("warn_segmentation")),
         Formulation::Detection => ("ask_detection", Some("warn_detection")),
         Formulation::Reconstruction => ("ask_reconstruction", None),
+        Formulation::Normalisation => ("ask_normalisation", Some("warn_normalisation")),
     };
     let ask = phrases.sentences(ask);
     match warning {

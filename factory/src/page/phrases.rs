@@ -157,7 +157,12 @@ mod tests {
     use super::*;
 
     /// Symbols that are facts of a task.
-    const FACTS: [&str; 41] = [
+    const FACTS: [&str; 48] = [
+        "bytes",
+        "most",
+        "class_count",
+        "columns",
+        "last_column",
         "row",
         "rows",
         "story_one_raw",
@@ -193,6 +198,8 @@ mod tests {
         "unit",
         "words",
         "count",
+        "common",
+        "form",
         "measure",
         "metric",
         "better",

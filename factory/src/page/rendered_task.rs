@@ -8,6 +8,7 @@ use crate::spec::mix::Cell;
 use crate::spec::plan::Slot;
 use crate::spec::scenario::{self, Scenario};
 use crate::spec::seed_set::{MLEBENCH, SeedSet};
+use crate::verify;
 use tasks::task::{Split, TaskId};
 
 /// A task without its ladder, which pages do not need.
@@ -36,11 +37,15 @@ impl RenderedTask {
                 origin: Origin { corpus_seed: 5, slot: index, attempt },
                 preset: Preset::Paper,
             };
-            strategist::strategise(&brief).ok()
+            let blueprint = strategist::strategise(&brief).ok()?;
+            let assets = blueprint.kind().render(&blueprint, None).unwrap();
+            // A range that the page tells can be a number of the rule.
+            let page = super::builtin(&blueprint, &scenario, &assets);
+            verify::rule_is_not_on_page(&page, &blueprint).ok()?;
+            Some((blueprint, assets))
         };
-        // Not every attempt finds a balanced rule.
-        let blueprint = (0..20).find_map(attempt).unwrap();
-        let assets = blueprint.kind().render(&blueprint, None).unwrap();
+        // Not every attempt finds a balanced rule, or a page that tells nothing of it.
+        let (blueprint, assets) = (0..20).find_map(attempt).unwrap();
         Self { blueprint, scenario, assets }
     }
 }

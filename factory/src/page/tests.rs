@@ -2,6 +2,7 @@
 
 use super::rendered_task::RenderedTask;
 use super::*;
+use crate::spec::blueprint::Target;
 use crate::spec::mix::Cell;
 use crate::spec::mutation::Mutation;
 use crate::verify;
@@ -104,7 +105,11 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
     for (cell, facts) in [
         ("time_series/forecasting", ["| series |", "| step |", "| position in a cycle | of "]),
         ("image/reconstruction", [" intensities |", "`clean/", " intensities"]),
-        ("image/segmentation", ["| target |", "`masks/`", " pixels"]),
+        ("image/segmentation", ["| target |", "`masks/`", " pixels\n"]),
+        ("image/regression", ["`images/`", " x ", " pixels\n"]),
+        ("audio/binary", ["`audio/`", "8000 samples per second", " seconds long\n"]),
+        ("graph/regression", ["`graphs/`", "(`source`, `target`, `weight`)", " lines\n"]),
+        ("text/regression", ["UTF-8", " words", "| target |"]),
         ("image/detection", ["`class x y w h`", "class confidence x y w h", "`images/`"]),
         ("graph/multiclass", ["`edges.csv`", "`source` and `target`", "from low to high: `"]),
         ("tabular/ranking", ["| query |", "0 to 3", " rows each |"]),
@@ -116,10 +121,17 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
         for index in 0..12 {
             let task = RenderedTask::new(cell.parse().unwrap(), index);
             let page = task.page();
+            let is_nominal = task.blueprint.targets.iter().any(Target::is_nominal);
             for fact in facts {
+                // Classes without an order have none that could be stated.
+                let fact = match fact.strip_suffix("from low to high: `") {
+                    Some(_) if is_nominal => " without an order |",
+                    _ => fact,
+                };
                 assert!(page.contains(fact), "{cell}: {fact}\n{page}");
             }
-            for mutation in &task.blueprint.mutations {
+            let announced = columns::announced(&task.blueprint);
+            for mutation in task.blueprint.mutations.iter().filter(|_| announced) {
                 let wanted: Vec<String> = match mutation {
                     Mutation::Sentinel { column, .. } => vec![format!("`{column}`"), "-999".into()],
                     Mutation::Units { column, companion, factor, .. } => vec![
@@ -135,7 +147,11 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
                         let means = known.iter().find(|one| one.name == name).unwrap().means;
                         vec![means[1..].to_owned()]
                     }
-                    Mutation::LabelNoise { .. } | Mutation::Imbalance { .. } => continue,
+                    Mutation::LabelNoise { .. }
+                    | Mutation::Imbalance { .. }
+                    | Mutation::Rescaled { .. }
+                    | Mutation::Channels { .. }
+                    | Mutation::NearDuplicates { .. } => continue,
                 };
                 for text in wanted {
                     assert!(page.contains(&text), "{cell}: {text}\n{page}");
@@ -143,6 +159,50 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
             }
         }
     }
+}
+
+#[test]
+fn pages_define_their_metric_and_tell_of_flaws_only_where_they_announce_them() {
+    let (mut quiet, mut announcing) = (0, 0);
+    for cell in Cell::all() {
+        for index in 0..3 {
+            let task = RenderedTask::new(cell, index);
+            let page = task.page();
+            let definition = definition(task.blueprint.metric, &task.blueprint.prediction);
+            assert!(page.contains(&definition.unwrap()), "{cell}\n{page}");
+            if columns::announced(&task.blueprint) {
+                announcing += 1;
+                continue;
+            }
+            quiet += 1;
+            for mutation in &task.blueprint.mutations {
+                let told = match mutation {
+                    Mutation::Units { companion, .. } => format!("`{companion}` | unit of"),
+                    Mutation::Echo { .. } => "rough estimate".to_owned(),
+                    Mutation::Blemish { name, .. } => {
+                        let known = task.blueprint.kind().blemishes(&task.blueprint);
+                        known.iter().find(|one| one.name == name).unwrap().means[1..].to_owned()
+                    }
+                    // What is left is a range in the table, as for any other column.
+                    _ => continue,
+                };
+                assert!(!page.contains(&told), "{cell}: {told}\n{page}");
+            }
+        }
+    }
+    assert!(quiet > 10 && announcing > 10, "{announcing} announce, {quiet} do not");
+}
+
+#[test]
+fn one_task_in_three_announces_its_flaws() {
+    let mut blueprint = tabular().blueprint;
+    let mut announces = |slot| {
+        blueprint.origin.slot = slot;
+        columns::announced(&blueprint)
+    };
+    let told = (0..600).filter(|slot| announces(*slot)).count();
+    // Four standard deviations of 600 draws on either side.
+    assert!((154..=246).contains(&told), "{told} of 600");
 }
 
 #[test]

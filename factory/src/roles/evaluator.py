@@ -12,6 +12,7 @@ import json
 import math
 import pathlib
 import sys
+import unicodedata
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,12 @@ from sklearn import metrics
 SETTINGS = {}
 LOWER_IS_BETTER = {
     "log_loss", "brier", "rmse", "mcrmse", "mae", "median_ae", "rmsle", "mape", "smape",
+    "mean_edit_distance",
 }  # fmt: skip
 MAX_BOXES = 100
+# What Unicode calls white space; Python strips some control characters besides.
+BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+MOST_TEXT = 1024
 
 
 class Invalid(Exception):
@@ -38,7 +43,7 @@ def read(path, columns):
         raise Invalid(f"cannot be read: {error}") from error
     if sorted(table.columns) != sorted(columns):
         raise Invalid(f"columns are {list(table.columns)}, expected {columns}")
-    return table.map(str.strip)
+    return table.map(lambda cell: cell.strip(BLANKS))
 
 
 def number(word, low=-math.inf, high=math.inf):
@@ -114,6 +119,25 @@ def image(cell, width, height, levels):
     if len(words) != width * height:
         raise Invalid(f"an image has {len(words)} numbers, not {width} x {height}")
     return np.array(words, float).reshape(height, width)
+
+
+def text(cell):
+    if len(cell.encode()) > MOST_TEXT or any(unicodedata.category(c) == "Cc" for c in cell):
+        raise Invalid(f"a text has more than {MOST_TEXT} bytes or a control character")
+    return cell
+
+
+def ids(cell, least, most):
+    words = text_words(cell)
+    if not least <= len(words) <= most or len(set(words)) < len(words):
+        raise Invalid(f"{cell!r} is not a list of {least} to {most} different identifiers")
+    return words
+
+
+def text_words(cell):
+    if any(unicodedata.category(c) == "Cc" for c in cell):
+        raise Invalid(f"{cell!r} has a control character")
+    return cell.split()
 
 
 # --- Metrics that scikit-learn does not have --------------------------------------------------
@@ -221,6 +245,28 @@ def ssim(y, p, largest, size=7):
     vy, vp, both = ((a * b).sum(axis=(2, 3)) / (n - 1) for a, b in ((dy, dy), (dp, dp), (dy, dp)))
     c1, c2 = (0.01 * largest) ** 2, (0.03 * largest) ** 2
     return np.mean((2 * my * mp + c1) * (2 * both + c2) / ((my**2 + mp**2 + c1) * (vy + vp + c2)))
+
+
+def word_jaccard(y, p):
+    y, p = set(y.lower().split()), set(p.lower().split())
+    return len(y & p) / len(y | p) if y | p else 1.0
+
+
+def edit_distance(y, p):
+    costs = np.arange(len(p) + 1)
+    right = np.array(list(map(ord, p)), int)
+    for at, character in enumerate(map(ord, y)):
+        either = np.minimum(costs[1:] + 1, costs[:-1] + (right != character))
+        costs = np.append(at + 1, either)
+        # An insertion after another costs one more each.
+        costs = np.minimum.accumulate(costs - np.arange(len(costs))) + np.arange(len(costs))
+    return costs[-1]
+
+
+def precision_of_ids(k, y, p):
+    hits = np.isin(p[:k], y)
+    precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    return precision[hits].sum() / min(k, len(y))
 
 
 # --- One function per kind of prediction: the truth and the submission, aligned ----------------
@@ -350,6 +396,25 @@ def score_pixels(metric, form, truth, submission):
     return np.mean([measure(a, b, form["levels"] - 1) for a, b in zip(y, p)])
 
 
+TEXTS = {
+    "exact_match": lambda y, p: float(y == p),
+    "word_jaccard": word_jaccard,
+    "mean_edit_distance": edit_distance,
+}
+
+
+def score_text(metric, form, truth, submission):
+    y, p = ([text(cell) for cell in side[form["column"]]] for side in (truth, submission))
+    return np.mean([TEXTS[metric](a, b) for a, b in zip(y, p)])
+
+
+def score_ids(metric, form, truth, submission):
+    column, k = form["column"], {"map_at_5": 5, "map_at_10": 10}[metric]
+    y = [ids(cell, 1, math.inf) for cell in truth[column]]
+    p = [ids(cell, 0, form["most"]) for cell in submission[column]]
+    return np.mean([precision_of_ids(k, a, b) for a, b in zip(y, p)])
+
+
 SCORE = {
     "number": score_numbers,
     "numbers": score_numbers,
@@ -362,6 +427,8 @@ SCORE = {
     "mask": score_mask,
     "boxes": score_boxes,
     "pixels": score_pixels,
+    "text": score_text,
+    "ids": score_ids,
 }
 
 

@@ -50,6 +50,13 @@ impl Shares {
     pub const CARRIED: Self = Self { floor: (0.33, 0.36), step: (0.46, 0.50), mechanism: 0.4 };
 }
 
+impl Shares {
+    /// The same with more for what columns do together.
+    pub fn interacting(self) -> Self {
+        Self { mechanism: 1.5 * self.mechanism, ..self }
+    }
+}
+
 /// How many standard deviations the reference of a factor lies off the middle, towards where it
 /// does not count: so that a product of two causes moves the target as each of them does.
 const OFF: f64 = 0.5;

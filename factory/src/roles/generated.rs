@@ -3,14 +3,14 @@
 
 use super::{
     Brief, RoleCheckError, RoleRefusal, TaskFacts, developer, mutations, scoring, strategist,
+    structure::Structure,
 };
 use crate::data::assets::Assets;
 use crate::generator::{self, GeneratedRows, Generation, GeneratorJail, GeneratorSpec};
 use crate::kinds::{GeneratedView, RenderError};
 use crate::media::{Format, MediumKind};
 use crate::numeric::draws::Draws;
-use crate::spec::blueprint::{Blueprint, Origin, Target};
-use crate::spec::dna::Dna;
+use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::generated::{GeneratedItemLayout, GeneratedLayout, ItemForm};
 use crate::spec::layout::{ItemLayout, Layout};
 use crate::spec::mix::Cell;
@@ -24,7 +24,9 @@ pub const STREAM: &str = "developer";
 /// and for graphs.
 fn medium(medium: MediumKind) -> Option<MediumKind> {
     match medium {
-        MediumKind::Surface | MediumKind::Objects => Some(MediumKind::Picture),
+        MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery => {
+            Some(MediumKind::Picture)
+        }
         MediumKind::Recording => Some(MediumKind::Sound),
         MediumKind::Report => Some(MediumKind::Text),
         _ => None,
@@ -73,11 +75,10 @@ pub fn blueprint(brief: &Brief<'_>, story: &Story) -> Result<Blueprint, RoleRefu
     let item = item.and_then(|item| item_layout(item, &mut fixed));
 
     let mut draws = Draws::new(brief.origin.stream("strategy"));
-    let scoring = scoring::choose(cell, table, &Dna::of(brief.seed), &mut draws);
+    let scoring = scoring::choose(brief, table, &Structure::default(), None, &mut draws);
     let items = item.as_ref().map(|item| item.layout.medium.modality());
     let rows = strategist::sizes(brief, items, None, &mut draws);
-    let target =
-        |(column, classes)| Target { column, classes, rule: None, link: strategist::unlinked() };
+    let target = |(column, classes)| strategist::unlinked(column, classes, None);
     let mut blueprint = Blueprint {
         metric: scoring.metric,
         prediction: scoring.prediction,
@@ -89,7 +90,7 @@ pub fn blueprint(brief: &Brief<'_>, story: &Story) -> Result<Blueprint, RoleRefu
         targets: scoring.targets.into_iter().map(target).collect(),
         ..strategist::outline(brief, story)
     };
-    blueprint.mutations = mutations::choose(&blueprint, &mut draws);
+    blueprint.mutations = mutations::choose(&blueprint, None, &mut draws);
     Ok(blueprint)
 }
 
@@ -109,7 +110,8 @@ fn item_layout(item: &ItemSpec, draws: &mut Draws) -> Option<GeneratedItemLayout
         _ => (ItemForm::Text, Format::Cells),
     };
     let (column, vocabulary) = (item.column.clone(), item.vocabulary.clone());
-    let layout = ItemLayout { medium, format, column, statistics: Vec::new(), vocabulary };
+    let layout =
+        ItemLayout { medium, format, column, statistics: Vec::new(), vocabulary, subject: None };
     Some(GeneratedItemLayout { layout, form })
 }
 

@@ -16,6 +16,7 @@ pub mod generated;
 pub mod model;
 mod mutations;
 mod name;
+mod nominal;
 pub mod operator;
 mod parts;
 mod permits;
@@ -26,6 +27,9 @@ mod series;
 #[cfg(test)]
 mod signs;
 pub mod strategist;
+mod structure;
+#[cfg(test)]
+mod traits;
 
 pub use call::{RoleAuthor, RoleCall, RoleCost, RoleFeedback, RoleReply};
 pub use error::{RoleCheckError, RoleFault, RoleRefusal, SPENT};

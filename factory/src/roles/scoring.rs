@@ -1,8 +1,9 @@
 //! The `MLOps` engineer's choice: how a task is scored, and what a submission holds.
 
+use super::Brief;
+use super::structure::Structure;
 use crate::numeric::draws::Draws;
 use crate::spec::dna::Dna;
-use crate::spec::mix::Cell;
 use crate::spec::scenario::{NumberTarget, TableScenario};
 use crate::spec::seed::Trait;
 use tasks::metrics::Metric;
@@ -23,12 +24,25 @@ pub struct Scoring {
     pub targets: Vec<(String, Vec<String>)>,
 }
 
-/// Chooses a metric that suits the question, and the submission that it needs.
-pub fn choose(cell: Cell, story: &TableScenario, dna: &Dna, draws: &mut Draws) -> Scoring {
+/// Chooses a metric that suits the question and the structure, and the submission that it needs.
+/// Classes without an order have the name of the column and their names in `nominal`.
+pub(super) fn choose(
+    brief: &Brief<'_>,
+    story: &TableScenario,
+    structure: &Structure,
+    nominal: Option<(String, Vec<String>)>,
+    draws: &mut Draws,
+) -> Scoring {
+    let cell = brief.slot.cell;
     match cell.formulation {
-        Formulation::Binary | Formulation::Matching => binary(cell.modality, story, draws),
-        Formulation::Multiclass => multiclass(cell.modality, story, dna, draws),
-        Formulation::Multilabel => multilabel(story, draws),
+        Formulation::Binary | Formulation::Matching => {
+            binary(cell.modality, story, structure, draws)
+        }
+        Formulation::Multiclass => {
+            let ordinal = Dna::of(brief.seed).has(Trait::Ordinal);
+            multiclass(cell.modality, story, ordinal, structure, nominal, draws)
+        }
+        Formulation::Multilabel => multilabel(story, structure, draws),
         Formulation::MultiTarget => multi_target(story, draws),
         Formulation::Ranking => ranking(story, draws),
         _ => regression(story, draws),
@@ -48,13 +62,23 @@ fn tells(metric: Metric, modality: Modality) -> bool {
 }
 
 /// One of the metrics that suit the data.
-fn metric(among: &[Metric], modality: Modality, draws: &mut Draws) -> Metric {
-    let suited: Vec<Metric> =
-        among.iter().copied().filter(|metric| tells(*metric, modality)).collect();
+fn metric(
+    among: &[Metric],
+    modality: Modality,
+    structure: &Structure,
+    draws: &mut Draws,
+) -> Metric {
+    let suits = |metric: &Metric| tells(*metric, modality) && structure.suits(*metric);
+    let suited: Vec<Metric> = among.iter().copied().filter(suits).collect();
     *draws.pick(&suited)
 }
 
-fn binary(modality: Modality, story: &TableScenario, draws: &mut Draws) -> Scoring {
+fn binary(
+    modality: Modality,
+    story: &TableScenario,
+    structure: &Structure,
+    draws: &mut Draws,
+) -> Scoring {
     let among = [
         Metric::RocAuc,
         Metric::RocAuc,
@@ -67,7 +91,7 @@ fn binary(modality: Modality, story: &TableScenario, draws: &mut Draws) -> Scori
         Metric::Brier,
         Metric::F1,
     ];
-    let metric = metric(&among, modality, draws);
+    let metric = metric(&among, modality, structure, draws);
     let column = story.binary.name.clone();
     let prediction = match metric {
         Metric::RocAuc | Metric::LogLoss | Metric::AveragePrecision | Metric::Brier => {
@@ -79,8 +103,8 @@ fn binary(modality: Modality, story: &TableScenario, draws: &mut Draws) -> Scori
 }
 
 /// Any number of labels: probabilities in a column each, or the names of those that hold.
-fn multilabel(story: &TableScenario, draws: &mut Draws) -> Scoring {
-    let metric = *draws.pick(&[
+fn multilabel(story: &TableScenario, structure: &Structure, draws: &mut Draws) -> Scoring {
+    let among = [
         Metric::MeanColumnAuc,
         Metric::MeanColumnAuc,
         Metric::LogLoss,
@@ -88,7 +112,8 @@ fn multilabel(story: &TableScenario, draws: &mut Draws) -> Scoring {
         Metric::MacroF1,
         Metric::SamplesF1,
         Metric::SamplesJaccard,
-    ]);
+    ];
+    let metric = metric(&among, Modality::Tabular, structure, draws);
     // Sorted, as the labels of a submission are.
     let mut labels: Vec<String> = story.labels.iter().map(|label| label.name.clone()).collect();
     labels.sort();
@@ -146,8 +171,15 @@ fn regression(story: &TableScenario, draws: &mut Draws) -> Scoring {
 }
 
 /// Words, or numbers from 1 where classes are an order that the metric looks at.
-fn multiclass(modality: Modality, story: &TableScenario, dna: &Dna, draws: &mut Draws) -> Scoring {
-    let metric = if dna.has(Trait::Ordinal) {
+fn multiclass(
+    modality: Modality,
+    story: &TableScenario,
+    ordinal: bool,
+    structure: &Structure,
+    nominal: Option<(String, Vec<String>)>,
+    draws: &mut Draws,
+) -> Scoring {
+    let metric = if ordinal {
         Metric::QuadraticKappa
     } else {
         let among = [
@@ -160,16 +192,17 @@ fn multiclass(modality: Modality, story: &TableScenario, dna: &Dna, draws: &mut 
             Metric::WeightedF1,
             Metric::OvrAuc,
         ];
-        metric(&among, modality, draws)
+        metric(&among, modality, structure, draws)
     };
     let words = &story.graded.words;
-    let classes: Vec<String> = match metric {
+    let graded = || match metric {
         Metric::QuadraticKappa => (1..=words.len()).map(|grade| grade.to_string()).collect(),
         _ => words.clone(),
     };
+    let (column, classes): (String, Vec<String>) =
+        nominal.unwrap_or_else(|| (story.graded.name.clone(), graded()));
     let mut sorted = classes.clone();
     sorted.sort();
-    let column = story.graded.name.clone();
     let prediction = match metric {
         Metric::LogLoss | Metric::OvrAuc => {
             Prediction::ClassProbabilities { column: column.clone(), classes: sorted }

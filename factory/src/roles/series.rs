@@ -94,7 +94,7 @@ pub(super) fn strategise<E: From<RoleRefusal>>(
         population: &population,
     };
     let rule = request.ask(author)?;
-    blueprint.targets = vec![Target { column, classes, rule: Some(rule), link }];
+    blueprint.targets = vec![Target { column, classes, rule: Some(rule), axes: Vec::new(), link }];
     Ok(blueprint)
 }
 

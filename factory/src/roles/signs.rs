@@ -28,7 +28,8 @@ fn signs_from_the_stories_alone_beat_chance() {
         for brief in set.briefs().filter(|brief| table.contains_key(brief.scenario.key())) {
             let Ok(blueprint) = strategist::strategise(&brief) else { continue };
             let frame = assets::population(&blueprint, ROWS);
-            for target in &blueprint.targets {
+            // Classes without an order have no direction.
+            for target in blueprint.targets.iter().filter(|target| !target.is_nominal()) {
                 let lines = &table[brief.scenario.key()].signs;
                 let line = lines.iter().find(|line| line.targets.contains(&target.column));
                 let mut forecast = vec![0.0; frame.rows];

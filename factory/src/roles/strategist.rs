@@ -3,15 +3,19 @@
 //! Story and terms of the rules can come from outside. Everything else is drawn here from the
 //! streams of the brief, and the draws do not depend on who wrote story and terms.
 
+use super::nominal;
 use super::parts::Parts;
 use super::rule_request::{LEAST_SHARE, RuleAuthor, RuleDraft, RuleRequest};
+use super::structure::{self, ClassPlan, Structure};
 use super::{Brief, RoleRefusal, families, mutations, scoring, series};
+use crate::challenges;
 use crate::data::assets;
 use crate::media::graph::nodes::Knit;
 use crate::media::{Format, Statistic};
 use crate::numeric::draws::{Draws, floor};
 use crate::scenes;
 use crate::spec::blueprint::{BLUEPRINT_VERSION, Blueprint, Derivation, Link, Target, WordSpec};
+use crate::spec::classes::ClassQuestion;
 use crate::spec::config::Preset;
 use crate::spec::dna::{self, Distance, Dna};
 use crate::spec::layout::{
@@ -22,6 +26,8 @@ use crate::spec::rule::{Expr, Family, Frame, Rule};
 use crate::spec::scenario::{
     self, ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario,
 };
+use crate::spec::seed::Trait;
+use crate::spec::structure::RowStructure;
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::{Formulation, Modality, RowCounts, Split};
@@ -44,7 +50,7 @@ pub fn strategise(brief: &Brief<'_>) -> Result<Blueprint, RoleRefusal> {
 }
 
 /// Makes the blueprint from a story, which need not be the brief's, and the terms of an author.
-/// `author` is asked once per target, in order; never for a scene.
+/// `author` is asked once per target, in order; never for a scene or a challenge.
 ///
 /// With the brief's story and the terms of every draft, the blueprint is that of [`strategise`].
 ///
@@ -67,6 +73,7 @@ pub fn strategise_with<E: From<RoleRefusal>>(
         Story::Table(story) => rows(brief, story, outline, &mut draws, author),
         Story::Series(story) => series::strategise(story, outline, &mut draws, author),
         Story::Scene(story) => Ok(scenes::strategise(story, outline, &mut draws)),
+        Story::Challenge(story) => Ok(challenges::strategise(story, outline, &mut draws)),
     }
 }
 
@@ -82,7 +89,11 @@ fn rows<E: From<RoleRefusal>>(
     let cell = brief.slot.cell;
     let ranks = cell.formulation == Formulation::Ranking;
     let (numbers, words) = columns(brief, story, draws);
-    let scoring = scoring::choose(cell, story, &dna, draws);
+    let mut of_seed = Draws::new(brief.origin.stream("structure"));
+    let plan = Structure::draw(cell, &dna, &mut of_seed);
+    let asked = plan.classes.and_then(|plan| question(brief, story, plan, &mut of_seed));
+    let plan = Structure { classes: plan.classes.filter(|_| asked.is_some()), ..plan };
+    let scoring = scoring::choose(brief, story, &plan, asked, draws);
     let item = story.item.as_ref().filter(|_| cell.modality != Modality::Tabular);
     let item = item.map(|item| layout(item, &mut Draws::new(brief.origin.stream("format"))));
     let queries = story.ranking.as_ref().filter(|_| ranks).map(|ranking| QueryLayout {
@@ -92,7 +103,11 @@ fn rows<E: From<RoleRefusal>>(
     });
     let network = story.network.as_ref().map(|_| network(&numbers, draws));
     let items = item.as_ref().map(|item| item.medium.modality());
-    let rows = sizes(brief, items, queries.as_ref(), draws);
+    let usual = sizes(brief, items, queries.as_ref(), draws);
+    let rows = match brief.preset {
+        Preset::Large => plan.rows(usual, queries.as_ref()),
+        Preset::Paper => usual,
+    };
     let names: Vec<&str> = numbers.iter().map(|column| column.name.as_str()).collect();
     let mut follows = scenario::bearing_on(&story.follows, &names);
     // What rows of a query share, and what neighbours have in common, follows nothing of a row, and
@@ -118,9 +133,12 @@ fn rows<E: From<RoleRefusal>>(
         words,
         ..outline
     };
+    blueprint.structure = structure::rows(&blueprint, &mut of_seed);
     let population = assets::population(&blueprint, POPULATION);
     for (column, classes) in scoring.targets {
-        let parts = Parts::of(&blueprint, story.causes_of(&column));
+        // What moves the story's grades tells its classes apart, too.
+        let asked = if plan.classes.is_some() { &story.graded.name } else { &column };
+        let parts = Parts::of(&blueprint, story.causes_of(asked));
         let columns = parts.columns(&blueprint, &population);
         let draft = draft(&blueprint, &parts, &population, draws)?;
         let request = RuleRequest {
@@ -128,15 +146,30 @@ fn rows<E: From<RoleRefusal>>(
             background: &story.story,
             column: &column,
             means: story.meaning(&column),
-            classes: &classes,
+            // The score of an axis is a number; classes have no order along it.
+            classes: if plan.classes.is_some() { &[] } else { &classes },
             columns: &columns,
             draft: &draft,
             population: &population,
         };
         let rule = request.ask(author)?;
-        blueprint.targets.push(Target { column, classes, rule: Some(rule), link: unlinked() });
+        let mut target = unlinked(column, classes, Some(rule));
+        // Further axes have no direction: classes are no more and no less.
+        let further = plan.classes.map_or(0, |plan| nominal::axes(plan) - 1);
+        let parts = Parts::of(&blueprint, &[]);
+        for _ in 0..further {
+            target.axes.push(self::draft(&blueprint, &parts, &population, draws)?.rule);
+        }
+        blueprint.targets.push(target);
     }
-    blueprint.mutations = mutations::choose(&blueprint, draws);
+    blueprint.mutations = mutations::choose(&blueprint, plan.positive, draws);
+    let noise = louder(&blueprint);
+    if let (Some(plan), [target]) = (plan.classes, &mut blueprint.targets[..]) {
+        let scores: Vec<Vec<f64>> = target.rules().map(|rule| rule.score(&population)).collect();
+        let certainty = draws.between(0.76, 0.84) - 0.1 * (noise - 1.0);
+        target.link = nominal::link(&scores, plan, certainty, draws);
+        return Ok(blueprint);
+    }
     for index in 0..blueprint.targets.len() {
         let number = scoring::number(cell.formulation, story, index);
         let rule = blueprint.targets[index].rule.as_ref();
@@ -208,6 +241,7 @@ fn layout(item: &ItemSpec, draws: &mut Draws) -> ItemLayout {
         column: item.column.clone(),
         statistics: item.medium.statistics().iter().map(statistic).collect(),
         vocabulary: item.vocabulary.clone(),
+        subject: item.subject,
     }
 }
 
@@ -216,7 +250,8 @@ fn share(format: Format) -> f64 {
     match format {
         Format::Jpeg => 0.4,
         Format::Text => 0.35,
-        Format::Png | Format::Wav | Format::Csv | Format::Cells => 0.0,
+        Format::Png => 0.25,
+        Format::Wav | Format::Csv | Format::Cells => 0.0,
     }
 }
 
@@ -265,7 +300,15 @@ fn draft(
             Some(_) => *draws.pick(&[Family::Products, Family::Products, Family::Conditional]),
             None => families::pick(parts.rest(), blueprint.split, draws),
         };
-        let columns = parts.deal(population, draws)?;
+        let mut columns = parts.deal(population, draws)?;
+        // The lower rungs read items with errors: with less of the floor they would see nothing.
+        let interacts = blueprint.dna.has(Trait::Interactions) && structure::shapes(blueprint);
+        if interacts && family != Family::Products {
+            return None;
+        }
+        if interacts {
+            columns.shares = columns.shares.interacting();
+        }
         families::draft(family, &columns, draws).map(|terms| (family, terms))
     })
 }
@@ -298,6 +341,7 @@ pub(super) fn outline(brief: &Brief<'_>, story: &Story) -> Blueprint {
         numbers: Vec::new(),
         follows: Vec::new(),
         words: Vec::new(),
+        structure: RowStructure::default(),
         targets: Vec::new(),
         mutations: Vec::new(),
     }
@@ -337,9 +381,27 @@ pub(super) fn balanced(
     Err(RoleRefusal { code: "no_rule", detail })
 }
 
-/// What a target has until its link is drawn.
-pub(super) fn unlinked() -> Link {
-    Link::Graded { cuts: Vec::new(), noise: 0.0 }
+/// A target whose link is still to be drawn.
+pub(super) fn unlinked(column: String, classes: Vec<String>, rule: Option<Rule>) -> Target {
+    let link = Link::Graded { cuts: Vec::new(), noise: 0.0 };
+    Target { column, classes, rule, axes: Vec::new(), link }
+}
+
+/// The column of classes without an order, and their names; `None` if there is no question for them
+/// that suits the story.
+fn question(
+    brief: &Brief<'_>,
+    story: &TableScenario,
+    plan: ClassPlan,
+    draws: &mut Draws,
+) -> Option<(String, Vec<String>)> {
+    let numbers = story.numbers.iter().map(|column| column.name.as_str());
+    let words = story.words.iter().chain([&story.graded]).map(|column| column.name.as_str());
+    let item = story.item.iter().map(|item| item.column.as_str());
+    let others = [story.id.as_str(), &story.binary.name, &story.number.name];
+    let taken = numbers.chain(words).chain(item).chain(others).collect();
+    let question = ClassQuestion::draw(&brief.scenario.domain, plan.count, &taken, draws)?;
+    Some((question.column.clone(), question.classes(plan.count, draws)))
 }
 
 /// From a target's score to its values, with cuts at the wanted class shares among `scores`.
@@ -353,7 +415,7 @@ pub(super) fn link(
     let target = &blueprint.targets[index];
     let Some(number) = number else {
         let (least, most) = if blueprint.item().is_some() { (0.08, 0.14) } else { (0.12, 0.2) };
-        let noise = percent(draws.between(least, most));
+        let noise = percent(louder(blueprint) * draws.between(least, most));
         let mut shifted: Vec<f64> =
             scores.iter().map(|score| score + noise * draws.logistic()).collect();
         shifted.sort_by(f64::total_cmp);
@@ -362,16 +424,16 @@ pub(super) fn link(
             (value * 1000.0).round() / 1000.0
         };
         let rare = match blueprint.formulation {
-            Formulation::Multilabel => Some(percent(draws.between(0.25, 0.5))),
+            Formulation::Multilabel => {
+                let usual = percent(draws.between(0.25, 0.5));
+                Some(positive(blueprint).unwrap_or(usual))
+            }
             // Only the first useful row of a query counts: were most of them useful, any order
             // would do.
             Formulation::Ranking if blueprint.metric == Metric::Mrr => {
                 Some(percent(draws.between(0.25, 0.35)))
             }
-            _ => blueprint.mutations.iter().find_map(|mutation| match mutation {
-                Mutation::Imbalance { share } => Some(*share),
-                _ => None,
-            }),
+            _ => positive(blueprint),
         };
         let classes = target.classes.len();
         let cuts = (1..classes)
@@ -382,7 +444,7 @@ pub(super) fn link(
             .collect();
         return Link::Graded { cuts, noise };
     };
-    let noise = percent(draws.between(0.2, 0.35));
+    let noise = percent(louder(blueprint) * draws.between(0.2, 0.35));
     let (low, high, decimals) = (number.low, number.high, number.decimals);
     let four = crate::numeric::rounding::digits;
     let straight =
@@ -396,6 +458,24 @@ pub(super) fn link(
     let decimals = decimals + usize::from(low < 5.0) + usize::from(low < 0.5);
     let center = f64::midpoint(libm::log(low), libm::log(high));
     Link::Exponential { center: four(center), scale: four(spread), noise, decimals }
+}
+
+/// How many times as large as usual the noise of a target is.
+fn louder(blueprint: &Blueprint) -> f64 {
+    let dna = &blueprint.dna;
+    if !structure::shapes(blueprint) {
+        return 1.0;
+    }
+    let heavy = if dna.has(Trait::HeavyNoise) { 1.8 } else { 1.0 };
+    heavy * if dna.has(Trait::WeakSignal) { 1.6 } else { 1.0 }
+}
+
+/// The share of rows that are positive, where it is set.
+fn positive(blueprint: &Blueprint) -> Option<f64> {
+    blueprint.mutations.iter().find_map(|mutation| match mutation {
+        Mutation::Imbalance { share } => Some(*share),
+        _ => None,
+    })
 }
 
 /// How the task's form follows from the seed's.
@@ -416,7 +496,7 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
     };
     let asks = match cell.formulation {
         Formulation::Binary => "one of two classes",
-        Formulation::Multiclass => "one of several graded classes",
+        Formulation::Multiclass => "one of several classes",
         Formulation::Regression => "one number per row",
         Formulation::Forecasting => "the next values of each source",
         Formulation::Multilabel => "any number of labels",
@@ -426,6 +506,7 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
         Formulation::Segmentation => "the pixels that belong to something",
         Formulation::Detection => "the boxes around things",
         Formulation::Reconstruction => "the clean picture",
+        Formulation::Normalisation => "what is written, as it is read aloud",
     };
     Derivation::Reformulated {
         from: Dna::of(brief.seed).asks,

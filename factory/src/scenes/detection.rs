@@ -9,11 +9,10 @@
 //! boxes without the annotators' slips, with full confidence.
 
 use super::canvas::{Bell, Outline, backdrop, exposed, places, slopes};
-use super::fitting::{all_pixels, best};
-use super::scene::{
-    Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths, submitted,
-};
+use super::fitting::all_pixels;
+use super::scene::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Scene, Strengths, submitted};
 use crate::baselines::ladder::LadderError;
+use crate::baselines::rungs::{Rungs, best};
 use crate::media::Blemish;
 use crate::media::image::picture::around;
 use crate::media::image::wave::Wave;
@@ -198,7 +197,7 @@ impl Scene for Detection {
         let matched = (own(&material.train, &train), own(&material.test, &test));
         let (r3, _) = task.forest(&train, &matched.0, &test, &matched.1, "matched")?;
         let forecasts = [task.constant(), r1, r2, r3, submitted(material.ideal)];
-        Ok(Rungs { forecasts, unseen })
+        Ok(Rungs { forecasts, start: None, unseen })
     }
 }
 

@@ -1,25 +1,6 @@
-//! Models over the pixels of pictures, and choosing between settings by the task's metric.
+//! Models over the pixels of pictures.
 
 use ndarray::{Array2, ArrayViewMut1};
-use tasks::metrics::Metric;
-use tasks::values::{self, Values};
-
-/// The candidate whose forecast of the truth scores best; the first of equals.
-pub(super) fn best<T>(
-    metric: Metric,
-    truth: &Values,
-    candidates: impl IntoIterator<Item = (T, Values)>,
-) -> Option<T> {
-    let mut chosen: Option<(f64, T)> = None;
-    for (candidate, forecast) in candidates {
-        let Ok(score) = values::score(metric, truth, &forecast) else { continue };
-        let gain = metric.direction().gain(score);
-        if chosen.as_ref().is_none_or(|(best, _)| gain > *best) {
-            chosen = Some((gain, candidate));
-        }
-    }
-    chosen.map(|(_, candidate)| candidate)
-}
 
 /// Row and column of every pixel of a square, row by row.
 pub(super) fn all_pixels(side: usize) -> impl Iterator<Item = (usize, usize)> {

@@ -6,7 +6,7 @@ use crate::data::assets::Assets;
 use crate::data::items::Item;
 use crate::generator::GeneratedRows;
 use crate::kinds::{RenderError, TaskKind};
-use crate::media::{Blemish, MediumError, Reading};
+use crate::media::{Blemish, Format, MediumError, Reading, form};
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scene::SceneLayout;
 use polars::prelude::Column;
@@ -70,21 +70,30 @@ impl TaskKind for SceneLayout {
         "pictures".to_owned()
     }
 
-    fn file_lines(&self, blueprint: &Blueprint, _assets: &Assets) -> String {
+    fn file_lines(&self, blueprint: &Blueprint, assets: &Assets) -> String {
+        let items = assets.items().map(|item| item.bytes.as_slice());
         let mut text = format!(
-            "- `{}/`: one `.png` file per row of both tables; `{}` names it\n",
+            "- `{}/`: one `.png` file per row of both tables, named in `{}`: {}\n",
             files::PICTURES,
-            self.column
+            self.column,
+            form::of_files(Format::Png, items).expect("pictures were read back")
         );
         match blueprint.formulation {
             Formulation::Segmentation => {
-                let _ =
-                    writeln!(text, "- `{}/`: the masks of the training rows, by id", files::MASKS);
+                let folder = files::MASKS;
+                let _ = writeln!(
+                    text,
+                    "- `{folder}/`: `<id>.png` for each training row, its mask: 8-bit grey, 255 \
+                     inside, 0 outside, of the same size"
+                );
             }
             Formulation::Reconstruction => {
                 let folder = files::CLEAN;
-                let _ =
-                    writeln!(text, "- `{folder}/`: the clean pictures of the training rows, by id");
+                let _ = writeln!(
+                    text,
+                    "- `{folder}/`: `<id>.png` for each training row, the clean picture: 8-bit \
+                     grey, of the same size"
+                );
             }
             _ => {}
         }

@@ -17,5 +17,5 @@ mod scene;
 pub mod segmentation;
 mod strategy;
 
-pub use scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
+pub use scene::{Annotation, Drawn, Material, Scene, Strengths};
 pub use strategy::strategise;

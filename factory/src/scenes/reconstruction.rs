@@ -12,9 +12,10 @@
 //! does.
 
 use super::canvas::{Bell, Outline, backdrop};
-use super::fitting::{all_pixels, best};
-use super::scene::{Annotation, Drawn, Material, Rungs, Scene, Strengths};
+use super::fitting::all_pixels;
+use super::scene::{Annotation, Drawn, Material, Scene, Strengths};
 use crate::baselines::ladder::LadderError;
+use crate::baselines::rungs::{Rungs, best};
 use crate::media::Blemish;
 use crate::media::image::camera::noise;
 use crate::media::image::picture::around;
@@ -234,7 +235,7 @@ impl Scene for Reconstruction {
             task.images(&r3.restored(&test)),
             task.images(&oracle.restored(&better)),
         ];
-        Ok(Rungs { forecasts, unseen })
+        Ok(Rungs { forecasts, start: None, unseen })
     }
 }
 

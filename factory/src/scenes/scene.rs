@@ -4,10 +4,9 @@
 mod tests;
 
 use crate::baselines::ladder::{Ladder, LadderError};
-use crate::data::assets::{self, Assets, Order};
+use crate::baselines::rungs::{self, Rungs};
+use crate::data::assets::{self, Assets};
 use crate::data::items::Item;
-use crate::data::labels::Truth;
-use crate::data::score::Forecast;
 use crate::media::image::features;
 use crate::media::image::picture::{byte, decode, encode_grey};
 use crate::media::{Blemish, MediumError, Reading};
@@ -15,17 +14,13 @@ use crate::numeric::draws::Draws;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scene::{SceneLayout, SceneRule};
 use ndarray::Array2;
-use polars::prelude::DataFrame;
 use std::collections::BTreeMap;
 use std::fmt;
 use tasks::boxes::{Detection as Found, Object};
 use tasks::mask::Mask;
-use tasks::metrics::Metric;
 use tasks::metrics::images::ImageFormat;
 use tasks::prediction::Prediction;
-use tasks::stream::Stream;
-use tasks::task::Baselines;
-use tasks::values::{self, Values};
+use tasks::values::Values;
 
 /// The truth of a training picture wanders about the visible edge.
 pub(super) const JITTER: Blemish = Blemish {
@@ -78,27 +73,7 @@ pub struct Drawn {
 }
 
 /// What a scene fits its rungs to: the pictures as their files hold them.
-#[derive(Debug)]
-pub struct Material<'a> {
-    pub(super) train: Vec<Array2<f64>>,
-    pub(super) test: Vec<Array2<f64>>,
-    pub(super) train_truth: &'a Values,
-    /// For the ceiling only.
-    pub(super) test_truth: &'a Values,
-    /// For the ceiling only.
-    pub(super) ideal: &'a Values,
-    pub(super) metric: Metric,
-    pub(super) stream: Stream,
-}
-
-/// Forecasts of the rungs.
-#[derive(Debug)]
-pub struct Rungs {
-    /// Test forecasts of R0 to R3 and of the ceiling.
-    pub(super) forecasts: [Values; 5],
-    /// R2's forecast of training pictures that it was not fitted to.
-    pub(super) unseen: Values,
-}
+pub type Material<'a> = rungs::Material<'a, Array2<f64>>;
 
 /// A kind of picture with a truth of its own kind, and the rungs that solve it. Displayed, it is
 /// the hidden rule as a formula.
@@ -151,31 +126,9 @@ pub(super) fn render(blueprint: &Blueprint, layout: &SceneLayout) -> Result<Asse
         truths.push(drawn.truth);
         ideals.push(drawn.ideal);
     }
-    let order = Order {
-        train: (0..blueprint.rows.train).collect(),
-        test: (blueprint.rows.train..rows).collect(),
-    };
-    let ids = assets::ids(rows, &mut Draws::new(stream.child("ids")));
-    let test_items = items.split_off(order.train.len());
-    let test_truth = gathered(truths.split_off(order.train.len()), scene.frame());
-    let ideal = gathered(ideals.split_off(order.train.len()), scene.frame());
-    Ok(Assets {
-        train_ids: ids[..order.train.len()].to_vec(),
-        train: DataFrame::empty(),
-        train_truth: Truth::Structured(gathered(truths, scene.frame())),
-        test_ids: ids[order.train.len()..].to_vec(),
-        test: DataFrame::empty(),
-        test_truth: Truth::Structured(test_truth),
-        train_queries: Vec::new(),
-        test_queries: Vec::new(),
-        train_items: items,
-        test_items,
-        links: Vec::new(),
-        transforms: None,
-        test_scores: Vec::new(),
-        ideal: Some(ideal),
-        order,
-    })
+    let truths = gathered(truths, scene.frame());
+    let ideals = gathered(ideals, scene.frame());
+    Ok(assets::structured(blueprint, items, &truths, &ideals, stream))
 }
 
 /// What solvers make of a picture as a whole. A scene has no statistics to estimate.
@@ -191,7 +144,7 @@ pub(super) fn reading(bytes: &[u8]) -> Result<Reading, MediumError> {
     })
 }
 
-/// The truths of several pictures of one scene.
+/// The truths or forecasts of several pictures of one scene.
 fn gathered(annotations: Vec<Annotation>, frame: ImageFormat) -> Values {
     let (mut masks, mut objects, mut images) = (Vec::new(), Vec::new(), Vec::new());
     for annotation in annotations {
@@ -221,8 +174,7 @@ pub(crate) fn submitted(truth: &Values) -> Values {
     }
 }
 
-/// Fits and scores all rungs of a scene. No rung but R2 has chance in it, and R2 has one seed:
-/// a forest more would cost as much as all the rest.
+/// Fits and scores all rungs of a scene: a forest more would cost as much as all the rest.
 ///
 /// # Errors
 /// [`LadderError`].
@@ -231,35 +183,6 @@ pub(super) fn climb(
     layout: &SceneLayout,
     assets: &Assets,
 ) -> Result<Ladder, LadderError> {
-    let grids = |items: &[Item]| -> Vec<Array2<f64>> {
-        let read = |item: &Item| decode(&item.bytes).map(|picture| picture.grey);
-        items.iter().filter_map(|item| read(item).ok()).collect()
-    };
-    let (train_truth, test_truth) = (
-        assets.train_truth.values(&blueprint.prediction),
-        assets.test_truth.values(&blueprint.prediction),
-    );
-    let ideal = assets.ideal.as_ref().unwrap_or(&test_truth);
-    let material = Material {
-        train: grids(&assets.train_items),
-        test: grids(&assets.test_items),
-        train_truth: &train_truth,
-        test_truth: &test_truth,
-        ideal,
-        metric: blueprint.metric,
-        stream: blueprint.origin.stream("rungs"),
-    };
-    let Rungs { forecasts, unseen } = layout.rule.scene().climb(&material)?;
-    let score = |rung: usize| {
-        values::score(blueprint.metric, &test_truth, &forecasts[rung])
-            .map_err(|source| LadderError::Score { rung, source })
-    };
-    let baselines =
-        Baselines { ladder: [score(0)?, score(1)?, score(2)?, score(3)?], ceiling: score(4)? };
-    Ok(Ladder {
-        constants: Vec::new(),
-        baselines,
-        forecasts: forecasts.map(Forecast::Structured),
-        out_of_bag: Forecast::Structured(unseen),
-    })
+    let grid = |item: &Item| decode(&item.bytes).map(|picture| picture.grey).ok();
+    rungs::climb(blueprint, assets, grid, |material| layout.rule.scene().climb(material))
 }

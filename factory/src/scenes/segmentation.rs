@@ -9,9 +9,10 @@
 //! annotators' slips.
 
 use super::canvas::{Bell, Outline, backdrop, exposed, otsu, places, slopes};
-use super::fitting::{all_pixels, best, expand, terms};
-use super::scene::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Rungs, Scene, Strengths};
+use super::fitting::{all_pixels, expand, terms};
+use super::scene::{Annotation, BLUR, Drawn, JITTER, Material, NOISE, Scene, Strengths};
 use crate::baselines::ladder::LadderError;
+use crate::baselines::rungs::{Rungs, best};
 use crate::media::Blemish;
 use crate::media::image::wave::Wave;
 use crate::numeric::draws::Draws;
@@ -192,7 +193,7 @@ impl Scene for Segmentation {
         let (train, test) = (maps(&material.train), maps(&material.test));
         let r3 = task.regression(&train, &all, &test, &SMOOTHINGS)?;
         let forecasts = [task.constant(), task.threshold(), r2, r3, material.ideal.clone()];
-        Ok(Rungs { forecasts, unseen })
+        Ok(Rungs { forecasts, start: None, unseen })
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::media::Storage;
 use crate::spec::blueprint_file::BlueprintFile;
+use crate::spec::challenge::ChallengeLayout;
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::generated::{GeneratedLayout, GeneratorRecord};
@@ -12,6 +13,7 @@ use crate::spec::mix::name;
 use crate::spec::mutation::Mutation;
 use crate::spec::rule::{Family, Rule};
 use crate::spec::scenario::{Follows, NumberColumn, Scenario, Story, StoryError, WordColumn};
+use crate::spec::structure::RowStructure;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,9 +23,9 @@ use tasks::stream::Stream;
 use tasks::task::{Formulation, Modality, RowCounts, Split, TaskId};
 
 /// The version of [`Blueprint`] that this build writes and rebuilds. It is raised when the same
-/// blueprint becomes other files: since version 7, columns follow each other along
-/// the story's causes.
-pub const BLUEPRINT_VERSION: u32 = 7;
+/// blueprint becomes other files: since version 8, tasks take over
+/// the structure of their seed.
+pub const BLUEPRINT_VERSION: u32 = 8;
 
 /// Where a blueprint's random streams start: one per attempt at one place of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,12 +82,28 @@ pub struct WordSpec {
 pub struct Target {
     /// Its column; for labels, the label.
     pub column: String,
-    /// Classes from low to high, if any.
+    /// Classes from low to high, or sorted by name where they have no order, if any.
     pub classes: Vec<String>,
     /// The formula that gives each row's noise-free score; `None` where a generator does.
     pub rule: Option<Rule>,
+    /// The formulas of the axes beyond the first, which is `rule`: none but for classes without an
+    /// order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<Rule>,
     /// From score to target.
     pub link: Link,
+}
+
+impl Target {
+    /// All of its rules: the rule, and those of further axes.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rule.iter().chain(&self.axes)
+    }
+
+    /// Whether its classes have no order.
+    pub fn is_nominal(&self) -> bool {
+        matches!(self.link, Link::Nominal { .. })
+    }
 }
 
 /// From the noise-free score (mean 0, variance 1) to the target.
@@ -99,6 +117,19 @@ pub enum Link {
         cuts: Vec<f64>,
         /// Scale of the logistic noise.
         noise: f64,
+    },
+    /// Classes without an order: points in the space of the scores of the target's rules, its axes.
+    /// The chance of class k is proportional to `weights[k]` · exp(−d² / (2 · `spread`²)), d being
+    /// the row's distance from `centres[k]`.
+    Nominal {
+        /// Where each class lies, one coordinate per axis.
+        centres: Vec<Vec<f64>>,
+        /// Relative chance of each class at its centre.
+        weights: Vec<f64>,
+        /// Share of rows that are of each class, summing to about 1.
+        shares: Vec<f64>,
+        /// How far classes blur into each other, in units of scores.
+        spread: f64,
     },
     /// center + scale · (score + noise · normal).
     Linear {
@@ -175,6 +206,8 @@ pub struct Blueprint {
     pub follows: Vec<Follows>,
     /// Word columns, in order of appearance.
     pub words: Vec<WordSpec>,
+    /// How rows hang together beyond their columns.
+    pub structure: RowStructure,
     /// What is predicted: one target, or several for multilabel and multi-target tasks.
     pub targets: Vec<Target>,
     /// Blemishes, in order of application.
@@ -253,6 +286,14 @@ impl Blueprint {
         }
     }
 
+    /// The layout of the rows whose answers come from no scored rule.
+    pub fn challenge(&self) -> Option<&ChallengeLayout> {
+        match &self.layout {
+            Layout::Challenge(layout) => Some(layout),
+            _ => None,
+        }
+    }
+
     /// The generator that draws the rows.
     pub fn generator(&self) -> Option<&GeneratorRecord> {
         self.generated().and_then(|generated| generated.generator.as_ref())
@@ -267,6 +308,15 @@ impl Blueprint {
         self.mutations.iter().find_map(share).unwrap_or(0.0)
     }
 
+    /// Share of training rows that almost repeat others, and the share of these that keep a truth
+    /// of their own; `None` if no rows do.
+    pub fn near_duplicates(&self) -> Option<(f64, f64)> {
+        self.mutations.iter().find_map(|mutation| match mutation {
+            Mutation::NearDuplicates { share, contradicting } => Some((*share, *contradicting)),
+            _ => None,
+        })
+    }
+
     /// The column that names the rows' files; none where rows have no files.
     pub fn file_column(&self) -> Option<&str> {
         let in_files = |item: &&ItemLayout| matches!(item.storage(), Storage::Files { .. });
@@ -277,8 +327,8 @@ impl Blueprint {
     }
 
     /// The formulas of all targets that have one.
-    fn rules(&self) -> impl Iterator<Item = &Rule> {
-        self.targets.iter().filter_map(|target| target.rule.as_ref())
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.targets.iter().flat_map(Target::rules)
     }
 
     /// The mechanism that the rules are built around.
@@ -286,8 +336,8 @@ impl Blueprint {
         self.rules().next().map(|rule| rule.family)
     }
 
-    /// What a row's items are made of, or else what rows are: `table`, `queries`, `series`, `nodes`
-    /// or a kind of scene.
+    /// What a row's items are made of, or else what rows are: `table`, `queries`, `series`,
+    /// `nodes`, or a kind of scene or challenge.
     pub fn medium_name(&self) -> String {
         if let Some(item) = self.item() {
             return name(&item.medium);
@@ -296,6 +346,7 @@ impl Blueprint {
             Layout::Series(_) => "series".to_owned(),
             Layout::Nodes(_) => "nodes".to_owned(),
             Layout::Vision(scene) => format!("{} scene", scene.rule.kind()),
+            Layout::Challenge(challenge) => challenge.rule.kind().to_owned(),
             Layout::Ranking(_) => "queries".to_owned(),
             Layout::Rows(_) | Layout::Generated(_) => "table".to_owned(),
         }
@@ -306,6 +357,9 @@ impl Blueprint {
         if let Layout::Vision(scene) = &self.layout {
             return vec![format!("{} scene", scene.rule.kind())];
         }
+        if let Some(challenge) = self.challenge() {
+            return vec![challenge.rule.skeleton()];
+        }
         let skeletons: BTreeSet<String> = self.rules().map(Rule::skeleton).collect();
         skeletons.into_iter().collect()
     }
@@ -315,23 +369,31 @@ impl Blueprint {
         if let Layout::Vision(layout) = &self.layout {
             return layout.rule.formula();
         }
+        if let Some(challenge) = self.challenge() {
+            return challenge.rule.formula();
+        }
         if let Some(generator) = self.generator() {
             return generator.clauses.join("\n");
         }
-        let line = |target: &Target| {
-            let rule = target.rule.as_ref()?;
-            Some(match self.targets.len() {
-                1 => rule.to_string(),
-                _ => format!("{}: {rule}", target.column),
-            })
+        let lines = |target: &Target| {
+            let line = |(axis, rule): (usize, &Rule)| match (self.targets.len(), target.axes.len())
+            {
+                (1, 0) => rule.to_string(),
+                (_, 0) => format!("{}: {rule}", target.column),
+                _ => format!("{}, axis {}: {rule}", target.column, axis + 1),
+            };
+            target.rules().enumerate().map(line).collect::<Vec<_>>()
         };
-        self.targets.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+        self.targets.iter().flat_map(lines).collect::<Vec<_>>().join("\n")
     }
 
     /// The hidden rules as a whole and in parts, as they would be written down.
     pub fn clauses(&self) -> Vec<String> {
         if let Layout::Vision(layout) = &self.layout {
             return layout.rule.formula().split("; ").map(str::to_owned).collect();
+        }
+        if let Some(challenge) = self.challenge() {
+            return challenge.rule.formula().split("; ").map(str::to_owned).collect();
         }
         if let Some(generator) = self.generator() {
             return generator.clauses.clone();
@@ -347,6 +409,9 @@ impl Blueprint {
     pub fn rule_hash(&self) -> String {
         if let Layout::Vision(layout) = &self.layout {
             return layout.rule.canonical_hash();
+        }
+        if let Some(challenge) = self.challenge() {
+            return challenge.rule.canonical_hash();
         }
         if let Some(generator) = self.generator() {
             return generator.rule_hash.clone();

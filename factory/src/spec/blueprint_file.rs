@@ -1,10 +1,11 @@
 //! `blueprint.json`: a blueprint as it is written.
 //!
 //! The file has a field for each layout, all but one of them null. Reading refuses layouts that
-//! exclude each other. The fields `story` and `generated` are there only if the story is not an
-//! embedded one, and if a generator draws the rows.
+//! exclude each other. The fields `story`, `challenge` and `generated` are there only if the story is
+//! not an embedded one, if answers come from no scored rule, and if a generator draws the rows.
 
 use crate::spec::blueprint::{Blueprint, Derivation, Origin, Target, WordSpec};
+use crate::spec::challenge::ChallengeLayout;
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::generated::GeneratedLayout;
@@ -14,6 +15,7 @@ use crate::spec::layout::{
 use crate::spec::mutation::Mutation;
 use crate::spec::scenario::{Follows, NumberColumn, Story};
 use crate::spec::scene::SceneLayout;
+use crate::spec::structure::RowStructure;
 use serde::{Deserialize, Serialize};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
@@ -47,12 +49,16 @@ pub(super) struct BlueprintFile {
     queries: Option<QueryLayout>,
     item: Option<ItemLayout>,
     scene: Option<SceneLayout>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    challenge: Option<ChallengeLayout>,
     network: Option<NetworkLayout>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     generated: Option<GeneratedLayout>,
     numbers: Vec<NumberColumn>,
     follows: Vec<Follows>,
     words: Vec<WordSpec>,
+    #[serde(default, skip_serializing_if = "RowStructure::is_empty")]
+    structure: RowStructure,
     targets: Vec<Target>,
     mutations: Vec<Mutation>,
 }
@@ -60,7 +66,7 @@ pub(super) struct BlueprintFile {
 /// The file has two layouts that exclude each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "at most one of `series`, `scene`, `network`, `generated` and rows with `queries` or `item` may be set"
+    "at most one of `series`, `scene`, `challenge`, `network`, `generated` and rows with `queries` or `item` may be set"
 )]
 pub(super) struct SeveralLayouts;
 
@@ -68,8 +74,13 @@ impl TryFrom<BlueprintFile> for Blueprint {
     type Error = SeveralLayouts;
 
     fn try_from(file: BlueprintFile) -> Result<Self, SeveralLayouts> {
-        let BlueprintFile { series, queries, item, scene, network, generated, .. } = file;
+        let BlueprintFile { series, queries, item, scene, challenge, network, generated, .. } =
+            file;
         let layout = match (series, queries, item, scene, network, generated) {
+            (None, None, None, None, None, None) if challenge.is_some() => {
+                Layout::Challenge(challenge.ok_or(SeveralLayouts)?)
+            }
+            _ if challenge.is_some() => return Err(SeveralLayouts),
             (None, None, item, None, None, None) => Layout::Rows(RowLayout { item }),
             (None, Some(queries), item, None, None, None) => {
                 Layout::Ranking(RankingLayout { queries, item })
@@ -104,6 +115,7 @@ impl TryFrom<BlueprintFile> for Blueprint {
             numbers: file.numbers,
             follows: file.follows,
             words: file.words,
+            structure: file.structure,
             targets: file.targets,
             mutations: file.mutations,
         })
@@ -113,7 +125,7 @@ impl TryFrom<BlueprintFile> for Blueprint {
 impl From<Blueprint> for BlueprintFile {
     fn from(blueprint: Blueprint) -> Self {
         let (mut series, mut queries, mut item) = (None, None, None);
-        let (mut scene, mut network, mut generated) = (None, None, None);
+        let (mut scene, mut challenge, mut network, mut generated) = (None, None, None, None);
         match blueprint.layout {
             Layout::Rows(rows) => item = rows.item,
             Layout::Ranking(ranking) => {
@@ -123,6 +135,7 @@ impl From<Blueprint> for BlueprintFile {
             Layout::Series(layout) => series = Some(layout),
             Layout::Nodes(layout) => network = Some(layout),
             Layout::Vision(layout) => scene = Some(layout),
+            Layout::Challenge(layout) => challenge = Some(layout),
             Layout::Generated(layout) => generated = Some(layout),
         }
         Self {
@@ -149,11 +162,13 @@ impl From<Blueprint> for BlueprintFile {
             queries,
             item,
             scene,
+            challenge,
             network,
             generated,
             numbers: blueprint.numbers,
             follows: blueprint.follows,
             words: blueprint.words,
+            structure: blueprint.structure,
             targets: blueprint.targets,
             mutations: blueprint.mutations,
         }

@@ -1,7 +1,9 @@
 //! What a row of a task is, and what belongs to that kind of row alone.
 
 use crate::media::graph::nodes::Knit;
+use crate::media::image::Subject;
 use crate::media::{Format, MediumKind, Storage};
+use crate::spec::challenge::ChallengeLayout;
 use crate::spec::generated::GeneratedLayout;
 use crate::spec::scenario::{NumberColumn, WordColumn};
 use crate::spec::scene::SceneLayout;
@@ -20,6 +22,8 @@ pub enum Layout {
     Nodes(NetworkLayout),
     /// Pictures, with a mask, boxes or a better picture to be predicted.
     Vision(SceneLayout),
+    /// Rows whose answer has a form of its own and comes from no scored rule.
+    Challenge(ChallengeLayout),
     /// Independent rows that a generator draws.
     Generated(GeneratedLayout),
 }
@@ -76,6 +80,9 @@ pub struct ItemLayout {
     pub statistics: Vec<NumberColumn>,
     /// Words of the story's trade.
     pub vocabulary: Vec<String>,
+    /// What scenes show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
 }
 
 impl ItemLayout {

@@ -3,6 +3,8 @@
 
 pub mod blueprint;
 mod blueprint_file;
+pub mod challenge;
+pub mod classes;
 pub mod config;
 pub mod dna;
 pub(crate) mod embedded;
@@ -20,3 +22,4 @@ pub mod scene;
 pub mod seed;
 pub mod seed_set;
 pub mod shard;
+pub mod structure;

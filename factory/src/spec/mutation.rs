@@ -56,6 +56,35 @@ pub enum Mutation {
         /// Size of the noise in units of the column's spread.
         noise: f64,
     },
+    /// Many columns that each repeat another with so much noise that they hardly say anything.
+    Channels {
+        /// What their names begin with.
+        prefix: String,
+        /// How many there are.
+        count: usize,
+        /// The columns that they repeat, by turns.
+        columns: Vec<String>,
+        /// Size of the noise in units of a column's spread.
+        noise: f64,
+    },
+    /// A column that repeats another on a scale of its own.
+    Rescaled {
+        /// Name of the column that is repeated.
+        column: String,
+        /// Name of the column that is added.
+        name: String,
+        /// What the values are multiplied with.
+        factor: f64,
+        /// Size of the noise in units of the column's spread.
+        noise: f64,
+    },
+    /// Some training rows almost repeat others, and not all of them have the same truth.
+    NearDuplicates {
+        /// Share of training rows that are repetitions.
+        share: f64,
+        /// Share of repetitions that keep a truth of their own.
+        contradicting: f64,
+    },
     /// Items are worse than clean, in a way that their medium knows.
     Blemish {
         /// The medium's name for it.
@@ -75,6 +104,9 @@ impl Mutation {
             Self::Sentinel { .. } => "sentinel",
             Self::Units { .. } => "units",
             Self::Echo { .. } => "echo",
+            Self::Channels { .. } => "channels",
+            Self::Rescaled { .. } => "rescaled",
+            Self::NearDuplicates { .. } => "near_duplicates",
             Self::Blemish { .. } => "blemish",
         }
     }
@@ -101,6 +133,18 @@ impl fmt::Display for Mutation {
             Self::Echo { column, name, noise } => {
                 write!(f, "`{name}` repeats `{column}` with noise of {noise} of its spread")
             }
+            Self::Channels { prefix, count, noise, .. } => {
+                write!(f, "{count} columns `{prefix}...` with noise of {noise} of their spread")
+            }
+            Self::Rescaled { column, name, factor, .. } => {
+                write!(f, "`{name}` is `{column}`, {factor} times as large, with noise")
+            }
+            Self::NearDuplicates { share, contradicting } => write!(
+                f,
+                "{} of the training rows almost repeat others, {} of these with another truth",
+                percent(share),
+                percent(contradicting)
+            ),
             Self::Blemish { name, strength } => write!(f, "{name} of strength {strength}"),
         }
     }

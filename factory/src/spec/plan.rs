@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn no_story_is_told_often_before_others_are_told() {
-        let (plan, _, stories) = planned(400, 88);
+        let (plan, _, stories) = planned(912, 200);
         let told: BTreeSet<usize> = plan.slots.iter().map(|slot| slot.scenario).collect();
         assert!(told.len() * 10 > stories.len() * 9, "{} of {}", told.len(), stories.len());
     }

@@ -30,6 +30,9 @@ pub(super) fn no_item_is_a_copy(task: &Staged) -> Result<(), Refusal> {
     }
     let medium = blueprint.item().map(|layout| layout.medium);
     let (train, test) = (bytes(&assets.train_items), bytes(&assets.test_items));
+    if blueprint.challenge().is_some() {
+        return no_text_is_retold(&train, &test);
+    }
     among(medium, &train, &test)
 }
 
@@ -44,7 +47,7 @@ pub(crate) fn among(
     test: &[&[u8]],
 ) -> Result<(), Refusal> {
     match medium {
-        None | Some(MediumKind::Surface | MediumKind::Objects) => {
+        None | Some(MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery) => {
             no_picture_is_a_copy(train, test, decode)
         }
         Some(MediumKind::Picture) => no_picture_is_a_copy(train, test, decode_grey),

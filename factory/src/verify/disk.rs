@@ -5,10 +5,11 @@ use crate::package::{Draft, Staged};
 use crate::roles::TaskFacts;
 use camino::Utf8Path;
 use fs_err as fs;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 use tasks::grade::{GradeError, NativeGrader};
-use tasks::prediction::Prediction;
+use tasks::prediction::{MOST_TEXT, Prediction};
 use tasks::submission::Part;
 use tasks::task::TaskDir;
 use tasks::text::with_causes;
@@ -126,13 +127,23 @@ pub(super) fn malformed(sample: &str, prediction: &Prediction) -> [(&'static str
     let (id, _) = first.split_once(',').unwrap_or((first, ""));
     let width = header.matches(',').count();
     let broken_row = format!("{id},{}", broken(prediction));
-    let nan_row = format!("{id}{}", ",nan".repeat(width));
+    let (what, odd_row) = match prediction {
+        // Any word can be a text or an identifier.
+        Prediction::Text { .. } => {
+            ("a text that is too long", format!("{id},{}", "x".repeat(MOST_TEXT + 1)))
+        }
+        Prediction::Ids { most, .. } => {
+            let ids: Vec<String> = (0..=*most).map(|id| format!("id_{id}")).collect();
+            ("too many identifiers", format!("{id},{}", ids.join(" ")))
+        }
+        _ => ("a value that is not a number", format!("{id}{}", ",nan".repeat(width))),
+    };
     [
         ("a missing row", join(&lines[..lines.len() - 1])),
         ("a repeated row", join(&[&lines[..], &[first]].concat())),
         ("an unknown id", sample.replacen(id, "unknown", 1)),
         ("a wrong header", sample.replacen(header, &format!("{header}x"), 1)),
-        ("a value that is not a number", join(&[&[header, &nan_row], &lines[2..]].concat())),
+        (what, join(&[&[header, &odd_row], &lines[2..]].concat())),
         ("a cell of the wrong form", join(&[&[header, &broken_row], &lines[2..]].concat())),
         ("nothing in it", String::new()),
     ]
@@ -196,9 +207,18 @@ fn constants(facts: &TaskFacts) -> Vec<Vec<String>> {
     }
 }
 
+/// A cell as it is written into a table.
+fn quoted(cell: &str) -> Cow<'_, str> {
+    if cell.contains([',', '"']) {
+        Cow::Owned(format!("\"{}\"", cell.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(cell)
+    }
+}
+
 /// A submission with these cells in every row, with the header and the ids of another one.
 fn filled(sample: &str, cells: &[String]) -> Vec<u8> {
-    let row = cells.join(",");
+    let row = cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",");
     let mut csv = String::new();
     for (index, line) in sample.lines().enumerate() {
         let (id, _) = line.split_once(',').unwrap_or((line, ""));
@@ -263,6 +283,8 @@ pub(crate) fn broken(prediction: &Prediction) -> String {
         Prediction::Mask { width, height, .. } => format!("{} 2", width * height),
         Prediction::Boxes { classes, .. } => format!("{} 0.5 1 1 8", classes[0]),
         Prediction::Pixels { width, height, .. } => vec!["0"; width * height - 1].join(" "),
+        Prediction::Text { .. } => "two\tcells".to_owned(),
+        Prediction::Ids { .. } => "id_a id_b id_a".to_owned(),
         other => ",nan".repeat(other.columns().len())[1..].to_owned(),
     }
 }

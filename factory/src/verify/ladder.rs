@@ -80,8 +80,17 @@ fn paired(facts: &TaskFacts, below: &Forecast, above: &Forecast, purpose: &str) 
 
 /// The scores of single rows, for metrics that are their mean.
 fn by_row(metric: Metric, truth: &Values, forecast: &Values) -> Option<Vec<f64>> {
-    let mean = [Metric::Dice, Metric::Iou, Metric::MeanIou, Metric::Psnr, Metric::Ssim];
-    if !mean.contains(&metric) {
+    let mean = [
+        Metric::Dice,
+        Metric::Iou,
+        Metric::MeanIou,
+        Metric::Psnr,
+        Metric::Ssim,
+        Metric::ExactMatch,
+        Metric::WordJaccard,
+        Metric::MeanEditDistance,
+    ];
+    if !mean.contains(&metric) && !matches!(truth, Values::Ids(_)) {
         return None;
     }
     let one = |row| values::score(metric, &truth.take(&[row]), &forecast.take(&[row])).ok();
@@ -157,16 +166,18 @@ pub(super) fn learnable(facts: &TaskFacts) -> Result<(), Refusal> {
     if p >= LEVEL { Err(Refusal::Unlearnable { p }) } else { Ok(()) }
 }
 
-/// The generic rung beats the constant on training pictures that it has not seen, by the
-/// task's own metric.
+/// The generic rung beats R0 on training rows that it has not seen, by the task's own metric.
 fn generic_rung_learns(facts: &TaskFacts) -> Result<(), Refusal> {
     let blueprint = &facts.blueprint;
     let TaskFacts { assets, ladder, .. } = facts;
     let truth = assets.train_truth.values(&blueprint.prediction);
-    // All rows of the constant are alike.
-    let constant = ladder.forecasts[0].values(&blueprint.prediction).take(&vec![0; truth.len()]);
+    let start = match &ladder.start {
+        Some(start) => start.values(&blueprint.prediction),
+        // All rows of the constant are alike.
+        None => ladder.forecasts[0].values(&blueprint.prediction).take(&vec![0; truth.len()]),
+    };
     let unseen = ladder.out_of_bag.values(&blueprint.prediction);
-    let gaps = resampled(facts, &truth, &constant, &unseen, "learnable");
+    let gaps = resampled(facts, &truth, &start, &unseen, "learnable");
     let without = gaps.iter().filter(|gap| **gap <= 0.0).count();
     let p = without as f64 / gaps.len().max(1) as f64;
     if gaps.is_empty() || p >= LEVEL { Err(Refusal::Unlearnable { p }) } else { Ok(()) }
@@ -210,9 +221,13 @@ pub(super) fn not_trivial(facts: &TaskFacts) -> Result<(), Refusal> {
     let baselines = &facts.ladder.baselines;
     let way = baselines.ceiling - baselines.ladder[0];
     if let Truth::Structured(_) = assets.train_truth {
-        // What a column is to a row, one threshold or one filter is to a picture.
+        // What a column is to a row, one threshold or filter is to a picture, and what was seen
+        // before to a text.
         let share = (baselines.ladder[1] - baselines.ladder[0]) / way;
-        let column = "one threshold or filter".to_owned();
+        let column = match blueprint.challenge() {
+            Some(_) => "the simplest method".to_owned(),
+            None => "one threshold or filter".to_owned(),
+        };
         let trivial = share >= TRIVIAL;
         return if trivial { Err(Refusal::Trivial { column, share }) } else { Ok(()) };
     }

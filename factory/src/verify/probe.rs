@@ -14,6 +14,8 @@ pub(crate) const PERMUTATIONS: usize = 2000;
 pub(crate) const HARMLESS: f64 = 0.2;
 /// Standard deviations that the number of runs may be off.
 pub(crate) const RUNS: f64 = 3.0;
+/// Rows below which a class is no target of its own.
+const FEW: usize = 20;
 /// Permutations that reach what was seen, after which no more are tried (Besag and Clifford,
 /// 1991).
 const ENOUGH: usize = 5;
@@ -40,15 +42,22 @@ impl Finding {
     }
 }
 
-/// Classes without an order as one target each; two classes are one target.
+/// Classes without an order as one target each; two classes are one target. Of classes with few
+/// rows, anything would tell some by chance: they are one target together.
 pub(crate) fn flags(values: Vec<f64>, classes: usize) -> Vec<Vec<f64>> {
     if classes <= 2 {
         return vec![values];
     }
-    let flag = |class: f64| {
-        values.iter().map(|value| f64::from(u8::from((value - class).abs() < 0.5))).collect()
+    let is = |value: &f64, class: usize| (value - class as f64).abs() < 0.5;
+    let count = |class: usize| values.iter().filter(|value| is(value, class)).count();
+    let (rare, usual): (Vec<usize>, Vec<usize>) =
+        (0..classes).partition(|class| count(*class) < FEW);
+    let flag = |of: &[usize]| -> Vec<f64> {
+        let held = |value: &f64| of.iter().any(|class| is(value, *class));
+        values.iter().map(|value| f64::from(u8::from(held(value)))).collect()
     };
-    (0..classes).map(|class| flag(class as f64)).collect()
+    let rare = (!rare.is_empty()).then(|| flag(&rare));
+    usual.into_iter().map(|class| flag(&[class])).chain(rare).collect()
 }
 
 /// Does a value per row go with any of the targets? Rows keep their targets together when they

@@ -218,6 +218,18 @@ pub(crate) fn large(metric: Metric, kind: PredictionKind, size: usize) -> Gradin
                 cells(&|row| image(row + 1)),
             )
         }
+        PredictionKind::Text => {
+            let text = |row: usize| format!("{row} {}", "ab ".repeat(300));
+            (Prediction::Text { column: column() }, cells(&text), cells(&|row| text(row + 1)))
+        }
+        PredictionKind::Ids => {
+            let ids = |from: usize| {
+                let id = |id: usize| format!("individual_{:06}", (from + id) % rows);
+                (0..10).map(id).collect::<Vec<_>>().join(" ")
+            };
+            let prediction = Prediction::Ids { column: column(), most: 10 };
+            (prediction, cells(&ids), cells(&|row| ids(row + 3)))
+        }
     };
     let name = format!("{metric} of {kind:?}, {rows} rows");
     let part = Part::Final(0.3);

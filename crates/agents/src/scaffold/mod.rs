@@ -1,5 +1,6 @@
 //! Ways of solving a task, one per file.
 
+mod challenges;
 mod facts;
 pub mod fixed;
 mod items;

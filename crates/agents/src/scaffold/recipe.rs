@@ -4,6 +4,7 @@
 //! Column names are read from the files rather than written down, as such a policy copies a name
 //! it never saw only with luck, and a script that fits every task is the better script anyway.
 
+use super::challenges;
 use super::facts::Facts;
 use super::items::ItemKind;
 use super::scenes;
@@ -55,7 +56,8 @@ impl Recipe {
             .filter(|_| self.approach != ScriptedLevel::Constant);
         let Some(shape) = shape else {
             let scene = scenes::script(self, prediction, &oracle.code);
-            return scene.unwrap_or_else(|| SAMPLE.to_owned());
+            let text = || challenges::script(self.approach, prediction, &oracle.code);
+            return scene.or_else(text).unwrap_or_else(|| SAMPLE.to_owned());
         };
         let mut code = String::from("import pandas as pd\n");
         let searches = matches!(self.approach, ScriptedLevel::Operators | ScriptedLevel::Oracle);
@@ -265,7 +267,11 @@ impl TargetKind {
             | Prediction::ClassProbabilities { .. } => Some(Self::Class),
             Prediction::Numbers { .. } => Some(Self::Numbers),
             Prediction::Probabilities { .. } | Prediction::Flags { .. } => Some(Self::Flags),
-            Prediction::Mask { .. } | Prediction::Boxes { .. } | Prediction::Pixels { .. } => None,
+            Prediction::Mask { .. }
+            | Prediction::Boxes { .. }
+            | Prediction::Pixels { .. }
+            | Prediction::Text { .. }
+            | Prediction::Ids { .. } => None,
         }
     }
 

@@ -62,10 +62,11 @@ pub enum Metric {
     Pearson,
     /// Spearman rank correlation, [-1, 1].
     Spearman,
-    /// Mean average precision of the first 5 items of each query, [0, 1].
+    /// Mean average precision of the first 5 items of each query, or identifiers of each row, [0, 1].
     #[serde(rename = "map_at_5")]
     MapAt5,
-    /// Mean average precision of the first 10 items of each query, [0, 1].
+    /// Mean average precision of the first 10 items of each query, or identifiers of each row,
+    /// [0, 1].
     #[serde(rename = "map_at_10")]
     MapAt10,
     /// Normalised discounted cumulative gain of the first 5 items of each query, [0, 1].
@@ -93,11 +94,17 @@ pub enum Metric {
     Psnr,
     /// Mean over images of the structural similarity, [-1, 1].
     Ssim,
+    /// Share of rows whose text is the same, character by character, [0, 1].
+    ExactMatch,
+    /// Mean over rows of the Jaccard index of the texts' sets of words, [0, 1].
+    WordJaccard,
+    /// Mean over rows of the edit distance of two texts in characters, [0, ∞).
+    MeanEditDistance,
 }
 
 impl Metric {
     /// All metrics, in declaration order.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 42] = [
         Self::Accuracy,
         Self::BalancedAccuracy,
         Self::F1,
@@ -137,6 +144,9 @@ impl Metric {
         Self::BoxMap50To95,
         Self::Psnr,
         Self::Ssim,
+        Self::ExactMatch,
+        Self::WordJaccard,
+        Self::MeanEditDistance,
     ];
 
     /// Which way it improves.
@@ -150,7 +160,8 @@ impl Metric {
             | Self::MedianAe
             | Self::Rmsle
             | Self::Mape
-            | Self::Smape => Direction::LowerIsBetter,
+            | Self::Smape
+            | Self::MeanEditDistance => Direction::LowerIsBetter,
             _ => Direction::HigherIsBetter,
         }
     }
@@ -197,6 +208,9 @@ impl Metric {
             Self::BoxMap50To95 => "box_map_50_95",
             Self::Psnr => "psnr",
             Self::Ssim => "ssim",
+            Self::ExactMatch => "exact_match",
+            Self::WordJaccard => "word_jaccard",
+            Self::MeanEditDistance => "mean_edit_distance",
         }
     }
 }

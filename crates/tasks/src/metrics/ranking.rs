@@ -37,6 +37,20 @@ fn ranked(p: &[f64]) -> Vec<usize> {
     order
 }
 
+/// Σ hits(i) / i over the right identifiers among the first k guesses, i their rank and hits(i)
+/// the right ones up to there, divided by min(k, number of right identifiers). Guesses differ from
+/// each other. Without any right identifier: 0. [0, 1].
+pub fn precision_of_ids(t: &[String], p: &[String], k: usize) -> f64 {
+    let (mut hits, mut sum) = (0.0, 0.0);
+    for (place, id) in p.iter().take(k).enumerate() {
+        if t.contains(id) {
+            hits += 1.0;
+            sum += hits / (place + 1) as f64;
+        }
+    }
+    sum / t.len().min(k).max(1) as f64
+}
+
 /// Σ hits(i) / i over the relevant items among the first k, i their rank and hits(i) the
 /// relevant items up to there, divided by min(k, all relevant items). Ties stand in the order of
 /// the answer file.

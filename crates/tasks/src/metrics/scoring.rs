@@ -3,7 +3,7 @@
 use super::images::ImageFormat;
 use super::{
     Metric, MetricError, classification, detection, images, multilabel, ranking, regression,
-    segmentation,
+    segmentation, text,
 };
 use crate::boxes::{Detection, Object};
 use crate::mask::Mask;
@@ -375,6 +375,63 @@ impl Metric {
             _ => return Err(MetricError::WrongInput(self)),
         };
         finite(value?)
+    }
+}
+
+impl Metric {
+    /// Scores texts.
+    ///
+    /// # Errors
+    /// [`MetricError`] where the metric takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// let (truth, predicted) = (["a fine day", "rain"], ["a Fine", "rain"]);
+    /// assert_eq!(Metric::ExactMatch.texts(&truth, &predicted)?, 0.5);
+    /// // Two of three words are shared in the first row.
+    /// assert_eq!(Metric::WordJaccard.texts(&truth, &predicted)?, (2.0 / 3.0 + 1.0) / 2.0);
+    /// assert_eq!(Metric::MeanEditDistance.texts(&truth, &predicted)?, 2.5);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
+    pub fn texts<T: AsRef<str>>(self, truth: &[T], predicted: &[T]) -> Result<f64, MetricError> {
+        check_lengths(truth.len(), predicted.len())?;
+        let of_row: fn(&str, &str) -> f64 = match self {
+            Self::ExactMatch => |truth, text| f64::from(u8::from(truth == text)),
+            Self::WordJaccard => text::word_jaccard,
+            Self::MeanEditDistance => |truth, text| text::levenshtein(truth, text) as f64,
+            _ => return Err(MetricError::WrongInput(self)),
+        };
+        let rows = truth.iter().zip(predicted);
+        finite(mean_of(rows.map(|(truth, text)| Ok(of_row(truth.as_ref(), text.as_ref()))))?)
+    }
+
+    /// Scores lists of identifiers, the best guess first, given all that are right.
+    ///
+    /// # Errors
+    /// [`MetricError`] where the metric takes other input.
+    ///
+    /// # Examples
+    /// ```rust
+    /// use tasks::metrics::Metric;
+    ///
+    /// let ids = |cell: &str| cell.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    /// // The right identifier stands second, and two right ones stand first and third.
+    /// let (truth, predicted) = ([ids("a"), ids("b c")], [ids("x a"), ids("c x b")]);
+    /// let score = Metric::MapAt5.ids(&truth, &predicted)?;
+    /// assert_eq!(score, (0.5 + (1.0 + 2.0 / 3.0) / 2.0) / 2.0);
+    /// # Ok::<(), tasks::metrics::MetricError>(())
+    /// ```
+    pub fn ids(self, truth: &[Vec<String>], predicted: &[Vec<String>]) -> Result<f64, MetricError> {
+        check_lengths(truth.len(), predicted.len())?;
+        let count = match self {
+            Self::MapAt5 => 5,
+            Self::MapAt10 => 10,
+            _ => return Err(MetricError::WrongInput(self)),
+        };
+        let rows = truth.iter().zip(predicted);
+        finite(mean_of(rows.map(|(truth, ids)| Ok(ranking::precision_of_ids(truth, ids, count))))?)
     }
 }
 

@@ -1,4 +1,6 @@
-//! Edit distances between texts, in characters and in words.
+//! Edit distances between texts, in characters and in words, and the words that they share.
+
+use std::collections::BTreeSet;
 
 /// Fewest insertions, deletions and substitutions of one item that turn `a` into `b`
 /// (Levenshtein 1966; Wagner and Fischer 1974).
@@ -45,6 +47,26 @@ pub fn word_error_rate<T: AsRef<str>>(t: &[T], p: &[T]) -> f64 {
     if errors == 0 { 0.0 } else { errors as f64 / total as f64 }
 }
 
+/// |words of both| / |words of either|, of the sets of lower-case words, [0, 1]; words are what
+/// white space separates. 1 if both texts have no word, 0 if one of them has none (Jaccard 1901; as
+/// in Kaggle's Tweet Sentiment Extraction, which has no row without a word).
+///
+/// # Examples
+/// ```rust
+/// use tasks::metrics::text::word_jaccard;
+///
+/// assert_eq!(word_jaccard("The cat sat", "the cat, sat sat"), 0.5);
+/// assert_eq!((word_jaccard("", " "), word_jaccard("a", "")), (1.0, 0.0));
+/// ```
+pub fn word_jaccard(t: &str, p: &str) -> f64 {
+    let (t, p) = (t.to_lowercase(), p.to_lowercase());
+    let words = |text| str::split_whitespace(text).collect::<BTreeSet<&str>>();
+    let (t, p) = (words(&t), words(&p));
+    let shared = t.intersection(&p).count();
+    let either = t.len() + p.len() - shared;
+    if either == 0 { 1.0 } else { shared as f64 / either as f64 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +82,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn words_shared_do_not_depend_on_side_case_or_order(
+            a in "[abB ]{0,8}", b in "[abB ]{0,8}",
+        ) {
+            let backwards: String = b.split_whitespace().rev().collect::<Vec<_>>().join(" ");
+            prop_assert_eq!(word_jaccard(&a, &b), word_jaccard(&b, &a));
+            prop_assert_eq!(word_jaccard(&a, &b), word_jaccard(&a.to_uppercase(), &backwards));
+            prop_assert_eq!(word_jaccard(&a, &a), 1.0);
+        }
+
         #[test]
         fn edit_distance_is_a_metric(a in "[ab]{0,6}", b in "[ab]{0,6}", c in "[ab]{0,6}") {
             prop_assert_eq!(levenshtein(&a, &b) == 0, a == b);

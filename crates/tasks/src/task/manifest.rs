@@ -72,6 +72,8 @@ pub enum Formulation {
     Detection,
     /// An image without its damage.
     Reconstruction,
+    /// What is written, in another form.
+    Normalisation,
 }
 
 impl Formulation {
@@ -89,6 +91,7 @@ impl Formulation {
             Self::Segmentation => "segmentation",
             Self::Detection => "detection",
             Self::Reconstruction => "reconstruction",
+            Self::Normalisation => "normalisation",
         }
     }
 }

@@ -233,6 +233,33 @@ def flags(cells, names):
     return np.array([[int(name in cell.split()) for name in names] for cell in cells])
 
 
+def edits(a, b):
+    """Levenshtein's distance, one row of the table after the other."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, row = row, [i]
+        for j, y in enumerate(b, 1):
+            row.append(min(last[j] + 1, row[-1] + 1, last[j - 1] + (x != y)))
+    return row[-1]
+
+
+def text_score(metric, truth, predicted):
+    truth, predicted = truth.strip(), predicted.strip()
+    if metric == "exact_match":
+        return float(truth == predicted)
+    if metric == "mean_edit_distance":
+        return edits(truth, predicted)
+    t, p = set(truth.lower().split()), set(predicted.lower().split())
+    return len(t & p) / len(t | p) if t | p else 1.0
+
+
+def ids_score(metric, truth, predicted):
+    k = {"map_at_5": 5, "map_at_10": 10}[metric]
+    found = [word in truth.split() for word in predicted.split()[:k]]
+    sums = [sum(found[: i + 1]) / (i + 1) for i in range(len(found)) if found[i]]
+    return sum(sums) / min(len(truth.split()), k)
+
+
 def evaluate(metric, prediction, truth, predicted):
     kind = prediction["kind"]
     if kind == "number":
@@ -272,6 +299,9 @@ def evaluate(metric, prediction, truth, predicted):
         return box_score(
             metric, [objects(cell) for cell in first(truth)], [detections(cell) for cell in first(predicted)]
         )
+    if kind in ("text", "ids"):
+        measure = {"text": text_score, "ids": ids_score}[kind]
+        return np.mean([measure(metric, t, p) for t, p in zip(first(truth), first(predicted), strict=True)])
     shape = -1, prediction["height"], prediction["width"]
     image = [
         np.array([cell.split() for cell in first(side)], float).reshape(shape) for side in (truth, predicted)

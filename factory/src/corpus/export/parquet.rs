@@ -129,7 +129,7 @@ fn parquet_bytes(mut table: DataFrame) -> PolarsResult<Vec<u8>> {
 }
 
 /// The columns that hold text, whatever it looks like: ids, names of queries and classes, masks,
-/// boxes and pixels.
+/// boxes, pixels, texts and identifiers.
 fn text_columns(manifest: &Manifest) -> Vec<&str> {
     let key = manifest.id_column.as_str();
     match &manifest.prediction {
@@ -138,7 +138,9 @@ fn text_columns(manifest: &Manifest) -> Vec<&str> {
         | Prediction::Flags { column, .. }
         | Prediction::Mask { column, .. }
         | Prediction::Boxes { column, .. }
-        | Prediction::Pixels { column, .. } => vec![key, column],
+        | Prediction::Pixels { column, .. }
+        | Prediction::Text { column }
+        | Prediction::Ids { column, .. } => vec![key, column],
         Prediction::Relevance { query, .. } => vec![key, query],
         Prediction::Number { .. }
         | Prediction::Probability { .. }

@@ -13,29 +13,14 @@ pub struct GivenSound;
 
 /// Those of recordings; without a tone, strengths are relative to the sound as a whole.
 const BLEMISHES: [Blemish; 4] = [
-    Blemish {
-        name: "hiss",
-        low: 0.05,
-        high: 0.3,
-        means: "the microphone adds white noise; 1 is as strong as the sound",
-    },
-    Blemish {
-        name: "echo",
-        low: 0.06,
-        high: 0.28,
-        means: "walls throw the sound back; the strength is that of the first echo",
-    },
-    Blemish {
-        name: "hum",
-        low: 0.05,
-        high: 0.3,
-        means: "the mains hum into the line; 1 is as strong as the sound",
-    },
+    Blemish { name: "hiss", low: 0.05, high: 0.3, means: "the microphone adds white noise" },
+    Blemish { name: "echo", low: 0.06, high: 0.28, means: "the room answers with an echo" },
+    Blemish { name: "hum", low: 0.05, high: 0.3, means: "the mains hum can be heard in the line" },
     Blemish {
         name: "clipping",
         low: 0.2,
         high: 0.5,
-        means: "loud moments are cut off; the strength is the share of the peak that is lost",
+        means: "the loudest moments are cut off at a fixed level",
     },
 ];
 

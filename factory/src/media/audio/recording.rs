@@ -95,30 +95,17 @@ const STATISTICS: [Statistic; 9] = [
     },
 ];
 
+/// Strengths of noise and hum are relative to the tone, that of an echo is the first one's, and that
+/// of clipping is the share of the peak that is lost.
 const BLEMISHES: [Blemish; 4] = [
-    Blemish {
-        name: "hiss",
-        low: 0.1,
-        high: 0.5,
-        means: "the microphone adds white noise; 1 is as strong as the tone",
-    },
-    Blemish {
-        name: "echo",
-        low: 0.06,
-        high: 0.28,
-        means: "walls throw the sound back; the strength is that of the first echo",
-    },
-    Blemish {
-        name: "hum",
-        low: 0.1,
-        high: 0.6,
-        means: "the mains hum into the line; 1 is as strong as the tone",
-    },
+    Blemish { name: "hiss", low: 0.1, high: 0.5, means: "the microphone adds white noise" },
+    Blemish { name: "echo", low: 0.06, high: 0.28, means: "the room answers with an echo" },
+    Blemish { name: "hum", low: 0.1, high: 0.6, means: "the mains hum can be heard in the line" },
     Blemish {
         name: "clipping",
         low: 0.3,
         high: 0.8,
-        means: "loud moments are cut off; the strength is the share of the peak that is lost",
+        means: "the loudest moments are cut off at a fixed level",
     },
 ];
 

@@ -184,7 +184,7 @@ pub(crate) fn noise(draws: &mut Draws) -> f64 {
 }
 
 /// Convolved with a Gaussian bell; edges are repeated.
-fn blurred(grid: &Array2<f64>, sigma: f64) -> Array2<f64> {
+pub(super) fn blurred(grid: &Array2<f64>, sigma: f64) -> Array2<f64> {
     const REACH: usize = 3;
     let side = grid.nrows();
     let bell = |distance: usize| {

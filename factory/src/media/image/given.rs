@@ -92,7 +92,7 @@ pub(crate) fn decode_grey(bytes: &[u8]) -> Result<Picture, MediumError> {
 }
 
 /// The brightness of pixels of shape `[down, across, 1 or 3]`.
-fn grey(pixels: &Array3<u8>) -> Picture {
+pub(super) fn grey(pixels: &Array3<u8>) -> Picture {
     if pixels.len_of(Axis(2)) == 1 {
         return Picture::from_grey(pixels.index_axis(Axis(2), 0).to_owned());
     }

@@ -1,4 +1,4 @@
-//! Pictures: close views of textured surfaces, scattered things, and pictures that are given.
+//! Pictures: close views of textured surfaces, scattered things, scenes, and pictures that are given.
 //!
 //! A medium draws a scene in grey; `camera` makes a file of it, with the task's size, tint
 //! and blemishes. Reading starts from the file's grey values: `features` are what solvers
@@ -12,6 +12,7 @@ pub(crate) mod jpeg;
 mod objects;
 pub(crate) mod picture;
 mod plane;
+pub(crate) mod scenery;
 mod spectrum;
 mod stripes;
 mod surface;
@@ -21,4 +22,5 @@ pub(crate) mod wave;
 
 pub use given::GivenPicture;
 pub use objects::Objects;
+pub use scenery::{Scenery, Subject};
 pub use surface::Surface;

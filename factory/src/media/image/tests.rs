@@ -1,7 +1,7 @@
 //! What the pictures promise: bytes, readings, and rules that make ladders.
 
 use super::picture::{decode, encode_grey};
-use super::{Objects, Surface};
+use super::{Objects, Scenery, Subject, Surface};
 use crate::media::{Blemish, Format, Look, Medium, Reach, Reading, Statistic};
 use crate::numeric::draws::Draws;
 use crate::numeric::forest::{self, ForestSettings};
@@ -19,11 +19,13 @@ use tasks::stream::Stream;
 /// A medium, and what its pictures are written as.
 type ImageSubject = (&'static dyn Medium, Format);
 
-const SUBJECTS: [ImageSubject; 4] = [
+const SUBJECTS: [ImageSubject; 6] = [
     (&Surface, Format::Png),
     (&Surface, Format::Jpeg),
     (&Objects, Format::Png),
     (&Objects, Format::Jpeg),
+    (&Scenery, Format::Png),
+    (&Scenery, Format::Jpeg),
 ];
 const TRAIN: usize = 150;
 const TEST: usize = 300;
@@ -42,7 +44,8 @@ fn render(
     rows: usize,
 ) -> (Vec<Vec<f64>>, Vec<Vec<u8>>) {
     let stream = Stream::root(task);
-    let look = Look { format, stream, vocabulary: &[], blemishes };
+    let subject = Some(Subject::Cell);
+    let look = Look { format, stream, vocabulary: &[], subject, blemishes };
     let mut values = Vec::new();
     let mut items = Vec::new();
     for row in 0..rows {

@@ -48,7 +48,13 @@ fn sample(
 ) -> TextSample {
     let stream = Stream::root(task);
     let vocabulary = ["hinge", "valve", "gasket", "motor", "bearing", "pump"].map(str::to_owned);
-    let look = Look { format, stream: stream.child("look"), vocabulary: &vocabulary, blemishes };
+    let look = Look {
+        format,
+        stream: stream.child("look"),
+        vocabulary: &vocabulary,
+        subject: None,
+        blemishes,
+    };
     let mut draws = Draws::new(stream.child("values"));
     let mut sample = TextSample { values: vec![], items: vec![], readings: vec![] };
     for row in 0..ROWS {

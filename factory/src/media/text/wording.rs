@@ -182,6 +182,7 @@ mod tests {
             format: Format::Cells,
             stream: Stream::root(1),
             vocabulary: &vocabulary,
+            subject: None,
             blemishes: &blemishes,
         };
         assert_eq!(Dialect::new(&look).nouns, ["hinge", "rred", "axle", "bolt", "spring"]);
@@ -194,6 +195,7 @@ mod tests {
             format: Format::Cells,
             stream: Stream::root(1),
             vocabulary: &[],
+            subject: None,
             blemishes: &blemishes,
         };
         let mut draws = Draws::new(Stream::root(2));

@@ -106,6 +106,7 @@ fn row_of(story: &Story) -> String {
     match story {
         Story::Table(story) => story.row.clone(),
         Story::Scene(story) => story.row.clone(),
+        Story::Challenge(story) => story.row.clone(),
         Story::Series(story) => format!("one `{}` of one `{}`", story.step, story.series.name),
     }
 }
@@ -309,7 +310,9 @@ fn class_names(prediction: &Prediction) -> &[String] {
         | Prediction::Probability { .. }
         | Prediction::Relevance { .. }
         | Prediction::Mask { .. }
-        | Prediction::Pixels { .. } => &[],
+        | Prediction::Pixels { .. }
+        | Prediction::Text { .. }
+        | Prediction::Ids { .. } => &[],
     }
 }
 

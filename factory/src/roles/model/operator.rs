@@ -6,7 +6,7 @@ use crate::page::measure;
 use crate::roles::{RoleFeedback, RoleRefusal};
 use crate::spec::blueprint::Blueprint;
 use tasks::metrics::{Direction, Metric};
-use tasks::prediction::Prediction;
+use tasks::prediction::{MOST_TEXT, Prediction};
 
 /// The longest evaluator, in bytes.
 const MOST_CODE: usize = 24 << 10;
@@ -183,6 +183,15 @@ fn form(prediction: &Prediction) -> String {
              separated by spaces, row by row from the top.",
             width * height,
             levels - 1
+        ),
+        Prediction::Text { .. } => format!(
+            "Cells hold a text of at most {MOST_TEXT} bytes in UTF-8 without control characters; \
+             spaces around it do not count, and it may be empty."
+        ),
+        Prediction::Ids { most, .. } => format!(
+            "A submission has up to {most} different identifiers, separated by spaces, the best \
+             guess first; an empty cell where nothing is guessed. The answers have one or several \
+             right identifiers in any order. The score is the mean over all rows."
         ),
     }
 }

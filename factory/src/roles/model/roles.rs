@@ -168,6 +168,12 @@ impl ModelRoles {
     }
 }
 
+/// Whether the strategist of a brief is built in whatever models there are: none is asked for
+/// stories of challenges, whose conventions no rule can say.
+fn is_built_in(brief: &Brief<'_>) -> bool {
+    matches!(brief.scenario.story, Story::Challenge(_))
+}
+
 /// A model that plays a role at a place of the run.
 #[derive(Debug)]
 pub(super) struct Asked<'a> {
@@ -202,7 +208,12 @@ impl Roles for ModelRoles {
     }
 
     fn repeatable(&self, role: RoleName, brief: &Brief<'_>) -> bool {
-        self.model(role).is_some() && (role != RoleName::Developer || self.is_coded(brief))
+        let built_in = match role {
+            RoleName::Developer => !self.is_coded(brief),
+            RoleName::Strategist => is_built_in(brief),
+            _ => false,
+        };
+        self.model(role).is_some() && !built_in
     }
 
     fn author(&self, part: TaskPart, brief: &Brief<'_>) -> RoleName {
@@ -225,7 +236,8 @@ impl Roles for ModelRoles {
         call: RoleCall<'_>,
     ) -> Result<RoleReply<Blueprint>, RoleFault> {
         let origin = brief.origin;
-        let Some(asked) = self.asked(RoleName::Strategist, origin, call) else {
+        let asked = self.asked(RoleName::Strategist, origin, call);
+        let Some(asked) = asked.filter(|_| !is_built_in(brief)) else {
             return Builtin.strategise(brief, call);
         };
         let mut author = ModelStrategist::new(asked, call.feedback);

@@ -11,7 +11,9 @@ use crate::numeric::draws::Draws;
 use crate::roles::{Brief, RoleFeedback, RoleRefusal};
 use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
-use crate::spec::scenario::{self, SceneScenario, SeriesScenario, Story, TableScenario};
+use crate::spec::scenario::{
+    self, ChallengeScenario, SceneScenario, SeriesScenario, Story, TableScenario,
+};
 use llm::AnswerSchema;
 use llm::schema;
 use schemars::JsonSchema;
@@ -42,6 +44,7 @@ pub fn story_question(
         }
         Story::Series(_) => (SERIES_FIELDS.to_owned(), String::new(), schema::<SeriesScenario>()),
         Story::Scene(story) => (scene_fields(story), String::new(), schema::<SceneScenario>()),
+        Story::Challenge(_) => (String::new(), String::new(), schema::<ChallengeScenario>()),
     };
     let cell = brief.slot.cell;
     let values: [(&str, &str); 14] = [
@@ -108,6 +111,7 @@ pub fn parse_story(answer: &str, brief: &Brief<'_>) -> Result<Story, RoleRefusal
             }
             Story::Scene(Box::new(story))
         }
+        Story::Challenge(_) => Story::Challenge(Box::new(read(answer)?)),
     };
     story.check().map_err(|error| RoleRefusal { code: error.code(), detail: error.to_string() })?;
     if !story.serves(brief.slot.cell) {
@@ -128,6 +132,7 @@ pub(super) fn answer(story: &Story) -> String {
         Story::Table(story) => pretty(story),
         Story::Series(story) => pretty(story),
         Story::Scene(story) => pretty(story),
+        Story::Challenge(story) => pretty(story),
     }
 }
 
@@ -273,6 +278,7 @@ fn data(brief: &Brief<'_>) -> String {
     let story = match &brief.scenario.story {
         Story::Series(_) => return "several series over time, in one table".to_owned(),
         Story::Scene(_) => return "pictures".to_owned(),
+        Story::Challenge(_) => return "a text per row".to_owned(),
         Story::Table(story) => story,
     };
     if story.network.is_some() {
@@ -280,7 +286,9 @@ fn data(brief: &Brief<'_>) -> String {
     }
     let item = match story.item.as_ref().map(|item| item.medium) {
         None => return "a table of number and word columns".to_owned(),
-        Some(MediumKind::Surface | MediumKind::Objects | MediumKind::Picture) => "a picture",
+        Some(
+            MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery | MediumKind::Picture,
+        ) => "a picture",
         Some(MediumKind::Recording | MediumKind::Sound) => "a recording",
         Some(MediumKind::Report | MediumKind::Text) => "a text",
         Some(MediumKind::Pair) => "a pair of texts",
@@ -306,6 +314,7 @@ fn question(formulation: Formulation) -> &'static str {
         Formulation::Segmentation => "the pixels that belong to something",
         Formulation::Detection => "the boxes around things",
         Formulation::Reconstruction => "the clean picture behind a damaged one",
+        Formulation::Normalisation => "what is written, as it is read aloud",
     }
 }
 
@@ -326,12 +335,14 @@ fn metrics(formulation: Formulation) -> &'static str {
         Formulation::Segmentation => "one for masks, such as Dice",
         Formulation::Detection => "mean average precision of boxes",
         Formulation::Reconstruction => "one for pictures, such as PSNR or SSIM",
+        Formulation::Normalisation => "one for texts, such as the share of exact matches",
     }
 }
 
 fn rows(brief: &Brief<'_>) -> String {
     let train = match &brief.scenario.story {
         Story::Scene(_) => "80 to 110",
+        Story::Challenge(_) => "80 to 200",
         Story::Series(_) => "up to 200, over 4 to 6 of the series",
         Story::Table(_) => "140 to 200",
     };

@@ -80,13 +80,14 @@ fn blueprint_of_every_layout_survives_being_written() {
         ("time_series/forecasting", vec!["series"]),
         ("graph/multiclass", vec!["network"]),
         ("image/segmentation", vec!["scene"]),
+        ("text/normalisation", vec!["challenge"]),
     ];
     for (cell, layouts) in cells {
         let blueprint = blueprints(cell, 1).remove(0);
         let written = serde_json::to_value(&blueprint).unwrap();
-        let set: Vec<&str> = ["item", "network", "queries", "scene", "series"]
+        let set: Vec<&str> = ["challenge", "item", "network", "queries", "scene", "series"]
             .into_iter()
-            .filter(|key| !written[*key].is_null())
+            .filter(|key| written.get(*key).is_some_and(|layout| !layout.is_null()))
             .collect();
         assert_eq!(set, layouts, "{cell}");
         assert_eq!(serde_json::from_value::<Blueprint>(written).unwrap(), blueprint);
@@ -97,7 +98,14 @@ fn blueprint_of_every_layout_survives_being_written() {
 fn blueprint_with_two_layouts_is_refused() {
     let written = |cell| serde_json::to_value(blueprints(cell, 1).remove(0)).unwrap();
     let series = written("time_series/forecasting")["series"].clone();
-    for cell in ["image/binary", "tabular/ranking", "graph/multiclass", "image/segmentation"] {
+    let cells = [
+        "image/binary",
+        "tabular/ranking",
+        "graph/multiclass",
+        "image/segmentation",
+        "text/normalisation",
+    ];
+    for cell in cells {
         let mut both = written(cell);
         both["series"] = series.clone();
         let error = serde_json::from_value::<Blueprint>(both).unwrap_err();

@@ -6,6 +6,9 @@ use crate::spec::scene::{Damage, Detection, Reconstruction, Segmentation};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use tasks::metrics::Metric;
+use tasks::stream::Stream;
+use tasks::values;
 
 fn scenes() -> Vec<SceneRule> {
     let mut draws = Draws::new(Stream::root(4));

@@ -129,7 +129,11 @@ fn suspects<'a>(task: &'a GalleryTask, items: &'a [Item]) -> Result<Suspects<'a>
             .blueprint
             .file_column()
             .map_or_else(Vec::new, |column| cells(column).into_iter().map(str::to_owned).collect()),
-        items: items.iter().collect(),
+        items: match task.blueprint.challenge() {
+            // Cells are read and not weighed: their length is part of what they say.
+            Some(_) => Vec::new(),
+            None => items.iter().collect(),
+        },
         format: task.blueprint.item().map(|layout| layout.format),
         links,
         truths: task.targets.iter().map(truths).collect(),

@@ -227,6 +227,11 @@ fn link(link: &Link, classes: &[String]) -> String {
             };
             format!("score + {} logistic noise, cut at {}{classes}", short(*noise), cuts.join(", "))
         }
+        Link::Nominal { centres, spread, .. } => format!(
+            "{} classes, each a region around a point in the space of the scores, with a spread of {}",
+            centres.len(),
+            short(*spread)
+        ),
         Link::Linear { center, scale, noise, .. } => {
             format!(
                 "{} + {} (score + {} normal noise)",
@@ -280,6 +285,9 @@ fn in_words(task: &GalleryTask, mutation: &Mutation) -> String {
             "echo: `{name}` repeats `{column}` with noise of {} of its spread",
             percent(*noise)
         ),
+        Mutation::Channels { .. } | Mutation::Rescaled { .. } | Mutation::NearDuplicates { .. } => {
+            mutation.to_string()
+        }
         Mutation::Blemish { name, strength } => {
             let known =
                 task.blueprint.item().into_iter().flat_map(|l| l.medium.reader().blemishes());

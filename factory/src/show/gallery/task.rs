@@ -218,6 +218,8 @@ fn targets(
             Prediction::Mask { .. } => (format!("pixels set in {plain}"), Vec::new()),
             Prediction::Boxes { .. } => (format!("boxes in {plain}"), Vec::new()),
             Prediction::Pixels { .. } => (format!("mean intensity of {plain}"), Vec::new()),
+            Prediction::Text { .. } => (format!("characters of {plain}"), Vec::new()),
+            Prediction::Ids { .. } => (format!("right identifiers in {plain}"), Vec::new()),
             Prediction::Flags { .. } | Prediction::Probabilities { .. } => {
                 (plain.to_owned(), vec!["0".to_owned(), "1".to_owned()])
             }
@@ -248,6 +250,10 @@ fn columns(values: &Values, rank: &[f64]) -> Vec<Vec<f64>> {
         Values::Masks(masks) => vec![masks.iter().map(|mask| mask.area() as f64).collect()],
         Values::Objects(rows) => vec![rows.iter().map(|row| row.len() as f64).collect()],
         Values::Detections(rows) => vec![rows.iter().map(|row| row.len() as f64).collect()],
+        Values::Texts(texts) => {
+            vec![texts.iter().map(|text| text.chars().count() as f64).collect()]
+        }
+        Values::Ids(rows) => vec![rows.iter().map(|ids| ids.len() as f64).collect()],
         Values::Images { images, .. } => {
             let mean = |image: &Vec<u16>| {
                 let sum: f64 = image.iter().map(|pixel| f64::from(*pixel)).sum();

@@ -17,7 +17,8 @@ pub(super) fn show(task: &GalleryTask) -> Option<Markup> {
     // Given texts may be short.
     let given =
         task.blueprint.item().filter(|layout| matches!(layout.storage(), Storage::Cells(_)));
-    let items = given.map(ItemLayout::columns).unwrap_or_default();
+    let mut items = given.map(ItemLayout::columns).unwrap_or_default();
+    items.extend(task.blueprint.challenge().into_iter().flat_map(|layout| layout.columns.clone()));
     let columns: Vec<usize> = (0..task.train.header.len())
         .filter(|column| prose.contains(column) || items.contains(&task.train.header[*column]))
         .filter(|column| !truth.contains(&task.train.header[*column].as_str()))

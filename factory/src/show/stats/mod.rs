@@ -13,6 +13,7 @@ pub mod page;
 pub mod paper;
 pub mod sizes;
 pub mod statistics;
+pub mod structure;
 pub mod text;
 
 pub use statistics::{Statistics, StatisticsError, gather};

@@ -4,6 +4,7 @@ use super::figure::{Figure, NEAR};
 use super::groups::Counts;
 use super::paper;
 use super::statistics::Statistics;
+use super::structure::StructureRow;
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
 use crate::page::PageDiversity;
@@ -31,6 +32,7 @@ pub fn page(statistics: &Statistics) -> String {
             (bar_chart("Mutations", &statistics.mutations))
         }
         (held_out(statistics))
+        (structure(&statistics.structure))
         (levels(statistics))
         (discovery(&statistics.discovery))
         (times(statistics))
@@ -96,6 +98,35 @@ fn held_out(statistics: &Statistics) -> Markup {
             "The skeleton of a rule is the types of its terms, without columns, constants and signs. "
             "A held-out task is new in a respect if no training task shares anything of it."
         }
+    }
+}
+
+/// What the public tables show of the tasks' structure.
+fn structure(rows: &[StructureRow]) -> Markup {
+    let number = |value: f64| format!("{value:.2}");
+    let table = html! {
+        table {
+            thead { tr {
+                th { "statistic" } th.num { "tasks" } th.num { "5 %" } th.num { "median" }
+                th.num { "95 %" }
+            } }
+            tbody {
+                @for row in rows {
+                    @if let Some(found) = &row.quantiles {
+                        tr {
+                            td { (row.statistic) } td.num { (row.tasks) }
+                            td.num { (number(found.q05)) } td.num { (number(found.median)) }
+                            td.num { (number(found.q95)) }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        h2 { "Structure" }
+        div.card { (scroll("the structure of tasks, from their public tables", &table)) }
+        p.note { "Over the tasks that have it, measured on `train.csv` and `test.csv` alone." }
     }
 }
 
@@ -443,6 +474,12 @@ fn pages(pages: &PageDiversity) -> Markup {
         ("the same of the prose alone", percent(pages.prose.share)),
         ("ROUGE-L with the nearest page, mean", format!("{:.3}", pages.nearest_rouge_l)),
         ("sentences of the prose that another page has too", percent(pages.shared_sentences_share)),
+        ("self-BLEU-4", format!("{:.3}", pages.self_bleu_4)),
+        ("the same of the prose alone", format!("{:.3}", pages.self_bleu_4_prose)),
+        (
+            "pages with the most frequent masked sentence of the prose",
+            percent(pages.most_frequent_masked_sentence.as_ref().map_or(0.0, |most| most.share)),
+        ),
     ];
     let words = pages.words.as_ref().map(|words| {
         (

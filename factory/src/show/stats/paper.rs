@@ -67,7 +67,8 @@ pub fn formulation(formulation: Formulation) -> &'static str {
         | Formulation::Matching
         | Formulation::Segmentation
         | Formulation::Detection
-        | Formulation::Reconstruction => OTHER,
+        | Formulation::Reconstruction
+        | Formulation::Normalisation => OTHER,
     }
 }
 

@@ -6,6 +6,7 @@ use super::groups::{ALL, Counts, counts, groups, numbers, rows, texts};
 use super::held_out::{HeldOut, held_out};
 use super::paper;
 use super::sizes::Sizes;
+use super::structure::{self, PublicTables, StructureRow, TaskStructure};
 use crate::corpus::folder::{self, CorpusError, Record};
 use crate::corpus::frames;
 use crate::corpus::ledger::{self, Entry};
@@ -58,6 +59,9 @@ pub struct Statistics {
     pub families: Counts,
     /// What held-out tasks have that training tasks do not.
     pub held_out: Vec<HeldOut>,
+    /// What the public tables show of the tasks' structure. Empty in statistics of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub structure: Vec<StructureRow>,
     /// Tasks by level of difficulty, by what it follows from: `solvers` or `ladder`.
     #[serde(default)]
     pub levels: BTreeMap<String, Counts>,
@@ -132,8 +136,22 @@ pub fn gather(dir: &Utf8Path) -> Result<Statistics, StatisticsError> {
     let mut entries = entries(&dir.join(ledger::LEDGER))?;
     ledger::add_times(dir, &mut entries)?;
     let attempts = frames::attempts(&entries);
+    let structures = tasks.iter().map(structure_of).collect::<io::Result<Vec<_>>>()?;
     let ratings = Ratings::read(dir)?;
-    Ok(of_tables(&record, &manifests, &ratings, &attempts, &descriptions))
+    Ok(of_tables(&record, &manifests, &ratings, &attempts, &descriptions, &structures))
+}
+
+/// The structure of a task, from its public tables.
+fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
+    let read = |name: &str| {
+        let bytes = fs::read(task.public().path().join(name))?;
+        table::read_csv(&bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+    };
+    let (train, test) = (read("train.csv")?, read("test.csv")?);
+    let manifest = task.manifest();
+    let (id, prediction) = (&*manifest.id_column, &manifest.prediction);
+    Ok(TaskStructure::of(&PublicTables { train: &train, test: &test, id, prediction }))
 }
 
 /// The statistics of tasks, ratings, attempts (one row each) and descriptions (by the task's name).
@@ -143,6 +161,7 @@ fn of_tables(
     ratings: &Ratings,
     attempts: &DataFrame,
     descriptions: &[(String, String)],
+    structures: &[TaskStructure],
 ) -> Statistics {
     let tasks = frames::tasks(manifests, ratings);
     let modalities = groups(&tasks, "modality");
@@ -167,6 +186,7 @@ fn of_tables(
             .collect(),
         families: counts(&tasks, "family"),
         held_out: held_out(&tasks),
+        structure: structure::rows(structures),
         levels: groups(&tasks, "level_source")
             .iter()
             .map(|(source, tasks)| (source.clone(), counts(tasks, "level")))
@@ -326,8 +346,9 @@ mod tests {
             .map(|(task, text)| (format!("t{task}"), text.to_owned()))
             .collect::<Vec<_>>();
         let manifests: Vec<&Manifest> = manifests.iter().collect();
+        let ratings = Ratings::default();
         let statistics =
-            of_tables(&record(), &manifests, &Ratings::default(), &attempts, &descriptions);
+            of_tables(&record(), &manifests, &ratings, &attempts, &descriptions, &[]);
         insta::assert_snapshot!(super::super::text::text(&statistics));
     }
 }

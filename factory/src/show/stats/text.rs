@@ -5,9 +5,10 @@ use super::funnel::Rate;
 use super::groups::Counts;
 use super::paper;
 use super::statistics::Statistics;
+use super::structure::StructureRow;
 use crate::data::likeness::ALIKE;
 use crate::numeric::intervals::Quantiles;
-use crate::page::PageDiversity;
+use crate::page::{MaskedSentence, PageDiversity};
 use crate::roles::RoleCost;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,6 +24,7 @@ pub fn text(statistics: &Statistics) -> String {
         coverage(&statistics.coverage),
         counts("Families", &statistics.families),
         held_out(statistics),
+        structure(&statistics.structure),
         levels(statistics),
         counts("Metrics", &statistics.metrics),
         counts("Mutations", &statistics.mutations),
@@ -37,7 +39,8 @@ pub fn text(statistics: &Statistics) -> String {
         likeness(statistics),
         pages(&statistics.pages),
     ];
-    let mut text = sections.join("\n");
+    let told: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
+    let mut text = told.join("\n");
     text.truncate(text.trim_end().len());
     text
 }
@@ -110,6 +113,20 @@ fn sizes(statistics: &Statistics) -> String {
          to {usual_high}, as most of them do",
         sizes.in_range, sizes.usual
     );
+    text
+}
+
+fn structure(rows: &[StructureRow]) -> String {
+    if rows.iter().all(|row| row.quantiles.is_none()) {
+        return String::new();
+    }
+    let mut text =
+        format!("{:<26}{:>6}{:>9}{:>9}{:>9}\n", "Structure", "tasks", "5 %", "median", "95 %");
+    for row in rows {
+        let Some(Quantiles { q05, median, q95, .. }) = &row.quantiles else { continue };
+        let (name, tasks) = (&row.statistic, row.tasks);
+        let _ = writeln!(text, "  {name:<24}{tasks:>6}{q05:>9.2}{median:>9.2}{q95:>9.2}");
+    }
     text
 }
 
@@ -306,6 +323,23 @@ fn pages(pages: &PageDiversity) -> String {
         pages.sentences,
         100.0 * pages.shared_sentences_share
     );
+    let _ = writeln!(
+        text,
+        "  self-BLEU-4 {:.3}, of the prose alone {:.3}",
+        pages.self_bleu_4, pages.self_bleu_4_prose
+    );
+    let most = [
+        ("of the prose", &pages.most_frequent_masked_sentence),
+        ("of whole pages", &pages.most_frequent_masked_sentence_whole),
+    ];
+    for (of, found) in most {
+        let Some(MaskedSentence { sentence, share }) = found else { continue };
+        let _ = writeln!(
+            text,
+            "  most frequent masked sentence {of}: in {:.1} % of pages: {sentence}",
+            100.0 * share
+        );
+    }
     text
 }
 

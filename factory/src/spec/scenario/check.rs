@@ -5,10 +5,11 @@
 //! sentences that can stand in a page.
 
 use super::{
-    BinaryTarget, Causes, Effect, Follows, NumberColumn, NumberTarget, SceneScenario,
-    SeriesScenario, Shape, Story, TableScenario, WordColumn, causes,
+    BinaryTarget, Causes, ChallengeScenario, Effect, Follows, NumberColumn, NumberTarget,
+    SceneScenario, SeriesScenario, Shape, Story, TableScenario, WordColumn, causes,
 };
 use crate::media::MediumKind;
+use crate::spec::challenge::ChallengeRule;
 use crate::spec::evaluation::evaluation_words;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -29,6 +30,10 @@ const LEAST_STEPS: f64 = 3.0;
 const LEAST_TARGET_STEPS: f64 = 10.0;
 /// Columns of numbers that every target needs among its causes, if there are as many.
 const MOST_CAUSES: usize = 5;
+/// Number of subjects and of settings of a challenge.
+const PHRASES: RangeInclusive<usize> = 8..=24;
+/// Fewest words of a setting.
+const LEAST_SETTING: usize = 4;
 /// Words that readers of CSV take for something else.
 const MISREAD: [&str; 6] = ["false", "inf", "infinity", "nan", "null", "true"];
 
@@ -71,6 +76,7 @@ impl Story {
             Self::Table(story) => check_table(story),
             Self::Series(story) => check_series(story),
             Self::Scene(story) => check_scene(story),
+            Self::Challenge(story) => check_challenge(story),
         }
     }
 }
@@ -85,7 +91,7 @@ fn check_table(story: &TableScenario) -> Result<(), StoryError> {
     if story.item.as_ref().is_some_and(|item| item.medium.medium().is_none()) {
         return form(
             "`item.medium`: such items are not rendered from a story; choose `surface`, `objects`, \
-             `recording`, `report`, `pair` or `network`"
+             `scenery`, `recording`, `report`, `pair` or `network`"
                 .to_owned(),
         );
     }
@@ -180,6 +186,40 @@ fn check_scene(story: &SceneScenario) -> Result<(), StoryError> {
     check_page(&story.title, Some(&story.row), &story.story)?;
     check_text("`shows`", &story.shows, 200)?;
     check_text("`means`", &story.means, 200)
+}
+
+fn check_challenge(story: &ChallengeScenario) -> Result<(), StoryError> {
+    let columns = ChallengeRule::columns(story.formulation);
+    if columns == 0 {
+        return form("`formulation`: no challenge asks for this".to_owned());
+    }
+    count("columns", story.columns.len(), columns..=columns)?;
+    let mut names: Vec<&str> = story.columns.iter().map(|column| &*column.name).collect();
+    names.extend([&*story.id, &*story.target]);
+    check_names(&names, &[])?;
+    check_page(&story.title, Some(&story.row), &story.story)?;
+    for column in &story.columns {
+        check_text("`shows`", &column.shows, 200)?;
+    }
+    check_text("`means`", &story.means, 200)?;
+    for (what, phrases) in [("subjects", &story.subjects), ("settings", &story.settings)] {
+        count(what, phrases.len(), PHRASES)?;
+        let mut seen = BTreeSet::new();
+        for phrase in phrases {
+            check_text(&format!("a phrase of `{what}`"), phrase, 80)?;
+            if phrase.contains(|c: char| c.is_ascii_digit()) || !seen.insert(phrase) {
+                let what = format!("`{what}`: `{phrase}` has a digit or occurs twice");
+                return Err(StoryError::Text(what));
+            }
+        }
+    }
+    // Short endings would leave sentences alike that differ in them alone.
+    match story.settings.iter().find(|phrase| phrase.split(' ').count() < LEAST_SETTING) {
+        None => Ok(()),
+        Some(phrase) => Err(StoryError::Text(format!(
+            "`settings`: `{phrase}` needs {LEAST_SETTING} words or more"
+        ))),
+    }
 }
 
 /// Every target has its causes in one line, or none has; the columns exist, and enough of them
@@ -457,6 +497,29 @@ mod tests {
         change(&mut story);
         let error = Story::Table(Box::new(story)).check().unwrap_err();
         (error.code(), error.to_string())
+    }
+
+    #[test]
+    fn challenge_with_a_fault_is_refused() {
+        let cases: [(fn(&mut ChallengeScenario), &str, &str); 5] = [
+            (|s| s.formulation = Formulation::Binary, "story_schema", "no challenge asks"),
+            (|s| s.columns.truncate(1), "story_schema", "2 are needed"),
+            (|s| s.subjects.truncate(3), "story_schema", "8 to 24 are needed"),
+            (|s| s.settings[0] = "at noon today".to_owned(), "story_text", "4 words or more"),
+            (|s| s.subjects[1] = s.subjects[0].clone(), "story_text", "occurs twice"),
+        ];
+        let stories = all().unwrap().into_iter().find_map(|scenario| match scenario.story {
+            Story::Challenge(story) => Some(*story),
+            _ => None,
+        });
+        let plain = stories.unwrap();
+        for (change, code, said) in cases {
+            let mut story = plain.clone();
+            change(&mut story);
+            let error = Story::Challenge(Box::new(story)).check().unwrap_err();
+            assert_eq!(error.code(), code, "{error}");
+            assert!(error.to_string().contains(said), "{error}");
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ struct DomainFile {
     series: Vec<toml::Table>,
     #[serde(default)]
     scene: Vec<toml::Table>,
+    #[serde(default)]
+    challenge: Vec<toml::Table>,
 }
 
 /// Why the embedded scenarios could not be read: a fault of this crate, which its tests find.
@@ -55,6 +57,9 @@ fn of_domain(domain: &str, text: &str) -> Result<Vec<Scenario>, String> {
     }
     for table in file.scene {
         add(keyed(table, |story| Story::Scene(Box::new(story)))?);
+    }
+    for table in file.challenge {
+        add(keyed(table, |story| Story::Challenge(Box::new(story)))?);
     }
     Ok(scenarios)
 }
@@ -114,7 +119,7 @@ mod tests {
                     (vec![story.graded.name.clone()], &story.numbers)
                 }
                 Story::Series(story) => (vec![story.target.name.clone()], &story.drivers),
-                Story::Scene(_) => continue,
+                Story::Scene(_) | Story::Challenge(_) => continue,
             };
             let causes = targets.iter().map(|target| scenario.story.causes_of(target));
             assert!(causes.map(<[Cause]>::len).min() >= Some(2), "{key} has no causes");

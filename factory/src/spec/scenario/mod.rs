@@ -7,6 +7,7 @@
 //! what is wrong with a story, embedded or written by a model.
 
 mod causes;
+mod challenge;
 mod check;
 mod columns;
 mod library;
@@ -17,6 +18,7 @@ mod table;
 mod targets;
 
 pub use causes::{Cause, Causes, ColumnRole, Effect, Follows, bearing_on, correlation};
+pub use challenge::{ChallengeColumn, ChallengeScenario};
 pub use check::StoryError;
 pub use columns::{NumberColumn, Shape, WordColumn};
 pub use library::{ScenarioError, all, domains};

@@ -1,7 +1,8 @@
 //! A story of any kind, and which kinds of tasks it can be told of.
 
-use super::{Cause, Follows, SceneScenario, SeriesScenario, TableScenario};
+use super::{Cause, ChallengeScenario, Follows, SceneScenario, SeriesScenario, TableScenario};
 use crate::media::MediumKind;
+use crate::spec::challenge::ChallengeRule;
 use crate::spec::mix::Cell;
 use serde::{Deserialize, Serialize};
 use tasks::task::{Formulation, Modality};
@@ -16,6 +17,8 @@ pub enum Story {
     Series(Box<SeriesScenario>),
     /// Pictures with masks, boxes or clean copies.
     Scene(Box<SceneScenario>),
+    /// Rows whose answer has a form of its own.
+    Challenge(Box<ChallengeScenario>),
 }
 
 impl Story {
@@ -25,6 +28,7 @@ impl Story {
             Self::Table(story) => &story.story,
             Self::Series(story) => &story.story,
             Self::Scene(story) => &story.story,
+            Self::Challenge(story) => &story.story,
         }
     }
 
@@ -33,7 +37,7 @@ impl Story {
         match self {
             Self::Table(story) => story.causes_of(target),
             Self::Series(story) => story.causes(),
-            Self::Scene(_) => &[],
+            Self::Scene(_) | Self::Challenge(_) => &[],
         }
     }
 
@@ -42,7 +46,7 @@ impl Story {
         match self {
             Self::Table(story) => &story.follows,
             Self::Series(story) => &story.follows,
-            Self::Scene(_) => &[],
+            Self::Scene(_) | Self::Challenge(_) => &[],
         }
     }
 
@@ -52,6 +56,7 @@ impl Story {
             Self::Table(story) => &story.title,
             Self::Series(story) => &story.title,
             Self::Scene(story) => &story.title,
+            Self::Challenge(story) => &story.title,
         }
     }
 
@@ -64,6 +69,10 @@ impl Story {
             }
             Self::Scene(story) => {
                 return cell.modality == Modality::Image && cell.formulation == story.formulation;
+            }
+            Self::Challenge(story) => {
+                let data = ChallengeRule::modality(story.formulation);
+                return data == Some(cell.modality) && cell.formulation == story.formulation;
             }
             Self::Table(story) => story,
         };

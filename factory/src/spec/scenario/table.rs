@@ -4,6 +4,7 @@ use super::{
     BinaryTarget, Cause, Causes, Follows, NumberColumn, NumberTarget, RankingTarget, WordColumn,
 };
 use crate::media::MediumKind;
+use crate::media::image::Subject;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tasks::task::Formulation;
@@ -98,8 +99,8 @@ pub struct NetworkSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ItemSpec {
-    /// What it is made of: `surface` or `objects` (pictures), `recording`, `report` or `pair` (texts),
-    /// `network`.
+    /// What it is made of: `surface`, `objects` or `scenery` (pictures), `recording`, `report` or
+    /// `pair` (texts), `network`.
     #[schemars(with = "String")]
     pub medium: MediumKind,
     /// The column that holds it, or the name of its file.
@@ -110,4 +111,7 @@ pub struct ItemSpec {
     /// Nouns of the trade, for items of text; none for others.
     #[serde(default)]
     pub vocabulary: Vec<String>,
+    /// What a picture of the medium `scenery` shows; nothing for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
 }

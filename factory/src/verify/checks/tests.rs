@@ -9,7 +9,7 @@ use crate::media::Format;
 use crate::numeric::rounding::digits;
 use crate::package;
 use crate::roles::{Brief, RoleBackend, TaskPage, strategist};
-use crate::spec::blueprint::Origin;
+use crate::spec::blueprint::{BLUEPRINT_VERSION, Origin};
 use crate::spec::config::Request;
 use crate::spec::layout::ItemLayout;
 use crate::spec::mix::{Cell, Mix};
@@ -311,6 +311,44 @@ fn faults_of_masks_boxes_and_pictures_are_seen() {
 }
 
 #[test]
+fn faults_of_texts_are_seen() {
+    let formulation = Formulation::Normalisation;
+    let bench = Bench::of(Cell { modality: Modality::Text, formulation });
+    rebuilds(&bench.staged, &bench.story, Rebuild::Whole).unwrap();
+    let task = bench.with(|draft| draft.facts.thresholds.bronze_threshold = 0.001);
+    assert_eq!(code(disk::no_constant_medals(&task)), "constant_medals");
+    let task = bench.with(|draft| {
+        let assets = &mut draft.facts.assets;
+        assets.test_items[3] = assets.train_items[5].clone();
+    });
+    assert_eq!(code(leaks::no_duplicates(&task)), "duplicate");
+    let task = bench.with(|draft| {
+        let assets = &mut draft.facts.assets;
+        let known = String::from_utf8_lossy(&assets.train_items[5].bytes).into_owned();
+        assets.test_items[3].bytes = known.replacen("The ", "This ", 1).into_bytes();
+    });
+    assert_eq!(code(super::copies::no_item_is_a_copy(&task)), "text_copy");
+    let task = bench.with(|draft| draft.facts.ladder.forecasts.swap(1, 2));
+    assert_eq!(code(super::ladder::gaps_exceed_noise(&task.draft.facts)), "gap_within_noise");
+    let task = bench.with(|draft| {
+        // What was learnt from the training rows is no better than what was known before.
+        draft.facts.ladder.out_of_bag = draft.facts.ladder.start.clone().unwrap();
+    });
+    assert_eq!(code(super::ladder::learnable(&task.draft.facts)), "unlearnable");
+    let task = bench.with(|draft| {
+        let rule = draft.facts.blueprint.formula();
+        draft.description.push_str(rule.split("; ").next().unwrap());
+    });
+    assert_eq!(code(printed::rule_is_not_printed(&task)), "rule_printed");
+    let task = bench.with(|draft| {
+        let assets = &mut draft.facts.assets;
+        let rows = by_truth(&assets.train_truth.as_numbers());
+        assets.train_truth = assets.train_truth.take(&rows);
+    });
+    assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Order])), "order_leak");
+}
+
+#[test]
 fn a_perfect_answer_without_gold_is_seen() {
     for bench in [binary(), regression()] {
         let task = bench.with(|draft| {
@@ -389,7 +427,10 @@ fn a_damaged_blueprint_is_a_broken_contract() {
 #[test]
 fn blueprint_of_an_older_version_is_told_from_a_damaged_one() {
     let bench = binary();
-    let older = |text: String| text.replacen("\"version\": 7", "\"version\": 6", 1);
+    let version = |number: u32| format!("\"version\": {number}");
+    let older = |text: String| {
+        text.replacen(&version(BLUEPRINT_VERSION), &version(BLUEPRINT_VERSION - 1), 1)
+    };
     let task = bench.with_file("source/blueprint.json", older);
     assert_eq!(code(rebuilds(&task, &bench.story, Rebuild::Whole)), "other_version");
 }

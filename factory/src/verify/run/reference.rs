@@ -31,6 +31,8 @@ const BLOBS: &str = include_str!("../../../reference/blobs.py");
 const MASKS: &str = include_str!("../../../reference/masks.py");
 const BOXES: &str = include_str!("../../../reference/boxes.py");
 const PIXELS: &str = include_str!("../../../reference/pixels.py");
+const SPEECH: &str = include_str!("../../challenges/speech.py");
+const NORMALISATION: &str = include_str!("../../../reference/normalisation.py");
 
 /// The reference script of a task.
 pub(super) fn script(task: &TaskDir) -> String {
@@ -41,6 +43,7 @@ pub(super) fn script(task: &TaskDir) -> String {
         Formulation::Segmentation => vec![BLOBS, MASKS],
         Formulation::Detection => vec![BLOBS, BOXES],
         Formulation::Reconstruction => vec![PIXELS],
+        Formulation::Normalisation => vec![SPEECH, NORMALISATION],
         Formulation::Matching => vec![TABLE, WORDS, PAIRS, MODELS, CLASSES],
         Formulation::Binary | Formulation::Multiclass => tabular(task, CLASSES),
         Formulation::Multilabel => tabular(task, LABELS),

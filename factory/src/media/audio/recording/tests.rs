@@ -40,8 +40,13 @@ fn middle(blemish: &Blemish) -> BTreeMap<String, f64> {
 
 fn items(task: u64, blemishes: &BTreeMap<String, f64>, count: usize) -> RecordedItems {
     let stream = Stream::root(task);
-    let look =
-        Look { format: Format::Wav, stream: stream.child("look"), vocabulary: &[], blemishes };
+    let look = Look {
+        format: Format::Wav,
+        stream: stream.child("look"),
+        vocabulary: &[],
+        subject: None,
+        blemishes,
+    };
     let mut values = vec![Vec::new(); STATISTICS.len()];
     let mut readings = Vec::new();
     for index in 0..count {
@@ -99,6 +104,7 @@ fn the_same_draws_give_the_same_bytes() {
         format: Format::Wav,
         stream: Stream::root(4),
         vocabulary: &[],
+        subject: None,
         blemishes: &blemishes,
     };
     let render = || {
@@ -117,6 +123,7 @@ fn sizes_tell_nothing_but_tasks_differ() {
             format: Format::Wav,
             stream: Stream::root(task),
             vocabulary: &[],
+            subject: None,
             blemishes: &none,
         };
         let mut draws = Draws::new(Stream::root(task).index(item));
@@ -130,8 +137,13 @@ fn sizes_tell_nothing_but_tasks_differ() {
 #[test]
 fn damaged_bytes_are_refused_or_read_without_panic() {
     let none = BTreeMap::new();
-    let look =
-        Look { format: Format::Wav, stream: Stream::root(1), vocabulary: &[], blemishes: &none };
+    let look = Look {
+        format: Format::Wav,
+        stream: Stream::root(1),
+        vocabulary: &[],
+        subject: None,
+        blemishes: &none,
+    };
     let mut draws = Draws::new(Stream::root(2));
     let values = drawn(&mut draws);
     let file = Recording.render(&values, &look, &mut draws);

@@ -27,6 +27,7 @@ fn sample(seed: u64, blemishes: &[(&str, f64)]) -> GraphSample {
         format: Format::Csv,
         stream: stream.child("look"),
         vocabulary: &[],
+        subject: None,
         blemishes: &blemishes,
     };
     let mut sample = GraphSample {

@@ -25,7 +25,8 @@ fn repainted(file: &[u8], mut change: impl FnMut(usize, u8) -> u8) -> Vec<u8> {
 #[test]
 fn copies_of_pictures_are_seen() {
     for formulation in [Formulation::Binary, Formulation::Detection] {
-        let bench = Bench::of(Cell { modality: Modality::Image, formulation });
+        let cell = Cell { modality: Modality::Image, formulation };
+        let bench = Bench::written_as(cell, Some(Format::Png));
         let mut draws = Draws::new(bench.staged.draft.facts.blueprint.origin.stream("test"));
         let source = bench.staged.draft.facts.assets.train_items[5].bytes.clone();
         let noisy = |_, byte: u8| {

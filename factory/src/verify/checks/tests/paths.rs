@@ -121,7 +121,8 @@ const AFTER_HEADER: usize = 33;
 
 #[test]
 fn pictures_that_carry_more_than_pixels_are_seen() {
-    let bench = bench(Modality::Image);
+    let cell = Cell { modality: Modality::Image, formulation: Formulation::Binary };
+    let bench = Bench::written_as(cell, Some(Format::Png));
     let insert = |file: &mut Vec<u8>, at: usize, bytes: Vec<u8>| {
         file.splice(at..at, bytes);
     };

@@ -136,7 +136,9 @@ fn ids_that_follow_one_of_several_labels_are_seen() {
 #[test]
 fn items_of_every_medium_that_tell_are_seen() {
     for modality in [Modality::Image, Modality::Audio, Modality::Text, Modality::Graph] {
-        let bench = Bench::of(Cell { modality, formulation: Formulation::Binary });
+        // The sizes of compressed files differ by more than what is planted.
+        let format = (modality == Modality::Image).then_some(Format::Png);
+        let bench = Bench::written_as(Cell { modality, formulation: Formulation::Binary }, format);
         let task = bench.with(|draft| {
             let assets = &mut draft.facts.assets;
             assets.test_items[3] = assets.train_items[5].clone();

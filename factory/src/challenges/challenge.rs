@@ -1,0 +1,146 @@
+//! A challenge: what draws rows together with their answers, and fits the rungs to them.
+
+use crate::baselines::ladder::{Ladder, LadderError};
+use crate::baselines::rungs::{self, Rungs};
+use crate::data::assets::{self, Assets};
+use crate::data::items::Item;
+use crate::media::{Blemish, Reading};
+use crate::numeric::draws::Draws;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::challenge::{ChallengeLayout, ChallengeRule, Wording};
+use std::collections::BTreeMap;
+use std::fmt;
+use tasks::prediction::Prediction;
+use tasks::task::RowCounts;
+use tasks::values::Values;
+
+/// Those who wrote the answers down slipped at times.
+pub(super) const SLIPS: Blemish = Blemish {
+    name: "slips",
+    low: 0.02,
+    high: 0.05,
+    means: "those who wrote the answers down slipped here and there",
+};
+
+/// Strengths of a task's blemishes, by name.
+pub type Strengths = BTreeMap<String, f64>;
+
+/// The cells of a row, in the order of the layout's columns. None has a line break in it.
+pub type Cells = Vec<String>;
+
+/// What a challenge fits its rungs to.
+pub type Material<'a> = rungs::Material<'a, Cells>;
+
+impl ChallengeRule {
+    /// What draws and solves it.
+    pub fn challenge(&self) -> &dyn Challenge {
+        match self {
+            Self::Normalisation(challenge) => challenge,
+        }
+    }
+}
+
+/// The answer to one row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A text.
+    Text(String),
+}
+
+/// A row with its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DrawnRow {
+    /// What the tables show.
+    pub(super) cells: Cells,
+    /// The answer that is to be predicted.
+    pub(super) truth: Answer,
+    /// The best possible answer: the truth without slips.
+    pub(super) ideal: Answer,
+}
+
+/// A kind of row with an answer of its own, and the rungs that solve it. Displayed, it is the
+/// hidden conventions as a line.
+pub trait Challenge: fmt::Debug + fmt::Display + Sync {
+    /// What a submission holds.
+    fn prediction(&self, column: &str) -> Prediction;
+
+    /// How rows and answers can be worse than clean.
+    fn blemishes(&self) -> &'static [Blemish];
+
+    /// All rows, the training rows first. Training and test rows come from one distribution, and
+    /// no test row is a training row.
+    fn draw(
+        &self,
+        wording: &Wording,
+        strengths: &Strengths,
+        rows: RowCounts,
+        draws: &mut Draws,
+    ) -> Vec<DrawnRow>;
+
+    /// What the cells of a row are for solvers that do not know the challenge.
+    fn read(&self, cells: &[String]) -> Reading;
+
+    /// Fits the rungs to the training rows.
+    ///
+    /// # Errors
+    /// [`LadderError`] if a model cannot be fitted.
+    fn climb(&self, material: &Material<'_>) -> Result<Rungs, LadderError>;
+
+    /// Cells of constant rows worth trying, beside the most frequent answers.
+    fn constants(&self, _train: &Values) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Python that defines `answers(a, b, t)`: the answers to the rows of the table `b`, given the
+    /// training table `a` and the name `t` of its target column.
+    fn oracle(&self) -> String;
+
+    /// What the page calls a row's data, in the plural.
+    fn made_of(&self) -> &'static str;
+}
+
+/// Draws a task's rows.
+pub(super) fn render(blueprint: &Blueprint, layout: &ChallengeLayout) -> Assets {
+    let stream = blueprint.origin.stream("assets");
+    let challenge = layout.rule.challenge();
+    let mut draws = Draws::new(stream.child("rows"));
+    let strengths = blueprint.blemishes();
+    let rows = challenge.draw(&layout.wording, &strengths, blueprint.rows, &mut draws);
+    let (mut items, mut truths, mut ideals) = (Vec::new(), Vec::new(), Vec::new());
+    for DrawnRow { cells, truth, ideal } in rows {
+        let reading = challenge.read(&cells);
+        items.push(Item { bytes: cells.join("\n").into_bytes(), reading });
+        truths.push(truth);
+        ideals.push(ideal);
+    }
+    assets::structured(blueprint, items, &gathered(truths), &gathered(ideals), stream)
+}
+
+/// The cells of an item.
+pub(super) fn cells(bytes: &[u8]) -> Cells {
+    String::from_utf8_lossy(bytes).split('\n').map(str::to_owned).collect()
+}
+
+/// The answers to several rows of one challenge.
+fn gathered(answers: Vec<Answer>) -> Values {
+    let mut texts = Vec::new();
+    for answer in answers {
+        match answer {
+            Answer::Text(text) => texts.push(text),
+        }
+    }
+    Values::Texts(texts)
+}
+
+/// Fits and scores all rungs of a challenge.
+///
+/// # Errors
+/// [`LadderError`].
+pub(super) fn climb(
+    blueprint: &Blueprint,
+    layout: &ChallengeLayout,
+    assets: &Assets,
+) -> Result<Ladder, LadderError> {
+    let row = |item: &Item| Some(cells(&item.bytes));
+    rungs::climb(blueprint, assets, row, |material| layout.rule.challenge().climb(material))
+}

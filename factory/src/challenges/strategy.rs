@@ -1,0 +1,43 @@
+//! Seed and story become the blueprint of a challenge.
+
+use crate::numeric::draws::Draws;
+use crate::numeric::rounding::digits;
+use crate::spec::blueprint::Blueprint;
+use crate::spec::challenge::{ChallengeLayout, ChallengeRule, Normalisation, Wording};
+use crate::spec::config::Preset;
+use crate::spec::layout::Layout;
+use crate::spec::mutation::Mutation;
+use crate::spec::scenario::ChallengeScenario;
+use tasks::metrics::Metric;
+use tasks::task::RowCounts;
+
+/// Completes what a brief gives: conventions, metric, sizes and blemishes.
+pub fn strategise(story: &ChallengeScenario, outline: Blueprint, draws: &mut Draws) -> Blueprint {
+    let rule = ChallengeRule::Normalisation(Normalisation::plan(draws));
+    let metric = Metric::ExactMatch;
+    let challenge = rule.challenge();
+    let blemish = |blemish: &crate::media::Blemish| Mutation::Blemish {
+        name: blemish.name.to_owned(),
+        strength: digits(draws.between(blemish.low, blemish.high)),
+    };
+    let mutations = challenge.blemishes().iter().map(blemish).collect();
+    let train = draws.whole(160, 200);
+    let test = match outline.preset {
+        Preset::Large => draws.whole(320, 400),
+        Preset::Paper => train / 4,
+    };
+    Blueprint {
+        metric,
+        prediction: challenge.prediction(&story.target),
+        id_column: story.id.clone(),
+        rows: RowCounts { train, test },
+        layout: Layout::Challenge(ChallengeLayout {
+            columns: story.columns.iter().map(|column| column.name.clone()).collect(),
+            target: story.target.clone(),
+            wording: Wording { subjects: story.subjects.clone(), settings: story.settings.clone() },
+            rule,
+        }),
+        mutations,
+        ..outline
+    }
+}

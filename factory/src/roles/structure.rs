@@ -1,0 +1,253 @@
+//! What a task takes over from the structure of its seed: how many classes it has and how unevenly
+//! rows fall into them, and how rare positives are.
+
+use super::strategist::percent;
+use crate::numeric::draws::{Draws, floor};
+use crate::spec::blueprint::Blueprint;
+use crate::spec::config::Preset;
+use crate::spec::dna::Dna;
+use crate::spec::layout::{Layout, QueryLayout};
+use crate::spec::mix::Cell;
+use crate::spec::seed::Trait;
+use crate::spec::structure::{
+    DateSpec, Drift, GroupSpec, ParentSpec, ReadingSpec, RowStructure, Summary, ZeroSpec,
+};
+use tasks::metrics::Metric;
+use tasks::task::{Formulation, Modality, RowCounts};
+
+/// Classes without an order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ClassPlan {
+    /// How many there are.
+    pub count: usize,
+    /// How many times as many rows the most frequent class has as the rarest; 1 if all have the same.
+    pub ratio: f64,
+}
+
+/// What a task takes over from the structure of its seed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Structure {
+    /// Classes without an order; `None` if classes have an order, or there are none.
+    pub classes: Option<ClassPlan>,
+    /// Share of rows that are positive, where two classes are far from even.
+    pub positive: Option<f64>,
+    /// Whether there are fewer training rows than usual.
+    pub few: bool,
+}
+
+/// Training rows that a table can have.
+const MOST_ROWS: usize = 400;
+/// Most classes of a table.
+const MOST_CLASSES: usize = 40;
+/// Test rows of a table whose classes are many or uneven.
+const MOST_TESTED: usize = 1500;
+/// Positive training rows below which nothing is found.
+const POSITIVES: f64 = 35.0;
+/// Training and test rows that rare positives may take.
+const RARE_ROWS: (usize, usize) = (1000, 3000);
+
+/// Whether a task takes over the structure of its seed. Only tables of our own rows do: what items
+/// say is read with errors, and lower rungs would see nothing of many classes or of rare ones; a
+/// generator draws rows by its own program; and the paper's tasks have too few rows.
+pub(super) fn shapes(blueprint: &Blueprint) -> bool {
+    blueprint.modality == Modality::Tabular
+        && blueprint.preset == Preset::Large
+        && blueprint.generated().is_none()
+}
+
+/// Whether few rows hold most of what a seed asks for.
+fn is_uneven(dna: &Dna) -> bool {
+    dna.distribution == "imbalanced" || dna.has(Trait::ClassImbalance) || is_long_tailed(dna)
+}
+
+/// Whether a seed has a few frequent classes and many rare ones.
+fn is_long_tailed(dna: &Dna) -> bool {
+    dna.distribution == "long-tail" || dna.has(Trait::LongTail)
+}
+
+impl Structure {
+    /// Draws the structure of a task of this kind. Only tables have one, see [`shapes`].
+    pub(super) fn draw(cell: Cell, dna: &Dna, draws: &mut Draws) -> Self {
+        if cell.modality != Modality::Tabular {
+            return Self::default();
+        }
+        let asks = cell.formulation;
+        let classes = (asks == Formulation::Multiclass && !dna.has(Trait::Ordinal))
+            .then(|| classes(dna, draws))
+            .flatten();
+        let flags = matches!(asks, Formulation::Binary | Formulation::Multilabel);
+        // One seed in four lends its other traits alone: rare positives suit few metrics.
+        let positive = (flags && is_uneven(dna) && draws.chance(0.75)).then(|| {
+            let (least, most) = match asks {
+                Formulation::Binary => (0.02, 0.14),
+                _ => (0.1, 0.18),
+            };
+            let share = least * libm::pow(most / least, draws.unit());
+            (1000.0 * share).round() / 1000.0
+        });
+        Self { classes, positive, few: dna.has(Trait::FewRows) }
+    }
+
+    /// Numbers of rows that suit the structure, from those usual for the task.
+    pub(super) fn rows(&self, usual: RowCounts, queries: Option<&QueryLayout>) -> RowCounts {
+        if queries.is_some() {
+            return usual;
+        }
+        let (mut train, mut test) = (usual.train, usual.test);
+        if self.few {
+            // Still enough for a line and a forest.
+            train = train * 3 / 4;
+        }
+        if let Some(plan) = self.classes {
+            train = train.max((12 * plan.count).min(MOST_ROWS));
+            // Rare classes are judged by few rows.
+            test = test.max((900 + 15 * plan.count).min(MOST_TESTED));
+        }
+        if let Some(share) = self.positive {
+            let rows = |count: f64, most: usize| floor(count / share).min(most);
+            let (most, most_tested) = RARE_ROWS;
+            train = train.max(rows(POSITIVES, most));
+            test = test.max(rows(2.0 * POSITIVES, most_tested));
+        }
+        RowCounts { train, test }
+    }
+
+    /// Whether a metric suits the structure: it has to be defined on samples of the test rows, and
+    /// not to be at its best for a model that leaves out what is rare.
+    pub(super) fn suits(&self, metric: Metric) -> bool {
+        if let Some(plan) = self.classes {
+            return match metric {
+                Metric::QuadraticKappa => false,
+                // A sample of the rows has to hold every class.
+                Metric::OvrAuc => plan.ratio < 2.0 && plan.count <= 12,
+                _ => true,
+            };
+        }
+        match self.positive {
+            // The lower rungs hardly ever give a rare class more than half: labels would all be
+            // negative.
+            Some(_) => matches!(
+                metric,
+                Metric::RocAuc | Metric::AveragePrecision | Metric::LogLoss | Metric::MeanColumnAuc
+            ),
+            None => true,
+        }
+    }
+}
+
+/// How many classes a task has and how uneven they are; `None` if they have the story's order.
+fn classes(dna: &Dna, draws: &mut Draws) -> Option<ClassPlan> {
+    let most = MOST_CLASSES;
+    let known = dna.cardinality.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+    let many = dna.has(Trait::FewPerClass) || dna.has(Trait::Hierarchy) || is_long_tailed(dna);
+    let count = match known {
+        // A seed that asks for something else: a few classes, one time in four the story's own.
+        0..=2 if !many => {
+            if draws.chance(0.25) {
+                return None;
+            }
+            draws.whole(3, 7)
+        }
+        3.. if known <= most => known,
+        _ => draws.whole(most * 2 / 3, most),
+    };
+    let ratio = if is_long_tailed(dna) {
+        draws.between(20.0, 50.0)
+    } else if is_uneven(dna) {
+        draws.between(4.0, 12.0)
+    } else {
+        1.0
+    };
+    // Beyond, classes at the end of a tail are single rows, whose F1 is mostly luck.
+    let most = if ratio > 15.0 { most.min(30) } else { most };
+    Some(ClassPlan { count: count.clamp(2, most), ratio: percent(ratio) })
+}
+
+/// Columns of groups and of the coarser groups that they are nested in, by domain.
+const GROUPS: [(&str, &str, &str); 13] = [
+    ("agriculture", "farm", "district"),
+    ("astronomy", "telescope_night", "observatory"),
+    ("education", "school_class", "school_kind"),
+    ("energy", "plant", "grid_zone"),
+    ("environment", "plot", "reserve"),
+    ("finance", "branch", "division"),
+    ("geoscience", "borehole", "basin"),
+    ("healthcare", "patient_code", "clinic"),
+    ("it_operations", "host", "data_hall"),
+    ("manufacturing", "machine_code", "hall"),
+    ("public_safety", "station_code", "command"),
+    ("retail", "shop_code", "sales_area"),
+    ("transport", "vehicle_code", "depot"),
+];
+
+/// Name of the column with dates.
+const DATE: &str = "recorded_on";
+
+/// What binds the rows of a blueprint that has its columns, but no targets yet.
+pub(super) fn rows(blueprint: &Blueprint, draws: &mut Draws) -> RowStructure {
+    let dna = &blueprint.dna;
+    let mut structure = RowStructure::default();
+    if !shapes(blueprint) || !matches!(blueprint.layout, Layout::Rows(_)) {
+        return structure;
+    }
+    let taken = |name: &str| {
+        let words = blueprint.words.iter().map(|spec| spec.column.name.as_str());
+        let numbers = blueprint.numbers.iter().map(|column| column.name.as_str());
+        let item = blueprint.item().map(|item| item.column.as_str());
+        words.chain(numbers).chain(item).any(|known| known == name)
+    };
+    let names: Vec<&str> = blueprint.numbers.iter().map(|column| column.name.as_str()).collect();
+    let some = |count: usize, draws: &mut Draws| -> Vec<String> {
+        let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        draws.shuffle(&mut names);
+        names.truncate(count);
+        names
+    };
+    let known = GROUPS.iter().find(|(domain, ..)| *domain == blueprint.domain);
+    let (_, group, parent) = known.copied().unwrap_or(("", "site", "region"));
+    let nested = dna.has(Trait::Hierarchy) && !taken(parent);
+    if (dna.has(Trait::GroupKeys) || nested) && !taken(group) {
+        structure.groups = Some(GroupSpec {
+            column: group.to_owned(),
+            size: draws.whole(4, 7),
+            columns: some(3, draws),
+            alike: percent(draws.between(0.45, 0.65)),
+            shift: percent(draws.between(0.1, 0.2)),
+            within: nested
+                .then(|| ParentSpec { column: parent.to_owned(), count: draws.whole(4, 6) }),
+        });
+    }
+    if (dna.has(Trait::Drift) || dna.has(Trait::Regimes)) && !taken(DATE) {
+        let mut drifts = Vec::new();
+        for column in some(2, draws) {
+            let size = percent(draws.between(0.5, 1.0));
+            drifts.push(Drift { column, size: if draws.chance(0.5) { size } else { -size } });
+        }
+        structure.dates = Some(DateSpec {
+            column: DATE.to_owned(),
+            first: i32::try_from(draws.whole(15_000, 20_000)).unwrap_or(0),
+            days: draws.whole(200, 330),
+            drifts,
+        });
+    }
+    // The last column distracts in most tasks, and the one before it belongs to the rules.
+    let mut back = blueprint.numbers.iter().rev();
+    if dna.has(Trait::ZeroInflated)
+        && let Some(column) = back.by_ref().find(|column| column.low >= 0.0)
+    {
+        let share = percent(draws.between(0.55, 0.75));
+        structure.zeros = Some(ZeroSpec { column: column.name.clone(), share });
+    }
+    if dna.has(Trait::VariableLength)
+        && let Some(column) = back.next()
+    {
+        structure.readings = Some(ReadingSpec {
+            column: format!("{}_readings", column.name),
+            of: column.name.clone(),
+            summary: *draws.pick(&[Summary::Mean, Summary::Max]),
+            least: 2,
+            most: draws.whole(8, 12),
+        });
+    }
+    structure
+}

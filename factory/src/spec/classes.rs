@@ -1,0 +1,125 @@
+//! Questions about classes without an order, and the names of their classes.
+//!
+//! Names are drawn from banks by domain, and say nothing about what their rows have in common or
+//! how many there are.
+
+use crate::numeric::draws::Draws;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// A question about classes without an order.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassQuestion {
+    /// The domain whose stories it suits.
+    domain: String,
+    /// The target's column.
+    pub column: String,
+    /// What the column says of a row.
+    pub means: String,
+    /// Names of classes, where they are words.
+    #[serde(default)]
+    names: Vec<String>,
+    /// The form of names that are codes, with `#` for a digit.
+    #[serde(default)]
+    code: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClassFile {
+    question: Vec<ClassQuestion>,
+}
+
+static QUESTIONS: LazyLock<Vec<ClassQuestion>> = LazyLock::new(|| {
+    let file: ClassFile =
+        toml::from_str(include_str!("../../classes.toml")).expect("tests parse the embedded file");
+    file.question
+});
+
+impl ClassQuestion {
+    /// A question of the domain that has so many classes and a column that is not among `taken`;
+    /// `None` if the banks have none.
+    pub fn draw(
+        domain: &str,
+        classes: usize,
+        taken: &BTreeSet<&str>,
+        draws: &mut Draws,
+    ) -> Option<&'static Self> {
+        let suits = |question: &&Self| {
+            question.domain == domain
+                && !taken.contains(question.column.as_str())
+                && (question.names.is_empty() || question.names.len() >= classes)
+        };
+        let suited: Vec<&Self> = QUESTIONS.iter().filter(suits).collect();
+        (!suited.is_empty()).then(|| *draws.pick(&suited))
+    }
+
+    /// What the target of this column says of a row; `None` if no question has the column.
+    pub fn meaning(column: &str) -> Option<&'static str> {
+        let question = QUESTIONS.iter().find(|question| question.column == column)?;
+        Some(&question.means)
+    }
+
+    /// So many different names, sorted.
+    ///
+    /// # Panics
+    /// If the bank has fewer names.
+    pub fn classes(&self, count: usize, draws: &mut Draws) -> Vec<String> {
+        if !self.names.is_empty() {
+            let mut names = self.names.clone();
+            draws.shuffle(&mut names);
+            names.truncate(count);
+            names.sort();
+            assert!(names.len() == count, "a question has names for all of its classes");
+            return names;
+        }
+        let mut codes = BTreeSet::new();
+        while codes.len() < count {
+            let digit = |draws: &mut Draws| char::from(b"0123456789"[draws.whole(0, 9)]);
+            let code = self.code.chars().map(|c| if c == '#' { digit(draws) } else { c });
+            codes.insert(code.collect::<String>());
+        }
+        codes.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::scenario;
+    use tasks::stream::Stream;
+
+    #[test]
+    fn every_domain_has_questions_with_enough_names() {
+        let stories = scenario::all().unwrap();
+        for domain in scenario::domains(&stories) {
+            for seed in 0..8 {
+                let mut draws = Draws::new(Stream::root(seed));
+                let question = ClassQuestion::draw(&domain, 40, &BTreeSet::new(), &mut draws);
+                let question = question.unwrap_or_else(|| panic!("{domain} has no question"));
+                let classes = question.classes(40, &mut draws);
+                assert!(classes.is_sorted() && classes.len() == 40, "{domain}: {classes:?}");
+                assert!(classes.iter().collect::<BTreeSet<_>>().len() == 40, "{domain}");
+                assert_eq!(ClassQuestion::meaning(&question.column), Some(&*question.means));
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_means_one_thing() {
+        let columns: BTreeSet<&str> = QUESTIONS.iter().map(|one| one.column.as_str()).collect();
+        assert_eq!(columns.len(), QUESTIONS.len());
+    }
+
+    #[test]
+    fn a_column_of_the_story_is_not_asked_for() {
+        let taken = BTreeSet::from(["cultivar"]);
+        let mut draws = Draws::new(Stream::root(0));
+        for _ in 0..20 {
+            let question = ClassQuestion::draw("agriculture", 5, &taken, &mut draws);
+            assert_ne!(question.unwrap().column, "cultivar");
+        }
+    }
+}

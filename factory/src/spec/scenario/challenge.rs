@@ -1,0 +1,42 @@
+//! Stories about rows whose answer has a form of its own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tasks::task::Formulation;
+
+/// A story about rows whose answer has a form of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChallengeScenario {
+    /// Heading of the task's description page.
+    pub title: String,
+    /// What one row is.
+    pub row: String,
+    /// Name of the id column.
+    pub id: String,
+    /// Two sentences of background.
+    pub story: String,
+    /// The kind of prediction: a challenge serves one.
+    #[schemars(with = "String")]
+    pub formulation: Formulation,
+    /// The columns of a row, as many as the kind of prediction has.
+    pub columns: Vec<ChallengeColumn>,
+    /// The column of the answers.
+    pub target: String,
+    /// What an answer stands for.
+    pub means: String,
+    /// What sentences are about, such as `the night ferry`.
+    pub subjects: Vec<String>,
+    /// Where and when it is, in three words or more, such as `on the way to the islands`.
+    pub settings: Vec<String>,
+}
+
+/// A column of such rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChallengeColumn {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub shows: String,
+}

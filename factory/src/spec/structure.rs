@@ -1,0 +1,172 @@
+//! How rows hang together beyond their columns: groups, dates, readings in lists, zeros.
+
+use serde::{Deserialize, Serialize};
+
+/// What a task's rows have beyond independent columns, each part only where the seed has it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowStructure {
+    /// Groups of rows that are alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<GroupSpec>,
+    /// Dates of rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dates: Option<DateSpec>,
+    /// A column that is zero for most rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zeros: Option<ZeroSpec>,
+    /// A column that is written as a list of readings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readings: Option<ReadingSpec>,
+}
+
+/// Groups of rows. Groups of test rows have no training rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupSpec {
+    /// The column that names a row's group.
+    pub column: String,
+    /// Training rows per group, in the mean.
+    pub size: usize,
+    /// Number columns in which rows of a group are alike.
+    pub columns: Vec<String>,
+    /// Share of those columns' variance that lies between groups, in [0, 1).
+    pub alike: f64,
+    /// Size of what a group adds to the scores of its rows, in standard deviations of the score.
+    pub shift: f64,
+    /// Coarser groups that the groups are nested in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<ParentSpec>,
+}
+
+/// Coarser groups, which training and test rows share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParentSpec {
+    /// The column that names a row's coarser group.
+    pub column: String,
+    /// How many there are.
+    pub count: usize,
+}
+
+/// Dates of rows. All test rows are later than the training rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DateSpec {
+    /// The column with the date.
+    pub column: String,
+    /// The first day, in days since 1970-01-01.
+    pub first: i32,
+    /// How many days there are.
+    pub days: usize,
+    /// How far columns move.
+    pub drifts: Vec<Drift>,
+}
+
+/// How far a column moves over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drift {
+    /// The number column.
+    pub column: String,
+    /// The mean of the test rows minus that of the training rows, in standard deviations.
+    pub size: f64,
+}
+
+/// A number column that is zero for most rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZeroSpec {
+    /// The number column, which has no negative values.
+    pub column: String,
+    /// Share of rows in which it is zero.
+    pub share: f64,
+}
+
+/// A number column that is written as a list of readings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadingSpec {
+    /// The column with the lists.
+    pub column: String,
+    /// The number column that is not written itself.
+    pub of: String,
+    /// How the number follows from the list.
+    pub summary: Summary,
+    /// Fewest readings.
+    pub least: usize,
+    /// Most readings.
+    pub most: usize,
+}
+
+/// A number that follows from a list of readings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Summary {
+    /// The mean.
+    Mean,
+    /// The largest reading.
+    Max,
+}
+
+impl RowStructure {
+    /// Whether rows are independent.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The text columns that it adds to the table, without lists.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        let groups = self.groups.iter().flat_map(|groups| {
+            let within = groups.within.iter().map(|parent| parent.column.as_str());
+            within.chain([groups.column.as_str()])
+        });
+        groups.chain(self.dates.iter().map(|dates| dates.column.as_str()))
+    }
+}
+
+impl Summary {
+    /// The number of a list as it is written; NaN if it holds none.
+    pub fn of(self, list: &str) -> f64 {
+        let values: Vec<f64> =
+            list.split_whitespace().filter_map(|value| value.parse().ok()).collect();
+        match self {
+            _ if values.is_empty() => f64::NAN,
+            Self::Mean => values.iter().sum::<f64>() / values.len() as f64,
+            Self::Max => values.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+}
+
+/// A day, in days since 1970-01-01, as `2024-02-29` (Hinnant, `civil_from_days`).
+pub fn date(days: i32) -> String {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", year + 400 * era + later)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_dates() {
+        let known =
+            [(0, "1970-01-01"), (11_016, "2000-02-29"), (19_782, "2024-02-29"), (-1, "1969-12-31")];
+        for (days, text) in known {
+            assert_eq!(date(days), text);
+        }
+    }
+
+    #[test]
+    fn lists_are_summed_up() {
+        assert_eq!(Summary::Mean.of("1.5 2 4"), 2.5);
+        assert_eq!(Summary::Max.of("1.5 -2 0.4"), 1.5);
+        assert!(Summary::Max.of("").is_nan());
+    }
+}
