@@ -17,6 +17,7 @@ use factory::page;
 use factory::roles::{Brief, RoleBackend, TaskFacts, TaskPage, operator, strategist};
 use factory::spec::blueprint::{Blueprint, Origin};
 use factory::spec::config::{Options, Preset};
+use factory::spec::levels::Levels;
 use factory::spec::limits::RoleLimits;
 use factory::spec::mix::Cell;
 use factory::spec::plan::{self, Slot};
@@ -69,6 +70,7 @@ fn main() -> Result<()> {
             formulations: Vec::new(),
             shares: vec![format!("{cell}=1")],
             preset: Preset::Large,
+            levels: Vec::new(),
             limits: RoleLimits::default(),
             roles: RoleSettings::default(),
             shard: None,
@@ -109,8 +111,8 @@ impl Total {
         for attempt in 0..RoleLimits::default().attempts {
             self.attempts += 1;
             let origin = Origin { corpus_seed: 0, slot: slot.index, attempt };
-            let preset = Preset::Large;
-            let brief = Brief { slot, seed, scenario: story, origin, preset };
+            let (preset, levels) = (Preset::Large, Levels::default());
+            let brief = Brief { slot, seed, scenario: story, origin, preset, levels };
             let Ok(blueprint) = self.timed(0, || strategist::strategise(&brief)) else { continue };
             let assets = self.timed(1, || blueprint.kind().render(&blueprint, None))?;
             if !blueprint.targets.is_empty() {

@@ -41,6 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         formulations: vec!["regression".to_owned()],
         shares: Vec::new(),
         preset: Preset::Paper,
+        levels: Vec::new(),
         limits: RoleLimits::default(),
         roles: RoleSettings::default(),
         shard: None,

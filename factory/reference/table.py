@@ -39,7 +39,7 @@ texts = [name for name in words if name not in files and x[name].str.len().mean(
 
 columns = {}
 for name in names:
-    if name not in words:
+    if name not in words and name not in kinds:
         columns[name] = x[name].astype(float).where(x[name] != -999)
 for name in [name for name, kind in kinds.items() if kind == "list of readings"]:
     lists = [[float(value) for value in str(cell).split()] for cell in x[name]]

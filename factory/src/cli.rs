@@ -10,7 +10,7 @@ use factory::spec::role_settings::{RoleChoice, RoleSettings};
 use factory::spec::shard::Shard;
 use llm::MicroUsd;
 use std::collections::BTreeSet;
-use tasks::rating::{Solver, UnknownSolver};
+use tasks::rating::{Level, Solver, UnknownSolver};
 use tasks::task::Split;
 use tasks::units::Span;
 
@@ -405,6 +405,11 @@ pub(crate) struct Verify {
     pub(crate) fix_times: bool,
 }
 
+fn level(text: &str) -> Result<Level, String> {
+    let number: u8 = text.parse().map_err(|_| "a level is a number from 1 to 5".to_owned())?;
+    Level::try_from(number)
+}
+
 /// Flags of `generate`.
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
@@ -439,6 +444,10 @@ pub(crate) struct Generate {
     /// Table sizes: `large` tests on several hundred rows, `paper` on a fifth of all rows.
     #[arg(long, value_enum, default_value = "large")]
     preset: Size,
+    /// Levels of difficulty to make, from 1 to 5, such as `2,3`, as far as a task's ladder tells
+    /// [default: all]. Attempts at other levels are refused.
+    #[arg(long = "level", value_delimiter = ',', value_parser = level)]
+    levels: Vec<Level>,
     /// Make one part of the corpus only, such as `1/4`; `factory merge` puts the parts together.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
@@ -473,6 +482,7 @@ impl Generate {
                 Size::Large => Preset::Large,
                 Size::Paper => Preset::Paper,
             },
+            levels: flags.levels.clone(),
             limits: RoleLimits::default(),
             roles,
             shard: flags.shard,

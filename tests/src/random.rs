@@ -85,6 +85,19 @@ impl MetricCase {
     }
 }
 
+/// A cell as it stands in a table.
+pub fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n']) {
+        return format!("\"{}\"", cell.replace('"', "\"\""));
+    }
+    cell.to_owned()
+}
+
+/// Cells as a line of a table, without its end.
+pub fn line(cells: &[String]) -> String {
+    cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",")
+}
+
 /// A random case.
 pub fn case(metric: Metric, kind: PredictionKind, stream: Stream) -> MetricCase {
     let mut draws = RandomValues::new(metric, stream);

@@ -8,7 +8,8 @@ use tasks::task::{Task, TaskError, TaskId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptStyle {
-    /// Full instructions and the whole `description.md`: for language models.
+    /// Full instructions and the whole `description.md`, but for its `At a glance` list: for
+    /// language models, who are not to rely on a list that has one form on all pages of ours.
     Full,
     /// One line of instructions and, from the description's `At a glance` list, what the rows
     /// are, what is to be predicted and how it is scored: for policies of a few million
@@ -24,6 +25,9 @@ pub struct Prompt {
     pub system: String,
     /// Text of the first user message.
     pub user: String,
+    /// What the description's `At a glance` list says the rows are, for scripted agents; `None` if
+    /// it does not say so.
+    pub data: Option<String>,
 }
 
 /// Why a prompt could not be made.
@@ -68,30 +72,27 @@ impl Prompt {
         mode: Mode,
         packages: &str,
     ) -> Result<Self, PromptError> {
+        let data = glance(description)
+            .and_then(|list| list.lines().find_map(|line| line.strip_prefix("- Data: ")))
+            .map(str::to_owned);
         match style {
             PromptStyle::Full => Ok(Self {
+                data,
                 system: FULL_SYSTEM
                     .trim_end()
                     .replace("{kept}", kept(mode))
                     .replace("{packages}", packages),
                 user: format!(
                     "The task's files are in `input/`. Its description:\n\n{}",
-                    description.trim_end()
+                    without_glance(description).trim_end()
                 ),
             }),
             PromptStyle::Brief => {
                 let user =
                     brief(description).or_else(|| title(description)).ok_or(PromptError::Empty)?;
-                Ok(Self { system: BRIEF_SYSTEM.to_owned(), user })
+                Ok(Self { system: BRIEF_SYSTEM.to_owned(), user, data })
             }
         }
-    }
-
-    /// What the description's `At a glance` list says the rows are, if it says so.
-    pub(crate) fn data(&self) -> Option<&str> {
-        self.user
-            .lines()
-            .find_map(|line| line.strip_prefix("- Data: ").or_else(|| line.strip_prefix("Data: ")))
     }
 }
 
@@ -131,9 +132,28 @@ pub fn glance(description: &str) -> Option<&str> {
     Some(list[..end].trim()).filter(|list| !list.is_empty())
 }
 
+/// A description without its `At a glance` list and the heading of it.
+fn without_glance(description: &str) -> String {
+    let Some((before, list)) = description.split_once(GLANCE) else {
+        return description.to_owned();
+    };
+    let after = list.find("\n#").map_or("", |end| &list[end + 1..]);
+    format!("{before}{after}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn language_models_read_all_but_the_glance_list() {
+        let description = "# T\n\ntext\n\n## At a glance\n- Task: a\n- Metric: b\n\n## Data\nx\n";
+        let prompt =
+            Prompt::from_page(description, PromptStyle::Full, Mode::Script, PACKAGES).unwrap();
+        assert!(prompt.user.ends_with(":\n\n# T\n\ntext\n\n## Data\nx"), "{}", prompt.user);
+        assert_eq!(without_glance("# T\n\n## At a glance\n- Task: a"), "# T\n\n");
+        assert_eq!(without_glance("# T\n\ntext"), "# T\n\ntext");
+    }
 
     #[test]
     fn the_glance_list_ends_at_the_next_heading() {

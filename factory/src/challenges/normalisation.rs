@@ -152,16 +152,20 @@ impl Normalisation {
                 let most = *draws.pick(&[100, 1000, 2000, 2000, 10_000, 90_000]);
                 draws.whole(most / 10, most).to_string()
             }
-            Kind::Decimal => match draws.chance(0.5) {
-                true => format!("{}.{}", draws.whole(0, 12), draws.whole(1, 9)),
-                false => format!("{}.{:02}", draws.whole(0, 12), draws.whole(1, 99)),
-            },
+            Kind::Decimal => {
+                if draws.chance(0.5) {
+                    format!("{}.{}", draws.whole(0, 12), draws.whole(1, 9))
+                } else {
+                    format!("{}.{:02}", draws.whole(0, 12), draws.whole(1, 99))
+                }
+            }
             Kind::Ordinal => ordinal(small(40, draws)),
             Kind::Date => {
                 let (month, day) = (draws.whole(1, 12), draws.whole(1, 28).min(draws.whole(1, 28)));
-                match self.style.option(Convention::Date) < 2 {
-                    true => format!("{month}/{day}"),
-                    false => format!("{day}/{month}"),
+                if self.style.option(Convention::Date) < 2 {
+                    format!("{month}/{day}")
+                } else {
+                    format!("{day}/{month}")
                 }
             }
             Kind::Fraction => {
@@ -169,26 +173,29 @@ impl Normalisation {
                 format!("{}/{bottom}", draws.whole(1, bottom - 1))
             }
             Kind::Time | Kind::Ratio => {
-                let minutes = match draws.chance(0.6) {
-                    true => *draws.pick(&[0, 15, 30, 45]),
-                    false => draws.whole(1, 59),
+                let minutes = if draws.chance(0.6) {
+                    *draws.pick(&[0, 15, 30, 45])
+                } else {
+                    draws.whole(1, 59)
                 };
                 let minutes = if kind == Kind::Ratio { minutes.max(1) } else { minutes };
                 format!("{}:{minutes:02}", draws.whole(1, 12))
             }
             Kind::Money => {
                 let (sign, value) = (draws.pick(&SIGNS), small(120, draws));
-                match draws.chance(0.75) {
-                    true => format!("{sign}{value}.{:02}", draws.whole(1, 99)),
-                    false => format!("{sign}{value}"),
+                if draws.chance(0.75) {
+                    format!("{sign}{value}.{:02}", draws.whole(1, 99))
+                } else {
+                    format!("{sign}{value}")
                 }
             }
             Kind::Percent => format!("{}%", 5 * draws.whole(1, 19)),
             Kind::Measure => {
                 let (unit, _) = draws.pick(&UNITS);
-                match draws.chance(0.3) {
-                    true => format!("{}.{} {unit}", draws.whole(0, 9), draws.whole(1, 9)),
-                    false => format!("{} {unit}", small(60, draws)),
+                if draws.chance(0.3) {
+                    format!("{}.{} {unit}", draws.whole(0, 9), draws.whole(1, 9))
+                } else {
+                    format!("{} {unit}", small(60, draws))
                 }
             }
             Kind::Phone => {

@@ -189,9 +189,10 @@ pub(super) fn speak(token: &str, kind: Kind, style: &Style) -> Option<String> {
         Kind::Measure => {
             let (value, unit) = token.split_once(' ')?;
             let (_, name) = UNITS.iter().find(|(short, _)| *short == unit)?;
-            let amount = match value.contains('.') {
-                true => decimal(value, option(Convention::Decimal), zero, numerals)?,
-                false => number(value)?,
+            let amount = if value.contains('.') {
+                decimal(value, option(Convention::Decimal), zero, numerals)?
+            } else {
+                number(value)?
             };
             match option(Convention::Measure) {
                 0 if value != "1" => format!("{amount} {name}s"),
@@ -209,7 +210,7 @@ pub(super) fn speak(token: &str, kind: Kind, style: &Style) -> Option<String> {
         Kind::Letters => match option(Convention::Letters) {
             0 => spaced(&token.to_lowercase()),
             1 => spaced(token),
-            _ => token.to_lowercase().chars().map(|letter| format!("{letter}.")).collect(),
+            _ => token.to_lowercase().chars().flat_map(|letter| [letter, '.']).collect(),
         },
     })
 }

@@ -14,6 +14,7 @@ use camino::Utf8Path;
 use std::collections::BTreeMap;
 use std::slice;
 use tasks::metrics::Metric;
+use tasks::rating::Level;
 use tasks::task::Baselines;
 
 /// One task in so many is built twice as a whole. Of the others everything is but the fits,
@@ -109,6 +110,7 @@ impl<'a> SlotAttempt<'a> {
                 AttemptEnd::Refused(AttemptRefusal { stage, reason, detail, feedback: None })
             })?;
         let facts = self.ask(RoleName::Developer, |roles, call| roles.develop(&blueprint, call))?;
+        self.level_is_asked(&facts)?;
         let evaluator = self.ask(RoleName::Operator, |roles, call| roles.operate(&facts, call))?;
         let (page, judge) = self.ask(RoleName::Writer, |roles, call| {
             described(roles, &brief, (&facts, &scenario), call)
@@ -128,6 +130,20 @@ impl<'a> SlotAttempt<'a> {
             VerifyError::Package(error) => AttemptEnd::Write(error),
             VerifyError::Refused(refusal) => self.refused(&refusal, &baselines),
         })
+    }
+
+    /// Refuses a task of a level that was not asked for, as far as its ladder tells.
+    fn level_is_asked(&self, facts: &TaskFacts) -> Result<(), AttemptEnd> {
+        let (levels, direction) = (self.brief.levels, facts.blueprint.metric.direction());
+        let level = Level::from_ladder(&facts.ladder.baselines, direction);
+        if levels.allow(level) {
+            return Ok(());
+        }
+        let (stage, reason) = (Stage::Development, "level");
+        let detail = format!("the ladder is that of level {level}; asked for: {levels}");
+        let role = RoleName::Strategist;
+        let feedback = Some(RoleFeedback { role, code: reason, detail: detail.clone() });
+        Err(AttemptEnd::Refused(AttemptRefusal { stage, reason, detail, feedback }))
     }
 
     /// Asks a role until it delivers, or its calls are used up. Then its stand-in plays it, if there

@@ -396,6 +396,7 @@ pub fn difference(
             ("count", request.count.to_string()),
             ("val-count", request.val_count.to_string()),
             ("preset", name(&request.preset)),
+            ("level", request.levels.to_string()),
             ("limits of the roles", limits(&request.limits)),
             ("roles", roles(&request.roles)),
             ("modality, formulation and shares", mix(&request.mix)),

@@ -369,6 +369,7 @@ impl Factory<'_> {
             scenario: &self.stories[slot.scenario],
             origin: Origin { corpus_seed: self.request.seed, slot: slot.index, attempt },
             preset: self.request.preset,
+            levels: self.request.levels,
         }
     }
 

@@ -257,7 +257,7 @@ fn expected_one(blueprint: &Blueprint, target: &Target, scores: &[Vec<f64>]) -> 
             Forecast::Classes { values, classes: shares.len() }
         }
         // Grades rise with the score, and an order is all that is asked for.
-        Link::Graded { .. } if blueprint.queries().is_some() => Forecast::Numbers(score.to_vec()),
+        Link::Graded { .. } if blueprint.queries().is_some() => Forecast::Numbers(score.clone()),
         Link::Graded { cuts, noise } => {
             let (names, places) = sorted_classes(target);
             let classes = names.len();

@@ -69,7 +69,9 @@ impl Mutation {
             }
             Self::Rescaled { column, name, factor, noise } => {
                 let Some(mut echo) = echo(table, column, *noise, &mut draws) else { return };
-                echo.iter_mut().for_each(|value| *value *= factor);
+                for value in &mut echo {
+                    *value *= factor;
+                }
                 table::put(table, table::numbers(name, &echo, 0));
             }
             Self::Channels { prefix, count, columns, noise } => {
@@ -77,7 +79,9 @@ impl Mutation {
                     let Some(mut echo) = echo(table, column, *noise, &mut draws) else { continue };
                     // Channels have a unit of their own, so that none is its column again.
                     let (mean, spread) = moments(&echo);
-                    echo.iter_mut().for_each(|value| *value = (*value - mean) / spread.max(1e-9));
+                    for value in &mut echo {
+                        *value = (*value - mean) / spread.max(1e-9);
+                    }
                     let name = format!("{prefix}_{:02}", index + 1);
                     table::put(table, table::numbers(&name, &echo, 2));
                 }

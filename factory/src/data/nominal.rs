@@ -42,9 +42,13 @@ impl<'a> Nominal<'a> {
             chances.extend(centres.map(|(centre, log)| log - distance(centre) / width));
             let own = &mut chances[start..];
             let top = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            own.iter_mut().for_each(|chance| *chance = libm::exp(*chance - top));
+            for chance in own.iter_mut() {
+                *chance = libm::exp(*chance - top);
+            }
             let sum: f64 = own.iter().sum();
-            own.iter_mut().for_each(|chance| *chance /= sum);
+            for chance in own {
+                *chance /= sum;
+            }
         }
         chances
     }

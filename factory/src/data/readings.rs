@@ -25,10 +25,14 @@ pub(super) fn lists(
         match spec.summary {
             Summary::Mean => {
                 let mean = gaps.iter().sum::<f64>() / count as f64;
-                gaps.iter_mut().for_each(|gap| *gap -= mean);
+                for gap in &mut gaps {
+                    *gap -= mean;
+                }
             }
             Summary::Max => {
-                gaps.iter_mut().for_each(|gap| *gap = -2.0 * gap.abs());
+                for gap in &mut gaps {
+                    *gap = -2.0 * gap.abs();
+                }
                 gaps[draws.whole(0, count - 1)] = 0.0;
             }
         }

@@ -141,7 +141,8 @@ fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<Col
     }
     if let (Some(layout), Story::Challenge(story)) = (blueprint.challenge(), &scenario.story) {
         let column = |(name, told): (&String, &ChallengeColumn)| {
-            let content = ColumnContent::Item { in_file: false, shows: told.shows.clone(), form: None };
+            let content =
+                ColumnContent::Item { in_file: false, shows: told.shows.clone(), form: None };
             ColumnFacts::new(name, content)
         };
         return layout.columns.iter().zip(&story.columns).map(column).collect();
@@ -212,7 +213,7 @@ fn feature(blueprint: &Blueprint, name: &str, cells: Cells<'_>) -> ColumnContent
 /// The range of the written numbers without gaps, and without sentinels where the page explains
 /// them.
 fn bounds(values: &[f64], announced: bool) -> Option<(f64, f64)> {
-    let counts = |value: &f64| !value.is_nan() && !(announced && *value == SENTINEL);
+    let counts = |value: &f64| !value.is_nan() && (!announced || *value != SENTINEL);
     let known = || values.iter().copied().filter(counts);
     let low = known().fold(f64::INFINITY, f64::min);
     let high = known().fold(f64::NEG_INFINITY, f64::max);

@@ -90,7 +90,7 @@ fn note(
             phrases.set("share", gaps(assets, column).to_string());
             "note_missing"
         }
-        Mutation::Echo { column, name, .. } => {
+        Mutation::Echo { column, name, .. } | Mutation::Rescaled { column, name, .. } => {
             phrases.set("column", code(column));
             phrases.set("echo", code(name));
             "note_echo"
@@ -100,11 +100,6 @@ fn note(
             let means = known.iter().find(|blemish| blemish.name == name)?.means;
             phrases.set("blemish", means);
             "note_blemish"
-        }
-        Mutation::Rescaled { column, name, .. } => {
-            phrases.set("column", code(column));
-            phrases.set("echo", code(name));
-            "note_echo"
         }
         Mutation::LabelNoise { .. }
         | Mutation::Imbalance { .. }

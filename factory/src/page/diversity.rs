@@ -66,8 +66,8 @@ pub struct PageDiversity {
     pub shared_sentences: usize,
     /// Their share, in [0, 1].
     pub shared_sentences_share: f64,
-    /// Self-BLEU-4 of whole pages, in [0, 1]: the BLEU-4 of a page with other pages as references,
-    /// averaged.
+    /// Self-BLEU-4 of pages without their `At a glance` list, as language models are given them, in
+    /// [0, 1]: the BLEU-4 of a page with other pages as references, averaged.
     pub self_bleu_4: f64,
     /// The same of the prose alone.
     pub self_bleu_4_prose: f64,
@@ -111,6 +111,8 @@ impl PageDiversity {
         let count = pages.len().min(MOST_PAGES);
         let pages: Vec<&str> = (0..count).map(|at| pages[at * pages.len() / count]).collect();
         let whole: Vec<Vec<String>> = pages.iter().map(|page| words(page)).collect();
+        let read = |page: &&str| words(&without_section(page, FIXED[0]));
+        let read: Vec<Vec<String>> = pages.iter().map(read).collect();
         let texts: Vec<String> = pages.iter().map(|page| text_of(page, &[])).collect();
         let prose: Vec<String> = pages.iter().map(|page| text_of(page, &FIXED)).collect();
         let prose_words: Vec<Vec<String>> = prose.iter().map(|text| words(text)).collect();
@@ -138,7 +140,7 @@ impl PageDiversity {
             sentences,
             shared_sentences,
             shared_sentences_share: shared_sentences as f64 / sentences.max(1) as f64,
-            self_bleu_4: self_bleu(&whole),
+            self_bleu_4: self_bleu(&read),
             self_bleu_4_prose: self_bleu(&prose_words),
             most_frequent_masked_sentence: MaskedSentence::most_frequent(&prose),
             most_frequent_masked_sentence_whole: MaskedSentence::most_frequent(&texts),
@@ -160,6 +162,24 @@ fn text_of(page: &str, without: &[&str]) -> String {
             continue;
         }
         if !fenced && !fixed && !line.starts_with('|') {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A page without the section under a heading.
+fn without_section(page: &str, heading: &str) -> String {
+    let (mut fenced, mut left_out) = (false, false);
+    let mut text = String::new();
+    for line in page.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if line.starts_with('#') && !fenced {
+            left_out = line.trim_end() == heading;
+        }
+        if !left_out {
             text.push_str(line);
             text.push('\n');
         }

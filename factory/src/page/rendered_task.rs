@@ -4,6 +4,7 @@ use crate::data::assets::Assets;
 use crate::roles::{Brief, strategist};
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::config::Preset;
+use crate::spec::levels::Levels;
 use crate::spec::mix::Cell;
 use crate::spec::plan::Slot;
 use crate::spec::scenario::{self, Scenario};
@@ -36,6 +37,7 @@ impl RenderedTask {
                 scenario: &scenario,
                 origin: Origin { corpus_seed: 5, slot: index, attempt },
                 preset: Preset::Paper,
+                levels: Levels::default(),
             };
             let blueprint = strategist::strategise(&brief).ok()?;
             let assets = blueprint.kind().render(&blueprint, None).unwrap();

@@ -3,6 +3,7 @@
 use super::Brief;
 use crate::spec::blueprint::Origin;
 use crate::spec::config::Preset;
+use crate::spec::levels::Levels;
 use crate::spec::mix::Cell;
 use crate::spec::plan::Slot;
 use crate::spec::scenario::{self, Scenario};
@@ -39,6 +40,7 @@ impl BriefSet {
             scenario: &self.stories[slot.scenario],
             origin: Origin { corpus_seed: 3, slot: slot.index, attempt: 0 },
             preset: Preset::Large,
+            levels: Levels::default(),
         })
     }
 }

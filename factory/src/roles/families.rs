@@ -12,6 +12,7 @@
 use crate::numeric::draws::{Draws, floor};
 use crate::numeric::moments::moments;
 use crate::numeric::rounding::digits;
+use crate::spec::levels::Levels;
 use crate::spec::rule::{Expr, Family, Frame, Rule, Test};
 use crate::spec::scenario::{Effect, Follows, WordColumn, correlation};
 use std::collections::BTreeMap;
@@ -52,10 +53,26 @@ impl Shares {
 
 impl Shares {
     /// The same with more for what columns do together.
+    #[must_use]
     pub fn interacting(self) -> Self {
         Self { mechanism: 1.5 * self.mechanism, ..self }
     }
+
+    /// The same with as much for the step as makes tasks of the named levels likely: what a forest
+    /// finds beyond a line is what has to be found for a medal.
+    #[must_use]
+    pub fn at(self, levels: Levels) -> Self {
+        let Some(middle) = levels.middle() else { return self };
+        let factor = libm::pow(STEP_PER_LEVEL, middle - USUAL_LEVEL);
+        let step = (factor * self.step.0, factor * self.step.1);
+        Self { step, ..self }
+    }
 }
+
+/// What the step's share is multiplied by to make a task one level harder.
+const STEP_PER_LEVEL: f64 = 1.5;
+/// The mean level of tasks of which no level is asked.
+const USUAL_LEVEL: f64 = 3.5;
 
 /// How many standard deviations the reference of a factor lies off the middle, towards where it
 /// does not count: so that a product of two causes moves the target as each of them does.

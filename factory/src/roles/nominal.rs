@@ -40,7 +40,9 @@ pub(super) fn link(
         .collect();
     draws.shuffle(&mut shares);
     let sum: f64 = shares.iter().sum();
-    shares.iter_mut().for_each(|share| *share = digits(*share / sum));
+    for share in &mut shares {
+        *share = digits(*share / sum);
+    }
     let centres = centres(&points, plan.count, draws);
     let (mut low, mut high) = (0.05, 1.5);
     for _ in 0..STEPS {

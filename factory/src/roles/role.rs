@@ -10,6 +10,7 @@ use super::{
 use crate::page::{self, Prose};
 use crate::spec::blueprint::{Blueprint, Origin};
 use crate::spec::config::Preset;
+use crate::spec::levels::Levels;
 use crate::spec::plan::Slot;
 use crate::spec::scenario::Scenario;
 use crate::spec::seed::Seed;
@@ -28,6 +29,8 @@ pub struct Brief<'a> {
     pub origin: Origin,
     /// Sizes of the tables.
     pub preset: Preset,
+    /// The levels of difficulty that the task may have.
+    pub levels: Levels,
 }
 
 /// What plays the roles of a task, for ledger and manifest.

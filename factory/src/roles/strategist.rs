@@ -140,7 +140,7 @@ fn rows<E: From<RoleRefusal>>(
         let asked = if plan.classes.is_some() { &story.graded.name } else { &column };
         let parts = Parts::of(&blueprint, story.causes_of(asked));
         let columns = parts.columns(&blueprint, &population);
-        let draft = draft(&blueprint, &parts, &population, draws)?;
+        let draft = draft(brief, &blueprint, &parts, &population, draws)?;
         let request = RuleRequest {
             blueprint: &blueprint,
             background: &story.story,
@@ -158,7 +158,7 @@ fn rows<E: From<RoleRefusal>>(
         let further = plan.classes.map_or(0, |plan| nominal::axes(plan) - 1);
         let parts = Parts::of(&blueprint, &[]);
         for _ in 0..further {
-            target.axes.push(self::draft(&blueprint, &parts, &population, draws)?.rule);
+            target.axes.push(self::draft(brief, &blueprint, &parts, &population, draws)?.rule);
         }
         blueprint.targets.push(target);
     }
@@ -290,6 +290,7 @@ pub(super) fn sizes(
 
 /// The draft of a rule over the columns that the blueprint has.
 fn draft(
+    brief: &Brief<'_>,
     blueprint: &Blueprint,
     parts: &Parts,
     population: &Frame,
@@ -309,6 +310,7 @@ fn draft(
         if interacts {
             columns.shares = columns.shares.interacting();
         }
+        columns.shares = columns.shares.at(brief.levels);
         families::draft(family, &columns, draws).map(|terms| (family, terms))
     })
 }

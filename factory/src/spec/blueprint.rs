@@ -336,11 +336,12 @@ impl Blueprint {
         self.rules().next().map(|rule| rule.family)
     }
 
-    /// What a row's items are made of, or else what rows are: `table`, `queries`, `series`,
-    /// `nodes`, or a kind of scene or challenge.
+    /// What a row's items are made of, with what pictures show (`scenery of coin`), or else what rows
+    /// are: `table`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
     pub fn medium_name(&self) -> String {
         if let Some(item) = self.item() {
-            return name(&item.medium);
+            let medium = name(&item.medium);
+            return item.subject.map_or(medium.clone(), |it| format!("{medium} of {}", name(&it)));
         }
         match &self.layout {
             Layout::Series(_) => "series".to_owned(),

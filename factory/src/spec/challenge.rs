@@ -230,7 +230,7 @@ impl TryFrom<BTreeMap<String, String>> for Style {
         for convention in Convention::ALL {
             let chosen = choices.get(convention.name());
             let named = |option: &&str| chosen.is_some_and(|chosen| chosen == option);
-            let place = convention.options().iter().position(|option| named(&option));
+            let place = convention.options().iter().position(named);
             style = style.with(convention, place.ok_or(UnknownOption(convention.name()))?);
         }
         Ok(style)

@@ -1,11 +1,13 @@
 //! What a user asks for: raw options and the checked request.
 
+use crate::spec::levels::Levels;
 use crate::spec::limits::RoleLimits;
 use crate::spec::mix::{self, Mix, MixError};
 use crate::spec::role_settings::RoleSettings;
 use crate::spec::shard::Shard;
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
+use tasks::rating::Level;
 
 /// Options as they come from the command line.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +37,8 @@ pub struct Options {
     pub shares: Vec<String>,
     /// Sizes of the tables.
     pub preset: Preset,
+    /// The levels of difficulty to make; all if empty.
+    pub levels: Vec<Level>,
     /// How often roles are asked.
     pub limits: RoleLimits,
     /// What plays the roles.
@@ -72,6 +76,9 @@ pub struct Request {
     pub mix: Mix,
     /// Sizes of the tables.
     pub preset: Preset,
+    /// The levels of difficulty that tasks may have. Left out of a record where all are allowed.
+    #[serde(default, skip_serializing_if = "Levels::are_any")]
+    pub levels: Levels,
     /// How often roles are asked. Left out of a record where they are the default ones.
     #[serde(default, skip_serializing_if = "RoleLimits::is_default")]
     pub limits: RoleLimits,
@@ -149,6 +156,7 @@ impl Options {
             seed: self.seed,
             mix,
             preset: self.preset,
+            levels: self.levels.clone().into(),
             limits: self.limits,
             roles: self.roles.clone(),
         })
@@ -174,6 +182,7 @@ impl Request {
             seed: 0,
             mix: Mix::paper(),
             preset: Preset::Large,
+            levels: Levels::default(),
             limits: RoleLimits::default(),
             roles: RoleSettings::default(),
         }
@@ -198,6 +207,7 @@ mod tests {
             formulations: Vec::new(),
             shares: Vec::new(),
             preset: Preset::Large,
+            levels: Vec::new(),
             limits: RoleLimits::default(),
             roles: RoleSettings::default(),
             shard: None,

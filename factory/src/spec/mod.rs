@@ -11,6 +11,7 @@ pub(crate) mod embedded;
 pub mod evaluation;
 pub mod generated;
 pub mod layout;
+pub mod levels;
 pub mod limits;
 pub mod mix;
 pub mod mutation;

@@ -208,13 +208,24 @@ impl<'a> Tellers<'a> {
         }
         for group in alike.values_mut() {
             group.sort_by_key(|story| &stories[*story].domain);
-            let count = group.len();
-            let mut val = floor((count as f64 * held).ceil()).min(count);
-            if request.val_count < request.count && count > 1 {
-                val = val.min(count - 1);
+            let all = group.len();
+            let mut val = floor((all as f64 * held).ceil()).min(all);
+            if request.val_count < request.count && all > 1 {
+                val = val.min(all - 1);
             } else if request.val_count < request.count {
                 val = 0;
             }
+            // First those that show what training is not to show, if any story is left to train on.
+            let (new, rest): (Vec<usize>, Vec<usize>) =
+                group.iter().partition(|story| stories[**story].shows_held_out());
+            if val > 0 && !rest.is_empty() {
+                for story in &new {
+                    splits[*story] = Split::Val;
+                }
+                *group = rest;
+                val = val.saturating_sub(new.len());
+            }
+            let count = group.len();
             for (position, story) in group.iter().enumerate() {
                 if (position + 1) * val / count > position * val / count {
                     splits[*story] = Split::Val;
@@ -316,6 +327,22 @@ mod tests {
             assert!(names(Split::Val).contains(name.as_str()));
             assert!(!names(Split::Train).contains(name.as_str()));
         }
+    }
+
+    #[test]
+    fn what_some_pictures_show_is_held_out() {
+        let (plan, _, stories) = planned(912, 200);
+        let shows = |slot: &&Slot| stories[slot.scenario].shows_held_out();
+        let shown: Vec<&Slot> = plan.slots.iter().filter(shows).collect();
+        assert!(shown.len() > 20, "{}", shown.len());
+        assert!(shown.iter().all(|slot| slot.split == Split::Val));
+        // Training tasks have pictures of the same kind, of other things.
+        let in_colour = |slot: &&Slot| stories[slot.scenario].subject().is_some();
+        let trained = plan.slots.iter().filter(|slot| slot.split == Split::Train);
+        assert!(trained.filter(in_colour).count() > 40);
+        // Without held-out tasks, all are trained on.
+        let (plan, ..) = planned(400, 0);
+        assert!(plan.slots.iter().any(|slot| shows(&slot)));
     }
 
     #[test]

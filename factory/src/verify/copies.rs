@@ -8,6 +8,7 @@ use crate::media::image::picture::{Picture, decode};
 use crate::media::{MediumError, MediumKind};
 use crate::package::Staged;
 use crate::roles::TaskFacts;
+use crate::spec::blueprint::Blueprint;
 use ndarray::{Array2, s};
 use std::collections::BTreeMap;
 
@@ -28,24 +29,22 @@ pub(super) fn no_item_is_a_copy(task: &Staged) -> Result<(), Refusal> {
     if assets.train_items.is_empty() {
         return Ok(());
     }
-    let medium = blueprint.item().map(|layout| layout.medium);
-    let (train, test) = (bytes(&assets.train_items), bytes(&assets.test_items));
-    if blueprint.challenge().is_some() {
-        return no_text_is_retold(&train, &test);
-    }
-    among(medium, &train, &test)
+    among(blueprint, &bytes(&assets.train_items), &bytes(&assets.test_items))
 }
 
 fn bytes(items: &[Item]) -> Vec<&[u8]> {
     items.iter().map(|item| &*item.bytes).collect()
 }
 
-/// The same of items of a medium; scenes, which have none, are pictures.
-pub(crate) fn among(
-    medium: Option<MediumKind>,
-    train: &[&[u8]],
-    test: &[&[u8]],
-) -> Result<(), Refusal> {
+/// The same of the items of a task's rows. Scenes, which have no medium, are pictures.
+pub(crate) fn among(blueprint: &Blueprint, train: &[&[u8]], test: &[&[u8]]) -> Result<(), Refusal> {
+    if blueprint.challenge().is_some() {
+        return no_text_is_retold(train, test);
+    }
+    in_medium(blueprint.item().map(|layout| layout.medium), train, test)
+}
+
+fn in_medium(medium: Option<MediumKind>, train: &[&[u8]], test: &[&[u8]]) -> Result<(), Refusal> {
     match medium {
         None | Some(MediumKind::Surface | MediumKind::Objects | MediumKind::Scenery) => {
             no_picture_is_a_copy(train, test, decode)
@@ -197,8 +196,8 @@ mod tests {
     fn given_picture_in_red_is_found_to_be_a_copy() {
         let (one, other) = (red(0), red(5));
         let kind = Some(MediumKind::Picture);
-        assert!(among(kind, &[&other], &[&one]).is_ok());
-        let refused = among(kind, &[&other, &one], &[&one]);
+        assert!(in_medium(kind, &[&other], &[&one]).is_ok());
+        let refused = in_medium(kind, &[&other, &one], &[&one]);
         assert!(matches!(refused, Err(Refusal::PictureCopy { test: 0, train: 1, .. })));
     }
 }

@@ -210,13 +210,14 @@ fn near_copies_on_both_sides_of_the_split_are_refused() {
         };
         let finest = blueprint.numbers.iter();
         let finest = finest.max_by(|one, other| values(one).total_cmp(&values(other))).unwrap();
-        let name = &finest.name;
+        // What is too small to be written would leave rows equal.
+        let (name, least) = (&finest.name, 10_f64.powi(-i32::try_from(finest.decimals).unwrap()));
         let lines = format!(
             "    order = rng.permutation(n)\n    \
              half = (n + 1) // 2\n    \
              c = {{name: np.array(values)[order % half] for name, values in c.items()}}\n    \
              x = c[{name:?}]\n    \
-             near = np.where(order < half, x, x + rng.uniform(0.05, 0.4, n) * x.std())\n    \
+             near = np.where(order < half, x, x + np.maximum({least}, rng.uniform(0.05, 0.4, n) * x.std()))\n    \
              c[{name:?}] = np.where(near > x.max(), 2 * x.max() - near, near)\n    \
              return {{name: values.tolist() for name, values in c.items()}}\n"
         );

@@ -72,6 +72,7 @@ pub(crate) fn options(out: &Utf8Path, count: usize, mode: Option<&str>) -> Optio
         formulations: Vec::new(),
         shares: Vec::new(),
         preset: Preset::Large,
+        levels: Vec::new(),
         limits: RoleLimits::default(),
         roles,
         shard: None,
@@ -350,7 +351,9 @@ pub(crate) fn kill_often(out: &Utf8Path, command: impl Fn() -> Command) {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    succeed(command());
+    let ended = command().output().unwrap();
+    // 3: some slots stayed empty.
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{ended:?}");
     let paid = paid(out);
     assert_eq!(paid.iter().collect::<BTreeSet<_>>().len(), paid.len(), "an answer was paid twice");
 }

@@ -75,6 +75,7 @@ impl PuppetModel {
             scenario: &self.stories[slot.scenario],
             origin: Origin { corpus_seed: self.request.seed, slot: slot.index, attempt },
             preset: self.request.preset,
+            levels: self.request.levels,
         }
     }
 

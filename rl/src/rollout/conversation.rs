@@ -79,7 +79,7 @@ mod tests {
             seconds: 1.0,
         };
         let conversation = RolloutConversation {
-            prompt: Prompt { system: String::new(), user: String::new() },
+            prompt: Prompt { system: String::new(), user: String::new(), data: None },
             ids: Vec::new(),
             segments,
             omissions: Vec::new(),

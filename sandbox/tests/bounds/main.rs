@@ -138,7 +138,7 @@ proptest! {
         let case = random::case(metric, kind, Stream::root(seed));
         let table = |columns: &[&str], rows: &[Vec<String>]| {
             let rows = rows.iter().enumerate().rev();
-            let lines = rows.map(|(row, cells)| format!("r{row},{}\n", cells.join(",")));
+            let lines = rows.map(|(row, cells)| format!("r{row},{}\n", random::line(cells)));
             format!("id,{}\n{}", columns.join(","), lines.collect::<String>())
         };
         let folder = tempfile::tempdir().unwrap();

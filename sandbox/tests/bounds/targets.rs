@@ -49,7 +49,7 @@ fn task(
 ) -> GradingTarget {
     let id = |row: usize| format!("r{row}");
     let lines =
-        truth.iter().enumerate().map(|(row, cells)| format!("r{row},{}\n", cells.join(",")));
+        truth.iter().enumerate().map(|(row, cells)| format!("r{row},{}\n", random::line(cells)));
     let columns = prediction.answer_columns().join(",");
     let folder = tempfile::tempdir().unwrap();
     let path = Utf8Path::from_path(folder.path()).unwrap().join("answer.csv");
@@ -57,7 +57,10 @@ fn task(
     let answers = read_answers(&path, "id", &prediction).unwrap();
     let header = [vec!["id"], prediction.columns()].concat().into_iter().map(str::to_owned);
     let header = header.collect();
-    let with_id = |(row, cells): (usize, Vec<String>)| [vec![id(row)], cells].concat();
+    let with_id = |(row, cells): (usize, Vec<String>)| {
+        let cells = cells.iter().map(|cell| random::quoted(cell)).collect();
+        [vec![id(row)], cells].concat()
+    };
     let rows = predicted.into_iter().enumerate().map(with_id).collect();
     let grade = move |csv: &[u8]| {
         let read = Submission::parse(csv, &answers, &prediction);

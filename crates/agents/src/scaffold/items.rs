@@ -29,7 +29,7 @@ pub(super) enum ItemKind {
 impl ItemKind {
     /// What the description names, if it names any.
     pub(super) fn from_prompt(prompt: &Prompt) -> Option<Self> {
-        let data = prompt.data()?;
+        let data = prompt.data.as_deref()?;
         let items = [
             ("pictures", Self::Pictures),
             ("recordings", Self::Recordings),

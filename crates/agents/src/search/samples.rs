@@ -148,7 +148,8 @@ fn read_run(run: &Utf8Path, asks: &mut Vec<SearchAsk>) -> Result<(), SearchReadE
         if (system.role, user.role) != (Role::System, Role::User) {
             return Err(wrong());
         }
-        let prompt = Prompt { system: system.content.clone(), user: user.content.clone() };
+        let (system, user) = (system.content.clone(), user.content.clone());
+        let prompt = Prompt { system, user, data: None };
         let metric = |id: &NodeId| state.nodes.get(id).filter(|node| node.is_good())?.metric;
         let direction = state.header.direction;
         let gains = match node.decision.operator {

@@ -155,7 +155,10 @@ impl Ratings {
         let reached = self.of(manifest).map(|rating| (rating.solver, rating.milestone));
         match Level::from_solvers(&reached.collect()) {
             Some(level) => TaskLevel { level, source: LevelSource::Solvers },
-            None => TaskLevel { level: Level::from_ladder(manifest), source: LevelSource::Ladder },
+            None => TaskLevel {
+                level: Level::from_ladder(&manifest.baselines, manifest.direction()),
+                source: LevelSource::Ladder,
+            },
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The difficulty of a task as a number from 1 to 5.
 
 use super::solver::Solver;
-use crate::task::Manifest;
+use crate::metrics::Direction;
+use crate::task::Baselines;
 use crate::thresholds::Milestone;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -101,9 +102,9 @@ impl Level {
     }
 
     /// From the task's ladder alone: an estimate for tasks that no solver has rated.
-    pub fn from_ladder(manifest: &Manifest) -> Self {
-        let [_, median, bronze, _] = manifest.baselines.ladder;
-        let way = |score| manifest.baselines.way(score, manifest.direction());
+    pub fn from_ladder(baselines: &Baselines, direction: Direction) -> Self {
+        let [_, median, bronze, _] = baselines.ladder;
+        let way = |score| baselines.way(score, direction);
         let gap = way(bronze) - way(median);
         let above = BANDS.iter().filter(|end| gap >= **end).count();
         Self::ALL[above]
@@ -134,6 +135,7 @@ impl TryFrom<u8> for Level {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::Manifest;
 
     const REACHED: [Option<Milestone>; 5] = [
         None,
@@ -182,7 +184,7 @@ mod tests {
             let mut manifest: Manifest = serde_json::from_str(&text).unwrap();
             manifest.baselines.ladder = [0.5, 0.6, bronze, 0.9];
             manifest.baselines.ceiling = 1.0;
-            Level::from_ladder(&manifest).number()
+            Level::from_ladder(&manifest.baselines, manifest.direction()).number()
         };
         let levels = [0.61, 0.65, 0.69, 0.75, 0.85].map(level);
         assert_eq!(levels, [1, 2, 3, 4, 5]);

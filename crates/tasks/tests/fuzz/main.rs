@@ -48,7 +48,8 @@ fn corpus(name: &str) -> PathBuf {
 }
 
 fn csv(columns: &[&str], rows: &[Vec<String>]) -> String {
-    let lines = rows.iter().enumerate().map(|(row, cells)| format!("r{row},{}\n", cells.join(",")));
+    let lines =
+        rows.iter().enumerate().map(|(row, cells)| format!("r{row},{}\n", random::line(cells)));
     format!("id,{}\n{}", columns.join(","), lines.collect::<String>())
 }
 

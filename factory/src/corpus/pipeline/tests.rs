@@ -13,6 +13,8 @@ use crate::spec::role_settings::RoleSettings;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use support::folders::corpus_files;
+use tasks::rating::Level;
+use tasks::task::{Corpus, TaskDir};
 
 /// Shows nothing.
 struct NoProgress;
@@ -203,6 +205,7 @@ impl TestCorpus {
             formulations: vec!["binary".to_owned(), "regression".to_owned()],
             shares: Vec::new(),
             preset: Preset::Large,
+            levels: Vec::new(),
             concurrency: 1,
             carry_on: false,
             limits: RoleLimits::default(),
@@ -270,6 +273,42 @@ fn developer_that_fails_twice_is_asked_again_within_the_attempt() {
         } else {
             assert!(*bytes == theirs[path], "{path}");
         }
+    }
+}
+
+/// Levels of the tasks of a corpus, as far as their ladders tell.
+fn levels(corpus: &Utf8Path) -> Vec<u8> {
+    let corpus = Corpus::open(corpus).unwrap();
+    let level = |task: &TaskDir| {
+        let manifest = task.manifest();
+        Level::from_ladder(&manifest.baselines, manifest.direction()).number()
+    };
+    corpus.tasks().iter().map(level).collect()
+}
+
+#[test]
+fn tasks_have_the_levels_that_were_asked_for() {
+    let [_, second, third, fourth, fifth] = Level::ALL;
+    for (asked, numbers) in [([second, third], [2, 3]), ([fourth, fifth], [4, 5])] {
+        let desk = TestCorpus::new();
+        let options = Options { levels: asked.to_vec(), ..desk.options(6) };
+        run(&options, &Builtin).unwrap();
+        let found = levels(&options.out);
+        assert!(found.len() >= 4, "{found:?}");
+        assert!(found.iter().all(|level| numbers.contains(level)), "{found:?}");
+        let ledger = desk.ledger();
+        let other = ledger.iter().filter(|entry| entry.reason.as_deref() == Some("level"));
+        for entry in other.clone() {
+            assert_eq!(entry.stage, Stage::Development);
+            assert!(
+                entry.detail.as_ref().unwrap().ends_with(&format!("{}, {}", asked[0], asked[1]))
+            );
+        }
+        // Rules are drawn for the level: most attempts that are refused fail otherwise.
+        assert!(2 * other.count() < ledger.len(), "{ledger:?}");
+        // The same corpus goes on only with the same levels.
+        let error = run(&Options { levels: Vec::new(), ..options }, &Builtin).unwrap_err();
+        assert!(error.to_string().contains("`level` = "), "{error}");
     }
 }
 

@@ -150,10 +150,9 @@ fn findings(task: &GalleryTask, items: &[Item]) -> Vec<(&'static str, Result<(),
         ("headers and chunks of files", files::headers_say_nothing(&task.dir)),
     ];
     if !items.is_empty() {
-        let medium = task.blueprint.item().map(|layout| layout.medium);
         let bytes: Vec<&[u8]> = items.iter().map(|item| &*item.bytes).collect();
         let (train, test) = bytes.split_at(task.train.rows.len().min(bytes.len()));
-        let copies = copies::among(medium, train, test);
+        let copies = copies::among(&task.blueprint, train, test);
         found.push(("test items that are training items, changed a little", copies));
     }
     found

@@ -437,6 +437,7 @@ pub fn rows(tasks: &[TaskStructure]) -> Vec<StructureRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write as _;
 
     fn read(text: &str) -> DataFrame {
         table::read_csv(text.as_bytes()).unwrap()
@@ -456,10 +457,8 @@ mod tests {
             };
             let load = if row % 3 == 0 { "0".to_owned() } else { format!("{row}.5") };
             let list = ["1 2", "1 2 3", "4"][row as usize % 3];
-            train += &format!(
-                "{row},S{site},A{area},2020-01-{:02},{load},{list},{kind}\n",
-                10 + row / 3
-            );
+            let day = 10 + row / 3;
+            let _ = writeln!(train, "{row},S{site},A{area},2020-01-{day},{load},{list},{kind}");
         }
         let test = "id,site,area,day,load,list\n90,S8,A0,2020-02-01,30.5,2 2\n91,S8,A1,2020-02-02,40.5,1\n";
         let prediction = Prediction::Label {

@@ -325,7 +325,7 @@ fn pages(pages: &PageDiversity) -> String {
     );
     let _ = writeln!(
         text,
-        "  self-BLEU-4 {:.3}, of the prose alone {:.3}",
+        "  self-BLEU-4 without the list `At a glance` {:.3}, of the prose alone {:.3}",
         pages.self_bleu_4, pages.self_bleu_4_prose
     );
     let most = [

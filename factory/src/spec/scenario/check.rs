@@ -501,7 +501,8 @@ mod tests {
 
     #[test]
     fn challenge_with_a_fault_is_refused() {
-        let cases: [(fn(&mut ChallengeScenario), &str, &str); 5] = [
+        type Fault = fn(&mut ChallengeScenario);
+        let cases: [(Fault, &str, &str); 5] = [
             (|s| s.formulation = Formulation::Binary, "story_schema", "no challenge asks"),
             (|s| s.columns.truncate(1), "story_schema", "2 are needed"),
             (|s| s.subjects.truncate(3), "story_schema", "8 to 24 are needed"),

@@ -2,6 +2,7 @@
 
 use super::{Cause, ChallengeScenario, Follows, SceneScenario, SeriesScenario, TableScenario};
 use crate::media::MediumKind;
+use crate::media::image::Subject;
 use crate::spec::challenge::ChallengeRule;
 use crate::spec::mix::Cell;
 use serde::{Deserialize, Serialize};
@@ -130,5 +131,16 @@ impl Scenario {
     /// Whether it can tell tasks of this kind.
     pub fn serves(&self, cell: Cell) -> bool {
         self.story.serves(cell)
+    }
+
+    /// What its pictures show, where they are composed.
+    pub fn subject(&self) -> Option<Subject> {
+        let Story::Table(story) = &self.story else { return None };
+        story.item.as_ref()?.subject
+    }
+
+    /// Whether its pictures show what training tasks do not.
+    pub fn shows_held_out(&self) -> bool {
+        self.subject().is_some_and(|subject| Subject::HELD_OUT.contains(&subject))
     }
 }

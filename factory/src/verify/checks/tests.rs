@@ -70,7 +70,8 @@ impl Bench {
         for attempt in 0..ATTEMPTS {
             let origin = Origin { corpus_seed: 0, slot: slot.index, attempt };
             let (seed, preset) = (&seeds[slot.seed], request.preset);
-            let brief = Brief { slot, seed, scenario: &story, origin, preset };
+            let levels = request.levels;
+            let brief = Brief { slot, seed, scenario: &story, origin, preset, levels };
             let blueprint = strategist::strategise(&brief).unwrap();
             let other = |item: &ItemLayout| {
                 item.format != format.unwrap_or(item.medium.reader().formats()[0])

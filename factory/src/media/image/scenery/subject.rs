@@ -52,6 +52,9 @@ impl Subject {
         Self::Apple,
     ];
 
+    /// Subjects that only held-out tasks have, so that they show what training has not shown.
+    pub const HELD_OUT: [Self; 4] = [Self::Butterfly, Self::Coin, Self::House, Self::Van];
+
     /// How it is drawn.
     pub(super) fn figure(self) -> &'static Figure {
         static FIGURES: LazyLock<BTreeMap<Subject, Figure>> = LazyLock::new(|| {

@@ -35,6 +35,7 @@ fn corpus(dir: &Utf8Path) -> Corpus {
         formulations: vec!["regression".to_owned(), "multiclass".to_owned()],
         shares: vec!["tabular/regression=0.5".to_owned()],
         preset: Preset::Paper,
+        levels: Vec::new(),
         limits: RoleLimits::default(),
         roles: RoleSettings::default(),
         shard: None,
