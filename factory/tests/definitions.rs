@@ -1,8 +1,6 @@
 //! The metrics as pages define them: an implementation that was written from these texts alone
 //! against the native grader, on random inputs with ties and edge cases.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use factory::page::definition;
 use serde_json::json;
 use std::collections::BTreeSet;
