@@ -141,7 +141,8 @@ fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<Col
     }
     if let (Some(layout), Story::Challenge(story)) = (blueprint.challenge(), &scenario.story) {
         let column = |(name, told): (&String, &ChallengeColumn)| {
-            let content = ColumnContent::Item { in_file: false, shows: told.shows.clone(), form: None };
+            let content =
+                ColumnContent::Item { in_file: false, shows: told.shows.clone(), form: None };
             ColumnFacts::new(name, content)
         };
         return layout.columns.iter().zip(&story.columns).map(column).collect();

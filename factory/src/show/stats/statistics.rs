@@ -347,8 +347,7 @@ mod tests {
             .collect::<Vec<_>>();
         let manifests: Vec<&Manifest> = manifests.iter().collect();
         let ratings = Ratings::default();
-        let statistics =
-            of_tables(&record(), &manifests, &ratings, &attempts, &descriptions, &[]);
+        let statistics = of_tables(&record(), &manifests, &ratings, &attempts, &descriptions, &[]);
         insta::assert_snapshot!(super::super::text::text(&statistics));
     }
 }
