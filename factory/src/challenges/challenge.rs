@@ -10,6 +10,7 @@ use crate::spec::blueprint::Blueprint;
 use crate::spec::challenge::{ChallengeLayout, ChallengeRule, Wording};
 use std::collections::BTreeMap;
 use std::fmt;
+use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::RowCounts;
 use tasks::values::Values;
@@ -36,6 +37,7 @@ impl ChallengeRule {
     pub fn challenge(&self) -> &dyn Challenge {
         match self {
             Self::Normalisation(challenge) => challenge,
+            Self::Extraction(challenge) => challenge,
         }
     }
 }
@@ -63,6 +65,9 @@ pub struct DrawnRow {
 pub trait Challenge: fmt::Debug + fmt::Display + Sync {
     /// What a submission holds.
     fn prediction(&self, column: &str) -> Prediction;
+
+    /// What submissions are scored by.
+    fn metric(&self) -> Metric;
 
     /// How rows and answers can be worse than clean.
     fn blemishes(&self) -> &'static [Blemish];
@@ -97,6 +102,12 @@ pub trait Challenge: fmt::Debug + fmt::Display + Sync {
 
     /// What the page calls a row's data, in the plural.
     fn made_of(&self) -> &'static str;
+}
+
+/// Forecasts of no rows, where the truth is of another kind than this challenge's.
+pub(super) fn nothing(material: &Material<'_>) -> Rungs {
+    let none = || material.ideal.take(&[]);
+    Rungs { forecasts: [none(), none(), none(), none(), none()], start: None, unseen: none() }
 }
 
 /// Draws a task's rows.

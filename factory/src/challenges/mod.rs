@@ -6,12 +6,17 @@
 
 mod challenge;
 mod distinct;
+mod extraction;
 mod kind;
 mod normalisation;
 mod numerals;
+#[cfg(test)]
+mod python;
 mod reading;
+mod remarks;
 mod speech;
 mod strategy;
+mod tagger;
 
 pub use challenge::{Answer, Cells, Challenge, DrawnRow, Material, Strengths};
 pub use strategy::strategise;

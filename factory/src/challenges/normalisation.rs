@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::challenge::{Answer, Cells, Challenge, DrawnRow, Material, SLIPS, Strengths};
+use super::challenge::{Answer, Cells, Challenge, DrawnRow, Material, SLIPS, Strengths, nothing};
 use super::distinct::Distinct;
 use super::numerals::to_roman;
 use super::reading;
@@ -22,6 +22,7 @@ use crate::media::{Blemish, Reading};
 use crate::numeric::draws::Draws;
 use crate::spec::challenge::{Convention, Normalisation, Style, Wording};
 use std::collections::BTreeMap;
+use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::RowCounts;
 use tasks::values::Values;
@@ -237,6 +238,10 @@ impl Challenge for Normalisation {
         Prediction::Text { column: column.to_owned() }
     }
 
+    fn metric(&self) -> Metric {
+        Metric::ExactMatch
+    }
+
     fn blemishes(&self) -> &'static [Blemish] {
         &[SLIPS]
     }
@@ -317,12 +322,6 @@ impl Challenge for Normalisation {
     fn made_of(&self) -> &'static str {
         "sentences"
     }
-}
-
-/// Forecasts of no rows, where the truth is of another kind than this challenge's.
-fn nothing(material: &Material<'_>) -> Rungs {
-    let none = || material.ideal.take(&[]);
-    Rungs { forecasts: [none(), none(), none(), none(), none()], start: None, unseen: none() }
 }
 
 /// A training row: a token among the words before and behind it, and how it was read.

@@ -5,16 +5,18 @@ use crate::numeric::rounding::digits;
 use crate::spec::blueprint::Blueprint;
 use crate::spec::challenge::{ChallengeLayout, ChallengeRule, Normalisation, Wording};
 use crate::spec::config::Preset;
+use crate::spec::extraction::Extraction;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::Mutation;
 use crate::spec::scenario::ChallengeScenario;
-use tasks::metrics::Metric;
-use tasks::task::RowCounts;
+use tasks::task::{Formulation, RowCounts};
 
 /// Completes what a brief gives: conventions, metric, sizes and blemishes.
 pub fn strategise(story: &ChallengeScenario, outline: Blueprint, draws: &mut Draws) -> Blueprint {
-    let rule = ChallengeRule::Normalisation(Normalisation::plan(draws));
-    let metric = Metric::ExactMatch;
+    let rule = match story.formulation {
+        Formulation::Extraction => ChallengeRule::Extraction(Extraction::plan(draws)),
+        _ => ChallengeRule::Normalisation(Normalisation::plan(draws)),
+    };
     let challenge = rule.challenge();
     let blemish = |blemish: &crate::media::Blemish| Mutation::Blemish {
         name: blemish.name.to_owned(),
@@ -27,7 +29,7 @@ pub fn strategise(story: &ChallengeScenario, outline: Blueprint, draws: &mut Dra
         Preset::Paper => train / 4,
     };
     Blueprint {
-        metric,
+        metric: challenge.metric(),
         prediction: challenge.prediction(&story.target),
         id_column: story.id.clone(),
         rows: RowCounts { train, test },

@@ -28,6 +28,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Formulation::Detection => "object detection",
         Formulation::Reconstruction => "reconstruction",
         Formulation::Normalisation => "text normalisation",
+        Formulation::Extraction => "span extraction",
     };
     let form = match &blueprint.prediction {
         Prediction::Number { .. } => "number",

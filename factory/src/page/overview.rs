@@ -114,6 +114,7 @@ fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
         Formulation::Detection => ("ask_detection", Some("warn_detection")),
         Formulation::Reconstruction => ("ask_reconstruction", None),
         Formulation::Normalisation => ("ask_normalisation", Some("warn_normalisation")),
+        Formulation::Extraction => ("ask_extraction", Some("warn_extraction")),
     };
     let ask = phrases.sentences(ask);
     match warning {

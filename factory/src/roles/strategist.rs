@@ -509,6 +509,7 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
         Formulation::Detection => "the boxes around things",
         Formulation::Reconstruction => "the clean picture",
         Formulation::Normalisation => "what is written, as it is read aloud",
+        Formulation::Extraction => "the piece of a text that says what is asked for",
     };
     Derivation::Reformulated {
         from: Dna::of(brief.seed).asks,

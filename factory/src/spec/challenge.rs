@@ -1,6 +1,7 @@
 //! The layout of a task whose answers have a form of their own and come from no scored rule, and
 //! its hidden conventions.
 
+use crate::spec::extraction::Extraction;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,13 +37,15 @@ pub struct Wording {
 pub enum ChallengeRule {
     /// How what is written is read aloud.
     Normalisation(Normalisation),
+    /// Which piece of a text is copied.
+    Extraction(Extraction),
 }
 
 impl ChallengeRule {
     /// The data of challenges that ask for this; `None` where a challenge does not.
     pub fn modality(formulation: Formulation) -> Option<Modality> {
         match formulation {
-            Formulation::Normalisation => Some(Modality::Text),
+            Formulation::Normalisation | Formulation::Extraction => Some(Modality::Text),
             _ => None,
         }
     }
@@ -51,7 +54,7 @@ impl ChallengeRule {
     /// for this.
     pub fn columns(formulation: Formulation) -> usize {
         match formulation {
-            Formulation::Normalisation => 2,
+            Formulation::Normalisation | Formulation::Extraction => 2,
             _ => 0,
         }
     }
@@ -60,6 +63,7 @@ impl ChallengeRule {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Normalisation(_) => "normalisation",
+            Self::Extraction(_) => "extraction",
         }
     }
 
@@ -67,6 +71,7 @@ impl ChallengeRule {
     pub fn formula(&self) -> String {
         match self {
             Self::Normalisation(rule) => rule.to_string(),
+            Self::Extraction(rule) => rule.to_string(),
         }
     }
 
@@ -75,6 +80,7 @@ impl ChallengeRule {
     pub fn skeleton(&self) -> String {
         let unusual = match self {
             Self::Normalisation(rule) => rule.unusual(),
+            Self::Extraction(rule) => rule.unusual(),
         };
         format!("{}({})", self.kind(), unusual.join(", "))
     }

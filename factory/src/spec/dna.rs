@@ -58,6 +58,7 @@ pub fn native(seed: &Seed) -> Option<Formulation> {
         (SeedTask::Segmentation, _) => Some(Formulation::Segmentation),
         (SeedTask::ObjectDetection, _) => Some(Formulation::Detection),
         (SeedTask::Reconstruction, _) => Some(Formulation::Reconstruction),
+        (SeedTask::Other, "span_extraction") => Some(Formulation::Extraction),
         _ => None,
     }
 }

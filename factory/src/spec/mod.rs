@@ -9,6 +9,7 @@ pub mod config;
 pub mod dna;
 pub(crate) mod embedded;
 pub mod evaluation;
+pub mod extraction;
 pub mod generated;
 pub mod layout;
 pub mod levels;

@@ -1,11 +1,13 @@
 //! The Python that scripted agents write for rows of text whose answer is a text.
 //!
 //! The weaker levels answer with what was seen in the training rows: for the same last cell, else
-//! for the training row that is most alike. The oracle calls the function `answers` that the
-//! factory records.
+//! for the training row that is most alike. Where a piece of a text is asked for, they copy the
+//! whole text, or the part of it whose words are found in answers most. The oracle calls the
+//! function `answers` that the factory records.
 
 use super::scripted::ScriptedLevel;
 use tasks::prediction::Prediction;
+use tasks::task::Formulation;
 
 const OPENING: &str = r#"import pandas as pd
 a = pd.read_csv("input/train.csv", dtype=str, keep_default_na=False)
@@ -29,10 +31,28 @@ k = (v.transform(b[c]) @ x.T).toarray()
 s[t] = [y[w] if w in y else a[t][r.argmax()] if r.max() > 0.5 else w for w, r in zip(b[c], k)]
 "#;
 
+/// The whole text.
+const WHOLE: &str = "s[t] = b[b.columns[1]]\n";
+
+/// The part of the text between two marks that has the highest share of words of answers to rows
+/// with the same last cell.
+const PARTS: &str = r#"import re
+from collections import Counter
+v = b.columns[1]
+n = lambda x: Counter(w.strip(",;.!") for w in " ".join(x).lower().split())
+f = {k: (n(g[t]), n(g[v])) for k, g in a.groupby(c)}
+def cut(x, k):
+    d, e = f[k]
+    p = [q.strip(" ,;.!") for q in re.split("(?<=[,;.!]) ", x)]
+    return max(p, key=lambda q: sum(d[w] / max(e[w], 1) for w in q.lower().split()) / len(q.split()))
+s[t] = [cut(x, k) if k in f else x for x, k in zip(b[v], b[c])]
+"#;
+
 /// The script of a level for a prediction of a text, given what the factory recorded of the hidden
 /// conventions. Without a record (tasks from elsewhere) the oracle is the best level below it.
 pub(super) fn script(
     level: ScriptedLevel,
+    formulation: Option<Formulation>,
     prediction: &Prediction,
     hidden: &str,
 ) -> Option<String> {
@@ -42,6 +62,8 @@ pub(super) fn script(
         ScriptedLevel::Oracle if !hidden.is_empty() => {
             format!("{hidden}s[t] = answers(a, b, t)\n")
         }
+        ScriptedLevel::Linear if formulation == Some(Formulation::Extraction) => WHOLE.to_owned(),
+        _ if formulation == Some(Formulation::Extraction) => PARTS.to_owned(),
         ScriptedLevel::Linear => SEEN.to_owned(),
         ScriptedLevel::Forest | ScriptedLevel::Operators | ScriptedLevel::Oracle => {
             NEAREST.to_owned()

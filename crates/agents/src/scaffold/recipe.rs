@@ -56,7 +56,8 @@ impl Recipe {
             .filter(|_| self.approach != ScriptedLevel::Constant);
         let Some(shape) = shape else {
             let scene = scenes::script(self, prediction, &oracle.code);
-            let text = || challenges::script(self.approach, prediction, &oracle.code);
+            let text =
+                || challenges::script(self.approach, facts.formulation, prediction, &oracle.code);
             return scene.or_else(text).unwrap_or_else(|| SAMPLE.to_owned());
         };
         let mut code = String::from("import pandas as pd\n");

@@ -74,6 +74,8 @@ pub enum Formulation {
     Reconstruction,
     /// What is written, in another form.
     Normalisation,
+    /// A piece of a text, copied from it.
+    Extraction,
 }
 
 impl Formulation {
@@ -92,6 +94,7 @@ impl Formulation {
             Self::Detection => "detection",
             Self::Reconstruction => "reconstruction",
             Self::Normalisation => "normalisation",
+            Self::Extraction => "extraction",
         }
     }
 }

@@ -3,9 +3,7 @@
 
 use super::*;
 use crate::baselines::rungs::Material;
-use serde_json::{Value, json};
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use crate::challenges::python;
 use tasks::metrics::Metric;
 use tasks::stream::Stream;
 use tasks::values;
@@ -79,38 +77,11 @@ fn slips_change_answers_and_no_cell() {
     assert!((60..240).contains(&wrong), "{wrong}");
 }
 
-/// Answers to the rows behind the first ones, which are known.
-const DRIVER: &str = "
-import json, sys
-import pandas as pd
-given = json.load(sys.stdin)
-a, b = (pd.DataFrame(given[name], columns=['id', 'line', 'token', 'said']) for name in 'ab')
-print(json.dumps(answers(a, b.drop(columns='said'), 'said')))
-";
-
 #[test]
 fn the_recorded_code_reads_as_the_rule_does() {
     for seed in [11, 12, 13] {
         let (rule, rows) = drawn(seed, 0.0);
-        let row = |row: &DrawnRow| {
-            let Answer::Text(said) = &row.truth;
-            json!(["0", row.cells[0], row.cells[1], said])
-        };
-        let table = |rows: &[DrawnRow]| rows.iter().map(row).collect::<Vec<Value>>();
-        let given = json!({"a": table(&rows[..180]), "b": table(&rows[180..])});
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-        let python =
-            std::env::var("MLE_PYTHON").unwrap_or_else(|_| format!("{root}/.venv/bin/python"));
-        let mut child = Command::new(python)
-            .args(["-c", &format!("{}{DRIVER}", rule.oracle())])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(given.to_string().as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success());
-        let answers: Vec<String> = serde_json::from_slice(&output.stdout).unwrap();
+        let answers = python::answers(&rule.oracle(), 180, &rows);
         let missed: Vec<(&DrawnRow, &String)> = rows[180..]
             .iter()
             .zip(&answers)

@@ -315,6 +315,7 @@ fn question(formulation: Formulation) -> &'static str {
         Formulation::Detection => "the boxes around things",
         Formulation::Reconstruction => "the clean picture behind a damaged one",
         Formulation::Normalisation => "what is written, as it is read aloud",
+        Formulation::Extraction => "the piece of a text that says what is asked for",
     }
 }
 
@@ -335,7 +336,9 @@ fn metrics(formulation: Formulation) -> &'static str {
         Formulation::Segmentation => "one for masks, such as Dice",
         Formulation::Detection => "mean average precision of boxes",
         Formulation::Reconstruction => "one for pictures, such as PSNR or SSIM",
-        Formulation::Normalisation => "one for texts, such as the share of exact matches",
+        Formulation::Normalisation | Formulation::Extraction => {
+            "one for texts, such as the share of exact matches"
+        }
     }
 }
 

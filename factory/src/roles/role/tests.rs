@@ -81,6 +81,7 @@ fn blueprint_of_every_layout_survives_being_written() {
         ("graph/multiclass", vec!["network"]),
         ("image/segmentation", vec!["scene"]),
         ("text/normalisation", vec!["challenge"]),
+        ("text/extraction", vec!["challenge"]),
     ];
     for (cell, layouts) in cells {
         let blueprint = blueprints(cell, 1).remove(0);
@@ -104,6 +105,7 @@ fn blueprint_with_two_layouts_is_refused() {
         "graph/multiclass",
         "image/segmentation",
         "text/normalisation",
+        "text/extraction",
     ];
     for cell in cells {
         let mut both = written(cell);

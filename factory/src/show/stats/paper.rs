@@ -68,7 +68,8 @@ pub fn formulation(formulation: Formulation) -> &'static str {
         | Formulation::Segmentation
         | Formulation::Detection
         | Formulation::Reconstruction
-        | Formulation::Normalisation => OTHER,
+        | Formulation::Normalisation
+        | Formulation::Extraction => OTHER,
     }
 }
 

@@ -11,6 +11,7 @@ use super::{
 use crate::media::MediumKind;
 use crate::spec::challenge::ChallengeRule;
 use crate::spec::evaluation::evaluation_words;
+use crate::spec::extraction::VERBS;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use tasks::task::Formulation;
@@ -213,12 +214,28 @@ fn check_challenge(story: &ChallengeScenario) -> Result<(), StoryError> {
             }
         }
     }
+    if story.formulation == Formulation::Extraction {
+        check_clauses(story)?;
+    }
     // Short endings would leave sentences alike that differ in them alone.
     match story.settings.iter().find(|phrase| phrase.split(' ').count() < LEAST_SETTING) {
         None => Ok(()),
         Some(phrase) => Err(StoryError::Text(format!(
             "`settings`: `{phrase}` needs {LEAST_SETTING} words or more"
         ))),
+    }
+}
+
+/// Remarks can be taken apart at marks and verbs.
+fn check_clauses(story: &ChallengeScenario) -> Result<(), StoryError> {
+    let phrases = || story.subjects.iter().chain(&story.settings);
+    if let Some(phrase) = phrases().find(|phrase| phrase.contains([',', ';', '.', '!'])) {
+        return Err(StoryError::Text(format!("`{phrase}` has a mark, which would end a clause")));
+    }
+    let is_verb = |phrase: &&String| phrase.split(' ').any(|word| VERBS.contains(&word));
+    match story.subjects.iter().find(is_verb) {
+        None => Ok(()),
+        Some(phrase) => Err(StoryError::Text(format!("`subjects`: `{phrase}` has a verb"))),
     }
 }
 
@@ -502,18 +519,20 @@ mod tests {
     #[test]
     fn challenge_with_a_fault_is_refused() {
         type Fault = fn(&mut ChallengeScenario);
-        let cases: [(Fault, &str, &str); 5] = [
+        let cases: [(Fault, &str, &str); 7] = [
             (|s| s.formulation = Formulation::Binary, "story_schema", "no challenge asks"),
             (|s| s.columns.truncate(1), "story_schema", "2 are needed"),
             (|s| s.subjects.truncate(3), "story_schema", "8 to 24 are needed"),
             (|s| s.settings[0] = "at noon today".to_owned(), "story_text", "4 words or more"),
             (|s| s.subjects[1] = s.subjects[0].clone(), "story_text", "occurs twice"),
+            (|s| s.settings[0].insert(3, ','), "story_text", "would end a clause"),
+            (|s| s.subjects[0].push_str(" that was"), "story_text", "has a verb"),
         ];
-        let stories = all().unwrap().into_iter().find_map(|scenario| match scenario.story {
+        let mut stories = all().unwrap().into_iter().filter_map(|scenario| match scenario.story {
             Story::Challenge(story) => Some(*story),
             _ => None,
         });
-        let plain = stories.unwrap();
+        let plain = stories.find(|story| story.formulation == Formulation::Extraction).unwrap();
         for (change, code, said) in cases {
             let mut story = plain.clone();
             change(&mut story);

@@ -313,40 +313,41 @@ fn faults_of_masks_boxes_and_pictures_are_seen() {
 
 #[test]
 fn faults_of_texts_are_seen() {
-    let formulation = Formulation::Normalisation;
-    let bench = Bench::of(Cell { modality: Modality::Text, formulation });
-    rebuilds(&bench.staged, &bench.story, Rebuild::Whole).unwrap();
-    let task = bench.with(|draft| draft.facts.thresholds.bronze_threshold = 0.001);
-    assert_eq!(code(disk::no_constant_medals(&task)), "constant_medals");
-    let task = bench.with(|draft| {
-        let assets = &mut draft.facts.assets;
-        assets.test_items[3] = assets.train_items[5].clone();
-    });
-    assert_eq!(code(leaks::no_duplicates(&task)), "duplicate");
-    let task = bench.with(|draft| {
-        let assets = &mut draft.facts.assets;
-        let known = String::from_utf8_lossy(&assets.train_items[5].bytes).into_owned();
-        assets.test_items[3].bytes = known.replacen("The ", "This ", 1).into_bytes();
-    });
-    assert_eq!(code(super::copies::no_item_is_a_copy(&task)), "text_copy");
-    let task = bench.with(|draft| draft.facts.ladder.forecasts.swap(1, 2));
-    assert_eq!(code(super::ladder::gaps_exceed_noise(&task.draft.facts)), "gap_within_noise");
-    let task = bench.with(|draft| {
-        // What was learnt from the training rows is no better than what was known before.
-        draft.facts.ladder.out_of_bag = draft.facts.ladder.start.clone().unwrap();
-    });
-    assert_eq!(code(super::ladder::learnable(&task.draft.facts)), "unlearnable");
-    let task = bench.with(|draft| {
-        let rule = draft.facts.blueprint.formula();
-        draft.description.push_str(rule.split("; ").next().unwrap());
-    });
-    assert_eq!(code(printed::rule_is_not_printed(&task)), "rule_printed");
-    let task = bench.with(|draft| {
-        let assets = &mut draft.facts.assets;
-        let rows = by_truth(&assets.train_truth.as_numbers());
-        assets.train_truth = assets.train_truth.take(&rows);
-    });
-    assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Order])), "order_leak");
+    for formulation in [Formulation::Normalisation, Formulation::Extraction] {
+        let bench = Bench::of(Cell { modality: Modality::Text, formulation });
+        rebuilds(&bench.staged, &bench.story, Rebuild::Whole).unwrap();
+        let task = bench.with(|draft| draft.facts.thresholds.bronze_threshold = 0.001);
+        assert_eq!(code(disk::no_constant_medals(&task)), "constant_medals");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.facts.assets;
+            assets.test_items[3] = assets.train_items[5].clone();
+        });
+        assert_eq!(code(leaks::no_duplicates(&task)), "duplicate");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.facts.assets;
+            let known = String::from_utf8_lossy(&assets.train_items[5].bytes).into_owned();
+            assets.test_items[3].bytes = known.replacen("The ", "This ", 1).into_bytes();
+        });
+        assert_eq!(code(super::copies::no_item_is_a_copy(&task)), "text_copy");
+        let task = bench.with(|draft| draft.facts.ladder.forecasts.swap(1, 2));
+        assert_eq!(code(super::ladder::gaps_exceed_noise(&task.draft.facts)), "gap_within_noise");
+        let task = bench.with(|draft| {
+            // What was learnt from the training rows is no better than what was known before.
+            draft.facts.ladder.out_of_bag = draft.facts.ladder.start.clone().unwrap();
+        });
+        assert_eq!(code(super::ladder::learnable(&task.draft.facts)), "unlearnable");
+        let task = bench.with(|draft| {
+            let rule = draft.facts.blueprint.formula();
+            draft.description.push_str(rule.split("; ").next().unwrap());
+        });
+        assert_eq!(code(printed::rule_is_not_printed(&task)), "rule_printed");
+        let task = bench.with(|draft| {
+            let assets = &mut draft.facts.assets;
+            let rows = by_truth(&assets.train_truth.as_numbers());
+            assets.train_truth = assets.train_truth.take(&rows);
+        });
+        assert_eq!(code(leaks::say_nothing(&task, &[Carrier::Order])), "order_leak");
+    }
 }
 
 #[test]

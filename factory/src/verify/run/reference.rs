@@ -33,6 +33,7 @@ const BOXES: &str = include_str!("../../../reference/boxes.py");
 const PIXELS: &str = include_str!("../../../reference/pixels.py");
 const SPEECH: &str = include_str!("../../challenges/speech.py");
 const NORMALISATION: &str = include_str!("../../../reference/normalisation.py");
+const EXTRACTION: &str = include_str!("../../../reference/extraction.py");
 
 /// The reference script of a task.
 pub(super) fn script(task: &TaskDir) -> String {
@@ -44,6 +45,7 @@ pub(super) fn script(task: &TaskDir) -> String {
         Formulation::Detection => vec![BLOBS, BOXES],
         Formulation::Reconstruction => vec![PIXELS],
         Formulation::Normalisation => vec![SPEECH, NORMALISATION],
+        Formulation::Extraction => vec![EXTRACTION],
         Formulation::Matching => vec![TABLE, WORDS, PAIRS, MODELS, CLASSES],
         Formulation::Binary | Formulation::Multiclass => tabular(task, CLASSES),
         Formulation::Multilabel => tabular(task, LABELS),
