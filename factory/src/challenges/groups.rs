@@ -18,11 +18,8 @@ impl<'a> Groups<'a> {
     /// `points` and `names` are of the same length.
     pub(super) fn new(points: &[Point], names: &[&'a str]) -> Self {
         let (means, inner) = centred(points, names);
-        let size = points.first().map_or(0, Vec::len);
-        let mut scatter = products(&inner, &inner);
-        for place in 0..size {
-            scatter[place][place] = scatter[place][place] * (1.0 + RIDGE) + RIDGE;
-        }
+        let scatter = ridged(products(&inner, &inner));
+        let size = scatter.len();
         let identity = (0..size)
             .map(|row| (0..size).map(|column| if row == column { 1.0 } else { 0.0 }).collect());
         Self { means, precision: solve(scatter, identity.collect()) }
@@ -80,11 +77,15 @@ pub(super) fn centred<'a>(
 /// The slopes of several targets on the inputs by least squares, without an intercept: a row per
 /// input. Inputs that say nothing have none.
 pub(super) fn slopes(inputs: &[Point], targets: &[Point]) -> Vec<Point> {
-    let mut normal = products(inputs, inputs);
-    for (place, row) in normal.iter_mut().enumerate() {
+    solve(ridged(products(inputs, inputs)), products(inputs, targets))
+}
+
+/// A symmetric matrix with a little more on its diagonal.
+fn ridged(mut matrix: Vec<Point>) -> Vec<Point> {
+    for (place, row) in matrix.iter_mut().enumerate() {
         row[place] = row[place] * (1.0 + RIDGE) + RIDGE;
     }
-    solve(normal, products(inputs, targets))
+    matrix
 }
 
 /// `left` transposed times `right`: a row per coordinate of `left`.

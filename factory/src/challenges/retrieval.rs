@@ -52,7 +52,7 @@ impl Retrieval {
     pub(super) fn plan(columns: &[ChallengeColumn], draws: &mut Draws) -> Self {
         let shape = *draws.pick(&Shape::ALL);
         let mut gains = gains();
-        gains.retain(|gains| is_hidden(shape, gains));
+        gains.retain(|gains| is_hidden(shape, *gains));
         let gains = *draws.pick(&gains);
         let words = columns.iter().flat_map(|column| &column.words);
         let words = words.zip(gains).map(|(word, gain)| Circumstance { word: word.clone(), gain });
@@ -107,7 +107,7 @@ fn gains() -> Vec<[i8; WORDS]> {
 
 /// Whether a linear model of all columns misses much of a rule: the condition acts under two words
 /// or more, and what it does is no line, or differs between words.
-fn is_hidden(shape: Shape, gains: &[i8; WORDS]) -> bool {
+fn is_hidden(shape: Shape, gains: [i8; WORDS]) -> bool {
     let acting = gains.iter().filter(|gain| **gain != 0).count();
     let bent = matches!(shape, Shape::Hump | Shape::Fold);
     acting >= 2 && (bent || gains.iter().any(|gain| *gain != gains[0]))
@@ -321,13 +321,13 @@ impl Measure {
     /// A measurement so many spreads from the middle.
     fn value(&self, place: f64) -> f64 {
         let [low, high] = self.range;
-        (low + high) / 2.0 + place * (high - low) / SPREADS
+        f64::midpoint(low, high) + place * (high - low) / SPREADS
     }
 
     /// Spreads between a measurement and the middle.
     fn place(&self, value: f64) -> f64 {
         let [low, high] = self.range;
-        (value - (low + high) / 2.0) / (high - low) * SPREADS
+        (value - f64::midpoint(low, high)) / (high - low) * SPREADS
     }
 }
 

@@ -23,7 +23,7 @@ fn stories() -> Vec<Vec<ChallengeColumn>> {
 
 fn drawn(seed: u64, slips: f64) -> (Retrieval, Vec<DrawnRow>) {
     let mut draws = Draws::new(Stream::root(seed));
-    let rule = Retrieval::plan(draws.pick(&stories()), &mut draws);
+    let rule = Retrieval::plan(draws.pick::<Vec<_>>(&stories()), &mut draws);
     let strengths = Strengths::from([(SLIPS.name.to_owned(), slips)]);
     let wording = Wording { subjects: Vec::new(), settings: Vec::new() };
     let rows = rule.draw(&wording, &strengths, ROWS, &mut draws);
@@ -71,6 +71,8 @@ fn rungs_rise_and_the_rule_is_found() {
         assert_eq!((found.shape, found.gains.to_vec()), (rule.shape, gains), "seed {seed}");
     }
     println!("{means:.3?}");
+    let [frequent, near, groups, rule, _] = means;
+    assert!(frequent < 0.2 && near > 0.2 && groups > 0.6 && rule > 0.8, "{means:?}");
 }
 
 #[test]
@@ -88,7 +90,9 @@ fn rows_are_numbers_within_reach_and_slips_change_no_cell() {
         assert_eq!(drawn(seed, 0.3).1, slipped);
         let Values::Ids(names) = ids(&clean[..ROWS.train], |row| &row.truth) else { panic!() };
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        names.iter().for_each(|ids| *counts.entry(&ids[0]).or_default() += 1);
+        for ids in &names {
+            *counts.entry(&ids[0]).or_default() += 1;
+        }
         assert_eq!(counts.len(), ROWS.train / MEAN);
         assert!(counts.values().all(|count| (LEAST..=MOST).contains(count)), "{counts:?}");
     }
