@@ -38,6 +38,7 @@ impl ChallengeRule {
         match self {
             Self::Normalisation(challenge) => challenge,
             Self::Extraction(challenge) => challenge,
+            Self::Retrieval(challenge) => challenge,
         }
     }
 }
@@ -47,6 +48,8 @@ impl ChallengeRule {
 pub enum Answer {
     /// A text.
     Text(String),
+    /// Identifiers, the best guess first.
+    Ids(Vec<String>),
 }
 
 /// A row with its answer.
@@ -134,13 +137,14 @@ pub(super) fn cells(bytes: &[u8]) -> Cells {
 
 /// The answers to several rows of one challenge.
 fn gathered(answers: Vec<Answer>) -> Values {
-    let mut texts = Vec::new();
+    let (mut texts, mut ids) = (Vec::new(), Vec::new());
     for answer in answers {
         match answer {
             Answer::Text(text) => texts.push(text),
+            Answer::Ids(names) => ids.push(names),
         }
     }
-    Values::Texts(texts)
+    if ids.is_empty() { Values::Texts(texts) } else { Values::Ids(ids) }
 }
 
 /// Fits and scores all rungs of a challenge.

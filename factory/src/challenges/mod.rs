@@ -7,6 +7,7 @@
 mod challenge;
 mod distinct;
 mod extraction;
+mod groups;
 mod kind;
 mod normalisation;
 mod numerals;
@@ -14,6 +15,7 @@ mod numerals;
 mod python;
 mod reading;
 mod remarks;
+mod retrieval;
 mod speech;
 mod strategy;
 mod tagger;

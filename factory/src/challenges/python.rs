@@ -17,7 +17,10 @@ print(json.dumps(list(answers(a, b.drop(columns='answer'), 'answer'))))
 /// What recorded code answers to the rows behind the first ones, which are known.
 pub(super) fn answers(code: &str, known: usize, rows: &[DrawnRow]) -> Vec<String> {
     let row = |row: &DrawnRow| {
-        let Answer::Text(truth) = &row.truth;
+        let truth = match &row.truth {
+            Answer::Text(text) => text.clone(),
+            Answer::Ids(names) => names.join(" "),
+        };
         let cells = ["0"].into_iter().chain(row.cells.iter().map(String::as_str));
         cells.chain([truth.as_str()]).map(|cell| json!(cell)).collect::<Vec<Value>>()
     };

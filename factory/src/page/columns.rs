@@ -9,6 +9,7 @@ use crate::spec::classes::ClassQuestion;
 use crate::spec::layout::Layout;
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::scenario::{ChallengeColumn, Scenario, Story};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use tasks::prediction::Prediction;
 
@@ -40,6 +41,15 @@ pub(super) enum ColumnContent {
         shows: String,
         /// How the item is written, where it stands in a cell.
         form: Option<String>,
+    },
+    /// What a column of a challenge holds: its kind, its values, and what they are.
+    Shown {
+        /// `number` or `category`.
+        kind: &'static str,
+        /// A range, or words.
+        values: String,
+        /// What the values are.
+        shows: String,
     },
     /// Numbers between two bounds, both in the training rows; `None` where all are missing.
     Number(Option<(f64, f64)>),
@@ -93,6 +103,7 @@ impl ColumnFacts {
                 let form = form.as_ref().map(|form| format!("; {form}")).unwrap_or_default();
                 (kind, format!("{shows}{form}"))
             }
+            ColumnContent::Shown { kind, values, shows } => (*kind, format!("{values}: {shows}")),
             ColumnContent::Number(bounds) => ("number", range(bounds)),
             ColumnContent::Category(words) => ("category", words.join(" / ")),
             ColumnContent::Group => ("group", "opaque; the groups of test rows are new".to_owned()),
@@ -140,12 +151,27 @@ fn items(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Vec<Col
         return vec![ColumnFacts::new(&layout.column, content)];
     }
     if let (Some(layout), Story::Challenge(story)) = (blueprint.challenge(), &scenario.story) {
-        let column = |(name, told): (&String, &ChallengeColumn)| {
-            let content =
-                ColumnContent::Item { in_file: false, shows: told.shows.clone(), form: None };
+        let column = |(place, (name, told)): (usize, (&String, &ChallengeColumn))| {
+            let shows = told.shows.clone();
+            let values = || {
+                let rows = assets.train_items.iter();
+                rows.filter_map(move |item| str::from_utf8(&item.bytes).ok()?.lines().nth(place))
+            };
+            let content = if told.range.is_some() {
+                let numbers: Vec<f64> = values().filter_map(|cell| cell.parse().ok()).collect();
+                let (low, high) = bounds(&numbers, false).unwrap_or_default();
+                let values = format!("{low} to {high}");
+                ColumnContent::Shown { kind: "number", values, shows }
+            } else if told.words.is_empty() {
+                ColumnContent::Item { in_file: false, shows, form: None }
+            } else {
+                let words: BTreeSet<&str> = values().collect();
+                let values = words.into_iter().collect::<Vec<_>>().join(" / ");
+                ColumnContent::Shown { kind: "category", values, shows }
+            };
             ColumnFacts::new(name, content)
         };
-        return layout.columns.iter().zip(&story.columns).map(column).collect();
+        return layout.columns.iter().zip(&story.columns).enumerate().map(column).collect();
     }
     let (Some(layout), Story::Table(story)) = (blueprint.item(), &scenario.story) else {
         return Vec::new();

@@ -172,7 +172,9 @@ fn sentence(column: &ColumnFacts, assets: &Assets, phrases: &mut Phrases) -> Opt
             phrases.set("share", (100 * often(&most) / cells.len().max(1)).to_string());
             "col_words"
         }
-        ColumnContent::Item { shows, .. } if !shows.is_empty() => {
+        ColumnContent::Item { shows, .. } | ColumnContent::Shown { shows, .. }
+            if !shows.is_empty() =>
+        {
             phrases.set("shows", shows.as_str());
             "col_item"
         }

@@ -29,6 +29,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         Formulation::Reconstruction => "reconstruction",
         Formulation::Normalisation => "text normalisation",
         Formulation::Extraction => "span extraction",
+        Formulation::Retrieval => "re-identification",
     };
     let form = match &blueprint.prediction {
         Prediction::Number { .. } => "number",

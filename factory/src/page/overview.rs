@@ -115,6 +115,7 @@ fn ask(blueprint: &Blueprint, phrases: &mut Phrases) -> String {
         Formulation::Reconstruction => ("ask_reconstruction", None),
         Formulation::Normalisation => ("ask_normalisation", Some("warn_normalisation")),
         Formulation::Extraction => ("ask_extraction", Some("warn_extraction")),
+        Formulation::Retrieval => ("ask_retrieval", Some("warn_retrieval")),
     };
     let ask = phrases.sentences(ask);
     match warning {

@@ -510,6 +510,7 @@ fn derivation(brief: &Brief<'_>) -> Derivation {
         Formulation::Reconstruction => "the clean picture",
         Formulation::Normalisation => "what is written, as it is read aloud",
         Formulation::Extraction => "the piece of a text that says what is asked for",
+        Formulation::Retrieval => "which known individual a row is of",
     };
     Derivation::Reformulated {
         from: Dna::of(brief.seed).asks,

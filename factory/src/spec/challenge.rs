@@ -2,6 +2,7 @@
 //! its hidden conventions.
 
 use crate::spec::extraction::Extraction;
+use crate::spec::retrieval::{MEASURES, Retrieval};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,6 +40,8 @@ pub enum ChallengeRule {
     Normalisation(Normalisation),
     /// Which piece of a text is copied.
     Extraction(Extraction),
+    /// What circumstances do to measurements of individuals.
+    Retrieval(Retrieval),
 }
 
 impl ChallengeRule {
@@ -46,6 +49,7 @@ impl ChallengeRule {
     pub fn modality(formulation: Formulation) -> Option<Modality> {
         match formulation {
             Formulation::Normalisation | Formulation::Extraction => Some(Modality::Text),
+            Formulation::Retrieval => Some(Modality::Tabular),
             _ => None,
         }
     }
@@ -55,6 +59,8 @@ impl ChallengeRule {
     pub fn columns(formulation: Formulation) -> usize {
         match formulation {
             Formulation::Normalisation | Formulation::Extraction => 2,
+            // The condition and the word.
+            Formulation::Retrieval => MEASURES + 2,
             _ => 0,
         }
     }
@@ -64,6 +70,7 @@ impl ChallengeRule {
         match self {
             Self::Normalisation(_) => "normalisation",
             Self::Extraction(_) => "extraction",
+            Self::Retrieval(_) => "retrieval",
         }
     }
 
@@ -72,17 +79,19 @@ impl ChallengeRule {
         match self {
             Self::Normalisation(rule) => rule.to_string(),
             Self::Extraction(rule) => rule.to_string(),
+            Self::Retrieval(rule) => rule.to_string(),
         }
     }
 
     /// What has to be found out, without the answers: the kind, and the conventions that are not
     /// the usual ones.
     pub fn skeleton(&self) -> String {
-        let unusual = match self {
-            Self::Normalisation(rule) => rule.unusual(),
-            Self::Extraction(rule) => rule.unusual(),
+        let parts = match self {
+            Self::Normalisation(rule) => rule.unusual().join(", "),
+            Self::Extraction(rule) => rule.unusual().join(", "),
+            Self::Retrieval(rule) => rule.parts().join(", "),
         };
-        format!("{}({})", self.kind(), unusual.join(", "))
+        format!("{}({parts})", self.kind())
     }
 
     /// A hash that two tasks share only if they ask for the same discoveries.

@@ -54,6 +54,9 @@ pub fn native(seed: &Seed) -> Option<Formulation> {
         (SeedTask::Regression, _) => Some(Formulation::Regression),
         (SeedTask::Forecasting, _) => Some(Formulation::Forecasting),
         (SeedTask::Ranking, _) => Some(Formulation::Ranking),
+        (SeedTask::Matching, "instance_retrieval" | "re_identification") => {
+            Some(Formulation::Retrieval)
+        }
         (SeedTask::Matching, _) => Some(Formulation::Matching),
         (SeedTask::Segmentation, _) => Some(Formulation::Segmentation),
         (SeedTask::ObjectDetection, _) => Some(Formulation::Detection),

@@ -76,6 +76,8 @@ pub enum Formulation {
     Normalisation,
     /// A piece of a text, copied from it.
     Extraction,
+    /// The known individual that an item is of.
+    Retrieval,
 }
 
 impl Formulation {
@@ -95,6 +97,7 @@ impl Formulation {
             Self::Reconstruction => "reconstruction",
             Self::Normalisation => "normalisation",
             Self::Extraction => "extraction",
+            Self::Retrieval => "retrieval",
         }
     }
 }

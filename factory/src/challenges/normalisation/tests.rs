@@ -35,6 +35,7 @@ fn drawn(seed: u64, slips: f64) -> (Normalisation, Vec<DrawnRow>) {
 fn texts(rows: &[DrawnRow], part: fn(&DrawnRow) -> &Answer) -> Values {
     let text = |row| match part(row) {
         Answer::Text(text) => text.clone(),
+        Answer::Ids(_) => panic!("readings are texts"),
     };
     Values::Texts(rows.iter().map(text).collect())
 }

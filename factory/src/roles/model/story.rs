@@ -278,6 +278,9 @@ fn data(brief: &Brief<'_>) -> String {
     let story = match &brief.scenario.story {
         Story::Series(_) => return "several series over time, in one table".to_owned(),
         Story::Scene(_) => return "pictures".to_owned(),
+        Story::Challenge(story) if story.formulation == Formulation::Retrieval => {
+            return "measurements of known individuals".to_owned();
+        }
         Story::Challenge(_) => return "a text per row".to_owned(),
         Story::Table(story) => story,
     };
@@ -316,6 +319,7 @@ fn question(formulation: Formulation) -> &'static str {
         Formulation::Reconstruction => "the clean picture behind a damaged one",
         Formulation::Normalisation => "what is written, as it is read aloud",
         Formulation::Extraction => "the piece of a text that says what is asked for",
+        Formulation::Retrieval => "which known individual a row is of, in up to five guesses",
     }
 }
 
@@ -339,6 +343,7 @@ fn metrics(formulation: Formulation) -> &'static str {
         Formulation::Normalisation | Formulation::Extraction => {
             "one for texts, such as the share of exact matches"
         }
+        Formulation::Retrieval => "mean average precision of the guesses",
     }
 }
 

@@ -6,6 +6,7 @@ use crate::media::Storage;
 use crate::spec::layout::ItemLayout;
 use fs_err as fs;
 use maud::{Markup, html};
+use tasks::prediction::Prediction;
 
 /// Number of rows that are shown.
 const COUNT: usize = 5;
@@ -18,7 +19,11 @@ pub(super) fn show(task: &GalleryTask) -> Option<Markup> {
     let given =
         task.blueprint.item().filter(|layout| matches!(layout.storage(), Storage::Cells(_)));
     let mut items = given.map(ItemLayout::columns).unwrap_or_default();
-    items.extend(task.blueprint.challenge().into_iter().flat_map(|layout| layout.columns.clone()));
+    let of_texts = task
+        .blueprint
+        .challenge()
+        .filter(|_| matches!(task.blueprint.prediction, Prediction::Text { .. }));
+    items.extend(of_texts.into_iter().flat_map(|layout| layout.columns.clone()));
     let columns: Vec<usize> = (0..task.train.header.len())
         .filter(|column| prose.contains(column) || items.contains(&task.train.header[*column]))
         .filter(|column| !truth.contains(&task.train.header[*column].as_str()))

@@ -69,7 +69,8 @@ pub fn formulation(formulation: Formulation) -> &'static str {
         | Formulation::Detection
         | Formulation::Reconstruction
         | Formulation::Normalisation
-        | Formulation::Extraction => OTHER,
+        | Formulation::Extraction
+        | Formulation::Retrieval => OTHER,
     }
 }
 

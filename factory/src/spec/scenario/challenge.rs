@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tasks::task::Formulation;
 
 /// A story about rows whose answer has a form of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChallengeScenario {
     /// Heading of the task's description page.
@@ -25,18 +25,26 @@ pub struct ChallengeScenario {
     pub target: String,
     /// What an answer stands for.
     pub means: String,
-    /// What sentences are about, such as `the night ferry`.
+    /// What sentences are about, such as `the night ferry`; none where rows are no texts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
-    /// Where and when it is, in three words or more, such as `on the way to the islands`.
+    /// Where and when it is, in four words or more, such as `on the way to the islands`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
 }
 
 /// A column of such rows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChallengeColumn {
     /// Its name.
     pub name: String,
     /// What it holds.
     pub shows: String,
+    /// Bounds of a column of numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
+    /// The words of a column of words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
 }

@@ -12,6 +12,7 @@ use crate::media::MediumKind;
 use crate::spec::challenge::ChallengeRule;
 use crate::spec::evaluation::evaluation_words;
 use crate::spec::extraction::VERBS;
+use crate::spec::retrieval::{MEASURES, WORDS};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use tasks::task::Formulation;
@@ -203,6 +204,9 @@ fn check_challenge(story: &ChallengeScenario) -> Result<(), StoryError> {
         check_text("`shows`", &column.shows, 200)?;
     }
     check_text("`means`", &story.means, 200)?;
+    if story.formulation == Formulation::Retrieval {
+        return check_measures(story);
+    }
     for (what, phrases) in [("subjects", &story.subjects), ("settings", &story.settings)] {
         count(what, phrases.len(), PHRASES)?;
         let mut seen = BTreeSet::new();
@@ -224,6 +228,24 @@ fn check_challenge(story: &ChallengeScenario) -> Result<(), StoryError> {
             "`settings`: `{phrase}` needs {LEAST_SETTING} words or more"
         ))),
     }
+}
+
+/// Six measures, a condition and three words; no sentences are made.
+fn check_measures(story: &ChallengeScenario) -> Result<(), StoryError> {
+    count("subjects", story.subjects.len(), 0..=0)?;
+    count("settings", story.settings.len(), 0..=0)?;
+    for (place, column) in story.columns.iter().enumerate() {
+        let name = &column.name;
+        if place > MEASURES {
+            count("words", column.words.len(), WORDS..=WORDS)?;
+            column.words.iter().try_for_each(|word| check_text("a word", word, 20))?;
+            let distinct: BTreeSet<&String> = column.words.iter().collect();
+            count("different words", distinct.len(), WORDS..=WORDS)?;
+        } else if !column.range.is_some_and(|[low, high]| low < high && high - low < MOST_BOUND) {
+            return form(format!("`{name}`: `range` needs a low and a high bound"));
+        }
+    }
+    Ok(())
 }
 
 /// Remarks can be taken apart at marks and verbs.

@@ -34,6 +34,7 @@ const PIXELS: &str = include_str!("../../../reference/pixels.py");
 const SPEECH: &str = include_str!("../../challenges/speech.py");
 const NORMALISATION: &str = include_str!("../../../reference/normalisation.py");
 const EXTRACTION: &str = include_str!("../../../reference/extraction.py");
+const RETRIEVAL: &str = include_str!("../../../reference/retrieval.py");
 
 /// The reference script of a task.
 pub(super) fn script(task: &TaskDir) -> String {
@@ -46,6 +47,7 @@ pub(super) fn script(task: &TaskDir) -> String {
         Formulation::Reconstruction => vec![PIXELS],
         Formulation::Normalisation => vec![SPEECH, NORMALISATION],
         Formulation::Extraction => vec![EXTRACTION],
+        Formulation::Retrieval => vec![RETRIEVAL],
         Formulation::Matching => vec![TABLE, WORDS, PAIRS, MODELS, CLASSES],
         Formulation::Binary | Formulation::Multiclass => tabular(task, CLASSES),
         Formulation::Multilabel => tabular(task, LABELS),
