@@ -235,6 +235,16 @@ mod tests {
     }
 
     #[test]
+    fn self_bleu_does_not_look_at_the_glance_list() {
+        let page =
+            |text: &str| format!("# {text}\n\n## At a glance\n- One two three four five six\n");
+        let alike = PageDiversity::from_pages(&[&page("a b c d e f"), &page("a b c d e f")]);
+        assert!((alike.self_bleu_4 - 1.0).abs() < 1e-12);
+        let other = PageDiversity::from_pages(&[&page("a b c d e f"), &page("g h i j k l")]);
+        assert_eq!(other.self_bleu_4, 0.0);
+    }
+
+    #[test]
     fn runs_of_four_words_are_counted_once_if_they_repeat() {
         // abcd bcde | abcd: two distinct of three.
         let measured = PageDiversity::from_pages(&["a b c d e", "a b c d"]);
