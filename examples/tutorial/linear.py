@@ -5,7 +5,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 train, test = pd.read_csv("input/train.csv"), pd.read_csv("input/test.csv")
-x = pd.get_dummies(pd.concat([train, test]).drop(columns=["session_id", "pressure_drop"]), dtype=float)
+x = pd.concat([train, test]).drop(columns=["session_id", "patient_code", "pressure_drop"])
+x = pd.get_dummies(x, dtype=float)
 y = train["pressure_drop"]
 model = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
 model.fit(x[: len(train)], y)

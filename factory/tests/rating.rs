@@ -109,7 +109,7 @@ fn solvers_rate_a_table_once_and_its_level_is_shown() {
 fn solvers_and_networks_read_pictures() {
     let desk = TemporaryFolder::new();
     let corpus = corpus(&desk, "1", ["image", "regression"]);
-    let (ratings, _) = rated(&corpus, "exploiter,glance,engineer,network", "25s");
+    let (ratings, _) = rated(&corpus, "exploiter,glance,engineer,network", "40s");
     let opened = Corpus::open(&corpus).unwrap();
     assert_eq!(of(&ratings, &opened.tasks()[0]).len(), 4);
     // Without the specialist nothing is said of the level.
