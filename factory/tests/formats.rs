@@ -72,11 +72,11 @@ fn made_and_played(modality: &str, wanted: Format, folder: &str, extension: &str
 #[test]
 fn tasks_of_jpeg_pictures_are_sound() {
     let page = made_and_played("image", Format::Jpeg, "images", "jpg");
-    assert!(page.contains("`images/`: one `.jpg` file per row of both tables"), "{page}");
+    assert!(page.contains("- `images/`: ") && page.contains("`.jpg`"), "{page}");
 }
 
 #[test]
 fn tasks_of_documents_are_sound() {
     let page = made_and_played("text", Format::Text, "docs", "txt");
-    assert!(page.contains("`docs/`: one `.txt` file per row of both tables"), "{page}");
+    assert!(page.contains("- `docs/`: ") && page.contains("`.txt`"), "{page}");
 }

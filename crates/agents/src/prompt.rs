@@ -2,6 +2,7 @@
 
 use jail::exec::Mode;
 use serde::{Deserialize, Serialize};
+use tasks::description::{glance, without_glance};
 use tasks::task::{Task, TaskError, TaskId};
 
 /// How much of the task is put into the prompt.
@@ -48,7 +49,6 @@ const BRIEF_SYSTEM: &str = "Solve the task with Python.";
 /// Packages of the locked Python.
 const PACKAGES: &str = "numpy, pandas, scipy, scikit-learn, lightgbm, networkx, pillow and torch";
 const FULL_SYSTEM: &str = include_str!("../prompts/react_system.md");
-const GLANCE: &str = "## At a glance\n";
 
 impl Prompt {
     /// The prompt for `task`, where scripts run in `mode` and the locked Python's packages are
@@ -125,22 +125,6 @@ fn title(description: &str) -> Option<String> {
     lines.into_iter().find(|line| !line.is_empty()).map(|line| format!("Task: {line}"))
 }
 
-/// The items of the `At a glance` list of a task's description; `None` without such a list.
-pub fn glance(description: &str) -> Option<&str> {
-    let (_, list) = description.split_once(GLANCE)?;
-    let end = list.find("\n#").unwrap_or(list.len());
-    Some(list[..end].trim()).filter(|list| !list.is_empty())
-}
-
-/// A description without its `At a glance` list and the heading of it.
-fn without_glance(description: &str) -> String {
-    let Some((before, list)) = description.split_once(GLANCE) else {
-        return description.to_owned();
-    };
-    let after = list.find("\n#").map_or("", |end| &list[end + 1..]);
-    format!("{before}{after}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,17 +135,12 @@ mod tests {
         let prompt =
             Prompt::from_page(description, PromptStyle::Full, Mode::Script, PACKAGES).unwrap();
         assert!(prompt.user.ends_with(":\n\n# T\n\ntext\n\n## Data\nx"), "{}", prompt.user);
-        assert_eq!(without_glance("# T\n\n## At a glance\n- Task: a"), "# T\n\n");
-        assert_eq!(without_glance("# T\n\ntext"), "# T\n\ntext");
     }
 
     #[test]
-    fn the_glance_list_ends_at_the_next_heading() {
+    fn titles_are_the_first_line_with_words() {
         let description = "# T\n\ntext\n\n## At a glance\n- Task: a\n- Metric: b\n\n## Data\nx";
-        assert_eq!(glance(description), Some("- Task: a\n- Metric: b"));
-        assert_eq!(glance("# T\n## At a glance\n\n## Data"), None);
         assert_eq!(brief(description), None);
-        assert_eq!(glance("# T"), None);
         assert_eq!(title("\n## Overview\ntext").as_deref(), Some("Task: Overview"));
         assert_eq!(title("#\n\n"), None);
     }

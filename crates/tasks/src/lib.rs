@@ -5,6 +5,7 @@
 pub mod boxes;
 pub mod cells;
 pub mod collect;
+pub mod description;
 pub mod files;
 pub mod grade;
 pub mod mask;

@@ -6,7 +6,7 @@ use crate::data::assets::Assets;
 use crate::data::items::Item;
 use crate::data::table;
 use crate::generator::GeneratedRows;
-use crate::kinds::{RenderError, TaskKind};
+use crate::kinds::{ExtraFiles, RenderError, TaskKind};
 use crate::media::{Blemish, MediumError, Reading};
 use crate::spec::blueprint::Blueprint;
 use crate::spec::challenge::ChallengeLayout;
@@ -82,7 +82,7 @@ impl TaskKind for ChallengeLayout {
         self.rule.challenge().made_of().to_owned()
     }
 
-    fn file_lines(&self, _blueprint: &Blueprint, _assets: &Assets) -> String {
-        String::new()
+    fn extra_files(&self, _blueprint: &Blueprint, _assets: &Assets) -> Vec<ExtraFiles> {
+        Vec::new()
     }
 }

@@ -117,20 +117,44 @@ pub trait TaskKind: fmt::Debug + Sync {
         }
     }
 
-    /// The page's lines on files beside the tables.
+    /// The files beside the tables, as the page lists them.
     ///
     /// # Panics
     /// If an item is not what it was written as, which reading it back rules out.
-    fn file_lines(&self, blueprint: &Blueprint, assets: &Assets) -> String {
-        let Some(layout) = blueprint.item() else { return String::new() };
-        let Storage::Files { folder, extension } = layout.storage() else { return String::new() };
+    fn extra_files(&self, blueprint: &Blueprint, assets: &Assets) -> Vec<ExtraFiles> {
+        let Some(layout) = blueprint.item() else { return Vec::new() };
+        let Storage::Files { folder, extension } = layout.storage() else { return Vec::new() };
         let form = form::of_files(layout.format, assets.items().map(|item| item.bytes.as_slice()));
-        format!(
-            "- `{folder}/`: one `.{extension}` file per row of both tables, named in `{}`: {}\n",
-            layout.column,
-            form.expect("items were read back")
-        )
+        vec![ExtraFiles::Items {
+            folder,
+            extension,
+            column: layout.column.clone(),
+            form: form.expect("items were read back"),
+        }]
     }
+}
+
+/// Files of the public folder beside the tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExtraFiles {
+    /// One file per row of both tables.
+    Items {
+        /// The folder that holds them.
+        folder: &'static str,
+        /// How their names end.
+        extension: &'static str,
+        /// The column that names a row's file.
+        column: String,
+        /// How the files are written.
+        form: String,
+    },
+    /// Anything else.
+    Other {
+        /// The file or folder.
+        path: String,
+        /// What it holds.
+        note: String,
+    },
 }
 
 impl Blueprint {

@@ -14,4 +14,4 @@ mod rows;
 mod series;
 
 pub use generated::GeneratedView;
-pub use kind::{RenderError, TaskKind};
+pub use kind::{ExtraFiles, RenderError, TaskKind};

@@ -1,6 +1,6 @@
 //! Nodes of one network that joins the rows of both tables.
 
-use super::{RenderError, TaskKind};
+use super::{ExtraFiles, RenderError, TaskKind};
 use crate::data::assets::{self, Assets, Attachments};
 use crate::data::network::{EDGES, Ties};
 use crate::data::tabular;
@@ -33,11 +33,12 @@ impl TaskKind for NetworkLayout {
         "a network and a table".to_owned()
     }
 
-    fn file_lines(&self, _blueprint: &Blueprint, assets: &Assets) -> String {
-        format!(
-            "- `{EDGES}`: {} links between rows of both tables, one per line, as ids in the columns \
-             `source` and `target`\n",
+    fn extra_files(&self, _blueprint: &Blueprint, assets: &Assets) -> Vec<ExtraFiles> {
+        let note = format!(
+            "{} links between rows of both tables, one per line, as ids in the columns `source` and \
+             `target`",
             assets.links.len()
-        )
+        );
+        vec![ExtraFiles::Other { path: EDGES.to_owned(), note }]
     }
 }

@@ -1,5 +1,6 @@
 //! What a page may say of a task's columns: names, kinds, ranges, words, units.
 
+use super::phrases::Phrases;
 use crate::data::assets::Assets;
 use crate::data::table::Cells;
 use crate::media::{Storage, form};
@@ -73,6 +74,52 @@ pub(super) enum ColumnContent {
     Target(String),
 }
 
+/// How the table of columns words what it says of most of them. One wording for a whole table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TableWords {
+    /// A range, with [`LOW`] and [`HIGH`] for its bounds.
+    range: String,
+    /// The kind of a column of numbers.
+    number: String,
+    /// What an id means.
+    opaque: String,
+    /// Where the target is.
+    training_only: String,
+}
+
+/// The lower bound in the pattern of a range.
+const LOW: &str = "<low>";
+/// The upper bound in the pattern of a range.
+const HIGH: &str = "<high>";
+
+impl TableWords {
+    /// The plainest words, for lists that no solver reads.
+    pub(super) fn plain() -> Self {
+        Self {
+            range: format!("{LOW} to {HIGH}"),
+            number: "number".to_owned(),
+            opaque: "opaque".to_owned(),
+            training_only: "training file only".to_owned(),
+        }
+    }
+
+    /// Words of a page.
+    pub(super) fn draw(phrases: &mut Phrases) -> Self {
+        phrases.set("low", LOW);
+        phrases.set("high", HIGH);
+        Self {
+            range: phrases.text("table_range"),
+            number: phrases.text("table_number"),
+            opaque: phrases.text("table_opaque"),
+            training_only: phrases.text("table_training_only"),
+        }
+    }
+
+    fn range(&self, low: f64, high: f64) -> String {
+        self.range.replace(LOW, &low.to_string()).replace(HIGH, &high.to_string())
+    }
+}
+
 /// A column of the training file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColumnFacts {
@@ -91,12 +138,12 @@ impl ColumnFacts {
     }
 
     /// Its kind and its values as the table of columns has them.
-    pub(super) fn cells(&self) -> (String, String) {
+    pub(super) fn cells(&self, words: &TableWords) -> (String, String) {
         let range = |bounds: &Option<(f64, f64)>| {
-            bounds.map_or("empty".to_owned(), |(low, high)| format!("{low} to {high}"))
+            bounds.map_or("empty".to_owned(), |(low, high)| words.range(low, high))
         };
         let (kind, values) = match &self.content {
-            ColumnContent::Id => ("id", "opaque".to_owned()),
+            ColumnContent::Id => ("id", words.opaque.clone()),
             ColumnContent::Query(rows) => ("query", format!("{rows} rows each")),
             ColumnContent::Item { in_file, shows, form } => {
                 let kind = if *in_file { "file name" } else { "text" };
@@ -104,9 +151,11 @@ impl ColumnFacts {
                 (kind, format!("{shows}{form}"))
             }
             ColumnContent::Shown { kind, values, shows } => (*kind, format!("{values}: {shows}")),
-            ColumnContent::Number(bounds) => ("number", range(bounds)),
+            ColumnContent::Number(bounds) => (words.number.as_str(), range(bounds)),
             ColumnContent::Category(words) => ("category", words.join(" / ")),
-            ColumnContent::Group => ("group", "opaque; the groups of test rows are new".to_owned()),
+            ColumnContent::Group => {
+                ("group", format!("{}; the groups of test rows are new", words.opaque))
+            }
             ColumnContent::Date(first, last) => {
                 ("date", format!("{first} to {last}; test rows are later"))
             }
@@ -119,7 +168,7 @@ impl ColumnFacts {
             ColumnContent::Series(names) => ("series", names.join(" / ")),
             ColumnContent::Step(bounds) => ("step", range(bounds)),
             ColumnContent::Cycle(steps) => ("position in a cycle", format!("of {steps} steps")),
-            ColumnContent::Target(note) => ("target", format!("training file only{note}")),
+            ColumnContent::Target(note) => ("target", format!("{}{note}", words.training_only)),
         };
         (kind.to_owned(), values)
     }

@@ -14,6 +14,7 @@ use crate::numeric::intervals::Quantiles;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::description::without_glance;
 
 /// Largest number of pages that are compared with each other.
 pub const MOST_PAGES: usize = 200;
@@ -111,7 +112,7 @@ impl PageDiversity {
         let count = pages.len().min(MOST_PAGES);
         let pages: Vec<&str> = (0..count).map(|at| pages[at * pages.len() / count]).collect();
         let whole: Vec<Vec<String>> = pages.iter().map(|page| words(page)).collect();
-        let read = |page: &&str| words(&without_section(page, FIXED[0]));
+        let read = |page: &&str| words(&without_glance(page));
         let read: Vec<Vec<String>> = pages.iter().map(read).collect();
         let texts: Vec<String> = pages.iter().map(|page| text_of(page, &[])).collect();
         let prose: Vec<String> = pages.iter().map(|page| text_of(page, &FIXED)).collect();
@@ -162,24 +163,6 @@ fn text_of(page: &str, without: &[&str]) -> String {
             continue;
         }
         if !fenced && !fixed && !line.starts_with('|') {
-            text.push_str(line);
-            text.push('\n');
-        }
-    }
-    text
-}
-
-/// A page without the section under a heading.
-fn without_section(page: &str, heading: &str) -> String {
-    let (mut fenced, mut left_out) = (false, false);
-    let mut text = String::new();
-    for line in page.lines() {
-        if line.starts_with("```") {
-            fenced = !fenced;
-        } else if line.starts_with('#') && !fenced {
-            left_out = line.trim_end() == heading;
-        }
-        if !left_out {
             text.push_str(line);
             text.push('\n');
         }

@@ -33,8 +33,9 @@ pub fn facts(blueprint: &Blueprint, scenario: &Scenario, assets: &Assets) -> Str
     features.retain(columns::ColumnFacts::is_feature);
     features.sort_by(|one, other| one.name.cmp(&other.name));
     text.push_str("- Columns:\n");
+    let words = columns::TableWords::plain();
     for column in features {
-        let (kind, values) = column.cells();
+        let (kind, values) = column.cells(&words);
         let unit = unit(&column.name).map(|unit| format!(", in {unit}")).unwrap_or_default();
         let _ = writeln!(text, "  - `{}`: {kind}, {values}{unit}", column.name);
     }

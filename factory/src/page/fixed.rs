@@ -1,14 +1,16 @@
 //! The sections of a page whose form is fixed: the short list, the table of columns, evaluation,
 //! submission, files.
 
-use super::columns::ColumnFacts;
+use super::columns::{ColumnFacts, TableWords};
 use super::definition::definition;
 use super::english::quoted;
 use super::measures::measure;
 use super::phrases::Phrases;
 use crate::data::assets::Assets;
+use crate::kinds::ExtraFiles;
 use crate::spec::blueprint::Blueprint;
 use std::fmt::Write as _;
+use tasks::description::GLANCE;
 use tasks::metrics::{Direction, Metric};
 use tasks::prediction::{MOST_TEXT, Prediction};
 use tasks::task::Formulation;
@@ -54,7 +56,7 @@ pub(super) fn glance(blueprint: &Blueprint, assets: &Assets) -> String {
         .map(|name| format!("`{name}`"))
         .collect();
     format!(
-        "## At a glance\n- Task: {task}\n- Data: {}\n- Target: {} ({form})\n- Metric: {} ({})\n\
+        "{GLANCE}\n- Task: {task}\n- Data: {}\n- Target: {} ({form})\n- Metric: {} ({})\n\
          - Id: `{}`\n- Rows: {} train, {} test\n- Columns: {}\n\n",
         blueprint.kind().made_of(blueprint),
         target_names(blueprint),
@@ -84,13 +86,15 @@ pub(super) fn better(metric: Metric) -> &'static str {
     }
 }
 
-/// The table of columns. What solvers must be able to look up stands here in one form: the order
-/// of classes, units, the columns of series, the number of intensities. Ranges are those of the
-/// training file.
-pub(super) fn table(columns: &[ColumnFacts]) -> String {
-    let mut text = String::from("| column | kind | values in `train.csv` |\n| --- | --- | --- |\n");
+/// The table of columns. What solvers must be able to look up stands here: the order of classes,
+/// units, the columns of series, the number of intensities. Ranges are those of the training file.
+pub(super) fn table(columns: &[ColumnFacts], phrases: &mut Phrases) -> String {
+    let [column, kind, values] =
+        ["head_column", "head_kind", "head_values"].map(|symbol| phrases.text(symbol));
+    let mut text = format!("| {column} | {kind} | {values} |\n| --- | --- | --- |\n");
+    let words = TableWords::draw(phrases);
     for column in columns {
-        let (kind, values) = column.cells();
+        let (kind, values) = column.cells(&words);
         let _ = writeln!(text, "| `{}` | {kind} | {values} |", column.name);
     }
     text.push('\n');
@@ -179,13 +183,25 @@ fn content(prediction: &Prediction, phrases: &mut Phrases) -> String {
 
 /// The files of the public folder.
 pub(super) fn files(blueprint: &Blueprint, assets: &Assets, phrases: &mut Phrases) -> String {
-    format!(
-        "## Files\n- `train.csv`: {}\n- `test.csv`: {}\n- `sample_submission.csv`: {}\n{}",
+    let mut text = format!(
+        "## Files\n- `train.csv`: {}\n- `test.csv`: {}\n- `sample_submission.csv`: {}\n",
         phrases.text("file_train"),
         phrases.text("file_test"),
         phrases.text("file_sample"),
-        blueprint.kind().file_lines(blueprint, assets)
-    )
+    );
+    for extra in blueprint.kind().extra_files(blueprint, assets) {
+        let (path, note) = match extra {
+            ExtraFiles::Items { folder, extension, column, form } => {
+                phrases.set("extension", format!("`.{extension}`"));
+                phrases.set("column", format!("`{column}`"));
+                phrases.set("form", form);
+                (format!("{folder}/"), phrases.text("file_items"))
+            }
+            ExtraFiles::Other { path, note } => (path, note),
+        };
+        let _ = writeln!(text, "- `{path}`: {note}");
+    }
+    text
 }
 
 /// The prediction cells of an example row, of the right form and no particular value.

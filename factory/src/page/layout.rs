@@ -123,7 +123,7 @@ impl<'a> PageDraft<'a> {
 
     fn data(&mut self, columns: &str) -> String {
         let opening = data::opening(self.blueprint, &mut self.phrases);
-        let table = fixed::table(&self.columns);
+        let table = fixed::table(&self.columns, &mut self.phrases);
         let notes = data::notes(self.blueprint, self.scenario, self.assets, &mut self.phrases);
         let mut text = format!("## Data\n{opening}\n\n{table}");
         for note in &notes {

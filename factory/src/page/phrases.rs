@@ -157,7 +157,8 @@ mod tests {
     use super::*;
 
     /// Symbols that are facts of a task.
-    const FACTS: [&str; 48] = [
+    const FACTS: [&str; 49] = [
+        "extension",
         "bytes",
         "most",
         "class_count",

@@ -105,18 +105,15 @@ fn what_solvers_must_know_is_on_pages_of_any_style() {
     for (cell, facts) in [
         ("time_series/forecasting", ["| series |", "| step |", "| position in a cycle | of "]),
         ("image/reconstruction", [" intensities |", "`clean/", " intensities"]),
-        ("image/segmentation", ["| target |", "`masks/`", " pixels\n"]),
-        ("image/regression", ["`images/`", " x ", " pixels\n"]),
-        ("audio/binary", ["`audio/`", "8000 samples per second", " seconds long\n"]),
-        ("graph/regression", ["`graphs/`", "(`source`, `target`, `weight`)", " lines\n"]),
+        ("image/segmentation", ["| target |", "`masks/`", " pixels"]),
+        ("image/regression", ["`images/`", " x ", " pixels"]),
+        ("audio/binary", ["`audio/`", "8000 samples per second", " seconds long"]),
+        ("graph/regression", ["`graphs/`", "(`source`, `target`, `weight`)", " lines"]),
         ("text/regression", ["UTF-8", " words", "| target |"]),
         ("image/detection", ["`class x y w h`", "class confidence x y w h", "`images/`"]),
         ("graph/multiclass", ["`edges.csv`", "`source` and `target`", "from low to high: `"]),
-        ("tabular/ranking", ["| query |", "0 to 3", " rows each |"]),
-        (
-            "tabular/multiclass",
-            ["training file only; from low to high: `", "| id | opaque |", "## Data"],
-        ),
+        ("tabular/ranking", ["| query |", " rows each |", "| target |"]),
+        ("tabular/multiclass", ["| target |", "; from low to high: `", "## Data"]),
     ] {
         for index in 0..12 {
             let task = RenderedTask::new(cell.parse().unwrap(), index);

@@ -5,13 +5,12 @@ use crate::baselines::ladder::{Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::Item;
 use crate::generator::GeneratedRows;
-use crate::kinds::{RenderError, TaskKind};
+use crate::kinds::{ExtraFiles, RenderError, TaskKind};
 use crate::media::{Blemish, Format, MediumError, Reading, form};
 use crate::spec::blueprint::Blueprint;
 use crate::spec::scene::SceneLayout;
 use polars::prelude::Column;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use tasks::prediction::Prediction;
 use tasks::task::{Formulation, OracleScript, TaskScripts};
 use tasks::values::Values;
@@ -70,33 +69,28 @@ impl TaskKind for SceneLayout {
         "pictures".to_owned()
     }
 
-    fn file_lines(&self, blueprint: &Blueprint, assets: &Assets) -> String {
+    fn extra_files(&self, blueprint: &Blueprint, assets: &Assets) -> Vec<ExtraFiles> {
         let items = assets.items().map(|item| item.bytes.as_slice());
-        let mut text = format!(
-            "- `{}/`: one `.png` file per row of both tables, named in `{}`: {}\n",
-            files::PICTURES,
-            self.column,
-            form::of_files(Format::Png, items).expect("pictures were read back")
-        );
-        match blueprint.formulation {
-            Formulation::Segmentation => {
-                let folder = files::MASKS;
-                let _ = writeln!(
-                    text,
-                    "- `{folder}/`: `<id>.png` for each training row, its mask: 8-bit grey, 255 \
-                     inside, 0 outside, of the same size"
-                );
-            }
+        let pictures = ExtraFiles::Items {
+            folder: files::PICTURES,
+            extension: "png",
+            column: self.column.clone(),
+            form: form::of_files(Format::Png, items).expect("pictures were read back"),
+        };
+        let truth = match blueprint.formulation {
+            Formulation::Segmentation => Some((
+                files::MASKS,
+                "its mask: 8-bit grey, 255 inside, 0 outside, of the same size",
+            )),
             Formulation::Reconstruction => {
-                let folder = files::CLEAN;
-                let _ = writeln!(
-                    text,
-                    "- `{folder}/`: `<id>.png` for each training row, the clean picture: 8-bit \
-                     grey, of the same size"
-                );
+                Some((files::CLEAN, "the clean picture: 8-bit grey, of the same size"))
             }
-            _ => {}
-        }
-        text
+            _ => None,
+        };
+        let truth = truth.map(|(folder, what)| ExtraFiles::Other {
+            path: format!("{folder}/"),
+            note: format!("`<id>.png` for each training row, {what}"),
+        });
+        [Some(pictures), truth].into_iter().flatten().collect()
     }
 }

@@ -30,7 +30,7 @@ const KEY: &str = "sk-pUpPeT-0123456789";
 
 /// How many tasks the long comparisons make.
 pub(crate) fn count() -> usize {
-    std::env::var("MODEL_TASKS").map_or(10, |count| count.parse().unwrap())
+    std::env::var("MODEL_TASKS").map_or(6, |count| count.parse().unwrap())
 }
 
 /// Attempts at a time of recorded runs. 1 for the time of a single one.

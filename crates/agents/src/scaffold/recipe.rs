@@ -101,7 +101,13 @@ impl Recipe {
             code.push_str(&oracle.code);
         }
         if self.approach != ScriptedLevel::Operators {
-            code.push_str("x = pd.get_dummies(x, dtype=float)\nx = x.fillna(x.median())\n");
+            let _ = write!(
+                code,
+                "x = pd.get_dummies(x, dtype=float)\n\
+                 x = {}\n\
+                 x = x.fillna(x.median())\n",
+                varying("x"),
+            );
         }
         let _ = writeln!(code, "m = {}", self.model(shape));
         code.push_str("m.fit(x[:n], y)\n");
@@ -236,6 +242,7 @@ impl Recipe {
         let _ = write!(
             code,
             "v = pd.get_dummies(x, dtype=float)\n\
+             v = {varying}\n\
              v = v.fillna(v.median())\n\
              z = (v - v.mean()) / (v.std() + 0.001)\n\
              i, j = np.triu_indices(v.shape[1])\n\
@@ -245,6 +252,7 @@ impl Recipe {
              r = np.argsort(-{rank})\n\
              x = np.hstack([v, f[:, r[:{keep}]]])\n",
             keep = self.keep,
+            varying = varying("v"),
         );
         code
     }
@@ -283,6 +291,12 @@ impl TargetKind {
     fn is_several(self) -> bool {
         matches!(self, Self::Numbers | Self::Flags)
     }
+}
+
+/// The columns of a frame that differ among the test rows. A code of a group that only training
+/// rows have is the same in each of them, and a model that leans on it learns nothing for them.
+fn varying(frame: &str) -> String {
+    format!("{frame}.loc[:, {frame}[n:].nunique() > 1]")
 }
 
 /// A linear model of one target on columns of one scale; `strength` as in [`Recipe::strength`].

@@ -1,12 +1,12 @@
 //! The HTML page of a report, in the order of its sections.
 
 use crate::evaluation::{Evaluation, EvaluationRow, percent};
-use agents::prompt::glance;
 use agents::trajectory::{EpisodeOutcome, Source, Trajectory};
 use camino::Utf8PathBuf;
 use fs_err as fs;
 use maud::{Markup, html};
 use sandbox::env::EpisodeResult;
+use tasks::description::glance;
 use tasks::metrics::Direction;
 use tasks::task::{Manifest, TaskDir};
 use tasks::thresholds::Milestone;
