@@ -123,7 +123,7 @@ impl Total {
             else {
                 continue;
             };
-            let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
+            let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.medals());
             let evaluator = operator::evaluator(&blueprint);
             let text = page::builtin(&blueprint, story, &assets);
             let page = TaskPage { text, prose: None };

@@ -175,10 +175,25 @@ def measured(pixels):
     return pd.DataFrame({**out, **objects(deviation, noise), **stripes(grey)})
 
 
+PIXELS = 1_000_000
+
+
+def picture(path):
+    return np.asarray(Image.open(f"input/{path}").convert("RGB"), np.float32)
+
+
 for name in files:
     paths = [path for path in x[name] if isinstance(path, str)]
-    pixels = [np.asarray(Image.open(f"input/{path}").convert("RGB"), np.float32) for path in paths]
-    seen = measured(np.stack(pixels))
+    # Some at a time, for memory's sake: each takes some 200 bytes a pixel while it is measured.
+    parts = []
+    while paths:
+        pixels = [picture(paths[0])]
+        some = max(1, PIXELS // pixels[0][:, :, 0].size)
+        pixels += [picture(path) for path in paths[1:some]]
+        parts.append(measured(np.stack(pixels)))
+        paths = paths[some:]
+    paths = [path for path in x[name] if isinstance(path, str)]
+    seen = pd.concat(parts)
     seen = seen.set_index(pd.Index(paths)).groupby(level=0).first().reindex(x[name]).reset_index(drop=True)
     seen = seen.fillna(seen[:N].median())
     columns.update({f"{name}: {key}": seen[key] for key in seen})

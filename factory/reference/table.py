@@ -4,6 +4,7 @@ Leaves train, test, sample, ID, TARGETS, QUERY, `x` (the features of the trainin
 those of the test rows), `files` and `texts` (columns that name files or hold prose; named texts are read), and
 `columns`: clean number columns, which the parts that follow add to.
 """
+import glob
 import re
 import warnings
 
@@ -26,6 +27,8 @@ QUERY = QUERY and QUERY.group(1)
 N = len(train)
 
 x = pd.concat([train[test.columns], test], ignore_index=True)
+x_ids = pd.concat([train[ID], test[ID]], ignore_index=True) if ID in train else pd.Series(dtype=object)
+OWN = [f"input/{name}.csv" for name in ("train", "test", "sample_submission")]
 names = [name for name in test if name not in (ID, QUERY)]
 words = [name for name in names if not pd.api.types.is_numeric_dtype(x[name])]
 files = [name for name in words if x[name].str.contains(r"^\w+/.+\.\w+$", na=False).any()]
@@ -45,6 +48,16 @@ for name in [name for name, kind in kinds.items() if kind == "list of readings"]
     lists = [[float(value) for value in str(cell).split()] for cell in x[name]]
     for what, summary in (("mean", np.mean), ("largest", np.max), ("least", np.min), ("count", len)):
         columns[f"{name} {what}"] = pd.Series([float(summary(values)) for values in lists])
+# What is usually computed of records of rows in other files.
+for path in sorted(glob.glob("input/*.csv")):
+    records = pd.read_csv(path)
+    if path in OWN or ID not in records:
+        continue
+    by = records.groupby(ID)
+    columns[f"{path} lines"] = x_ids.map(by.size()).fillna(0).astype(float)
+    for name in [name for name in records.select_dtypes("number") if name != ID]:
+        for summary in ("mean", "max", "min"):
+            columns[f"{name} {summary}"] = x_ids.map(by[name].agg(summary)).astype(float)
 # Groups of test rows are new, and so are their dates.
 for name in words:
     if name in files or name in texts:

@@ -9,6 +9,7 @@
 use super::catalogue::AnchorSpec;
 use super::features::Features;
 use super::reference::{Neighbours, Scale, crossed, forest, linear, mean, strongest};
+use crate::baselines::thresholds::Medals;
 use crate::baselines::{ladder, thresholds};
 use crate::data::labels::Truth;
 use crate::data::score::Forecast;
@@ -107,7 +108,7 @@ pub(super) fn assess(
     let [r1, r2, r3] = [0.25, 0.5, 1.0].map(place);
     let ceiling = ceiling(spec.metric, r0, r3);
     let baselines = Baselines { ladder: [r0, r1, r2, r3], ceiling };
-    let thresholds = thresholds::from_ladder(&baselines, spec.formulation);
+    let thresholds = thresholds::from_ladder(&baselines, Medals::Transforms);
     let is_reached = direction.reaches(r3, thresholds.gold_threshold);
     if !is_reached || !thresholds.strictly_ordered(r0, direction) {
         return Err(PanelError::Order { scores: [r1, r2, r3], constant: r0 });

@@ -30,7 +30,8 @@ pub fn plain(assets: &Assets) -> Inputs {
 }
 
 /// What a practised engineer feeds to a forest: the number columns, an indicator per word, the
-/// items' generic readings, and each row's place in the network.
+/// items' generic readings, what is usually computed of a row's records, and its place in the
+/// network.
 pub fn generic(assets: &Assets) -> Inputs {
     encode(assets, true, |reading| &reading.generic)
 }
@@ -71,7 +72,9 @@ fn encode(assets: &Assets, words: bool, read: impl Fn(&Reading) -> &Vec<f64>) ->
     left.extend(columns(&assets.train_items, &read));
     right.extend(columns(&assets.test_items, &read));
     if words {
-        for column in places(assets) {
+        let rows = assets.order.train.len() + assets.order.test.len();
+        let of_records = assets.records.iter().flat_map(|records| records.summaries(rows));
+        for column in of_records.chain(places(assets)) {
             let of = |rows: &[usize]| rows.iter().map(|row| column[*row]).collect();
             left.push(of(&assets.order.train));
             right.push(of(&assets.order.test));

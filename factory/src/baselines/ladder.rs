@@ -181,7 +181,7 @@ fn relative_median(values: &[f64]) -> f64 {
 }
 
 /// What a careful solver can rebuild from the public files: blemishes of columns undone, the
-/// items' statistics estimated, and neighbours' means taken over the links.
+/// items' statistics estimated, records summed up, and neighbours' means taken over the links.
 pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
     let whole = assets.whole();
     let readings = blueprint.structure.readings.as_ref();
@@ -197,6 +197,9 @@ pub fn rebuilt(blueprint: &Blueprint, assets: &Assets) -> Frame {
             frame.rows = column.len();
             frame.numbers.insert(spec.name.clone(), column);
         }
+    }
+    if let (Some(spec), Some(records)) = (&blueprint.structure.records, &assets.records) {
+        frame.numbers.insert(spec.of.clone(), records.related(spec, frame.rows));
     }
     if let Some(layout) = blueprint.network() {
         network::surround(layout, &NodeNetwork::from_links(frame.rows, &assets.links), &mut frame);

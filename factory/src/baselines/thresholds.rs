@@ -1,7 +1,7 @@
 //! Milestones from the ladder.
 
 use crate::numeric::rounding::round;
-use tasks::task::{Baselines, Formulation};
+use tasks::task::Baselines;
 use tasks::thresholds::Thresholds;
 
 /// Share of the way from R2 to R3 where silver lies.
@@ -11,22 +11,38 @@ const GOLD: f64 = 0.8;
 /// Share of the way from R3 to the ceiling where gold lies for pictures to be brought back.
 const BEYOND: f64 = 0.3;
 
-/// median = R1, bronze = R2, silver and gold between R2 and R3; six decimals.
-///
-/// Bringing pictures back has no transform to be discovered: R3 is a filter that a practised
-/// engineer fits at once, and a good one goes beyond it. There, gold lies between R3 and the
-/// ceiling, and silver where gold lies elsewhere.
-pub fn from_ladder(baselines: &Baselines, formulation: Formulation) -> Thresholds {
+/// Share of the way from R2 to R3 where bronze and silver lie where R2 leaves records unread.
+const UNREAD: [f64; 2] = [0.25, 0.5];
+
+/// What has to be found out for a medal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Medals {
+    /// What a tuned generic pipeline finds is bronze; the rule's transforms are beyond it.
+    Transforms,
+    /// How pictures are brought back. There is no transform to be discovered: R3 is a filter that a
+    /// practised engineer fits at once, and a good one goes beyond it.
+    Filter,
+    /// What records say of a row. R2 does not read them as they have to be read, and what the rows
+    /// say without them is no medal.
+    Records,
+}
+
+/// Milestones, of six decimals. The median is R1. Bronze is R2, and silver and gold lie between R2
+/// and R3; for a filter, silver lies where gold lies elsewhere, and gold between R3 and the ceiling;
+/// where records have to be read, bronze lies a quarter of the way from R2 to R3.
+pub fn from_ladder(baselines: &Baselines, medals: Medals) -> Thresholds {
     let Baselines { ladder: [_, r1, r2, r3], ceiling } = *baselines;
     let between = |from: f64, to: f64, share: f64| round(from + share * (to - from), 6);
-    let (silver, gold) = match formulation {
-        Formulation::Reconstruction => (between(r2, r3, GOLD), between(r3, ceiling, BEYOND)),
-        _ => (between(r2, r3, SILVER), between(r2, r3, GOLD)),
+    let beyond = |share| between(r2, r3, share);
+    let [bronze, silver, gold] = match medals {
+        Medals::Transforms => [beyond(0.0), beyond(SILVER), beyond(GOLD)],
+        Medals::Filter => [beyond(0.0), beyond(GOLD), between(r3, ceiling, BEYOND)],
+        Medals::Records => [beyond(UNREAD[0]), beyond(UNREAD[1]), beyond(GOLD)],
     };
     Thresholds {
         gold_threshold: gold,
         silver_threshold: silver,
-        bronze_threshold: round(r2, 6),
+        bronze_threshold: bronze,
         median_threshold: round(r1, 6),
     }
 }
@@ -43,10 +59,18 @@ mod tests {
             ([5.0, 4.0, 3.0, 1.0], Direction::LowerIsBetter),
         ] {
             let baselines = Baselines { ladder, ceiling: ladder[3] };
-            let thresholds = from_ladder(&baselines, Formulation::Regression);
+            let thresholds = from_ladder(&baselines, Medals::Transforms);
             assert!(thresholds.strictly_ordered(ladder[0], direction));
             assert!(!direction.reaches(thresholds.silver_threshold, thresholds.gold_threshold));
         }
+    }
+
+    #[test]
+    fn what_is_found_without_records_is_no_medal() {
+        let baselines = Baselines { ladder: [0.5, 0.6, 0.7, 0.9], ceiling: 0.95 };
+        let thresholds = from_ladder(&baselines, Medals::Records);
+        let found = [thresholds.bronze_threshold, thresholds.silver_threshold];
+        assert_eq!((found, thresholds.gold_threshold), ([0.75, 0.8], 0.86));
     }
 
     #[test]
@@ -56,7 +80,7 @@ mod tests {
             ([9.0, 7.0, 5.0, 3.0], 2.0, Direction::LowerIsBetter),
         ] {
             let baselines = Baselines { ladder, ceiling };
-            let thresholds = from_ladder(&baselines, Formulation::Reconstruction);
+            let thresholds = from_ladder(&baselines, Medals::Filter);
             assert!(thresholds.strictly_ordered(ladder[0], direction));
             assert!(!direction.reaches(ladder[3], thresholds.gold_threshold));
             assert!(direction.reaches(ladder[3], thresholds.silver_threshold));

@@ -3,6 +3,7 @@
 use super::bonds::SHIFT;
 use super::items::Item;
 use super::network::Ties;
+use super::records::Records;
 use super::{series, tabular};
 use crate::data::labels::{self, Truth};
 use crate::data::mutation;
@@ -42,6 +43,8 @@ pub struct Assets {
     /// Links between rows of the full table, in the order and direction in which they are
     /// written; none where rows are no nodes.
     pub links: Vec<[usize; 2]>,
+    /// Records of rows of the full table, in a file of their own; none where rows have none.
+    pub records: Option<Records>,
     /// What a generator makes of the public files, as a solver should: `[rows, 2..=8]`, in natural
     /// order; none where no generator draws the rows.
     pub transforms: Option<Array2<f64>>,
@@ -117,18 +120,26 @@ pub fn scored(
     }
     let mut train = table::take(&written, &order.train);
     let mut train_truth = truth.take(&order.train);
+    // Which row has the same records as each.
+    let mut like: Vec<usize> = (0..frame.rows).collect();
     if let Some((share, contradicting)) = blueprint.near_duplicates() {
         let stream = stream.child("repeats");
         let repeated = mutation::repeat(&mut train, &blueprint.numbers, share, stream);
         let mut draws = Draws::new(stream.child("truth"));
         let mut from: Vec<usize> = (0..train_truth.len()).collect();
         for (copy, source) in repeated {
+            like[order.train[copy]] = order.train[source];
             if !draws.chance(contradicting) {
                 from[copy] = source;
             }
         }
         train_truth = train_truth.take(&from);
     }
+    let records = blueprint.structure.records.as_ref().and_then(|spec| {
+        let column = blueprint.numbers.iter().find(|column| column.name == spec.of)?;
+        let values = frame.numbers.get(&spec.of)?;
+        Some(Records::draw(spec, column, values, &like, stream))
+    });
     let ids = ids(frame.rows, &mut Draws::new(stream.child("ids")));
     let take = |names: &[String], rows: &[usize]| -> Vec<String> {
         rows.iter().filter_map(|row| names.get(*row).cloned()).collect()
@@ -147,6 +158,7 @@ pub fn scored(
         train_items: items,
         test_items,
         links,
+        records,
         transforms: None,
         test_scores: scores
             .iter()
@@ -182,6 +194,7 @@ pub fn structured(
         train_items: items,
         test_items,
         links: Vec::new(),
+        records: None,
         transforms: None,
         test_scores: Vec::new(),
         ideal: Some(ideal.take(&order.test)),

@@ -10,6 +10,7 @@ pub mod mutation;
 pub mod network;
 pub(crate) mod nominal;
 mod readings;
+pub mod records;
 pub mod score;
 pub mod series;
 pub mod table;

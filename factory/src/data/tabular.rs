@@ -27,9 +27,13 @@ pub fn draw(
 /// Clean columns of exchangeable rows, and the same as they are written.
 pub fn written(blueprint: &Blueprint, frame: Frame, stream: Stream) -> (Frame, DataFrame, Order) {
     // Words and numbers alternate in real tables; here their order is drawn once per task.
+    let recorded = |column: &&NumberColumn| {
+        blueprint.structure.records.as_ref().is_some_and(|spec| spec.of == column.name)
+    };
     let mut names: Vec<(String, Option<usize>)> = blueprint
         .numbers
         .iter()
+        .filter(|column| !recorded(column))
         .map(|column| (column.name.clone(), Some(column.decimals)))
         .chain(blueprint.words.iter().map(|spec| (spec.column.name.clone(), None)))
         .chain(blueprint.structure.columns().map(|column| (column.to_owned(), None)))

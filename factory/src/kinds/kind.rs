@@ -1,6 +1,6 @@
 //! What every kind of task answers for.
 
-use super::pandas;
+use super::{pandas, related};
 use crate::baselines::ladder::{self, Ladder, LadderError};
 use crate::data::assets::Assets;
 use crate::data::items::{self, Item};
@@ -63,8 +63,9 @@ pub trait TaskKind: fmt::Debug + Sync {
 
     /// The files beside the tables, by their path within the public half.
     fn files(&self, blueprint: &Blueprint, assets: &Assets) -> BTreeMap<String, Vec<u8>> {
-        let Some(layout) = blueprint.item() else { return BTreeMap::new() };
-        let mut files = items::files(layout, &assets.train_ids, &assets.train_items);
+        let mut files = related::files(blueprint, assets);
+        let Some(layout) = blueprint.item() else { return files };
+        files.extend(items::files(layout, &assets.train_ids, &assets.train_items));
         files.extend(items::files(layout, &assets.test_ids, &assets.test_items));
         files
     }
@@ -113,6 +114,7 @@ pub trait TaskKind: fmt::Debug + Sync {
         match (blueprint.item().map(noun), blueprint.modality) {
             (Some(item), Modality::Multimodal) => format!("{item} and a table"),
             (Some(item), _) => item.to_owned(),
+            (None, _) if blueprint.structure.records.is_some() => "a table with records".to_owned(),
             (None, _) => "a table".to_owned(),
         }
     }
@@ -122,15 +124,17 @@ pub trait TaskKind: fmt::Debug + Sync {
     /// # Panics
     /// If an item is not what it was written as, which reading it back rules out.
     fn extra_files(&self, blueprint: &Blueprint, assets: &Assets) -> Vec<ExtraFiles> {
-        let Some(layout) = blueprint.item() else { return Vec::new() };
-        let Storage::Files { folder, extension } = layout.storage() else { return Vec::new() };
+        let mut files = related::extra_files(blueprint, assets);
+        let Some(layout) = blueprint.item() else { return files };
+        let Storage::Files { folder, extension } = layout.storage() else { return files };
         let form = form::of_files(layout.format, assets.items().map(|item| item.bytes.as_slice()));
-        vec![ExtraFiles::Items {
+        files.push(ExtraFiles::Items {
             folder,
             extension,
             column: layout.column.clone(),
             form: form.expect("items were read back"),
-        }]
+        });
+        files
     }
 }
 
@@ -148,11 +152,12 @@ pub enum ExtraFiles {
         /// How the files are written.
         form: String,
     },
-    /// Anything else.
+    /// A single file for all rows, such as links or records, or a folder for the training rows alone,
+    /// such as masks.
     Other {
-        /// The file or folder.
+        /// The file, or the folder with a `/` at its end, within the public folder.
         path: String,
-        /// What it holds.
+        /// What the page says of it: a phrase without a full stop.
         note: String,
     },
 }

@@ -10,6 +10,7 @@ mod kind;
 mod nodes;
 mod pandas;
 mod ranking;
+mod related;
 mod rows;
 mod series;
 

@@ -12,7 +12,7 @@ use crate::spec::generated::{GeneratedItemLayout, ItemForm};
 use crate::spec::layout::{ItemLayout, NetworkLayout};
 use crate::spec::mutation::{Mutation, SENTINEL};
 use crate::spec::rule::{Expr, Term, Test};
-use crate::spec::structure::{ReadingSpec, Summary};
+use crate::spec::structure::{ReadingSpec, Relation, Summary};
 use std::fmt::Write as _;
 
 /// A script's lines that undo the mutations and replace `x` by the rule's terms, and `y` by its
@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 /// functions of [`reader`] are defined where rows have items or are nodes, and rows of one series
 /// are in time order.
 pub(crate) fn oracle(blueprint: &Blueprint) -> String {
-    let mut code = summed(blueprint) + &undone(blueprint);
+    let mut code = summed(blueprint) + &related(blueprint) + &undone(blueprint);
     if let Some(layout) = blueprint.item() {
         code.push_str(&estimates(layout));
     }
@@ -104,6 +104,36 @@ fn summed(blueprint: &Blueprint) -> String {
         Summary::Max => "np.max",
     };
     format!("x[{of:?}] = [{summary}([float(v) for v in r.split()]) for r in x.pop({column:?})]\n")
+}
+
+/// Lines that add the number that follows from a row's records.
+fn related(blueprint: &Blueprint) -> String {
+    let Some(spec) = &blueprint.structure.records else { return String::new() };
+    let (of, id, path) = (&spec.of, &blueprint.id_column, spec.path());
+    let mut code = format!("r = pd.read_csv(\"input/{path}\")\n");
+    let summary = match &spec.relation {
+        Relation::Mean => "mean",
+        Relation::Largest => "max",
+        Relation::Latest => {
+            let _ = writeln!(code, "r = r.sort_values({:?}, kind=\"stable\")", spec.day);
+            "last"
+        }
+        Relation::Source { name } => {
+            let _ = writeln!(code, "r = r[r[{:?}] == {name:?}]", spec.source.name);
+            "mean"
+        }
+        Relation::Catalogue { file, item, .. } => {
+            let _ = writeln!(code, "r = r.merge(pd.read_csv(\"input/{file}.csv\"), on={item:?})");
+            "mean"
+        }
+    };
+    let _ = write!(
+        code,
+        "r = r.groupby({id:?})[{of:?}].{summary}()\n\
+         k = [pd.read_csv(f\"input/{{f}}.csv\")[{id:?}] for f in (\"train\", \"test\")]\n\
+         x[{of:?}] = pd.concat(k).map(r).to_numpy()\n",
+    );
+    code
 }
 
 /// Fills gaps with the medians of the training rows.

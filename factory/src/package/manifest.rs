@@ -5,7 +5,6 @@ use crate::roles::RoleBackend;
 use crate::spec::blueprint::{Blueprint, Derivation};
 use crate::spec::dna::Dna;
 use crate::spec::mutation::Mutation;
-use crate::spec::rule::Family;
 use serde::Serialize;
 use std::io;
 use tasks::task::{DataSource, MANIFEST_VERSION, Manifest, TaskScripts};
@@ -24,7 +23,8 @@ struct Provenance<'a> {
     mutations: &'a [Mutation],
     /// What a row's items are, or the kind of rows without items.
     medium: String,
-    family: Option<Family>,
+    /// What has to be discovered: how records are related to rows, or else what rules are built around.
+    family: Option<String>,
     /// The types of the terms of its rules, each once.
     skeletons: Vec<String>,
     /// The hidden rule as a formula.
@@ -53,7 +53,7 @@ impl<'a> Provenance<'a> {
             variant: blueprint.variant,
             mutations: &blueprint.mutations,
             medium: blueprint.medium_name(),
-            family: blueprint.family(),
+            family: blueprint.family_name(),
             skeletons: blueprint.skeletons(),
             rule: blueprint.formula(),
             rule_hash: blueprint.rule_hash(),

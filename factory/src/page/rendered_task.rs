@@ -10,7 +10,12 @@ use crate::spec::plan::Slot;
 use crate::spec::scenario::{self, Scenario};
 use crate::spec::seed_set::{MLEBENCH, SeedSet};
 use crate::verify;
+use std::sync::LazyLock;
 use tasks::task::{Split, TaskId};
+
+/// All seeds and stories, parsed once for all tasks of a test.
+static LIBRARY: LazyLock<(SeedSet, Vec<Scenario>)> =
+    LazyLock::new(|| (SeedSet::resolve(MLEBENCH).unwrap(), scenario::all().unwrap()));
 
 /// A task without its ladder, which pages do not need.
 pub(crate) struct RenderedTask {
@@ -22,13 +27,21 @@ pub(crate) struct RenderedTask {
 impl RenderedTask {
     /// The `index`-th task of a kind, each from another story.
     pub(crate) fn new(cell: Cell, index: u64) -> Self {
-        let seeds = SeedSet::resolve(MLEBENCH).unwrap();
-        let stories = scenario::all().unwrap();
+        Self::of(cell, index, Split::Train, Preset::Paper)
+    }
+
+    /// The same held out and with many test rows: more than half of such tables have records.
+    pub(crate) fn held_out(cell: Cell, index: u64) -> Self {
+        Self::of(cell, index, Split::Val, Preset::Large)
+    }
+
+    fn of(cell: Cell, index: u64, split: Split, preset: Preset) -> Self {
+        let (seeds, stories) = &*LIBRARY;
         let fitting: Vec<usize> =
             (0..stories.len()).filter(|story| stories[*story].serves(cell)).collect();
         let chosen = fitting[usize::try_from(index).unwrap() % fitting.len()];
         let task = TaskId::new(&format!("{index:04}-test")).unwrap();
-        let (split, scenario) = (Split::Train, stories[chosen].clone());
+        let scenario = stories[chosen].clone();
         let slot = Slot { index, task, cell, split, seed: 0, scenario: chosen, variant: 0 };
         let attempt = |attempt| {
             let brief = Brief {
@@ -36,7 +49,7 @@ impl RenderedTask {
                 seed: &seeds.seeds()[0],
                 scenario: &scenario,
                 origin: Origin { corpus_seed: 5, slot: index, attempt },
-                preset: Preset::Paper,
+                preset,
                 levels: Levels::default(),
             };
             let blueprint = strategist::strategise(&brief).ok()?;

@@ -101,6 +101,30 @@ fn prose_of_built_in_pages_passes_the_checks_on_words_and_marks() {
 }
 
 #[test]
+fn pages_tell_the_columns_of_records_and_not_what_is_made_of_them() {
+    let mut recorded = 0;
+    for index in 0..12 {
+        let task = RenderedTask::held_out("tabular/regression".parse().unwrap(), index);
+        let Some(spec) = &task.blueprint.structure.records else { continue };
+        recorded += 1;
+        let page = task.page();
+        assert!(!page.contains(&format!("| `{}` |", spec.of)), "{page}");
+        for name in [&spec.of, &task.blueprint.id_column, &spec.day, &spec.source.name] {
+            let line = page.lines().filter(|line| line.contains(".csv`: "));
+            assert!(line.into_iter().any(|line| line.contains(&format!("`{name}`"))), "{page}");
+        }
+        for path in task.blueprint.kind().files(&task.blueprint, &task.assets).keys() {
+            assert!(page.contains(&format!("- `{path}`: ")), "{page}");
+        }
+        assert!(glance_of(&page).contains("- Data: a table with records"), "{page}");
+        for word in ["latest", "largest", " mean of", "average"] {
+            assert!(!page.contains(&format!("{word} record")), "{word}: {page}");
+        }
+    }
+    assert!(recorded > 2, "{recorded} of 12 tasks have records");
+}
+
+#[test]
 fn what_solvers_must_know_is_on_pages_of_any_style() {
     for (cell, facts) in [
         ("time_series/forecasting", ["| series |", "| step |", "| position in a cycle | of "]),

@@ -29,6 +29,6 @@ pub(super) fn fitted(
     assets: Assets,
 ) -> Result<TaskFacts, RoleRefusal> {
     let ladder = blueprint.kind().fit_baselines(blueprint, &assets)?;
-    let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.formulation);
+    let thresholds = thresholds::from_ladder(&ladder.baselines, blueprint.medals());
     Ok(TaskFacts { blueprint: blueprint.clone(), generated, assets, ladder, thresholds })
 }

@@ -81,12 +81,8 @@ fn gaps(blueprint: &Blueprint, draws: &mut Draws) -> Vec<Mutation> {
     // A query's own columns are whole: its other rows would give the value away.
     let own =
         |name: &&str| blueprint.queries().is_some_and(|q| q.own.iter().any(|own| own == name));
-    // Of a column that is written as lists, there are no cells to be blemished; zeros stay zeros.
-    let structure = &blueprint.structure;
-    let bound = |name: &&str| {
-        structure.readings.as_ref().is_some_and(|spec| spec.of == **name)
-            || structure.zeros.as_ref().is_some_and(|spec| spec.column == **name)
-    };
+    // Of a column that lists or records hold, there are no cells to be blemished; zeros stay zeros.
+    let bound = |name: &&str| !blueprint.structure.is_ordinary(name);
     let mut next = columns.into_iter().filter(|name| !own(name) && !bound(name));
     let count = draws.whole(fewest, most_missing);
     for _ in 0..count {

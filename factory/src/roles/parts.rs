@@ -24,6 +24,8 @@ pub(super) struct Parts {
     /// How columns move the target, as far as the story says.
     effects: BTreeMap<String, Effect>,
     follows: Vec<Follows>,
+    /// The column that records hold: mechanisms begin with it.
+    recorded: Option<String>,
 }
 
 impl Parts {
@@ -44,12 +46,15 @@ impl Parts {
             effects.remove(column);
         }
         let follows = blueprint.follows.clone();
-        let parts = Self { effects, follows, ..Self::among(blueprint, words) };
+        let recorded = blueprint.structure.records.as_ref().map(|spec| spec.of.clone());
+        let parts = Self { effects, follows, recorded, ..Self::among(blueprint, words) };
         parts.of_causes()
     }
 
     /// The same without columns that move nothing, where enough are left.
     fn of_causes(mut self) -> Self {
+        // A straight line reads no records.
+        self.floors.retain(|name| Some(name) != self.recorded.as_ref());
         if self.effects.is_empty() {
             return self;
         }
@@ -73,7 +78,7 @@ impl Parts {
 
     /// The parts without what a story says of causes.
     fn among(blueprint: &Blueprint, words: Vec<WordColumn>) -> Self {
-        let (effects, follows) = (BTreeMap::new(), Vec::new());
+        let (effects, follows, recorded) = (BTreeMap::new(), Vec::new(), None);
         let own =
             |name: &String| blueprint.queries().is_some_and(|queries| queries.own.contains(name));
         let (of_queries, of_rows): (Vec<String>, Vec<String>) =
@@ -90,6 +95,7 @@ impl Parts {
                 second: own.cloned().collect(),
                 effects,
                 follows,
+                recorded,
             };
         }
         let Some(item) = blueprint.item() else {
@@ -103,6 +109,7 @@ impl Parts {
                 second: of_queries,
                 effects,
                 follows,
+                recorded,
             };
         };
         let reach = |reach: Reach| -> Vec<String> {
@@ -124,6 +131,7 @@ impl Parts {
             second,
             effects,
             follows,
+            recorded,
         }
     }
 
@@ -165,7 +173,9 @@ impl Parts {
             };
             list.into_iter().filter(|name| !taken(name)).collect()
         };
-        let first = free(shuffled(&self.first, draws));
+        let mut first = free(shuffled(&self.first, draws));
+        // Stable: the others stay in their order.
+        first.sort_by_key(|name| Some(name) != self.recorded.as_ref());
         let second = free(shuffled(&self.second, draws));
         let rest = if second.is_empty() {
             first

@@ -27,7 +27,7 @@ use crate::spec::scenario::{
     self, ItemSpec, NumberColumn, NumberTarget, Shape, Story, TableScenario,
 };
 use crate::spec::seed::Trait;
-use crate::spec::structure::RowStructure;
+use crate::spec::structure::{RecordSpec, RowStructure};
 use tasks::metrics::Metric;
 use tasks::prediction::Prediction;
 use tasks::task::{Formulation, Modality, RowCounts, Split};
@@ -133,12 +133,25 @@ fn rows<E: From<RoleRefusal>>(
         words,
         ..outline
     };
-    blueprint.structure = structure::rows(&blueprint, &mut of_seed);
+    // What moves the story's grades tells its classes apart, too.
+    let graded = plan.classes.is_some().then_some(&*story.graded.name);
+    let of_all = |name: &str| {
+        scoring.targets.iter().all(|(column, _)| {
+            let causes = story.causes_of(graded.unwrap_or(column));
+            causes.is_empty() || causes.iter().any(|cause| cause.column == name)
+        })
+    };
+    let ruled = blueprint.numbers.iter().take(RULED).map(|column| column.name.clone());
+    let causes: Vec<String> = ruled.filter(|name| of_all(name)).collect();
+    let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
+    blueprint.structure = structure::rows(&blueprint, &causes, &mut of_seed);
+    // What records hold follows from no written column, or they would not have to be read.
+    if let Some(RecordSpec { of, .. }) = &blueprint.structure.records {
+        blueprint.follows.retain(|line| line.child != *of && line.parent != *of);
+    }
     let population = assets::population(&blueprint, POPULATION);
     for (column, classes) in scoring.targets {
-        // What moves the story's grades tells its classes apart, too.
-        let asked = if plan.classes.is_some() { &story.graded.name } else { &column };
-        let parts = Parts::of(&blueprint, story.causes_of(asked));
+        let parts = Parts::of(&blueprint, story.causes_of(graded.unwrap_or(&column)));
         let columns = parts.columns(&blueprint, &population);
         let draft = draft(brief, &blueprint, &parts, &population, draws)?;
         let request = RuleRequest {
@@ -299,7 +312,7 @@ fn draft(
     balanced(blueprint.split, population, draws, |draws| {
         let family = match blueprint.queries() {
             Some(_) => *draws.pick(&[Family::Products, Family::Products, Family::Conditional]),
-            None => families::pick(parts.rest(), blueprint.split, draws),
+            None => families::pick(parts.rest(), draws),
         };
         let mut columns = parts.deal(population, draws)?;
         // The lower rungs read items with errors: with less of the floor they would see nothing.
@@ -311,7 +324,10 @@ fn draft(
             columns.shares = columns.shares.interacting();
         }
         columns.shares = columns.shares.at(brief.levels);
-        families::draft(family, &columns, draws).map(|terms| (family, terms))
+        let terms = families::draft(family, &columns, draws)?;
+        let reads = |of: &str| terms.iter().any(|(_, expr)| expr.number_columns().contains(of));
+        let records = blueprint.structure.records.as_ref();
+        records.is_none_or(|spec| reads(&spec.of)).then_some((family, terms))
     })
 }
 

@@ -8,12 +8,14 @@ use crate::spec::config::Preset;
 use crate::spec::dna::Dna;
 use crate::spec::layout::{Layout, QueryLayout};
 use crate::spec::mix::Cell;
+use crate::spec::scenario::WordColumn;
 use crate::spec::seed::Trait;
 use crate::spec::structure::{
-    DateSpec, Drift, GroupSpec, ParentSpec, ReadingSpec, RowStructure, Summary, ZeroSpec,
+    DateSpec, Drift, GroupSpec, ParentSpec, ReadingSpec, RecordSpec, Relation, RowStructure,
+    Summary, ZeroSpec,
 };
 use tasks::metrics::Metric;
-use tasks::task::{Formulation, Modality, RowCounts};
+use tasks::task::{Formulation, Modality, RowCounts, Split};
 
 /// Classes without an order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -183,8 +185,92 @@ const GROUPS: [(&str, &str, &str); 13] = [
 /// Name of the column with dates.
 const DATE: &str = "recorded_on";
 
-/// What binds the rows of a blueprint that has its columns, but no targets yet.
-pub(super) fn rows(blueprint: &Blueprint, draws: &mut Draws) -> RowStructure {
+/// Files of records and of what they refer to, by domain: the stem of the first file, that of the
+/// second, and the column that both have.
+const FILES: [(&str, &str, &str, &str); 13] = [
+    ("agriculture", "inspections", "inputs", "input_code"),
+    ("astronomy", "exposures", "reference_stars", "star_code"),
+    ("education", "lessons", "exercises", "exercise_code"),
+    ("energy", "meter_log", "devices", "device_code"),
+    ("environment", "samples", "sites", "site_code"),
+    ("finance", "bookings", "products", "product_code"),
+    ("geoscience", "cores", "minerals", "mineral_code"),
+    ("healthcare", "visits", "procedures", "procedure_code"),
+    ("it_operations", "probes", "services", "service_code"),
+    ("manufacturing", "checks", "parts", "part_code"),
+    ("public_safety", "calls", "units", "unit_code"),
+    ("retail", "orders", "articles", "article_code"),
+    ("transport", "trips", "stops", "stop_code"),
+];
+
+/// Name of the column with a record's day.
+const DAY: &str = "noted_on";
+/// Where records come from.
+const SOURCES: &str = "noted_by: device hand import";
+/// Items of a catalogue: so many that each is rare.
+const ITEMS: (usize, usize) = (120, 180);
+/// Share of training tables with records, beside those whose seed has related tables.
+const RECORDED: f64 = 0.15;
+/// The same of held-out tables, whose records are like those of no training task.
+const NOVEL: f64 = 0.6;
+
+/// The relation of a row to its records: in training what is usually computed of them finds it, in
+/// held-out tasks nothing but a look at the files does.
+fn relation(split: Split, second: &str, item: &str, draws: &mut Draws) -> Relation {
+    if split == Split::Train {
+        return draws.pick(&[Relation::Mean, Relation::Largest]).clone();
+    }
+    let sources = ["device", "hand", "import"];
+    let relations = [
+        Relation::Latest,
+        Relation::Source { name: (*draws.pick(&sources)).to_owned() },
+        Relation::Catalogue {
+            file: second.to_owned(),
+            item: item.to_owned(),
+            items: draws.whole(ITEMS.0, ITEMS.1),
+        },
+    ];
+    draws.pick(&relations).clone()
+}
+
+/// The records of a blueprint's rows: where its seed has related tables, in some other training
+/// tables, and in most held-out ones. They hold one of the `causes`.
+fn records(
+    blueprint: &Blueprint,
+    causes: &[&str],
+    taken: impl Fn(&str) -> bool,
+    draws: &mut Draws,
+) -> Option<RecordSpec> {
+    let share = match blueprint.split {
+        Split::Train => RECORDED,
+        Split::Val => NOVEL,
+    };
+    if !draws.chance(share) && !blueprint.dna.has(Trait::RelatedTables) {
+        return None;
+    }
+    let known = FILES.iter().find(|(domain, ..)| *domain == blueprint.domain);
+    let (_, file, second, item) = known.copied().unwrap_or(("", "log", "catalogue", "item_code"));
+    let source = WordColumn::try_from(SOURCES.to_owned()).ok()?;
+    if [DAY, source.name.as_str(), item].iter().any(|name| taken(name)) {
+        return None;
+    }
+    if causes.is_empty() {
+        return None;
+    }
+    Some(RecordSpec {
+        of: (*draws.pick(causes)).to_owned(),
+        relation: relation(blueprint.split, second, item, draws),
+        file: file.to_owned(),
+        day: DAY.to_owned(),
+        source,
+        least: 4,
+        most: draws.whole(7, 10),
+    })
+}
+
+/// What binds the rows of a blueprint that has its columns, but no targets yet. `causes` are the
+/// columns that rules can use for all of its targets.
+pub(super) fn rows(blueprint: &Blueprint, causes: &[&str], draws: &mut Draws) -> RowStructure {
     let dna = &blueprint.dna;
     let mut structure = RowStructure::default();
     if !shapes(blueprint) || !matches!(blueprint.layout, Layout::Rows(_)) {
@@ -249,5 +335,8 @@ pub(super) fn rows(blueprint: &Blueprint, draws: &mut Draws) -> RowStructure {
             most: draws.whole(8, 12),
         });
     }
+    let causes: Vec<&str> =
+        causes.iter().copied().filter(|name| structure.is_ordinary(name)).collect();
+    structure.records = records(blueprint, &causes, taken, draws);
     structure
 }

@@ -26,7 +26,10 @@ fn structures(cell: &str, traits: &[Trait]) -> Vec<TaskStructure> {
         let [train, test] = public_tables(&blueprint, &assets)
             .map(|one| table::read_csv(&table::to_csv(&one)).unwrap());
         let (id, prediction) = (&*blueprint.id_column, &blueprint.prediction);
-        Some(TaskStructure::of(&PublicTables { train: &train, test: &test, id, prediction }))
+        let others = blueprint.kind().files(&blueprint, &assets).into_values();
+        let others: Vec<_> = others.map(|bytes| table::read_csv(&bytes).unwrap()).collect();
+        let (train, test, others) = (&train, &test, &others[..]);
+        Some(TaskStructure::of(&PublicTables { train, test, id, prediction, others }))
     };
     set.briefs().filter_map(one).collect()
 }
@@ -118,6 +121,11 @@ fn zero_inflated_columns_are_mostly_zero() {
 #[test]
 fn lists_are_of_variable_length() {
     grows(NUMBER, Trait::VariableLength, (1.0, 0.2), |task| task.lengths);
+}
+
+#[test]
+fn records_stand_in_files_of_their_own() {
+    grows(NUMBER, Trait::RelatedTables, (1.0, 4.0), |task| task.records);
 }
 
 #[test]

@@ -301,17 +301,23 @@ fn ladder(manifest: &Manifest) -> String {
     let baselines = &manifest.baselines;
     let thresholds = &manifest.thresholds;
     let bottom = baselines.ladder[0];
-    let rows = [
-        ("R0 constant", baselines.ladder[0]),
-        ("R1 linear = median", thresholds.median_threshold),
-        ("R2 forest = bronze", thresholds.bronze_threshold),
+    // Where records have to be read, bronze lies beyond R2.
+    let is_bronze = (thresholds.bronze_threshold - baselines.ladder[2]).abs() < 1e-6;
+    let second = if is_bronze {
+        vec![("R2 forest = bronze", thresholds.bronze_threshold)]
+    } else {
+        vec![("R2 forest", baselines.ladder[2]), ("bronze", thresholds.bronze_threshold)]
+    };
+    let first =
+        [("R0 constant", baselines.ladder[0]), ("R1 linear = median", thresholds.median_threshold)];
+    let further = [
         ("silver", thresholds.silver_threshold),
         ("gold", thresholds.gold_threshold),
         ("R3 rule's transforms", baselines.ladder[3]),
         ("ceiling", baselines.ceiling),
     ];
     let mut text = String::from("ladder\n");
-    for (name, value) in rows {
+    for (name, value) in first.into_iter().chain(second).chain(further) {
         let share = ((value - bottom) / (baselines.ceiling - bottom)).clamp(0.0, 1.0);
         let bar = "#".repeat(crate::numeric::draws::floor(share * WIDTH));
         let _ = writeln!(text, "  {name:<22}{value:>12.4}  {bar}");

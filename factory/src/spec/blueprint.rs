@@ -2,6 +2,7 @@
 //!
 //! `seed -> dna -> blueprint -> assets`. The same blueprint always builds the same bytes.
 
+use crate::baselines::thresholds::Medals;
 use crate::media::Storage;
 use crate::spec::blueprint_file::BlueprintFile;
 use crate::spec::challenge::ChallengeLayout;
@@ -336,8 +337,30 @@ impl Blueprint {
         self.rules().next().map(|rule| rule.family)
     }
 
+    /// What has to be discovered, as a name: how a row's records tell what the rules read of them, or
+    /// else the mechanism that the rules are built around.
+    pub fn family_name(&self) -> Option<String> {
+        let reads = |of: &str| {
+            let exprs = self.rules().flat_map(|rule| rule.terms.iter().map(|term| &term.expr));
+            exprs.into_iter().any(|expr| expr.number_columns().contains(of))
+        };
+        let records = self.structure.records.as_ref().filter(|spec| reads(&spec.of));
+        let related = records.map(|spec| spec.relation.family().to_owned());
+        related.or_else(|| self.family().as_ref().map(name))
+    }
+
+    /// What has to be found out for a medal.
+    pub fn medals(&self) -> Medals {
+        let records = self.structure.records.as_ref();
+        match self.formulation {
+            Formulation::Reconstruction => Medals::Filter,
+            _ if records.is_some_and(|spec| spec.relation.is_held_out()) => Medals::Records,
+            _ => Medals::Transforms,
+        }
+    }
+
     /// What a row's items are made of, with what pictures show (`scenery of coin`), or else what rows
-    /// are: `table`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
+    /// are: `table`, `table with records`, `queries`, `series`, `nodes`, or a kind of scene or challenge.
     pub fn medium_name(&self) -> String {
         if let Some(item) = self.item() {
             let medium = name(&item.medium);
@@ -349,6 +372,7 @@ impl Blueprint {
             Layout::Vision(scene) => format!("{} scene", scene.rule.kind()),
             Layout::Challenge(challenge) => challenge.rule.kind().to_owned(),
             Layout::Ranking(_) => "queries".to_owned(),
+            Layout::Rows(_) if self.structure.records.is_some() => "table with records".to_owned(),
             Layout::Rows(_) | Layout::Generated(_) => "table".to_owned(),
         }
     }

@@ -138,6 +138,8 @@ pub enum Trait {
     Ordinal,
     /// The mechanism changes between stretches of the data.
     Regimes,
+    /// What is known of a row stands in several files.
+    RelatedTables,
     /// Records of different length.
     VariableLength,
     /// The inputs explain only little of the target.

@@ -1,5 +1,7 @@
-//! How rows hang together beyond their columns: groups, dates, readings in lists, zeros.
+//! How rows hang together beyond their columns: groups, dates, readings in lists, zeros, records in
+//! further files.
 
+use crate::spec::scenario::WordColumn;
 use serde::{Deserialize, Serialize};
 
 /// What a task's rows have beyond independent columns, each part only where the seed has it.
@@ -18,6 +20,9 @@ pub struct RowStructure {
     /// A column that is written as a list of readings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readings: Option<ReadingSpec>,
+    /// A column that follows from records in a file of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<RecordSpec>,
 }
 
 /// Groups of rows. Groups of test rows have no training rows.
@@ -109,10 +114,110 @@ pub enum Summary {
     Max,
 }
 
+/// A number column that is not written, but follows from a row's records in a file of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordSpec {
+    /// The number column that is not written.
+    pub of: String,
+    /// How the number follows from the records.
+    pub relation: Relation,
+    /// Stem of the name of the file of records.
+    pub file: String,
+    /// Name of the column with a record's day.
+    pub day: String,
+    /// Column with where a record comes from, and its words.
+    pub source: WordColumn,
+    /// Fewest records of a row.
+    pub least: usize,
+    /// Most records of a row.
+    pub most: usize,
+}
+
+/// How a number follows from a row's records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Relation {
+    /// It is the mean of all values.
+    Mean,
+    /// It is the largest value.
+    Largest,
+    /// It is the value of the latest record.
+    Latest,
+    /// It is the mean of the values from one source; others say nothing.
+    Source {
+        /// The source that counts.
+        name: String,
+    },
+    /// It is the mean of the values that a second file has for the records' items.
+    Catalogue {
+        /// Stem of the name of the second file.
+        file: String,
+        /// The column with the item, in both files.
+        item: String,
+        /// How many items there are.
+        items: usize,
+    },
+}
+
+impl Relation {
+    /// The family of tasks that it makes, as in manifests.
+    pub fn family(&self) -> &'static str {
+        match self {
+            Self::Mean => "mean_of_records",
+            Self::Largest => "largest_record",
+            Self::Latest => "latest_record",
+            Self::Source { .. } => "records_of_a_source",
+            Self::Catalogue { .. } => "records_and_catalogue",
+        }
+    }
+
+    /// Whether only held-out tasks have it. What is usually computed of a row's records, counts,
+    /// means, and extremes, does not find it.
+    pub fn is_held_out(&self) -> bool {
+        match self {
+            Self::Mean | Self::Largest => false,
+            Self::Latest | Self::Source { .. } | Self::Catalogue { .. } => true,
+        }
+    }
+}
+
+impl RecordSpec {
+    /// Name of the file of records.
+    pub fn path(&self) -> String {
+        format!("{}.csv", self.file)
+    }
+
+    /// Names of its files.
+    pub fn paths(&self) -> Vec<String> {
+        [self.path()].into_iter().chain(self.catalogue_path()).collect()
+    }
+
+    /// Name of the second file, where there is one.
+    pub fn catalogue_path(&self) -> Option<String> {
+        match &self.relation {
+            Relation::Catalogue { file, .. } => Some(format!("{file}.csv")),
+            _ => None,
+        }
+    }
+}
+
 impl RowStructure {
     /// Whether rows are independent.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The number columns that stand in no cells of their own: lists and records hold them.
+    pub fn unwritten(&self) -> impl Iterator<Item = &str> {
+        let readings = self.readings.iter().map(|spec| spec.of.as_str());
+        readings.chain(self.records.iter().map(|spec| spec.of.as_str()))
+    }
+
+    /// Whether a number column is neither zero for most rows nor held by lists or records.
+    pub fn is_ordinary(&self, column: &str) -> bool {
+        let mut zeros = self.zeros.iter().map(|spec| spec.column.as_str());
+        !zeros.any(|name| name == column) && !self.unwritten().any(|name| name == column)
     }
 
     /// The text columns that it adds to the table, without lists.

@@ -4,6 +4,7 @@ use super::{Refusal, chunks};
 use crate::data::table::Cells;
 use crate::data::{network, table};
 use crate::package::{self, Staged};
+use crate::spec::structure::RecordSpec;
 use camino::Utf8Path;
 use fs_err as fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,14 +21,18 @@ pub(super) fn none_is_astray(task: &Staged) -> Result<(), Refusal> {
     let named: BTreeSet<String> = names(task)?.into_iter().collect();
     let ids = cells(task, "train.csv", &task.dir.manifest().id_column)?;
     let trained: BTreeSet<String> = ids.into_iter().collect();
-    let folders = task.draft.facts.blueprint.kind().training_folders();
+    let blueprint = &task.draft.facts.blueprint;
+    let folders = blueprint.kind().training_folders();
+    let related: Vec<String> =
+        blueprint.structure.records.iter().flat_map(RecordSpec::paths).collect();
     for path in public(&task.dir) {
         let of_training_row = folders.iter().any(|folder| {
             let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
             let id = rest.and_then(|rest| rest.strip_suffix(".png"));
             id.is_some_and(|id| trained.contains(id))
         });
-        if !COMMON.contains(&path) && !named.contains(path) && !of_training_row {
+        let is_common = COMMON.contains(&path) || related.iter().any(|known| known == path);
+        if !is_common && !named.contains(path) && !of_training_row {
             return Err(Refusal::StrayFile(path.to_owned()));
         }
     }

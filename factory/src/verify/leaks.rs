@@ -60,6 +60,11 @@ fn suspects(task: &Staged) -> Result<Suspects<'_>, Refusal> {
         },
         format: blueprint.item().map(|layout| layout.format),
         links: assets.links.iter().map(|link| link.map(|end| written[end])).collect(),
+        records: assets
+            .records
+            .iter()
+            .flat_map(|records| records.all.iter().map(|record| written[record.row]))
+            .collect(),
         truths: both.map(truths).collect(),
         known: assets.train_ids.len(),
         timed: blueprint.series().is_some(),

@@ -1,4 +1,4 @@
-//! What must know nothing of the targets: ids, places, file names, sizes and links of rows.
+//! What must know nothing of the targets: ids, places, file names, sizes, links and records of rows.
 
 use super::probe::{self, Finding};
 use crate::data::items::Item;
@@ -26,11 +26,14 @@ pub enum Carrier {
     Size,
     /// How links are written.
     Link,
+    /// How records are written.
+    Record,
 }
 
 impl Carrier {
     /// All carriers that are probed.
-    pub(crate) const ALL: [Self; 5] = [Self::Id, Self::Order, Self::Name, Self::Size, Self::Link];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Id, Self::Order, Self::Name, Self::Size, Self::Link, Self::Record];
 }
 
 /// One thing about rows, held against their targets.
@@ -67,6 +70,8 @@ pub(crate) struct Suspects<'a> {
     pub(crate) format: Option<Format>,
     /// Links between rows, by their places here, in the order in which they are written.
     pub(crate) links: Vec<[usize; 2]>,
+    /// The row of each record, by its place here, in the order in which records are written.
+    pub(crate) records: Vec<usize>,
     /// The truth, one entry per target.
     pub(crate) truths: Vec<Truths>,
     /// Number of rows of `train.csv`.
@@ -85,6 +90,7 @@ impl Suspects<'_> {
             Carrier::Name => self.of_names(),
             Carrier::Size => self.of_sizes(),
             Carrier::Link => self.of_links(),
+            Carrier::Record => self.of_records(),
         }
     }
 
@@ -208,6 +214,28 @@ impl Suspects<'_> {
             self.probe("the order of a row's links", &mean(&places), &targets),
             self.probe("the direction of a row's links", &mean(&sources), &targets),
         ]
+    }
+
+    /// Probes of the number of a row's records and of their places in their file.
+    fn of_records(&self) -> Vec<Probe> {
+        if self.records.is_empty() {
+            return Vec::new();
+        }
+        let rows = self.ids.len();
+        let (mut counts, mut places) = (vec![0.0; rows], vec![0.0; rows]);
+        for (place, row) in self.records.iter().enumerate() {
+            counts[*row] += 1.0;
+            places[*row] += place as f64;
+        }
+        for (sum, count) in places.iter_mut().zip(&counts) {
+            *sum /= f64::max(*count, 1.0);
+        }
+        let targets = self.targets(0..rows);
+        let mut probes = vec![self.probe("the order of a row's records", &places, &targets)];
+        if probe::varies(&counts) {
+            probes.push(self.probe("the number of a row's records", &counts, &targets));
+        }
+        probes
     }
 
     /// What probes are held against: each target as numbers, classes without an order as one

@@ -291,10 +291,10 @@ fn tasks_have_the_levels_that_were_asked_for() {
     let [_, second, third, fourth, fifth] = Level::ALL;
     for (asked, numbers) in [([second, third], [2, 3]), ([fourth, fifth], [4, 5])] {
         let desk = TestCorpus::new();
-        let options = Options { levels: asked.to_vec(), ..desk.options(6) };
+        let options = Options { levels: asked.to_vec(), ..desk.options(12) };
         run(&options, &Builtin).unwrap();
         let found = levels(&options.out);
-        assert!(found.len() >= 4, "{found:?}");
+        assert!(found.len() >= 9, "{found:?}");
         assert!(found.iter().all(|level| numbers.contains(level)), "{found:?}");
         let ledger = desk.ledger();
         let other = ledger.iter().filter(|entry| entry.reason.as_deref() == Some("level"));
@@ -304,8 +304,8 @@ fn tasks_have_the_levels_that_were_asked_for() {
                 entry.detail.as_ref().unwrap().ends_with(&format!("{}, {}", asked[0], asked[1]))
             );
         }
-        // Rules are drawn for the level: most attempts that are refused fail otherwise.
-        assert!(2 * other.count() < ledger.len(), "{ledger:?}");
+        // Rules are drawn for the level: without that, two attempts in three have another than 4 or 5.
+        assert!(5 * other.count() < 3 * ledger.len(), "{ledger:?}");
         // The same corpus goes on only with the same levels.
         let error = run(&Options { levels: Vec::new(), ..options }, &Builtin).unwrap_err();
         assert!(error.to_string().contains("`level` = "), "{error}");

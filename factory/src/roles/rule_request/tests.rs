@@ -91,14 +91,14 @@ fn every_fault_of_terms_has_its_code() {
             terms[0] = parse(&format!("(({name} - 0) / 0.{zeros}1)"));
         }),
         ("rule_values", "standard deviations from its mean", |request, terms| {
-            // The denominator is close to 0 in one row of many.
+            // The denominator is close to 0 in a few rows of many.
             let numbers = &request.population.numbers;
             let column = request.columns.numbers.iter().map(|column| &column.name);
-            let rare = column.flat_map(|name| numbers[name].iter().map(move |value| (name, value)));
-            let mut rare = rare.filter(|(name, value)| {
-                numbers[*name].iter().filter(|other| other == value).count() == 1
-            });
-            let (name, value) = rare.next().unwrap();
+            let values = column.flat_map(|name| numbers[name].iter().map(move |v| (name, v)));
+            let rows = |(name, value): &(&String, &f64)| {
+                numbers[*name].iter().filter(|other| other == value).count()
+            };
+            let (name, value) = values.min_by_key(rows).unwrap();
             let shift = 1e-9 - value;
             terms[0] = Expr::Ratio { over: name.clone(), under: name.clone(), shift };
         }),

@@ -6,8 +6,8 @@ use camino::Utf8Path;
 use std::collections::BTreeMap;
 use tasks::task::{Corpus, TaskDir};
 
-/// Tasks on a page unless said otherwise.
-pub const LIMIT: usize = 30;
+/// Tasks on a page unless said otherwise: room for one of every kind.
+pub const LIMIT: usize = 40;
 
 /// What a user wants to see of a corpus.
 #[derive(Debug, Clone, PartialEq, Eq)]

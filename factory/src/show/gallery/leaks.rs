@@ -118,6 +118,13 @@ fn suspects<'a>(task: &'a GalleryTask, items: &'a [Item]) -> Result<Suspects<'a>
     let links = graphs::network(task)?.map_or_else(Vec::new, |list| {
         list.rows.iter().filter_map(|row| Some([end(&row[0])?, end(&row[1])?])).collect()
     });
+    let records = match &task.blueprint.structure.records {
+        Some(spec) => {
+            let path = task.dir.public().path().join(spec.path());
+            Rows::read(&path)?.rows.iter().filter_map(|row| row.first().and_then(end)).collect()
+        }
+        None => Vec::new(),
+    };
     let graded = matches!(task.dir.manifest().prediction, Prediction::Relevance { .. });
     let truths = |target: &GalleryTarget| Truths {
         values: [&target.train[..], &target.test].concat(),
@@ -136,6 +143,7 @@ fn suspects<'a>(task: &'a GalleryTask, items: &'a [Item]) -> Result<Suspects<'a>
         },
         format: task.blueprint.item().map(|layout| layout.format),
         links,
+        records,
         truths: task.targets.iter().map(truths).collect(),
         known: task.train.rows.len(),
         timed: task.blueprint.series().is_some(),

@@ -141,6 +141,9 @@ pub fn gather(dir: &Utf8Path) -> Result<Statistics, StatisticsError> {
     Ok(of_tables(&record, &manifests, &ratings, &attempts, &descriptions, &structures))
 }
 
+/// Where the public half lies in a task's folder.
+const PUBLIC: &str = "prepared/public/";
+
 /// The structure of a task, from its public tables.
 fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
     let read = |name: &str| {
@@ -150,8 +153,15 @@ fn structure_of(task: &TaskDir) -> io::Result<TaskStructure> {
     };
     let (train, test) = (read("train.csv")?, read("test.csv")?);
     let manifest = task.manifest();
-    let (id, prediction) = (&*manifest.id_column, &manifest.prediction);
-    Ok(TaskStructure::of(&PublicTables { train: &train, test: &test, id, prediction }))
+    let known = ["train", "test", "sample_submission"].map(|name| format!("{PUBLIC}{name}.csv"));
+    let others = manifest.hashes.keys().filter(|path| !known.contains(path));
+    let others = others.filter_map(|path| path.strip_prefix(PUBLIC));
+    let is_table =
+        |name: &&str| Utf8Path::new(name).extension() == Some("csv") && !name.contains('/');
+    let others = others.filter(is_table);
+    let others = others.map(read).collect::<io::Result<Vec<_>>>()?;
+    let (id, prediction, others) = (&*manifest.id_column, &manifest.prediction, &others[..]);
+    Ok(TaskStructure::of(&PublicTables { train: &train, test: &test, id, prediction, others }))
 }
 
 /// The statistics of tasks, ratings, attempts (one row each) and descriptions (by the task's name).

@@ -29,6 +29,17 @@ pub struct PublicTables<'a> {
     pub id: &'a str,
     /// What a submission holds.
     pub prediction: &'a Prediction,
+    /// Tables in further files.
+    pub others: &'a [DataFrame],
+}
+
+impl PublicTables<'_> {
+    /// Lines of further tables with the column of ids, for each row.
+    fn records(&self) -> f64 {
+        let named = self.others.iter().filter(|other| other.column(self.id).is_ok());
+        let lines: usize = named.map(DataFrame::height).sum();
+        lines as f64 / (self.train.height() + self.test.height()).max(1) as f64
+    }
 }
 
 /// What the public tables of a task show of its structure. What a task has not is 0.
@@ -69,6 +80,9 @@ pub struct TaskStructure {
     pub scales: f64,
     /// Standard deviation of the lengths of lists, by their mean.
     pub lengths: f64,
+    /// Lines of further tables for each row, where those name rows.
+    #[serde(default)]
+    pub records: f64,
     /// Share of the target's variance that a straight line explains on rows that it has not seen.
     pub explained: f64,
     /// What products of columns add to that.
@@ -90,6 +104,7 @@ impl TaskStructure {
             correlation: columns.correlation(),
             scales: columns.scales(),
             lengths: columns.lengths(),
+            records: tables.records(),
             ..Self::default()
         };
         match &targets {
@@ -413,7 +428,7 @@ pub struct StructureRow {
 /// The table of structures of a corpus.
 pub fn rows(tasks: &[TaskStructure]) -> Vec<StructureRow> {
     type Read = fn(&TaskStructure) -> f64;
-    let statistics: [(&str, Read); 11] = [
+    let statistics: [(&str, Read); 12] = [
         ("classes", |task| task.classes),
         ("head to tail", |task| task.head_to_tail),
         ("rows per class", |task| task.rows_per_class),
@@ -425,6 +440,7 @@ pub fn rows(tasks: &[TaskStructure]) -> Vec<StructureRow> {
         ("share of zeros", |task| task.zeros),
         ("repeated rows", |task| task.repeated),
         ("spread of list lengths", |task| task.lengths),
+        ("records per row", |task| task.records),
     ];
     let row = |(statistic, read): (&str, Read)| {
         let values: Vec<f64> = tasks.iter().map(read).filter(|value| *value > 0.0).collect();
@@ -466,12 +482,24 @@ mod tests {
             classes: ["a", "b", "c"].map(str::to_owned).into(),
         };
         let (train, test) = (read(&train), read(test));
-        let tables = PublicTables { train: &train, test: &test, id: "id", prediction: &prediction };
+        let mut records = String::from("id,value\n");
+        for line in 0..28 {
+            let _ = writeln!(records, "{},3.5", line % 14);
+        }
+        let others = [read(&records), read("site,value\nS1,2.5\n")];
+        let tables = PublicTables {
+            train: &train,
+            test: &test,
+            id: "id",
+            prediction: &prediction,
+            others: &others,
+        };
         let found = TaskStructure::of(&tables);
         assert_eq!((found.rows, found.columns), (12.0, 5.0));
         assert_eq!((found.classes, found.head_to_tail, found.rows_per_class), (3.0, 8.0, 3.0));
         assert_eq!((found.groups, found.nested, found.later), (4.0, 1.0, 1.0));
         assert!((found.zeros - 1.0 / 3.0).abs() < 1e-12 && found.drift > 3.0, "{found:?}");
+        assert_eq!(found.records, 2.0);
         assert!(found.lengths > 0.3 && found.missing == 0.0, "{found:?}");
         let of_groups = &rows(&[found])[4];
         assert_eq!((of_groups.statistic.as_str(), of_groups.tasks), ("groups", 1));
