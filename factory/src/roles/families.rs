@@ -18,15 +18,19 @@ use crate::spec::scenario::{Effect, Follows, WordColumn, correlation};
 use std::collections::BTreeMap;
 
 /// Families of tables and their weights in the mix.
-pub const MIX: [(Family, f64); 7] = [
+pub const MIX: [(Family, f64); 5] = [
     (Family::RuleList, 16.0),
     (Family::Products, 30.0),
     (Family::RatioGroup, 20.0),
     (Family::Additive, 14.0),
     (Family::Conditional, 10.0),
-    (Family::Mismatch, 6.0),
-    (Family::Count, 4.0),
 ];
+
+/// Families that few rules have, and their weights among themselves.
+pub const RARE: [(Family, f64); 2] = [(Family::Mismatch, 6.0), (Family::Count, 4.0)];
+
+/// Share of rules with a rare family.
+const RARELY: f64 = 0.1;
 
 /// How a rule's variance is divided, were its terms uncorrelated.
 #[derive(Debug, Clone, Copy)]
@@ -163,9 +167,20 @@ pub fn trains(rule: &Rule) -> bool {
     !first.is_multiple_of(HELD_OUT_SKELETONS)
 }
 
-/// A family for rules that have `rest` columns for their mechanism.
-pub fn pick(rest: usize, draws: &mut Draws) -> Family {
+/// Whether a rule of another family has the mechanism of a rare one.
+pub fn mixes(rule: &Rule) -> bool {
+    let exprs = rule.exprs();
+    RARE.iter().any(|(rare, _)| *rare != rule.family && rare.is_in(&exprs))
+}
+
+/// A family for rules that have `rest` columns for their mechanism. `rarely` decides whether it is a
+/// rare one.
+pub fn pick(rest: usize, rarely: &mut Draws, draws: &mut Draws) -> Family {
     let weight = |(family, weight): (Family, f64)| if needs(family) > rest { 0.0 } else { weight };
+    let rare = RARE.map(weight);
+    if rarely.chance(RARELY) && rare.iter().any(|weight| *weight > 0.0) {
+        return RARE[rarely.weighted(&rare)].0;
+    }
     MIX[draws.weighted(&MIX.map(weight))].0
 }
 
@@ -587,7 +602,7 @@ mod tests {
 
     #[test]
     fn rules_go_in_the_direction_of_the_causes() {
-        for (family, _) in MIX {
+        for (family, _) in MIX.into_iter().chain(RARE) {
             let drafts = drafts(family);
             assert!(drafts.len() > 50, "{family:?}: {}", drafts.len());
             let mut against = 0;

@@ -309,10 +309,11 @@ fn draft(
     population: &Frame,
     draws: &mut Draws,
 ) -> Result<RuleDraft, RoleRefusal> {
+    let mut rarely = Draws::new(brief.origin.stream("rare families"));
     balanced(blueprint.split, population, draws, |draws| {
         let family = match blueprint.queries() {
             Some(_) => *draws.pick(&[Family::Products, Family::Products, Family::Conditional]),
-            None => families::pick(parts.rest(), draws),
+            None => families::pick(parts.rest(), &mut rarely, draws),
         };
         let mut columns = parts.deal(population, draws)?;
         // The lower rungs read items with errors: with less of the floor they would see nothing.
@@ -383,6 +384,9 @@ pub(super) fn balanced(
         let Some(rule) = Rule::balanced(family, terms, population) else { continue };
         let carried = rule.shares(population).iter().all(|share| *share >= LEAST_SHARE);
         let trains = families::trains(&rule);
+        if families::mixes(&rule) {
+            continue;
+        }
         if !carried || split == Split::Train && !trains {
             continue;
         }
