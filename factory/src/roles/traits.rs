@@ -11,7 +11,7 @@ use crate::show::stats::structure::{PublicTables, TaskStructure};
 use crate::spec::seed::{Seed, Trait};
 
 /// Stories that are told with and without a trait.
-const STORIES: u64 = 7;
+const STORIES: u64 = 21;
 
 /// The structures of tasks of one kind, one per story, of a seed with these traits.
 fn structures(cell: &str, traits: &[Trait]) -> Vec<TaskStructure> {
